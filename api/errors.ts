@@ -1,0 +1,64 @@
+/**
+ * The catalogue of every error code an HTTP client can meet, and the one error type that carries them.
+ * docs/errors.md documents each code; a test compares the two and the OpenAPI document.
+ */
+
+/** code -> HTTP status and, for 5xx, the generic sentence clients see (the real cause goes to the log only). */
+export const ERROR_CATALOGUE = {
+  invalid_json: { status: 400 },
+  invalid_request: { status: 400 },
+  invalid_cursor: { status: 400 },
+  process_has_outputs: { status: 400 },
+  builtin_module: { status: 400 },
+  unauthorized: { status: 401 },
+  forbidden: { status: 403 },
+  not_found: { status: 404 },
+  process_not_idle: { status: 409 },
+  process_idle: { status: 409 },
+  ref_taken: { status: 409 },
+  body_too_large: { status: 413 },
+  unsupported_media_type: { status: 415 },
+  idempotency_mismatch: { status: 422 },
+  too_many_processes: { status: 429 },
+  rate_limited: { status: 429 },
+  internal_error: { status: 500 },
+  module_failed: { status: 502 },
+  no_environment: { status: 503 },
+  shutting_down: { status: 503 },
+  database_unavailable: { status: 503 },
+} as const satisfies Record<string, { status: number }>;
+
+export type ErrorCode = keyof typeof ERROR_CATALOGUE;
+
+/** One thing that is wrong with a request, by JSON pointer-like path (`body.options.timeout`). */
+export interface ErrorIssue {
+  path: string;
+  message: string;
+}
+
+export interface AppErrorOptions {
+  issues?: ErrorIssue[];
+  /** Seconds for the `Retry-After` header. */
+  retryAfterSeconds?: number;
+  cause?: unknown;
+}
+
+/**
+ * An outcome an HTTP client is told about. The message is a sentence for a person: what was expected, what was
+ * found, what to do; it never holds a secret, a stack or script source.
+ */
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly issues: ErrorIssue[] | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.status = ERROR_CATALOGUE[code].status;
+    this.issues = options.issues;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}

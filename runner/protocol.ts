@@ -1,0 +1,144 @@
+/**
+ * Every message between the host and a child, both ways: JSON-RPC 2.0 in frames of a 4-byte big-endian length and
+ * that many bytes of UTF-8 JSON. The host checks each message of a child against these schemas; the child imports
+ * types only. A frame's connection is its identity: no message names an execution.
+ */
+import { z } from 'zod';
+
+/** Raised whenever a message changes shape; a child with another version is refused. */
+export const PROTOCOL_VERSION = 1;
+
+/** Bounds of one connection. Configurable ones are defaults. */
+export const PROTOCOL_LIMITS = {
+  /** One frame, child to host, except `end` (see maxEndBytes). */
+  maxMessageBytes: 1024 * 1024,
+  /** The `end` and `output` frames, which carry a result or output. JSON text may be larger than the value's cap. */
+  maxEndBytes: 8 * 1024 * 1024,
+  /** All frames of one run, child to host. */
+  maxTotalBytes: 64 * 1024 * 1024,
+  /** Nesting of a message; checked on the text, before it is parsed. */
+  maxDepth: 64,
+  maxResultDepth: 512,
+  maxOutputBytes: 4 * 1024 * 1024,
+  maxResultBytes: 4 * 1024 * 1024,
+} as const;
+
+/** How the realm is set up; the same for the process child and for an isolate. */
+export interface StartParams {
+  /** JavaScript: an expression that evaluates to an async function without parameters. ASCII or UTF-16 as it is. */
+  code: string;
+  /** Source map `mappings` (VLQ) from `code` to the submitted source, for stacks. */
+  mappings: string;
+  process: { id: number; ref: string | null };
+  /** 32 random bytes, base64: seed of `crypto.getRandomValues`. */
+  seed: string;
+  limits: {
+    maxConcurrentCalls: number;
+    maxCalls: number;
+    maxMessageBytes: number;
+    maxStdoutBytes: number;
+    maxStderrBytes: number;
+    maxOutputBytes: number;
+    maxResultBytes: number;
+  };
+}
+
+/** What a reply may carry about a failure on the host: never a stack. */
+export interface WireError {
+  name: string;
+  message: string;
+  code?: string;
+  status?: number;
+}
+
+/** Host to child. `start` comes exactly once, after `ready`; replies follow calls. */
+export type HostMessage =
+  | { jsonrpc: '2.0'; method: 'start'; params: StartParams }
+  | { jsonrpc: '2.0'; id: number; result: unknown }
+  | { jsonrpc: '2.0'; id: number; error: { code: number; message: string; data: WireError } };
+
+const identifier = z.string().min(1).max(500);
+const toolId = z.strictObject({ serviceId: identifier, toolId: identifier });
+const query = z.string().max(1000).optional();
+const limit = z.int().min(1).max(200).optional();
+
+/** Calls a script can make of its host, by method: the parameters of each. */
+export const callParamsSchemas = {
+  invoke: z.strictObject({
+    serviceId: identifier,
+    toolId: identifier,
+    parameters: z.record(z.string(), z.unknown()),
+  }),
+  discoverServices: z.strictObject({ query, limit }),
+  discoverTools: z.strictObject({ query, serviceId: identifier.optional(), limit }),
+  getService: z.strictObject({ id: identifier }),
+  getTool: toolId,
+  getToolDocs: toolId,
+  ask: z.strictObject({
+    message: z.string().min(1).max(10_000),
+    schema: z.record(z.string(), z.unknown()).optional(),
+  }),
+} as const;
+export type CallMethod = keyof typeof callParamsSchemas;
+
+const version = z.literal('2.0');
+const callId = z.int().min(1).max(1_000_000_000);
+
+function callMessage<M extends CallMethod>(method: M) {
+  return z.strictObject({ jsonrpc: version, id: callId, method: z.literal(method), params: callParamsSchemas[method] });
+}
+
+function notification<M extends string, P extends z.ZodType>(method: M, params: P) {
+  return z.strictObject({ jsonrpc: version, method: z.literal(method), params });
+}
+
+const text = z.strictObject({ text: z.string() });
+
+/** What a child reports about itself before it is given a script. The host verifies it from outside. */
+export const readyParamsSchema = z.strictObject({
+  protocol: z.int(),
+  node: z.string().max(50),
+  /** Layers of docs/security the child says it obtained by itself, by number. */
+  layers: z.array(z.int().min(0).max(8)).max(9),
+  /** Whether the realm's code cache was accepted; false only costs time. */
+  codeCache: z.boolean(),
+});
+export type ReadyParams = z.infer<typeof readyParamsSchema>;
+
+const scriptErrorSchema = z.strictObject({
+  name: z.string().max(1000),
+  message: z.string().max(100_000),
+  stack: z.string().max(100_000),
+  line: z.int().positive().optional(),
+  column: z.int().positive().optional(),
+});
+
+/** How a script ended, as the realm saw it. `result` is absent when the script returned nothing. */
+export const endParamsSchema = z.discriminatedUnion('ok', [
+  z.strictObject({ ok: z.literal(true), result: z.unknown().optional() }),
+  z.strictObject({
+    ok: z.literal(false),
+    reason: z.enum(['script_error', 'output_limit']),
+    error: scriptErrorSchema,
+  }),
+]);
+export type EndParams = z.infer<typeof endParamsSchema>;
+
+/** Child to host. */
+export const childMessageSchema = z.union([
+  z.discriminatedUnion('method', [
+    notification('ready', readyParamsSchema),
+    notification('stdout', text),
+    notification('stderr', text),
+    notification('output', z.strictObject({ value: z.record(z.string(), z.unknown()) })),
+    notification('end', endParamsSchema),
+    callMessage('invoke'),
+    callMessage('discoverServices'),
+    callMessage('discoverTools'),
+    callMessage('getService'),
+    callMessage('getTool'),
+    callMessage('getToolDocs'),
+    callMessage('ask'),
+  ]),
+]);
+export type ChildMessage = z.infer<typeof childMessageSchema>;

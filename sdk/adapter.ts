@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { IDENTIFIER_PATTERN, type JSONSchema, type Module } from './module.ts';
+
+/** One tool call as an adapter or a binding sees it. `eid` and `signal` are set by the host. */
+export interface InvokeInput {
+  serviceId: string;
+  toolId: string;
+  parameters: Record<string, unknown>;
+  /** The process on whose behalf the call is made; absent for a direct call over HTTP. */
+  eid?: number;
+  /** Aborts on kill, on the run's time-out, on the call's own limit and at shutdown. */
+  signal?: AbortSignal;
+}
+
+const jsonSchema = z.record(z.string(), z.unknown());
+
+export const toolDefinitionSchema = z.object({
+  id: z.string().regex(IDENTIFIER_PATTERN),
+  name: z.string(),
+  description: z.string(),
+  inputSchema: jsonSchema,
+  outputSchema: jsonSchema,
+  /** The adapter's own data about the tool: stored in plain text, never inspected by the host. */
+  adapterDomain: z.unknown(),
+  destructive: z.boolean().optional(),
+});
+export type ToolDefinition = z.infer<typeof toolDefinitionSchema>;
+
+export const serviceDefinitionSchema = z.object({
+  name: z.string(),
+  description: z.string(),
+  configSchema: jsonSchema,
+  secretsSchema: jsonSchema,
+  tools: z.array(toolDefinitionSchema),
+  adapterDomain: z.unknown(),
+});
+export type ServiceDefinition = z.infer<typeof serviceDefinitionSchema>;
+
+/** A service as an adapter holds it between `hydrateService` and `dehydrateService`. */
+export interface ServiceState {
+  id: string;
+  adapterDomain: unknown;
+  tools: Record<string, { adapterDomain: unknown }>;
+  config: Record<string, unknown>;
+  secrets: Record<string, unknown>;
+}
+
+export interface AdapterModule extends Module {
+  /** Pure. Throwing refuses the install with that message. */
+  generateDefinition(input: string): Promise<ServiceDefinition>;
+  /** Replaces what was held for the service, never merges. Throwing rolls the change back. */
+  hydrateService(state: ServiceState): Promise<void>;
+  /** Idempotent. */
+  dehydrateService(id: string): Promise<void>;
+  /** Throws on any failure. */
+  invoke(input: InvokeInput): Promise<unknown>;
+}
+
+export interface ServiceSummary {
+  id: string;
+  name: string;
+  description: string;
+}
+export interface ServiceDetails extends ServiceSummary {
+  tools: { id: string; name: string; description: string }[];
+}
+export interface ToolSummary {
+  serviceId: string;
+  id: string;
+  name: string;
+  description: string;
+  score?: number;
+}
+export interface ToolDetails extends ToolSummary {
+  inputSchema: JSONSchema;
+  outputSchema: JSONSchema;
+  destructive?: boolean;
+}
+export interface DiscoverServices {
+  query?: string;
+  limit?: number;
+}
+export interface DiscoverTools {
+  query?: string;
+  serviceId?: string;
+  limit?: number;
+}

@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import type {
+  DiscoverServices,
+  DiscoverTools,
+  InvokeInput,
+  ServiceDetails,
+  ServiceSummary,
+  ToolDetails,
+  ToolSummary,
+} from './adapter.ts';
+import type { JSONSchema, Module, ModuleSetupContext } from './module.ts';
+
+/** States an environment reports for an execution it was given. */
+export const EXECUTION_STATES = ['queued', 'running'] as const;
+export type ExecutionState = (typeof EXECUTION_STATES)[number];
+
+/** How an execution ends. */
+export const EXECUTION_EXIT_STATES = ['success', 'failed', 'timeout', 'canceled'] as const;
+export type ExecutionExitState = (typeof EXECUTION_EXIT_STATES)[number];
+
+/** The machine-readable word beside an exit state: which of the ways to end it was. */
+export const EXECUTION_REASONS = {
+  success: ['ok'],
+  failed: [
+    'script_error',
+    'syntax_error',
+    'memory_limit',
+    'cpu_limit',
+    'output_limit',
+    'crashed',
+    'sandbox_violation',
+    'approval_denied',
+    'approval_expired',
+    'replay_divergence',
+    'interrupted',
+    'interrupted_call',
+  ],
+  timeout: ['timeout'],
+  canceled: ['killed', 'queue_timeout'],
+} as const satisfies Record<ExecutionExitState, readonly string[]>;
+export type ExecutionReason = (typeof EXECUTION_REASONS)[ExecutionExitState][number];
+
+/** Limits of one execution, already clamped by the host. `timeoutMs: null` is no limit. */
+export interface ExecutionOptions {
+  timeoutMs: number | null;
+  memoryMb?: number;
+  cpuMs?: number;
+  /** What the host keeps of each stream; an environment may drop what goes beyond, but must send the first byte that does. */
+  maxStdoutBytes?: number;
+  maxStderrBytes?: number;
+}
+
+export interface ExecutionInput {
+  /** Execution id: equal to the process id. */
+  eid: number;
+  /** The source as submitted. */
+  code: string;
+  options?: ExecutionOptions;
+  /** The client's own label of the process, shown to the script as `cyrnel.process.ref`. */
+  ref?: string;
+}
+
+/**
+ * Why an execution ended without success. Lines and columns are 1-based and count in the submitted source.
+ * Without `reason` the host takes the first reason of the exit state (`script_error`, `timeout`, `killed`).
+ */
+export const errorDetailSchema = z.object({
+  name: z.string().max(1000),
+  message: z.string().max(100_000),
+  stack: z.string().max(100_000).optional(),
+  line: z.int().positive().optional(),
+  column: z.int().positive().optional(),
+  reason: z.enum(Object.values(EXECUTION_REASONS).flat() as [ExecutionReason, ...ExecutionReason[]]).optional(),
+});
+export type ErrorDetail = z.infer<typeof errorDetailSchema>;
+
+/** What an execution cost. Times in milliseconds. */
+export interface Usage {
+  queuedMs: number;
+  startMs: number;
+  wallMs: number;
+  cpuMs: number;
+  peakMemoryBytes: number;
+  toolCalls: number;
+}
+
+/**
+ * What the host does for an environment. Calls that answer may reject with an `Error` that has `name`, `message`,
+ * `code` and sometimes `status`; an environment passes exactly those four on to the script.
+ */
+export interface EnvironmentBindings {
+  invokeTool(input: InvokeInput): Promise<unknown>;
+  setState(eid: number, state: ExecutionState): void;
+  setError(eid: number, error: string | ErrorDetail): void;
+  emitStdout(eid: number, data: Buffer): void;
+  emitStderr(eid: number, data: Buffer): void;
+  /** Shallow merge, later keys win. */
+  emitOutput(eid: number, data: Record<string, unknown>): void;
+  discoverServices(query?: DiscoverServices): Promise<ServiceSummary[]>;
+  discoverTools(query?: DiscoverTools): Promise<ToolSummary[]>;
+  getService(id: string): Promise<ServiceDetails>;
+  getTool(id: { serviceId: string; toolId: string }): Promise<ToolDetails>;
+  getToolDocs(id: { serviceId: string; toolId: string }): Promise<string>;
+  ask(eid: number, request: { message: string; schema?: JSONSchema }): Promise<unknown>;
+  /** What the script returned, as JSON data. */
+  setResult(eid: number, value: unknown): void;
+  setUsage(eid: number, usage: Partial<Usage>): void;
+}
+
+export interface EnvironmentSetupContext extends ModuleSetupContext {
+  bindings: EnvironmentBindings;
+}
+
+export interface ToolDocsInput {
+  serviceId: string;
+  toolId: string;
+  description: string;
+  inputSchema: JSONSchema;
+  outputSchema: JSONSchema;
+}
+
+/** One layer of the isolation round a run, numbered as in docs/security. */
+export interface IsolationLayer {
+  layer: number;
+  name: string;
+  required: boolean;
+  obtained: boolean;
+  /** How the server knows: what was observed, not what was configured. */
+  verified: string;
+  /** What to do when it is missing; absent when it is there. */
+  fix?: string;
+}
+
+export const ISOLATION_LEVELS = ['strict', 'standard', 'development'] as const;
+export type IsolationLevel = (typeof ISOLATION_LEVELS)[number];
+
+export interface IsolationReport {
+  /** The strongest level whose required layers were all obtained. */
+  level: IsolationLevel;
+  layers: IsolationLayer[];
+  nodeVersion: string;
+  platform: string;
+  kernel: string;
+}
+
+/** What an environment tells the host about itself; read for placement and for `GET /environment`. */
+export interface EnvironmentStatus {
+  /** How many executions it runs at once. */
+  slots: number;
+  busy: number;
+  /** Started and waiting for an execution. */
+  warm: number;
+  limits: { memoryMb: number; maxMemoryMb: number };
+  isolation: IsolationReport;
+}
+
+export interface EnvironmentModule extends Module {
+  setup(context: EnvironmentSetupContext): Promise<void>;
+  /** Runs the code to its end; the returned state is the final word. Never rejects for what the script did. */
+  execute(input: ExecutionInput): Promise<ExecutionExitState>;
+  /** Prompt, idempotent, silent for an unknown id; also while draining. */
+  kill(eid: number): Promise<void>;
+  /** Markdown for the author of a script. */
+  generateDocs(): Promise<string>;
+  /** Markdown for one tool. */
+  generateToolDocs(input: ToolDocsInput): Promise<string>;
+  /** Optional: an environment without it is given any number of executions and queues them itself. */
+  status?(): EnvironmentStatus;
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+
+/** A JSON Schema document (draft 2020-12 unless it says otherwise), as data. */
+export type JSONSchema = Record<string, unknown>;
+
+/** Service and tool ids are identifiers, so that `tools.<service>.<tool>` is valid TypeScript. */
+export const IDENTIFIER_PATTERN = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
+/** Module ids may also hold `-`. */
+export const MODULE_ID_PATTERN = /^[A-Za-z_$][A-Za-z0-9_$-]*$/;
+
+/** Structured logging for modules: pino's calling convention, redacted by the host. */
+export interface ModuleLogger {
+  debug(fields: object, message?: string): void;
+  info(fields: object, message?: string): void;
+  warn(fields: object, message?: string): void;
+  error(fields: object, message?: string): void;
+}
+
+/** What every module is given when it is activated. `config` and `secrets` already fit their schemas. */
+export interface ModuleSetupContext {
+  config: Record<string, unknown>;
+  secrets: Record<string, unknown>;
+  logger: ModuleLogger;
+}
+
+/** What every module does. `setup` may throw: the module is then not activated and its row gets the message. */
+export interface Module {
+  setup(context: ModuleSetupContext): Promise<void>;
+  teardown(): Promise<void>;
+}
+
+export const MODULE_TYPES = ['adapter', 'environment'] as const;
+export type ModuleType = (typeof MODULE_TYPES)[number];
+
+/** `module.json` of a module folder; built-ins export the same object as `manifest`. Extra keys are ignored. */
+export const moduleManifestSchema = z.object({
+  id: z.string().regex(MODULE_ID_PATTERN).max(100),
+  type: z.enum(MODULE_TYPES),
+  name: z.string().min(1).max(200),
+  description: z.string().max(4000),
+  main: z.string().min(1).max(500),
+  version: z.string().max(100).optional(),
+  configSchema: z.record(z.string(), z.unknown()).optional(),
+  secretsSchema: z.record(z.string(), z.unknown()).optional(),
+});
+export type ModuleManifest = z.infer<typeof moduleManifestSchema>;
+
+/** What the entry file of a module folder exports, as names or on its default export. */
+export interface ModuleEntry<M extends Module = Module> {
+  instantiate(): M | Promise<M>;
+  manifest?: ModuleManifest;
+}
