@@ -48,7 +48,7 @@ export interface AppErrorOptions {
  * found, what to do; it never holds a secret, a stack or script source.
  */
 export class AppError extends Error {
-  override readonly name = 'AppError';
+  override readonly name = "AppError";
   readonly code: ErrorCode;
   readonly status: number;
   readonly issues: ErrorIssue[] | undefined;

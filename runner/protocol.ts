@@ -3,7 +3,7 @@
  * that many bytes of UTF-8 JSON. The host checks each message of a child against these schemas; the child imports
  * types only. A frame's connection is its identity: no message names an execution.
  */
-import { z } from 'zod';
+import { z } from "zod";
 
 /** Raised whenever a message changes shape; a child with another version is refused. */
 export const PROTOCOL_VERSION = 1;
@@ -53,9 +53,9 @@ export interface WireError {
 
 /** Host to child. `start` comes exactly once, after `ready`; replies follow calls. */
 export type HostMessage =
-  | { jsonrpc: '2.0'; method: 'start'; params: StartParams }
-  | { jsonrpc: '2.0'; id: number; result: unknown }
-  | { jsonrpc: '2.0'; id: number; error: { code: number; message: string; data: WireError } };
+  | { jsonrpc: "2.0"; method: "start"; params: StartParams }
+  | { jsonrpc: "2.0"; id: number; result: unknown }
+  | { jsonrpc: "2.0"; id: number; error: { code: number; message: string; data: WireError } };
 
 const identifier = z.string().min(1).max(500);
 const toolId = z.strictObject({ serviceId: identifier, toolId: identifier });
@@ -81,11 +81,16 @@ export const callParamsSchemas = {
 } as const;
 export type CallMethod = keyof typeof callParamsSchemas;
 
-const version = z.literal('2.0');
+const version = z.literal("2.0");
 const callId = z.int().min(1).max(1_000_000_000);
 
 function callMessage<M extends CallMethod>(method: M) {
-  return z.strictObject({ jsonrpc: version, id: callId, method: z.literal(method), params: callParamsSchemas[method] });
+  return z.strictObject({
+    jsonrpc: version,
+    id: callId,
+    method: z.literal(method),
+    params: callParamsSchemas[method],
+  });
 }
 
 function notification<M extends string, P extends z.ZodType>(method: M, params: P) {
@@ -114,11 +119,11 @@ const scriptErrorSchema = z.strictObject({
 });
 
 /** How a script ended, as the realm saw it. `result` is absent when the script returned nothing. */
-export const endParamsSchema = z.discriminatedUnion('ok', [
+export const endParamsSchema = z.discriminatedUnion("ok", [
   z.strictObject({ ok: z.literal(true), result: z.unknown().optional() }),
   z.strictObject({
     ok: z.literal(false),
-    reason: z.enum(['script_error', 'output_limit']),
+    reason: z.enum(["script_error", "output_limit"]),
     error: scriptErrorSchema,
   }),
 ]);
@@ -126,19 +131,19 @@ export type EndParams = z.infer<typeof endParamsSchema>;
 
 /** Child to host. */
 export const childMessageSchema = z.union([
-  z.discriminatedUnion('method', [
-    notification('ready', readyParamsSchema),
-    notification('stdout', text),
-    notification('stderr', text),
-    notification('output', z.strictObject({ value: z.record(z.string(), z.unknown()) })),
-    notification('end', endParamsSchema),
-    callMessage('invoke'),
-    callMessage('discoverServices'),
-    callMessage('discoverTools'),
-    callMessage('getService'),
-    callMessage('getTool'),
-    callMessage('getToolDocs'),
-    callMessage('ask'),
+  z.discriminatedUnion("method", [
+    notification("ready", readyParamsSchema),
+    notification("stdout", text),
+    notification("stderr", text),
+    notification("output", z.strictObject({ value: z.record(z.string(), z.unknown()) })),
+    notification("end", endParamsSchema),
+    callMessage("invoke"),
+    callMessage("discoverServices"),
+    callMessage("discoverTools"),
+    callMessage("getService"),
+    callMessage("getTool"),
+    callMessage("getToolDocs"),
+    callMessage("ask"),
   ]),
 ]);
 export type ChildMessage = z.infer<typeof childMessageSchema>;

@@ -1,5 +1,5 @@
-import { z } from 'zod';
-import { IDENTIFIER_PATTERN, type JSONSchema, type Module } from './module.ts';
+import { z } from "zod";
+import { IDENTIFIER_PATTERN, type JSONSchema, type Module } from "./module.ts";
 
 /** One tool call as an adapter or a binding sees it. `eid` and `signal` are set by the host. */
 export interface InvokeInput {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { z } from "zod";
 import type {
   DiscoverServices,
   DiscoverTools,
@@ -7,36 +7,36 @@ import type {
   ServiceSummary,
   ToolDetails,
   ToolSummary,
-} from './adapter.ts';
-import type { JSONSchema, Module, ModuleSetupContext } from './module.ts';
+} from "./adapter.ts";
+import type { JSONSchema, Module, ModuleSetupContext } from "./module.ts";
 
 /** States an environment reports for an execution it was given. */
-export const EXECUTION_STATES = ['queued', 'running'] as const;
+export const EXECUTION_STATES = ["queued", "running"] as const;
 export type ExecutionState = (typeof EXECUTION_STATES)[number];
 
 /** How an execution ends. */
-export const EXECUTION_EXIT_STATES = ['success', 'failed', 'timeout', 'canceled'] as const;
+export const EXECUTION_EXIT_STATES = ["success", "failed", "timeout", "canceled"] as const;
 export type ExecutionExitState = (typeof EXECUTION_EXIT_STATES)[number];
 
 /** The machine-readable word beside an exit state: which of the ways to end it was. */
 export const EXECUTION_REASONS = {
-  success: ['ok'],
+  success: ["ok"],
   failed: [
-    'script_error',
-    'syntax_error',
-    'memory_limit',
-    'cpu_limit',
-    'output_limit',
-    'crashed',
-    'sandbox_violation',
-    'approval_denied',
-    'approval_expired',
-    'replay_divergence',
-    'interrupted',
-    'interrupted_call',
+    "script_error",
+    "syntax_error",
+    "memory_limit",
+    "cpu_limit",
+    "output_limit",
+    "crashed",
+    "sandbox_violation",
+    "approval_denied",
+    "approval_expired",
+    "replay_divergence",
+    "interrupted",
+    "interrupted_call",
   ],
-  timeout: ['timeout'],
-  canceled: ['killed', 'queue_timeout'],
+  timeout: ["timeout"],
+  canceled: ["killed", "queue_timeout"],
 } as const satisfies Record<ExecutionExitState, readonly string[]>;
 export type ExecutionReason = (typeof EXECUTION_REASONS)[ExecutionExitState][number];
 
@@ -70,7 +70,9 @@ export const errorDetailSchema = z.object({
   stack: z.string().max(100_000).optional(),
   line: z.int().positive().optional(),
   column: z.int().positive().optional(),
-  reason: z.enum(Object.values(EXECUTION_REASONS).flat() as [ExecutionReason, ...ExecutionReason[]]).optional(),
+  reason: z
+    .enum(Object.values(EXECUTION_REASONS).flat() as [ExecutionReason, ...ExecutionReason[]])
+    .optional(),
 });
 export type ErrorDetail = z.infer<typeof errorDetailSchema>;
 
@@ -131,7 +133,7 @@ export interface IsolationLayer {
   fix?: string;
 }
 
-export const ISOLATION_LEVELS = ['strict', 'standard', 'development'] as const;
+export const ISOLATION_LEVELS = ["strict", "standard", "development"] as const;
 export type IsolationLevel = (typeof ISOLATION_LEVELS)[number];
 
 export interface IsolationReport {

@@ -2,6 +2,6 @@
  * The module contract: types, zod schemas and constants, no behaviour. Published as @cyrnel/sdk.
  * Imports nothing of the server. A module written against these members loads unchanged.
  */
-export * from './adapter.ts';
-export * from './environment.ts';
-export * from './module.ts';
+export * from "./adapter.ts";
+export * from "./environment.ts";
+export * from "./module.ts";

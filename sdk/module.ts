@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { z } from "zod";
 
 /** A JSON Schema document (draft 2020-12 unless it says otherwise), as data. */
 export type JSONSchema = Record<string, unknown>;
@@ -29,7 +29,7 @@ export interface Module {
   teardown(): Promise<void>;
 }
 
-export const MODULE_TYPES = ['adapter', 'environment'] as const;
+export const MODULE_TYPES = ["adapter", "environment"] as const;
 export type ModuleType = (typeof MODULE_TYPES)[number];
 
 /** `module.json` of a module folder; built-ins export the same object as `manifest`. Extra keys are ignored. */
