@@ -1,0 +1,272 @@
+/**
+ * The server's configuration: environment variables, parsed and checked once, frozen. Every variable is described
+ * here; docs/configuration.md is printed from this file. With api/main.ts the only reader of process.env.
+ */
+import { isIP } from "node:net";
+import path from "node:path";
+import { z } from "zod";
+
+const MIN_KEY_CHARACTERS = 24;
+const MIN_KEY_DISTINCT_CHARACTERS = 10;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** A whole number written in digits; `12abc`, `1e3` and `0x10` are refused. */
+function wholeNumber(min: number, max = 2_147_483_647) {
+  return z
+    .string()
+    .trim()
+    .regex(/^\d{1,16}$/, { error: `expected a whole number from ${min} to ${max}` })
+    .transform(Number)
+    .pipe(
+      z
+        .number()
+        .min(min, { error: `expected ${min} or more` })
+        .max(max, { error: `expected at most ${max}` }),
+    );
+}
+
+const text = z.string().trim();
+
+const apiKey = text
+  .min(MIN_KEY_CHARACTERS, {
+    error: `too short: expected ${MIN_KEY_CHARACTERS} characters or more (make one with: openssl rand -hex 32)`,
+  })
+  .max(500, { error: "too long: expected at most 500 characters" })
+  .regex(/^[\x21-\x7e]*$/, { error: "expected printable ASCII without spaces" })
+  .refine((key) => key.length < MIN_KEY_CHARACTERS || new Set(key).size >= MIN_KEY_DISTINCT_CHARACTERS, {
+    error: `too easy to guess: expected ${MIN_KEY_DISTINCT_CHARACTERS} different characters or more (make one with: openssl rand -hex 32)`,
+  });
+
+const databaseUrl = text.refine(isDatabaseUrl, {
+  error:
+    "expected postgres://user:password@host:5432/database (the value is not shown, it may hold a password)",
+});
+
+const hostName = text.refine(
+  (host) => isIP(host) > 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(host),
+  {
+    error: "expected an IP address or a host name, without scheme or port",
+  },
+);
+
+/** One entry per variable: how it is parsed, what it is without a value, what it means. */
+export const CONFIG_VARIABLES = {
+  PORT: {
+    schema: wholeNumber(0, 65_535),
+    fallback: "9371",
+    description: "TCP port to listen on; 0 takes a free one.",
+  },
+  HOST: {
+    schema: hostName,
+    fallback: "127.0.0.1",
+    description:
+      "Address to listen on. Anything beyond loopback needs CYRNEL_API_KEY: without a key the server refuses to start.",
+  },
+  DATABASE_URL: {
+    schema: databaseUrl,
+    fallback: null,
+    description:
+      "Postgres 15 or newer: `postgres://user:password@host:5432/database`; a Unix socket as `?host=/folder`. Unset: an embedded Postgres below CYRNEL_DATA_DIR (development dependency; not in the production image).",
+  },
+  CYRNEL_DATA_DIR: {
+    schema: text.min(1, { error: "expected a folder" }),
+    fallback: "./.cyrnel",
+    description: "Folder for the embedded database and installed modules; relative to the working directory.",
+  },
+  CYRNEL_API_KEY: {
+    schema: apiKey,
+    fallback: null,
+    description: `The bootstrap admin key, sent by clients as \`Authorization: Bearer <key>\`. At least ${MIN_KEY_CHARACTERS} characters, ${MIN_KEY_DISTINCT_CHARACTERS} of them different. Unset: anonymous mode, on loopback only.`,
+  },
+  CYRNEL_MAX_ACTIVE_PROCESSES: {
+    schema: wholeNumber(1, 1_000_000),
+    fallback: "1000",
+    description: "Queued and running processes at most; more are refused with 429.",
+  },
+  CYRNEL_MAX_CODE_SIZE_BYTES: {
+    schema: wholeNumber(1, 1_000_000),
+    fallback: "102400",
+    description: "Largest script, in bytes of UTF-8.",
+  },
+  CYRNEL_MAX_STDOUT_BYTES: {
+    schema: wholeNumber(0, 64 * 1024 * 1024),
+    fallback: "1048576",
+    description: "Bytes of standard output kept of a run; more is cut off visibly.",
+  },
+  CYRNEL_MAX_STDERR_BYTES: {
+    schema: wholeNumber(0, 64 * 1024 * 1024),
+    fallback: "1048576",
+    description: "Bytes of standard error kept of a run; more is cut off visibly.",
+  },
+  CYRNEL_MAX_TIMEOUT_MS: {
+    schema: wholeNumber(0),
+    fallback: "0",
+    description:
+      "Longest time-out a run may ask for, in milliseconds; longer ones (and `null`) are lowered to it. 0: no maximum, `null` means none.",
+  },
+  CYRNEL_MAX_CPU_MS: {
+    schema: wholeNumber(0),
+    fallback: "0",
+    description:
+      "Most processor time a run may ask for, in milliseconds, and what it gets without asking. 0: no maximum.",
+  },
+  CYRNEL_INVOKE_TIMEOUT_MS: {
+    schema: wholeNumber(1),
+    fallback: "30000",
+    description: "Longest time of one tool call, in milliseconds.",
+  },
+  CYRNEL_RETENTION_DAYS: {
+    schema: wholeNumber(0, 36_500),
+    fallback: "0",
+    description: "Finished processes are removed after this many days. 0: kept for ever.",
+  },
+  CYRNEL_RETENTION_MAX: {
+    schema: wholeNumber(0),
+    fallback: "0",
+    description: "Finished processes kept at most, the oldest are removed first. 0: no maximum.",
+  },
+  CYRNEL_RATE_LIMIT_MAX: {
+    schema: wholeNumber(1),
+    fallback: null,
+    description: "Requests per client and window; needs CYRNEL_RATE_LIMIT_WINDOW_MS. Unset: no rate limit.",
+  },
+  CYRNEL_RATE_LIMIT_WINDOW_MS: {
+    schema: wholeNumber(100, DAY_MS),
+    fallback: null,
+    description: "Length of the rate limit window, in milliseconds; needs CYRNEL_RATE_LIMIT_MAX.",
+  },
+  SHUTDOWN_TIMEOUT_MS: {
+    schema: wholeNumber(0, 3_600_000),
+    fallback: "10000",
+    description:
+      "On SIGTERM or SIGINT: how long runs may finish before they are ended as `interrupted`, in milliseconds.",
+  },
+  LOG_LEVEL: {
+    schema: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"], {
+      error: "expected fatal, error, warn, info, debug, trace or silent",
+    }),
+    fallback: "info",
+    description: "Least severe level of the log (JSON lines on standard output).",
+  },
+} as const satisfies Record<string, { schema: z.ZodType; fallback: string | null; description: string }>;
+
+type VariableName = keyof typeof CONFIG_VARIABLES;
+type ParsedValue<N extends VariableName> =
+  | z.output<(typeof CONFIG_VARIABLES)[N]["schema"]>
+  | ((typeof CONFIG_VARIABLES)[N]["fallback"] extends null ? null : never);
+
+/** The configuration in force. Times in milliseconds, sizes in bytes; null and 0 as described above. */
+export interface Config {
+  readonly port: number;
+  readonly host: string;
+  /** Null: embedded Postgres. */
+  readonly databaseUrl: string | null;
+  /** Absolute. */
+  readonly dataDirectory: string;
+  /** Null: anonymous mode. */
+  readonly apiKey: string | null;
+  readonly maxActiveProcesses: number;
+  readonly maxCodeSizeBytes: number;
+  readonly maxStdoutBytes: number;
+  readonly maxStderrBytes: number;
+  /** Null: no maximum. */
+  readonly maxTimeoutMs: number | null;
+  /** Null: no maximum. */
+  readonly maxCpuMs: number | null;
+  readonly invokeTimeoutMs: number;
+  /** Null: kept for ever. */
+  readonly retentionDays: number | null;
+  /** Null: no maximum. */
+  readonly retentionMax: number | null;
+  readonly rateLimit: { readonly max: number; readonly windowMs: number } | null;
+  readonly shutdownTimeoutMs: number;
+  readonly logLevel: string;
+}
+
+export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
+
+/** Parses an environment. An empty variable counts as unset. Never throws: reports every problem there is. */
+export function parseConfig(environment: Record<string, string | undefined>): ConfigResult {
+  const problems: string[] = [];
+  const read = <N extends VariableName>(name: N): ParsedValue<N> => {
+    const { schema, fallback } = CONFIG_VARIABLES[name];
+    const given = environment[name];
+    const value = given === undefined || given.trim() === "" ? fallback : given;
+    if (value === null) return null as ParsedValue<N>;
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return parsed.data as ParsedValue<N>;
+    for (const message of new Set(parsed.error.issues.map((issue) => issue.message))) {
+      problems.push(`${name}: ${message}`);
+    }
+    return null as ParsedValue<N>;
+  };
+  const rateLimitMax = read("CYRNEL_RATE_LIMIT_MAX");
+  const rateLimitWindowMs = read("CYRNEL_RATE_LIMIT_WINDOW_MS");
+  const config: Config = Object.freeze({
+    port: read("PORT"),
+    host: read("HOST"),
+    databaseUrl: read("DATABASE_URL"),
+    dataDirectory: path.resolve(read("CYRNEL_DATA_DIR") ?? "."),
+    apiKey: read("CYRNEL_API_KEY"),
+    maxActiveProcesses: read("CYRNEL_MAX_ACTIVE_PROCESSES"),
+    maxCodeSizeBytes: read("CYRNEL_MAX_CODE_SIZE_BYTES"),
+    maxStdoutBytes: read("CYRNEL_MAX_STDOUT_BYTES"),
+    maxStderrBytes: read("CYRNEL_MAX_STDERR_BYTES"),
+    maxTimeoutMs: read("CYRNEL_MAX_TIMEOUT_MS") || null,
+    maxCpuMs: read("CYRNEL_MAX_CPU_MS") || null,
+    invokeTimeoutMs: read("CYRNEL_INVOKE_TIMEOUT_MS"),
+    retentionDays: read("CYRNEL_RETENTION_DAYS") || null,
+    retentionMax: read("CYRNEL_RETENTION_MAX") || null,
+    rateLimit:
+      rateLimitMax === null || rateLimitWindowMs === null
+        ? null
+        : Object.freeze({ max: rateLimitMax, windowMs: rateLimitWindowMs }),
+    shutdownTimeoutMs: read("SHUTDOWN_TIMEOUT_MS"),
+    logLevel: read("LOG_LEVEL"),
+  });
+  problems.push(...listContradictions(environment, config));
+  return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
+}
+
+/** Problems of two variables together. A variable that is wrong by itself is reported as that only. */
+function listContradictions(environment: Record<string, string | undefined>, config: Config): string[] {
+  const problems: string[] = [];
+  const isSet = (name: VariableName) => (environment[name] ?? "").trim() !== "";
+  if (config.host !== null && !isLoopbackHost(config.host) && !isSet("CYRNEL_API_KEY")) {
+    problems.push(
+      `HOST: ${config.host} is reachable from other machines and no API key is set. ` +
+        "Set CYRNEL_API_KEY (make one with: openssl rand -hex 32), or listen on 127.0.0.1",
+    );
+  }
+  if (isSet("CYRNEL_RATE_LIMIT_MAX") !== isSet("CYRNEL_RATE_LIMIT_WINDOW_MS")) {
+    problems.push(
+      "CYRNEL_RATE_LIMIT_MAX, CYRNEL_RATE_LIMIT_WINDOW_MS: one is set without the other; set both or neither",
+    );
+  }
+  return problems;
+}
+
+/** 127.0.0.0/8, ::1 and `localhost`. */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.toLowerCase();
+  return name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));
+}
+
+function isDatabaseUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const url = new URL(value);
+  return (
+    ["postgres:", "postgresql:"].includes(url.protocol) && url.hostname !== "" && url.pathname.length > 1
+  );
+}
+
+/** One message with every problem, for the terminal. */
+export function formatProblems(problems: string[]): string {
+  const heading =
+    problems.length === 1
+      ? "The configuration has a problem:"
+      : `The configuration has ${problems.length} problems:`;
+  return [heading, ...problems.map((problem) => `  - ${problem}`), "See docs/configuration.md.", ""].join(
+    "\n",
+  );
+}

@@ -1,0 +1,101 @@
+/**
+ * Opens the database as a server needs it: embedded or given, locked for this server, migrated, pooled. Whoever opens
+ * it closes it, in reverse; the embedded Postgres stops last, and only if this server was the one to use it.
+ */
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Config } from "../config.ts";
+import { startEmbeddedPostgres } from "./embedded.ts";
+import { migrate } from "./migrate.ts";
+import { createPool, isDatabaseUnavailable, type Pool } from "./pool.ts";
+import { acquireServerLock, type ServerLock } from "./server-lock.ts";
+
+export interface Database extends AsyncDisposable {
+  /** Holds a password: never to be logged. */
+  readonly url: string;
+  readonly pool: Pool;
+  /** Whether the database answers; refreshed every second. */
+  readonly reachable: boolean;
+  readonly embedded: boolean;
+  /** Names of the migrations applied by this start. */
+  readonly migrated: string[];
+}
+
+export interface OpenDatabaseOptions {
+  /** Another server has taken this one's place on the database: stop. */
+  onTakenOver: () => void;
+  /** See ServerLockOptions. */
+  lockWaitMs?: number;
+}
+
+const MAX_CONNECTIONS = 15;
+/** An embedded Postgres may be stopped by a predecessor between our finding it and using it: start over until then. */
+const EMBEDDED_RETRY_MS = 15_000;
+const RETRY_PAUSE_MS = 100;
+
+/** Throws DatabaseRefused, or an error whose message tells the operator what is wrong. */
+export async function openDatabase(
+  config: Pick<Config, "databaseUrl" | "dataDirectory">,
+  options: OpenDatabaseOptions,
+): Promise<Database> {
+  await using undo = new AsyncDisposableStack();
+  const { url, lock } =
+    config.databaseUrl === null
+      ? await lockEmbedded(config.dataDirectory, options, undo)
+      : { url: config.databaseUrl, lock: undo.use(await lockGiven(config.databaseUrl, options)) };
+  const migrated = await migrate(url);
+  const pool = createPool(url, { maxConnections: MAX_CONNECTIONS, applicationName: "cyrnel" });
+  undo.defer(() => pool.end({ timeout: 5 }));
+  const close = undo.move();
+  return {
+    url,
+    pool,
+    embedded: config.databaseUrl === null,
+    migrated,
+    get reachable() {
+      return lock.reachable;
+    },
+    [Symbol.asyncDispose]: () => close.disposeAsync(),
+  };
+}
+
+async function lockGiven(databaseUrl: string, options: OpenDatabaseOptions): Promise<ServerLock> {
+  try {
+    return await acquireServerLock(databaseUrl, lockOptions(options));
+  } catch (error) {
+    if (!isDatabaseUnavailable(error)) throw error;
+    const { hostname, port } = new URL(databaseUrl);
+    throw new Error(
+      `The database at ${hostname}:${port || 5432} cannot be reached (${(error as { code?: string }).code}). ` +
+        "Check DATABASE_URL and that Postgres is running.",
+      { cause: error },
+    );
+  }
+}
+
+async function lockEmbedded(
+  dataDirectory: string,
+  options: OpenDatabaseOptions,
+  undo: AsyncDisposableStack,
+): Promise<{ url: string; lock: ServerLock }> {
+  const deadline = Date.now() + EMBEDDED_RETRY_MS;
+  for (;;) {
+    try {
+      const postgres = await startEmbeddedPostgres({ directory: path.join(dataDirectory, "postgres") });
+      const lock = await acquireServerLock(postgres.url, { ...lockOptions(options), waitForDatabase: false });
+      // Only the holder of the lock stops it: without the lock it belongs to another server.
+      undo.use(postgres);
+      return { url: postgres.url, lock: undo.use(lock) };
+    } catch (error) {
+      if (!isDatabaseUnavailable(error) || Date.now() > deadline) throw error;
+    }
+    await sleep(RETRY_PAUSE_MS);
+  }
+}
+
+function lockOptions(options: OpenDatabaseOptions) {
+  return {
+    onTakenOver: options.onTakenOver,
+    ...(options.lockWaitMs === undefined ? {} : { waitMs: options.lockWaitMs }),
+  };
+}

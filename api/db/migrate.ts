@@ -1,0 +1,125 @@
+/**
+ * Brings the schema up to date at start: numbered forward-only SQL files, under an advisory lock that waits, so that
+ * any number of servers may start at once. Refuses servers and schemas this program cannot work with.
+ */
+import { readdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { runner } from "node-pg-migrate";
+import pg from "pg";
+import { createPool, type Db } from "./pool.ts";
+
+const MIGRATIONS_DIRECTORY = fileURLToPath(new URL("./migrations", import.meta.url));
+const MIGRATIONS_TABLE = "schema_migrations";
+const MIGRATION_FILE = /^\d{4}_[a-z0-9_]+\.sql$/;
+const NOT_A_MIGRATION = "^(?!\\d{4}_[a-z0-9_]+\\.sql$).*";
+const MIN_SERVER_VERSION = 150_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** How long to wait for another server's migration, or for a table lock. */
+const LOCK_TIMEOUT_MS = 300_000;
+
+export class DatabaseRefused extends Error {
+  override readonly name = "DatabaseRefused";
+}
+
+/**
+ * Checks the server, then applies what is missing, all in one transaction. Returns the names applied.
+ * Throws DatabaseRefused with a sentence for the operator.
+ */
+export async function migrate(databaseUrl: string): Promise<string[]> {
+  const pool = createPool(databaseUrl, {
+    maxConnections: 1,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    applicationName: "cyrnel migration",
+  });
+  try {
+    await refuseUnsuitableServer(pool);
+    await refuseNewerSchema(pool);
+  } finally {
+    await pool.end({ timeout: 1 });
+  }
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: "cyrnel migration",
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    lock_timeout: LOCK_TIMEOUT_MS,
+  });
+  await client.connect();
+  try {
+    const applied = await runner({
+      dbClient: client,
+      dir: MIGRATIONS_DIRECTORY,
+      ignorePattern: NOT_A_MIGRATION,
+      migrationsTable: MIGRATIONS_TABLE,
+      direction: "up",
+      singleTransaction: true,
+      advisoryLockMode: "wait",
+      log: () => {},
+    });
+    return applied.map((migration) => migration.name);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Names of the migrations this program knows, in order, without `.sql`. */
+export async function listMigrations(): Promise<string[]> {
+  const files = await readdir(MIGRATIONS_DIRECTORY);
+  return files
+    .filter((file) => MIGRATION_FILE.test(file))
+    .map((file) => file.slice(0, -".sql".length))
+    .sort();
+}
+
+/** Names of the migrations the database has had, in order; none when it is empty. */
+export async function listAppliedMigrations(db: Db): Promise<string[]> {
+  const [table] = await db<
+    { found: boolean }[]
+  >`select to_regclass(${MIGRATIONS_TABLE}) is not null as found`;
+  if (!table?.found) return [];
+  const rows = await db<{ name: string }[]>`select name from ${db(MIGRATIONS_TABLE)} order by name`;
+  return rows.map((row) => row.name);
+}
+
+/** What a server says about itself. `number` is `server_version_num`: 150004 is 15.4. */
+export interface ServerFacts {
+  number: number;
+  name: string;
+  replica: boolean;
+  readOnly: boolean;
+}
+
+async function refuseUnsuitableServer(db: Db): Promise<void> {
+  const [server] = await db<ServerFacts[]>`
+    select current_setting('server_version_num')::int as number, current_setting('server_version') as name,
+      pg_is_in_recovery() as replica, current_setting('default_transaction_read_only')::boolean as "readOnly"`;
+  const reason = server ? describeUnsuitable(server) : "The database did not say which version it is.";
+  if (reason !== null) throw new DatabaseRefused(reason);
+}
+
+/** Why this program cannot work with such a server; null when it can. */
+export function describeUnsuitable(server: ServerFacts): string | null {
+  if (server.number < MIN_SERVER_VERSION) {
+    return (
+      `The database is Postgres ${server.name}; Cyrnel needs Postgres 15 or newer. ` +
+      "Upgrade it, or point DATABASE_URL at a newer server."
+    );
+  }
+  if (server.replica) {
+    return "The database is a read-only standby (in recovery). Point DATABASE_URL at the primary server.";
+  }
+  if (server.readOnly) {
+    return "The database is read-only (default_transaction_read_only is on). Turn that off for this database and user.";
+  }
+  return null;
+}
+
+async function refuseNewerSchema(db: Db): Promise<void> {
+  const known = await listMigrations();
+  const applied = await listAppliedMigrations(db);
+  const unknown = applied.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  throw new DatabaseRefused(
+    `The database is newer than this program: it is at migration ${applied.at(-1)}, this program knows up to ${known.at(-1) ?? "none"}. ` +
+      "Start the newer version of Cyrnel, or restore the database from before the upgrade.",
+  );
+}

@@ -1,0 +1,103 @@
+/**
+ * Connections to Postgres: the pool every feature shares and the types its stores take.
+ * The only file that calls the driver's constructor; holds no SQL of any feature.
+ */
+import postgres from "postgres";
+
+/** `bigint` columns arrive as numbers: ids and byte counts stay far below 2^53. */
+interface ColumnTypes extends Record<string, unknown> {
+  bigint: number;
+}
+
+/** The shared pool. Services use `begin` for transactions; stores take `Db`. */
+export type Pool = postgres.Sql<ColumnTypes>;
+/** A transaction, as `pool.begin` passes it on. */
+export type Transaction = postgres.TransactionSql<ColumnTypes>;
+/** What every store function takes first: the pool or a transaction. */
+export type Db = postgres.ISql<ColumnTypes>;
+
+export interface PoolOptions {
+  /** Connections at most. Default 10. */
+  maxConnections?: number;
+  /** How long one attempt to connect may take before the query fails. Default 3000. */
+  connectTimeoutMs?: number;
+  /** Shown in `pg_stat_activity`. */
+  applicationName?: string;
+  /** Longest one statement may run on the server, in milliseconds; 0 is no limit. Default 60 000. */
+  statementTimeoutMs?: number;
+  /** Called when a connection of the pool has ended, also on purpose. */
+  onClose?: () => void;
+  /** Keeps connections for ever; for session locks. */
+  permanent?: boolean;
+}
+
+/**
+ * Opens no connection yet: the first query does. Queries fail within `connectTimeoutMs` while the server is away,
+ * and work again as soon as it is back.
+ */
+export function createPool(databaseUrl: string, options: PoolOptions = {}): Pool {
+  const { url, socketDirectory } = splitSocketDirectory(databaseUrl);
+  return postgres(url, {
+    ...(socketDirectory === null ? {} : { host: socketDirectory }),
+    max: options.maxConnections ?? 10,
+    connect_timeout: (options.connectTimeoutMs ?? 3000) / 1000,
+    // The driver's own back-off grows to 20 s, and queries wait it out: a request has to be answered before that.
+    backoff: () => 0.05,
+    ...(options.permanent ? { max_lifetime: null, idle_timeout: 0 } : {}),
+    ...(options.onClose ? { onclose: options.onClose } : {}),
+    onnotice: () => {},
+    types: {
+      bigint: {
+        to: 20,
+        from: [20],
+        serialize: (value: number) => String(value),
+        parse: (raw: string) => Number(raw),
+      },
+    },
+    connection: {
+      application_name: options.applicationName ?? "cyrnel",
+      statement_timeout: options.statementTimeoutMs ?? 60_000,
+    },
+  }) as Pool;
+}
+
+/**
+ * A URL may name a Unix socket the way libpq does: `postgres://user:pw@localhost/db?host=/directory`. The driver
+ * knows that only as an option.
+ */
+function splitSocketDirectory(databaseUrl: string): { url: string; socketDirectory: string | null } {
+  const url = new URL(databaseUrl);
+  const host = url.searchParams.get("host");
+  if (!host?.startsWith("/")) return { url: databaseUrl, socketDirectory: null };
+  url.searchParams.delete("host");
+  return { url: url.href, socketDirectory: host };
+}
+
+const UNREACHABLE_CODES = new Set([
+  "CONNECT_TIMEOUT",
+  "CONNECTION_CLOSED",
+  "CONNECTION_ENDED",
+  "CONNECTION_DESTROYED",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  // Postgres: shutting down, crashed, starting up, no connection left, turned read-only by a fail-over.
+  "57P01",
+  "57P02",
+  "57P03",
+  "53300",
+  "25006",
+]);
+
+/** Whether an error says that the database could not be reached, as opposed to a statement it refused. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return false;
+  if (UNREACHABLE_CODES.has(error.code) || error.code.startsWith("08")) return true;
+  // A Unix socket that is not there.
+  return error.code === "ENOENT" && "syscall" in error && error.syscall === "connect";
+}

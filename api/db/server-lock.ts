@@ -1,0 +1,140 @@
+/**
+ * One server per database: a session advisory lock on a connection of its own, held as long as the server lives.
+ * The same connection watches whether the database answers, so that requests can be refused before they hang.
+ */
+import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { DatabaseRefused } from "./migrate.ts";
+import { createPool, isDatabaseUnavailable, type Pool } from "./pool.ts";
+
+export interface ServerLock extends AsyncDisposable {
+  /** False while the database does not answer. */
+  readonly reachable: boolean;
+}
+
+export interface ServerLockOptions {
+  /** How long to wait for a predecessor that is still going away. Default 10 000. */
+  waitMs?: number;
+  /** Whether to wait as long for a database that cannot be reached yet. Default true. */
+  waitForDatabase?: boolean;
+  /** The lock was lost with its connection and another server has taken it: this one must stop. */
+  onTakenOver: () => void;
+}
+
+/** Two 32-bit halves of the advisory lock's key: "Cyrn", "serv". */
+const LOCK_CLASS = 0x4379726e;
+const LOCK_OBJECT = 0x73657276;
+const DEFAULT_WAIT_MS = 10_000;
+const RETRY_MS = 200;
+const PING_INTERVAL_MS = 1000;
+const PING_INTERVAL_WHILE_DOWN_MS = 250;
+const PING_TIMEOUT_MS = 2000;
+
+/**
+ * Takes the lock. Throws DatabaseRefused when another server still holds it after `waitMs`, and the driver's error
+ * when the database could not be reached in that time.
+ */
+export async function acquireServerLock(
+  databaseUrl: string,
+  options: ServerLockOptions,
+): Promise<ServerLock> {
+  let connectionEnded = false;
+  const pool = createPool(databaseUrl, {
+    maxConnections: 1,
+    applicationName: `cyrnel server ${hostname().slice(0, 30)}:${process.pid}`,
+    permanent: true,
+    onClose: () => {
+      connectionEnded = true;
+    },
+  });
+  try {
+    await waitForLock(pool, options);
+  } catch (error) {
+    await pool.end({ timeout: 1 });
+    throw error;
+  }
+  connectionEnded = false;
+
+  let reachable = true;
+  const stopped = new AbortController();
+  const watching = watch();
+
+  async function watch(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      const interval = reachable ? PING_INTERVAL_MS : PING_INTERVAL_WHILE_DOWN_MS;
+      await sleep(interval, undefined, { signal: stopped.signal }).catch(() => {});
+      if (stopped.signal.aborted) return;
+      const pinging = ping();
+      const late = sleep(PING_TIMEOUT_MS, false, { signal: stopped.signal }).catch(() => false);
+      reachable = await Promise.race([pinging, late]);
+      // One question at a time: a connection that hangs stays unreachable until it answers or breaks.
+      if (!reachable) reachable = await Promise.race([pinging, untilStopped()]);
+    }
+  }
+
+  async function ping(): Promise<boolean> {
+    try {
+      await pool`select 1`;
+      if (!connectionEnded) return true;
+      connectionEnded = false;
+      if (await tryLock(pool)) return true;
+      options.onTakenOver();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  function untilStopped(): Promise<boolean> {
+    return new Promise((resolve) =>
+      stopped.signal.addEventListener("abort", () => resolve(false), { once: true }),
+    );
+  }
+
+  return {
+    get reachable() {
+      return reachable;
+    },
+    async [Symbol.asyncDispose]() {
+      stopped.abort();
+      await pool.end({ timeout: 1 });
+      await watching;
+    },
+  };
+}
+
+async function waitForLock(pool: Pool, options: ServerLockOptions): Promise<void> {
+  const deadline = Date.now() + (options.waitMs ?? DEFAULT_WAIT_MS);
+  for (;;) {
+    try {
+      if (await tryLock(pool)) return;
+      if (Date.now() > deadline) throw new DatabaseRefused(await describeHolder(pool));
+    } catch (error) {
+      const isWorthWaiting = isDatabaseUnavailable(error) && (options.waitForDatabase ?? true);
+      if (!isWorthWaiting || Date.now() > deadline) throw error;
+    }
+    await sleep(RETRY_MS);
+  }
+}
+
+async function tryLock(pool: Pool): Promise<boolean> {
+  const [row] = await pool<
+    { held: boolean }[]
+  >`select pg_try_advisory_lock(${LOCK_CLASS}, ${LOCK_OBJECT}) as held`;
+  return row?.held === true;
+}
+
+async function describeHolder(pool: Pool): Promise<string> {
+  const [holder] = await pool<{ name: string; since: Date }[]>`
+    select activity.application_name as name, activity.backend_start as since
+    from pg_locks locks join pg_stat_activity activity using (pid)
+    where locks.locktype = 'advisory' and locks.classid = ${LOCK_CLASS}::int::oid and locks.objid = ${LOCK_OBJECT}::int::oid
+      and locks.objsubid = 2 and locks.granted and activity.datname = current_database()`;
+  const who = holder
+    ? ` (${holder.name.replace(/^cyrnel server /, "")}, since ${holder.since.toISOString()})`
+    : "";
+  return (
+    `Another Cyrnel server already uses this database${who}. One database serves one server: ` +
+    "stop the other one, or give this one a DATABASE_URL (or CYRNEL_DATA_DIR) of its own."
+  );
+}

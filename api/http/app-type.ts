@@ -1,0 +1,28 @@
+/** The fastify instance every feature registers its routes on: zod schemas type its handlers. */
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import type { Caller } from "./auth.ts";
+
+export type App = FastifyInstance<
+  Server,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Who asks; null only on public routes and before authentication. */
+    caller: Caller | null;
+  }
+  interface FastifyContextConfig {
+    /** Answered without a key: health and the documentation. */
+    public?: boolean;
+    /** Set by `requireScope` through the route's hooks; read by the OpenAPI document. */
+    scope?: string;
+    /** A POST, PUT, PATCH or DELETE that is still accepted while the server shuts down. */
+    whileDraining?: boolean;
+  }
+}

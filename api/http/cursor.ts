@@ -1,0 +1,68 @@
+/**
+ * Opaque cursors of listings: the sort key of the last item, with a checksum, so that a cursor that was shortened,
+ * edited or made up is refused instead of listing from somewhere else.
+ */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { AppError } from "../errors.ts";
+
+const CHECKSUM_BYTES = 6;
+export const MAX_CURSOR_CHARACTERS = 500;
+
+/** Encodes a position. `kind` names the listing: a cursor of one listing does not fit another. */
+export function encodeCursor(kind: string, position: unknown): string {
+  const payload = Buffer.from(JSON.stringify(position));
+  return Buffer.concat([checksum(kind, payload), payload]).toString("base64url");
+}
+
+/**
+ * Decodes a cursor made by `encodeCursor` with the same kind; `schema` says what the position has to be.
+ * Throws AppError `invalid_cursor`.
+ */
+export function decodeCursor<S extends z.ZodType>(kind: string, schema: S, cursor: string): z.output<S> {
+  const bytes = Buffer.from(cursor, "base64url");
+  const payload = bytes.subarray(CHECKSUM_BYTES);
+  const isWhole =
+    cursor.length <= MAX_CURSOR_CHARACTERS &&
+    bytes.toString("base64url") === cursor &&
+    checksum(kind, payload).equals(bytes.subarray(0, CHECKSUM_BYTES));
+  if (!isWhole) throw invalidCursor();
+  const position = schema.safeParse(parseJson(payload));
+  if (!position.success) throw invalidCursor();
+  return position.data;
+}
+
+function invalidCursor(): AppError {
+  return new AppError(
+    "invalid_cursor",
+    "The cursor is not one of this listing. Use nextCursor of the page before, unchanged.",
+  );
+}
+
+function checksum(kind: string, payload: Buffer): Buffer {
+  return createHash("sha256")
+    .update(`cyrnel cursor ${kind}\n`)
+    .update(payload)
+    .digest()
+    .subarray(0, CHECKSUM_BYTES);
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** `limit` and `cursor` of every listing. */
+export const pageQuerySchema = z.strictObject({
+  limit: z
+    .string()
+    .regex(/^\d{1,3}$/, "limit is a whole number from 1 to 200")
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= 200, "limit is a whole number from 1 to 200")
+    .default(50)
+    .describe("Items at most, 1 to 200. Default 50."),
+  cursor: z.string().max(MAX_CURSOR_CHARACTERS).optional().describe("`nextCursor` of the page before."),
+});

@@ -1,0 +1,157 @@
+/**
+ * The one place where an error becomes an HTTP answer: `{error, code, requestId, issues?}`. From 500 on the cause
+ * goes to the log only; no stack, secret or script source ever leaves.
+ */
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
+import { isDatabaseUnavailable } from "../db/pool.ts";
+import { AppError, type ErrorCode, type ErrorIssue } from "../errors.ts";
+import type { App } from "./app-type.ts";
+
+const DATABASE_RETRY_SECONDS = 2;
+const MAX_ISSUES = 50;
+const PLACES: Record<string, string> = { querystring: "query" };
+
+/** What a client reads of an error. */
+export interface ErrorBody {
+  error: string;
+  code: ErrorCode;
+  requestId: string;
+  issues?: ErrorIssue[];
+}
+
+/** Installs the handlers for thrown errors, unknown routes and requests that are not HTTP. */
+export function registerErrorHandler(app: App): void {
+  app.setErrorHandler<FastifyError>(answerError);
+  app.setNotFoundHandler(async (request) => {
+    throw new AppError("not_found", `There is no ${request.method} ${pathOf(request.url)} here. See /docs.`);
+  });
+}
+
+/** Answers a request with an error, whatever it is. Also for errors from before routing. */
+export function answerError(
+  error: FastifyError | Error,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const known = describeError(error);
+  if (known.status >= 500)
+    request.log.error(
+      { err: known.code === "internal_error" ? error : (known.cause ?? known) },
+      "request failed",
+    );
+  if (known.retryAfterSeconds !== undefined) void reply.header("retry-after", known.retryAfterSeconds);
+  const body: ErrorBody = { error: known.message, code: known.code, requestId: request.id };
+  if (known.issues !== undefined) body.issues = known.issues;
+  // Serialised here: an error must not depend on the response schema of the route it came from.
+  return reply
+    .status(known.status)
+    .type("application/json; charset=utf-8")
+    .serializer(String)
+    .send(JSON.stringify(body));
+}
+
+/** Turns any error into one of the catalogue. Unknown ones become `internal_error` without a detail. */
+export function describeError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  if (isDatabaseUnavailable(error)) {
+    return new AppError(
+      "database_unavailable",
+      "The database cannot be reached at the moment. Try again shortly.",
+      {
+        cause: error,
+        retryAfterSeconds: DATABASE_RETRY_SECONDS,
+      },
+    );
+  }
+  if (hasZodFastifySchemaValidationErrors(error)) return describeInvalidRequest(error);
+  return (
+    describeFrameworkError(error as FastifyError) ??
+    new AppError(
+      "internal_error",
+      "Something went wrong inside the server. Its log holds the cause under this request id.",
+      {
+        cause: error,
+      },
+    )
+  );
+}
+
+function describeInvalidRequest(error: {
+  validation: { instancePath: string; message?: string; params: Record<string, unknown> }[];
+  validationContext?: string | undefined;
+}): AppError {
+  const place = error.validationContext ?? "body";
+  const issues = error.validation.slice(0, MAX_ISSUES).map((issue) => ({
+    path: [PLACES[place] ?? place, ...issue.instancePath.split("/").filter((part) => part !== "")].join("."),
+    message: issue.message ?? "invalid",
+  }));
+  const [first] = issues;
+  const rest = error.validation.length > 1 ? ` (and ${error.validation.length - 1} more)` : "";
+  return new AppError(
+    "invalid_request",
+    `The request is not valid: ${first?.path}: ${first?.message}${rest}`,
+    { issues },
+  );
+}
+
+function describeFrameworkError(error: FastifyError): AppError | null {
+  switch (error.code) {
+    case "FST_ERR_CTP_BODY_TOO_LARGE":
+      return new AppError(
+        "body_too_large",
+        "The request body is too large: at most 1 MiB (1048576 bytes) is accepted.",
+      );
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+      return new AppError(
+        "unsupported_media_type",
+        "The request body must be JSON: send the header Content-Type: application/json.",
+      );
+    case "FST_ERR_CTP_INVALID_JSON_BODY":
+    case "FST_ERR_CTP_EMPTY_JSON_BODY":
+      return new AppError("invalid_json", "The request body is not valid JSON.");
+    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
+      return new AppError(
+        "invalid_request",
+        "The request body is not as long as its Content-Length header says.",
+      );
+    case "FST_ERR_BAD_URL":
+      return new AppError(
+        "invalid_request",
+        "The path of the request is not valid: it has a broken percent encoding.",
+      );
+    case "FST_ERR_MAX_PARAM_LENGTH":
+      return new AppError("not_found", "There is nothing at this path: a part of it is too long.");
+  }
+  if (error.statusCode === 404) return new AppError("not_found", "There is nothing at this path.");
+  if (error.statusCode === 413) return new AppError("body_too_large", "The request body is too large.");
+  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
+    return new AppError("invalid_request", "The request is not valid.", { cause: error });
+  }
+  return null;
+}
+
+/** For requests that cannot be parsed as HTTP, where there is neither request nor reply. */
+export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status =
+    error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
+  const body = JSON.stringify({
+    error: `The request is not valid HTTP: ${STATUS_CODES[status]}.`,
+    code: "invalid_request",
+    requestId: "",
+  });
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+function pathOf(url: string): string {
+  return (url.split("?")[0] ?? "").slice(0, 200);
+}

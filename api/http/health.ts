@@ -1,0 +1,65 @@
+/** Liveness and readiness, without a key. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import type { App } from "./app-type.ts";
+
+/** One condition of readiness: resolves to null when it holds, else to a sentence without secrets. */
+export interface ReadinessCheck {
+  name: string;
+  check(): Promise<string | null> | string | null;
+}
+
+const CHECK_TIMEOUT_MS = 2000;
+
+const okSchema = z.object({ status: z.literal("ok") });
+const notReadySchema = z.object({
+  status: z.literal("unavailable"),
+  failing: z.array(z.object({ check: z.string(), message: z.string() })),
+});
+
+export function registerHealthRoutes(app: App, checks: ReadinessCheck[]): void {
+  const config = { public: true };
+  const schema = { tags: ["health"], response: { 200: okSchema } };
+  app.get("/health", { config, schema: { ...schema, summary: "Whether the server answers" } }, async () => ({
+    status: "ok" as const,
+  }));
+  app.get(
+    "/health/live",
+    { config, schema: { ...schema, summary: "Whether the process is alive" } },
+    async () => ({
+      status: "ok" as const,
+    }),
+  );
+  app.get(
+    "/health/ready",
+    {
+      config,
+      schema: {
+        tags: ["health"],
+        summary: "Whether the server can take work, and if not, what is missing",
+        response: { 200: okSchema, 503: notReadySchema },
+      },
+    },
+    async (_request, reply) => {
+      const results = await Promise.all(checks.map(runCheck));
+      const failing = results.filter((result) => result !== null);
+      if (failing.length === 0) return { status: "ok" as const };
+      return reply.status(503).send({ status: "unavailable" as const, failing });
+    },
+  );
+}
+
+async function runCheck({ name, check }: ReadinessCheck): Promise<{ check: string; message: string } | null> {
+  const done = new AbortController();
+  const late = sleep(CHECK_TIMEOUT_MS, `no answer within ${CHECK_TIMEOUT_MS} ms`, {
+    signal: done.signal,
+  }).catch(() => null);
+  try {
+    const message = await Promise.race([Promise.resolve().then(check), late]);
+    return message === null ? null : { check: name, message };
+  } catch {
+    return { check: name, message: "the check failed; the log holds the cause" };
+  } finally {
+    done.abort();
+  }
+}

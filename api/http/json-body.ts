@@ -1,0 +1,74 @@
+/**
+ * Request bodies: JSON only, strict UTF-8, bounded in size (by fastify) and nesting. Other types answer 415.
+ */
+import { AppError } from "../errors.ts";
+import type { App } from "./app-type.ts";
+
+export const MAX_BODY_BYTES = 1024 * 1024;
+export const MAX_BODY_DEPTH = 100;
+
+/** `application/json-patch+json` is what RFC 6902 calls a JSON Patch. */
+const JSON_TYPES = ["application/json", "application/json-patch+json"];
+
+/** Replaces fastify's parsers. A missing body counts as `{}`, so that a schema can name what is missing in it. */
+export function registerJsonBody(app: App): void {
+  const parseJson = app.getDefaultJsonParser("error", "error");
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser<Buffer>(
+    JSON_TYPES,
+    { parseAs: "buffer", bodyLimit: MAX_BODY_BYTES },
+    (request, bytes, done) => {
+      if (bytes.length === 0) return done(null, undefined);
+      let text: string;
+      try {
+        text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      } catch {
+        return done(new AppError("invalid_json", "The request body is not valid UTF-8."));
+      }
+      if (isNestedDeeper(text, MAX_BODY_DEPTH)) {
+        return done(
+          new AppError("invalid_json", `The request body is nested deeper than ${MAX_BODY_DEPTH} levels.`),
+        );
+      }
+      void parseJson(request, text, (error, value) => {
+        if (error) return done(new AppError("invalid_json", describeSyntaxError(error, text)));
+        done(null, value);
+      });
+    },
+  );
+  app.addHook("preValidation", async (request) => {
+    if (request.body === undefined && ["POST", "PUT", "PATCH"].includes(request.method)) request.body = {};
+  });
+}
+
+/** Whether brackets outside of strings open deeper than `max`; looks at the text, so nothing is built for it. */
+export function isNestedDeeper(text: string, max: number): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index++) {
+    const character = text.charCodeAt(index);
+    if (inString) {
+      if (character === 0x5c) index++;
+      else if (character === 0x22) inString = false;
+    } else if (character === 0x22) inString = true;
+    else if (character === 0x7b || character === 0x5b) {
+      depth++;
+      if (depth > max) return true;
+    } else if (character === 0x7d || character === 0x5d) depth--;
+  }
+  return false;
+}
+
+/** Where the mistake is. V8 quotes the text around it: that is left out, a script or a secret may be in it. */
+function describeSyntaxError(error: Error, text: string): string {
+  if (error.message.includes("prototype property")) {
+    return "The request body has a key that is not allowed (__proto__ or constructor).";
+  }
+  let position: string | undefined;
+  try {
+    JSON.parse(text);
+  } catch (syntaxError) {
+    position = /at position (\d+)/.exec((syntaxError as Error).message)?.[1];
+  }
+  return `The request body is not valid JSON${position === undefined ? "" : `: unexpected input at position ${position}`}.`;
+}

@@ -1,0 +1,74 @@
+/** The OpenAPI document, generated from the schemas that validate, and the page that renders it. */
+import swagger from "@fastify/swagger";
+import swaggerUi from "@fastify/swagger-ui";
+import type { FastifyPluginAsync } from "fastify";
+import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
+import type { App } from "./app-type.ts";
+
+type Document = ReturnType<typeof jsonSchemaTransformObject>;
+
+const VERSION = "0.1.0";
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** Before any route is registered: collects them. */
+export async function registerOpenApi(app: App): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: {
+        title: "Cyrnel",
+        version: VERSION,
+        description: "Runs submitted TypeScript in sandboxes of its own. Errors: docs/errors.md.",
+        license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+      },
+      servers: [{ url: "http://127.0.0.1:9371" }],
+      components: {
+        securitySchemes: {
+          key: { type: "http", scheme: "bearer", description: "An API key. Not needed in anonymous mode." },
+        },
+      },
+    },
+    transform: (input) => {
+      const transformed = jsonSchemaTransform(input);
+      const { config } = input.route;
+      const access = config?.public
+        ? { security: [] }
+        : { security: [{ key: [] }], "x-scope": config?.scope };
+      return { url: transformed.url, schema: { ...transformed.schema, ...access } };
+    },
+    transformObject: (input) => dropUnusedSchemas(jsonSchemaTransformObject(input)),
+  });
+}
+
+/** `GET /openapi.json` and `GET /docs`, without a key; every asset comes from this server. */
+export async function registerDocumentation(app: App): Promise<void> {
+  app.get("/openapi.json", { config: { public: true }, schema: { hide: true } }, async (_request, reply) =>
+    reply.type("application/json; charset=utf-8").serializer(String).send(JSON.stringify(app.swagger())),
+  );
+  await app.register(documentationPage);
+}
+
+const documentationPage: FastifyPluginAsync = async (scope) => {
+  scope.addHook("onRoute", (route) => {
+    route.config = { ...route.config, public: true };
+  });
+  await scope.register(swaggerUi, {
+    routePrefix: "/docs",
+    uiConfig: { url: "/openapi.json", docExpansion: "list", validatorUrl: null },
+    staticCSP: PAGE_POLICY,
+  });
+};
+
+/** The schema library lists every named schema twice, as input and as output: only those in use stay. */
+function dropUnusedSchemas(document: Document): Document {
+  const schemas = ("components" in document && document.components?.schemas) || {};
+  for (let dropped = true; dropped; ) {
+    const text = JSON.stringify(document);
+    const unused = Object.keys(schemas).filter((name) => !text.includes(`"#/components/schemas/${name}"`));
+    for (const name of unused) delete schemas[name];
+    dropped = unused.length > 0;
+  }
+  return document;
+}

@@ -1,0 +1,104 @@
+/**
+ * The process: configuration, database, server, signals, exit codes. With config.ts the only reader of process.env;
+ * alone in installing signal handlers and exiting.
+ */
+import closeWithGrace from "close-with-grace";
+import { type Config, formatProblems, parseConfig } from "./config.ts";
+import { type Database, openDatabase } from "./db/database.ts";
+import { createLogger } from "./http/logging.ts";
+import { openServer } from "./server.ts";
+
+/** sysexits.h */
+const EX_CONFIG = 78;
+/** Beyond the time that runs are given: killing, storing, closing, stopping the embedded Postgres. */
+const CLOSE_TIMEOUT_MS = 45_000;
+const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+/** Under npm, Ctrl-C arrives twice: from the terminal and from npm. What follows this soon is no second request. */
+const SAME_SIGNAL_MS = 1000;
+
+// Without a handler SIGUSR1 opens Node's inspector: anyone on this machine could then run code in this process.
+process.on("SIGUSR1", () => {});
+
+const parsed = parseConfig(process.env);
+if (!parsed.ok) {
+  process.stderr.write(formatProblems(parsed.problems));
+  process.exit(EX_CONFIG);
+}
+const { config } = parsed;
+// Nothing that is started from here inherits them.
+delete process.env.CYRNEL_API_KEY;
+delete process.env.DATABASE_URL;
+
+const resources = new AsyncDisposableStack();
+const grace = closeWithGrace(
+  { delay: config.shutdownTimeoutMs + CLOSE_TIMEOUT_MS, logger: { error: report }, skip: [...STOP_SIGNALS] },
+  async ({ err }) => {
+    if (err) report(err);
+    await resources.disposeAsync();
+  },
+);
+
+let stoppingSinceMs: number | null = null;
+for (const signal of STOP_SIGNALS) process.on(signal, () => stop(signal));
+
+try {
+  await start(config);
+} catch (error) {
+  report(describeStartFailure(error, config));
+  await resources.disposeAsync().catch(report);
+  process.exit(1);
+}
+
+async function start(config: Config): Promise<void> {
+  const database = resources.use(await openDatabase(config, { onTakenOver: () => void stopTakenOver() }));
+  const logger = createLogger({ ...config, databaseUrl: database.url });
+  const server = resources.use(await openServer(config, { database, logger }));
+  const address = await server.listen();
+  report(describeStart(address, config, database));
+  if (server.modules.environments.active() === null) {
+    report("No environment is active, so scripts cannot run yet. GET /modules says why.");
+  }
+}
+
+function stop(signal: string): void {
+  if (stoppingSinceMs === null) {
+    stoppingSinceMs = performance.now();
+    report(`${signal}: stopping (runs may finish for ${config.shutdownTimeoutMs} ms)`);
+    void grace.close();
+  } else if (performance.now() - stoppingSinceMs > SAME_SIGNAL_MS) {
+    report(`${signal} again: exiting at once`);
+    process.exit(1);
+  }
+}
+
+async function stopTakenOver(): Promise<void> {
+  report("Another server has taken over the database while it was away: this one stops.");
+  process.exitCode = 1;
+  await grace.close();
+}
+
+/** For the person at the terminal; the log is JSON lines on standard output. */
+function report(message: unknown): void {
+  const text = message instanceof Error ? (message.stack ?? message.message) : String(message);
+  process.stderr.write(`cyrnel: ${text}\n`);
+}
+
+function describeStart(address: string, config: Config, database: Database): string {
+  const access = config.apiKey === null ? "without a key, for this machine only" : "with an API key";
+  const storage = database.embedded
+    ? `embedded Postgres in ${config.dataDirectory}/postgres`
+    : "Postgres at DATABASE_URL";
+  return `listening on ${address} (${access}; ${storage}; API: ${address}/docs)`;
+}
+
+function describeStartFailure(error: unknown, config: Config): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "EADDRINUSE") {
+    return `Cannot start: ${config.host}:${config.port} is in use by another program. Set PORT to a free port (0 takes any).`;
+  }
+  if (code === "EACCES" && "syscall" in error && error.syscall === "listen") {
+    return `Cannot start: this user may not listen on port ${config.port}. Set PORT to 1024 or higher.`;
+  }
+  return `Cannot start: ${error.message}`;
+}
