@@ -1,0 +1,83 @@
+/**
+ * The environment's part of one run: `execute` from call to answer, and the bounded wait for an environment that was
+ * asked to end a run and does not.
+ */
+import type { EnvironmentModule, ExecutionInput, ModuleLogger } from "#sdk";
+import type { EnvironmentAnswer } from "./live/ending.ts";
+
+export class RunExecution {
+  /** Resolves when the environment has answered, however late; never for one that does not. */
+  readonly confirmed: Promise<void>;
+  readonly #eid: number;
+  readonly #module: EnvironmentModule;
+  readonly #log: ModuleLogger;
+  readonly #resolveConfirmed: () => void;
+  readonly #abandoned = Promise.withResolvers<EnvironmentAnswer>();
+  #isAnswered = false;
+  #killSent = false;
+  #deadline: { timer: NodeJS.Timeout; atMs: number } | null = null;
+
+  constructor(eid: number, module: EnvironmentModule, log: ModuleLogger) {
+    this.#eid = eid;
+    this.#module = module;
+    this.#log = log;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.confirmed = promise;
+    this.#resolveConfirmed = resolve;
+  }
+
+  /** Never rejects. Resolves with `unconfirmed` when `requestEnd` was called and its time has passed. */
+  async carryOut(input: ExecutionInput): Promise<EnvironmentAnswer> {
+    if (this.#killSent) return { kind: "unconfirmed" };
+    try {
+      return await Promise.race([this.#execute(input), this.#abandoned.promise]);
+    } finally {
+      clearTimeout(this.#deadline?.timer);
+    }
+  }
+
+  /** Asks the environment to end the run and waits `graceMs` for it at most; a later call may shorten the wait. */
+  requestEnd(graceMs: number): void {
+    if (this.#isAnswered) return;
+    const atMs = performance.now() + graceMs;
+    if (this.#deadline === null || atMs < this.#deadline.atMs) {
+      clearTimeout(this.#deadline?.timer);
+      this.#deadline = { atMs, timer: setTimeout(() => this.#abandon(), graceMs) };
+    }
+    if (this.#killSent) return;
+    this.#killSent = true;
+    void this.#kill();
+  }
+
+  async #execute(input: ExecutionInput): Promise<EnvironmentAnswer> {
+    try {
+      return { kind: "returned", value: await this.#module.execute(input) };
+    } catch (error) {
+      this.#log.error(
+        { err: error, processId: input.eid },
+        "the environment failed while it was running a script",
+      );
+      return { kind: "threw" };
+    } finally {
+      this.#isAnswered = true;
+      this.#resolveConfirmed();
+    }
+  }
+
+  async #kill(): Promise<void> {
+    try {
+      await this.#module.kill(this.#eid);
+    } catch (error) {
+      this.#log.error({ err: error, processId: this.#eid }, "the environment failed to end a run");
+    }
+  }
+
+  #abandon(): void {
+    if (this.#isAnswered) return;
+    this.#log.error(
+      { processId: this.#eid },
+      "the environment has not confirmed the end of a run in time; the process ends without it",
+    );
+    this.#abandoned.resolve({ kind: "unconfirmed" });
+  }
+}

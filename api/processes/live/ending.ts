@@ -1,0 +1,145 @@
+/**
+ * How a run ended, decided from everything that had a say. The first reason wins: what the host decided before the
+ * environment answered, then a kill, then the environment's own word.
+ */
+import {
+  type ErrorDetail,
+  EXECUTION_EXIT_STATES,
+  EXECUTION_REASONS,
+  type ExecutionExitState,
+  type ExecutionReason,
+} from "#sdk";
+import type { ProcessErrorDetail } from "../model.ts";
+import { withoutNul } from "./json-text.ts";
+
+const MAX_NAME_CHARACTERS = 1000;
+const MAX_TEXT_CHARACTERS = 100_000;
+
+export interface Ending {
+  exitState: ExecutionExitState;
+  reason: ExecutionReason;
+  error: ProcessErrorDetail | null;
+}
+
+/** What came back from the environment. */
+export type EnvironmentAnswer =
+  | { kind: "returned"; value: unknown }
+  | { kind: "threw" }
+  /** It was asked to end the run and did not, in the time it had. */
+  | { kind: "unconfirmed" };
+
+export interface ReportedError extends ProcessErrorDetail {
+  reason: ExecutionReason | null;
+}
+
+export interface EndingInputs {
+  answer: EnvironmentAnswer;
+  /** What the host decided while the run was going on. */
+  decided: Ending | null;
+  /** A kill was asked before the environment had reported an error. */
+  killed: boolean;
+  reported: ReportedError | null;
+  timeoutMs: number | null;
+}
+
+export function concludeRun(inputs: EndingInputs): Ending {
+  const { answer, decided, killed, reported } = inputs;
+  if (decided) return decided;
+  switch (answer.kind) {
+    case "unconfirmed":
+      return KILLED;
+    case "threw":
+      return killed ? KILLED : crashed("The environment failed while it was running the script.");
+    case "returned":
+      if (!isExitState(answer.value)) {
+        return killed ? KILLED : crashed("The environment ended the run without saying how.");
+      }
+      if (killed && answer.value === "failed") return KILLED;
+      return takeWord(answer.value, reported, inputs.timeoutMs);
+  }
+}
+
+function takeWord(
+  exitState: ExecutionExitState,
+  reported: ReportedError | null,
+  timeoutMs: number | null,
+): Ending {
+  const reason = reasonOf(exitState, reported?.reason ?? null);
+  const error = reported && withoutReason(reported);
+  switch (exitState) {
+    case "success":
+      return { exitState, reason, error: null };
+    case "failed":
+      return {
+        exitState,
+        reason,
+        error: error ?? errorDetail("Error", "The script failed; the environment did not say why."),
+      };
+    case "timeout":
+      return { exitState, reason, error: error ?? errorDetail("TimeoutError", timeoutSentence(timeoutMs)) };
+    case "canceled":
+      return { exitState, reason, error: reason === "killed" ? null : error };
+  }
+}
+
+export const KILLED: Ending = { exitState: "canceled", reason: "killed", error: null };
+
+export function failedWith(
+  reason: (typeof EXECUTION_REASONS)["failed"][number],
+  name: string,
+  message: string,
+): Ending {
+  return { exitState: "failed", reason, error: errorDetail(name, message) };
+}
+
+function crashed(message: string): Ending {
+  return failedWith("crashed", "EnvironmentError", message);
+}
+
+function timeoutSentence(timeoutMs: number | null): string {
+  return timeoutMs === null
+    ? "The environment ended the run for taking too long."
+    : `The run took longer than its timeout of ${timeoutMs} ms.`;
+}
+
+function isExitState(value: unknown): value is ExecutionExitState {
+  return (EXECUTION_EXIT_STATES as readonly unknown[]).includes(value);
+}
+
+/** A reason that does not belong to the exit state is replaced by the first that does. */
+function reasonOf(exitState: ExecutionExitState, reported: ExecutionReason | null): ExecutionReason {
+  const reasons: readonly ExecutionReason[] = EXECUTION_REASONS[exitState];
+  return reported !== null && reasons.includes(reported) ? reported : (reasons[0] as ExecutionReason);
+}
+
+function withoutReason({ reason: _, ...detail }: ReportedError): ProcessErrorDetail {
+  return detail;
+}
+
+export function errorDetail(name: string, message: string): ProcessErrorDetail {
+  return { name, message, stack: null, line: null, column: null };
+}
+
+/** What an environment reported, cut to what is stored. Throws TypeError for what is neither text nor a detail. */
+export function parseReportedError(error: string | ErrorDetail): ReportedError {
+  const detail = typeof error === "string" ? { name: "Error", message: error } : error;
+  if (typeof detail !== "object" || detail === null || typeof detail.message !== "string") {
+    throw new TypeError("setError takes a message or { name, message, stack?, line?, column?, reason? }.");
+  }
+  return {
+    name: cut(typeof detail.name === "string" ? detail.name : "Error", MAX_NAME_CHARACTERS),
+    message: cut(detail.message, MAX_TEXT_CHARACTERS),
+    stack: typeof detail.stack === "string" ? cut(detail.stack, MAX_TEXT_CHARACTERS) : null,
+    line: positiveOrNull(detail.line),
+    column: positiveOrNull(detail.column),
+    reason: detail.reason ?? null,
+  };
+}
+
+function cut(text: string, maxCharacters: number): string {
+  return withoutNul(text.slice(0, maxCharacters)).toWellFormed();
+}
+
+function positiveOrNull(value: unknown): number | null {
+  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : null;
+}

@@ -1,0 +1,246 @@
+/**
+ * One run while it is in memory: what the script has written so far, its limits, its calls, and how it is to end.
+ * Knows neither the database nor the environment; the dispatcher moves it along.
+ */
+import { performance } from "node:perf_hooks";
+import type { ErrorDetail, ExecutionState, Usage } from "#sdk";
+import type { ProcessState } from "../states.ts";
+import type { ProcessRow, RunEnding } from "../store.ts";
+import { StreamCapture } from "./capture.ts";
+import {
+  concludeRun,
+  type Ending,
+  type EnvironmentAnswer,
+  failedWith,
+  parseReportedError,
+  type ReportedError,
+} from "./ending.ts";
+import { toJsonText } from "./json-text.ts";
+import { OutputMerge } from "./output.ts";
+import { CallTrail } from "./trail.ts";
+
+export interface RunLimits {
+  maxStdoutBytes: number;
+  maxStderrBytes: number;
+  maxOutputBytes: number;
+  maxResultBytes: number;
+}
+
+export interface LiveRunOptions {
+  /** The row as it was claimed. */
+  row: ProcessRow;
+  claim: string;
+  environment: string;
+  code: string;
+  /** The memory limit in force. */
+  memoryMb: number | null;
+  limits: RunLimits;
+  /** Called after every change that a reader could see. */
+  onChange: (change: "state" | "data") => void;
+  /** Called once when the host decided that the run must end now. */
+  onDecided: () => void;
+}
+
+const HOST_USAGE = {
+  queuedMs: 0,
+  startMs: 0,
+  wallMs: 0,
+  cpuMs: 0,
+  peakMemoryBytes: 0,
+  toolCalls: 0,
+} satisfies Usage;
+
+export class LiveRun {
+  readonly id: number;
+  readonly claim: string;
+  readonly environment: string;
+  readonly code: string;
+  readonly memoryMb: number | null;
+  readonly stdout: StreamCapture;
+  readonly stderr: StreamCapture;
+  readonly output: OutputMerge;
+  readonly trail = new CallTrail();
+
+  readonly #options: LiveRunOptions;
+  readonly #calls = new AbortController();
+  readonly #startedMs = performance.now();
+  #row: ProcessRow;
+  #state: ProcessState = "running";
+  #queuedByEnvironment = false;
+  #killed = false;
+  #decided: Ending | null = null;
+  #reported: ReportedError | null = null;
+  #result: string | null = null;
+  #usage: Usage;
+  #ending: Ending | null = null;
+  #isStored = false;
+
+  constructor(options: LiveRunOptions) {
+    const { row, limits } = options;
+    this.#options = options;
+    this.#row = row;
+    this.id = row.id;
+    this.claim = options.claim;
+    this.environment = options.environment;
+    this.code = options.code;
+    this.memoryMb = options.memoryMb;
+    this.stdout = new StreamCapture("stdout", limits.maxStdoutBytes);
+    this.stderr = new StreamCapture("stderr", limits.maxStderrBytes);
+    this.output = new OutputMerge(limits.maxOutputBytes);
+    const queuedMs = Math.max(0, (row.startedAt?.getTime() ?? 0) - (row.queuedAt?.getTime() ?? 0));
+    this.#usage = { ...HOST_USAGE, queuedMs };
+  }
+
+  /** Whether `row` is the stored ending of this run. */
+  get isStored(): boolean {
+    return this.#isStored;
+  }
+
+  /** What readers are shown; `idle` only once the ending is stored. */
+  get state(): ProcessState {
+    return this.#state === "running" && this.#queuedByEnvironment ? "queued" : this.#state;
+  }
+
+  /** Whether the environment's word is in: nothing the environment says after that counts. */
+  get isOver(): boolean {
+    return this.#ending !== null;
+  }
+
+  /** Aborts when the run is killed or over. */
+  get signal(): AbortSignal {
+    return this.#calls.signal;
+  }
+
+  /** The row as it would be read now. */
+  get row(): ProcessRow {
+    return this.#isStored
+      ? this.#row
+      : { ...this.#row, state: this.state, memoryMb: this.memoryMb, usage: this.usage };
+  }
+
+  get ending(): Ending | null {
+    return this.#ending;
+  }
+
+  /** JSON text of what the script returned. */
+  get result(): string | null {
+    return this.#result;
+  }
+
+  get usage(): Usage {
+    const wallMs = this.#ending ? this.#usage.wallMs : Math.round(performance.now() - this.#startedMs);
+    return { ...this.#usage, wallMs, toolCalls: this.trail.calls.length };
+  }
+
+  /** The environment queues on its own, or has started the script. */
+  setState(state: ExecutionState): void {
+    if (this.isOver || this.#queuedByEnvironment === (state === "queued")) return;
+    this.#queuedByEnvironment = state === "queued";
+    this.#options.onChange("state");
+  }
+
+  write(stream: "stdout" | "stderr", data: Buffer): void {
+    if (this.isOver || this[stream].truncated) return;
+    this[stream].write(data);
+    this.#options.onChange("data");
+  }
+
+  emitOutput(data: Record<string, unknown>): void {
+    if (this.isOver || this.#decided) return;
+    const problem = this.output.merge(data);
+    if (problem !== null) this.decide(failedWith("output_limit", "OutputLimitError", problem));
+    else this.#options.onChange("data");
+  }
+
+  setResult(value: unknown): void {
+    if (this.isOver || this.#decided) return;
+    const json = toJsonText("The result", value, this.#options.limits.maxResultBytes);
+    if (json.ok) this.#result = json.text;
+    else this.decide(failedWith("output_limit", "OutputLimitError", json.problem));
+  }
+
+  /** The first error reported is kept. */
+  setError(error: string | ErrorDetail): void {
+    const reported = parseReportedError(error);
+    if (!this.isOver) this.#reported ??= reported;
+  }
+
+  /** A call has begun or ended. */
+  noteCall(): void {
+    if (!this.isOver) this.#options.onChange("data");
+  }
+
+  /** Takes what an environment measures; queueing, wall time and calls are counted here. */
+  setUsage(usage: Partial<Usage>): void {
+    if (this.isOver) return;
+    for (const name of ["startMs", "cpuMs", "peakMemoryBytes"] as const) {
+      const value = usage[name];
+      if (typeof value === "number" && Number.isFinite(value) && value >= 0) this.#usage[name] = value;
+    }
+  }
+
+  /** Records that a person asked for the end. */
+  markKilled(): void {
+    if (this.#state === "terminating" || this.#state === "idle") return;
+    this.#state = "terminating";
+    this.#killed = !this.isOver && this.#reported === null;
+    this.#calls.abort(runEnded());
+    this.#options.onChange("state");
+  }
+
+  /** Ends the run by the host's own decision; the first one counts. */
+  decide(ending: Ending): void {
+    if (this.isOver || this.#decided) return;
+    this.#decided = ending;
+    this.#calls.abort(runEnded());
+    this.#options.onDecided();
+  }
+
+  /** The environment has answered, or will not: closes the books and says what to store. */
+  conclude(answer: EnvironmentAnswer): RunEnding {
+    this.stdout.end();
+    this.stderr.end();
+    this.#usage.wallMs = Math.round(performance.now() - this.#startedMs);
+    const ending = concludeRun({
+      answer,
+      decided: this.#decided,
+      killed: this.#killed,
+      reported: this.#reported,
+      timeoutMs: this.#row.timeoutMs,
+    });
+    this.#ending = ending;
+    if (ending.exitState !== "success") this.#result = null;
+    this.#calls.abort(runEnded());
+    return {
+      id: this.id,
+      claim: this.claim,
+      exitState: ending.exitState,
+      reason: ending.reason,
+      error: ending.error,
+      memoryMb: this.memoryMb,
+      usage: this.usage,
+      stdout: this.stdout.bytes(),
+      stderr: this.stderr.bytes(),
+      truncated: { stdout: this.stdout.truncated, stderr: this.stderr.truncated },
+      output: this.output.text(),
+      outputs: this.output.version,
+      result: this.#result,
+      calls: this.trail.ended,
+    };
+  }
+
+  /** The ending is in the database as this row; null: it belongs to someone else's ending. */
+  markStored(row: ProcessRow | null): void {
+    if (row) {
+      this.#row = row;
+      this.#isStored = true;
+    }
+    this.#state = "idle";
+    this.#queuedByEnvironment = false;
+    this.#options.onChange("state");
+  }
+}
+
+function runEnded(): DOMException {
+  return new DOMException("The run has ended.", "AbortError");
+}

@@ -1,0 +1,113 @@
+/** The call trail of one run: what was called, when, how it ended and how much it carried. Values are capped previews. */
+import { performance } from "node:perf_hooks";
+import type { CallStatus } from "../model.ts";
+import { withoutNul } from "./json-text.ts";
+
+/** Of one call's parameters or result, as JSON text. */
+export const MAX_PREVIEW_BYTES = 16 * 1024;
+/** Of all previews of a run; calls after that are recorded without values. */
+export const MAX_TRAIL_PREVIEW_BYTES = 8 * 1024 * 1024;
+export const MAX_TRAIL_CALLS = 10_000;
+const MAX_ERROR_CHARACTERS = 2000;
+const MAX_ID_CHARACTERS = 500;
+
+/** One call as it is stored. `parameters` and `result` are JSON text. */
+export interface TrailCall {
+  /** Order of issue, from 1. */
+  seq: number;
+  /** Order of ending, from 0; null while the call is under way. */
+  position: number | null;
+  serviceId: string;
+  toolId: string;
+  startedAt: Date;
+  durationMs: number | null;
+  status: CallStatus | null;
+  error: string | null;
+  parametersBytes: number;
+  resultBytes: number;
+  parameters: string | null;
+  result: string | null;
+}
+
+export interface CallEnding {
+  status: CallStatus;
+  error?: string;
+  result?: unknown;
+}
+
+export class CallTrail {
+  readonly #calls: TrailCall[] = [];
+  readonly #ended: TrailCall[] = [];
+  #previewBytes = 0;
+
+  /** All calls, in order of issue. */
+  get calls(): readonly TrailCall[] {
+    return this.#calls;
+  }
+
+  /** Calls that have ended, in the order in which they did. */
+  get ended(): readonly TrailCall[] {
+    return this.#ended;
+  }
+
+  isFull(): boolean {
+    return this.#calls.length >= MAX_TRAIL_CALLS;
+  }
+
+  /** Records a call and returns the function that records its end; only its first use counts. */
+  begin(serviceId: string, toolId: string, parameters: unknown): (ending: CallEnding) => void {
+    const startedMs = performance.now();
+    const call: TrailCall = {
+      seq: this.#calls.length + 1,
+      position: null,
+      serviceId: withoutNul(serviceId.slice(0, MAX_ID_CHARACTERS)),
+      toolId: withoutNul(toolId.slice(0, MAX_ID_CHARACTERS)),
+      startedAt: new Date(),
+      durationMs: null,
+      status: null,
+      error: null,
+      ...prefixed("parameters", this.#preview(parameters)),
+      resultBytes: 0,
+      result: null,
+    };
+    this.#calls.push(call);
+    return (ending) => {
+      if (call.position !== null) return;
+      call.position = this.#ended.length;
+      call.durationMs = Math.round((performance.now() - startedMs) * 1000) / 1000;
+      call.status = ending.status;
+      call.error =
+        ending.error === undefined ? null : withoutNul(ending.error.slice(0, MAX_ERROR_CHARACTERS));
+      if ("result" in ending) Object.assign(call, prefixed("result", this.#preview(ending.result)));
+      this.#ended.push(call);
+    };
+  }
+
+  #preview(value: unknown): Preview {
+    let text: string;
+    try {
+      text = JSON.stringify(value) ?? "null";
+    } catch {
+      return { bytes: 0, text: null };
+    }
+    const bytes = Buffer.byteLength(text);
+    if (this.#previewBytes + Math.min(bytes, MAX_PREVIEW_BYTES) > MAX_TRAIL_PREVIEW_BYTES)
+      return { bytes, text: null };
+    if (bytes > MAX_PREVIEW_BYTES) {
+      const start = Buffer.from(text.slice(0, MAX_PREVIEW_BYTES)).toString("utf8", 0, MAX_PREVIEW_BYTES / 2);
+      text = JSON.stringify(`${start}… [${bytes} bytes, truncated]`);
+    }
+    this.#previewBytes += Buffer.byteLength(text);
+    return { bytes, text };
+  }
+}
+
+interface Preview {
+  bytes: number;
+  text: string | null;
+}
+
+function prefixed<N extends "parameters" | "result">(name: N, preview: Preview) {
+  return { [`${name}Bytes`]: preview.bytes, [name]: preview.text } as Record<`${N}Bytes`, number> &
+    Record<N, string | null>;
+}

@@ -1,0 +1,246 @@
+/**
+ * What the processes feature takes and answers over HTTP: one schema per thing, from which types, validation and the
+ * OpenAPI document follow. No behaviour.
+ */
+import { z } from "zod";
+import { EXECUTION_EXIT_STATES, EXECUTION_REASONS, type ExecutionReason } from "#sdk";
+import { PROCESS_STATES } from "./states.ts";
+
+export const EXIT_STATES = EXECUTION_EXIT_STATES;
+const REASONS = Object.values(EXECUTION_REASONS).flat() as [ExecutionReason, ...ExecutionReason[]];
+
+/** Characters of a `ref`; an index entry of Postgres holds no more than about 2700 bytes. */
+export const MAX_REF_CHARACTERS = 500;
+export const MAX_WAIT_MS = 60_000;
+export const MAX_LIST_LIMIT = 200;
+export const DEFAULT_LIST_LIMIT = 50;
+export const DEFAULT_TIMEOUT_MS = 30_000;
+export const MAX_IDEMPOTENCY_KEY_CHARACTERS = 200;
+
+/** Text that Postgres can store and UTF-8 can carry. */
+function storableText(what: string) {
+  return z
+    .string()
+    .refine((text) => !text.includes("\0"), {
+      message: `${what} must not hold a NUL character (\\u0000). Remove it.`,
+    })
+    .refine((text) => text.isWellFormed(), {
+      message: `${what} must be well-formed Unicode, and has half of a surrogate pair. Encode it as UTF-8.`,
+    });
+}
+
+const positiveInteger = z.int().positive();
+
+export const processOptionsSchema = z.strictObject({
+  timeout: positiveInteger
+    .nullable()
+    .default(DEFAULT_TIMEOUT_MS)
+    .describe("Milliseconds from the start of running; null is no limit. Clamped to the server maximum."),
+  memoryMb: positiveInteger
+    .optional()
+    .describe("Memory limit in MiB. Default and maximum: the environment's."),
+  cpuMs: positiveInteger
+    .optional()
+    .describe("CPU time limit in milliseconds. Default: none, or the server maximum."),
+});
+
+/** The body of `POST /processes`. `maxCodeBytes` counts UTF-8 bytes. */
+export function createProcessBodySchema(maxCodeBytes: number) {
+  return z.strictObject({
+    code: storableText("code")
+      .refine((code) => Buffer.byteLength(code) <= maxCodeBytes, {
+        message: `code must be at most ${maxCodeBytes} bytes of UTF-8 (CYRNEL_MAX_CODE_SIZE_BYTES).`,
+      })
+      .describe("The script: TypeScript."),
+    ref: storableText("ref")
+      .trim()
+      .min(1, "ref must not be empty. Leave it out to have none.")
+      .max(MAX_REF_CHARACTERS)
+      .optional()
+      .describe("The client's own unique label of the process."),
+    autorun: z.boolean().default(true).describe("false stores the process without running it."),
+    block: z.boolean().default(false).describe("true answers when the run has ended, with the whole record."),
+    options: processOptionsSchema.prefault({}),
+  });
+}
+export type CreateProcessBody = z.output<ReturnType<typeof createProcessBodySchema>>;
+
+export const runSignalBodySchema = z.strictObject({
+  force: z
+    .boolean()
+    .default(false)
+    .describe("Run although there are results of an earlier run; they are cleared."),
+  block: z.boolean().default(false).describe("Answer when the run has ended."),
+});
+export type RunSignalBody = z.output<typeof runSignalBodySchema>;
+
+/** A positive integer that JavaScript and Postgres both hold, in digits only. */
+export const processIdParamsSchema = z.object({
+  id: z
+    .string()
+    .regex(/^[1-9][0-9]{0,14}$/, "A process id is a positive integer in digits.")
+    .transform(Number)
+    .describe("Process id."),
+});
+
+function integerInDigits(name: string, min: number, max: number) {
+  const message = `${name} must be an integer from ${min} to ${max}, in digits.`;
+  return z
+    .string()
+    .regex(/^[0-9]{1,9}$/, message)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, { message });
+}
+
+export const waitQuerySchema = z.strictObject({
+  wait: integerInDigits("wait", 0, MAX_WAIT_MS)
+    .optional()
+    .describe(`Milliseconds (at most ${MAX_WAIT_MS}) to wait until the process is idle or paused.`),
+});
+
+export const listQuerySchema = z.strictObject({
+  state: z.enum(PROCESS_STATES).optional(),
+  status: z
+    .enum([...EXIT_STATES, "null"])
+    .optional()
+    .describe("An exit state, or `null` for processes without one."),
+  ref: z.string().max(MAX_REF_CHARACTERS).optional().describe("Exactly this ref."),
+  limit: integerInDigits("limit", 1, MAX_LIST_LIMIT).default(DEFAULT_LIST_LIMIT),
+  cursor: z.string().max(500).optional().describe("`nextCursor` of the page before."),
+});
+export type ListQuery = z.output<typeof listQuerySchema>;
+
+const byteCount = z.int().nonnegative();
+const timestamp = z.string().nullable().describe("ISO 8601, UTC.");
+
+const errorDetailResponseSchema = z
+  .object({
+    name: z.string(),
+    message: z.string(),
+    stack: z.string().nullable(),
+    line: z.int().positive().nullable().describe("1-based, in the submitted source."),
+    column: z.int().positive().nullable().describe("1-based, in the submitted source."),
+  })
+  .describe("Why the run ended without success.");
+export type ProcessErrorDetail = z.output<typeof errorDetailResponseSchema>;
+
+const usageResponseSchema = z.object({
+  queuedMs: z.number(),
+  startMs: z.number(),
+  wallMs: z.number(),
+  cpuMs: z.number(),
+  peakMemoryBytes: z.number(),
+  toolCalls: z.int(),
+});
+
+export const processSummarySchema = z
+  .object({
+    id: positiveInteger,
+    ref: z.string().optional(),
+    state: z.enum(PROCESS_STATES),
+    exitState: z.enum(EXIT_STATES).nullable(),
+    reason: z.enum(REASONS).nullable().describe("Which way of ending it was."),
+    error: z.string().nullable(),
+    errorDetail: errorDetailResponseSchema.nullable(),
+    options: z
+      .object({
+        timeoutMs: positiveInteger.nullable(),
+        memoryMb: positiveInteger.nullable(),
+        cpuMs: positiveInteger.nullable(),
+      })
+      .describe("The limits in force."),
+    output: z.record(z.string(), z.unknown()).describe("What the script emitted, merged."),
+    result: z.unknown().describe("What the script returned, or null."),
+    truncated: z.object({ stdout: z.boolean(), stderr: z.boolean() }),
+    environment: z.string().nullable().describe("Module id of the environment of the current or last run."),
+    usage: usageResponseSchema,
+    approvals: z.array(z.string()).describe("Ids of the approvals the process waits for."),
+    createdAt: z.string(),
+    startedAt: timestamp,
+    completedAt: timestamp,
+  })
+  .meta({
+    id: "ProcessSummary",
+    description: "A process as lists show it: without code, stdout and stderr.",
+  });
+
+export const processSchema = processSummarySchema
+  .extend({ code: z.string(), stdout: z.string(), stderr: z.string() })
+  .meta({ id: "Process", description: "A submitted script, its state and its results." });
+export type ProcessRecord = z.output<typeof processSchema>;
+
+export const createdSchema = z
+  .union([processSchema, z.object({ id: positiveInteger })])
+  .describe("The id; with `block` the whole record.");
+
+export const processListSchema = z.object({
+  processes: z.array(processSummarySchema),
+  nextCursor: z.string().nullable().describe("Give it as `cursor` for the next page; null on the last."),
+});
+
+export const CALL_STATUSES = ["ok", "error", "denied", "canceled"] as const;
+export type CallStatus = (typeof CALL_STATUSES)[number];
+
+export const toolCallSchema = z
+  .object({
+    seq: positiveInteger.describe("Order of issue, from 1."),
+    serviceId: z.string(),
+    toolId: z.string(),
+    startedAt: z.string(),
+    durationMs: z.number().nullable().describe("null while the call is under way."),
+    status: z.enum(CALL_STATUSES).nullable().describe("null while the call is under way."),
+    error: z.string().optional(),
+    parametersBytes: byteCount.describe("Size of the parameters as JSON."),
+    resultBytes: byteCount.describe("Size of the result as JSON."),
+    parameters: z
+      .unknown()
+      .optional()
+      .describe("JSON; a string with the beginning of its text if it was too long."),
+    result: z
+      .unknown()
+      .optional()
+      .describe("JSON; a string with the beginning of its text if it was too long."),
+  })
+  .meta({ id: "ToolCall", description: "One tool call of a run." });
+export type ToolCall = z.output<typeof toolCallSchema>;
+
+export const callTrailSchema = z.object({ calls: z.array(toolCallSchema) });
+
+const endingSchema = z.object({
+  state: z.enum(PROCESS_STATES),
+  exitState: z.enum(EXIT_STATES).nullable(),
+  reason: z.enum(REASONS).nullable(),
+  error: z.string().nullable(),
+});
+
+/** Event name -> its data, on `GET /processes/:id/events`. */
+export const processEventSchemas = {
+  state: endingSchema,
+  stdout: z.object({ text: z.string() }),
+  stderr: z.object({ text: z.string() }),
+  /** Keys to merge into what the client has: shallow, later ones win. */
+  output: z.record(z.string(), z.unknown()),
+  call: toolCallSchema,
+  approval: z.object({ id: z.string(), state: z.enum(["pending", "approved", "denied", "expired"]) }),
+  end: endingSchema,
+} as const;
+export type ProcessEventName = keyof typeof processEventSchemas;
+
+/** Header schemas are loose: a request has others. */
+export const createProcessHeadersSchema = z.looseObject({
+  "idempotency-key": z
+    .string()
+    .regex(
+      new RegExp(`^[\\x20-\\x7e]{1,${MAX_IDEMPOTENCY_KEY_CHARACTERS}}$`),
+      `Idempotency-Key must be 1 to ${MAX_IDEMPOTENCY_KEY_CHARACTERS} printable ASCII characters.`,
+    )
+    .optional()
+    .describe("The same key and body within 24 hours answer the first process again."),
+});
+
+export const eventHeadersSchema = z.looseObject({
+  "last-event-id": z
+    .string()
+    .optional()
+    .describe("Id of the last event received: the stream goes on after it."),
+});

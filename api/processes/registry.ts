@@ -1,0 +1,48 @@
+/** The runs in memory, by process id. Environments reach them through the bindings, readers through the service. */
+import type { RunExecution } from "./execution.ts";
+import type { LiveRun } from "./live/run.ts";
+
+interface HeldRun {
+  live: LiveRun;
+  execution: RunExecution;
+}
+
+export class RunRegistry {
+  readonly #runs = new Map<number, HeldRun>();
+  /** Ids whose last run ended without the environment's confirmation: it may still speak for them. */
+  readonly #unconfirmed = new Set<number>();
+
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  get(id: number): LiveRun | undefined {
+    return this.#runs.get(id)?.live;
+  }
+
+  execution(id: number): RunExecution | undefined {
+    return this.#runs.get(id)?.execution;
+  }
+
+  all(): HeldRun[] {
+    return [...this.#runs.values()];
+  }
+
+  add(live: LiveRun, execution: RunExecution): void {
+    this.#runs.set(live.id, { live, execution });
+  }
+
+  remove(live: LiveRun): void {
+    if (this.get(live.id) === live) this.#runs.delete(live.id);
+  }
+
+  /** An environment names runs by process id only, so the id must not run again until the old run has ended there. */
+  holdUntil(id: number, confirmed: Promise<void>): void {
+    this.#unconfirmed.add(id);
+    void confirmed.then(() => this.#unconfirmed.delete(id));
+  }
+
+  isUnconfirmed(id: number): boolean {
+    return this.#unconfirmed.has(id);
+  }
+}

@@ -1,0 +1,71 @@
+/** Removes finished processes that are too old or too many, and idempotency keys past their time: in small batches. */
+import type { Db } from "#api/db/pool.ts";
+import type { ModuleLogger } from "#sdk";
+import { deleteFinishedBefore, deleteFinishedBeyond, deleteOldIdempotencyKeys } from "./store-sweeps.ts";
+
+const SWEEP_INTERVAL_MS = 10 * 60_000;
+const BATCH_ROWS = 500;
+
+export interface RetentionOptions {
+  /** Null: kept for ever. */
+  retentionDays: number | null;
+  /** Null: no maximum. */
+  retentionMax: number | null;
+  keyTtlMs: number;
+}
+
+/** One sweep. Returns how many processes it removed. Stops early when the signal aborts. */
+export async function sweepFinished(
+  db: Db,
+  options: RetentionOptions,
+  signal?: AbortSignal,
+): Promise<number> {
+  const { retentionDays, retentionMax, keyTtlMs } = options;
+  let removed = 0;
+  if (retentionDays !== null) {
+    removed += await repeat((batch) => deleteFinishedBefore(db, retentionDays, batch), signal);
+  }
+  if (retentionMax !== null)
+    removed += await repeat((batch) => deleteFinishedBeyond(db, retentionMax, batch), signal);
+  await repeat((batch) => deleteOldIdempotencyKeys(db, keyTtlMs, batch), signal);
+  return removed;
+}
+
+async function repeat(
+  removeBatch: (batch: number) => Promise<number>,
+  signal?: AbortSignal,
+): Promise<number> {
+  let removed = 0;
+  for (;;) {
+    const batch = await removeBatch(BATCH_ROWS);
+    removed += batch;
+    if (batch < BATCH_ROWS || signal?.aborted) return removed;
+  }
+}
+
+/** Sweeps now and then every ten minutes, one sweep at a time, until disposed; disposing waits for the batch at hand. */
+export function startRetention(db: Db, options: RetentionOptions, log: ModuleLogger): AsyncDisposable {
+  const stopped = new AbortController();
+  let current: Promise<void> | null = null;
+  const sweep = async () => {
+    try {
+      const removed = await sweepFinished(db, options, stopped.signal);
+      if (removed > 0) log.info({ removed }, "finished processes were removed by retention");
+    } catch (error) {
+      log.warn({ err: error }, "the retention sweep failed; it is tried again later");
+    }
+    current = null;
+  };
+  const begin = () => {
+    current ??= sweep();
+  };
+  begin();
+  const timer = setInterval(begin, SWEEP_INTERVAL_MS).unref();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      clearInterval(timer);
+      stopped.abort();
+      await current;
+    },
+  };
+}

@@ -1,0 +1,336 @@
+/** The processes over HTTP: paths, scopes, status codes and headers. Rules are in service.ts. */
+import { Readable } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { AppError } from "#api/errors.ts";
+import type { App } from "#api/http/app-type.ts";
+import { requireScope } from "#api/http/auth.ts";
+import { decodeCursor, encodeCursor } from "#api/http/cursor.ts";
+import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
+import {
+  callTrailSchema,
+  createdSchema,
+  createProcessBodySchema,
+  createProcessHeadersSchema,
+  eventHeadersSchema,
+  listQuerySchema,
+  processIdParamsSchema,
+  processListSchema,
+  processSchema,
+  runSignalBodySchema,
+  waitQuerySchema,
+} from "./model.ts";
+import { renderCalls, renderList, renderRecord, renderSummary } from "./render.ts";
+import type { ProcessService } from "./service.ts";
+
+const CURSOR_KIND = "processes";
+const cursorSchema = z.int().positive();
+/** A client of the event stream that takes nothing for this long is cut off; it resumes by position. */
+const MAX_EVENT_STALL_MS = 30_000;
+const MAX_EVENT_BUFFER_BYTES = 64 * 1024;
+
+const read = { onRequest: requireScope("processes:read") };
+const write = { onRequest: requireScope("processes:write") };
+const tags = ["processes"];
+const textSchema = z.string();
+const params = processIdParamsSchema;
+
+export function registerProcessRoutes(
+  app: App,
+  service: ProcessService,
+  config: { maxCodeSizeBytes: number },
+): void {
+  app.post(
+    "/processes",
+    {
+      ...write,
+      schema: {
+        tags,
+        summary: "Submit a script and run it",
+        headers: createProcessHeadersSchema,
+        body: createProcessBodySchema(config.maxCodeSizeBytes),
+        response: {
+          201: createdSchema,
+          ...errorResponses(
+            ...BODY_ERRORS,
+            "ref_taken",
+            "idempotency_mismatch",
+            "too_many_processes",
+            "no_environment",
+          ),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { id, view } = await service.create(request.body, {
+        caller: request.caller?.id ?? "",
+        idempotencyKey: request.headers["idempotency-key"] ?? null,
+        signal: clientGone(reply),
+      });
+      reply.status(201).header("location", `/processes/${id}`);
+      return sendJson(reply, view ? renderRecord(view) : `{"id":${id}}`);
+    },
+  );
+
+  app.get(
+    "/processes",
+    {
+      ...read,
+      schema: {
+        tags,
+        summary: "List processes, newest first",
+        querystring: listQuerySchema,
+        response: { 200: processListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
+      },
+    },
+    async (request, reply) => {
+      const { cursor } = request.query;
+      const before = cursor === undefined ? null : decodeCursor(CURSOR_KIND, cursorSchema, cursor);
+      const page = await service.list(request.query, before);
+      const items = page.processes.map(({ row, results }) => renderSummary(row, results));
+      const nextCursor = page.nextBefore === null ? null : encodeCursor(CURSOR_KIND, page.nextBefore);
+      return sendJson(reply, renderList(items, nextCursor));
+    },
+  );
+
+  app.get(
+    "/processes/:id",
+    {
+      ...read,
+      schema: {
+        tags,
+        summary: "Read a process, or wait until it is idle or paused",
+        params,
+        querystring: waitQuerySchema,
+        response: { 200: processSchema, ...errorResponses("invalid_request", "not_found") },
+      },
+    },
+    async (request, reply) => {
+      const { wait } = request.query;
+      const view = await service.get(request.params.id, wait ?? 0, wait ? clientGone(reply) : NEVER);
+      return sendJson(reply, renderRecord(view));
+    },
+  );
+
+  app.delete(
+    "/processes/:id",
+    {
+      ...write,
+      schema: {
+        tags,
+        summary: "Delete an idle process with everything of it",
+        params,
+        response: {
+          204: z.null().describe("Deleted."),
+          ...errorResponses("invalid_request", "not_found", "process_not_idle", "shutting_down"),
+        },
+      },
+    },
+    async (request, reply) => {
+      await service.remove(request.params.id);
+      return reply.status(204).send(null);
+    },
+  );
+
+  app.post(
+    "/processes/:id/signals/run",
+    {
+      ...write,
+      schema: {
+        tags,
+        summary: "Run an idle process (again)",
+        params,
+        body: runSignalBodySchema,
+        response: {
+          200: processSchema,
+          ...errorResponses(
+            ...BODY_ERRORS,
+            "not_found",
+            "process_has_outputs",
+            "process_not_idle",
+            "too_many_processes",
+            "no_environment",
+          ),
+        },
+      },
+    },
+    async (request, reply) => {
+      const view = await service.run(request.params.id, request.body, clientGone(reply));
+      return sendJson(reply, renderRecord(view));
+    },
+  );
+
+  app.post(
+    "/processes/:id/signals/kill",
+    {
+      ...write,
+      config: { whileDraining: true },
+      schema: {
+        tags,
+        summary: "End a queued, running or paused process",
+        params,
+        response: { 200: processSchema, ...errorResponses("invalid_request", "not_found", "process_idle") },
+      },
+    },
+    async (request, reply) => sendJson(reply, renderRecord(await service.kill(request.params.id))),
+  );
+
+  registerPartRoutes(app, service);
+  registerEventRoute(app, service);
+}
+
+/** The parts of a record on their own. */
+function registerPartRoutes(app: App, service: ProcessService): void {
+  app.get(
+    "/processes/:id/code",
+    {
+      ...read,
+      schema: {
+        tags,
+        summary: "The submitted script",
+        params,
+        response: { 200: plainText("The script."), ...errorResponses("invalid_request", "not_found") },
+      },
+    },
+    async (request, reply) => sendText(reply, await service.getCode(request.params.id)),
+  );
+
+  app.get(
+    "/processes/:id/output",
+    {
+      ...read,
+      schema: {
+        tags,
+        summary: "What the script emitted, merged",
+        params,
+        response: {
+          200: z.record(z.string(), z.unknown()),
+          ...errorResponses("invalid_request", "not_found", "process_not_idle"),
+        },
+      },
+    },
+    async (request, reply) => sendJson(reply, await service.getOutput(request.params.id)),
+  );
+
+  for (const stream of ["stdout", "stderr"] as const) {
+    app.get(
+      `/processes/:id/${stream}`,
+      {
+        ...read,
+        schema: {
+          tags,
+          summary: `What the script wrote to ${stream}`,
+          params,
+          response: {
+            200: plainText(stream),
+            ...errorResponses("invalid_request", "not_found", "process_not_idle"),
+          },
+        },
+      },
+      async (request, reply) => sendText(reply, await service.getStream(request.params.id, stream)),
+    );
+  }
+
+  app.get(
+    "/processes/:id/calls",
+    {
+      ...read,
+      schema: {
+        tags,
+        summary: "The call trail of the last run",
+        params,
+        response: { 200: callTrailSchema, ...errorResponses("invalid_request", "not_found") },
+      },
+    },
+    async (request, reply) => sendJson(reply, renderCalls(await service.getCalls(request.params.id))),
+  );
+}
+
+function registerEventRoute(app: App, service: ProcessService): void {
+  app.get(
+    "/processes/:id/events",
+    {
+      ...read,
+      exposeHeadRoute: false,
+      schema: {
+        tags,
+        summary: "Server-sent events of a process until its run has ended",
+        description:
+          "Events: `state`, `stdout`, `stderr`, `output`, `call`, `approval`, `end`. `Last-Event-ID` resumes; 204 when nothing is missing.",
+        params,
+        headers: eventHeadersSchema,
+        response: {
+          200: { description: "The stream.", content: { "text/event-stream": { schema: textSchema } } },
+          204: z.null().describe("The client has everything of a finished process: do not reconnect."),
+          ...errorResponses("invalid_request", "not_found", "not_acceptable"),
+        },
+      },
+    },
+    async (request, reply) => {
+      requireEventStream(request);
+      const gone = clientGone(reply);
+      const events = await service.follow(request.params.id, request.headers["last-event-id"] || null, gone);
+      if (!events) return reply.status(204).send(null);
+      reply.header("cache-control", "no-store, no-transform").header("x-accel-buffering", "no");
+      const stalled = cutOffStalled(events, () => reply.raw.destroy());
+      const body = Readable.from(stalled, { objectMode: false, highWaterMark: MAX_EVENT_BUFFER_BYTES });
+      // The schema documents the text; fastify pipes a stream of it.
+      return reply.type("text/event-stream").send(body as never);
+    },
+  );
+}
+
+/** Passes events on; calls `cutOff` when one is not taken in time. */
+async function* cutOffStalled(
+  events: AsyncGenerator<string, void>,
+  cutOff: () => void,
+): AsyncGenerator<string, void> {
+  for await (const event of events) {
+    const timer = setTimeout(cutOff, MAX_EVENT_STALL_MS);
+    try {
+      yield event;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function requireEventStream(request: FastifyRequest): void {
+  const { accept } = request.headers;
+  const ranges = (accept ?? "*/*").split(",").map((range) => range.trim().toLowerCase());
+  const isAccepted = ranges.some((range) => {
+    const [type = "", ...parameters] = range.split(/\s*;\s*/);
+    return (
+      ["text/event-stream", "text/*", "*/*"].includes(type) && !parameters.some((p) => /^q=0(\.0*)?$/.test(p))
+    );
+  });
+  if (isAccepted) return;
+  throw new AppError(
+    "not_acceptable",
+    "This answers with text/event-stream only. Send the header Accept: text/event-stream.",
+  );
+}
+
+const NEVER = new AbortController().signal;
+
+/** Aborts when the connection closes before the answer was sent. */
+function clientGone(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}
+
+function plainText(description: string) {
+  return { description, content: { "text/plain": { schema: textSchema } } };
+}
+
+/** JSON that is text already: sent as it is. Responses are checked against their schemas by tests. */
+function sendJson(reply: FastifyReply, json: string): FastifyReply {
+  return reply.type("application/json; charset=utf-8").send(json);
+}
+
+function sendText(reply: FastifyReply, text: string | Buffer): FastifyReply {
+  return reply.type("text/plain; charset=utf-8").send(text);
+}

@@ -1,0 +1,240 @@
+/**
+ * The statements that change processes, one function each. Every change of state is a single statement guarded by the
+ * states it may come from and, for a run, by its claim token.
+ */
+import type { Db } from "#api/db/pool.ts";
+import type { ExecutionExitState, ExecutionReason, Usage } from "#sdk";
+import type { TrailCall } from "./live/trail.ts";
+import type { ProcessErrorDetail } from "./model.ts";
+import { HELD_STATES, type ProcessState, statesBefore } from "./states.ts";
+
+/** A row of `processes`, without its code. */
+export interface ProcessRow {
+  id: number;
+  ref: string | null;
+  state: ProcessState;
+  exitState: ExecutionExitState | null;
+  reason: ExecutionReason | null;
+  claim: string | null;
+  environment: string | null;
+  timeoutMs: number | null;
+  memoryMb: number | null;
+  cpuMs: number | null;
+  usage: Usage | null;
+  createdAt: Date;
+  queuedAt: Date | null;
+  startedAt: Date | null;
+  completedAt: Date | null;
+}
+
+export interface NewProcess {
+  ref: string | null;
+  code: string;
+  timeoutMs: number | null;
+  memoryMb: number | null;
+  cpuMs: number | null;
+}
+
+/** Where a run starts at once. */
+export interface Placement {
+  environment: string;
+  claim: string;
+}
+
+export interface IdempotencyKey {
+  caller: string;
+  key: string;
+  bodyHash: Buffer;
+}
+
+/** How a run ended, as it is stored. `output`, `result` are JSON text; text holds no NUL. */
+export interface RunEnding {
+  id: number;
+  claim: string;
+  exitState: ExecutionExitState;
+  reason: ExecutionReason;
+  error: ProcessErrorDetail | null;
+  memoryMb: number | null;
+  usage: Usage;
+  stdout: Buffer;
+  stderr: Buffer;
+  truncated: { stdout: boolean; stderr: boolean };
+  output: string;
+  outputs: number;
+  result: string | null;
+  calls: readonly TrailCall[];
+}
+
+export function processColumns(db: Db) {
+  return db`p.id, p.ref, p.state, p.exit_state as "exitState", p.reason, p.claim, p.environment,
+    p.timeout_ms as "timeoutMs", p.memory_mb as "memoryMb", p.cpu_ms as "cpuMs", p.usage,
+    p.created_at as "createdAt", p.queued_at as "queuedAt", p.started_at as "startedAt", p.completed_at as "completedAt"`;
+}
+
+export type InsertOutcome =
+  | { kind: "stored"; row: ProcessRow }
+  | { kind: "ref_taken" }
+  | { kind: "key_known" };
+
+/**
+ * Stores a process: `idle`, `queued`, or with a placement already `running`. With an idempotency key that is known and
+ * younger than `keyTtlMs`, nothing is stored; concurrent duplicates wait for each other on the key.
+ */
+export async function insertProcess(
+  db: Db,
+  input: NewProcess,
+  run: Placement | "queued" | null,
+  idempotency: (IdempotencyKey & { keyTtlMs: number }) | null,
+): Promise<InsertOutcome> {
+  const placement = run === "queued" ? null : run;
+  const values = db`
+    ${input.ref}, ${input.code}, ${placement ? "running" : (run ?? "idle")}, ${placement?.claim ?? null}::uuid,
+    ${placement?.environment ?? null}, ${input.timeoutMs}::int, ${input.memoryMb}::int, ${input.cpuMs}::int,
+    case when ${run !== null}::boolean then now() end, case when ${placement !== null}::boolean then now() end`;
+  const columns = db`ref, code, state, claim, environment, timeout_ms, memory_mb, cpu_ms, queued_at, started_at`;
+  try {
+    const [row] = idempotency
+      ? await db<ProcessRow[]>`
+          with fresh_key as (
+            insert into idempotency_keys as k (caller, key, body_hash, process_id)
+            values (${idempotency.caller}, ${idempotency.key}, ${idempotency.bodyHash}, nextval('processes_id_seq'))
+            on conflict (caller, key) do update
+              set body_hash = excluded.body_hash, process_id = excluded.process_id, created_at = now()
+              where k.created_at <= now() - make_interval(secs => ${idempotency.keyTtlMs / 1000})
+            returning process_id
+          )
+          insert into processes as p (id, ${columns})
+          select process_id, ${values} from fresh_key
+          returning ${processColumns(db)}`
+      : await db<ProcessRow[]>`
+          insert into processes as p (${columns}) values (${values}) returning ${processColumns(db)}`;
+    return row ? { kind: "stored", row } : { kind: "key_known" };
+  } catch (error) {
+    if (isRefTaken(error)) return { kind: "ref_taken" };
+    throw error;
+  }
+}
+
+function isRefTaken(error: unknown): boolean {
+  return (
+    error instanceof Error && "constraint_name" in error && error.constraint_name === "processes_ref_key"
+  );
+}
+
+/** The process a key stands for, or null when the key is unknown (again). */
+export async function findIdempotencyKey(
+  db: Db,
+  caller: string,
+  key: string,
+): Promise<{ processId: number; bodyHash: Buffer } | null> {
+  const [row] = await db<{ processId: number; bodyHash: Buffer }[]>`
+    select process_id as "processId", body_hash as "bodyHash" from idempotency_keys
+    where caller = ${caller} and key = ${key}`;
+  return row ?? null;
+}
+
+/** Starts an idle process again, as `queued` or `running`, and clears what its last run left. Null when it may not. */
+export async function restartProcess(
+  db: Db,
+  id: number,
+  placement: Placement | null,
+  force: boolean,
+): Promise<(ProcessRow & { code: string }) | null> {
+  const [row] = await db<(ProcessRow & { code: string })[]>`
+    with restarted as (
+      update processes as p set state = ${placement ? "running" : "queued"}, claim = ${placement?.claim ?? null}::uuid,
+        environment = ${placement?.environment ?? null}, exit_state = null, reason = null, usage = null,
+        results_bytes = 0, queued_at = now(), started_at = case when ${placement !== null}::boolean then now() end,
+        completed_at = null
+      where id = ${id} and state = 'idle' and (${force}::boolean or exit_state is null)
+      returning ${processColumns(db)}, p.code
+    ), cleared_results as (
+      delete from process_results where process_id in (select id from restarted)
+    ), cleared_calls as (
+      delete from tool_calls where process_id in (select id from restarted)
+    )
+    select * from restarted`;
+  return row ?? null;
+}
+
+/** Claims the oldest queued processes for an environment, each with a token of its own. */
+export async function claimQueued(
+  db: Db,
+  environment: string,
+  limit: number,
+): Promise<(ProcessRow & { code: string })[]> {
+  return db<(ProcessRow & { code: string })[]>`
+    update processes as p
+    set state = 'running', claim = gen_random_uuid(), environment = ${environment}, started_at = now()
+    from (
+      select id from processes where state = 'queued'
+      order by priority desc, queued_at, id limit ${limit} for update skip locked
+    ) oldest
+    where p.id = oldest.id and p.state = 'queued'
+    returning ${processColumns(db)}, p.code`;
+}
+
+/** Ends a queued process. Null when it is not queued (any more). */
+export async function cancelQueued(db: Db, id: number): Promise<ProcessRow | null> {
+  const [row] = await db<ProcessRow[]>`
+    update processes as p set state = 'idle', exit_state = 'canceled', reason = 'killed', completed_at = now()
+    where id = ${id} and state = 'queued'
+    returning ${processColumns(db)}`;
+  return row ?? null;
+}
+
+/** Changes the state of a run that goes on. Null when the run is over, is another one, or may not change so. */
+export async function changeHeldState(
+  db: Db,
+  id: number,
+  claim: string,
+  to: (typeof HELD_STATES)[number],
+): Promise<ProcessRow | null> {
+  const from = statesBefore(to).filter((state) => (HELD_STATES as readonly ProcessState[]).includes(state));
+  const [row] = await db<ProcessRow[]>`
+    update processes as p set state = ${to}
+    where id = ${id} and claim = ${claim}::uuid and state = any(${from})
+    returning ${processColumns(db)}`;
+  return row ?? null;
+}
+
+/** Ends a run and stores what it left, all in one statement. Null when the run is over already or is another one. */
+export async function finishRun(db: Db, ending: RunEnding): Promise<ProcessRow | null> {
+  const errorDetail = ending.error === null ? null : JSON.stringify(ending.error);
+  const resultsBytes = ending.output.length + (ending.result?.length ?? 0) + (errorDetail?.length ?? 0);
+  const [row] = await db<ProcessRow[]>`
+    with finished as (
+      update processes as p set state = 'idle', exit_state = ${ending.exitState}, reason = ${ending.reason},
+        memory_mb = ${ending.memoryMb}::int, usage = ${JSON.stringify(ending.usage)}::text::json,
+        results_bytes = ${resultsBytes}, completed_at = now()
+      where id = ${ending.id} and claim = ${ending.claim}::uuid and state in ('running', 'paused', 'terminating')
+      returning ${processColumns(db)}
+    ), results as (
+      insert into process_results (
+        process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs, result, error_detail
+      )
+      select id, ${ending.stdout}, ${ending.stderr}, ${ending.truncated.stdout}, ${ending.truncated.stderr},
+        ${ending.output}::text::json, ${ending.outputs}, ${ending.result}::text::json, ${errorDetail}::text::json
+      from finished
+    ), calls as (
+      insert into tool_calls (
+        process_id, seq, position, service_id, tool_id, started_at, duration_ms, status, error,
+        parameters_bytes, result_bytes, parameters, result
+      )
+      select finished.id, c.seq, c.position, c."serviceId", c."toolId", c."startedAt", c."durationMs", c.status, c.error,
+        c."parametersBytes", c."resultBytes", c.parameters::json, c.result::json
+      from finished, json_to_recordset(${JSON.stringify(ending.calls)}::text::json) as c (
+        seq integer, position integer, "serviceId" text, "toolId" text, "startedAt" timestamptz,
+        "durationMs" double precision, status text, error text, "parametersBytes" bigint, "resultBytes" bigint,
+        parameters text, result text
+      )
+    )
+    select * from finished`;
+  return row ?? null;
+}
+
+/** Removes an idle process with everything of it. False when it is not idle or not there. */
+export async function deleteProcess(db: Db, id: number): Promise<boolean> {
+  const rows = await db`delete from processes where id = ${id} and state = 'idle' returning id`;
+  return rows.length === 1;
+}

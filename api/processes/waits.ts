@@ -1,0 +1,54 @@
+/** Waiting for a process: until its run has ended (`block`), or until it is idle or paused (`?wait`). */
+import { performance } from "node:perf_hooks";
+import { ChangeWaiter, type ProcessFeed } from "./feed.ts";
+import type { LiveRun } from "./live/run.ts";
+import type { RunRegistry } from "./registry.ts";
+import { type ProcessView, viewLiveRun } from "./render.ts";
+
+/** Longest sleep without looking again, in case nobody told. */
+const MAX_SLEEP_MS = 60_000;
+
+export interface WaitOptions {
+  registry: RunRegistry;
+  feed: ProcessFeed;
+  id: number;
+  /** The process as stored; null when it is gone. */
+  read: () => Promise<ProcessView | null>;
+  /** Ends the wait: the client has gone, or the server stops. */
+  signals: readonly AbortSignal[];
+}
+
+/** Resolves with the process when it is idle, with null when it is gone, with `aborted` when a signal was first. */
+export async function waitUntilIdle(options: WaitOptions): Promise<ProcessView | null | "aborted"> {
+  const { registry, feed, id, read, signals } = options;
+  using waiter = new ChangeWaiter(feed, id, "state");
+  let live: LiveRun | undefined;
+  for (;;) {
+    live ??= registry.get(id);
+    if (!live) {
+      const view = await read();
+      if (!view || view.row.state === "idle") return view;
+      // Claimed while it was being read: the run is in memory now.
+      live = registry.get(id);
+    }
+    if (live?.state === "idle") return live.isStored ? viewLiveRun(live) : read();
+    if ((await waiter.next(MAX_SLEEP_MS, signals)) === "aborted") return "aborted";
+  }
+}
+
+/** Resolves when the process is idle or paused, or after `maxMs`, or when a signal aborts; with the state then. */
+export async function waitUntilSettled(options: WaitOptions, maxMs: number): Promise<ProcessView | null> {
+  const { registry, feed, id, read, signals } = options;
+  const deadlineMs = performance.now() + maxMs;
+  using waiter = new ChangeWaiter(feed, id, "state");
+  for (;;) {
+    const live = registry.get(id);
+    const view = live ? null : await read();
+    const state = live?.state ?? view?.row.state;
+    const leftMs = deadlineMs - performance.now();
+    const isSettled = state === undefined || state === "idle" || state === "paused";
+    if (isSettled || leftMs <= 0 || (await waiter.next(leftMs, signals)) === "aborted") {
+      return view ?? (live && live.state !== "idle" ? viewLiveRun(live) : read());
+    }
+  }
+}
