@@ -1,5 +1,5 @@
 /** What the rest of the server sees of the environments: the active one, leased per run. */
-import type { EnvironmentModule, EnvironmentStatus } from '#sdk';
+import type { EnvironmentModule, EnvironmentStatus } from "#sdk";
 
 /** One run's hold on an environment: a replaced environment is torn down when its last lease is disposed. */
 export interface EnvironmentLease extends Disposable {

@@ -1,0 +1,49 @@
+/** What `GET /environment` answers, as schemas. No behaviour. */
+import { z } from "zod";
+import { ISOLATION_LEVELS } from "#sdk";
+
+const isolationReportSchema = z
+  .object({
+    level: z.enum(ISOLATION_LEVELS).describe("The strongest level whose required layers were all obtained."),
+    layers: z.array(
+      z.object({
+        layer: z.number(),
+        name: z.string(),
+        required: z.boolean(),
+        obtained: z.boolean(),
+        verified: z.string().describe("What was observed."),
+        fix: z.string().optional().describe("What to do when it is missing."),
+      }),
+    ),
+    nodeVersion: z.string(),
+    platform: z.string(),
+    kernel: z.string(),
+  })
+  .describe("What isolates a run, and how the server knows.");
+
+const count = z.number().min(0);
+
+/** What is read of a module's own report: foreign data, checked before it is shown. */
+export const reportedStatusSchema = z.object({
+  slots: count,
+  busy: count,
+  warm: count,
+  isolation: isolationReportSchema,
+});
+
+export const environmentSchema = z
+  .object({
+    environment: z.object({ id: z.string(), name: z.string(), version: z.string().nullable() }),
+    capacity: z.object({
+      slots: count.nullable().describe("Runs at once; null when the environment does not say."),
+      busy: count.describe("Runs at the moment."),
+      queued: count.describe("Processes that wait for a slot."),
+      warm: count.describe("Started ahead, waiting for a run."),
+    }),
+    isolation: isolationReportSchema.nullable().describe("Null when the environment does not report it."),
+    draining: z
+      .array(z.object({ id: z.string(), runs: z.number() }))
+      .describe("Replaced environments that still have runs."),
+  })
+  .describe("The environment that runs scripts.");
+export type EnvironmentDescription = z.infer<typeof environmentSchema>;

@@ -1,0 +1,44 @@
+/** HTTP about the active environment: what runs scripts, and how to write one for it. */
+import { z } from "zod";
+import type { App } from "../http/app-type.ts";
+import { requireKey } from "../http/auth.ts";
+import { errorResponses } from "../http/responses.ts";
+import { environmentSchema } from "./model.ts";
+import type { EnvironmentService } from "./service.ts";
+
+const shared = { tags: ["environment"], security: [{ key: [] }] };
+
+export function registerEnvironmentRoutes(app: App, environment: EnvironmentService): void {
+  app.get(
+    "/environment",
+    {
+      onRequest: requireKey(),
+      schema: {
+        ...shared,
+        summary: "The active environment: its capacity and its isolation",
+        response: { 200: environmentSchema, ...errorResponses("no_environment") },
+      },
+    },
+    async () => environment.describe(),
+  );
+
+  app.get(
+    "/environment/docs",
+    {
+      onRequest: requireKey(),
+      schema: {
+        ...shared,
+        summary: "How to write a script for the active environment, as Markdown",
+        produces: ["text/markdown"],
+        response: {
+          200: z.string().describe("Markdown."),
+          ...errorResponses("no_environment", "module_failed"),
+        },
+      },
+    },
+    async (_request, reply) => {
+      const docs = await environment.readDocs();
+      return reply.type("text/markdown; charset=utf-8").serializer(String).send(docs);
+    },
+  );
+}

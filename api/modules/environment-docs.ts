@@ -1,0 +1,35 @@
+/** Reads the active environment's documentation: foreign text, bounded in time and size. */
+import { AppError } from "../errors.ts";
+import { waitAtMost } from "./activation/deadline.ts";
+import { readFailure } from "./activation/failure.ts";
+import type { Environments } from "./environments.ts";
+
+const MAX_DOCS_MS = 15_000;
+const MAX_DOCS_CHARACTERS = 1024 * 1024;
+
+/** Markdown. Throws AppError `no_environment`, or `module_failed` with the module's message. */
+export async function readEnvironmentDocs(environments: Environments): Promise<string> {
+  using lease = environments.acquire();
+  if (lease === null) throw noEnvironment();
+  try {
+    const written = Promise.resolve().then(() => lease.module.generateDocs());
+    const docs: unknown = await waitAtMost(written, MAX_DOCS_MS, `generateDocs() of ${lease.id}`);
+    if (typeof docs !== "string") throw new Error("generateDocs() did not answer a text.");
+    return docs.length > MAX_DOCS_CHARACTERS ? docs.slice(0, MAX_DOCS_CHARACTERS) : docs;
+  } catch (error) {
+    throw new AppError(
+      "module_failed",
+      `The documentation of ${lease.id} could not be made: ${readFailure(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+export function noEnvironment(): AppError {
+  return new AppError(
+    "no_environment",
+    'No environment is active: no script can run. See "error" in GET /modules?type=environment, or enable one with POST /modules/:id/enabled.',
+  );
+}

@@ -1,0 +1,142 @@
+/** The statements on `modules` and `module_settings`, one function each. */
+import type { Db } from "#api/db/pool.ts";
+import type { ModuleType } from "#sdk";
+import type { ModuleFilter } from "./model.ts";
+
+export interface ModuleRow {
+  position: number;
+  id: string;
+  type: ModuleType;
+  name: string;
+  description: string;
+  version: string | null;
+  isBuiltin: boolean;
+  enabled: boolean;
+  missing: boolean;
+  error: string | null;
+  hash: string;
+  source: string;
+  createdAt: Date;
+}
+
+/** Rows after `before` (a position; null is the start), newest first, `limit` at most. */
+export async function listModuleRows(
+  db: Db,
+  filter: ModuleFilter,
+  page: { before: number | null; limit: number },
+): Promise<ModuleRow[]> {
+  const { type = null, isBuiltin = null, enabled = null, missing = null, query = null } = filter;
+  return db<ModuleRow[]>`
+    select ${columns(db)} from modules
+    where (${page.before}::bigint is null or position < ${page.before})
+      and (${type}::text is null or type = ${type})
+      and (${isBuiltin}::boolean is null or is_builtin = ${isBuiltin})
+      and (${enabled}::boolean is null or enabled = ${enabled})
+      and (${missing}::boolean is null or missing = ${missing})
+      and (${query}::text is null
+        or position(lower(${query}) in lower(concat_ws(' ', id, name, description))) > 0)
+    order by position desc limit ${page.limit}`;
+}
+
+export async function findModuleRow(db: Db, id: string): Promise<ModuleRow | null> {
+  const [row] = await db<ModuleRow[]>`select ${columns(db)} from modules where id = ${id}`;
+  return row ?? null;
+}
+
+export async function listEnabledRows(db: Db): Promise<ModuleRow[]> {
+  return db<ModuleRow[]>`select ${columns(db)} from modules where enabled and not missing order by position`;
+}
+
+export interface RegisteredRow {
+  id: string;
+  type: ModuleType;
+  name: string;
+  description: string;
+  version: string | null;
+  isBuiltin: boolean;
+  hash: string;
+  source: string;
+  /** Why it could not be loaded; what an earlier start knew of it is kept then. */
+  error: string | null;
+  /** Whether a row that does not exist yet starts enabled. An environment does only while no other is enabled. */
+  enabledAtFirst: boolean;
+}
+
+/** Makes the row of a module that is there, or brings it up to date: no longer missing, flags kept. */
+export async function registerModuleRow(db: Db, row: RegisteredRow): Promise<void> {
+  const loaded = row.error === null;
+  await db`
+    insert into modules as stored (id, type, name, description, version, is_builtin, enabled, error, hash, source)
+    values (${row.id}, ${row.type}, ${row.name}, ${row.description}, ${row.version}, ${row.isBuiltin},
+      ${row.enabledAtFirst} and (${row.type} <> 'environment'
+        or not exists (select from modules where type = 'environment' and enabled)),
+      ${row.error}, ${row.hash}, ${row.source})
+    on conflict (id) do update set type = excluded.type, is_builtin = excluded.is_builtin, source = excluded.source,
+      name = case when ${loaded} then excluded.name else stored.name end,
+      description = case when ${loaded} then excluded.description else stored.description end,
+      version = case when ${loaded} then excluded.version else stored.version end,
+      hash = case when ${loaded} then excluded.hash else stored.hash end,
+      enabled = stored.enabled and stored.type = excluded.type, missing = false, error = excluded.error`;
+}
+
+/** Marks every row whose module is not among `presentIds`; nothing else of it changes. Returns the ids marked now. */
+export async function markMissingRows(db: Db, presentIds: string[]): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    update modules set missing = true where id <> all(${presentIds}) and not missing returning id`;
+  return rows.map((row) => row.id);
+}
+
+export async function setModuleError(db: Db, id: string, error: string | null): Promise<void> {
+  await db`update modules set error = ${error} where id = ${id} and error is distinct from ${error}`;
+}
+
+/** A module that is active now: enabled, without an error. */
+export async function setModuleEnabled(db: Db, id: string, enabled: boolean): Promise<void> {
+  await db`update modules set enabled = ${enabled}, error = null where id = ${id}`;
+}
+
+/** Before `setModuleEnabled` of an environment, in the same transaction: no two are enabled at any moment. */
+export async function disableOtherEnvironments(db: Db, id: string): Promise<void> {
+  await db`update modules set enabled = false where type = 'environment' and enabled and id <> ${id}`;
+}
+
+export async function deleteModuleRow(db: Db, id: string): Promise<void> {
+  await db`delete from modules where id = ${id} and not is_builtin`;
+}
+
+export interface SettingsRow {
+  config: Record<string, unknown>;
+  /** 0: nothing was ever set. */
+  version: number;
+}
+
+export async function readSettings(db: Db, moduleId: string): Promise<SettingsRow> {
+  const [row] = await db<
+    SettingsRow[]
+  >`select config, version from module_settings where module_id = ${moduleId}`;
+  return row ?? { config: {}, version: 0 };
+}
+
+/** Writes only over `expectedVersion`. Returns the new version, or null when somebody else was first. */
+export async function writeSettings(
+  db: Db,
+  moduleId: string,
+  config: Record<string, unknown>,
+  expectedVersion: number,
+): Promise<number | null> {
+  const text = JSON.stringify(config);
+  const [row] =
+    expectedVersion === 0
+      ? await db<{ version: number }[]>`
+          insert into module_settings (module_id, config, version) values (${moduleId}, ${text}::text::json, 1)
+          on conflict (module_id) do nothing returning version`
+      : await db<{ version: number }[]>`
+          update module_settings set config = ${text}::text::json, version = version + 1, updated_at = now()
+          where module_id = ${moduleId} and version = ${expectedVersion} returning version`;
+  return row?.version ?? null;
+}
+
+function columns(db: Db) {
+  return db`position, id, type, name, description, version, is_builtin as "isBuiltin", enabled, missing, error, hash,
+    source, created_at as "createdAt"`;
+}

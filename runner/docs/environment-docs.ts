@@ -1,0 +1,224 @@
+/**
+ * The documentation of an environment, as Markdown for the author of a script (usually an agent).
+ * The text is the same for both bundled environments; what differs comes in as facts.
+ */
+import { PROTOCOL_LIMITS } from "../protocol.ts";
+import { formatBytes, formatMs } from "./units.ts";
+
+/** What one environment says about itself. */
+export interface EnvironmentFacts {
+  /** Module id, for example `typescript-process`. */
+  id: string;
+  name: string;
+  /** One to three sentences: what the wall round a run is made of. */
+  isolation: string;
+  limits: {
+    /** Memory of a run that asks for nothing. */
+    memoryMb: number;
+    /** The most a run may ask for. */
+    maxMemoryMb: number;
+    /** CPU time of a run that asks for nothing; null is no limit. */
+    cpuMs?: number | null;
+    maxCalls: number;
+    maxConcurrentCalls: number;
+    /** One message from the script to its host: a call's parameters, an output. */
+    maxMessageBytes: number;
+    maxOutputBytes?: number;
+    maxResultBytes?: number;
+    /** Runs at once; further ones wait in a queue. */
+    slots?: number;
+  };
+  allowEval: boolean;
+  allowWasm: boolean;
+  /** Sentences about behaviour that other environments do not share. */
+  differences?: readonly string[];
+}
+
+/** Builds the Markdown that `GET /environment/docs` answers with. Pure. */
+export function generateEnvironmentDocs(facts: EnvironmentFacts): string {
+  return [
+    `# ${facts.name} (\`${facts.id}\`)`,
+    OVERVIEW,
+    `Isolation: ${facts.isolation}`,
+    FORMS,
+    GLOBALS,
+    TOOLS,
+    OUTPUT,
+    ERRORS,
+    EXAMPLE,
+    describeLimits(facts),
+    describeUnavailable(facts),
+    describeDifferences(facts),
+  ]
+    .filter((section) => section !== "")
+    .join("\n\n")
+    .concat("\n");
+}
+
+const OVERVIEW = `Submit one TypeScript script; it runs once, alone, in a sandbox of its own, and everything it made is gone
+afterwards except what it printed, put out or returned. Prefer one script that makes many tool calls and returns only
+what you need over many small scripts: intermediate data then never leaves the sandbox.`;
+
+const FORMS = `## What a script is
+
+- A plain body with top-level \`await\` and \`return\` (the main form), or
+- one function or arrow function (called without arguments), or
+- a module body with \`export default\` of a value or a function.
+
+A Markdown code fence round any of these is removed. TypeScript syntax is accepted and erased: types are **not** checked.
+The language level is ES2024. A syntax error ends the process as \`failed\` with reason \`syntax_error\` and the line and
+column in your source; nothing is executed.`;
+
+const GLOBALS = `## Globals
+
+- Every ECMAScript built-in (\`Array\`, \`Map\`, \`Promise\`, \`JSON\`, \`RegExp\`, \`Intl\`, \`BigInt\`, typed arrays, ...)
+- \`console\`: \`log\`, \`info\`, \`debug\` go to stdout; \`warn\`, \`error\`, \`trace\` go to stderr
+- \`setTimeout\`, \`setInterval\`, \`setImmediate\` and their \`clear\` functions, \`queueMicrotask\`
+- \`structuredClone\`, \`URL\`, \`URLSearchParams\`, \`TextEncoder\`, \`TextDecoder\`, \`atob\`, \`btoa\`
+- \`AbortController\`, \`AbortSignal\`, \`performance.now()\`
+- \`crypto.randomUUID()\`, \`crypto.getRandomValues()\`, \`crypto.subtle.digest()\`
+- \`cyrnel\` and \`tools\`, described below
+
+The time zone is UTC.`;
+
+const TOOLS = `## Tools
+
+Everything outside the sandbox is reached through tools: functions of installed services. A call takes one object and
+answers a promise.
+
+\`\`\`ts
+// Find tools, then read what one takes and answers.
+const found = await tools.search({ query: "create issue", limit: 5 });
+const details = await tools.describe.tool({ path: "github.createIssue" });
+
+// The same call in its two forms.
+const a = await tools.github.createIssue({ title: "Broken build" });
+const b = await cyrnel.services.github.tools.createIssue.invoke({ title: "Broken build" });
+\`\`\`
+
+- \`cyrnel.discoverServices({ query?, limit? })\` and \`cyrnel.discoverTools({ query?, serviceId?, limit? })\` list what there is
+- \`cyrnel.getService(id)\`, \`cyrnel.getTool({ serviceId, toolId })\` give details with the JSON Schemas
+- \`cyrnel.getToolDocs({ serviceId, toolId })\` gives a TypeScript signature and an example call, as Markdown
+- \`cyrnel.ask({ message, schema? })\` asks a person and answers what they said
+- \`cyrnel.process\` is \`{ id, ref }\` of this process
+
+Calls are concurrent: \`await Promise.all(...)\` over ten calls takes as long as the slowest. \`tools\` cannot be enumerated
+(\`Object.keys(tools)\` is empty): use \`tools.search\`. A misspelt tool fails with suggestions.`;
+
+const OUTPUT = `## What leaves the sandbox
+
+- \`return value\`: the process's \`result\`. JSON data; a class instance becomes what \`JSON.stringify\` makes of it.
+- \`cyrnel.output(object)\`: merged into the process's \`output\` (shallow, later keys win); visible while the script runs.
+- \`console\`: the process's \`stdout\` and \`stderr\`.
+
+The run ends when the top level has finished. Timers that are still pending do not keep it alive: \`await\` what matters.`;
+
+const ERRORS = `## Errors
+
+A failed call rejects with an \`Error\` that has \`name\`, \`message\`, \`code\` and, where there is one, \`status\`; catch it like any
+other. What is not caught ends the process as \`failed\` with reason \`script_error\`; so does an unhandled rejection. Stacks and
+\`errorDetail\` give lines and columns of the source as you submitted it.
+
+| reason | what happened |
+| --- | --- |
+| \`script_error\` | the script threw, or awaited something that can never happen |
+| \`syntax_error\` | the source could not be parsed |
+| \`timeout\` | the run took longer than \`options.timeout\` (waiting for an approval does not count) |
+| \`memory_limit\`, \`cpu_limit\` | the run needed more than it was given |
+| \`output_limit\` | the output, the result or a message was too large |
+| \`sandbox_violation\` | the run did something a script has no reason to do |
+| \`killed\` | somebody stopped the process |`;
+
+const EXAMPLE = `## Example
+
+\`\`\`ts
+interface Reading {
+  station: string;
+  celsius: number;
+}
+
+const readings: Reading[] = [
+  { station: "harbour", celsius: 11.5 },
+  { station: "hill", celsius: 7.25 },
+  { station: "harbour", celsius: 12 },
+];
+
+const byStation = Map.groupBy(readings, (reading) => reading.station);
+const averages: Record<string, number> = {};
+for (const [station, group] of byStation) {
+  averages[station] = group.reduce((sum, reading) => sum + reading.celsius, 0) / group.length;
+}
+
+console.log(\`averaged \${readings.length} readings\`); // stdout
+cyrnel.output({ stations: byStation.size }); // output
+return averages; // result: {"harbour":11.75,"hill":7.25}
+\`\`\``;
+
+function describeLimits({ limits }: EnvironmentFacts): string {
+  const rows: [string, string][] = [
+    ["time", "30 s unless `options.timeout` (ms, or `null` for none) says otherwise"],
+    ["memory", `${limits.memoryMb} MB; \`options.memoryMb\` up to ${limits.maxMemoryMb}`],
+    [
+      "CPU time",
+      typeof limits.cpuMs === "number"
+        ? `${formatMs(limits.cpuMs)} unless \`options.cpuMs\` says otherwise`
+        : "none unless `options.cpuMs` is given",
+    ],
+    [
+      "tool calls",
+      `${limits.maxCalls} in a run, ${limits.maxConcurrentCalls} at the same time (further ones wait)`,
+    ],
+    ["one message to the host (the parameters of a call)", formatBytes(limits.maxMessageBytes)],
+    ["`output`", formatBytes(limits.maxOutputBytes ?? PROTOCOL_LIMITS.maxOutputBytes)],
+    ["`result`", formatBytes(limits.maxResultBytes ?? PROTOCOL_LIMITS.maxResultBytes)],
+    ["stdout, stderr", "each is cut, with a visible line, at a size the server sets (1 MiB unless changed)"],
+  ];
+  if (limits.slots !== undefined) rows.push(["runs at once", `${limits.slots}; further ones are queued`]);
+  return [
+    "## Limits",
+    "",
+    "| what | limit |",
+    "| --- | --- |",
+    ...rows.map(([what, limit]) => `| ${what} | ${limit} |`),
+  ].join("\n");
+}
+
+function describeUnavailable(facts: EnvironmentFacts): string {
+  const rows: [string, string][] = [
+    ["`fetch`, `XMLHttpRequest`, `WebSocket`, sockets", "call a tool of an installed service"],
+    [
+      "`import`, `require`, npm packages",
+      "write the code into the script; the built-ins above cover most needs",
+    ],
+    [
+      "files (`fs`), `process`, environment variables",
+      "put data into the script; take results out with `return` or `cyrnel.output`",
+    ],
+    [
+      "other Node built-ins (`Buffer`, `path`, `child_process`, ...)",
+      "`Uint8Array`, `TextEncoder`, `URL`, `atob`/`btoa`",
+    ],
+    [
+      "secrets and API keys",
+      "a tool adds the credentials of its service by itself; a script never sees them",
+    ],
+  ];
+  if (!facts.allowEval)
+    rows.push(["`eval`, `new Function`", "write the code out, or interpret data with ordinary functions"]);
+  if (!facts.allowWasm) rows.push(["`WebAssembly`", "JavaScript"]);
+  return [
+    "## What is unavailable, and what to use instead",
+    "",
+    "| unavailable | instead |",
+    "| --- | --- |",
+    ...rows.map(([what, instead]) => `| ${what} | ${instead} |`),
+  ].join("\n");
+}
+
+function describeDifferences(facts: EnvironmentFacts): string {
+  const lines = [...(facts.differences ?? [])];
+  if (facts.allowEval) lines.push("`eval` and `new Function` are switched on here.");
+  if (facts.allowWasm) lines.push("`WebAssembly` is switched on here.");
+  if (lines.length === 0) return "";
+  return ["## Particular to this environment", "", ...lines.map((line) => `- ${line}`)].join("\n");
+}

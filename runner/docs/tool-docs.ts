@@ -1,0 +1,66 @@
+/**
+ * The documentation of one tool, as Markdown for the author of a script: what it does, an example call, its types.
+ * Everything in a tool's definition comes from outside; it is quoted so that it cannot break the document's structure.
+ */
+import { IDENTIFIER_PATTERN, type ToolDocsInput } from "#sdk";
+import { commentText } from "./doc-comment.ts";
+import { buildExampleParameters, printLiteral } from "./example-value.ts";
+import { writeSignature } from "./signature.ts";
+
+const maxDescriptionChars = 8000;
+
+/** Builds the Markdown that a script gets from `cyrnel.getToolDocs`. Bounded in time and size; does not reject. */
+export async function generateToolDocs(input: ToolDocsInput): Promise<string> {
+  const path = `tools${member(input.serviceId)}${member(input.toolId)}`;
+  const declarations = await writeSignature(input.inputSchema, input.outputSchema);
+  const example = printLiteral(buildExampleParameters(input.inputSchema));
+  const description = commentText(input.description, maxDescriptionChars);
+  const sections = [
+    `# ${path}`,
+    quote(description),
+    "## Example",
+    fence(`const result = await ${path}(${example});\nreturn result;`),
+    `The same call: \`cyrnel.services${member(input.serviceId)}.tools${member(input.toolId)}.invoke(params)\`. A failed call rejects with an \`Error\` (\`message\`, \`code\`, sometimes \`status\`).`,
+    "## Types",
+    fence(`${declareTool(input, description)}\n\n${declarations}`),
+  ];
+  return `${sections.filter((section) => section !== "").join("\n\n")}\n`;
+}
+
+function declareTool(input: ToolDocsInput, description: string): string {
+  const comment =
+    description === ""
+      ? []
+      : ["/**", ...description.split("\n").map((line) => ` * ${line}`.trimEnd()), " */"];
+  return [
+    "declare const tools: {",
+    `  ${key(input.serviceId)}: {`,
+    ...[...comment, `${key(input.toolId)}(params: Input): Promise<Output>`].map((line) => `    ${line}`),
+    "  }",
+    "}",
+  ].join("\n");
+}
+
+function member(name: string): string {
+  return IDENTIFIER_PATTERN.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
+}
+
+function key(name: string): string {
+  return IDENTIFIER_PATTERN.test(name) ? name : JSON.stringify(name);
+}
+
+/** A block quote ends whatever a description opens: fences, lists, HTML. */
+function quote(text: string): string {
+  if (text === "") return "";
+  return text
+    .split("\n")
+    .map((line) => `> ${line}`.trimEnd())
+    .join("\n");
+}
+
+/** A fence longer than any run of backticks inside it. */
+function fence(code: string): string {
+  const longest = Math.max(2, ...(code.match(/`+/g) ?? []).map((run) => run.length));
+  const ticks = "`".repeat(longest + 1);
+  return `${ticks}ts\n${code}\n${ticks}`;
+}
