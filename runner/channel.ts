@@ -1,0 +1,207 @@
+/**
+ * Messages over a pair of byte streams: bounded, back-pressured, one listener at a time. Knows frames, not what they
+ * mean, and no process. Nothing a peer sends makes it throw or hold more than one frame and one chunk.
+ */
+import type { Readable, Writable } from "node:stream";
+import { createFrameReader, encodeFrameText, type Frame, FrameError, parseFrame } from "./frames.ts";
+import { PROTOCOL_LIMITS } from "./protocol.ts";
+
+/** Frames handled before other connections get a turn; a flood of tiny frames must not hold up the server. */
+const MAX_FRAMES_PER_TURN = 128;
+/** Levels of the envelope round a value: the message and its `params`. */
+export const ENVELOPE_DEPTH = 2;
+
+export interface ChannelLimits {
+  /** The largest frame of any kind, in bytes of JSON text. */
+  maxFrameBytes: number;
+  /** The deepest message of any kind. */
+  maxDepth: number;
+  /** Bytes that may wait for a peer that does not read; beyond it `send` refuses. */
+  maxQueuedBytes: number;
+}
+
+const DEFAULT_LIMITS: ChannelLimits = {
+  maxFrameBytes: PROTOCOL_LIMITS.maxEndBytes,
+  maxDepth: PROTOCOL_LIMITS.maxResultDepth + ENVELOPE_DEPTH,
+  maxQueuedBytes: 64 * 1024 * 1024,
+};
+
+/** Why a channel carries nothing more. `ended`: the peer closed it. `closed`: we did. */
+export type ChannelClose =
+  | { kind: "ended" | "closed" }
+  | { kind: "broken"; error: Error }
+  | { kind: "violation"; cause: FrameError };
+
+export interface ChannelListener {
+  message(frame: Frame): void;
+  /** Called once, after every message that came before. */
+  closed(close: ChannelClose): void;
+}
+
+export interface Channel {
+  /**
+   * Makes `listener` the one that gets messages, and starts to read. Answers the function that detaches it; while
+   * nobody is attached nothing is read. Throws if somebody is attached already.
+   */
+  attach(listener: ChannelListener): () => void;
+  /** Queues one message, given as JSON text. False when the channel is closed or its queue is full: nothing was queued. */
+  send(json: string): boolean;
+  /** Resolves when the peer has taken enough for more to be sent, or the channel has closed. Never rejects. */
+  writable(): Promise<void>;
+  /** Bytes read that belong to messages not delivered yet. */
+  readonly bufferedBytes: number;
+  /** Bytes queued that the peer has not taken yet. */
+  readonly queuedBytes: number;
+  readonly isClosed: boolean;
+  /** Something sent did not reach the peer: it was gone already. */
+  readonly hasWriteFailed: boolean;
+  /** Destroys both streams. Idempotent. */
+  close(): void;
+}
+
+/** Makes a channel of what is read from a peer and what is written to it. */
+export function createChannel(
+  input: Readable,
+  output: Writable,
+  limits: Partial<ChannelLimits> = {},
+): Channel {
+  const bounds = { ...DEFAULT_LIMITS, ...limits };
+  const reader = createFrameReader(bounds.maxFrameBytes);
+  const waiting = new Set<() => void>();
+  let listener: ChannelListener | null = null;
+  let close: ChannelClose | null = null;
+  let turn: NodeJS.Immediate | null = null;
+  let delivering = false;
+  let hasWriteFailed = false;
+
+  function shut(reason: ChannelClose): void {
+    if (close !== null) return;
+    close = reason;
+    for (const resolve of waiting) resolve();
+    waiting.clear();
+    if (reason.kind !== "ended") input.destroy();
+    output.destroy();
+  }
+
+  /** Hands out at most one turn's frames; answers false if some are left for the next turn. */
+  function deliver(): boolean {
+    for (let n = 0; listener !== null; n++) {
+      if (close?.kind === "closed" || close?.kind === "violation") return true;
+      if (n === MAX_FRAMES_PER_TURN) return false;
+      let frame: Frame;
+      try {
+        const payload = reader.next();
+        if (payload === null) return true;
+        frame = parseFrame(payload, bounds.maxDepth);
+      } catch (error) {
+        shut({
+          kind: "violation",
+          cause: error instanceof FrameError ? error : new FrameError("malformed", String(error)),
+        });
+        return true;
+      }
+      listener.message(frame);
+    }
+    return false;
+  }
+
+  function pump(): void {
+    if (delivering) return;
+    delivering = true;
+    let done: boolean;
+    try {
+      done = deliver();
+    } finally {
+      delivering = false;
+    }
+    if (!done) {
+      input.pause();
+      if (listener !== null && turn === null) {
+        turn = setImmediate(() => {
+          turn = null;
+          pump();
+        });
+      }
+      return;
+    }
+    if (listener === null) return;
+    if (close === null) {
+      input.resume();
+      return;
+    }
+    const told = listener;
+    listener = null;
+    told.closed(close);
+  }
+
+  input.on("data", (chunk: Buffer) => {
+    if (close !== null) return;
+    reader.push(chunk);
+    pump();
+  });
+  input.on("end", () => {
+    shut({ kind: "ended" });
+    pump();
+  });
+  input.on("error", (error) => {
+    shut({ kind: "broken", error });
+    pump();
+  });
+  input.on("close", () => {
+    shut({ kind: "ended" });
+    pump();
+  });
+  // A peer that is gone shows on the reading side, after everything it wrote; the writing side only stops.
+  output.on("error", () => {
+    hasWriteFailed = true;
+    wakeWriters();
+  });
+  output.on("close", () => wakeWriters());
+  output.on("drain", () => wakeWriters());
+  input.pause();
+
+  function wakeWriters(): void {
+    for (const resolve of waiting) resolve();
+    waiting.clear();
+  }
+
+  return {
+    attach(next) {
+      if (listener !== null) throw new Error("a channel has one listener at a time");
+      listener = next;
+      pump();
+      return () => {
+        if (listener !== next) return;
+        listener = null;
+        if (close === null) input.pause();
+      };
+    },
+    send(json) {
+      if (close !== null || output.destroyed || output.writableEnded) return false;
+      const frame = encodeFrameText(json);
+      if (output.writableLength + frame.length > bounds.maxQueuedBytes) return false;
+      output.write(frame);
+      return true;
+    },
+    writable() {
+      if (close !== null || output.destroyed || !output.writableNeedDrain) return Promise.resolve();
+      return new Promise((resolve) => waiting.add(resolve));
+    },
+    get bufferedBytes() {
+      return reader.bufferedBytes + input.readableLength;
+    },
+    get queuedBytes() {
+      return output.writableLength;
+    },
+    get isClosed() {
+      return close !== null;
+    },
+    get hasWriteFailed() {
+      return hasWriteFailed;
+    },
+    close() {
+      shut({ kind: "closed" });
+      pump();
+    },
+  };
+}

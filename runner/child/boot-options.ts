@@ -1,0 +1,23 @@
+/** What the host tells a child on its command line: nothing secret, and the same for every run of an environment. */
+
+export interface BootOptions {
+  allowEval: boolean;
+  allowWasm: boolean;
+  /** Descriptors the server itself was started with and could not keep from being inherited. */
+  closeFds: number[];
+}
+
+/** The one argument of a child. */
+export function encodeBootOptions(options: BootOptions): string {
+  return JSON.stringify(options);
+}
+
+/** Reads what encodeBootOptions wrote; anything else means the least that can be allowed. */
+export function decodeBootOptions(argument: string | undefined): BootOptions {
+  const { allowEval, allowWasm, closeFds } = JSON.parse(argument ?? "{}");
+  return {
+    allowEval: allowEval === true,
+    allowWasm: allowWasm === true,
+    closeFds: Array.isArray(closeFds) ? closeFds : [],
+  };
+}

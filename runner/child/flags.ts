@@ -1,0 +1,17 @@
+/** Flags of Node for every process that evaluates the realm: a V8 code cache is only accepted under the same V8 flags. */
+
+/** Flags that change what V8 compiles. The code cache is built under exactly these. */
+export const V8_FLAGS = ["--disallow-code-generation-from-strings"] as const;
+
+/** Flags of the process child without its memory limits. No grants: the entry file is readable without. */
+export const CHILD_FLAGS = [
+  "--permission",
+  "--no-addons",
+  "--no-experimental-sqlite",
+  "--disable-sigusr1",
+  "--disable-proto=delete",
+  "--no-warnings",
+  "--v8-pool-size=0",
+  "--experimental-vm-modules",
+  ...V8_FLAGS,
+] as const;

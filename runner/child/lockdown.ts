@@ -1,0 +1,35 @@
+/**
+ * Takes away what the host realm of the child no longer needs once it has booted. Not the wall: it makes a way out of
+ * the script's realm lead to a bare place.
+ */
+
+const SCOPES = ["fs.read", "fs.write", "child", "worker", "net", "addon", "wasi", "inspector", "ffi"];
+
+/** What ECMAScript itself defines; the child's own code uses some of it, and none of it reaches out of the process. */
+const LANGUAGE = new Set(
+  (
+    "Object Function Array Number parseFloat parseInt Infinity NaN undefined Boolean String Symbol Date Promise RegExp " +
+    "Error AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError globalThis JSON Math Intl " +
+    "ArrayBuffer Uint8Array Int8Array Uint16Array Int16Array Uint32Array Int32Array BigUint64Array BigInt64Array " +
+    "Uint8ClampedArray Float32Array Float64Array DataView Map BigInt Set Iterator WeakMap WeakSet WeakRef Proxy Reflect " +
+    "decodeURI decodeURIComponent encodeURI encodeURIComponent isFinite isNaN"
+  ).split(" "),
+);
+
+/** Gives up every permission for good and empties the global object. Answers whether both are so. */
+export function lockDown(): boolean {
+  const { permission } = process as unknown as {
+    permission?: { has(scope: string): boolean; drop?(scope: string): void };
+  };
+  let isDropped = permission !== undefined;
+  for (const scope of SCOPES) {
+    permission?.drop?.(scope);
+    if (permission?.has(scope) !== false) isDropped = false;
+  }
+  let isEmpty = true;
+  for (const key of Reflect.ownKeys(globalThis)) {
+    if (typeof key === "string" && !LANGUAGE.has(key) && !Reflect.deleteProperty(globalThis, key))
+      isEmpty = false;
+  }
+  return isDropped && isEmpty;
+}

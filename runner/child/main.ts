@@ -1,0 +1,114 @@
+/**
+ * The process child: boots, locks itself down, says `ready`, waits for one `start`, runs the script to its end and
+ * waits to be killed. Trusted until `start`; nothing here may depend on what a script does. Every millisecond here is
+ * paid by each run.
+ */
+import { decodeBootOptions } from "./boot-options.ts";
+import { closeInherited, isReading, leave, readFrame, readLater, writeFrame } from "./bridge.ts";
+import { createScriptContext } from "./contexts.ts";
+import { lockDown } from "./lockdown.ts";
+
+const PROTOCOL_VERSION = 1;
+const END_PREFIX = '{"jsonrpc":"2.0","method":"end"';
+const EMBEDDER_PREFIX = '{"method":';
+
+const options = decodeBootOptions(process.argv[2]);
+const version = process.version;
+const timers = new Map<number, NodeJS.Timeout | NodeJS.Immediate>();
+const { setTimeout, setImmediate, clearTimeout, clearImmediate } = globalThis;
+let hasEnded = false;
+let isTurnDue = false;
+let hasStarted = false;
+
+function write(json: string): void {
+  if (hasEnded) return;
+  if (json.startsWith(EMBEDDER_PREFIX)) {
+    handleTimer(JSON.parse(json));
+    return;
+  }
+  if (json.startsWith(END_PREFIX)) hasEnded = true;
+  writeFrame(json);
+}
+
+function handleTimer(message: { method: string; params: { id: number; ms: number } }): void {
+  const { id, ms } = message.params;
+  if (message.method === "clear") {
+    const timer = timers.get(id);
+    timers.delete(id);
+    clearTimeout(timer as NodeJS.Timeout);
+    clearImmediate(timer as NodeJS.Immediate);
+  } else {
+    timers.set(id, ms === 0 ? setImmediate(fireTimer, id) : setTimeout(fireTimer, ms, id));
+  }
+}
+
+function fireTimer(id: number): void {
+  timers.delete(id);
+  receive(`{"method":"timer","params":{"id":${id}}}`);
+}
+
+function receive(json: string, main?: unknown): void {
+  realm.receive(json, main);
+  takeTurnSoon();
+}
+
+/** After the microtasks of whatever just ran. */
+function takeTurnSoon(): void {
+  if (isTurnDue) return;
+  isTurnDue = true;
+  setImmediate(takeTurn);
+}
+
+function takeTurn(): void {
+  isTurnDue = false;
+  realm.turn();
+  if (hasEnded) waitForTheKill();
+  if (isReading) return;
+  // Without a timer only a reply can go on with the script, and waiting for it here is quicker than in a thread.
+  if (timers.size === 0 && !options.allowWasm) receive(readFrame());
+  else readLater(receiveAll);
+}
+
+function receiveAll(frames: string[]): void {
+  for (const json of frames) receive(json);
+}
+
+/** The run is over: nothing may run here any more, and end of input means that nobody will come to kill us. */
+function waitForTheKill(): never {
+  for (;;) readFrame();
+}
+
+closeInherited(options.closeFds);
+// biome-ignore lint/style/noProcessEnv: read by libuv when its first thread starts; nothing else of it is used.
+process.env.UV_THREADPOOL_SIZE = "1";
+process.on("unhandledRejection", (reason) => {
+  realm.reject(reason);
+  takeTurnSoon();
+});
+// The value may be an object of the host realm, so it must not reach the script's; a finalizer of the script may be the cause.
+process.on("uncaughtException", () => {
+  if (!hasStarted) leave(70);
+  realm.reject("An exception was thrown outside of the script's own calls.");
+  takeTurnSoon();
+});
+const { realm, compile, isCacheAccepted } = createScriptContext(write, {
+  eval: options.allowEval,
+  wasm: options.allowWasm,
+});
+const isLocked = lockDown();
+
+writeFrame(
+  JSON.stringify({
+    jsonrpc: "2.0",
+    method: "ready",
+    params: {
+      protocol: PROTOCOL_VERSION,
+      node: version,
+      layers: isLocked ? [0, 1] : [0],
+      codeCache: isCacheAccepted,
+    },
+  }),
+);
+const start = readFrame();
+hasStarted = true;
+receive(start, compile(JSON.parse(start).params.code));

@@ -1,0 +1,121 @@
+/**
+ * Calls of a script to its host: at most `maxConcurrentCalls` in flight, the others wait in order, at most `maxCalls`
+ * in a run. A failed call rejects with an Error of this realm whose stack shows where the script made the call.
+ */
+import type { CallMethod } from "../../protocol.ts";
+import { callText, sendCall } from "./frames.ts";
+import { run } from "./limits.ts";
+import {
+  defineHidden,
+  mapDelete,
+  mapGet,
+  mapSet,
+  own,
+  RealmError,
+  RealmMap,
+  RealmPromise,
+  StringOf,
+} from "./primordials.ts";
+import { utf8Length } from "./text.ts";
+
+interface Call {
+  id: number;
+  text: string;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+  /** Made when the script made the call, for its stack; completed when the call fails. */
+  failure: Error;
+  next: Call | null;
+}
+
+const inFlight = new RealmMap<number, Call>();
+let inFlightCount = 0;
+let madeCount = 0;
+let waitingHead: Call | null = null;
+let waitingTail: Call | null = null;
+
+/** Calls that have not been answered. */
+export function countOpenCalls(): number {
+  return inFlightCount + (waitingHead === null ? 0 : 1);
+}
+
+/** `encodeParams` returns JSON text and may throw; the promise then rejects with what it threw. */
+export function callHost(method: CallMethod, encodeParams: () => string): Promise<unknown> {
+  return new RealmPromise((resolve, reject) => {
+    const failure = new RealmError();
+    const { maxCalls, maxMessageBytes } = run.limits;
+    if (madeCount >= maxCalls) {
+      throw completeError(failure, {
+        message: `This run has made ${StringOf(maxCalls)} calls, the most a run may make (maxCalls). Ask for more data per call, or split the work over several runs.`,
+        code: "max_calls",
+      });
+    }
+    const text = callText(madeCount + 1, method, encodeParams());
+    const bytes = utf8Length(text);
+    if (bytes > maxMessageBytes) {
+      throw completeError(failure, {
+        message: `The parameters of this call make a message of ${StringOf(bytes)} bytes; at most ${StringOf(maxMessageBytes)} are allowed (maxMessageBytes). Send less, or send it in parts.`,
+        code: "message_too_large",
+      });
+    }
+    madeCount++;
+    enqueue({ id: madeCount, text, resolve, reject, failure, next: null });
+  });
+}
+
+/** A reply of the host; one for an unknown call is ignored. */
+export function settleCall(id: number, message: object): void {
+  const call = mapGet(inFlight, id) as Call | undefined;
+  if (call === undefined) return;
+  mapDelete(inFlight, id);
+  inFlightCount--;
+  sendNext();
+  const error = own(message, "error");
+  if (typeof error !== "object" || error === null) return call.resolve(own(message, "result"));
+  const data = own(error, "data");
+  const source = typeof data === "object" && data !== null ? data : error;
+  call.reject(
+    completeError(call.failure, {
+      name: own(source, "name"),
+      message: own(source, "message"),
+      code: own(source, "code"),
+      status: own(source, "status"),
+    }),
+  );
+}
+
+function enqueue(call: Call): void {
+  if (waitingTail === null) waitingHead = call;
+  else waitingTail.next = call;
+  waitingTail = call;
+  sendNext();
+}
+
+function sendNext(): void {
+  while (waitingHead !== null && inFlightCount < run.limits.maxConcurrentCalls) {
+    const call = waitingHead;
+    waitingHead = call.next;
+    if (waitingHead === null) waitingTail = null;
+    mapSet(inFlight, call.id, call);
+    inFlightCount++;
+    try {
+      sendCall(call.text);
+      call.text = "";
+    } catch (error) {
+      mapDelete(inFlight, call.id);
+      inFlightCount--;
+      call.reject(error);
+    }
+  }
+}
+
+function completeError(
+  error: Error,
+  fields: { name?: unknown; message: unknown; code?: unknown; status?: unknown },
+): Error {
+  if (typeof fields.name === "string" && fields.name !== "Error") defineHidden(error, "name", fields.name);
+  defineHidden(error, "message", typeof fields.message === "string" ? fields.message : "The call failed.");
+  if (typeof fields.code === "string") (error as { code?: string }).code = fields.code;
+  if (typeof fields.status === "number") (error as { status?: number }).status = fields.status;
+  return error;
+}

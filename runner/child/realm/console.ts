@@ -1,0 +1,154 @@
+/**
+ * `console` of a script: log, info and debug go to stdout, warn, error and trace to stderr, formatted like Node's
+ * inspector. The formatter is loaded with the first value that needs it; plain strings and numbers never do.
+ */
+import {
+  DateNow,
+  defineHidden,
+  indexOf,
+  mapDelete,
+  mapGet,
+  mapSet,
+  RealmMap,
+  repeat,
+  StringOf,
+} from "./primordials.ts";
+import { inspection } from "./inspection.ts";
+import { writeStream } from "./streams.ts";
+
+type Stream = "stdout" | "stderr";
+
+const GROUP_INDENT = 2;
+const MAX_GROUPS = 100;
+let groups = 0;
+
+const counts = new RealmMap<string, number>();
+const started = new RealmMap<string, number>();
+
+let loaded: typeof import("./format.ts") | null = null;
+
+/** Runs `use` with the formatter; nodes of `tools` answer the inspector meanwhile. */
+function withFormatter(use: (formatter: typeof import("./format.ts")) => string): string {
+  const outer = inspection.active;
+  inspection.active = true;
+  try {
+    return use(loadFormatter());
+  } finally {
+    inspection.active = outer;
+  }
+}
+
+/** The inspector copies the members of `Atomics`, which a script does not have: it gets an empty one while it loads. */
+function loadFormatter(): typeof import("./format.ts") {
+  if (loaded !== null) return loaded;
+  defineHidden(globalThis, "Atomics", {});
+  try {
+    loaded = require("./format.ts") as typeof import("./format.ts");
+  } finally {
+    Reflect.deleteProperty(globalThis, "Atomics");
+  }
+  return loaded;
+}
+
+function format(args: unknown[]): string {
+  let text = "";
+  for (let index = 0; index < args.length; index++) {
+    const value = args[index];
+    if (typeof value !== "string" || (index === 0 && args.length > 1 && indexOf(value, "%") !== -1)) {
+      return withFormatter((formatter) => formatter.formatArguments(args));
+    }
+    text += index === 0 ? value : ` ${value}`;
+  }
+  return text;
+}
+
+function print(stream: Stream, text: string): void {
+  if (groups === 0) return writeStream(stream, `${text}\n`);
+  const indent = repeat(" ", groups * GROUP_INDENT);
+  writeStream(stream, `${indent}${withFormatter((formatter) => formatter.indentLines(text, indent))}\n`);
+}
+
+function labelOf(label: unknown): string {
+  return label === undefined ? "default" : StringOf(label);
+}
+
+function elapsed(method: string, label: string, extra: unknown[]): void {
+  const start = mapGet(started, label) as number | undefined;
+  if (start === undefined)
+    return print("stderr", `Warning: No such label '${label}' for console.${method}()`);
+  const text = `${label}: ${StringOf(DateNow() - start)}ms`;
+  print("stdout", extra.length === 0 ? text : `${text} ${format(extra)}`);
+}
+
+export const consoleGlobal = {
+  log(...args: unknown[]): void {
+    print("stdout", format(args));
+  },
+  info(...args: unknown[]): void {
+    print("stdout", format(args));
+  },
+  debug(...args: unknown[]): void {
+    print("stdout", format(args));
+  },
+  warn(...args: unknown[]): void {
+    print("stderr", format(args));
+  },
+  error(...args: unknown[]): void {
+    print("stderr", format(args));
+  },
+  trace(...args: unknown[]): void {
+    print("stderr", withFormatter((formatter) => formatter.formatTrace(format(args))));
+  },
+  assert(condition?: unknown, ...args: unknown[]): void {
+    if (condition) return;
+    print("stderr", args.length === 0 ? "Assertion failed" : withFormatter((formatter) => formatter.formatAssertion(args)));
+  },
+  dir(value?: unknown, options?: object): void {
+    print("stdout", withFormatter((formatter) => formatter.inspectValue(value, options)));
+  },
+  dirxml(...args: unknown[]): void {
+    print("stdout", format(args));
+  },
+  table(data?: unknown, columns?: string[]): void {
+    if (typeof data !== "object" || data === null) print("stdout", format([data]));
+    else print("stdout", withFormatter((formatter) => formatter.formatTable(data, columns)));
+  },
+  group(...args: unknown[]): void {
+    if (args.length > 0) print("stdout", format(args));
+    if (groups < MAX_GROUPS) groups++;
+  },
+  groupCollapsed(...args: unknown[]): void {
+    if (args.length > 0) print("stdout", format(args));
+    if (groups < MAX_GROUPS) groups++;
+  },
+  groupEnd(): void {
+    if (groups > 0) groups--;
+  },
+  count(label?: unknown): void {
+    const key = labelOf(label);
+    const count = ((mapGet(counts, key) as number | undefined) ?? 0) + 1;
+    mapSet(counts, key, count);
+    print("stdout", `${key}: ${StringOf(count)}`);
+  },
+  countReset(label?: unknown): void {
+    const key = labelOf(label);
+    if (!mapDelete(counts, key)) print("stderr", `Warning: Count for '${key}' does not exist`);
+  },
+  time(label?: unknown): void {
+    const key = labelOf(label);
+    if (mapGet(started, key) === undefined) mapSet(started, key, DateNow());
+    else print("stderr", `Warning: Label '${key}' already exists for console.time()`);
+  },
+  timeLog(label?: unknown, ...args: unknown[]): void {
+    elapsed("timeLog", labelOf(label), args);
+  },
+  timeEnd(label?: unknown): void {
+    const key = labelOf(label);
+    elapsed("timeEnd", key, []);
+    mapDelete(started, key);
+  },
+  /** There is no inspector to record for. */
+  timeStamp(): void {},
+  profile(): void {},
+  profileEnd(): void {},
+};

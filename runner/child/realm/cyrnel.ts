@@ -1,0 +1,83 @@
+/** The frozen `cyrnel` object of a script. */
+import { ask, discoverServices, discoverTools, getService, getTool, getToolDocs } from "./discovery.ts";
+import { quote, sendNotification } from "./frames.ts";
+import { encodeJson } from "./json.ts";
+import { MAX_VALUE_DEPTH, run } from "./limits.ts";
+import { failTooLarge } from "./outcome.ts";
+import {
+  ArrayIsArray,
+  mapGet,
+  mapSet,
+  ObjectFreeze,
+  ObjectKeys,
+  RealmError,
+  RealmMap,
+  RealmTypeError,
+  StringOf,
+} from "./primordials.ts";
+import { utf8Length } from "./text.ts";
+import { servicesGlobal } from "./tools.ts";
+
+/** Bytes of each key of the merged output, with its value. */
+const outputSizes = new RealmMap<string, number>();
+let outputBytes = 2;
+
+/** Merges into the process's output; later keys win. Nothing is emitted when it throws. */
+function emitOutput(data: unknown): void {
+  if (typeof data !== "object" || data === null || ArrayIsArray(data)) {
+    const found = data === null ? "null" : ArrayIsArray(data) ? "an array" : `a ${typeof data}`;
+    throw new RealmTypeError(`cyrnel.output expects an object, e.g. {total: 3}; found ${found}.`);
+  }
+  const { maxOutputBytes } = run.limits;
+  const keys = ObjectKeys(data);
+  let text = "";
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string;
+    const limits = { name: `output.${key}`, maxDepth: MAX_VALUE_DEPTH - 1, maxBytes: maxOutputBytes };
+    const value = encodeJson((data as Record<string, unknown>)[key], limits);
+    if (value.tooLarge) throw refuseSize(value.bytes, maxOutputBytes);
+    if (value.text === undefined) continue;
+    const member = `${quote(key)}:${value.text}`;
+    const bytes = utf8Length(member) + 1;
+    outputBytes += bytes - ((mapGet(outputSizes, key) as number | undefined) ?? 0);
+    mapSet(outputSizes, key, bytes);
+    if (outputBytes > maxOutputBytes) throw refuseSize(outputBytes, maxOutputBytes);
+    text += text === "" ? member : `,${member}`;
+  }
+  sendNotification("output", `{"value":{${text}}}`);
+}
+
+function refuseSize(bytes: number, maxBytes: number): Error {
+  failTooLarge("output", bytes, maxBytes);
+  return new RealmError(`The output is larger than ${StringOf(maxBytes)} bytes.`);
+}
+
+/** `process` is filled in by `start`. */
+export function createCyrnel(): object {
+  // Methods, for their names: those of the bundle's functions are shortened.
+  return ObjectFreeze({
+    services: servicesGlobal,
+    output(data: unknown): void {
+      emitOutput(data);
+    },
+    discoverServices(query?: unknown): Promise<unknown> {
+      return discoverServices(query);
+    },
+    discoverTools(query?: unknown): Promise<unknown> {
+      return discoverTools(query);
+    },
+    getService(id: unknown): Promise<unknown> {
+      return getService(id);
+    },
+    getTool(id: unknown): Promise<unknown> {
+      return getTool(id);
+    },
+    getToolDocs(id: unknown): Promise<unknown> {
+      return getToolDocs(id);
+    },
+    ask(request: unknown): Promise<unknown> {
+      return ask(request);
+    },
+    process: run.process,
+  });
+}

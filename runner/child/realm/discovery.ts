@@ -1,0 +1,88 @@
+/** The calls of `cyrnel` beside tools: discovery, documentation and questions. Only known fields leave the realm. */
+import { callHost } from "./calls.ts";
+import { quote } from "./frames.ts";
+import { encodeJson } from "./json.ts";
+import { MAX_VALUE_DEPTH, run } from "./limits.ts";
+import { NumberIsInteger, RealmTypeError, StringOf, slice } from "./primordials.ts";
+
+const MAX_QUERY_CHARS = 1000;
+const MAX_ID_CHARS = 500;
+const MAX_LIMIT = 200;
+const MAX_QUESTION_CHARS = 10_000;
+
+export function discoverServices(query?: unknown): Promise<unknown> {
+  return callHost("discoverServices", () => encodeQuery("cyrnel.discoverServices", query, false));
+}
+
+export function discoverTools(query?: unknown): Promise<unknown> {
+  return callHost("discoverTools", () => encodeQuery("cyrnel.discoverTools", query, true));
+}
+
+export function getService(id: unknown): Promise<unknown> {
+  return callHost("getService", () => `{"id":${readId("cyrnel.getService", "an id", id)}}`);
+}
+
+export function getTool(id: unknown): Promise<unknown> {
+  return callHost("getTool", () => encodeToolId("cyrnel.getTool", id));
+}
+
+export function getToolDocs(id: unknown): Promise<unknown> {
+  return callHost("getToolDocs", () => encodeToolId("cyrnel.getToolDocs", id));
+}
+
+export function ask(request: unknown): Promise<unknown> {
+  return callHost("ask", () => {
+    const { message, schema } = asObject("cyrnel.ask", request);
+    if (typeof message !== "string" || message.length === 0 || message.length > MAX_QUESTION_CHARS) {
+      throw new RealmTypeError(
+        `cyrnel.ask expects {message, schema?}, message being 1 to ${StringOf(MAX_QUESTION_CHARS)} characters of text.`,
+      );
+    }
+    if (schema === undefined) return `{"message":${quote(message)}}`;
+    const limits = { name: "schema", maxDepth: MAX_VALUE_DEPTH, maxBytes: run.limits.maxMessageBytes };
+    const { text, tooLarge } = encodeJson(asObject("The schema of cyrnel.ask", schema), limits);
+    if (tooLarge)
+      throw new RealmTypeError(`The schema of cyrnel.ask is larger than ${StringOf(limits.maxBytes)} bytes.`);
+    return `{"message":${quote(message)},"schema":${text ?? "{}"}}`;
+  });
+}
+
+function encodeQuery(name: string, input: unknown, withService: boolean): string {
+  if (input === undefined || input === null) return "{}";
+  const { query, limit, serviceId } = typeof input === "string" ? { query: input } : asObject(name, input);
+  let fields = "";
+  if (query !== undefined) {
+    if (typeof query !== "string" || query.length > MAX_QUERY_CHARS) {
+      throw new RealmTypeError(`${name}: query is text of at most ${StringOf(MAX_QUERY_CHARS)} characters.`);
+    }
+    fields += `,"query":${quote(query)}`;
+  }
+  if (withService && serviceId !== undefined)
+    fields += `,"serviceId":${readId(name, "serviceId", serviceId)}`;
+  if (limit !== undefined) {
+    if (typeof limit !== "number" || !NumberIsInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
+      throw new RealmTypeError(`${name}: limit is a whole number from 1 to ${StringOf(MAX_LIMIT)}.`);
+    }
+    fields += `,"limit":${StringOf(limit)}`;
+  }
+  return fields === "" ? "{}" : `{${slice(fields, 1)}}`;
+}
+
+function encodeToolId(name: string, input: unknown): string {
+  const { serviceId, toolId } = asObject(name, input);
+  return `{"serviceId":${readId(name, "serviceId", serviceId)},"toolId":${readId(name, "toolId", toolId)}}`;
+}
+
+function readId(name: string, field: string, id: unknown): string {
+  if (typeof id !== "string" || id.length === 0 || id.length > MAX_ID_CHARS) {
+    throw new RealmTypeError(
+      `${name} expects ${field} to be text of 1 to ${StringOf(MAX_ID_CHARS)} characters.`,
+    );
+  }
+  return quote(id);
+}
+
+function asObject(name: string, value: unknown): Record<string, unknown> {
+  if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
+  throw new RealmTypeError(`${name} expects an object; found ${value === null ? "null" : typeof value}.`);
+}

@@ -1,0 +1,66 @@
+/**
+ * `crypto` of a script: random bytes from the host's seed through ChaCha20, and digests. Loaded with its first use.
+ * Everything else of Web Crypto is left out: keys belong to services.
+ */
+import { chacha20 } from "@noble/ciphers/chacha.js";
+import { sha1 } from "@noble/hashes/legacy.js";
+import { sha256, sha384, sha512 } from "@noble/hashes/sha2.js";
+import { DOMException } from "./dom-exception.ts";
+
+/** The limit of the Web Crypto standard for one call, in bytes. */
+const MAX_RANDOM_BYTES = 65_536;
+const NONCE_BYTES = 12;
+
+const DIGESTS: Record<string, (data: Uint8Array) => Uint8Array> = {
+  "SHA-1": sha1,
+  "SHA-256": sha256,
+  "SHA-384": sha384,
+  "SHA-512": sha512,
+};
+
+/** `seed`: 32 bytes in base64, never used for another run. */
+export function createCrypto(seed: string): object {
+  const key = (Uint8Array as unknown as { fromBase64(text: string): Uint8Array }).fromBase64(seed);
+  const nonce = new DataView(new ArrayBuffer(NONCE_BYTES));
+  let blocks = 0n;
+
+  /** Key stream of a nonce that is used once. */
+  function random(length: number): Uint8Array {
+    nonce.setBigUint64(0, blocks++);
+    return chacha20(key, new Uint8Array(nonce.buffer), new Uint8Array(length));
+  }
+
+  return {
+    getRandomValues<T>(array: T): T {
+      if (!ArrayBuffer.isView(array) || array instanceof DataView || /Float/.test(array.constructor.name)) {
+        throw new DOMException("getRandomValues expects an integer typed array.", "TypeMismatchError");
+      }
+      if (array.byteLength > MAX_RANDOM_BYTES) {
+        const message = `getRandomValues fills at most ${MAX_RANDOM_BYTES} bytes at a time; asked for ${array.byteLength}.`;
+        throw new DOMException(message, "QuotaExceededError");
+      }
+      new Uint8Array(array.buffer, array.byteOffset, array.byteLength).set(random(array.byteLength));
+      return array;
+    },
+    randomUUID(): string {
+      const bytes = random(16);
+      bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+      bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+      const hex = (bytes as unknown as { toHex(): string }).toHex();
+      return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+    },
+    subtle: { digest },
+  };
+}
+
+async function digest(algorithm: string | { name: string }, data: ArrayBuffer | ArrayBufferView): Promise<ArrayBuffer> {
+  const name = String(typeof algorithm === "object" ? algorithm.name : algorithm).toUpperCase();
+  const hash = Object.hasOwn(DIGESTS, name) ? DIGESTS[name] : undefined;
+  if (hash === undefined) {
+    throw new DOMException(`digest knows ${Object.keys(DIGESTS).join(", ")}; found ${name}.`, "NotSupportedError");
+  }
+  const view = ArrayBuffer.isView(data)
+    ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+    : new Uint8Array(data);
+  return new Uint8Array(hash(view)).buffer;
+}

@@ -1,0 +1,2 @@
+/** Whether the formatter of `console` is at work: only then do the nodes of `tools` tell their path. */
+export const inspection = { active: false };

@@ -1,0 +1,56 @@
+/**
+ * Entry of the bundle: makes the globals of a script in the context it is evaluated in, and hands the embedder the
+ * four functions of README.md.
+ */
+import { consoleGlobal } from "./console.ts";
+import { createCyrnel } from "./cyrnel.ts";
+import { connect } from "./frames.ts";
+import { lazyGlobals } from "./globals/lazy.ts";
+import { endTurn, receive } from "./messages.ts";
+import { fail } from "./outcome.ts";
+import { defineHidden, ObjectDefineProperty, ObjectFreeze, ObjectKeys, RealmError } from "./primordials.ts";
+import { lockStacks } from "./stacks.ts";
+import { timerGlobals } from "./timers.ts";
+import { toolsGlobal } from "./tools.ts";
+
+/** What a context brings along that a script must not have. */
+const REMOVED = ["SharedArrayBuffer", "Atomics"];
+
+export function install(emit: (text: string) => void, allowWasm: unknown): object {
+  connect(emit);
+  lockStacks();
+  for (let index = 0; index < REMOVED.length; index++)
+    Reflect.deleteProperty(globalThis, REMOVED[index] as string);
+  if (allowWasm !== true) Reflect.deleteProperty(globalThis, "WebAssembly");
+  Reflect.deleteProperty(Object.prototype, "__proto__");
+  defineAll(timerGlobals);
+  defineAll(lazyGlobals);
+  defineHidden(globalThis, "console", consoleGlobal);
+  defineFixed("tools", toolsGlobal);
+  defineFixed("cyrnel", createCyrnel());
+  return ObjectFreeze({
+    __proto__: null,
+    receive,
+    turn: () => endTurn(allowWasm === true),
+    reject: (reason: unknown) => fail(reason),
+    importError: (specifier: unknown) =>
+      new RealmError(
+        `import(${JSON.stringify(specifier)}) is not available: a script has no modules. Use the globals it has, and services through tools.<service>.<tool>(parameters).`,
+      ),
+  });
+}
+
+/** Copies members with their getters. */
+function defineAll(members: object): void {
+  const keys = ObjectKeys(members);
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string;
+    const descriptor = Object.getOwnPropertyDescriptor(members, key) as PropertyDescriptor;
+    descriptor.enumerable = false;
+    ObjectDefineProperty(globalThis, key, descriptor);
+  }
+}
+
+function defineFixed(key: string, value: unknown): void {
+  ObjectDefineProperty(globalThis, key, { __proto__: null, value } as PropertyDescriptor);
+}

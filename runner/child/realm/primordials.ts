@@ -1,0 +1,100 @@
+/**
+ * The built-ins the realm itself uses, captured before a script runs: a script may replace any of them in its realm
+ * without the realm emitting a malformed message. Code of the realm must not call methods on prototypes, iterate
+ * (`for…of`, spread, array patterns) or `await`: all of these go through objects a script can change.
+ */
+type AnyFunction = (...args: never[]) => unknown;
+type Uncurried<F> = F extends (this: infer T, ...args: infer A) => infer R
+  ? (self: T, ...args: A) => R
+  : never;
+
+export const {
+  Error: RealmError,
+  Map: RealmMap,
+  Promise: RealmPromise,
+  Proxy: RealmProxy,
+  RangeError: RealmRangeError,
+  SyntaxError: RealmSyntaxError,
+  TypeError: RealmTypeError,
+  WeakMap: RealmWeakMap,
+} = globalThis;
+
+const { bind, call } = Function.prototype;
+/** Turns a method into a function that takes `this` first and can no longer be replaced. */
+export const uncurry = bind.bind(call) as unknown as <F extends AnyFunction>(method: F) => Uncurried<F>;
+
+export const { apply: ReflectApply, ownKeys: ReflectOwnKeys } = Reflect;
+export const {
+  create: ObjectCreate,
+  defineProperty: ObjectDefineProperty,
+  freeze: ObjectFreeze,
+  getOwnPropertyDescriptor: ObjectGetOwnPropertyDescriptor,
+  getPrototypeOf: ObjectGetPrototypeOf,
+  hasOwn: ObjectHasOwn,
+  keys: ObjectKeys,
+} = Object;
+export const { isArray: ArrayIsArray } = Array;
+export const { parse: JSONParse, stringify: JSONStringify } = JSON;
+export const JSONIsRawJSON = (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON;
+export const { min: MathMin, max: MathMax, trunc: MathTrunc } = Math;
+export const { isFinite: NumberIsFinite, isInteger: NumberIsInteger } = Number;
+export const DateNow = Date.now;
+export const StringOf = String;
+export const ErrorIsError = (RealmError as unknown as { isError(value: unknown): value is Error }).isError;
+
+export const NumberPrototype = Number.prototype;
+export const StringPrototype = String.prototype;
+export const BooleanPrototype = Boolean.prototype;
+
+export const charCodeAt = uncurry(String.prototype.charCodeAt);
+export const indexOf = uncurry(String.prototype.indexOf) as (
+  self: string,
+  search: string,
+  from?: number,
+) => number;
+export const slice = uncurry(String.prototype.slice);
+export const repeat = uncurry(String.prototype.repeat);
+export const padEnd = uncurry(String.prototype.padEnd);
+export const regExpExec = uncurry(RegExp.prototype.exec);
+export const symbolToString = uncurry(Symbol.prototype.toString);
+export const numberValueOf = uncurry(Number.prototype.valueOf);
+export const stringValueOf = uncurry(String.prototype.valueOf);
+export const booleanValueOf = uncurry(Boolean.prototype.valueOf);
+export const numberToFixed = uncurry(Number.prototype.toFixed);
+
+export const mapGet = uncurry(Map.prototype.get);
+export const mapSet = uncurry(Map.prototype.set);
+export const mapDelete = uncurry(Map.prototype.delete);
+export const weakMapGet = uncurry(WeakMap.prototype.get);
+export const weakMapSet = uncurry(WeakMap.prototype.set);
+
+const promiseThen = uncurry(Promise.prototype.then);
+
+/**
+ * Reacts to a promise made by the realm or by an async function, in a way no script can intercept: an own
+ * `constructor` of undefined makes `then` use the realm's own Promise and not a species of the script's choice.
+ */
+export function onSettled(
+  promise: Promise<unknown>,
+  resolved: (value: unknown) => void,
+  rejected: (reason: unknown) => void,
+): void {
+  ObjectDefineProperty(promise, "constructor", { __proto__: null, value: undefined } as PropertyDescriptor);
+  void promiseThen(promise, resolved, rejected);
+}
+
+/** Reads a property only if it is the object's own: what a script put on Object.prototype is not seen. */
+export function own(object: object, key: string): unknown {
+  return ObjectHasOwn(object, key) ? (object as Record<string, unknown>)[key] : undefined;
+}
+
+/** A data property as a script sees a built-in: not enumerable. */
+export function defineHidden(target: object, key: PropertyKey, value: unknown): void {
+  ObjectDefineProperty(target, key, {
+    __proto__: null,
+    value,
+    writable: true,
+    configurable: true,
+    enumerable: false,
+  } as PropertyDescriptor);
+}

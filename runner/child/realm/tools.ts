@@ -1,0 +1,153 @@
+/**
+ * `tools` and `cyrnel.services`: recursive proxies that turn paths into calls. They cannot be enumerated and answer
+ * undefined for `then`, symbols and conversions, so that awaiting or printing one makes no call.
+ */
+import { callHost } from "./calls.ts";
+import { discoverTools, getTool } from "./discovery.ts";
+import { quote } from "./frames.ts";
+import { inspection } from "./inspection.ts";
+import { encodeJson } from "./json.ts";
+import { MAX_VALUE_DEPTH, run } from "./limits.ts";
+import { ArrayIsArray, indexOf, ObjectHasOwn, RealmPromise, RealmProxy, RealmTypeError, slice } from "./primordials.ts";
+
+const MAX_ID_CHARS = 500;
+
+interface Path {
+  parent: Path | null;
+  name: string;
+  length: number;
+}
+
+/** Names a path never has: engines and formatters ask for them on their own account. */
+const QUIET_NAMES = {
+  // biome-ignore lint/suspicious/noThenProperty: a name to refuse, not a thenable.
+  then: true,
+  toJSON: true,
+  toString: true,
+  toLocaleString: true,
+  valueOf: true,
+  constructor: true,
+  prototype: true,
+};
+
+export function invokeTool(serviceId: string, toolId: string, parameters: unknown): Promise<unknown> {
+  return callHost("invoke", () => {
+    checkId("service", serviceId);
+    checkId("tool", toolId);
+    return `{"serviceId":${quote(serviceId)},"toolId":${quote(toolId)},"parameters":${encodeParameters(serviceId, toolId, parameters)}}`;
+  });
+}
+
+function encodeParameters(serviceId: string, toolId: string, parameters: unknown): string {
+  if (parameters === undefined) return "{}";
+  if (typeof parameters !== "object" || parameters === null || ArrayIsArray(parameters)) {
+    const found =
+      parameters === null ? "null" : ArrayIsArray(parameters) ? "an array" : `a ${typeof parameters}`;
+    throw new RealmTypeError(
+      `tools.${serviceId}.${toolId} expects one object with its parameters; found ${found}.`,
+    );
+  }
+  const limits = { name: "parameters", maxDepth: MAX_VALUE_DEPTH, maxBytes: run.limits.maxMessageBytes };
+  const { text, bytes } = encodeJson(parameters, limits);
+  if (text === undefined) {
+    if (bytes === 0) return "{}";
+    throw new RealmTypeError(
+      `The parameters of tools.${serviceId}.${toolId} are ${bytes} bytes of JSON; at most ${run.limits.maxMessageBytes} are allowed (maxMessageBytes). Send less, or send it in parts.`,
+    );
+  }
+  if (text[0] !== "{") {
+    throw new RealmTypeError(
+      `tools.${serviceId}.${toolId} expects one object with its parameters; its toJSON made something else.`,
+    );
+  }
+  return text;
+}
+
+function checkId(what: string, id: string): void {
+  if (id.length === 0 || id.length > MAX_ID_CHARS) {
+    throw new RealmTypeError(`A ${what} id has 1 to ${MAX_ID_CHARS} characters; found ${id.length}.`);
+  }
+}
+
+const INSPECT = Symbol.for("nodejs.util.inspect.custom");
+
+type Call = (path: Path | null, args: unknown[]) => unknown;
+
+function createNode(path: Path | null, call: Call, describe: (path: Path | null) => string): object {
+  // An arrow function without own properties: callable, and no invariant of proxies stands in the way of the traps.
+  const target = () => {};
+  Reflect.deleteProperty(target, "name");
+  Reflect.deleteProperty(target, "length");
+  return new RealmProxy(target, {
+    __proto__: null,
+    apply: (_target: unknown, _self: unknown, args: unknown[]) => call(path, args),
+    get: (_target: unknown, key: string | symbol) => {
+      if (typeof key === "symbol") return key === INSPECT && inspection.active ? () => `[${describe(path)}]` : undefined;
+      if (key === "toString") return () => describe(path);
+      if (key === "__proto__" || ObjectHasOwn(QUIET_NAMES, key)) return undefined;
+      return createNode(
+        { parent: path, name: key, length: path === null ? 1 : path.length + 1 },
+        call,
+        describe,
+      );
+    },
+    has: () => false,
+    ownKeys: () => [],
+    getOwnPropertyDescriptor: () => undefined,
+    set: () => false,
+    defineProperty: () => false,
+    deleteProperty: () => false,
+    setPrototypeOf: () => false,
+    preventExtensions: () => false,
+  } as unknown as ProxyHandler<() => void>);
+}
+
+function refuse(message: string): Promise<never> {
+  return new RealmPromise((_resolve, reject) => reject(new RealmTypeError(message)));
+}
+
+function describeTools(path: Path | null): string {
+  let text = "";
+  for (let step = path; step !== null; step = step.parent) text = `.${step.name}${text}`;
+  return `tools${text}`;
+}
+
+function callTools(path: Path | null, args: unknown[]): unknown {
+  if (path !== null && path.parent !== null && path.length === 2) {
+    if (path.parent.name === "describe" && path.name === "tool") return describeTool(args[0]);
+    return invokeTool(path.parent.name, path.name, args[0]);
+  }
+  if (path !== null && path.length === 1 && path.name === "search") return discoverTools(args[0]);
+  return refuse(
+    `${describeTools(path)} is not a tool: call tools.<service>.<tool>(parameters); tools.search({query}) lists them.`,
+  );
+}
+
+function describeTool(input: unknown): Promise<unknown> {
+  const path = typeof input === "object" && input !== null ? (input as { path?: unknown }).path : input;
+  const dot = typeof path === "string" ? indexOf(path, ".") : -1;
+  if (typeof path !== "string" || dot < 1) {
+    return refuse('tools.describe.tool expects {path: "service.tool"}.');
+  }
+  return getTool({ serviceId: slice(path, 0, dot), toolId: slice(path, dot + 1) });
+}
+
+function describeServices(path: Path | null): string {
+  let text = "";
+  for (let step = path; step !== null; step = step.parent) text = `.${step.name}${text}`;
+  return `cyrnel.services${text}`;
+}
+
+function callServices(path: Path | null, args: unknown[]): unknown {
+  const tool = path?.parent;
+  const service = tool?.parent?.parent;
+  if (path?.name === "invoke" && path.length === 4 && tool?.parent?.name === "tools" && service) {
+    return invokeTool(service.name, tool.name, args[0]);
+  }
+  return refuse(
+    `${describeServices(path)} cannot be called: call cyrnel.services.<service>.tools.<tool>.invoke(parameters).`,
+  );
+}
+
+export const toolsGlobal = createNode(null, callTools, describeTools);
+export const servicesGlobal = createNode(null, callServices, describeServices);

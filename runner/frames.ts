@@ -1,0 +1,189 @@
+/**
+ * The bytes of a frame: a 4-byte big-endian length and that many bytes of UTF-8 JSON. Pure functions and one reader;
+ * knows no stream and no message. Everything read here is hostile: sizes are checked before memory is taken, nesting
+ * before anything is parsed.
+ */
+import { Buffer } from "node:buffer";
+
+export const FRAME_HEADER_BYTES = 4;
+/** First buffer for a frame that arrives in pieces; it doubles as bytes really arrive, never on the announcement alone. */
+const FIRST_PIECE_BYTES = 64 * 1024;
+
+/** Why bytes could not become a message: `size` for a frame over its limit, `malformed` for all else. */
+export class FrameError extends Error {
+  override readonly name = "FrameError";
+  readonly kind: "size" | "malformed";
+  constructor(kind: "size" | "malformed", message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+/** A message as it came in: parsed, with what its text measured. */
+export interface Frame {
+  value: unknown;
+  bytes: number;
+  depth: number;
+}
+
+export interface FrameReader {
+  /** Takes the next bytes of the stream; call `next` until it answers null before pushing more. */
+  push(chunk: Uint8Array): void;
+  /** The next complete frame's payload, valid until the next push; null when more bytes are needed. Throws FrameError. */
+  next(): Buffer | null;
+  /** Bytes taken in that belong to no frame handed out yet. */
+  readonly bufferedBytes: number;
+}
+
+/** Cuts a byte stream into payloads. Holds at most one pushed chunk and one frame of `maxFrameBytes`. */
+export function createFrameReader(maxFrameBytes: number): FrameReader {
+  let chunk: Buffer = Buffer.alloc(0);
+  let at = 0;
+  const header = Buffer.alloc(FRAME_HEADER_BYTES);
+  let headerFilled = 0;
+  let frameBytes = -1;
+  let piece: Buffer | null = null;
+  let pieceFilled = 0;
+
+  function readHeader(): boolean {
+    const n = Math.min(FRAME_HEADER_BYTES - headerFilled, chunk.length - at);
+    chunk.copy(header, headerFilled, at, at + n);
+    headerFilled += n;
+    at += n;
+    if (headerFilled < FRAME_HEADER_BYTES) return false;
+    const length = header.readUInt32BE(0);
+    if (length > maxFrameBytes) {
+      throw new FrameError(
+        "size",
+        `a frame of ${length} bytes was announced; at most ${maxFrameBytes} are allowed`,
+      );
+    }
+    if (length === 0) throw new FrameError("malformed", "an empty frame");
+    frameBytes = length;
+    return true;
+  }
+
+  function grow(current: Buffer | null, needed: number): Buffer {
+    if (current !== null && current.length >= needed) return current;
+    const size = Math.min(frameBytes, Math.max(needed, FIRST_PIECE_BYTES, (current?.length ?? 0) * 2));
+    const grown = Buffer.allocUnsafeSlow(size);
+    current?.copy(grown, 0, 0, pieceFilled);
+    return grown;
+  }
+
+  function finish(): void {
+    frameBytes = -1;
+    headerFilled = 0;
+    piece = null;
+    pieceFilled = 0;
+  }
+
+  return {
+    push(bytes) {
+      if (at < chunk.length) throw new Error("frames of the last chunk have not all been taken");
+      chunk = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      at = 0;
+    },
+    next() {
+      if (frameBytes < 0 && !readHeader()) return null;
+      const available = chunk.length - at;
+      if (piece === null && available >= frameBytes) {
+        const whole = chunk.subarray(at, at + frameBytes);
+        at += frameBytes;
+        finish();
+        return whole;
+      }
+      const n = Math.min(frameBytes - pieceFilled, available);
+      if (n > 0) {
+        piece = grow(piece, pieceFilled + n);
+        chunk.copy(piece, pieceFilled, at, at + n);
+        pieceFilled += n;
+        at += n;
+      }
+      if (piece === null || pieceFilled < frameBytes) return null;
+      const done = piece;
+      finish();
+      return done;
+    },
+    get bufferedBytes() {
+      return chunk.length - at + pieceFilled + (frameBytes < 0 ? headerFilled : FRAME_HEADER_BYTES);
+    },
+  };
+}
+
+/** A message as one frame. Throws what JSON.stringify throws (BigInt, cycles). */
+export function encodeFrame(message: unknown): Buffer {
+  return encodeFrameText(JSON.stringify(message));
+}
+
+/** JSON text as one frame. */
+export function encodeFrameText(text: string): Buffer {
+  const length = Buffer.byteLength(text);
+  const frame = Buffer.allocUnsafe(FRAME_HEADER_BYTES + length);
+  frame.writeUInt32BE(length, 0);
+  frame.write(text, FRAME_HEADER_BYTES, "utf8");
+  return frame;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** Text that could spell the key `__proto__`, escaped or not. Only then is the slower parse needed. */
+const MAY_NAME_PROTO = /__proto__|\\u005f/i;
+
+/** Parses a payload. Throws FrameError for broken UTF-8, broken JSON and nesting over `maxDepth`. `__proto__` keys are dropped. */
+export function parseFrame(payload: Buffer, maxDepth: number): Frame {
+  const depth = measureDepth(payload, maxDepth);
+  if (depth > maxDepth)
+    throw new FrameError("malformed", `a message is nested deeper than ${maxDepth} levels`);
+  let text: string;
+  try {
+    text = utf8.decode(payload);
+  } catch {
+    throw new FrameError("malformed", "a frame is not valid UTF-8");
+  }
+  let value: unknown;
+  try {
+    value = MAY_NAME_PROTO.test(text) ? JSON.parse(text, dropProto) : JSON.parse(text);
+  } catch {
+    throw new FrameError("malformed", "a frame is not valid JSON");
+  }
+  return { value, bytes: payload.length, depth };
+}
+
+function dropProto(key: string, value: unknown): unknown {
+  return key === "__proto__" ? undefined : value;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** How deep JSON text nests, read from its bytes; brackets in strings do not count. Stops early once over `limit`. */
+export function measureDepth(json: Uint8Array, limit: number): number {
+  let depth = 0;
+  let deepest = 0;
+  for (let i = 0; i < json.length; i++) {
+    const byte = json[i];
+    if (byte === QUOTE) {
+      i = endOfString(json, i + 1);
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      if (++depth > deepest) deepest = depth;
+      if (deepest > limit) return deepest;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      depth--;
+    }
+  }
+  return deepest;
+}
+
+/** Index of the quote that ends the string whose first character is at `from`; the end of the text if none does. */
+function endOfString(json: Uint8Array, from: number): number {
+  for (let i = from; i < json.length; i++) {
+    const byte = json[i];
+    if (byte === QUOTE) return i;
+    if (byte === BACKSLASH) i++;
+  }
+  return json.length;
+}

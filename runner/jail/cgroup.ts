@@ -1,0 +1,231 @@
+/**
+ * One control group per run, where the server may write a part of the cgroup tree: version 2 delegated to it, or version 1.
+ * Limits are then exact and hold for everything in the group; where there is none, `openCgroups` says why.
+ */
+import { accessSync, constants, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** What one run's group may use, everything in it together. */
+export interface GroupLimits {
+  memoryBytes: number;
+  /** Processes and threads. */
+  maxThreads: number;
+  /** Thousandths of one CPU; null: as many as there are. */
+  cpuMillis: number | null;
+}
+
+export interface RunGroup {
+  /** Sets what the run may use; rejects when the kernel refuses. */
+  limit(limits: GroupLimits): Promise<void>;
+  /** Whether the kernel has killed in this group for want of memory. */
+  ranOutOfMemory(): Promise<boolean>;
+  /** SIGKILL to everything in it. */
+  kill(): Promise<void>;
+  /** Removes the group once it is empty; gives up after a second and leaves it to the end of the server. */
+  remove(): Promise<void>;
+}
+
+export interface Cgroups extends Disposable {
+  version: 1 | 2;
+  /** Where the groups are made. */
+  path: string;
+  /**
+   * Makes a group and moves a process into it; rejects when the kernel refuses. Moving waits for the whole kernel, up to
+   * 25 ms: do it to an idle child, never between a run and its start.
+   */
+  place(name: string, pid: number): Promise<RunGroup>;
+  /** Removes what is empty. */
+  [Symbol.dispose](): void;
+}
+
+export interface CgroupsAbsent {
+  version: 0;
+  reason: string;
+  fix: string;
+}
+
+/** Where the kernel says cgroups are; files of /proc/self by default, others in tests. */
+export interface CgroupSources {
+  mountinfo: string;
+  cgroup: string;
+}
+
+const CONTROLLERS = ["memory", "pids", "cpu"] as const;
+type Controller = (typeof CONTROLLERS)[number];
+const CPU_PERIOD_US = 100_000;
+const REMOVE_TRIES = 20;
+const REMOVE_INTERVAL_MS = 50;
+const FIX =
+  "delegate a cgroup v2 subtree with memory, pids and cpu to the server (systemd: Delegate=yes, DelegateSubgroup=server); without it limits come from rlimits and the monitor";
+
+/** Looks for a writable part of the tree and prepares it; absence is an answer, not an error. */
+export function openCgroups(sources: CgroupSources = readSources()): Cgroups | CgroupsAbsent {
+  const reasons: string[] = [];
+  for (const open of [openVersion2, openVersion1]) {
+    try {
+      return open(sources);
+    } catch (error) {
+      reasons.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  return { version: 0, reason: reasons.join("; "), fix: FIX };
+}
+
+function readSources(): CgroupSources {
+  return {
+    mountinfo: readFileSync("/proc/self/mountinfo", "latin1"),
+    cgroup: readFileSync("/proc/self/cgroup", "latin1"),
+  };
+}
+
+function openVersion2(sources: CgroupSources): Cgroups {
+  const own = findOwnGroup(sources, null);
+  const available = readFileSync(join(own, "cgroup.controllers"), "latin1").trim().split(" ");
+  const missing = CONTROLLERS.filter((controller) => !available.includes(controller));
+  if (missing.length > 0) throw new Error(`cgroup v2 at ${own} lacks ${missing.join(", ")}`);
+  // A group with processes of its own cannot limit groups below it: the server moves into one beside the runs.
+  const isSubgroup = basename(own) === "server";
+  const base = isSubgroup ? dirname(own) : own;
+  accessSync(base, constants.W_OK);
+  if (!isSubgroup) {
+    mkdirSync(join(base, "server"), { recursive: true });
+    writeFileSync(join(base, "server", "cgroup.procs"), `${process.pid}`);
+  }
+  const enable = CONTROLLERS.map((controller) => `+${controller}`).join(" ");
+  writeFileSync(join(base, "cgroup.subtree_control"), enable);
+  const root = join(base, `cyrnel-${process.pid}`);
+  mkdirSync(root);
+  writeFileSync(join(root, "cgroup.subtree_control"), enable);
+
+  return {
+    version: 2,
+    path: root,
+    async place(name, pid) {
+      const group = join(root, name);
+      await mkdir(group);
+      await writeFile(join(group, "cgroup.procs"), `${pid}`);
+      return {
+        async limit({ memoryBytes, maxThreads, cpuMillis }) {
+          await writeOptional(join(group, "memory.swap.max"), "0");
+          await writeOptional(join(group, "memory.oom.group"), "1");
+          await writeFile(join(group, "memory.max"), `${memoryBytes}`);
+          await writeFile(join(group, "pids.max"), `${maxThreads}`);
+          if (cpuMillis !== null) {
+            await writeFile(join(group, "cpu.max"), `${quota(cpuMillis)} ${CPU_PERIOD_US}`);
+          }
+        },
+        ranOutOfMemory: () => hasOomKill(join(group, "memory.events")),
+        kill: () => writeFile(join(group, "cgroup.kill"), "1"),
+        remove: () => removeSoon([group]),
+      };
+    },
+    [Symbol.dispose]: () => removeEmpty([root]),
+  };
+}
+
+function openVersion1(sources: CgroupSources): Cgroups {
+  const roots = new Map<Controller, string>();
+  for (const controller of CONTROLLERS) {
+    const own = findOwnGroup(sources, controller);
+    accessSync(own, constants.W_OK);
+    roots.set(controller, join(own, `cyrnel-${process.pid}`));
+  }
+  for (const root of roots.values()) mkdirSync(root, { recursive: true });
+  const at = (controller: Controller, ...path: string[]) => join(roots.get(controller) ?? "", ...path);
+
+  return {
+    version: 1,
+    path: at("memory"),
+    async place(name, pid) {
+      const groups = [...new Set(CONTROLLERS.map((controller) => at(controller, name)))];
+      for (const group of groups) await mkdir(group);
+      for (const group of groups) await writeFile(join(group, "cgroup.procs"), `${pid}`);
+      return {
+        async limit({ memoryBytes, maxThreads, cpuMillis }) {
+          await writeFile(at("memory", name, "memory.limit_in_bytes"), `${memoryBytes}`);
+          // Where the kernel accounts for swap: memory and swap together, so no swap.
+          await writeOptional(at("memory", name, "memory.memsw.limit_in_bytes"), `${memoryBytes}`);
+          await writeOptional(at("memory", name, "memory.swappiness"), "0");
+          await writeFile(at("pids", name, "pids.max"), `${maxThreads}`);
+          if (cpuMillis !== null) {
+            await writeFile(at("cpu", name, "cpu.cfs_period_us"), `${CPU_PERIOD_US}`);
+            await writeFile(at("cpu", name, "cpu.cfs_quota_us"), `${quota(cpuMillis)}`);
+          }
+        },
+        ranOutOfMemory: () => hasOomKill(at("memory", name, "memory.oom_control")),
+        kill: () => killMembers(at("pids", name)),
+        remove: () => removeSoon(groups),
+      };
+    },
+    [Symbol.dispose]: () => removeEmpty([...new Set(roots.values())]),
+  };
+}
+
+async function hasOomKill(events: string): Promise<boolean> {
+  const kills = /^oom_kill (\d+)$/m.exec(await readFile(events, "latin1"))?.[1] ?? "0";
+  return Number(kills) > 0;
+}
+
+async function removeSoon(groups: readonly string[]): Promise<void> {
+  for (let tries = 0; tries < REMOVE_TRIES; tries += 1) {
+    const left = await Promise.all(groups.map((group) => rmdir(group).then(() => false, isStillThere)));
+    if (!left.includes(true)) return;
+    await delay(REMOVE_INTERVAL_MS);
+  }
+}
+
+function isStillThere(error: NodeJS.ErrnoException): boolean {
+  return error.code !== "ENOENT";
+}
+
+/** The server's own group of a version 1 controller, or of version 2 (null), as a path it can reach. */
+function findOwnGroup(sources: CgroupSources, controller: Controller | null): string {
+  const what = controller === null ? "cgroup v2" : `cgroup v1 controller ${controller}`;
+  const lines = sources.cgroup.split("\n").map((line) => line.split(":"));
+  const path = lines.find(([, controllers]) =>
+    controller === null ? controllers === "" : controllers?.split(",").includes(controller),
+  )?.[2];
+  for (const line of sources.mountinfo.split("\n")) {
+    // id parent major:minor root mountpoint options … - type source superoptions (proc(5))
+    const [left = "", right = ""] = line.split(" - ");
+    const [, , , root = "/", mountpoint = ""] = left.split(" ");
+    const [type, , options = ""] = right.split(" ");
+    const matches =
+      controller === null ? type === "cgroup2" : type === "cgroup" && options.split(",").includes(controller);
+    if (!matches || path === undefined) continue;
+    // In a container the mount shows a part of the tree whose path the kernel still counts from the top.
+    return join(mountpoint, root !== "/" && path.startsWith(root) ? path.slice(root.length) : path);
+  }
+  throw new Error(`${what} is not mounted`);
+}
+
+function quota(cpuMillis: number): number {
+  return Math.max(1000, Math.round((cpuMillis * CPU_PERIOD_US) / 1000));
+}
+
+async function killMembers(group: string): Promise<void> {
+  for (const pid of (await readFile(join(group, "cgroup.procs"), "latin1")).split("\n")) {
+    if (pid !== "") process.kill(Number(pid), "SIGKILL");
+  }
+}
+
+/** A group with a process in it, or one above another, stays. */
+function removeEmpty(groups: readonly string[]): void {
+  for (const group of groups) {
+    try {
+      rmdirSync(group);
+    } catch {}
+  }
+}
+
+/** Settings a kernel may be built without. */
+async function writeOptional(path: string, value: string): Promise<void> {
+  try {
+    await writeFile(path, value);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "EOPNOTSUPP" && code !== "EACCES") throw error;
+  }
+}

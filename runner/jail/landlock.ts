@@ -1,0 +1,109 @@
+/**
+ * Landlock: what the calling thread, and everything it starts, may still open. All rights the kernel's ABI knows are
+ * handled, so whatever is not granted is refused. Irrevocable. Bundled into the child.
+ */
+import {
+  EINVAL,
+  LANDLOCK_ACCESS_FS_ABI1,
+  LANDLOCK_ACCESS_FS_EXECUTE,
+  LANDLOCK_ACCESS_FS_IOCTL_DEV,
+  LANDLOCK_ACCESS_FS_READ_FILE,
+  LANDLOCK_ACCESS_FS_REFER,
+  LANDLOCK_ACCESS_FS_TRUNCATE,
+  LANDLOCK_ACCESS_NET_TCP,
+  LANDLOCK_CREATE_RULESET_VERSION,
+  LANDLOCK_RESTRICT_SELF_TSYNC,
+  LANDLOCK_RULE_PATH_BENEATH,
+  LANDLOCK_SCOPE_ALL,
+  NR_CLOSE_RANGE,
+  NR_LANDLOCK_ADD_RULE,
+  NR_LANDLOCK_CREATE_RULESET,
+  NR_LANDLOCK_RESTRICT_SELF,
+} from "./kernel-headers.ts";
+import { allocate, type Kernel } from "./syscalls.ts";
+
+/** An open file descriptor (O_PATH suffices) of a file that stays readable, and whether it may be executed. */
+export interface LandlockGrant {
+  fd: number;
+  execute: boolean;
+}
+
+/** What a Landlock domain of this ABI covers. */
+export interface LandlockScope {
+  files: boolean;
+  tcp: boolean;
+  /** Signals to, and abstract Unix sockets of, processes outside. */
+  signals: boolean;
+  /** All threads at once, not only the caller. */
+  allThreads: boolean;
+}
+
+/** Landlock's ABI version: 0 where the kernel has none, does not enable it, or a container forbids it. */
+export function landlockAbi(kernel: Kernel): number {
+  return Math.max(0, kernel.syscall(NR_LANDLOCK_CREATE_RULESET, null, 0, LANDLOCK_CREATE_RULESET_VERSION));
+}
+
+export function landlockScope(abi: number): LandlockScope {
+  return { files: abi >= 1, tcp: abi >= 4, signals: abi >= 6, allThreads: abi >= 8 };
+}
+
+/**
+ * Restricts the calling thread to the granted files. Needs no_new_privs or CAP_SYS_ADMIN. Throws an Error that names the
+ * step and the errno; a domain is never put on in part.
+ */
+export function restrictToFiles(kernel: Kernel, abi: number, grants: readonly LandlockGrant[]): void {
+  const attributes = rulesetAttributes(abi);
+  const ruleset = must(
+    "landlock_create_ruleset",
+    kernel.syscall(NR_LANDLOCK_CREATE_RULESET, attributes, attributes.byteLength, 0),
+  );
+  for (const grant of grants) {
+    const access = LANDLOCK_ACCESS_FS_READ_FILE | (grant.execute ? LANDLOCK_ACCESS_FS_EXECUTE : 0n);
+    must(
+      `landlock_add_rule for descriptor ${grant.fd}`,
+      kernel.syscall(
+        NR_LANDLOCK_ADD_RULE,
+        ruleset,
+        LANDLOCK_RULE_PATH_BENEATH,
+        pathBeneath(access, grant.fd),
+        0,
+      ),
+    );
+  }
+  let result = -EINVAL;
+  if (landlockScope(abi).allThreads) {
+    result = kernel.syscall(NR_LANDLOCK_RESTRICT_SELF, ruleset, LANDLOCK_RESTRICT_SELF_TSYNC);
+  }
+  if (result === -EINVAL) result = kernel.syscall(NR_LANDLOCK_RESTRICT_SELF, ruleset, 0);
+  kernel.syscall(NR_CLOSE_RANGE, ruleset, ruleset, 0);
+  must("landlock_restrict_self", result);
+}
+
+/** struct landlock_ruleset_attr, as long as the ABI knows it: a longer one is refused. */
+function rulesetAttributes(abi: number): Uint8Array {
+  let files = LANDLOCK_ACCESS_FS_ABI1;
+  if (abi >= 2) files |= LANDLOCK_ACCESS_FS_REFER;
+  if (abi >= 3) files |= LANDLOCK_ACCESS_FS_TRUNCATE;
+  if (abi >= 5) files |= LANDLOCK_ACCESS_FS_IOCTL_DEV;
+  const scope = landlockScope(abi);
+  const memory = allocate(scope.signals ? 24 : scope.tcp ? 16 : 8);
+  const view = new DataView(memory.buffer);
+  view.setBigUint64(0, files, true);
+  if (scope.tcp) view.setBigUint64(8, LANDLOCK_ACCESS_NET_TCP, true);
+  if (scope.signals) view.setBigUint64(16, LANDLOCK_SCOPE_ALL, true);
+  return memory;
+}
+
+/** struct landlock_path_beneath_attr: packed, 12 bytes. */
+function pathBeneath(access: bigint, fd: number): Uint8Array {
+  const memory = allocate(12);
+  const view = new DataView(memory.buffer);
+  view.setBigUint64(0, access, true);
+  view.setInt32(8, fd, true);
+  return memory;
+}
+
+function must(step: string, result: number): number {
+  if (result < 0) throw new Error(`${step} failed with errno ${-result}`);
+  return result;
+}

@@ -1,0 +1,81 @@
+/**
+ * What a child does to itself after it has booted and before it is given a script: nothing new can be opened, named or
+ * reached afterwards, by JavaScript or by native code. Bundled into the child: Node only, no policy is built here.
+ */
+import {
+  F_GETFD,
+  FD_CLOEXEC,
+  NR_CLOSE_RANGE,
+  NR_FCNTL,
+  PR_SET_NO_NEW_PRIVS,
+  PR_SET_PDEATHSIG,
+  SIGKILL,
+} from "./kernel-headers.ts";
+import { restrictToFiles } from "./landlock.ts";
+import { installFilter } from "./seccomp/install.ts";
+import { type Kernel, openKernel } from "./syscalls.ts";
+
+/** What the host decided, handed to the child as one word of its command line. No secret. */
+export interface SelfLock {
+  /** The process that started the child. */
+  parentPid: number;
+  /** Of this kernel; 0 leaves Landlock out. */
+  landlockAbi: number;
+  /** The seccomp program, base64; empty leaves it out. */
+  filter: string;
+  pidOffsets: number[];
+}
+
+const FIRST_DESCRIPTOR_AFTER_STDIO = 3;
+/** RLIMIT_NOFILE of a child: Node's own descriptors stay far below. */
+const MAX_DESCRIPTORS = 64;
+
+/** Scopes of Node's permission model, all of them. */
+const PERMISSIONS = ["fs", "child", "worker", "net", "inspector", "wasi", "addon", "ffi"] as const;
+
+export function encodeSelfLock(lock: SelfLock): string {
+  return Buffer.from(JSON.stringify(lock)).toString("base64");
+}
+
+export function decodeSelfLock(word: string): SelfLock {
+  return JSON.parse(Buffer.from(word, "base64").toString()) as SelfLock;
+}
+
+/**
+ * Layer 3. Throws when a step fails: the child must end without having said that it is ready. Afterwards the process dies
+ * with the thread that started it.
+ */
+export function lockKernel(lock: SelfLock): void {
+  const kernel = openKernel();
+  must("PR_SET_PDEATHSIG", kernel.prctl(PR_SET_PDEATHSIG, SIGKILL));
+  if (process.ppid !== lock.parentPid) {
+    throw new Error(
+      `parent is ${process.ppid}, expected ${lock.parentPid}: it died before it could be watched`,
+    );
+  }
+  closeInherited(kernel);
+  must("PR_SET_NO_NEW_PRIVS", kernel.prctl(PR_SET_NO_NEW_PRIVS, 1));
+  if (lock.landlockAbi > 0) restrictToFiles(kernel, lock.landlockAbi, []);
+  if (lock.filter !== "") {
+    const bytes = Buffer.from(lock.filter, "base64");
+    installFilter(kernel, { bytes, pidOffsets: lock.pidOffsets }, "process");
+  }
+}
+
+/** Layer 1, last part: every permission that booting needed is given up for good, FFI with them. */
+export function dropPermissions(): void {
+  for (const scope of PERMISSIONS) process.permission?.drop(scope);
+}
+
+/** Node opens its own descriptors close-on-exec, so one without that flag was inherited. */
+function closeInherited(kernel: Kernel): void {
+  for (let fd = FIRST_DESCRIPTOR_AFTER_STDIO; fd < MAX_DESCRIPTORS; fd += 1) {
+    const flags = kernel.syscall(NR_FCNTL, fd, F_GETFD);
+    if (flags >= 0 && (flags & FD_CLOEXEC) === 0) kernel.syscall(NR_CLOSE_RANGE, fd, fd, 0);
+  }
+  kernel.syscall(NR_CLOSE_RANGE, MAX_DESCRIPTORS, 0xffff_ffff, 0);
+}
+
+function must(step: string, result: number): void {
+  if (result < 0) throw new Error(`${step} failed with errno ${-result}`);
+}

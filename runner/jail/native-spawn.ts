@@ -1,0 +1,137 @@
+/**
+ * Starts a program from the calling thread by posix_spawn: unlike fork, which libuv uses, it copies no page tables, so the
+ * cost does not grow with the server's memory; and the server reaps the child itself, with what it used.
+ */
+import { constants } from "node:os";
+import { NR_WAIT4, WNOHANG } from "./kernel-headers.ts";
+import { allocate, type Kernel, loadFfi } from "./syscalls.ts";
+
+/** What to start. The environment and the arguments are all the child gets; descriptors are 0, 1 and 2 alone. */
+export interface Program {
+  /** Absolute path. */
+  file: string;
+  args: readonly string[];
+  env: Readonly<Record<string, string>>;
+  /** Absolute path of an empty directory. */
+  cwd: string;
+}
+
+/** Descriptors of the server that become 0, 1 and 2 of the child. */
+export type ChildDescriptors = readonly [stdin: number, stdout: number, stderr: number];
+
+/** How a child ended and what all of its threads used. */
+export interface ChildExit {
+  /** null: ended by a signal. */
+  exitCode: number | null;
+  /** Such as `SIGKILL`; null: ended by itself. Both null: somebody else reaped it. */
+  signal: NodeJS.Signals | null;
+  cpuMs: number;
+}
+
+// spawn.h: values are the same in glibc and musl; the structures are opaque and smaller than this everywhere.
+const OPAQUE_BYTES = 1024;
+const SIGSET_BYTES = 128;
+const POSIX_SPAWN_SETSIGDEF = 0x04;
+const POSIX_SPAWN_SETSIGMASK = 0x08;
+const POSIX_SPAWN_SETSID = 0x80;
+/** struct rusage: two timevals, then 14 longs; ru_maxrss among them is the server's own, carried over by exec. */
+const RUSAGE_BYTES = 144;
+
+/** Returns the pid, or throws an Error with the errno: the program is then not running. */
+export type StartProgram = (program: Program, descriptors: ChildDescriptors) => number;
+
+/** Resolves everything it needs at once, so that the calling thread may be jailed afterwards. */
+export function openNativeSpawn(): StartProgram {
+  const ffi = loadFfi();
+  const { functions: libc } = ffi.dlopen(null, {
+    posix_spawn: { return: "int32", arguments: ["buffer", "buffer", "buffer", "buffer", "buffer", "buffer"] },
+    posix_spawn_file_actions_init: { return: "int32", arguments: ["buffer"] },
+    posix_spawn_file_actions_destroy: { return: "int32", arguments: ["buffer"] },
+    posix_spawn_file_actions_adddup2: { return: "int32", arguments: ["buffer", "int32", "int32"] },
+    posix_spawn_file_actions_addchdir_np: { return: "int32", arguments: ["buffer", "buffer"] },
+    posix_spawnattr_init: { return: "int32", arguments: ["buffer"] },
+    posix_spawnattr_setflags: { return: "int32", arguments: ["buffer", "int16"] },
+    posix_spawnattr_setsigmask: { return: "int32", arguments: ["buffer", "buffer"] },
+    posix_spawnattr_setsigdefault: { return: "int32", arguments: ["buffer", "buffer"] },
+  });
+
+  function must(step: string, errno: number): void {
+    if (errno !== 0) throw new Error(`${step} failed with errno ${errno}`);
+  }
+  /** A char*[] that ends with a null pointer; `texts` are kept alive by the caller. */
+  function pointers(texts: readonly Uint8Array[]): Uint8Array {
+    const array = allocate((texts.length + 1) * 8);
+    const view = new DataView(array.buffer);
+    texts.forEach((text, index) => {
+      view.setBigUint64(index * 8, ffi.getRawPointer(text), true);
+    });
+    return array;
+  }
+
+  // No signal of the server's is blocked or ignored in the child, and it leads a session of its own: a Ctrl-C for the
+  // server does not reach it.
+  const attributes = allocate(OPAQUE_BYTES);
+  must("posix_spawnattr_init", libc.posix_spawnattr_init(attributes));
+  const flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID;
+  must("posix_spawnattr_setflags", libc.posix_spawnattr_setflags(attributes, flags));
+  const no = allocate(SIGSET_BYTES);
+  const all = allocate(SIGSET_BYTES).fill(0xff);
+  must("posix_spawnattr_setsigmask", libc.posix_spawnattr_setsigmask(attributes, no));
+  must("posix_spawnattr_setsigdefault", libc.posix_spawnattr_setsigdefault(attributes, all));
+
+  return (program, descriptors) => {
+    const file = text(program.file);
+    const cwd = text(program.cwd);
+    const args = [program.file, ...program.args].map(text);
+    const env = Object.entries(program.env).map(([name, value]) => text(`${name}=${value}`));
+    const argv = pointers(args);
+    const envp = pointers(env);
+    const actions = allocate(OPAQUE_BYTES);
+    must("posix_spawn_file_actions_init", libc.posix_spawn_file_actions_init(actions));
+    try {
+      descriptors.forEach((from, to) => {
+        must("posix_spawn_file_actions_adddup2", libc.posix_spawn_file_actions_adddup2(actions, from, to));
+      });
+      must("posix_spawn_file_actions_addchdir_np", libc.posix_spawn_file_actions_addchdir_np(actions, cwd));
+      const pid = allocate(4);
+      must(`posix_spawn of ${program.file}`, libc.posix_spawn(pid, file, actions, attributes, argv, envp));
+      return new DataView(pid.buffer).getInt32(0, true);
+    } finally {
+      libc.posix_spawn_file_actions_destroy(actions);
+      // The strings must outlive the call: arrays of addresses do not keep them.
+      args.length = 0;
+      env.length = 0;
+    }
+  };
+}
+
+/** Reaps a child that has ended; null while it runs. Throws when it is not a child, or was reaped before. */
+export function reap(kernel: Kernel, pid: number): ChildExit | null {
+  const status = allocate(4);
+  const usage = allocate(RUSAGE_BYTES);
+  const result = kernel.syscall(NR_WAIT4, pid, status, WNOHANG, usage);
+  if (result === 0) return null;
+  if (result < 0) throw new Error(`wait4 of ${pid} failed with errno ${-result}`);
+  const word = new DataView(status.buffer).getInt32(0, true);
+  const view = new DataView(usage.buffer);
+  const long = (offset: number) => Number(view.getBigInt64(offset, true));
+  const signal = word & 0x7f;
+  return {
+    exitCode: signal === 0 ? (word >> 8) & 0xff : null,
+    signal: signal === 0 ? null : signalName(signal),
+    cpuMs: (long(0) + long(16)) * 1000 + (long(8) + long(24)) / 1000,
+  };
+}
+
+function signalName(signal: number): NodeJS.Signals {
+  const found = Object.entries(constants.signals).find(([, number]) => number === signal);
+  return (found?.[0] ?? "SIGKILL") as NodeJS.Signals;
+}
+
+function text(value: string): Uint8Array {
+  if (value.includes("\0")) throw new Error("a program's arguments cannot contain NUL");
+  const bytes = Buffer.from(value);
+  const memory = allocate(bytes.byteLength + 1);
+  memory.set(bytes);
+  return memory;
+}

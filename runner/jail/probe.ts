@@ -1,0 +1,116 @@
+/**
+ * What this machine, kernel and Node offer for the jail: asked, not derived from version numbers. Each absence comes with
+ * its reason and its remedy. What the answers are worth is decided elsewhere.
+ */
+import { readFileSync } from "node:fs";
+import { release } from "node:os";
+import { type CgroupsAbsent, openCgroups } from "./cgroup.ts";
+import { landlockAbi } from "./landlock.ts";
+import { hasSeccomp } from "./seccomp/install.ts";
+import type { Architecture } from "./seccomp/syscall-numbers.ts";
+import { type Kernel, openKernel } from "./syscalls.ts";
+
+export interface Absence {
+  reason: string;
+  fix: string;
+}
+
+/** Per mechanism: what is there, or why it is not. */
+export interface JailProbe {
+  nodeVersion: string;
+  platform: string;
+  kernelRelease: string;
+  /** null: an architecture the filters are not made for. */
+  architecture: Architecture | null;
+  ffi: true | Absence;
+  seccomp: true | Absence;
+  /** Its ABI version; see `landlockScope` for what each covers. */
+  landlockAbi: number | Absence;
+  cgroups: 1 | 2 | Absence;
+  /** kernel.yama.ptrace_scope; null without Yama. */
+  yamaPtraceScope: number | null;
+}
+
+/** Asks once; nothing stays changed. `open` stands for the way to the kernel. */
+export function probeJail(open: () => Kernel = openKernel): JailProbe {
+  const base = {
+    nodeVersion: process.version,
+    platform: `${process.platform}-${process.arch}`,
+    kernelRelease: release(),
+    architecture: architectureOf(process.platform, process.arch),
+    yamaPtraceScope: readYama(),
+  };
+  if (process.platform !== "linux") {
+    const absent = {
+      reason: `${process.platform} has no seccomp, Landlock or prlimit`,
+      fix: "run the server on Linux, or in a Linux container or virtual machine",
+    };
+    return { ...base, ffi: absent, seccomp: absent, landlockAbi: absent, cgroups: absent };
+  }
+  let kernel: Kernel;
+  try {
+    kernel = open();
+  } catch (error) {
+    const absent = {
+      reason: error instanceof Error ? error.message : String(error),
+      fix: "start the server with the Node this package pins (npm start), without --no-experimental-ffi",
+    };
+    return { ...base, ffi: absent, seccomp: absent, landlockAbi: absent, cgroups: probeCgroups() };
+  }
+  return {
+    ...base,
+    ffi: true,
+    seccomp: probeSeccomp(kernel, base.architecture),
+    landlockAbi: probeLandlock(kernel),
+    cgroups: probeCgroups(),
+  };
+}
+
+function architectureOf(platform: string, arch: string): Architecture | null {
+  if (platform !== "linux") return null;
+  if (arch === "x64") return "x86_64";
+  return arch === "arm64" ? "aarch64" : null;
+}
+
+function probeSeccomp(kernel: Kernel, architecture: Architecture | null): true | Absence {
+  if (architecture === null) {
+    return {
+      reason: `there is no filter for ${process.arch}`,
+      fix: "run the server on x64 or arm64",
+    };
+  }
+  if (hasSeccomp(kernel)) return true;
+  return {
+    reason: "the kernel has no seccomp filters, or the container forbids the seccomp call",
+    fix: "use a kernel of 4.14 or later with CONFIG_SECCOMP_FILTER, and a container profile that allows seccomp(2) (the default profiles of Docker, containerd and CRI-O do)",
+  };
+}
+
+function probeLandlock(kernel: Kernel): number | Absence {
+  const abi = landlockAbi(kernel);
+  if (abi > 0) return abi;
+  return {
+    reason: "the kernel has no Landlock, does not enable it, or the container forbids it",
+    fix: "use a kernel of 5.13 or later (6.12 for signals) with landlock in its lsm= list, and a container profile that allows landlock_create_ruleset(2)",
+  };
+}
+
+function probeCgroups(): 1 | 2 | Absence {
+  let cgroups: ReturnType<typeof openCgroups>;
+  try {
+    cgroups = openCgroups();
+  } catch (error) {
+    cgroups = { version: 0, reason: String(error), fix: "mount /proc" } satisfies CgroupsAbsent;
+  }
+  if (cgroups.version === 0) return { reason: cgroups.reason, fix: cgroups.fix };
+  cgroups[Symbol.dispose]();
+  return cgroups.version;
+}
+
+function readYama(): number | null {
+  try {
+    return Number(readFileSync("/proc/sys/kernel/yama/ptrace_scope", "latin1"));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * Which files a Node binary needs to start and nothing more: itself, the loader and its shared libraries, found by
+ * asking the binary once. What is listed here is all that a child can ever open.
+ */
+import { execFile } from "node:child_process";
+import { realpath } from "node:fs/promises";
+import { promisify } from "node:util";
+
+/** Absolute, resolved paths. */
+export interface RuntimeFiles {
+  execute: string[];
+  read: string[];
+}
+
+/** A Node binary as it describes itself. */
+export interface NodeRuntime {
+  /** Resolved path. */
+  path: string;
+  /** Such as `v26.10.0`. */
+  version: string;
+  /** Loader and libraries. */
+  sharedObjects: string[];
+}
+
+const MAX_START_MS = 10_000;
+/** Read by the loader where they exist; /dev/null stands in for openssl.cnf, which Node must be able to open. */
+const OPTIONAL_FILES = [
+  "/etc/ld.so.cache",
+  "/etc/ld-musl-x86_64.path",
+  "/etc/ld-musl-aarch64.path",
+  "/dev/null",
+];
+
+const DESCRIBE = `process.report.excludeNetwork = true;
+process.stdout.write(JSON.stringify({
+  version: process.version,
+  sharedObjects: process.report.getReport().sharedObjects,
+}))`;
+
+/** Starts the binary once and asks. Rejects when it does not start; Linux only. */
+export async function inspectNode(nodePath: string): Promise<NodeRuntime> {
+  const { stdout } = await promisify(execFile)(nodePath, ["--no-warnings", "-e", DESCRIBE], {
+    env: {},
+    timeout: MAX_START_MS,
+  });
+  const answer = JSON.parse(stdout) as { version: string; sharedObjects: string[] };
+  return {
+    path: await realpath(nodePath),
+    version: answer.version,
+    sharedObjects: answer.sharedObjects.filter((path) => path.startsWith("/")),
+  };
+}
+
+/** The files a child of this runtime may open, `bundles` (its entry file) among them. */
+export async function listRuntimeFiles(
+  runtime: NodeRuntime,
+  bundles: readonly string[],
+): Promise<RuntimeFiles> {
+  const isLoader = (path: string) => /\/ld-[^/]*\.so[^/]*$/.test(path);
+  const resolve = async (paths: readonly string[]) => {
+    const found = await Promise.all(paths.map((path) => realpath(path).catch(() => null)));
+    return [...new Set(found.filter((path) => path !== null))];
+  };
+  const loaders = runtime.sharedObjects.filter(isLoader);
+  const libraries = runtime.sharedObjects.filter((path) => !isLoader(path));
+  return {
+    execute: await resolve([runtime.path, ...loaders]),
+    read: await resolve([...libraries, ...OPTIONAL_FILES, ...bundles]),
+  };
+}

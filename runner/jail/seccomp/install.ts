@@ -1,0 +1,41 @@
+/** Puts a compiled filter on the calling thread or on the whole process. Irrevocable. Bundled into the child. */
+import {
+  NR_SECCOMP,
+  SECCOMP_FILTER_FLAG_TSYNC,
+  SECCOMP_GET_ACTION_AVAIL,
+  SECCOMP_RET_KILL_PROCESS,
+  SECCOMP_SET_MODE_FILTER,
+} from "../kernel-headers.ts";
+import { allocate, type Kernel } from "../syscalls.ts";
+import type { BpfProgram } from "./bpf.ts";
+
+/** Which threads a filter is put on. */
+export type FilterTarget = "thread" | "process";
+
+/** Whether this kernel has seccomp filters that can end a process. */
+export function hasSeccomp(kernel: Kernel): boolean {
+  const action = allocate(4);
+  new DataView(action.buffer).setUint32(0, SECCOMP_RET_KILL_PROCESS, true);
+  return kernel.syscall(NR_SECCOMP, SECCOMP_GET_ACTION_AVAIL, 0, action) === 0;
+}
+
+/**
+ * Installs a filter. Needs no_new_privs or CAP_SYS_ADMIN. Throws an Error that names what the kernel answered: an errno,
+ * or for a whole process the thread that could not be brought under the filter.
+ */
+export function installFilter(kernel: Kernel, { bytes, pidOffsets }: BpfProgram, target: FilterTarget): void {
+  const filter = allocate(bytes.byteLength);
+  filter.set(bytes);
+  const instructions = new DataView(filter.buffer);
+  for (const offset of pidOffsets) instructions.setUint32(offset, process.pid, true);
+
+  const program = allocate(16); // struct sock_fprog
+  const view = new DataView(program.buffer);
+  view.setUint16(0, bytes.byteLength / 8, true);
+  view.setBigUint64(8, kernel.addressOf(filter, program), true);
+
+  const flags = target === "process" ? SECCOMP_FILTER_FLAG_TSYNC : 0;
+  const result = kernel.syscall(NR_SECCOMP, SECCOMP_SET_MODE_FILTER, flags, program);
+  if (result < 0) throw new Error(`seccomp failed with errno ${-result}`);
+  if (result > 0) throw new Error(`seccomp could not bring thread ${result} under the filter`);
+}

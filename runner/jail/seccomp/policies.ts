@@ -1,0 +1,131 @@
+/**
+ * The two filters of the jail, as data. The birth filter is a list of what is refused: it must let Node start and the
+ * spawner fork. The self-lock is a list of what is allowed: what a started Node needs to compute, and nothing that opens,
+ * names or reaches anything new.
+ */
+import {
+  CLONE_NEW_ANY,
+  CLONE_PTRACE,
+  CLONE_THREAD,
+  ENOSYS,
+  EPERM,
+  F_GETFD,
+  F_GETFL,
+  F_SETFD,
+  F_SETFL,
+  FIOCLEX,
+  FIONBIO,
+  O_ACCMODE,
+  O_CREAT,
+  O_TRUNC,
+  PR_SET_DUMPABLE,
+  PR_SET_MM,
+  PR_SET_NAME,
+  PR_SET_PTRACER,
+  PR_SET_VMA,
+  PROT_EXEC,
+  TIOCLINUX,
+  TIOCSTI,
+} from "../kernel-headers.ts";
+import { OWN_PID } from "./bpf.ts";
+import type { Condition, Policy, Rule, Verdict } from "./compile.ts";
+import {
+  ABSENT,
+  ATTACKS,
+  CHANGES_TO_FILES,
+  COMPUTING,
+  IDENTITY,
+  KERNEL,
+  OTHER_PROCESSES,
+  SHARED_MEMORY_AND_QUEUES,
+  SOCKETS,
+} from "./groups.ts";
+import type { SyscallName } from "./syscall-numbers.ts";
+
+const refused: Verdict = { errno: EPERM };
+/** glibc and libuv then take the older call, whose arguments a filter can read. */
+const absent: Verdict = { errno: ENOSYS };
+
+function int(argument: Condition["argument"], value: number): Condition {
+  return { argument, bits: 32, is: "equal", value: BigInt.asUintN(32, BigInt(value)) };
+}
+
+function hasBits(argument: Condition["argument"], mask: number): Condition {
+  return { argument, bits: 32, mask: BigInt(mask), is: "different", value: 0n };
+}
+
+function hasNoBits(argument: Condition["argument"], mask: number): Condition {
+  return { ...hasBits(argument, mask), is: "equal" };
+}
+
+function allow(calls: readonly SyscallName[], ...when: Condition[]): Rule {
+  return { calls, when, verdict: "allow" };
+}
+
+function refuse(calls: readonly SyscallName[], ...when: Condition[]): Rule {
+  return { calls, when, verdict: refused };
+}
+
+/**
+ * In force in the spawner and, from its first instruction, in every child. `serverPid` is the process that holds the
+ * spawner: its threads share the children's Landlock domain, so only this filter keeps signals from them.
+ */
+export function birthPolicy(serverPid: number): Policy {
+  return {
+    rules: [
+      { calls: ATTACKS, verdict: "kill" },
+      { calls: ABSENT, verdict: absent },
+      refuse(SOCKETS),
+      refuse(OTHER_PROCESSES),
+      refuse(["tgkill"], int(0, serverPid)),
+      // Node raises its own soft limit of open files at start.
+      refuse(["prlimit64"], { argument: 0, bits: 32, is: "different", value: 0n }),
+      refuse(SHARED_MEMORY_AND_QUEUES),
+      refuse(CHANGES_TO_FILES),
+      refuse(KERNEL),
+      refuse(IDENTITY),
+      refuse(["open"], hasBits(1, O_ACCMODE | O_CREAT | O_TRUNC)),
+      refuse(["openat"], hasBits(2, O_ACCMODE | O_CREAT | O_TRUNC)),
+      refuse(["clone"], hasBits(0, CLONE_NEW_ANY)),
+      refuse(["ioctl"], int(1, TIOCSTI)),
+      refuse(["ioctl"], int(1, TIOCLINUX)),
+      refuse(["prctl"], int(0, PR_SET_DUMPABLE)),
+      refuse(["prctl"], int(0, PR_SET_MM)),
+      refuse(["prctl"], int(0, PR_SET_PTRACER)),
+    ],
+    otherwise: "allow",
+    unknown: absent,
+  };
+}
+
+/** `paranoid`: no memory may become executable. Only for a Node started with `--jitless`. */
+export interface SelfLockOptions {
+  paranoid: boolean;
+}
+
+/** What a child puts on itself, all threads at once, before it is given a script. */
+export function selfLockPolicy({ paranoid }: SelfLockOptions): Policy {
+  const memory: readonly SyscallName[] = ["mmap", "mprotect", "pkey_mprotect"];
+  return {
+    rules: [
+      allow(COMPUTING),
+      paranoid ? allow(memory, hasNoBits(2, PROT_EXEC)) : allow(memory),
+      // Threads of this process only: glibc starts them with clone once clone3 is absent.
+      allow(["clone"], hasBits(0, CLONE_THREAD), hasNoBits(0, CLONE_NEW_ANY | CLONE_PTRACE)),
+      allow(["tgkill"], { argument: 0, bits: 32, is: "equal", value: OWN_PID }),
+      allow(["prctl"], int(0, PR_SET_NAME)),
+      allow(["prctl"], int(0, PR_SET_VMA)),
+      allow(
+        ["prlimit64"],
+        { argument: 0, bits: 32, is: "equal", value: 0n },
+        { argument: 2, bits: 64, is: "equal", value: 0n },
+      ),
+      ...[F_GETFD, F_SETFD, F_GETFL, F_SETFL].map((command) => allow(["fcntl"], int(1, command))),
+      ...[FIONBIO, FIOCLEX].map((request) => allow(["ioctl"], int(1, request))),
+      { calls: ABSENT, verdict: absent },
+      { calls: [...ATTACKS, "execve"], verdict: "kill" },
+    ],
+    otherwise: refused,
+    unknown: absent,
+  };
+}

@@ -1,0 +1,212 @@
+/**
+ * Starts children that are born inside the jail, through a thread that is in it. The server makes the pipes, keeps one end
+ * of each and reaps the children, so neither a byte nor an exit passes through that thread. Knows nothing of protocols.
+ */
+import { closeSync } from "node:fs";
+import { access } from "node:fs/promises";
+import { Socket } from "node:net";
+import type { Readable, Writable } from "node:stream";
+import { Worker } from "node:worker_threads";
+import { CLOSE_RANGE_CLOEXEC, NR_CLOSE_RANGE, NR_PIPE2, O_CLOEXEC } from "./kernel-headers.ts";
+import { type ChildDescriptors, type ChildExit, type Program, reap } from "./native-spawn.ts";
+import type { BirthJail, SpawnerEvent, StartOrder } from "./spawner-thread.ts";
+import { allocate, type Kernel, openKernel } from "./syscalls.ts";
+
+/** A started child and the server's ends of its pipes. */
+export interface JailedChild {
+  pid: number;
+  stdin: Writable;
+  stdout: Readable;
+  stderr: Readable;
+  /** Resolves when it was reaped; never rejects. */
+  exited: Promise<ChildExit>;
+  /** SIGKILL; does nothing once it was reaped, so it never hits another process that got its pid. */
+  kill(): void;
+}
+
+export interface Spawner extends AsyncDisposable {
+  /** Kernel thread id, for verification from outside. */
+  threadId: number;
+  /** Starts a child. Rejects when the program cannot be started or the thread has ended. */
+  start(program: Program): Promise<JailedChild>;
+  /** Ends the thread and every child it started, and waits until they are reaped. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A child whose pipes stay open is looked at this often. */
+const SLOW_POLL_MS = 100;
+/** After a sign of its end (a pipe closed, a kill) a child is looked at after 1, 2, 4 … milliseconds up to this. */
+const MAX_FAST_POLL_MS = 32;
+
+/** Starts the thread and waits until it is in the jail. Rejects with the reason when the kernel refuses a part. */
+export async function startSpawner(jail: BirthJail): Promise<Spawner> {
+  // libuv's thread pool is made by the first thread that uses it: were that the jailed one, the server's own file
+  // access would be jailed with it.
+  await access("/");
+  const kernel = openKernel();
+  const worker = new Worker(new URL("./spawner-thread.ts", import.meta.url), {
+    workerData: jail,
+    env: {},
+    execArgv: ["--no-warnings"],
+    resourceLimits: { maxOldGenerationSizeMb: 64 },
+  });
+  const waiting = new Map<number, PromiseWithResolvers<number>>();
+  const running = new Set<RunningChild>();
+  const jailed = Promise.withResolvers<number>();
+  const slowPoll = setInterval(() => {
+    for (const child of running) child.look();
+  }, SLOW_POLL_MS).unref();
+  let ended: Error | null = null;
+  let lastId = 0;
+
+  function end(reason: Error): void {
+    ended ??= reason;
+    jailed.reject(ended);
+    for (const order of waiting.values()) order.reject(ended);
+    waiting.clear();
+    // Their parent-death signal has reached those that were locked; the others had not got that far.
+    for (const child of running) child.kill();
+  }
+
+  worker.on("message", (message: SpawnerEvent) => {
+    switch (message.event) {
+      case "jailed":
+        jailed.resolve(message.threadId);
+        break;
+      case "refused":
+        jailed.reject(new Error(`the spawner cannot be jailed: ${message.reason}`));
+        break;
+      case "started":
+        waiting.get(message.id)?.resolve(message.pid);
+        waiting.delete(message.id);
+        break;
+      case "failed":
+        waiting.get(message.id)?.reject(new Error(`the child cannot be started: ${message.reason}`));
+        waiting.delete(message.id);
+        break;
+    }
+  });
+  worker.on("error", end);
+  worker.on("exit", () => end(new Error("the spawner has ended")));
+
+  async function start(program: Program): Promise<JailedChild> {
+    if (ended) throw ended;
+    using pipes = makePipes(kernel);
+    lastId += 1;
+    const order: StartOrder = { id: lastId, program, descriptors: pipes.childEnds };
+    const started = Promise.withResolvers<number>();
+    waiting.set(order.id, started);
+    // Whatever a library opened without close-on-exec must not reach a child.
+    kernel.syscall(NR_CLOSE_RANGE, 3, 0xffff_ffff, CLOSE_RANGE_CLOEXEC);
+    worker.postMessage(order);
+    const pid = await started.promise;
+    const [stdin, stdout, stderr] = pipes.takeServerEnds();
+    const child = {
+      stdin: new Socket({ fd: stdin, readable: false, writable: true }),
+      stdout: new Socket({ fd: stdout, readable: true, writable: false }),
+      stderr: new Socket({ fd: stderr, readable: true, writable: false }),
+    };
+    const watched = watchChild(kernel, pid, () => running.delete(watched));
+    running.add(watched);
+    if (ended) watched.kill();
+    for (const stream of Object.values(child)) stream.once("close", () => watched.look());
+    return { ...child, pid, exited: watched.exited, kill: watched.kill };
+  }
+
+  const threadId = await jailed.promise.catch(async (error) => {
+    clearInterval(slowPoll);
+    await worker.terminate();
+    throw error;
+  });
+  return {
+    threadId,
+    start,
+    async [Symbol.asyncDispose]() {
+      await worker.terminate();
+      await Promise.all([...running].map((child) => child.exited));
+      clearInterval(slowPoll);
+    },
+  };
+}
+
+interface RunningChild {
+  exited: Promise<ChildExit>;
+  kill(): void;
+  /** Reaps it if it has ended; otherwise looks again soon, a few times. */
+  look(): void;
+}
+
+function watchChild(kernel: Kernel, pid: number, whenReaped: () => void): RunningChild {
+  const { promise: exited, resolve } = Promise.withResolvers<ChildExit>();
+  let reaped = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  function check(): void {
+    if (reaped) return;
+    const exit = reap(kernel, pid);
+    if (!exit) return;
+    reaped = true;
+    clearTimeout(timer);
+    whenReaped();
+    resolve(exit);
+  }
+  function checkAfter(delayMs: number): void {
+    if (reaped || delayMs > MAX_FAST_POLL_MS) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      check();
+      checkAfter(delayMs * 2);
+    }, delayMs);
+  }
+  return {
+    exited,
+    kill() {
+      if (reaped) return;
+      process.kill(pid, "SIGKILL");
+      checkAfter(1);
+    },
+    look() {
+      check();
+      checkAfter(1);
+    },
+  };
+}
+
+interface Pipes extends Disposable {
+  childEnds: ChildDescriptors;
+  /** Hands the server's ends over; otherwise they are closed with the rest. */
+  takeServerEnds(): ChildDescriptors;
+}
+
+/** Pipes, not the socket pairs Node makes: a child then holds no socket at all. */
+function makePipes(kernel: Kernel): Pipes {
+  const open: number[] = [];
+  function pipe(): [number, number] {
+    const ends = allocate(8);
+    const result = kernel.syscall(NR_PIPE2, ends, O_CLOEXEC);
+    if (result < 0) throw new Error(`pipe2 failed with errno ${-result}`);
+    const view = new DataView(ends.buffer);
+    const pair: [number, number] = [view.getInt32(0, true), view.getInt32(4, true)];
+    open.push(...pair);
+    return pair;
+  }
+  function closeAll(): void {
+    for (const fd of open.splice(0)) closeSync(fd);
+  }
+  try {
+    const [stdinRead, stdinWrite] = pipe();
+    const [stdoutRead, stdoutWrite] = pipe();
+    const [stderrRead, stderrWrite] = pipe();
+    return {
+      childEnds: [stdinRead, stdoutWrite, stderrWrite],
+      takeServerEnds() {
+        open.splice(0, open.length, stdinRead, stdoutWrite, stderrWrite);
+        return [stdinWrite, stdoutRead, stderrRead];
+      },
+      [Symbol.dispose]: closeAll,
+    };
+  } catch (error) {
+    closeAll();
+    throw error;
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * The only place that reaches libc: five small functions behind which another backend could be put. Everything here
+ * acts on the calling thread or, where a pid is given, on that process. Bundled into the child: Node only, no zod.
+ */
+import { NR_PRCTL, NR_PRLIMIT64 } from "./kernel-headers.ts";
+
+/** A number, or memory whose address is passed; null is the null pointer. */
+export type KernelArgument = number | bigint | Uint8Array | null;
+
+/** Calls into the kernel. Results are those of the kernel: `-errno` for a failure, never an exception. */
+export interface Kernel {
+  /** One system call by its number, up to six arguments. */
+  syscall(number: number, ...args: KernelArgument[]): number;
+  /** `prctl(2)`: options of linux/prctl.h. */
+  prctl(option: number, ...args: KernelArgument[]): number;
+  /** `prlimit(2)`: reads, and with `limit` sets, a limit of another process. Values in the unit of the resource. */
+  prlimit(pid: number, resource: number, limit?: ResourceLimit): ResourceLimit | number;
+  /** The address of memory from `allocate`, to be written into `holder`, which keeps that memory alive. */
+  addressOf(memory: Uint8Array, holder: Uint8Array): bigint;
+}
+
+/** Soft and hard limit; `RLIM_INFINITY` is `2n ** 64n - 1n`. */
+export interface ResourceLimit {
+  soft: bigint;
+  hard: bigint;
+}
+
+const SYSCALL = {
+  return: "int64",
+  arguments: ["int64", "uint64", "uint64", "uint64", "uint64", "uint64", "uint64"],
+} as const;
+const ERRNO_LOCATION = { return: "pointer", arguments: [] } as const;
+
+/**
+ * Zeroed memory that neither moves nor goes away while the view is reachable: small typed arrays may live on V8's
+ * heap and be moved by it, an ArrayBuffer of its own may not.
+ */
+export function allocate(bytes: number): Uint8Array {
+  return new Uint8Array(new ArrayBuffer(bytes));
+}
+
+/** Opens libc of this process through `node:ffi`; throws an Error whose message says what is missing. */
+export function openKernel(): Kernel {
+  const ffi = loadFfi();
+  // Each resolved function costs a child 0.1 ms of its start: one for all calls. Resolving changes errno, so not later.
+  const libc = new ffi.DynamicLibrary(null);
+  const call = libc.getFunction("syscall", SYSCALL);
+  const errnoLocation = libc.getFunction("__errno_location", ERRNO_LOCATION);
+  /** Memory stays reachable during a call: an address alone does not keep it from being collected. */
+  const pinned: { arguments: readonly unknown[] } = { arguments: [] };
+  const pointedTo = new WeakMap<Uint8Array, Uint8Array>();
+
+  function word(argument: KernelArgument | undefined): bigint {
+    if (argument === null || argument === undefined) return 0n;
+    if (typeof argument === "number" || typeof argument === "bigint") {
+      return BigInt.asUintN(64, BigInt(argument));
+    }
+    return ffi.getRawPointer(argument);
+  }
+  /** Errno belongs to the thread and to the last failure: it is read before anything else runs. */
+  function syscall(number: number, ...args: KernelArgument[]): number {
+    pinned.arguments = args;
+    const [a, b, c, d, e, f] = args;
+    const result = Number(call(BigInt(number), word(a), word(b), word(c), word(d), word(e), word(f)));
+    return result === -1 ? -ffi.getInt32(errnoLocation()) : result;
+  }
+
+  return {
+    syscall,
+    prctl: (option, ...args) => syscall(NR_PRCTL, option, ...args),
+    prlimit(pid, resource, limit) {
+      const before = allocate(16);
+      const result = syscall(NR_PRLIMIT64, pid, resource, limit ? pair(limit) : null, before);
+      if (result !== 0) return result;
+      const view = new DataView(before.buffer);
+      return { soft: view.getBigUint64(0, true), hard: view.getBigUint64(8, true) };
+    },
+    addressOf(memory, holder) {
+      pointedTo.set(holder, memory);
+      return ffi.getRawPointer(memory);
+    },
+  };
+}
+
+function pair(limit: ResourceLimit): Uint8Array {
+  const memory = allocate(16);
+  const view = new DataView(memory.buffer);
+  view.setBigUint64(0, limit.soft, true);
+  view.setBigUint64(8, limit.hard, true);
+  return memory;
+}
+
+/**
+ * `node:ffi`, loaded without its one warning: that it is experimental is why Node is pinned exactly. Throws an Error
+ * that says what is missing. Only for files of this folder.
+ */
+export function loadFfi(): typeof import("node:ffi") {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    const ffi = process.getBuiltinModule("node:ffi");
+    if (!ffi) {
+      throw new Error(
+        `node:ffi is missing in Node ${process.version}: expected Node 26 without --no-experimental-ffi`,
+      );
+    }
+    return ffi;
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}

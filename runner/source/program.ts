@@ -1,0 +1,93 @@
+/** Questions about a parsed script: what it imports, and which functions its top level declares or starts. */
+import type { AnyNode, Expression, Node, Program, Statement } from "acorn";
+
+/** The first call of a `require` that the script does not declare itself. */
+export function findRequire(program: Program, code: string): Node | undefined {
+  if (!/\brequire\b/.test(code)) return undefined;
+  let call: Node | undefined;
+  let isDeclared = false;
+  visit(program, (node, parent, key) => {
+    if (node.type !== "Identifier" || node.name !== "require") return;
+    if (parent.type === "CallExpression" && key === "callee") call ??= parent;
+    else if (DECLARING.has(`${parent.type}.${key}`)) isDeclared = true;
+  });
+  return isDeclared ? undefined : call;
+}
+
+/** A template that is called with a template is no code but a code fence that happens to parse. */
+export function callsTemplate(program: Program): boolean {
+  let found = false;
+  visit(program, (node, parent, key) => {
+    if (parent.type !== "TaggedTemplateExpression" || key !== "tag") return;
+    if (node.type === "TemplateLiteral" || node.type === "TaggedTemplateExpression") found = true;
+  });
+  return found;
+}
+
+const DECLARING = new Set([
+  "VariableDeclarator.id",
+  "FunctionDeclaration.id",
+  "FunctionDeclaration.params",
+  "FunctionExpression.params",
+  "ArrowFunctionExpression.params",
+  "ClassDeclaration.id",
+]);
+
+function visit(node: Program | AnyNode, enter: (node: AnyNode, parent: AnyNode, key: string) => void): void {
+  for (const [key, value] of Object.entries(node)) {
+    for (const child of Array.isArray(value) ? value : [value]) {
+      if (typeof child?.type !== "string") continue;
+      enter(child, node as AnyNode, key);
+      visit(child, enter);
+    }
+  }
+}
+
+/** The expression of a statement that is nothing but one function: `async () => {}`, `(function () {})`. */
+export function functionExpressionOf(statement: Statement): Expression | undefined {
+  if (statement.type !== "ExpressionStatement") return undefined;
+  const { expression } = statement;
+  return isFunction(expression) ? expression : undefined;
+}
+
+/** What an agent writes to start an async function and would want waited for: `main()`, `main().catch(…)`, an IIFE. */
+export function startedPromiseOf(
+  statement: Statement,
+  statements: readonly Statement[],
+): Expression | undefined {
+  if (statement.type !== "ExpressionStatement") return undefined;
+  let { expression } = statement;
+  if (expression.type === "UnaryExpression" && expression.operator === "void")
+    expression = expression.argument;
+  const started = expression;
+  let call = expression;
+  while (call.type === "CallExpression" && call.callee.type === "MemberExpression") {
+    const { property, object } = call.callee;
+    if (property.type !== "Identifier" || !PROMISE_METHODS.has(property.name)) return undefined;
+    call = object as Expression;
+  }
+  if (call.type !== "CallExpression") return undefined;
+  const { callee } = call;
+  if (isFunction(callee as Expression)) return (callee as { async?: boolean }).async ? started : undefined;
+  return callee.type === "Identifier" && declaresAsync(callee.name, statements) ? started : undefined;
+}
+
+const PROMISE_METHODS = new Set(["then", "catch", "finally"]);
+
+function isFunction(expression: Expression): boolean {
+  return (
+    expression.type === "ArrowFunctionExpression" ||
+    (expression.type === "FunctionExpression" && !expression.generator)
+  );
+}
+
+function declaresAsync(name: string, statements: readonly Statement[]): boolean {
+  return statements.some((statement) => {
+    if (statement.type === "FunctionDeclaration") return statement.async && statement.id.name === name;
+    if (statement.type !== "VariableDeclaration") return false;
+    return statement.declarations.some(
+      ({ id, init }) =>
+        id.type === "Identifier" && id.name === name && (init as { async?: boolean } | null)?.async === true,
+    );
+  });
+}

@@ -1,0 +1,145 @@
+/**
+ * Starts one child process and brings it to `ready`: fixed flags, an environment of one variable, three pipes. Owns the
+ * process until its exit; knows no run.
+ */
+import { type Channel, createChannel } from "./channel.ts";
+import { childMessageSchema, PROTOCOL_VERSION, type ReadyParams } from "./protocol.ts";
+import { type ProcessExit, type StartProcess, startProcess } from "./start-process.ts";
+import { createTail } from "./tail.ts";
+import { type OutsideCheck, verifyFromOutside } from "./verify-child.ts";
+
+/** What is kept of descriptor 2: text of the engine, read when the child has died. */
+const MAX_ENGINE_TEXT_BYTES = 16 * 1024;
+/** A child that writes more than this to descriptor 2 is no longer listened to there. */
+const MAX_ENGINE_BYTES = 1024 * 1024;
+/** How long the last of it may take to arrive after the exit. */
+const MAX_ENGINE_WAIT_MS = 250;
+
+export interface ChildLaunch {
+  nodePath: string;
+  /** The version the binary must report, with a leading `v`. */
+  nodeVersion: string;
+  /** Flags of Node, the entry file and its arguments, in this order. */
+  args: string[];
+  /** An empty directory. */
+  cwd: string;
+  /** From the start of the process to `ready`. */
+  bootTimeoutMs: number;
+}
+
+export interface Child {
+  readonly pid: number;
+  readonly channel: Channel;
+  readonly ready: ReadyParams;
+  /** What was seen of it from outside when it became ready. */
+  readonly check: OutsideCheck;
+  /** From the start of the process to `ready`. */
+  readonly bootMs: number;
+  /** Null while the process is there. */
+  readonly exit: ProcessExit | null;
+  /** Resolves when the process has ended and was reaped. Never rejects. */
+  readonly exited: Promise<ProcessExit>;
+  /** The end of what the engine wrote to descriptor 2; for a child that has exited. */
+  engineText(): Promise<string>;
+  /** SIGKILL. Idempotent. */
+  kill(): void;
+}
+
+/** Why a child did not become ready; the message is a sentence for an operator. */
+export class ChildStartError extends Error {
+  override readonly name = "ChildStartError";
+}
+
+/**
+ * Starts a child and waits until it is ready and verified from outside. Aborting `signal` kills it.
+ * @throws ChildStartError with what was expected and what was found; the process is gone by then.
+ */
+export async function spawnChild(
+  launch: ChildLaunch,
+  signal?: AbortSignal,
+  start: StartProcess = startProcess,
+): Promise<Child> {
+  if (signal?.aborted) throw new ChildStartError("The child was not started: the runner is closing.");
+  const startedAt = performance.now();
+  const started = await start({ path: launch.nodePath, args: launch.args, cwd: launch.cwd }).catch(
+    (error) => {
+      throw new ChildStartError(`The child could not be started: ${error.message}.`);
+    },
+  );
+  let exit: ProcessExit | null = null;
+  const exited = started.exited.then((value) => {
+    exit = value;
+    return value;
+  });
+  const tail = createTail(started.stderr, MAX_ENGINE_TEXT_BYTES, MAX_ENGINE_BYTES);
+  const channel = createChannel(started.stdout, started.stdin);
+  try {
+    const ready = await receiveReady(channel, launch, signal);
+    const check = verifyFromOutside(started.pid);
+    if (check.kind === "refused")
+      throw new ChildStartError(`The child is not what was started: ${check.why}.`);
+    return {
+      pid: started.pid,
+      channel,
+      ready,
+      check,
+      bootMs: performance.now() - startedAt,
+      get exit() {
+        return exit;
+      },
+      exited,
+      engineText: () => tail.read(MAX_ENGINE_WAIT_MS),
+      kill: () => started.kill(),
+    };
+  } catch (error) {
+    started.kill();
+    channel.close();
+    throw new ChildStartError(
+      `${(error as Error).message}${describeEarlyExit(await exited, await tail.read(MAX_ENGINE_WAIT_MS))}`,
+    );
+  }
+}
+
+/** What a child that ended by itself left behind; empty for one that we killed. */
+function describeEarlyExit({ code, signal }: ProcessExit, engineText: string): string {
+  if (signal === "SIGKILL") return "";
+  const text = engineText.trim().slice(-1000);
+  return ` It ended with ${signal ?? `exit code ${code}`}${text === "" ? "." : `: ${text}`}`;
+}
+
+/** The child's first message, which must be a `ready` of this protocol and this Node. */
+function receiveReady(channel: Channel, launch: ChildLaunch, signal?: AbortSignal): Promise<ReadyParams> {
+  return new Promise((resolve, reject) => {
+    let detach = () => {};
+    const settle = (failure: string | null, ready?: ReadyParams) => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+      detach();
+      if (ready !== undefined) resolve(ready);
+      else reject(new ChildStartError(failure ?? ""));
+    };
+    const onAbort = () => settle("The child was stopped while it started: the runner is closing.");
+    const timer = setTimeout(() => {
+      settle(`The child was not ready within ${launch.bootTimeoutMs} ms.`);
+    }, launch.bootTimeoutMs);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    detach = channel.attach({
+      message({ value }) {
+        const parsed = childMessageSchema.safeParse(value);
+        if (!parsed.success || parsed.data.method !== "ready") {
+          settle("The child's first message was not `ready`.");
+          return;
+        }
+        const ready = parsed.data.params as ReadyParams;
+        if (ready.protocol !== PROTOCOL_VERSION) {
+          settle(
+            `The child speaks protocol ${ready.protocol}; the server speaks ${PROTOCOL_VERSION}. Build both anew.`,
+          );
+        } else if (ready.node !== launch.nodeVersion) {
+          settle(`The child runs on Node ${ready.node}; ${launch.nodeVersion} was expected.`);
+        } else settle(null, ready);
+      },
+      closed: () => settle("The child ended before it was ready."),
+    });
+  });
+}

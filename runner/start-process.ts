@@ -1,0 +1,72 @@
+/**
+ * Starts a program with three pipes and an environment of one variable, and knows when it has ended. The plain way, by
+ * the server's main thread; a jail starts its children through the same interface.
+ */
+import type { Readable, Writable } from "node:stream";
+import { execa } from "execa";
+import { CHILD_ENVIRONMENT } from "./verify-child.ts";
+
+export interface Program {
+  path: string;
+  args: string[];
+  cwd: string;
+}
+
+export interface ProcessExit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface StartedProcess {
+  readonly pid: number;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Resolves when the process has ended and was reaped. Never rejects. */
+  readonly exited: Promise<ProcessExit>;
+  /** SIGKILL. Does nothing once it was reaped. */
+  kill(): void;
+}
+
+export type StartProcess = (program: Program) => Promise<StartedProcess>;
+
+/** Starts `program`. Rejects with a sentence when the system cannot start it. */
+export const startProcess: StartProcess = async (program) => {
+  const subprocess = execa(program.path, program.args, {
+    cwd: program.cwd,
+    env: CHILD_ENVIRONMENT,
+    extendEnv: false,
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe",
+    buffer: false,
+    reject: false,
+    cleanup: false,
+    // A session of its own: Ctrl-C in the server's terminal must not end the runs that the server lets finish.
+    detached: true,
+    forceKillAfterDelay: false,
+    killSignal: "SIGKILL",
+  });
+  const { pid, stdin, stdout, stderr } = subprocess;
+  if (pid === undefined) {
+    const { originalMessage } = await subprocess;
+    throw new Error(`${program.path} could not be started: ${originalMessage ?? "no reason given"}`);
+  }
+  let isReaped = false;
+  const exited = new Promise<ProcessExit>((resolve) => {
+    subprocess.nodeChildProcess.once("exit", (code, signal) => {
+      isReaped = true;
+      resolve({ code, signal });
+    });
+  });
+  return {
+    pid,
+    stdin,
+    stdout,
+    stderr,
+    exited,
+    kill() {
+      if (!isReaped) subprocess.kill("SIGKILL");
+    },
+  };
+};

@@ -1,0 +1,176 @@
+/**
+ * One run on one child: starts its session, its clock and its watch, and ends it by whatever comes first. The only way
+ * it stops a child is SIGKILL. Knows no pool and no binding.
+ */
+import { type Deadline, startDeadline } from "./deadline.ts";
+import type { Monitor } from "./monitor.ts";
+import { type EndCause, judge, type Verdict } from "./outcome.ts";
+import type { StartParams } from "./protocol.ts";
+import {
+  type CallHandlers,
+  runSession,
+  type SessionEnd,
+  type SessionEvents,
+  type SessionLimits,
+} from "./session.ts";
+import type { Child } from "./spawn.ts";
+
+/** From the kill of a child until its last output must have been read. */
+const MAX_DRAIN_MS = 1_000;
+/** A child that has closed its output has this long to be gone as well. */
+const MAX_EXIT_WAIT_MS = 500;
+/** What a process may grow beyond its heap before it counts as over its memory limit: code, stacks, young space. */
+const MEMORY_SLACK_BYTES = 64 * 1024 * 1024;
+const BYTES_PER_MB = 1024 * 1024;
+
+export interface RunLimits {
+  /** Of running time, from `start`; null is none. */
+  timeoutMs: number | null;
+  /** Of CPU time; null is none. */
+  cpuMs: number | null;
+  memoryMb: number;
+}
+
+export interface SupervisedRun {
+  /** A child that is ready and has no listener. */
+  child: Child;
+  monitor: Monitor;
+  start: StartParams;
+  calls: CallHandlers;
+  events: SessionEvents;
+  sessionLimits: SessionLimits;
+  limits: RunLimits;
+  /** Aborting it is a kill by a user. */
+  killSignal: AbortSignal;
+  /** `keep`: a child that ended its run by the protocol lives on. It is killed in every other case. */
+  afterEnd: "kill" | "keep";
+  /** Called with the run's clock once it has started, for whoever may pause it. */
+  onDeadline?: (deadline: Deadline) => void;
+}
+
+export interface RunOutcome extends Verdict {
+  /** `performance.now()` when the child was given the script. */
+  startedAt: number;
+  wallMs: number;
+  cpuMs: number;
+  peakMemoryBytes: number;
+  toolCalls: number;
+  /** The child was gone before it could take `start`: nothing of the script has run. */
+  wasNeverStarted: boolean;
+  /** For the log; never for a script or a client. */
+  hostError?: unknown;
+}
+
+/** Runs one script to its end. Never rejects. Unless it is kept, the child has been killed, and is being reaped, by then. */
+export async function superviseRun(run: SupervisedRun): Promise<RunOutcome> {
+  const { child, limits } = run;
+  const startedAt = performance.now();
+  const stop = new AbortController();
+  let cause: EndCause | null = null;
+
+  /** The first cause wins; it also ends the session, whose output is then read to its end. */
+  function endBy(next: EndCause): void {
+    if (cause !== null) return;
+    cause = next;
+    usage = watch.finish();
+    stop.abort();
+    child.kill();
+  }
+
+  const onKill = () => endBy({ kind: "killed" });
+  let usage = { cpuMs: 0, peakMemoryBytes: 0 };
+  const memoryBytes = limits.memoryMb * BYTES_PER_MB + MEMORY_SLACK_BYTES;
+  const watch = run.monitor.watch(child.pid, { cpuMs: limits.cpuMs, memoryBytes }, (limit) =>
+    endBy(
+      limit === "cpu"
+        ? { kind: "cpu_limit", limitMs: limits.cpuMs }
+        : { kind: "memory_limit", limitMb: limits.memoryMb },
+    ),
+  );
+  using deadline = startDeadline(limits.timeoutMs, () =>
+    endBy({ kind: "timeout", limitMs: limits.timeoutMs ?? 0 }),
+  );
+  run.killSignal.addEventListener("abort", onKill, { once: true });
+  if (run.killSignal.aborted) onKill();
+  run.onDeadline?.(deadline);
+
+  const session = runSession({
+    channel: child.channel,
+    start: run.start,
+    calls: run.calls,
+    events: run.events,
+    limits: run.sessionLimits,
+    signal: stop.signal,
+  });
+  const end = await drainAfter(stop.signal, child, session);
+  const wallMs = performance.now() - startedAt;
+  cause ??= await explain(end, run);
+  usage = watch.finish();
+  run.killSignal.removeEventListener("abort", onKill);
+  if (run.afterEnd === "kill" || cause.kind !== "end") {
+    child.kill();
+    child.channel.close();
+  }
+  return {
+    ...judge(cause),
+    startedAt,
+    wallMs,
+    ...usage,
+    toolCalls: end.toolCalls,
+    wasNeverStarted: end.kind === "closed" && !end.hasReceived && child.channel.hasWriteFailed,
+    ...(cause.kind === "host_error" && { hostError: cause.error }),
+  };
+}
+
+/** The end of the session; once it was stopped from outside, the channel closes within a bounded time. */
+async function drainAfter(
+  signal: AbortSignal,
+  child: Child,
+  session: Promise<SessionEnd>,
+): Promise<SessionEnd> {
+  let timer: NodeJS.Timeout | undefined;
+  const bound = () => {
+    timer = setTimeout(() => child.channel.close(), MAX_DRAIN_MS);
+  };
+  if (signal.aborted) bound();
+  else signal.addEventListener("abort", bound, { once: true });
+  const end = await session;
+  clearTimeout(timer);
+  signal.removeEventListener("abort", bound);
+  return end;
+}
+
+/** What a session's end means for the run. */
+async function explain(end: SessionEnd, { child, limits }: SupervisedRun): Promise<EndCause> {
+  switch (end.kind) {
+    case "end":
+      return { kind: "end", end: end.end };
+    case "violation":
+      return { kind: "violation", reason: end.reason, message: end.message };
+    case "host_error":
+      return { kind: "host_error", error: end.error };
+    case "aborted":
+      return { kind: "killed" };
+    case "closed": {
+      const exit = (await waitForExit(child)) ?? { code: null, signal: null };
+      return {
+        kind: "exit",
+        exit,
+        engineText: await child.engineText(),
+        memoryMb: limits.memoryMb,
+        cpuMs: limits.cpuMs,
+      };
+    }
+  }
+}
+
+/** The exit of a child that has closed its output; null if it lives on without it, which it has no reason to. */
+async function waitForExit(child: Child): Promise<Child["exit"]> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), MAX_EXIT_WAIT_MS);
+  });
+  const exit = await Promise.race([child.exited, late]);
+  clearTimeout(timer);
+  return exit;
+}

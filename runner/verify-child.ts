@@ -1,0 +1,51 @@
+/** Looks at a child from outside: what it holds and what it was given. Trusts nothing the child says. Linux only. */
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import type { IsolationLayer } from "#sdk";
+
+/** A child's whole environment. */
+export const CHILD_ENVIRONMENT = { TZ: "UTC" } as const;
+
+export type OutsideCheck =
+  | { kind: "verified" }
+  | { kind: "unknown"; why: string }
+  | { kind: "refused"; why: string };
+
+/** Checks descriptors and environment of process `pid`, which must be a child that has said it is ready. */
+export function verifyFromOutside(pid: number): OutsideCheck {
+  if (process.platform !== "linux") return { kind: "unknown", why: `${process.platform} has no /proc` };
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`, "latin1");
+    if (environment !== "TZ=UTC\0") return { kind: "refused", why: "its environment holds more than TZ=UTC" };
+    const stray = findStrayDescriptor(pid);
+    if (stray !== null) return { kind: "refused", why: `it holds descriptor ${stray}` };
+    return { kind: "verified" };
+  } catch (error) {
+    return { kind: "unknown", why: `/proc/${pid} is not readable: ${(error as Error).message}` };
+  }
+}
+
+/** A descriptor that is neither one of the three given nor the runtime's own; null if there is none. */
+function findStrayDescriptor(pid: number): string | null {
+  const pipes = new Map<string, string[]>();
+  for (const fd of readdirSync(`/proc/${pid}/fd`)) {
+    if (Number(fd) <= 2) continue;
+    const target = readlinkSync(`/proc/${pid}/fd/${fd}`);
+    if (target.startsWith("anon_inode:") || target === "/dev/null") continue;
+    if (!target.startsWith("pipe:")) return `${fd} (${target})`;
+    pipes.set(target, [...(pipes.get(target) ?? []), fd]);
+  }
+  // The runtime's own pipes have both their ends in the child; a pipe from elsewhere has one.
+  for (const [target, fds] of pipes) if (fds.length !== 2) return `${fds[0]} (${target})`;
+  return null;
+}
+
+/** Layer 7 as what was seen of one child. */
+export function describeDescriptorLayer(check: OutsideCheck): Pick<IsolationLayer, "obtained" | "verified"> {
+  if (check.kind === "verified") {
+    return {
+      obtained: true,
+      verified: "read from /proc of a child: descriptors 0-2 and its own, environment TZ=UTC",
+    };
+  }
+  return { obtained: check.kind === "unknown", verified: check.why };
+}
