@@ -1,0 +1,211 @@
+/**
+ * One slot process, seen from the server: its runs one after another, each as a channel of its own that ends with the
+ * run. Checks what the slot says about itself; a slot that says anything out of turn is killed. Knows no bindings.
+ */
+import type { Channel, ChannelClose, ChannelListener } from "#runner/channel.ts";
+import type { Frame } from "#runner/frames.ts";
+import type { Child } from "#runner/spawn.ts";
+import { type BeginParams, controlMessageSchema, type DoneParams } from "./control.ts";
+
+/** From the end of a run until the slot must be ready for the next one. */
+const MAX_TIDY_MS = 5_000;
+/** From a run's last message until its `done`. */
+const MAX_DONE_MS = 1_000;
+
+export type SlotState = "idle" | "running" | "tidying" | "dead";
+
+/** One run's hold on a slot. */
+export interface SlotRun {
+  /** The slot as the child of one run: its channel carries this run's messages only and closes with the run. */
+  readonly child: Child;
+  /** What the slot measured; null if it died, or did not say so in time and was killed. Call it when the run's session is over. */
+  finish(): Promise<DoneParams | null>;
+}
+
+export interface Slot {
+  readonly pid: number;
+  readonly state: SlotState;
+  /** Runs begun so far. */
+  readonly runs: number;
+  readonly exited: Promise<unknown>;
+  /** Opens a run; the slot must be idle. The first message sent over the run's channel must be `start`. */
+  begin(params: BeginParams): SlotRun;
+  /** SIGKILL. Idempotent. */
+  kill(): void;
+}
+
+export interface SlotEvents {
+  idle(slot: Slot): void;
+  /** Called once. `why` is null after `kill`. */
+  dead(slot: Slot, why: string | null): void;
+}
+
+interface CurrentRun {
+  params: BeginParams;
+  hasStarted: boolean;
+  listener: ChannelListener | null;
+  close: ChannelClose | null;
+  done: PromiseWithResolvers<DoneParams | null>;
+}
+
+/** Takes over a child that has just become ready and has no listener. */
+export function createSlot(child: Child, events: SlotEvents): Slot {
+  const { channel } = child;
+  let state: SlotState = "idle";
+  let runs = 0;
+  let current: CurrentRun | null = null;
+  let timer: NodeJS.Timeout | undefined;
+
+  function die(why: string | null): void {
+    if (state === "dead") return;
+    state = "dead";
+    clearTimeout(timer);
+    child.kill();
+    events.dead(slot, why);
+  }
+
+  function receive(frame: Frame): void {
+    if (isRunMessage(frame.value)) {
+      if (current?.listener != null) current.listener.message(frame);
+      else refuse("sent a message of a run while none was listening");
+      return;
+    }
+    const parsed = controlMessageSchema.safeParse(frame.value);
+    if (!parsed.success) refuse("sent a message that is neither of a run nor its own");
+    else if (parsed.data.method === "idle") becomeIdle();
+    else endRun(parsed.data.params);
+  }
+
+  function refuse(why: string): void {
+    die(`The slot process ${why}.`);
+    channel.close();
+  }
+
+  function becomeIdle(): void {
+    if (state !== "tidying") return refuse("said it was idle out of turn");
+    clearTimeout(timer);
+    state = "idle";
+    events.idle(slot);
+  }
+
+  function endRun(params: DoneParams): void {
+    const run = current;
+    if (run === null) return refuse("ended a run while there was none");
+    current = null;
+    state = "tidying";
+    clearTimeout(timer);
+    timer = setTimeout(() => die("The slot process did not become ready for its next run in time."), MAX_TIDY_MS);
+    run.done.resolve(params);
+    closeRun(run, { kind: "ended" });
+  }
+
+  function closeRun(run: CurrentRun, close: ChannelClose): void {
+    run.close ??= close;
+    const told = run.listener;
+    run.listener = null;
+    told?.closed(run.close);
+  }
+
+  channel.attach({
+    message: receive,
+    closed(close) {
+      const run = current;
+      current = null;
+      die(close.kind === "closed" ? null : "The slot process ended.");
+      if (run === null) return;
+      run.done.resolve(null);
+      closeRun(run, close);
+    },
+  });
+
+  const slot: Slot = {
+    pid: child.pid,
+    get state() {
+      return state;
+    },
+    get runs() {
+      return runs;
+    },
+    exited: child.exited,
+    begin(params) {
+      if (state !== "idle") throw new Error(`A slot that is ${state} cannot begin a run.`);
+      state = "running";
+      runs++;
+      const run: CurrentRun = {
+        params,
+        hasStarted: false,
+        listener: null,
+        close: null,
+        done: Promise.withResolvers(),
+      };
+      current = run;
+      return {
+        child: asChildOfRun(child, openRunChannel(channel, run), () => die(null)),
+        async finish() {
+          if (current === run) {
+            clearTimeout(timer);
+            timer = setTimeout(() => die("The slot process did not end its run in time."), MAX_DONE_MS);
+          }
+          return run.done.promise;
+        },
+      };
+    },
+    kill: () => die(null),
+  };
+  return slot;
+}
+
+function isRunMessage(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "jsonrpc" in value;
+}
+
+function openRunChannel(channel: Channel, run: CurrentRun): Channel {
+  return {
+    attach(listener) {
+      if (run.listener !== null) throw new Error("a channel has one listener at a time");
+      if (run.close !== null) listener.closed(run.close);
+      else run.listener = listener;
+      return () => {
+        if (run.listener === listener) run.listener = null;
+      };
+    },
+    send(json) {
+      if (run.close !== null) return false;
+      if (run.hasStarted) return channel.send(json);
+      run.hasStarted = true;
+      return channel.send(`{"method":"begin","params":${JSON.stringify(run.params)},"start":${json}}`);
+    },
+    writable: () => channel.writable(),
+    // What comes after a run's end is the slot's own `done`.
+    bufferedBytes: 0,
+    get queuedBytes() {
+      return channel.queuedBytes;
+    },
+    get isClosed() {
+      return run.close !== null || channel.isClosed;
+    },
+    get hasWriteFailed() {
+      return channel.hasWriteFailed;
+    },
+    close() {
+      if (run.close === null) channel.close();
+    },
+  };
+}
+
+/** The same process, with the channel of one run. */
+function asChildOfRun(child: Child, channel: Channel, kill: () => void): Child {
+  return {
+    pid: child.pid,
+    channel,
+    ready: child.ready,
+    check: child.check,
+    bootMs: child.bootMs,
+    get exit() {
+      return child.exit;
+    },
+    exited: child.exited,
+    engineText: () => child.engineText(),
+    kill,
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * Entry of a slot process: runs scripts one after another, each in an isolate of its own that is made ahead and used
+ * once. argv: path of the native library, memory limit of isolates made ahead (MB), then `eval` and `wasm` if allowed.
+ */
+import type { PROTOCOL_VERSION, ReadyParams } from '#runner/protocol.ts';
+import type { BeginParams } from '../control.ts';
+import { openFrames } from './frames.ts';
+import { createIsolateFactory, type Library, type PreparedIsolate } from './isolate.ts';
+import { readRealmSource } from './realm-source.ts';
+import { CONTROL_PREFIX, createRun, type Run } from './run.ts';
+import { warmUp } from './warm-up.ts';
+
+/** A literal, so that no schema library comes into this process; the type keeps it equal to the host's. */
+const PROTOCOL: typeof PROTOCOL_VERSION = 1;
+/** Everything Node's permission model can take away. */
+const SCOPES = ['fs', 'addon', 'child', 'worker', 'wasi', 'net', 'inspector', 'ffi'];
+const START_MEMBER = ',"start":';
+
+const [libraryPath = '', aheadMb = '', ...allowed] = process.argv.slice(2);
+const frames = openFrames(0, 1);
+
+/** Loads the addon by its path, which needs no right to read files, and gives up the right to load another. */
+function loadLibrary(path: string): Library {
+  const module = { exports: {} as { ivm: Library } };
+  process.dlopen(module, path);
+  const permission = process.permission as unknown as { drop?: (scope: string) => void } | undefined;
+  for (const scope of SCOPES) permission?.drop?.(scope);
+  return module.exports.ivm;
+}
+
+const factory = createIsolateFactory(
+  loadLibrary(libraryPath),
+  readRealmSource(),
+  { allowEval: allowed.includes('eval'), allowWasm: allowed.includes('wasm') },
+  warmUp,
+);
+
+let spare: PreparedIsolate | null = factory.prepare(Number(aheadMb));
+let run: Run | null = null;
+/** Set from the end of a run until the next one may begin. */
+let tidying: Promise<void> | null = null;
+
+/** A host that is gone leaves nothing to do. Nothing may be thrown: the caller may be inside an isolate. */
+function write(...texts: string[]): void {
+  try {
+    frames.write(...texts);
+  } catch {
+    process.kill(process.pid, 'SIGKILL');
+  }
+}
+
+function begin(params: BeginParams, start: string): void {
+  let isolate = spare;
+  if (isolate?.memoryMb === params.memoryMb) spare = null;
+  else isolate = factory.prepare(params.memoryMb);
+  run = createRun(isolate, params, { write, finished });
+  run.deliver(start);
+}
+
+function finished(): void {
+  run = null;
+  // A turn of the event loop: what the library and V8 left to be cleaned up is done there.
+  tidying = new Promise((resolve) => {
+    setImmediate(() => {
+      spare ??= factory.prepare(Number(aheadMb));
+      tidying = null;
+      write('{"method":"idle"}');
+      resolve();
+    });
+  });
+}
+
+function handle(text: string): void {
+  if (!text.startsWith(CONTROL_PREFIX)) {
+    run?.deliver(text);
+    return;
+  }
+  // The owner writes `params` before `start`, and numbers only: the first place it is found is the member.
+  const from = text.indexOf(START_MEMBER);
+  const { params } = JSON.parse(`${text.slice(0, from)}}`) as { params: BeginParams };
+  begin(params, text.slice(from + START_MEMBER.length, -1));
+}
+
+/** Waits for the next bytes: blocking, unless a timer of the run has to fire meanwhile. */
+async function readMore(): Promise<boolean> {
+  if (tidying !== null) await tidying;
+  const timers = run?.timers;
+  if (timers !== undefined && timers.immediate > 0 && !frames.isReading) {
+    await new Promise(setImmediate);
+    return true;
+  }
+  if (frames.isReading || (timers !== undefined && timers.armed > 0)) return frames.readAsync();
+  return frames.readBlocking();
+}
+
+const ready: ReadyParams = {
+  protocol: PROTOCOL,
+  node: process.version,
+  layers: process.permission === undefined ? [0] : [0, 1],
+  codeCache: factory.hasCodeCache,
+};
+write(JSON.stringify({ jsonrpc: '2.0', method: 'ready', params: ready }));
+
+async function serve(): Promise<void> {
+  do {
+    for (let text = frames.take(); text !== null; text = frames.take()) handle(text);
+  } while (await readMore());
+}
+
+void serve().finally(() => process.exit(0));

@@ -1,0 +1,101 @@
+/**
+ * One run in a slot: what goes into its isolate and what comes out. Ends exactly once; after that nothing enters the
+ * isolate and nothing of it is passed on.
+ */
+import type { BeginParams, DoneParams } from '../control.ts';
+import type { PreparedIsolate } from './isolate.ts';
+import { createTimers, type Timers } from './timers.ts';
+
+/** How messages start that concern the slot itself: control messages, and timers of the realm. */
+export const CONTROL_PREFIX = '{"method":';
+/** An end with a result is the last thing the realm does in its entry; one with an error may come in the middle. */
+const RESULT_PREFIX = '{"jsonrpc":"2.0","method":"end","params":{"ok":true';
+const FAILURE_PREFIX = '{"jsonrpc":"2.0","method":"end","params":{"ok":false';
+
+export interface RunOutput {
+  /** Passes messages of the run on, in order. */
+  write(...texts: string[]): void;
+  /** The run is over and its isolate disposed. */
+  finished(): void;
+}
+
+export interface Run {
+  /** A message of the host: `start` first, then replies. */
+  deliver(text: string): void;
+  readonly timers: Pick<Timers, 'armed' | 'immediate'>;
+}
+
+export function createRun(isolate: PreparedIsolate, params: BeginParams, output: RunOutput): Run {
+  const { backstopMs } = params;
+  const cpuAtBegin = process.cpuUsage();
+  let started = false;
+  let entering = false;
+  let ended = false;
+  let over = false;
+  let heldEnd: string | null = null;
+  let cause: DoneParams['cause'] = null;
+  const timers = createTimers((id) => enter(() => isolate.receive(timerText(id), backstopMs)));
+
+  isolate.onMessage = (text) => {
+    if (over) return;
+    if (text.startsWith(CONTROL_PREFIX)) setTimer(text);
+    else if (text.startsWith(RESULT_PREFIX)) {
+      // Goes out with `done` a moment later: one write, one wake-up of the host.
+      over = true;
+      heldEnd = text;
+    } else {
+      over = text.startsWith(FAILURE_PREFIX);
+      output.write(text);
+    }
+  };
+
+  function setTimer(text: string): void {
+    const { method, params } = JSON.parse(text) as { method: string; params: { id: number; ms: number } };
+    if (method === 'clear') timers.clear(params.id);
+    else if (!timers.arm(params.id, params.ms)) cause = 'memory_limit';
+  }
+
+  function enter(entry: () => ReturnType<PreparedIsolate['receive']>): void {
+    if (ended || entering) return;
+    entering = true;
+    const result = entry();
+    entering = false;
+    if (over) cause = null;
+    else if (result === 'gone') cause = 'memory_limit';
+    else if (result === 'timeout') cause = 'timeout';
+    if (over || cause !== null) finish();
+  }
+
+  function finish(): void {
+    ended = true;
+    timers.clearAll();
+    const cpu = process.cpuUsage(cpuAtBegin);
+    const done: DoneParams = {
+      cpuMs: (cpu.user + cpu.system) / 1000,
+      peakMemoryBytes: isolate.measureMemory(),
+      cause,
+    };
+    const text = JSON.stringify({ method: 'done', params: done });
+    if (heldEnd === null) output.write(text);
+    else output.write(heldEnd, text);
+    isolate.dispose();
+    output.finished();
+  }
+
+  return {
+    deliver(text) {
+      if (started) {
+        enter(() => isolate.receive(text, backstopMs));
+        return;
+      }
+      started = true;
+      const { params } = JSON.parse(text) as { params: { code: string } };
+      enter(() => isolate.start(text, params.code, backstopMs));
+    },
+    timers,
+  };
+}
+
+function timerText(id: number): string {
+  return `{"method":"timer","params":{"id":${id}}}`;
+}

@@ -1,0 +1,114 @@
+/**
+ * The default environment: every execution in a locked-down Node process of its own. Owns what executions share, from
+ * `setup` to `teardown`. Knows no HTTP and no database.
+ */
+import { generateEnvironmentDocs } from "#runner/docs/environment-docs.ts";
+import { generateToolDocs } from "#runner/docs/tool-docs.ts";
+import { reportIsolation } from "#runner/isolation.ts";
+import { createMonitor } from "#runner/monitor.ts";
+import type { EnvironmentModule, EnvironmentSetupContext, EnvironmentStatus, IsolationReport } from "#sdk";
+import { openChildren } from "./children.ts";
+import { type ProcessConfig, readConfig } from "./config.ts";
+import { type ExecutionContext, runExecution } from "./execution.ts";
+import { createSlots } from "./slots.ts";
+
+/** Everything that exists between `setup` and `teardown`. */
+interface Running extends ExecutionContext {
+  isolation: IsolationReport;
+  resources: AsyncDisposableStack;
+}
+
+interface Execution {
+  kill: AbortController;
+  over: Promise<unknown>;
+}
+
+export function createProcessEnvironment(): EnvironmentModule {
+  const executions = new Map<number, Execution>();
+  let running: Running | null = null;
+
+  function requireRunning(): Running {
+    if (running === null) throw new Error("The environment is not set up.");
+    return running;
+  }
+
+  return {
+    async setup({ config: raw, bindings, logger }: EnvironmentSetupContext) {
+      if (running !== null) throw new Error("The environment is set up already.");
+      await using undo = new AsyncDisposableStack();
+      const config = readConfig(raw);
+      const monitor = undo.use(createMonitor());
+      const children = undo.use(await openChildren(config, logger));
+      const first = await children.pool.warmUp();
+      const isolation = reportIsolation(children.node, first, monitor.isSupported);
+      if (children.node.source === "current") {
+        logger.warn(
+          { node: children.node.path },
+          "No Node is pinned for this platform: runs use the server's own.",
+        );
+      }
+      const slots = createSlots(config.maxConcurrency);
+      running = { config, bindings, logger, children, monitor, slots, isolation, resources: undo.move() };
+    },
+
+    async teardown() {
+      const ending = running;
+      running = null;
+      for (const execution of executions.values()) execution.kill.abort();
+      await Promise.allSettled([...executions.values()].map(({ over }) => over));
+      await ending?.resources.disposeAsync();
+    },
+
+    async execute(input) {
+      const on = requireRunning();
+      if (executions.has(input.eid)) throw new Error(`Execution ${input.eid} is running already.`);
+      const kill = new AbortController();
+      const over = runExecution(on, input, kill.signal);
+      executions.set(input.eid, { kill, over });
+      try {
+        return await over;
+      } finally {
+        executions.delete(input.eid);
+      }
+    },
+
+    async kill(eid) {
+      const execution = executions.get(eid);
+      execution?.kill.abort();
+      await execution?.over.catch(() => {});
+    },
+
+    status(): EnvironmentStatus {
+      const { config, slots, children, isolation } = requireRunning();
+      return {
+        slots: config.maxConcurrency,
+        busy: slots.busy,
+        warm: children.pool.status().warm,
+        limits: { memoryMb: config.memoryMb, maxMemoryMb: config.maxMemoryMb },
+        isolation,
+      };
+    },
+
+    async generateDocs() {
+      return generateEnvironmentDocs({ ...FACTS, ...describeConfig(requireRunning().config) });
+    },
+
+    generateToolDocs,
+  };
+}
+
+const FACTS = {
+  id: "typescript-process",
+  name: "TypeScript in a process",
+  isolation:
+    "every run gets a Node process of its own that never ran anything else, without permissions, without an environment and without files; the process is ended with the run.",
+};
+
+function describeConfig(config: ProcessConfig) {
+  const { memoryMb, maxMemoryMb, maxCalls, maxConcurrentCalls, maxMessageBytes, maxConcurrency } = config;
+  return {
+    limits: { memoryMb, maxMemoryMb, maxCalls, maxConcurrentCalls, maxMessageBytes, slots: maxConcurrency },
+    allowEval: config.allowEval,
+    allowWasm: config.allowWasm,
+  };
+}

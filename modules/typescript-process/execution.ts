@@ -1,0 +1,162 @@
+/**
+ * One execution from its submission to its end: prepares the source, waits for a slot, takes a child, has it supervised
+ * and reports through the bindings.
+ */
+import type { Monitor } from "#runner/monitor.ts";
+import { PROTOCOL_LIMITS } from "#runner/protocol.ts";
+import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "#runner/session.ts";
+import { prepareSource } from "#runner/source/prepare.ts";
+import type { Child } from "#runner/spawn.ts";
+import { type RunOutcome, superviseRun } from "#runner/supervisor.ts";
+import type {
+  EnvironmentBindings,
+  ErrorDetail,
+  ExecutionExitState,
+  ExecutionInput,
+  ModuleLogger,
+} from "#sdk";
+import { type Children, makeSeed } from "./children.ts";
+import type { ProcessConfig } from "./config.ts";
+import { createHostCalls } from "./host-calls.ts";
+import type { Slots } from "./slots.ts";
+
+/** What executions share. */
+export interface ExecutionContext {
+  config: ProcessConfig;
+  bindings: EnvironmentBindings;
+  logger: ModuleLogger;
+  children: Children;
+  monitor: Monitor;
+  slots: Slots;
+}
+
+const KILLED: ErrorDetail = { name: "KilledError", message: "The run was killed.", reason: "killed" };
+
+/** Runs `input` to its end. Aborting the signal is a kill. Rejects only when no child can be started. */
+export async function runExecution(
+  on: ExecutionContext,
+  input: ExecutionInput,
+  signal: AbortSignal,
+): Promise<ExecutionExitState> {
+  const { bindings } = on;
+  const { eid } = input;
+  const givenAt = performance.now();
+  let queuedMs = 0;
+  const refuse = (state: ExecutionExitState, error: ErrorDetail) => {
+    bindings.setUsage(eid, { queuedMs });
+    bindings.setError(eid, error);
+    return state;
+  };
+  const source = await prepareSource(input.code);
+  if (!source.ok) return refuse("failed", { ...source.error, reason: "syntax_error" });
+  if (on.slots.isFull) bindings.setState(eid, "queued");
+  const queuedAt = performance.now();
+  using slot = await on.slots.acquire(on.config.queueTtlMs, signal);
+  queuedMs = performance.now() - queuedAt;
+  if (slot.refused === "expired") {
+    const message = `No process was free within ${on.config.queueTtlMs} ms.`;
+    return refuse("canceled", { name: "QueueTimeoutError", message, reason: "queue_timeout" });
+  }
+  if (slot.refused === "aborted") return refuse("canceled", KILLED);
+  const outcome = await runOnChild(on, input, source, signal);
+  if (outcome === null) return refuse("canceled", KILLED);
+  const { wallMs, cpuMs, peakMemoryBytes, toolCalls } = outcome;
+  const startMs = Math.max(0, outcome.startedAt - givenAt - queuedMs);
+  bindings.setUsage(eid, { queuedMs, startMs, wallMs, cpuMs, peakMemoryBytes, toolCalls });
+  report(on, eid, outcome);
+  return outcome.state;
+}
+
+function report({ bindings, logger }: ExecutionContext, eid: number, outcome: RunOutcome): void {
+  if (outcome.result !== undefined) bindings.setResult(eid, outcome.result.value);
+  if (outcome.error !== undefined) bindings.setError(eid, outcome.error);
+  if (outcome.reason === "sandbox_violation" || outcome.reason === "crashed") {
+    logger.warn({ eid, reason: outcome.reason, err: outcome.hostError }, outcome.error?.message);
+  }
+}
+
+/**
+ * Takes a child and runs on it; once more on a fresh one if the first was gone before it could take the script. Null if
+ * the execution was killed before it had a child.
+ */
+async function runOnChild(
+  on: ExecutionContext,
+  input: ExecutionInput,
+  source: { code: string; mappings: string },
+  signal: AbortSignal,
+): Promise<RunOutcome | null> {
+  const { eid, options } = input;
+  const { bindings, config } = on;
+  const memoryMb = Math.min(options?.memoryMb ?? config.memoryMb, config.maxMemoryMb);
+  const sessionLimits: SessionLimits = {
+    ...DEFAULT_SESSION_LIMITS,
+    maxCalls: config.maxCalls,
+    maxConcurrentCalls: config.maxConcurrentCalls,
+    maxMessageBytes: config.maxMessageBytes,
+    maxStdoutBytes: options?.maxStdoutBytes ?? DEFAULT_SESSION_LIMITS.maxStdoutBytes,
+    maxStderrBytes: options?.maxStderrBytes ?? DEFAULT_SESSION_LIMITS.maxStderrBytes,
+  };
+  for (let attempt = 1; ; attempt++) {
+    const child = await takeChild(on, memoryMb, signal);
+    if (child === null) return null;
+    if (attempt === 1) bindings.setState(eid, "running");
+    const outcome = await superviseRun({
+      child,
+      monitor: on.monitor,
+      start: {
+        code: source.code,
+        mappings: source.mappings,
+        process: { id: eid, ref: input.ref ?? null },
+        seed: makeSeed(),
+        limits: pickRealmLimits(sessionLimits),
+      },
+      calls: createHostCalls(bindings, eid),
+      events: {
+        stdout: (data) => bindings.emitStdout(eid, data),
+        stderr: (data) => bindings.emitStderr(eid, data),
+        output: (value) => bindings.emitOutput(eid, value),
+      },
+      sessionLimits,
+      limits: { timeoutMs: options?.timeoutMs ?? null, cpuMs: options?.cpuMs ?? null, memoryMb },
+      killSignal: signal,
+      afterEnd: "kill",
+    });
+    on.children.watchEnd(child);
+    if (!outcome.wasNeverStarted || attempt === 2) return outcome;
+  }
+}
+
+/** Null if the execution was killed meanwhile. */
+async function takeChild(on: ExecutionContext, memoryMb: number, signal: AbortSignal): Promise<Child | null> {
+  const { pool, startWith } = on.children;
+  const isUsual = memoryMb === on.config.memoryMb;
+  const taking = isUsual ? pool.take() : startWith(memoryMb, signal);
+  const aborted = Promise.withResolvers<null>();
+  const onAbort = () => aborted.resolve(null);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    const child = await Promise.race([taking, aborted.promise]);
+    if (!signal.aborted) return child;
+    taking.then(
+      (late) => (isUsual ? pool.giveBack(late) : late.kill()),
+      () => {},
+    );
+    return null;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function pickRealmLimits(limits: SessionLimits) {
+  const { maxConcurrentCalls, maxCalls, maxMessageBytes, maxStdoutBytes, maxStderrBytes } = limits;
+  const { maxOutputBytes, maxResultBytes } = PROTOCOL_LIMITS;
+  return {
+    maxConcurrentCalls,
+    maxCalls,
+    maxMessageBytes,
+    maxStdoutBytes,
+    maxStderrBytes,
+    maxOutputBytes,
+    maxResultBytes,
+  };
+}
