@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config";
+
+/** Apart from the other tests: needs root and podman. Started by build-and-run.sh. */
+export default defineConfig({
+  test: {
+    root: new URL("../..", import.meta.url).pathname,
+    include: ["tests/container/**/*.test.ts"],
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    reporters: ["default", "./tests/count-reporter.ts"],
+  },
+});

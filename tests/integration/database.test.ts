@@ -1,0 +1,137 @@
+import { readFile } from "node:fs/promises";
+import { afterEach, describe, expect, test } from "vitest";
+import { openDatabase } from "#api/db/database.ts";
+import { DatabaseRefused, listAppliedMigrations, listMigrations, migrate } from "#api/db/migrate.ts";
+import { isDatabaseUnavailable } from "#api/db/pool.ts";
+import { dumpSchema } from "#api/db/schema-dump.ts";
+import { acquireServerLock } from "#api/db/server-lock.ts";
+import { countConnections, createTestDatabase, type TestDatabase } from "./harness/database.ts";
+
+const databases: TestDatabase[] = [];
+async function create(options?: { empty?: boolean }): Promise<TestDatabase> {
+  const database = await createTestDatabase(options);
+  databases.push(database);
+  return database;
+}
+afterEach(async () => {
+  for (const database of databases.splice(0)) {
+    expect(await countConnections(database)).toBe(0);
+    await database.drop();
+  }
+});
+const neverTakenOver = () => {
+  throw new Error("nobody takes this lock over");
+};
+
+describe("migrations", () => {
+  test("ten servers that start at once on an empty database migrate it exactly once", async () => {
+    const database = await create({ empty: true });
+    const applied = await Promise.all(Array.from({ length: 10 }, () => migrate(database.url)));
+    const known = await listMigrations();
+    expect(known.length).toBeGreaterThan(0);
+    expect(applied.flat().sort()).toEqual(known);
+    expect(await listAppliedMigrations(database.pool)).toEqual(known);
+  });
+
+  test("a database that is newer than the program is refused with both versions named, and not touched", async () => {
+    const database = await create();
+    await database.pool`insert into schema_migrations (name, run_on) values ('9999_from_the_future', now())`;
+    const error = await migrate(database.url).catch((reason) => reason);
+    expect(error).toBeInstanceOf(DatabaseRefused);
+    expect(error.message).toContain("9999_from_the_future");
+    expect(error.message).toContain((await listMigrations()).at(-1));
+  });
+
+  test("a read-only database is refused by name", async () => {
+    const database = await create();
+    await database.pool.unsafe(`alter database ${database.name} set default_transaction_read_only = on`);
+    await expect(migrate(database.url)).rejects.toThrow(/read-only/);
+  });
+
+  test("api/db/schema.sql is the schema of a migrated database", async () => {
+    const database = await create();
+    const committed = await readFile(new URL("../../api/db/schema.sql", import.meta.url), "utf8");
+    expect(await dumpSchema(database.pool)).toBe(committed);
+  });
+});
+
+describe("one server per database", () => {
+  test("a second server is refused with the holder named, and admitted when the first has gone", async () => {
+    const database = await create();
+    const first = await acquireServerLock(database.url, { onTakenOver: neverTakenOver });
+    const error = await acquireServerLock(database.url, { waitMs: 300, onTakenOver: neverTakenOver }).catch(
+      (reason) => reason,
+    );
+    expect(error).toBeInstanceOf(DatabaseRefused);
+    expect(error.message).toMatch(/Another Cyrnel server already uses this database \(.*:\d+, since 2/);
+
+    const second = acquireServerLock(database.url, { waitMs: 20_000, onTakenOver: neverTakenOver });
+    await first[Symbol.asyncDispose]();
+    await (await second)[Symbol.asyncDispose]();
+  });
+
+  test("servers on different databases do not meet", async () => {
+    const [one, two] = [await create(), await create()];
+    await using first = await openDatabase(
+      { databaseUrl: one.url, dataDirectory: "/nowhere" },
+      { onTakenOver: neverTakenOver },
+    );
+    await using second = await openDatabase(
+      { databaseUrl: two.url, dataDirectory: "/nowhere" },
+      { onTakenOver: neverTakenOver },
+    );
+    expect([first.reachable, second.reachable]).toEqual([true, true]);
+  });
+
+  test("a lock that was lost with its connection is taken again", async () => {
+    const database = await create();
+    await using lock = await acquireServerLock(database.url, { onTakenOver: neverTakenOver });
+    await endLockConnections(database);
+    await expect.poll(() => countLocks(database), { timeout: 20_000 }).toBe(1);
+    expect(lock.reachable).toBe(true);
+  });
+
+  test("a server whose place was taken meanwhile is told to stop", async () => {
+    const database = await create();
+    let takenOver = 0;
+    await using _lock = await acquireServerLock(database.url, {
+      onTakenOver: () => {
+        takenOver += 1;
+      },
+    });
+    // Another session waits for the lock, so it gets it in the moment the connection ends.
+    const rival = await database.pool.reserve();
+    const waiting = rival`select pg_advisory_lock(${0x4379726e}, ${0x73657276})`.execute();
+    await expect
+      .poll(
+        async () =>
+          (await database.pool`select 1 from pg_locks where locktype = 'advisory' and not granted`).length,
+      )
+      .toBe(1);
+    await endLockConnections(database);
+    await waiting;
+    await expect.poll(() => takenOver, { timeout: 20_000 }).toBe(1);
+    rival.release();
+  });
+});
+
+test("a database that cannot be reached is reported with its address, not its password", async () => {
+  const config = { databaseUrl: "postgres://someone:hunter2@127.0.0.1:1/nothing", dataDirectory: "/nowhere" };
+  const error = await openDatabase(config, { onTakenOver: neverTakenOver, lockWaitMs: 200 }).catch(
+    (reason) => reason,
+  );
+  expect(error.message).toContain("127.0.0.1:1");
+  expect(error.message).not.toContain("hunter2");
+  expect(isDatabaseUnavailable(error.cause)).toBe(true);
+});
+
+async function endLockConnections(database: TestDatabase): Promise<void> {
+  await database.pool`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = ${database.name} and application_name like 'cyrnel server %'`;
+}
+
+async function countLocks(database: TestDatabase): Promise<number> {
+  const rows = await database.pool`select 1 from pg_locks join pg_stat_activity using (pid)
+    where locktype = 'advisory' and granted and datname = ${database.name}`;
+  return rows.length;
+}

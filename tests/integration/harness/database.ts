@@ -1,0 +1,59 @@
+/** A fresh, migrated database for one test file, cloned from the template of the run's Postgres. */
+import { randomBytes } from "node:crypto";
+import { inject } from "vitest";
+import { createPool, type Pool } from "#api/db/pool.ts";
+import { TEMPLATE_DATABASE, withDatabase } from "./global-setup.ts";
+
+export interface TestDatabase extends AsyncDisposable {
+  readonly name: string;
+  readonly url: string;
+  readonly pool: Pool;
+  /** Ends the pool and drops the database, whoever else is connected. */
+  drop(): Promise<void>;
+}
+
+export interface TestDatabaseOptions {
+  /** Without any table when true. */
+  empty?: boolean;
+  maxConnections?: number;
+}
+
+export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
+  const server = inject("postgresUrl");
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  await administer(
+    server,
+    options.empty ? `create database ${name}` : `create database ${name} template ${TEMPLATE_DATABASE}`,
+  );
+  const url = withDatabase(server, name);
+  const pool = createPool(url, { maxConnections: options.maxConnections ?? 5, applicationName: "test" });
+  let dropping: Promise<void> | null = null;
+  const drop = () => {
+    dropping ??= pool
+      .end({ timeout: 1 })
+      .then(() => administer(server, `drop database if exists ${name} with (force)`));
+    return dropping;
+  };
+  return { name, url, pool, drop, [Symbol.asyncDispose]: drop };
+}
+
+/** Runs one statement on the test server's maintenance database. */
+export async function administer(server: string, statement: string): Promise<void> {
+  const pool = createPool(server, { maxConnections: 1 });
+  try {
+    await pool.unsafe(statement);
+  } finally {
+    await pool.end({ timeout: 1 });
+  }
+}
+
+/** Connections to a database other than its own, by application name: for leak checks after a server has closed. */
+export async function countConnections(
+  database: TestDatabase,
+  applicationPrefix = "cyrnel",
+): Promise<number> {
+  const [row] = await database.pool<{ count: number }[]>`
+    select count(*)::int as count from pg_stat_activity
+    where datname = ${database.name} and application_name like ${`${applicationPrefix}%`}`;
+  return row?.count ?? 0;
+}

@@ -1,0 +1,87 @@
+/** The real `node api/main.ts` as a process of its own, the way `npm start` runs it. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const ROOT = path.resolve(import.meta.dirname, "../../..");
+const START_TIMEOUT_MS = 60_000;
+
+export interface MainProcess {
+  readonly child: ChildProcess;
+  /** What it wrote so far. */
+  stdout(): string;
+  stderr(): string;
+  /** Where it listens, once it says so; rejects when it ends first. */
+  listening(): Promise<string>;
+  /** Exit code, or the signal that ended it. */
+  ended(): Promise<number | NodeJS.Signals>;
+}
+
+export interface MainOptions {
+  environment?: Record<string, string>;
+  cwd?: string;
+}
+
+/** Starts it with nothing of this process' environment but PATH. */
+export function startMain(options: MainOptions = {}): MainProcess {
+  const child = spawn(process.execPath, ["--disable-sigusr1", path.join(ROOT, "api/main.ts")], {
+    cwd: options.cwd ?? ROOT,
+    env: { PATH: process.env.PATH ?? "", PORT: "0", ...options.environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.setEncoding("utf8").on("data", (text) => {
+    stdout += text;
+  });
+  child.stderr?.setEncoding("utf8").on("data", (text) => {
+    stderr += text;
+  });
+  const end = new Promise<number | NodeJS.Signals>((resolve) => {
+    child.once("close", (code, signal) => resolve(code ?? (signal as NodeJS.Signals)));
+  });
+  return {
+    child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    ended: () => end,
+    async listening() {
+      const deadline = Date.now() + START_TIMEOUT_MS;
+      while (Date.now() < deadline) {
+        const url = /listening on (\S+)/.exec(stderr)?.[1];
+        if (url) return url;
+        if (child.exitCode !== null || child.signalCode !== null) throw new Error(`ended early:\n${stderr}`);
+        await sleep(20);
+      }
+      throw new Error(`not listening after ${START_TIMEOUT_MS} ms:\n${stderr}`);
+    },
+  };
+}
+
+export interface DataDirectory extends AsyncDisposable {
+  readonly path: string;
+  /** Process id of the embedded Postgres that runs on it; null when none does. */
+  postgresPid(): Promise<number | null>;
+}
+
+/** A data directory that is removed at the end, with whatever Postgres is left in it. */
+export async function makeDataDirectory(): Promise<DataDirectory> {
+  const directory = await mkdtemp(path.join(tmpdir(), "cyrnel-data-"));
+  const postgresPid = async () => {
+    const file = path.join(directory, "postgres", "data", "postmaster.pid");
+    const pid = Number((await readFile(file, "utf8").catch(() => "")).split("\n")[0]);
+    return pid > 1 ? pid : null;
+  };
+  return {
+    path: directory,
+    postgresPid,
+    async [Symbol.asyncDispose]() {
+      const pid = await postgresPid();
+      if (pid !== null) process.kill(pid, "SIGQUIT");
+      while ((await postgresPid()) !== null) await sleep(20);
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,121 @@
+/** A server with modules that a test drives: real database, real processes, real HTTP, modules made in the test. */
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+import { buildApp } from "#api/app.ts";
+import { parseConfig } from "#api/config.ts";
+import { createPool, type Pool } from "#api/db/pool.ts";
+import { registerEnvironmentRoutes } from "#api/environment/routes.ts";
+import { createEnvironmentService } from "#api/environment/service.ts";
+import { createLifecycle } from "#api/http/lifecycle.ts";
+import type { BuiltinModule } from "#api/modules/builtins.ts";
+import { registerModuleRoutes } from "#api/modules/routes.ts";
+import { createModules, type ModuleLimits, type Modules } from "#api/modules/service.ts";
+import { createBindings } from "#api/processes/bindings.ts";
+import { RunRegistry } from "#api/processes/registry.ts";
+import { registerProcessRoutes } from "#api/processes/routes.ts";
+import { createProcessService } from "#api/processes/service.ts";
+import { NO_TOOLS } from "#api/processes/tool-host.ts";
+import type { ModuleManifest } from "#sdk";
+
+export interface ModulesServer extends AsyncDisposable {
+  url: string;
+  pool: Pool;
+  modules: Modules;
+  /** What the server logged, parsed. */
+  logs: Record<string, unknown>[];
+  stop(): Promise<void>;
+}
+
+export interface ModulesServerOptions {
+  databaseUrl: string;
+  builtins?: BuiltinModule[];
+  limits?: Partial<ModuleLimits>;
+  variables?: Record<string, string>;
+}
+
+export async function startModulesServer(options: ModulesServerOptions): Promise<ModulesServer> {
+  const parsed = parseConfig({ ...options.variables });
+  if (!parsed.ok) throw new Error(parsed.problems.join("\n"));
+  const { config } = parsed;
+  const logs: Record<string, unknown>[] = [];
+  const logger = pino({ level: "debug" }, { write: (line: string) => void logs.push(JSON.parse(line)) });
+  const pool = createPool(options.databaseUrl, { maxConnections: 5 });
+  const lifecycle = createLifecycle();
+  const registry = new RunRegistry();
+  const bindings = createBindings({ registry, tools: NO_TOOLS, invokeTimeoutMs: config.invokeTimeoutMs });
+  const modules = createModules({
+    pool,
+    logger,
+    bindings,
+    ...(options.builtins && { builtins: options.builtins }),
+    ...(options.limits && { limits: options.limits }),
+  });
+  const { environments } = modules;
+  const processes = createProcessService({ db: pool, environments, registry, log: logger, config });
+  await modules.start();
+  await processes.start();
+  const environment = createEnvironmentService({
+    modules,
+    countQueued: () => processes.health().queued,
+    logger,
+  });
+  const database = { pool, reachable: true };
+  const app = await buildApp(config, { logger, lifecycle, readiness: [], database, processes, modules });
+  if (!app.hasRoute({ method: "POST", url: "/processes" })) registerProcessRoutes(app, processes, config);
+  if (!app.hasRoute({ method: "GET", url: "/modules" })) registerModuleRoutes(app, modules);
+  if (!app.hasRoute({ method: "GET", url: "/environment" })) registerEnvironmentRoutes(app, environment);
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  const { port } = app.server.address() as AddressInfo;
+  let stopping: Promise<void> | null = null;
+  const stop = () => {
+    stopping ??= (async () => {
+      lifecycle.startDraining();
+      await processes.drain(0);
+      await app.close();
+      await modules.close();
+      await pool.end({ timeout: 5 });
+    })();
+    return stopping;
+  };
+  return { url: `http://127.0.0.1:${port}`, pool, modules, logs, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** A bundled module made of a manifest and whatever it instantiates. */
+export function builtin(
+  manifest: Partial<ModuleManifest> & Pick<ModuleManifest, "id">,
+  instantiate: () => unknown,
+): BuiltinModule {
+  const { id, type = "environment" } = manifest;
+  const whole = { name: `The ${id}`, description: `Module ${id}`, main: "index.ts", ...manifest, type };
+  return { id, type, load: async () => ({ manifest: whole, instantiate }) };
+}
+
+export interface Answer<T> {
+  status: number;
+  headers: Headers;
+  body: T;
+  text: string;
+}
+
+/** One request; the body is parsed when it is JSON. */
+export async function send<T = Record<string, unknown>>(
+  server: ModulesServer,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer<T>> {
+  const response = await fetch(server.url + path, {
+    method,
+    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: (isJson ? JSON.parse(text) : null) as T,
+  };
+}

@@ -1,0 +1,157 @@
+import { readFile } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ERROR_CATALOGUE } from "#api/errors.ts";
+import type { App } from "#api/http/app-type.ts";
+import { SCOPES } from "#api/http/auth.ts";
+import { printOpenApiDocument } from "#api/http/openapi-document.ts";
+import { buildHttpApp, TEST_KEY } from "./harness/http-app.ts";
+
+interface Operation {
+  summary?: string;
+  security?: unknown[];
+  tags?: string[];
+  "x-scope"?: string;
+  parameters?: { name: string; in: string }[];
+  responses: Record<string, { description: string; content?: Record<string, { schema: { $ref?: string } }> }>;
+}
+interface Document {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, unknown> };
+}
+
+const COMMITTED = new URL("../../docs/openapi.json", import.meta.url);
+let app: App;
+let document: Document;
+let operations: [string, Operation][];
+beforeAll(async () => {
+  app = await buildHttpApp({ environment: { CYRNEL_API_KEY: TEST_KEY } });
+  document = (await app.inject("/openapi.json")).json();
+  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): [string, Operation] => [
+      `${method.toUpperCase()} ${path}`,
+      operation,
+    ]),
+  );
+});
+afterAll(() => app.close());
+
+test("docs/openapi.json is what the server serves", async () => {
+  const committed = await readFile(COMMITTED, "utf8");
+  expect(await printOpenApiDocument()).toBe(committed);
+  expect(document).toEqual(JSON.parse(committed));
+});
+
+test("it is OpenAPI 3.1 and every reference in it leads somewhere", () => {
+  expect(document.openapi).toMatch(/^3\.1\./);
+  const references = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(
+    (match) => match[1],
+  );
+  expect(references.length).toBeGreaterThan(0);
+  for (const name of references) expect(document.components.schemas).toHaveProperty([name as string]);
+});
+
+test("it describes every route the server has, but for itself and its page", () => {
+  const routes = app
+    .printRoutes({ commonPrefix: false, includeHooks: false })
+    .split("\n")
+    .filter((line) => line.includes("("));
+  expect(routes.length).toBeGreaterThan(10);
+  for (const path of [
+    "/processes",
+    "/processes/{id}",
+    "/processes/{id}/events",
+    "/modules",
+    "/modules/{id}",
+    "/environment",
+    "/environment/docs",
+    "/health",
+    "/health/ready",
+  ]) {
+    expect(Object.keys(document.paths)).toContain(path);
+  }
+});
+
+describe("every operation", () => {
+  test("has a summary and a tag", () => {
+    for (const [name, operation] of operations) {
+      expect([name, operation.summary, operation.tags]).toEqual([
+        name,
+        expect.any(String),
+        [expect.any(String)],
+      ]);
+    }
+  });
+
+  test("is public on purpose, or names the key it needs and its scope", () => {
+    const open = operations.filter(([, operation]) => operation.security?.length === 0).map(([name]) => name);
+    expect(open).toEqual(["GET /health", "GET /health/live", "GET /health/ready"]);
+    for (const [, operation] of operations) {
+      const scope = operation["x-scope"];
+      if (scope !== undefined) expect(SCOPES).toContain(scope);
+    }
+  });
+
+  test("documents its errors: the ones that all share, with bodies the ones of bodies, under their own status", () => {
+    for (const [name, operation] of operations.filter(([, { security }]) => security?.length !== 0)) {
+      const codes = codesOf(operation);
+      for (const shared of [
+        "unauthorized",
+        "forbidden",
+        "rate_limited",
+        "internal_error",
+        "database_unavailable",
+      ]) {
+        expect([name, codes.map(([, code]) => code)]).toEqual([name, expect.arrayContaining([shared])]);
+      }
+      for (const [status, code] of codes) {
+        expect([name, code, String(ERROR_CATALOGUE[code as keyof typeof ERROR_CATALOGUE]?.status)]).toEqual([
+          name,
+          code,
+          status,
+        ]);
+      }
+      for (const [status, response] of Object.entries(operation.responses)) {
+        if (Number(status) < 400) continue;
+        expect(response.content?.["application/json"]?.schema.$ref).toBe("#/components/schemas/Error");
+      }
+    }
+  });
+});
+
+test("the catalogue, docs/errors.md and the document know the same codes", async () => {
+  const catalogue = Object.keys(ERROR_CATALOGUE).sort();
+  const documented = new Set(
+    operations.flatMap(([, operation]) => codesOf(operation).map(([, code]) => code)),
+  );
+  expect([...documented].sort()).toEqual(catalogue);
+  const page = await readFile(new URL("../../docs/errors.md", import.meta.url), "utf8");
+  expect([...page.matchAll(/^\| `([a-z_]+)` \|/gm)].map((match) => match[1]).sort()).toEqual(catalogue);
+});
+
+describe("the documentation page", () => {
+  test("comes from this server only, and its policy forbids everything else", async () => {
+    const page = await app.inject("/docs/");
+    expect(page.statusCode).toBe(200);
+    expect(page.headers["content-security-policy"]).toContain("default-src 'none'");
+    expect(page.body).not.toMatch(/https?:\/\//);
+    const assets = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] as string);
+    expect(assets.length).toBeGreaterThan(2);
+    for (const asset of assets) {
+      const answer = await app.inject(new URL(asset, "http://localhost/docs/").pathname);
+      expect([asset, answer.statusCode]).toEqual([asset, 200]);
+    }
+  });
+});
+
+/** `Error: a, b` in a response's description -> [status, code] pairs. */
+function codesOf(operation: Operation): [string, string][] {
+  return Object.entries(operation.responses).flatMap(([status, { description }]) =>
+    description.startsWith("Error: ")
+      ? description
+          .slice("Error: ".length)
+          .split(", ")
+          .map((code): [string, string] => [status, code])
+      : [],
+  );
+}

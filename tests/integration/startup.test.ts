@@ -1,0 +1,142 @@
+import { execFile } from "node:child_process";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { makeDataDirectory, startMain } from "./harness/main-process.ts";
+
+test("a wrong configuration ends with 78 and every problem, before anything is opened", async () => {
+  await using data = await makeDataDirectory();
+  const main = startMain({
+    environment: {
+      CYRNEL_DATA_DIR: data.path,
+      PORT: "no",
+      LOG_LEVEL: "loud",
+      CYRNEL_API_KEY: "weak",
+      DATABASE_URL: "postgres://u:hunter2@",
+    },
+  });
+  expect(await main.ended()).toBe(78);
+  for (const name of ["PORT", "LOG_LEVEL", "CYRNEL_API_KEY", "DATABASE_URL"]) {
+    expect(main.stderr()).toContain(`  - ${name}: `);
+  }
+  expect(main.stderr()).not.toContain("hunter2");
+  expect(main.stdout()).toBe("");
+  expect(await data.postgresPid()).toBeNull();
+});
+
+test("listening beyond loopback without a key is refused with the way out", async () => {
+  const main = startMain({ environment: { HOST: "0.0.0.0" } });
+  expect(await main.ended()).toBe(78);
+  expect(main.stderr()).toContain("CYRNEL_API_KEY");
+});
+
+test("SIGTERM ends it with 0, and no Postgres is left; the next start has the data", async () => {
+  await using data = await makeDataDirectory();
+  const environment = { CYRNEL_DATA_DIR: data.path };
+  const first = startMain({ environment });
+  const url = await first.listening();
+  expect(first.stderr()).toContain("without a key");
+  expect((await fetch(`${url}/health`)).status).toBe(200);
+  const pid = await data.postgresPid();
+  expect(pid).not.toBeNull();
+  first.child.kill("SIGTERM");
+  expect(await first.ended()).toBe(0);
+  expect(await data.postgresPid()).toBeNull();
+  expect(isAlive(pid as number)).toBe(false);
+
+  const second = startMain({ environment });
+  await second.listening();
+  second.child.kill("SIGINT");
+  expect(await second.ended()).toBe(0);
+});
+
+test("after kill -9 the next start takes over the database that was left running", async () => {
+  await using data = await makeDataDirectory();
+  const environment = { CYRNEL_DATA_DIR: data.path };
+  const first = startMain({ environment });
+  await first.listening();
+  const orphan = await data.postgresPid();
+  first.child.kill("SIGKILL");
+  expect(await first.ended()).toBe("SIGKILL");
+  expect(isAlive(orphan as number)).toBe(true);
+
+  const second = startMain({ environment });
+  const url = await second.listening();
+  expect((await fetch(`${url}/processes`)).status).toBe(200);
+  expect(await data.postgresPid()).toBe(orphan);
+  second.child.kill("SIGTERM");
+  expect(await second.ended()).toBe(0);
+  expect(await data.postgresPid()).toBeNull();
+});
+
+test("a second server on the same data refuses with a sentence and leaves the first alone", async () => {
+  await using data = await makeDataDirectory();
+  const environment = { CYRNEL_DATA_DIR: data.path };
+  const first = startMain({ environment });
+  const url = await first.listening();
+  const second = startMain({ environment });
+  expect(await second.ended()).toBe(1);
+  expect(second.stderr()).toContain("Another Cyrnel server already uses this database");
+  expect((await fetch(`${url}/processes`)).status).toBe(200);
+  first.child.kill("SIGTERM");
+  expect(await first.ended()).toBe(0);
+});
+
+test("a port that is taken is named", async () => {
+  await using data = await makeDataDirectory();
+  await using other = await makeDataDirectory();
+  const first = startMain({ environment: { CYRNEL_DATA_DIR: data.path } });
+  const { port } = new URL(await first.listening());
+  const second = startMain({ environment: { CYRNEL_DATA_DIR: other.path, PORT: port } });
+  expect(await second.ended()).toBe(1);
+  expect(second.stderr()).toContain(`127.0.0.1:${port} is in use`);
+  expect(await other.postgresPid()).toBeNull();
+  first.child.kill("SIGTERM");
+  expect(await first.ended()).toBe(0);
+});
+
+test("a signal while it starts ends it, and leaves no Postgres behind", async () => {
+  await using data = await makeDataDirectory();
+  const main = startMain({ environment: { CYRNEL_DATA_DIR: data.path } });
+  await sleep(700);
+  main.child.kill("SIGTERM");
+  expect(await main.ended()).not.toBe("SIGKILL");
+  await expect.poll(() => data.postgresPid(), { timeout: 20_000 }).toBeNull();
+});
+
+test("SIGUSR1 opens no inspector", async () => {
+  await using data = await makeDataDirectory();
+  const main = startMain({ environment: { CYRNEL_DATA_DIR: data.path } });
+  const url = await main.listening();
+  main.child.kill("SIGUSR1");
+  await sleep(300);
+  expect((await fetch(`${url}/health`)).status).toBe(200);
+  expect(main.stderr()).not.toContain("Debugger");
+  const { stdout } = await promisify(execFile)("cat", [`/proc/${main.child.pid}/net/tcp`]);
+  expect(stdout).not.toMatch(/0100007F:240D 00000000:0000 0A/i);
+  main.child.kill("SIGTERM");
+  expect(await main.ended()).toBe(0);
+});
+
+test("an open connection that sends nothing does not keep it from stopping", async () => {
+  await using data = await makeDataDirectory();
+  const main = startMain({ environment: { CYRNEL_DATA_DIR: data.path, SHUTDOWN_TIMEOUT_MS: "500" } });
+  const { port } = new URL(await main.listening());
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.on("error", () => {});
+  socket.write("POST /processes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n");
+  await sleep(200);
+  main.child.kill("SIGTERM");
+  expect(await main.ended()).toBe(0);
+  socket.destroy();
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * The kernel jail against native code: every attack once without the jail, to show that it works, then in each part of the
+ * jail. As the user who runs the tests and, where that is root, as an unprivileged one without capabilities too.
+ */
+import { execFile } from "node:child_process";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ATTACKS, type Attack, LANDLOCK_ALONE } from "./jail/attacks.ts";
+import type { Outcome, Report } from "./jail/driver.ts";
+
+const UNPRIVILEGED_UID = 1000;
+const uids = process.getuid?.() === 0 ? [0, UNPRIVILEGED_UID] : [process.getuid?.() ?? -1];
+const attacks = Object.entries(ATTACKS).filter(
+  ([, { only }]) => only === undefined || (process.arch === "x64" && only === "x86_64"),
+);
+
+let directory = "";
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "cyrnel-attacks-"));
+  await chmod(directory, 0o777);
+  await build({
+    entryPoints: [join(import.meta.dirname, "jail/attacker.ts")],
+    outfile: join(directory, "attacker.cjs"),
+    bundle: true,
+    platform: "node",
+    format: "cjs",
+    logLevel: "error",
+  });
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+function succeeded(outcome: Outcome): boolean {
+  return typeof outcome === "number" ? outcome >= 0 : outcome === "exit 0";
+}
+
+function wasStopped(outcome: Outcome, how: Attack["birth"]): boolean {
+  if (how === "open") return succeeded(outcome);
+  if (how === "killed") return outcome === "SIGSYS";
+  return typeof outcome === "number" && how.includes(outcome);
+}
+
+describe.runIf(process.platform === "linux").each(uids)("a native attacker with uid %i", (uid) => {
+  let report: Report;
+  beforeAll(async () => {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [join(import.meta.dirname, "jail/driver.ts"), join(directory, "attacker.cjs"), directory],
+      { uid, gid: uid, timeout: 120_000 },
+    );
+    report = JSON.parse(stdout) as Report;
+  }, 120_000);
+
+  it("attacks as that user", () => {
+    expect(report.uid).toBe(uid);
+  });
+
+  it.each(attacks)("cannot %s", (name, attack) => {
+    const outcomes = report.outcomes[name];
+    if (!outcomes) throw new Error(`the driver has not tried to ${name}`);
+    if (uid === 0 || !attack.controlNeedsRoot) {
+      const { control } = attack;
+      const works =
+        control === "succeeds" ? succeeded(outcomes.control) : control.includes(Number(outcomes.control));
+      expect({ withoutJail: outcomes.control, works }).toMatchObject({ works: true });
+    }
+    expect({ inBirthJail: outcomes.birth, stopped: wasStopped(outcomes.birth, attack.birth) }).toMatchObject({
+      stopped: true,
+    });
+    expect({ afterLock: outcomes.locked, stopped: wasStopped(outcomes.locked, attack.locked) }).toMatchObject(
+      {
+        stopped: true,
+      },
+    );
+  });
+
+  it.each(Object.entries(LANDLOCK_ALONE))("meets Landlock alone when it tries to %s", (name, how) => {
+    const outcome = report.outcomes[name]?.landlock ?? "not tried";
+    expect({ outcome, asExpected: wasStopped(outcome, how) }).toMatchObject({ asExpected: true });
+  });
+
+  it("reaches no listener of the host", () => {
+    expect(report.reachedWhileJailed).toBe(0);
+  });
+});

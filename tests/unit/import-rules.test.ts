@@ -1,0 +1,149 @@
+/**
+ * The import rules really bind: the cruiser sees every source file, follows the `#` aliases, and reports one planted
+ * violation of every rule it has.
+ */
+import { spawnSync } from "node:child_process";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const PROJECT = path.resolve(import.meta.dirname, "../..");
+const FOLDERS = ["api", "runner", "modules", "sdk", "tests", "bench"];
+
+interface CruiseReport {
+  modules: {
+    source: string;
+    dependencies: { module: string; resolved: string; couldNotResolve: boolean }[];
+  }[];
+  summary: { violations: { rule: { name: string }; from: string; to: string }[]; totalCruised: number };
+}
+
+function cruise(directory: string, folders: string[]): CruiseReport {
+  const program = path.join(PROJECT, "node_modules/.bin/depcruise");
+  const args = [program, "--config", ".dependency-cruiser.cjs", "--output-type", "json", ...folders];
+  const run = spawnSync(process.execPath, args, { cwd: directory, encoding: "utf8", maxBuffer: 64 << 20 });
+  if (!run.stdout.startsWith("{")) throw new Error(`dependency-cruiser printed no report: ${run.stderr}`);
+  return JSON.parse(run.stdout) as CruiseReport;
+}
+
+function listSources(): string[] {
+  return FOLDERS.flatMap((folder) =>
+    readdirSync(path.join(PROJECT, folder), { recursive: true, encoding: "utf8" })
+      .map((file) => path.posix.join(folder, file))
+      .filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts") && !file.includes("/dist/")),
+  );
+}
+
+describe("on the project", () => {
+  let report: CruiseReport;
+  beforeAll(() => {
+    report = cruise(PROJECT, FOLDERS);
+  });
+
+  test("sees every source file", () => {
+    const seen = new Set(report.modules.map((module) => module.source));
+    const sources = listSources();
+    expect(sources.length).toBeGreaterThan(50);
+    expect(sources.filter((file) => !seen.has(file))).toEqual([]);
+  });
+
+  test("follows imports through the # aliases to files of the project", () => {
+    const aliased = report.modules
+      .flatMap((module) => module.dependencies)
+      .filter((to) => to.module.startsWith("#"));
+    expect(aliased.length).toBeGreaterThan(20);
+    for (const dependency of aliased)
+      expect(dependency.resolved).toMatch(/^(api|runner|modules|sdk|tests)\/.*\.ts$/);
+  });
+
+  test("finds no violation", () => {
+    const lines = report.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`);
+    expect(lines).toEqual([]);
+  });
+});
+
+/** One file per rule that breaks it, and the files they need. */
+const PLANTED: { rule: string; file: string; imports: string }[] = [
+  { rule: "sdk-imports-zod-only", file: "sdk/index.ts", imports: "#api/errors.ts" },
+  { rule: "child-imports-its-own-half-only", file: "runner/child/main.ts", imports: "#runner/spawn.ts" },
+  { rule: "child-never-reaches-the-server", file: "runner/child/bridge.ts", imports: "#runner/protocol.ts" },
+  { rule: "runner-imports-runner-and-sdk", file: "runner/pool.ts", imports: "#api/errors.ts" },
+  {
+    rule: "modules-import-sdk-and-their-own-folder",
+    file: "modules/openapi/index.ts",
+    imports: "#modules/mcp/index.ts",
+  },
+  { rule: "only-environments-import-runner", file: "modules/mcp/index.ts", imports: "#runner/pool.ts" },
+  { rule: "store-imports-db-and-its-model", file: "api/processes/store.ts", imports: "./service.ts" },
+  { rule: "service-imports-its-own-feature", file: "api/processes/service.ts", imports: "#api/db/pool.ts" },
+  { rule: "service-never-names-http-or-driver", file: "api/tools/service.ts", imports: "fastify" },
+  { rule: "routes-import-their-service", file: "api/processes/routes.ts", imports: "./store.ts" },
+  {
+    rule: "features-do-not-import-each-other",
+    file: "api/modules/loader.ts",
+    imports: "#api/processes/model.ts",
+  },
+  { rule: "driver-stays-with-storage", file: "api/processes/dispatcher.ts", imports: "postgres" },
+  { rule: "clients-know-the-document-only", file: "client/index.ts", imports: "#sdk" },
+  { rule: "nothing-imports-tests-or-bench", file: "api/app.ts", imports: "#tests/fixture.ts" },
+  { rule: "no-cycles", file: "api/http/one.ts", imports: "./two.ts" },
+  { rule: "no-unresolvable", file: "api/http/lost.ts", imports: "./nowhere.ts" },
+  { rule: "production-needs-no-development-packages", file: "api/http/checks.ts", imports: "fast-check" },
+];
+
+/** What the planted imports lead to; protocol.ts opens the indirect way from the child to the server. */
+const SURROUNDINGS: Record<string, string> = {
+  "api/errors.ts": "export const it = 1;",
+  "api/db/pool.ts": "export const it = 1;",
+  "api/processes/model.ts": "export const it = 1;",
+  "api/http/two.ts": 'export { it as back } from "./one.ts"; export const it = 1;',
+  "runner/protocol.ts": 'export { it } from "#api/errors.ts";',
+  "runner/spawn.ts": "export const it = 1;",
+  "tests/fixture.ts": "export const it = 1;",
+};
+
+describe("on a project with one planted violation per rule", () => {
+  let directory: string;
+  let caught: string[];
+
+  beforeAll(() => {
+    directory = mkdtempSync(path.join(realpathSync(tmpdir()), "cyrnel-imports-"));
+    const write = (file: string, text: string) => {
+      mkdirSync(path.dirname(path.join(directory, file)), { recursive: true });
+      writeFileSync(path.join(directory, file), text);
+    };
+    for (const name of [".dependency-cruiser.cjs", "package.json"])
+      cpSync(path.join(PROJECT, name), path.join(directory, name));
+    symlinkSync(path.join(PROJECT, "node_modules"), path.join(directory, "node_modules"));
+    for (const [file, text] of Object.entries(SURROUNDINGS)) write(file, text);
+    for (const { file, imports } of PLANTED)
+      write(file, `import * as other from "${imports}";\nexport const it: unknown = other;\n`);
+    const folders = readdirSync(directory).filter((name) => !name.includes(".") && name !== "node_modules");
+    caught = cruise(directory, folders).summary.violations.map(({ rule, from }) => `${rule.name}: ${from}`);
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  test.each(PLANTED)("$rule catches $file", ({ rule, file }) => {
+    expect(caught).toContain(`${rule}: ${file}`);
+  });
+
+  test("there is no rule without one", () => {
+    const config = createRequire(import.meta.url)("../../.dependency-cruiser.cjs") as {
+      forbidden: { name: string }[];
+    };
+    expect(new Set(PLANTED.map(({ rule }) => rule))).toEqual(
+      new Set(config.forbidden.map(({ name }) => name)),
+    );
+  });
+});

@@ -1,0 +1,65 @@
+/**
+ * Executes a seccomp program the way the kernel does, instruction by instruction, on a struct seccomp_data made here. It
+ * also refuses what the kernel's checker refuses: unknown instructions, jumps out of the program, running off its end.
+ */
+
+export interface SeccompData {
+  number: number;
+  /** AUDIT_ARCH_… of linux/audit.h. */
+  architecture: number;
+  args: readonly bigint[];
+}
+
+const INSTRUCTION_BYTES = 8;
+/** sizeof(struct seccomp_data). */
+const DATA_BYTES = 64;
+
+/** The SECCOMP_RET_… word the program ends with. */
+export function runSeccomp(program: Uint8Array, data: SeccompData): number {
+  if (program.byteLength % INSTRUCTION_BYTES !== 0)
+    throw new Error("the program is not a whole number of instructions");
+  const code = new DataView(program.buffer, program.byteOffset, program.byteLength);
+  const memory = new DataView(new ArrayBuffer(DATA_BYTES));
+  memory.setUint32(0, data.number >>> 0, true);
+  memory.setUint32(4, data.architecture >>> 0, true);
+  for (let index = 0; index < 6; index += 1) {
+    memory.setBigUint64(16 + index * 8, BigInt.asUintN(64, data.args[index] ?? 0n), true);
+  }
+
+  let accumulator = 0;
+  let next = 0;
+  for (;;) {
+    const offset = next * INSTRUCTION_BYTES;
+    if (offset >= program.byteLength) throw new Error(`instruction ${next} is beyond the program`);
+    const operation = code.getUint16(offset, true);
+    const yes = code.getUint8(offset + 2);
+    const no = code.getUint8(offset + 3);
+    const k = code.getUint32(offset + 4, true);
+    next += 1;
+    switch (operation) {
+      case 0x20: // BPF_LD | BPF_W | BPF_ABS
+        if (k % 4 !== 0) throw new Error(`load from ${k} is not aligned`);
+        accumulator = memory.getUint32(k, true);
+        break;
+      case 0x54: // BPF_ALU | BPF_AND | BPF_K
+        accumulator = (accumulator & k) >>> 0;
+        break;
+      case 0x05: // BPF_JMP | BPF_JA
+        next += k;
+        break;
+      case 0x15: // BPF_JMP | BPF_JEQ | BPF_K
+        next += accumulator === k ? yes : no;
+        break;
+      case 0x25: // BPF_JMP | BPF_JGT | BPF_K
+        next += accumulator > k ? yes : no;
+        break;
+      case 0x35: // BPF_JMP | BPF_JGE | BPF_K
+        next += accumulator >= k ? yes : no;
+        break;
+      case 0x06: // BPF_RET | BPF_K
+        return k;
+      default:
+        throw new Error(`instruction ${next - 1}: unknown operation 0x${operation.toString(16)}`);
+    }
+  }
+}

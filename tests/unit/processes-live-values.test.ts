@@ -1,0 +1,200 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { StreamCapture, sliceUtf8 } from "#api/processes/live/capture.ts";
+import { toJsonText } from "#api/processes/live/json-text.ts";
+import { OutputMerge } from "#api/processes/live/output.ts";
+import { CallTrail, MAX_PREVIEW_BYTES, MAX_TRAIL_PREVIEW_BYTES } from "#api/processes/live/trail.ts";
+
+const unicode = fc.string({ unit: "binary" }).map((text) => text.toWellFormed());
+
+describe("a captured stream", () => {
+  test("puts characters together however they were split", () => {
+    fc.assert(
+      fc.property(unicode, fc.array(fc.nat({ max: 50 })), (text, cuts) => {
+        const bytes = Buffer.from(text);
+        const capture = new StreamCapture("stdout", 1_000_000);
+        let start = 0;
+        for (const cut of cuts) {
+          capture.write(bytes.subarray(start, start + cut));
+          start += cut;
+        }
+        capture.write(bytes.subarray(start));
+        capture.end();
+        expect(capture.text()).toBe(text);
+        expect(capture.truncated).toBe(false);
+      }),
+    );
+  });
+
+  test("replaces what is no UTF-8, also an unfinished character at the end", () => {
+    const capture = new StreamCapture("stdout", 100);
+    capture.write(Buffer.from([0x61, 0xff, 0x62, 0xe2, 0x82]));
+    expect(capture.text()).toBe("a\ufffdb");
+    capture.end();
+    expect(capture.text()).toBe("a\ufffdb\ufffd");
+  });
+
+  test("keeps at most its cap, whole characters, and says so once", () => {
+    fc.assert(
+      fc.property(unicode, fc.nat({ max: 40 }), (text, cap) => {
+        const capture = new StreamCapture("stderr", cap);
+        capture.write(Buffer.from(text));
+        capture.write(Buffer.from("more"));
+        capture.end();
+        const whole = `${text}more`;
+        const fits = Buffer.byteLength(whole) <= cap;
+        expect(capture.truncated).toBe(!fits);
+        if (fits) {
+          expect(capture.text()).toBe(whole);
+          return;
+        }
+        const notice = `[stderr truncated: more than ${cap} bytes]\n`;
+        const kept = capture.text();
+        expect(kept.endsWith(notice)).toBe(true);
+        const before = kept.slice(0, -notice.length);
+        expect(whole.startsWith(before) || whole.startsWith(before.slice(0, -1))).toBe(true);
+        expect(Buffer.byteLength(before)).toBeLessThanOrEqual(cap + 1);
+      }),
+    );
+  });
+
+  test("is read in slices that give the whole text and never half a character", () => {
+    fc.assert(
+      fc.property(unicode, fc.integer({ min: 4, max: 20 }), (text, max) => {
+        const bytes = Buffer.from(text);
+        let position = 0;
+        let read = "";
+        for (let slice = sliceUtf8(bytes, 0, max); slice; slice = sliceUtf8(bytes, position, max)) {
+          expect(slice.end).toBeGreaterThan(position);
+          position = slice.end;
+          read += slice.text;
+        }
+        expect(read).toBe(text);
+      }),
+    );
+  });
+});
+
+describe("merged output", () => {
+  const emission = fc.dictionary(fc.string({ maxLength: 3 }), fc.jsonValue({ maxDepth: 2 }));
+
+  test("is the shallow merge, and knows its own size", () => {
+    fc.assert(
+      fc.property(fc.array(emission), (emissions) => {
+        const output = new OutputMerge(1_000_000);
+        const expected = new Map<string, unknown>();
+        for (const data of emissions) {
+          expect(output.merge(data)).toBeNull();
+          for (const [key, value] of Object.entries(data)) if (key !== "__proto__") expected.set(key, value);
+        }
+        const text = output.text();
+        expect(new Map(Object.entries(JSON.parse(text)))).toEqual(
+          new Map([...expected].map(([key, value]) => [key, JSON.parse(JSON.stringify(value))])),
+        );
+        expect(output.bytes).toBe(Buffer.byteLength(text));
+        expect(output.version).toBe(emissions.length);
+      }),
+    );
+  });
+
+  test("a reader that merges what came since its position has the whole", () => {
+    fc.assert(
+      fc.property(fc.array(emission), fc.nat(), (emissions, at) => {
+        const output = new OutputMerge(1_000_000);
+        const cut = at % (emissions.length + 1);
+        for (const data of emissions.slice(0, cut)) output.merge(data);
+        const seen = JSON.parse(output.text()) as object;
+        for (const data of emissions.slice(cut)) output.merge(data);
+        expect({ ...seen, ...(JSON.parse(output.textSince(cut)) as object) }).toEqual(
+          JSON.parse(output.text()),
+        );
+      }),
+    );
+  });
+
+  test("changes nothing when it would become too large", () => {
+    const output = new OutputMerge(50);
+    expect(output.merge({ a: "x".repeat(30) })).toBeNull();
+    expect(output.merge({ b: 1, c: "y".repeat(30) })).toContain("50 bytes");
+    expect(JSON.parse(output.text())).toEqual({ a: "x".repeat(30) });
+    expect(output.merge({ a: "x".repeat(42) })).toBeNull();
+    expect(output.bytes).toBe(50);
+    expect(output.merge({ a: "x".repeat(43) })).not.toBeNull();
+  });
+
+  test("leaves members named __proto__ out, at every depth", () => {
+    const output = new OutputMerge(1000);
+    output.merge(
+      JSON.parse('{"__proto__":{"x":1},"a":{"__proto__":{"y":1},"b":"__proto__"}}') as Record<
+        string,
+        unknown
+      >,
+    );
+    expect(output.text()).toBe('{"a":{"b":"__proto__"}}');
+  });
+});
+
+describe("JSON text of a value", () => {
+  test("is bounded in size and nesting", () => {
+    expect(toJsonText("It", "x".repeat(10), 12)).toEqual({ ok: true, text: '"xxxxxxxxxx"', bytes: 12 });
+    expect(toJsonText("It", "x".repeat(11), 12)).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining("13 bytes"),
+    });
+    const nested = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels)) as unknown;
+    expect(toJsonText("It", nested(512), 10_000).ok).toBe(true);
+    expect(toJsonText("It", nested(513), 10_000)).toMatchObject({
+      problem: expect.stringContaining("512 levels"),
+    });
+    expect(toJsonText("It", nested(4000), 10_000).ok).toBe(false);
+    expect(toJsonText("It", { text: '[[[["\\' }, 100).ok).toBe(true);
+  });
+
+  test("refuses what is no JSON", () => {
+    const cycle: { self?: unknown } = {};
+    cycle.self = cycle;
+    expect(toJsonText("It", cycle, 100).ok).toBe(false);
+    expect(toJsonText("It", 1n, 100).ok).toBe(false);
+    expect(toJsonText("It", undefined, 100)).toEqual({ ok: true, text: "null", bytes: 4 });
+  });
+});
+
+describe("the call trail", () => {
+  test("keeps order of issue and order of ending apart", () => {
+    const trail = new CallTrail();
+    const first = trail.begin("s", "one", { a: 1 });
+    const second = trail.begin("s", "two", {});
+    second({ status: "ok", result: [1, 2] });
+    expect(trail.calls.map(({ toolId, status }) => [toolId, status])).toEqual([
+      ["one", null],
+      ["two", "ok"],
+    ]);
+    first({ status: "error", error: "broken" });
+    first({ status: "ok", result: "too late" });
+    expect(trail.ended.map(({ seq, position, status }) => [seq, position, status])).toEqual([
+      [2, 0, "ok"],
+      [1, 1, "error"],
+    ]);
+    expect(trail.calls[1]).toMatchObject({
+      parametersBytes: 2,
+      resultBytes: 5,
+      result: "[1,2]",
+      parameters: "{}",
+    });
+  });
+
+  test("caps each value and all of them together", () => {
+    const trail = new CallTrail();
+    const big = "ä".repeat(MAX_PREVIEW_BYTES);
+    trail.begin("s", "t", big)({ status: "ok", result: "small" });
+    const [call] = trail.calls;
+    expect(call?.parametersBytes).toBe(2 * MAX_PREVIEW_BYTES + 2);
+    expect(Buffer.byteLength(call?.parameters ?? "")).toBeLessThanOrEqual(MAX_PREVIEW_BYTES + 100);
+    expect(JSON.parse(call?.parameters ?? "")).toContain("truncated");
+    for (let index = 0; index < 1500; index += 1)
+      trail.begin("s", "t", "y".repeat(MAX_PREVIEW_BYTES - 10))({ status: "ok" });
+    const kept = trail.calls.reduce((sum, { parameters }) => sum + Buffer.byteLength(parameters ?? ""), 0);
+    expect(kept).toBeLessThanOrEqual(MAX_TRAIL_PREVIEW_BYTES);
+    expect(trail.calls.at(-1)).toMatchObject({ parameters: null, parametersBytes: MAX_PREVIEW_BYTES - 8 });
+  });
+});

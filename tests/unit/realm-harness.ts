@@ -1,0 +1,147 @@
+/**
+ * A realm without a child: the built bundle in a vm context of the test's process, with a scripted host. For tests of
+ * the realm alone; what the walls around it do is tested with real environments.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import vm from "node:vm";
+
+export interface RealmMessage {
+  jsonrpc?: "2.0";
+  id?: number;
+  method: string;
+  params: Record<string, never> & Record<string, any>;
+}
+
+export interface RealmRun {
+  /** Every message out, in order, as the text it was. */
+  texts: string[];
+  messages: RealmMessage[];
+  end: RealmMessage["params"];
+  stdout: string;
+  stderr: string;
+  /** The context's global object. */
+  global: Record<string, any>;
+}
+
+export interface RealmOptions {
+  limits?: Partial<Record<string, number>>;
+  mappings?: string;
+  allowWasm?: boolean;
+  /** Answers a call: what it returns is the result; what it throws is sent as `{name, message, code, status}`. */
+  answer?: (message: RealmMessage) => unknown;
+  /** Runs in the context before the bundle, or instead of a script's own patches. */
+  seed?: string;
+}
+
+const source = readFileSync(join(import.meta.dirname, "../../runner/dist/realm.js"), "latin1");
+const bundle = new vm.Script(source, { filename: "cyrnel:realm" });
+const RUN_MS = 10_000;
+
+const limits = {
+  maxConcurrentCalls: 32,
+  maxCalls: 10_000,
+  maxMessageBytes: 1024 * 1024,
+  maxStdoutBytes: 1024 * 1024,
+  maxStderrBytes: 1024 * 1024,
+  maxOutputBytes: 4 * 1024 * 1024,
+  maxResultBytes: 4 * 1024 * 1024,
+};
+
+/** Runs the body of an async function (JavaScript) in a fresh realm, to its `end`. */
+export function runBody(body: string, options: RealmOptions = {}): Promise<RealmRun> {
+  return runCode(`(async () => {"use strict";\n${body}\n})`, options);
+}
+
+/** Runs an expression for an async function, as the host sends it. */
+export async function runCode(code: string, options: RealmOptions = {}): Promise<RealmRun> {
+  const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, {
+    codeGeneration: { strings: false, wasm: false },
+  });
+  const texts: string[] = [];
+  const timers = new Map<number, NodeJS.Timeout | NodeJS.Immediate>();
+  const ended = Promise.withResolvers<RealmMessage>();
+  const receive = (text: string, main?: unknown): void => {
+    realm.receive(text, main);
+    setImmediate(() => realm.turn());
+  };
+  const emit = (text: string): void => {
+    texts.push(text);
+    const message = JSON.parse(text) as RealmMessage;
+    if (message.method === "end") ended.resolve(message);
+    if (message.id !== undefined) void reply(message);
+    if (message.method === "timer") {
+      const { id, ms } = message.params as unknown as { id: number; ms: number };
+      const due = () => receive(`{"method":"timer","params":{"id":${id}}}`);
+      timers.set(id, ms === 0 ? setImmediate(due) : setTimeout(due, ms));
+    }
+    if (message.method === "clear") {
+      const timer = timers.get((message.params as unknown as { id: number }).id);
+      clearTimeout(timer as NodeJS.Timeout);
+      clearImmediate(timer as NodeJS.Immediate);
+    }
+  };
+  const reply = async (message: RealmMessage): Promise<void> => {
+    try {
+      const result = (await options.answer?.(message)) ?? null;
+      receive(JSON.stringify({ jsonrpc: "2.0", id: message.id, result }));
+    } catch (error) {
+      const data = Object.fromEntries(
+        ["name", "message", "code", "status"].map((key) => [key, (error as Record<string, unknown>)[key]]),
+      );
+      receive(
+        JSON.stringify({
+          jsonrpc: "2.0",
+          id: message.id,
+          error: { code: -32000, message: data.message, data },
+        }),
+      );
+    }
+  };
+  const realm = bundle.runInContext(context)(emit, options.allowWasm);
+  if (options.seed !== undefined) vm.runInContext(options.seed, context);
+  const onRejection = (reason: unknown) => realm.reject(reason);
+  process.on("unhandledRejection", onRejection);
+  const tooLong = setTimeout(
+    () => ended.reject(new Error(`no end after ${RUN_MS} ms: ${texts.join("\n")}`)),
+    RUN_MS,
+  );
+  try {
+    const start = {
+      code,
+      mappings: options.mappings ?? "",
+      process: { id: 7, ref: null },
+      seed: Buffer.alloc(32, 7).toString("base64"),
+      limits: { ...limits, ...options.limits },
+    };
+    const main = new vm.Script(code, {
+      filename: "script.ts",
+      importModuleDynamically: ((specifier: string) => {
+        throw realm.importError(specifier);
+      }) as never,
+    }).runInContext(context);
+    receive(JSON.stringify({ jsonrpc: "2.0", method: "start", params: start }), main);
+    const end = await ended.promise;
+    const messages = texts.map((text) => JSON.parse(text) as RealmMessage);
+    const join = (method: string) =>
+      messages
+        .filter((message) => message.method === method)
+        .map((message) => (message.params as unknown as { text: string }).text)
+        .join("");
+    return {
+      texts,
+      messages,
+      end: end.params,
+      stdout: join("stdout"),
+      stderr: join("stderr"),
+      global: context as never,
+    };
+  } finally {
+    clearTimeout(tooLong);
+    process.off("unhandledRejection", onRejection);
+    for (const timer of timers.values()) {
+      clearTimeout(timer as NodeJS.Timeout);
+      clearImmediate(timer as NodeJS.Immediate);
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import { defineConfig } from "vitest/config";
+
+const POSTGRES = ["tests/integration/harness/global-setup.ts"];
+
+/** Two cores and many child processes: bounds in tests are generous, files run a few at a time. */
+const shared = {
+  environment: "node" as const,
+  pool: "forks" as const,
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+};
+
+export default defineConfig({
+  test: {
+    maxWorkers: 2,
+    reporters: ["default", "./tests/count-reporter.ts"],
+    projects: [
+      { test: { ...shared, name: "unit", include: ["tests/unit/**/*.test.ts"] } },
+      { test: { ...shared, name: "contract", include: ["tests/contract/**/*.test.ts"] } },
+      {
+        test: {
+          ...shared,
+          name: "integration",
+          include: ["tests/integration/**/*.test.ts"],
+          globalSetup: POSTGRES,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "security",
+          include: ["tests/security/**/*.test.ts"],
+          globalSetup: POSTGRES,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "e2e",
+          include: ["tests/e2e/**/*.test.ts"],
+          globalSetup: POSTGRES,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
+      },
+    ],
+  },
+});
