@@ -5,6 +5,7 @@
 import closeWithGrace from "close-with-grace";
 import { type Config, formatProblems, parseConfig } from "./config.ts";
 import { type Database, openDatabase } from "./db/database.ts";
+import { EMBEDDED_POSTGRES_MISSING } from "./db/embedded/binaries.ts";
 import { createLogger } from "./http/logging.ts";
 import { openServer } from "./server.ts";
 
@@ -15,6 +16,18 @@ const CLOSE_TIMEOUT_MS = 45_000;
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** Under npm, Ctrl-C arrives twice: from the terminal and from npm. What follows this soon is no second request. */
 const SAME_SIGNAL_MS = 1000;
+/** Handled here, or not at all: a handler for a fault of the processor would keep the process from dying of it. */
+const OWN_SIGNALS = [
+  ...STOP_SIGNALS,
+  "SIGQUIT",
+  "SIGILL",
+  "SIGTRAP",
+  "SIGABRT",
+  "SIGBUS",
+  "SIGFPE",
+  "SIGSEGV",
+  "SIGUSR2",
+] satisfies closeWithGrace.AllEvents[];
 
 // Without a handler SIGUSR1 opens Node's inspector: anyone on this machine could then run code in this process.
 process.on("SIGUSR1", () => {});
@@ -30,10 +43,14 @@ delete process.env.CYRNEL_API_KEY;
 delete process.env.DATABASE_URL;
 
 const resources = new AsyncDisposableStack();
+const stopping = new AbortController();
 const grace = closeWithGrace(
-  { delay: config.shutdownTimeoutMs + CLOSE_TIMEOUT_MS, logger: { error: report }, skip: [...STOP_SIGNALS] },
+  { delay: config.shutdownTimeoutMs + CLOSE_TIMEOUT_MS, logger: { error: report }, skip: OWN_SIGNALS },
   async ({ err }) => {
     if (err) report(err);
+    stopping.abort();
+    // What is being opened is opened to its end, so that it is known and can be closed.
+    await starting.catch(() => {});
     await resources.disposeAsync();
   },
 );
@@ -41,18 +58,24 @@ const grace = closeWithGrace(
 let stoppingSinceMs: number | null = null;
 for (const signal of STOP_SIGNALS) process.on(signal, () => stop(signal));
 
+const starting = start(config);
 try {
-  await start(config);
+  await starting;
 } catch (error) {
-  report(describeStartFailure(error, config));
-  await resources.disposeAsync().catch(report);
-  process.exit(1);
+  if (!stopping.signal.aborted) {
+    report(describeStartFailure(error, config));
+    await resources.disposeAsync().catch(report);
+    process.exit((error as NodeJS.ErrnoException).code === EMBEDDED_POSTGRES_MISSING ? EX_CONFIG : 1);
+  }
 }
 
 async function start(config: Config): Promise<void> {
-  const database = resources.use(await openDatabase(config, { onTakenOver: () => void stopTakenOver() }));
+  const { signal } = stopping;
+  const database = resources.use(await openDatabase(config, { onTakenOver, signal }));
+  signal.throwIfAborted();
   const logger = createLogger({ ...config, databaseUrl: database.url });
   const server = resources.use(await openServer(config, { database, logger }));
+  signal.throwIfAborted();
   const address = await server.listen();
   report(describeStart(address, config, database));
   if (server.modules.environments.active() === null) {
@@ -64,17 +87,16 @@ function stop(signal: string): void {
   if (stoppingSinceMs === null) {
     stoppingSinceMs = performance.now();
     report(`${signal}: stopping (runs may finish for ${config.shutdownTimeoutMs} ms)`);
-    void grace.close();
+    grace.close();
   } else if (performance.now() - stoppingSinceMs > SAME_SIGNAL_MS) {
     report(`${signal} again: exiting at once`);
     process.exit(1);
   }
 }
 
-async function stopTakenOver(): Promise<void> {
+function onTakenOver(): void {
   report("Another server has taken over the database while it was away: this one stops.");
-  process.exitCode = 1;
-  await grace.close();
+  grace.close();
 }
 
 /** For the person at the terminal; the log is JSON lines on standard output. */

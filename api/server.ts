@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import { buildApp } from "./app.ts";
 import type { Config } from "./config.ts";
+import { listAppliedMigrations, listMigrations } from "./db/migrate.ts";
 import type { Pool } from "./db/pool.ts";
 import type { App } from "./http/app-type.ts";
 import type { ReadinessCheck } from "./http/health.ts";
@@ -62,6 +63,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   const { environments } = modules;
   const processes = createProcessService({ db: database.pool, environments, registry, log: logger, config });
 
+  const known = await listMigrations();
   const readiness: ReadinessCheck[] = [
     {
       name: "database",
@@ -69,6 +71,14 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
         if (!database.reachable) return "the database does not answer";
         await database.pool`select 1`;
         return null;
+      },
+    },
+    {
+      name: "migrations",
+      check: async () => {
+        const applied = await listAppliedMigrations(database.pool);
+        if (applied.join() === known.join()) return null;
+        return `the schema is at ${applied.at(-1) ?? "nothing"}, this program is at ${known.at(-1) ?? "nothing"}`;
       },
     },
     {

@@ -26,6 +26,8 @@ export interface OpenDatabaseOptions {
   onTakenOver: () => void;
   /** See ServerLockOptions. */
   lockWaitMs?: number;
+  /** Gives up waiting for another server; rejects with its reason. */
+  signal?: AbortSignal;
 }
 
 const MAX_CONNECTIONS = 15;
@@ -93,9 +95,10 @@ async function lockEmbedded(
   }
 }
 
-function lockOptions(options: OpenDatabaseOptions) {
+function lockOptions({ onTakenOver, lockWaitMs, signal }: OpenDatabaseOptions) {
   return {
-    onTakenOver: options.onTakenOver,
-    ...(options.lockWaitMs === undefined ? {} : { waitMs: options.lockWaitMs }),
+    onTakenOver,
+    ...(lockWaitMs === undefined ? {} : { waitMs: lockWaitMs }),
+    ...(signal === undefined ? {} : { signal }),
   };
 }

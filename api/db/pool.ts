@@ -11,8 +11,6 @@ interface ColumnTypes extends Record<string, unknown> {
 
 /** The shared pool. Services use `begin` for transactions; stores take `Db`. */
 export type Pool = postgres.Sql<ColumnTypes>;
-/** A transaction, as `pool.begin` passes it on. */
-export type Transaction = postgres.TransactionSql<ColumnTypes>;
 /** What every store function takes first: the pool or a transaction. */
 export type Db = postgres.ISql<ColumnTypes>;
 

@@ -17,6 +17,8 @@ export interface ServerLockOptions {
   waitMs?: number;
   /** Whether to wait as long for a database that cannot be reached yet. Default true. */
   waitForDatabase?: boolean;
+  /** Gives up waiting; rejects with its reason. */
+  signal?: AbortSignal;
   /** The lock was lost with its connection and another server has taken it: this one must stop. */
   onTakenOver: () => void;
 }
@@ -113,7 +115,7 @@ async function waitForLock(pool: Pool, options: ServerLockOptions): Promise<void
       const isWorthWaiting = isDatabaseUnavailable(error) && (options.waitForDatabase ?? true);
       if (!isWorthWaiting || Date.now() > deadline) throw error;
     }
-    await sleep(RETRY_MS);
+    await sleep(RETRY_MS, undefined, options.signal ? { signal: options.signal } : {});
   }
 }
 

@@ -60,7 +60,6 @@ export const moduleListSchema = z.object({
   modules: z.array(moduleRecordSchema),
   nextCursor: z.string().nullable(),
 });
-export type ModuleList = z.infer<typeof moduleListSchema>;
 
 export const moduleParamsSchema = z.object({ id: z.string().regex(MODULE_ID_PATTERN).max(100) });
 

@@ -13,7 +13,8 @@ import type { ProcessEventName } from "./model.ts";
 import { type ProcessView, renderCall } from "./render.ts";
 import type { ProcessState } from "./states.ts";
 
-export const PING_INTERVAL_MS = 15_000;
+const PING_INTERVAL_MS = 15_000;
+const PING = ": ping\n\n";
 const MAX_EVENT_TEXT_BYTES = 64 * 1024;
 
 /** How much of a run a client has. `state` is the last state it was told, `ended` when it has seen the end. */
@@ -98,14 +99,17 @@ export async function* followProcess(options: FollowOptions): AsyncGenerator<str
   const { id, feed, read, signals } = options;
   using waiter = new ChangeWaiter(feed, id);
   let position = options.from;
+  // Sends the headers: a client that misses nothing would wait for them until the first ping.
+  yield PING;
   for (;;) {
+    if (signals.some((signal) => signal.aborted)) return;
     const source = await read();
-    if (!source || signals.some((signal) => signal.aborted)) return;
+    if (!source) return;
     const run = runOfSource(source);
     if (position?.run !== run) position = { run, state: "none", stdout: 0, stderr: 0, outputs: 0, calls: 0 };
     yield* eventsSince(source, position);
     if (position.state === "ended") return;
-    while ((await waiter.next(PING_INTERVAL_MS, signals)) === "time") yield ": ping\n\n";
+    while ((await waiter.next(PING_INTERVAL_MS, signals)) === "time") yield PING;
   }
 }
 

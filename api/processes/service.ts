@@ -56,6 +56,7 @@ import { countQueued, endAbandonedRuns } from "./store-sweeps.ts";
 import { type WaitOptions, waitUntilIdle, waitUntilSettled } from "./waits.ts";
 
 const IDEMPOTENCY_TTL_MS = 24 * 60 * 60_000;
+const MAX_KEY_ATTEMPTS = 5;
 /** JSON of results in one page of a listing: a page ends early rather than be larger. More than one record can have. */
 const MAX_PAGE_RESULTS_BYTES = 16 * 1024 * 1024;
 /** A process that the database calls running is in memory a moment later. */
@@ -140,6 +141,7 @@ export function createProcessService({ db, environments, registry, log, config }
   async function create(
     body: CreateProcessBody,
     context: CreateContext,
+    attemptsLeft = MAX_KEY_ATTEMPTS,
   ): Promise<{ id: number; view: ProcessView | null }> {
     const key =
       context.idempotencyKey === null ? null : makeKey(context.caller, context.idempotencyKey, body);
@@ -154,7 +156,11 @@ export function createProcessService({ db, environments, registry, log, config }
         ).inserted
       : await insert(null);
     const id = await resolveInserted(outcome, key, body);
-    if (id === "retry") return create(body, context);
+    if (id === "retry") {
+      if (attemptsLeft === 1)
+        throw new Error("the process of an idempotency key is deleted each time it is created");
+      return create(body, context, attemptsLeft - 1);
+    }
     const view = body.autorun && body.block ? await untilIdle(id, context.signal) : null;
     return { id, view };
   }

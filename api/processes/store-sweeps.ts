@@ -34,30 +34,30 @@ export async function countQueued(db: Db): Promise<number> {
 /** Deletes finished processes that ended more than `days` ago, oldest first. Returns how many. */
 export async function deleteFinishedBefore(db: Db, days: number, batch: number): Promise<number> {
   const rows = await db`
-    delete from processes where state = 'idle' and id in (
+    delete from processes where state = 'idle' and exit_state is not null and id = any(array(
       select id from processes
       where exit_state is not null and completed_at < now() - make_interval(secs => ${days * 86_400})
-      order by completed_at, id limit ${batch} for update skip locked
-    ) returning id`;
+      order by completed_at, id limit ${batch}
+    )) returning id`;
   return rows.length;
 }
 
 /** Deletes the oldest finished processes beyond the `max` newest. Returns how many. */
 export async function deleteFinishedBeyond(db: Db, max: number, batch: number): Promise<number> {
   const rows = await db`
-    delete from processes where state = 'idle' and id in (
+    delete from processes where state = 'idle' and exit_state is not null and id = any(array(
       select id from processes where exit_state is not null
       order by completed_at desc, id desc offset ${max} limit ${batch}
-    ) and exit_state is not null returning id`;
+    )) returning id`;
   return rows.length;
 }
 
 /** Forgets idempotency keys older than `maxAgeMs`. Returns how many. */
 export async function deleteOldIdempotencyKeys(db: Db, maxAgeMs: number, batch: number): Promise<number> {
   const rows = await db`
-    delete from idempotency_keys where (caller, key) in (
-      select caller, key from idempotency_keys
+    delete from idempotency_keys where ctid = any(array(
+      select ctid from idempotency_keys
       where created_at <= now() - make_interval(secs => ${maxAgeMs / 1000}) order by created_at limit ${batch}
-    ) returning key`;
+    )) returning key`;
   return rows.length;
 }

@@ -157,7 +157,10 @@ export async function restartProcess(
   return row ?? null;
 }
 
-/** Claims the oldest queued processes for an environment, each with a token of its own. */
+/**
+ * Claims the oldest queued processes for an environment, each with a token of its own. The array makes the inner query
+ * run once: joined, it may run once per row and lock more than its limit.
+ */
 export async function claimQueued(
   db: Db,
   environment: string,
@@ -166,11 +169,10 @@ export async function claimQueued(
   return db<(ProcessRow & { code: string })[]>`
     update processes as p
     set state = 'running', claim = gen_random_uuid(), environment = ${environment}, started_at = now()
-    from (
+    where p.state = 'queued' and p.id = any(array(
       select id from processes where state = 'queued'
       order by priority desc, queued_at, id limit ${limit} for update skip locked
-    ) oldest
-    where p.id = oldest.id and p.state = 'queued'
+    ))
     returning ${processColumns(db)}, p.code`;
 }
 

@@ -8,8 +8,8 @@ import { isRecord, own, resolvePointer } from "./pointer.ts";
 
 /** Bounds of one copy. */
 export const PLAIN_SCHEMA_LIMITS = {
-  maxNodes: 2000,
-  maxDepth: 24,
+  maxNodes: 600,
+  maxDepth: 12,
   maxBranches: 50,
   maxEnumValues: 60,
   maxReferenceChain: 64,
@@ -67,7 +67,7 @@ interface Copy {
  */
 export function makePlainSchema(
   source: unknown,
-  options: { usedNames: Set<string>; aliasPrefix: string },
+  options: { usedNames: Set<string>; aliasPrefix: "inKey" | "outKey" },
 ): PlainSchemaResult {
   const copy: Copy = {
     root: source,
@@ -221,36 +221,53 @@ function copyObject(copy: Copy, source: Record<string, unknown>, plain: PlainSch
   const properties = own(source, "properties");
   const patterns = own(source, "patternProperties");
   const additional = own(source, "additionalProperties");
-  const required = own(source, "required");
-  const names = isRecord(properties) ? Object.keys(properties).slice(0, PLAIN_SCHEMA_LIMITS.maxNodes) : [];
-  if (isRecord(properties)) {
-    const copied: [string, PlainSchema][] = [];
-    for (const name of names) {
-      if (copy.nodes > PLAIN_SCHEMA_LIMITS.maxNodes) break;
-      if (name.length > PLAIN_SCHEMA_LIMITS.maxNameChars) continue;
-      copied.push([aliasKey(copy, name), copyNode(copy, properties[name], depth + 1, name)]);
-    }
-    plain.properties = Object.fromEntries(copied);
-    if (Array.isArray(required)) {
-      const listed = new Set(required.filter((name): name is string => typeof name === "string"));
-      const kept = names.filter((name) => listed.has(name)).map((name) => aliasKey(copy, name));
-      plain.required = kept.filter((alias) => Object.hasOwn(plain.properties ?? {}, alias));
-    }
-  }
+  if (isRecord(properties)) copyProperties(copy, source, properties, plain, depth);
   const rest: PlainSchema[] = [];
   if (isRecord(additional)) rest.push(copyNode(copy, additional, depth + 1, "Value"));
   if (isRecord(patterns)) {
     const listed = Object.values(patterns).slice(0, PLAIN_SCHEMA_LIMITS.maxBranches);
     for (const pattern of listed) rest.push(copyNode(copy, pattern, depth + 1, "Value"));
   }
-  // Beside named properties an index signature has to accept every one of them: `unknown` does.
-  if (rest.length > 0)
-    plain.additionalProperties =
-      names.length > 0 ? true : rest.length === 1 ? (rest[0] ?? true) : { anyOf: rest };
-  else if (additional === true) plain.additionalProperties = true;
-  else if (additional !== false && plain.type === "object" && names.length === 0)
+  const isNamed = Object.keys(plain.properties ?? {}).length > 0;
+  const [only, ...others] = rest;
+  if (only !== undefined) {
+    // Beside named properties an index signature has to accept every one of them: `unknown` does.
+    plain.additionalProperties = isNamed || (others.length === 0 ? only : { anyOf: rest });
+  } else if (additional === true || (additional !== false && plain.type === "object" && !isNamed)) {
     plain.additionalProperties = true;
+  }
   if (plain.additionalProperties !== undefined && plain.type === undefined) plain.type = "object";
+}
+
+function copyProperties(
+  copy: Copy,
+  source: Record<string, unknown>,
+  properties: Record<string, unknown>,
+  plain: PlainSchema,
+  depth: number,
+): void {
+  const required = own(source, "required");
+  const isRequired = new Set(Array.isArray(required) ? required : []);
+  const names = Object.keys(properties);
+  // Where not all can be shown, those that a call cannot do without come first.
+  if (names.length > PLAIN_SCHEMA_LIMITS.maxNodes) {
+    names.sort((left, right) => Number(isRequired.has(right)) - Number(isRequired.has(left)));
+  }
+  const copied: [string, PlainSchema][] = [];
+  plain.required = [];
+  for (const name of names) {
+    if (copy.nodes > PLAIN_SCHEMA_LIMITS.maxNodes) break;
+    if (name.length > PLAIN_SCHEMA_LIMITS.maxNameChars) continue;
+    const alias = aliasKey(copy, name);
+    copied.push([alias, copyNode(copy, properties[name], depth + 1, name)]);
+    if (isRequired.has(name)) plain.required.push(alias);
+  }
+  plain.properties = Object.fromEntries(copied);
+  const hidden = names.length - copied.length;
+  if (hidden > 0) {
+    plain.description = joinTexts(plain.description, `(${hidden} more properties are not shown.)`);
+    plain.additionalProperties = true;
+  }
 }
 
 function copyArray(copy: Copy, source: Record<string, unknown>, plain: PlainSchema, depth: number): void {
@@ -269,9 +286,13 @@ function copyArray(copy: Copy, source: Record<string, unknown>, plain: PlainSche
   if (plain.items !== undefined && plain.type === undefined) plain.type = "array";
 }
 
+/** What an alias looks like: property names that look so are aliased themselves. */
+export const KEY_ALIAS = /(?:in|out)Key\d+_/g;
+
 function aliasKey(copy: Copy, name: string): string {
-  if (/^[A-Za-z_$][\w$]*$/.test(name) && !(name in Object.prototype) && !name.startsWith(copy.aliasPrefix))
-    return name;
+  const isPlain =
+    /^[A-Za-z_$][\w$]*$/.test(name) && !(name in Object.prototype) && name.search(KEY_ALIAS) < 0;
+  if (isPlain) return name;
   for (const [alias, original] of copy.keyAliases) if (original === name) return alias;
   const alias = `${copy.aliasPrefix}${copy.keyAliases.size}_`;
   copy.keyAliases.set(alias, name);

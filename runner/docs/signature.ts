@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { Worker } from "node:worker_threads";
-import { makePlainSchema, type PlainSchema } from "./plain-schema.ts";
+import { KEY_ALIAS, makePlainSchema, type PlainSchema } from "./plain-schema.ts";
 import type { SignatureAnswer, SignatureJob } from "./signature-worker.ts";
 
 const SIGNATURE_LIMITS = {
@@ -14,8 +14,8 @@ const SIGNATURE_LIMITS = {
   maxWriteMs: 10_000,
   maxFailureAgeMs: 60_000,
   maxTextChars: 200_000,
-  maxWorkerHeapMb: 192,
-  idleWorkerMs: 30_000,
+  maxThreadHeapMb: 192,
+  idleThreadMs: 30_000,
 } as const;
 
 /** Names that generated declarations must leave alone. */
@@ -36,8 +36,14 @@ const RESERVED_NAMES = [
 const cache = new Map<string, Promise<string>>();
 let waiting = 0;
 let lastJob: Promise<unknown> = Promise.resolve();
-let worker: Worker | null = null;
+let thread: Thread | null = null;
 let idleTimer: NodeJS.Timeout | undefined;
+
+interface Thread {
+  worker: Worker;
+  onAnswer: (answer: SignatureAnswer) => void;
+  onEnd: (reason: string) => void;
+}
 
 /** Declarations of `Input` and `Output`, without `export`. */
 export async function writeSignature(inputSchema: unknown, outputSchema: unknown): Promise<string> {
@@ -46,7 +52,7 @@ export async function writeSignature(inputSchema: unknown, outputSchema: unknown
   const output = makePlainSchema(outputSchema, { usedNames, aliasPrefix: "outKey" });
   const roots = { Input: asParameters(input.schema), Output: output.schema };
   const text = await writeCached(JSON.stringify(roots), { roots });
-  return restoreKeys(restoreKeys(text, input.keyAliases), output.keyAliases);
+  return restoreKeys(text, new Map([...input.keyAliases, ...output.keyAliases]));
 }
 
 /** Parameters are an object whatever a schema leaves out. */
@@ -56,7 +62,7 @@ function asParameters(schema: PlainSchema): PlainSchema {
 
 function restoreKeys(text: string, aliases: Map<string, string>): string {
   if (aliases.size === 0) return text;
-  return text.replaceAll(/\b(?:in|out)Key\d+_/g, (alias) => {
+  return text.replaceAll(KEY_ALIAS, (alias) => {
     const name = aliases.get(alias);
     return name === undefined ? alias : JSON.stringify(name).replaceAll("*/", "*\\/");
   });
@@ -99,47 +105,58 @@ function writeInTurn(job: SignatureJob): Promise<SignatureAnswer> {
 }
 
 function runJob(job: SignatureJob): Promise<SignatureAnswer> {
-  const thread = takeWorker();
-  return new Promise((resolve) => {
-    const finish = (answer: SignatureAnswer, keep: boolean) => {
-      clearTimeout(deadline);
-      thread.removeAllListeners();
-      if (keep) keepWorker(thread);
-      else endWorker(thread);
-      resolve(answer);
-    };
-    const deadline = setTimeout(
-      () => finish({ failed: "took too long" }, false),
-      SIGNATURE_LIMITS.maxWriteMs,
-    );
-    thread.once("message", (answer: SignatureAnswer) => finish(answer, true));
-    thread.once("error", (error) => finish({ failed: String(error) }, false));
-    thread.once("exit", () => finish({ failed: "the thread ended" }, false));
-    thread.postMessage(job);
+  const { promise, resolve } = Promise.withResolvers<SignatureAnswer>();
+  const current = takeThread();
+  const deadline = setTimeout(() => fail("it took too long"), SIGNATURE_LIMITS.maxWriteMs);
+  const fail = (reason: string) => {
+    endThread(current);
+    resolve({ failed: reason });
+  };
+  current.onAnswer = resolve;
+  current.onEnd = fail;
+  current.worker.postMessage(job);
+  return promise.finally(() => {
+    clearTimeout(deadline);
+    current.onAnswer = ignore;
+    current.onEnd = ignore;
+    restThread(current);
   });
 }
 
-function takeWorker(): Worker {
+function takeThread(): Thread {
   clearTimeout(idleTimer);
-  worker ??= new Worker(new URL("./signature-worker.ts", import.meta.url), {
+  thread ??= startThread();
+  thread.worker.ref();
+  return thread;
+}
+
+function startThread(): Thread {
+  const worker = new Worker(new URL("./signature-worker.ts", import.meta.url), {
     env: {},
     execArgv: ["--no-warnings"],
-    resourceLimits: { maxOldGenerationSizeMb: SIGNATURE_LIMITS.maxWorkerHeapMb },
+    resourceLimits: { maxOldGenerationSizeMb: SIGNATURE_LIMITS.maxThreadHeapMb },
   });
-  worker.ref();
-  return worker;
+  const started: Thread = { worker, onAnswer: ignore, onEnd: ignore };
+  worker.on("message", (answer: SignatureAnswer) => started.onAnswer(answer));
+  worker.on("error", (error) => started.onEnd(String(error)));
+  worker.on("exit", () => {
+    if (thread === started) thread = null;
+    started.onEnd("the thread ended");
+  });
+  return started;
 }
 
-function keepWorker(thread: Worker): void {
-  thread.on("error", () => endWorker(thread));
-  thread.unref();
-  idleTimer = setTimeout(() => endWorker(thread), SIGNATURE_LIMITS.idleWorkerMs);
+/** An idle thread keeps neither the process alive nor its memory for long. */
+function restThread(rested: Thread): void {
+  if (thread !== rested) return;
+  rested.worker.unref();
+  idleTimer = setTimeout(() => endThread(rested), SIGNATURE_LIMITS.idleThreadMs);
   idleTimer.unref();
 }
 
-function endWorker(thread: Worker): void {
-  if (worker === thread) worker = null;
-  thread.removeAllListeners();
-  thread.on("error", () => {});
-  void thread.terminate();
+function endThread(ended: Thread): void {
+  if (thread === ended) thread = null;
+  void ended.worker.terminate();
 }
+
+function ignore(): void {}

@@ -49,6 +49,16 @@ describe("health of a server", () => {
     expect((await server.get("/processes")).status).toBe(200);
   });
 
+  test("ready turns 503 when the schema is not the one of this program", async () => {
+    await server.pool`insert into schema_migrations (name, run_on) values ('9999_from_the_future', now())`;
+    expect((await server.get("/health/ready")).body.failing).toContainEqual({
+      check: "migrations",
+      message: expect.stringContaining("9999_from_the_future"),
+    });
+    await server.pool`delete from schema_migrations where name = '9999_from_the_future'`;
+    expect((await server.get("/health/ready")).body.failing).toHaveLength(1);
+  });
+
   test("without an environment nothing can run, and the answer says so", async () => {
     const answer = await server.post("/processes", { code: "1" });
     expect([answer.status, answer.body.code]).toEqual([503, "no_environment"]);

@@ -4,15 +4,11 @@ import { pino } from "pino";
 import { buildApp } from "#api/app.ts";
 import { parseConfig } from "#api/config.ts";
 import { createPool, type Pool } from "#api/db/pool.ts";
-import { registerEnvironmentRoutes } from "#api/environment/routes.ts";
-import { createEnvironmentService } from "#api/environment/service.ts";
 import { createLifecycle } from "#api/http/lifecycle.ts";
 import type { BuiltinModule } from "#api/modules/builtins.ts";
-import { registerModuleRoutes } from "#api/modules/routes.ts";
 import { createModules, type ModuleLimits, type Modules } from "#api/modules/service.ts";
 import { createBindings } from "#api/processes/bindings.ts";
 import { RunRegistry } from "#api/processes/registry.ts";
-import { registerProcessRoutes } from "#api/processes/routes.ts";
 import { createProcessService } from "#api/processes/service.ts";
 import { NO_TOOLS } from "#api/processes/tool-host.ts";
 import type { ModuleManifest } from "#sdk";
@@ -54,16 +50,8 @@ export async function startModulesServer(options: ModulesServerOptions): Promise
   const processes = createProcessService({ db: pool, environments, registry, log: logger, config });
   await modules.start();
   await processes.start();
-  const environment = createEnvironmentService({
-    modules,
-    countQueued: () => processes.health().queued,
-    logger,
-  });
   const database = { pool, reachable: true };
   const app = await buildApp(config, { logger, lifecycle, readiness: [], database, processes, modules });
-  if (!app.hasRoute({ method: "POST", url: "/processes" })) registerProcessRoutes(app, processes, config);
-  if (!app.hasRoute({ method: "GET", url: "/modules" })) registerModuleRoutes(app, modules);
-  if (!app.hasRoute({ method: "GET", url: "/environment" })) registerEnvironmentRoutes(app, environment);
   await app.listen({ port: 0, host: "127.0.0.1" });
   const { port } = app.server.address() as AddressInfo;
   let stopping: Promise<void> | null = null;

@@ -311,3 +311,16 @@ test("shutting down tears down the active and the draining environment", async (
   await server.stop();
   expect([old.last.toldDown, fresh.last.toldDown]).toEqual([1, 1]);
 });
+
+test("a switch that cannot be stored is undone: the old environment stays, the new one is torn down", async () => {
+  await start();
+  await server.pool`create function test_refuse() returns trigger language plpgsql as $$
+    begin raise exception 'disk full'; end $$`;
+  await server.pool`create trigger test_refuse before update on modules for each row execute function test_refuse()`;
+  expect((await enable(NEW)).status).toBe(500);
+  await until("the new one is torn down", () => fresh.last.toldDown === 1);
+  expect(await states()).toEqual({ [OLD]: "true active", [NEW]: "false inactive" });
+  await server.pool`drop trigger test_refuse on modules`;
+  expect((await enable(NEW)).status).toBe(200);
+  expect(old.last.toldDown).toBe(1);
+});

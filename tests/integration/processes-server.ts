@@ -73,7 +73,9 @@ export async function startProcessesServer(options: ProcessesServerOptions): Pro
     stopping ??= (async () => {
       lifecycle.startDraining();
       await service.drain(drainMs);
-      await app.close();
+      const closing = app.close();
+      setTimeout(() => app.server.closeAllConnections(), 200);
+      await closing;
       await environments.close();
       await pool.end({ timeout: 5 });
     })();

@@ -91,7 +91,10 @@ test("signatures and example calls of all of them type-check", async () => {
 test.each(SCHEMA_CASES.filter((entry) => entry.satisfiable !== false))(
   "$name: the example call satisfies the schema",
   ({ schema }) => {
-    const ajv = schema.$schema === undefined ? new Ajv2020({ strict: false }) : new Ajv({ strict: false });
+    const ajv =
+      schema.$schema === undefined
+        ? new Ajv2020({ strict: false, ownProperties: true })
+        : new Ajv({ strict: false });
     (ajvFormats as unknown as (instance: unknown) => void)(ajv);
     const { $id, id, extends: _, properties, ...rest } = schema;
     const known = properties as Record<string, Record<string, unknown>> | undefined;
@@ -153,7 +156,66 @@ test("the document an agent reads", async () => {
     },
     outputSchema: { type: "object", properties: { deleted: { type: "boolean" } } },
   });
-  expect(markdown).toMatchInlineSnapshot();
+  expect(markdown).toMatchInlineSnapshot(`
+    "# tools.github.delete
+
+    > Deletes an issue.
+    > \`\`\`js
+    > never closed
+
+    ## Example
+
+    \`\`\`ts
+    const result = await tools.github.delete({
+      id: 1,
+      user: {
+        login: "login"
+      },
+      reason: "duplicate"
+    });
+    return result;
+    \`\`\`
+
+    The same call: \`cyrnel.services.github.tools.delete.invoke(params)\`. A failed call rejects with an \`Error\` (\`message\`, \`code\`, sometimes \`status\`).
+
+    ## Types
+
+    \`\`\`\`ts
+    declare const tools: {
+      github: {
+        /**
+         * Deletes an issue.
+         * \`\`\`js
+         * never closed
+         */
+        delete(params: Input): Promise<Output>
+      }
+    }
+
+    interface Input {
+      /**
+       * Number of the issue.
+       * @minimum 1
+       */
+      id: number
+      user: User
+      /**
+       * @maxLength 80
+       * @default "duplicate"
+       */
+      reason?: string
+    }
+
+    interface User {
+      login: string
+    }
+
+    interface Output {
+      deleted?: boolean
+    }
+    \`\`\`\`
+    "
+  `);
 });
 
 test("nothing is fetched for a reference, neither over the network nor from a file", async () => {

@@ -74,7 +74,7 @@ describe("on the project", () => {
 });
 
 /** One file per rule that breaks it, and the files they need. */
-const PLANTED: { rule: string; file: string; imports: string }[] = [
+const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[] = [
   { rule: "sdk-imports-zod-only", file: "sdk/index.ts", imports: "#api/errors.ts" },
   { rule: "child-imports-its-own-half-only", file: "runner/child/main.ts", imports: "#runner/spawn.ts" },
   { rule: "child-never-reaches-the-server", file: "runner/child/bridge.ts", imports: "#runner/protocol.ts" },
@@ -87,7 +87,12 @@ const PLANTED: { rule: string; file: string; imports: string }[] = [
   { rule: "only-environments-import-runner", file: "modules/mcp/index.ts", imports: "#runner/pool.ts" },
   { rule: "store-imports-db-and-its-model", file: "api/processes/store.ts", imports: "./service.ts" },
   { rule: "service-imports-its-own-feature", file: "api/processes/service.ts", imports: "#api/db/pool.ts" },
-  { rule: "service-never-names-http-or-driver", file: "api/tools/service.ts", imports: "fastify" },
+  {
+    rule: "service-never-names-http-or-driver",
+    file: "api/tools/service.ts",
+    imports: "fastify",
+    typeOnly: true,
+  },
   { rule: "routes-import-their-service", file: "api/processes/routes.ts", imports: "./store.ts" },
   {
     rule: "features-do-not-import-each-other",
@@ -127,8 +132,12 @@ describe("on a project with one planted violation per rule", () => {
       cpSync(path.join(PROJECT, name), path.join(directory, name));
     symlinkSync(path.join(PROJECT, "node_modules"), path.join(directory, "node_modules"));
     for (const [file, text] of Object.entries(SURROUNDINGS)) write(file, text);
-    for (const { file, imports } of PLANTED)
-      write(file, `import * as other from "${imports}";\nexport const it: unknown = other;\n`);
+    for (const { file, imports, typeOnly } of PLANTED) {
+      const statement = typeOnly
+        ? `import type * as other from "${imports}";`
+        : `export * as other from "${imports}";`;
+      write(file, `${statement}\nexport const it: unknown = 1;\n`);
+    }
     const folders = readdirSync(directory).filter((name) => !name.includes(".") && name !== "node_modules");
     caught = cruise(directory, folders).summary.violations.map(({ rule, from }) => `${rule.name}: ${from}`);
   });

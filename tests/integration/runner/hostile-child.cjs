@@ -1,0 +1,144 @@
+/**
+ * A child that does not play by the rules: what it does is its first argument. It says `ready` like a real one unless
+ * told otherwise, and misbehaves once it has been given a run.
+ */
+const fs = require("node:fs");
+
+const behaviour = process.argv[2];
+
+function frame(text) {
+  const body = Buffer.isBuffer(text) ? text : Buffer.from(text);
+  const header = Buffer.alloc(4);
+  header.writeUInt32BE(body.length);
+  return Buffer.concat([header, body]);
+}
+function write(bytes) {
+  for (let at = 0; at < bytes.length; ) at += fs.writeSync(1, bytes, at);
+}
+const say = (message) => write(frame(JSON.stringify({ jsonrpc: "2.0", ...message })));
+const ready = (changes = {}) =>
+  say({
+    method: "ready",
+    params: { protocol: 1, node: process.version, layers: [0, 1], codeCache: true, ...changes },
+  });
+const call = (id) => ({ id, method: "invoke", params: { serviceId: "s", toolId: "t", parameters: {} } });
+const end = { method: "end", params: { ok: true, result: 1 } };
+const stdout = (text) => ({ method: "stdout", params: { text } });
+function waitForStart() {
+  const bytes = Buffer.alloc(1 << 20);
+  if (fs.readSync(0, bytes) === 0) process.exit(0);
+}
+function sleepForever() {
+  for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1 << 30);
+}
+
+/** Instead of `ready`. */
+const beforeReady = {
+  silent: sleepForever,
+  exit: () => {
+    fs.writeSync(2, "something is missing here\n");
+    process.exit(3);
+  },
+  abort: () => process.abort(),
+  garbage: () => write(Buffer.from("Segmentation fault\n".repeat(100))),
+  "not-ready": () => say(stdout("hello")),
+  "old-protocol": () => ready({ protocol: 0 }),
+  "other-node": () => ready({ node: "v1.2.3" }),
+};
+
+/** After `ready`, before a run. */
+const whileIdle = {
+  "idle-exit": () => process.exit(0),
+  "idle-speaks": () => say(stdout("too early")),
+  "idle-dies-later": () => setTimeout(() => process.exit(0), 100),
+};
+
+/** After `start`. */
+const inRun = {
+  "run-exit": () => process.exit(7),
+  "run-exit-after-output": () => {
+    say(stdout("x".repeat(100_000)));
+    process.exit(0);
+  },
+  "run-abort": () => process.abort(),
+  "run-segv": () => process.kill(process.pid, "SIGSEGV"),
+  "run-ill": () => process.kill(process.pid, "SIGILL"),
+  "run-sys": () => process.kill(process.pid, "SIGSYS"),
+  "run-xcpu": () => process.kill(process.pid, "SIGXCPU"),
+  "run-kill": () => process.kill(process.pid, "SIGKILL"),
+  "run-heap": () => {
+    fs.writeSync(2, "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n");
+    process.abort();
+  },
+  "run-garbage": () => write(Buffer.from("\u0000\u0000\u0000\u0005{{{{{")),
+  "run-bad-utf8": () => write(frame(Buffer.from([0x22, 0xff, 0xfe, 0x22]))),
+  "run-huge-header": () => {
+    write(Buffer.from([0xff, 0xff, 0xff, 0xff]));
+    sleepForever();
+  },
+  "run-half-frame": () => {
+    write(frame("x".repeat(1000)).subarray(0, 500));
+    sleepForever();
+  },
+  "run-deep": () =>
+    write(frame(`{"jsonrpc":"2.0","method":"end","params":{"ok":true,"result":${"[".repeat(500_000)}`)),
+  "run-forged-id": () => {
+    say(call(5));
+    say(call(4));
+  },
+  "run-endless": () => {
+    for (;;) say(stdout("x".repeat(60_000)));
+  },
+  "run-endless-tiny": () => {
+    const many = Buffer.concat(
+      new Array(2000).fill(frame(JSON.stringify({ jsonrpc: "2.0", ...stdout("") }))),
+    );
+    for (;;) write(many);
+  },
+  "run-after-end": () => {
+    write(Buffer.concat([end, end].map((message) => frame(JSON.stringify({ jsonrpc: "2.0", ...message })))));
+    sleepForever();
+  },
+  "run-end-and-stay": () => {
+    say(end);
+    sleepForever();
+  },
+  "run-end-and-flood": () => {
+    say(end);
+    for (;;) say(stdout("x".repeat(60_000)));
+  },
+  "run-engine-flood": () => {
+    const text = Buffer.alloc(1 << 20, "e");
+    for (let i = 0; i < 64; i++) {
+      try {
+        fs.writeSync(2, text);
+      } catch {
+        break;
+      }
+    }
+    say(end);
+  },
+  "run-closes-output": () => {
+    fs.closeSync(1);
+    sleepForever();
+  },
+  "run-calls-and-never-reads": () => {
+    for (let id = 1; id <= 32; id++) say(call(id));
+    sleepForever();
+  },
+  "run-silent": sleepForever,
+};
+
+if (behaviour in beforeReady) {
+  beforeReady[behaviour]();
+} else {
+  ready();
+  if (behaviour in whileIdle) {
+    whileIdle[behaviour]();
+    setTimeout(() => {}, 1 << 30);
+  } else {
+    waitForStart();
+    inRun[behaviour]();
+    setTimeout(() => {}, 1 << 30);
+  }
+}

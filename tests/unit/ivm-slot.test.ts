@@ -1,0 +1,199 @@
+/** A slot process that lies: the server's half (slot.ts, session.ts) against hand-written messages over a real channel. */
+import { PassThrough } from "node:stream";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createSlot, type Slot } from "#modules/typescript-ivm/slot.ts";
+import { createChannel } from "#runner/channel.ts";
+import { createFrameReader, encodeFrame } from "#runner/frames.ts";
+import { createMonitor } from "#runner/monitor.ts";
+import { DEFAULT_SESSION_LIMITS } from "#runner/session.ts";
+import type { ProcessExit } from "#runner/start-process.ts";
+import { type RunOutcome, superviseRun } from "#runner/supervisor.ts";
+
+const DONE = { method: "done", params: { cpuMs: 1, peakMemoryBytes: 1, cause: null } };
+const IDLE = { method: "idle" };
+const END = { jsonrpc: "2.0", method: "end", params: { ok: true, result: "own" } };
+const BEGIN = { memoryMb: 64, backstopMs: 1000 };
+
+interface Peer {
+  slot: Slot;
+  say(...messages: unknown[]): void;
+  heard(): unknown[];
+  idles: number;
+  deaths: (string | null)[];
+  stdout: string[];
+  /** Starts a run on the slot, as the environment does. */
+  run(): { outcome: Promise<RunOutcome>; finish(): Promise<unknown> };
+}
+
+const monitor = createMonitor();
+let peer: Peer;
+
+function openPeer(): Peer {
+  const toHost = new PassThrough();
+  const fromHost = new PassThrough();
+  const reader = createFrameReader(1024 * 1024);
+  const heard: unknown[] = [];
+  fromHost.on("data", (chunk: Buffer) => {
+    reader.push(chunk);
+    for (let frame = reader.next(); frame !== null; frame = reader.next())
+      heard.push(JSON.parse(frame.toString()));
+  });
+  const exited = Promise.withResolvers<ProcessExit>();
+  let exit: ProcessExit | null = null;
+  const child = {
+    pid: process.pid,
+    channel: createChannel(toHost, fromHost),
+    ready: { protocol: 1, node: process.version, layers: [0, 1], codeCache: true },
+    check: { kind: "verified" as const },
+    bootMs: 1,
+    get exit() {
+      return exit;
+    },
+    exited: exited.promise,
+    engineText: async () => "",
+    kill() {
+      exit ??= { code: null, signal: "SIGKILL" };
+      exited.resolve(exit);
+      toHost.end();
+    },
+  };
+  const made: Omit<Peer, "slot"> = {
+    say: (...messages) => void toHost.write(Buffer.concat(messages.map(encodeFrame))),
+    heard: () => heard,
+    idles: 0,
+    deaths: [],
+    stdout: [],
+    run() {
+      const { child: childOfRun, finish } = slot.begin(BEGIN);
+      const outcome = superviseRun({
+        child: childOfRun,
+        monitor,
+        start: {
+          code: "",
+          mappings: "",
+          process: { id: 1, ref: null },
+          seed: "",
+          limits: { ...DEFAULT_SESSION_LIMITS, maxOutputBytes: 1000, maxResultBytes: 1000 },
+        },
+        calls: { invoke: async () => 1 } as never,
+        events: {
+          stdout: (data) => void peer.stdout.push(data.toString()),
+          stderr: () => {},
+          output: () => {},
+        },
+        sessionLimits: DEFAULT_SESSION_LIMITS,
+        limits: { timeoutMs: 10_000, cpuMs: null, memoryMb: 64 },
+        killSignal: new AbortController().signal,
+        afterEnd: "keep",
+      });
+      return { outcome, finish };
+    },
+  };
+  const slot = createSlot(child, {
+    idle: () => void peer.idles++,
+    dead: (_, why) => void peer.deaths.push(why),
+  });
+  return Object.assign(made, { slot });
+}
+
+/** Lets everything that is under way in memory be delivered. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+}
+
+beforeEach(() => {
+  peer = openPeer();
+});
+afterEach(() => peer.slot.kill());
+
+describe("a slot process that keeps to the rules", () => {
+  test("serves runs one after another, each with its own begin", async () => {
+    for (const result of ["first", "second"]) {
+      const { outcome, finish } = peer.run();
+      peer.say({ ...END, params: { ok: true, result } }, DONE);
+      expect(await outcome).toMatchObject({ state: "success", result: { value: result } });
+      expect(await finish()).toEqual(DONE.params);
+      expect(peer.slot.state).toBe("tidying");
+      peer.say(IDLE);
+      await settle();
+      expect(peer.slot.state).toBe("idle");
+    }
+    expect(peer.heard()).toHaveLength(2);
+    expect(peer.heard()[0]).toMatchObject({ method: "begin", params: BEGIN, start: { method: "start" } });
+    expect(peer.idles).toBe(2);
+    expect(peer.deaths).toEqual([]);
+  });
+
+  test("a reply that comes after the run does not reach the next run", async () => {
+    const first = peer.slot.begin(BEGIN).child.channel;
+    first.attach({ message: () => {}, closed: () => {} });
+    first.send('{"jsonrpc":"2.0","method":"start"}');
+    peer.say(DONE, IDLE);
+    await settle();
+    const second = peer.slot.begin(BEGIN).child.channel;
+    second.send('{"jsonrpc":"2.0","method":"start"}');
+    expect(first.send('{"jsonrpc":"2.0","id":1,"result":"late"}')).toBe(false);
+    await settle();
+    expect(JSON.stringify(peer.heard())).not.toContain("late");
+    expect(peer.heard()).toHaveLength(2);
+  });
+});
+
+describe("a slot process that speaks out of turn is killed", () => {
+  const messages: [string, unknown[]][] = [
+    ["output while nothing runs", [{ jsonrpc: "2.0", method: "stdout", params: { text: "x" } }]],
+    ["an end while nothing runs", [END]],
+    ["done while nothing runs", [DONE]],
+    ["idle while idle", [IDLE]],
+    ["an unknown control message", [{ method: "grant" }]],
+    ["no object at all", [7]],
+  ];
+  test.each(messages)("%s", async (_, said) => {
+    peer.say(...said);
+    await settle();
+    expect(peer.slot.state).toBe("dead");
+    expect(peer.deaths).toHaveLength(1);
+    expect(peer.deaths[0]).toMatch(/slot process/);
+  });
+
+  test("output between done and idle belongs to no run: neither this one's nor the next one's", async () => {
+    const { outcome, finish } = peer.run();
+    peer.say(END, DONE, { jsonrpc: "2.0", method: "stdout", params: { text: "late" } }, IDLE);
+    expect(await outcome).toMatchObject({ state: "success" });
+    await finish();
+    await settle();
+    expect(peer.slot.state).toBe("dead");
+    expect(peer.stdout).toEqual([]);
+    expect(() => peer.slot.begin(BEGIN)).toThrow(/dead/);
+  });
+
+  test("output after the end of a run, before done", async () => {
+    const { outcome, finish } = peer.run();
+    peer.say(END, { jsonrpc: "2.0", method: "stdout", params: { text: "late" } });
+    expect(await outcome).toMatchObject({ state: "success" });
+    expect(await finish()).toBeNull();
+    expect(peer.stdout).toEqual([]);
+    expect(peer.slot.state).toBe("dead");
+  });
+
+  test("idle in the middle of a run ends that run as crashed", async () => {
+    const { outcome, finish } = peer.run();
+    peer.say(IDLE);
+    expect(await outcome).toMatchObject({ state: "failed", reason: "crashed" });
+    expect(await finish()).toBeNull();
+  });
+
+  test("a malformed done ends the run as crashed", async () => {
+    const { outcome } = peer.run();
+    peer.say({ method: "done", params: { cpuMs: -1, peakMemoryBytes: "all", cause: null } });
+    expect(await outcome).toMatchObject({ state: "failed", reason: "crashed" });
+    expect(peer.slot.state).toBe("dead");
+  });
+
+  test("a message of a run that breaks the protocol ends it as a violation", async () => {
+    const { outcome } = peer.run();
+    peer.say({ jsonrpc: "2.0", method: "stdout", params: { text: "x", eid: 2 } });
+    expect(await outcome).toMatchObject({ state: "failed", reason: "sandbox_violation" });
+    expect(peer.slot.state).toBe("dead");
+  });
+});
