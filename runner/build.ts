@@ -1,12 +1,12 @@
 /**
- * Builds runner/dist: the realm's bundle with its V8 code cache, and the process child as one file with both inside.
- * Run by `npm run build`; takes no arguments.
+ * Builds runner/dist: the realm's bundle with its V8 code cache, the process child and the slot of isolates, one file
+ * each. Run by `npm run build`; takes no arguments.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type BuildOptions, build, type PluginBuild } from "esbuild";
+import { buildSplitRealm } from "./build-split-realm.ts";
 import { V8_FLAGS } from "./child/flags.ts";
 
 const ROOT = import.meta.dirname;
@@ -23,25 +23,27 @@ const COMMON: BuildOptions = {
   logLevel: "warning",
 };
 
+const REALM_OPTIONS: BuildOptions = {
+  ...COMMON,
+  platform: "neutral",
+  mainFields: ["module", "main"],
+  conditions: ["require", "default"],
+  format: "cjs",
+  minify: true,
+  alias: { "@exodus/bytes/encoding.js": "@exodus/bytes/encoding-lite.js" },
+  plugins: [{ name: "tr46-on-demand", setup: loadOnDemand }],
+  inject: [join(ROOT, "child/realm/globals/absent.ts")],
+};
+
 /** One expression whose value is the realm's install function; libraries in it are evaluated on first use. */
 async function buildRealm(): Promise<string> {
   const { outputFiles } = await build({
-    ...COMMON,
+    ...REALM_OPTIONS,
     entryPoints: [join(ROOT, "child/realm/install.ts")],
-    platform: "neutral",
-    mainFields: ["module", "main"],
-    conditions: ["require", "default"],
-    format: "cjs",
-    minify: true,
-    // Templates are the only thing that keeps line breaks; the child wants the bundle on one line.
-    supported: { "template-literal": false },
-    alias: { "@exodus/bytes/encoding.js": "@exodus/bytes/encoding-lite.js" },
-    plugins: [{ name: "tr46-on-demand", setup: loadOnDemand }],
-    inject: [join(ROOT, "child/realm/globals/absent.ts")],
     banner: { js: '((module)=>{"use strict";' },
     footer: { js: ";return module.exports.install})({exports:{}})" },
   });
-  return (outputFiles?.[0]?.text ?? "").trim().replaceAll("\n", "");
+  return (outputFiles?.[0]?.text ?? "").trim();
 }
 
 /** Puts our small front before tr46 for everyone but that front itself. */
@@ -50,29 +52,15 @@ function loadOnDemand({ onResolve }: PluginBuild): void {
   onResolve({ filter: /^tr46$/ }, ({ importer }) => (importer === front ? null : { path: front }));
 }
 
-/** Compiles and installs the realm once under the flags of a child, so that the cache holds what every start runs. */
+/** Runs the realm once under the flags of a child, so that the cache holds what most runs need. */
 function buildCodeCache(): void {
   execFileSync(process.execPath, [...V8_FLAGS, join(ROOT, "build-cache.ts"), REALM, REALM_CACHE], {
     stdio: "inherit",
   });
 }
 
-async function buildChild(): Promise<string> {
-  const [source, cache] = await Promise.all([readFile(REALM, "utf8"), readFile(REALM_CACHE, "base64")]);
-  const { outputFiles } = await build({
-    ...COMMON,
-    entryPoints: [join(ROOT, "child/main.ts")],
-    platform: "node",
-    format: "cjs",
-    minifySyntax: true,
-    minifyWhitespace: true,
-    define: { CYRNEL_REALM_SOURCE: JSON.stringify(source), CYRNEL_REALM_CACHE: JSON.stringify(cache) },
-  });
-  return outputFiles?.[0]?.text ?? "";
-}
-
-/** The slot process of modules/typescript-ivm, with the realm inside: it has no right to read another file. */
-async function buildSlot(entry: string): Promise<string> {
+/** A process as one file without dependencies. */
+async function buildProcess(entry: string, define: Record<string, string>): Promise<string> {
   const { outputFiles } = await build({
     ...COMMON,
     entryPoints: [entry],
@@ -80,7 +68,7 @@ async function buildSlot(entry: string): Promise<string> {
     format: "cjs",
     minifySyntax: true,
     minifyWhitespace: true,
-    define: { CYRNEL_REALM_SOURCE: JSON.stringify(await readFile(REALM, "utf8")) },
+    define,
   });
   return outputFiles?.[0]?.text ?? "";
 }
@@ -92,8 +80,15 @@ async function write(path: string, text: string): Promise<void> {
 }
 
 await mkdir(DIST, { recursive: true });
-await write(REALM, await buildRealm());
+const realm = await buildRealm();
+await write(REALM, realm);
 buildCodeCache();
-if (existsSync(join(ROOT, "child/main.ts"))) await write(join(DIST, "child.js"), await buildChild());
+await write(join(DIST, "child.js"), await buildProcess(join(ROOT, "child/main.ts"), {}));
+// A slot has no right to read another file: the realm is inside.
 const slotEntry = join(ROOT, "../modules/typescript-ivm/slot/main.ts");
-if (existsSync(slotEntry)) await write(join(DIST, "slot.js"), await buildSlot(slotEntry));
+const { core, libraries } = await buildSplitRealm(REALM_OPTIONS, ROOT);
+const slot = await buildProcess(slotEntry, {
+  CYRNEL_REALM_CORE: JSON.stringify(core),
+  CYRNEL_REALM_LIBRARIES: JSON.stringify(libraries),
+});
+await write(join(DIST, "slot.js"), slot);

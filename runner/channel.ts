@@ -68,6 +68,8 @@ export function createChannel(
   const bounds = { ...DEFAULT_LIMITS, ...limits };
   const reader = createFrameReader(bounds.maxFrameBytes);
   const waiting = new Set<() => void>();
+  /** Chunks that came although reading was paused: Node resumes the streams of a process that has exited. */
+  const backlog: Buffer[] = [];
   let listener: ChannelListener | null = null;
   let close: ChannelClose | null = null;
   let turn: NodeJS.Immediate | null = null;
@@ -83,6 +85,16 @@ export function createChannel(
     output.destroy();
   }
 
+  function nextPayload(): Buffer | null {
+    for (;;) {
+      const payload = reader.next();
+      if (payload !== null) return payload;
+      const chunk = backlog.shift();
+      if (chunk === undefined) return null;
+      reader.push(chunk);
+    }
+  }
+
   /** Hands out at most one turn's frames; answers false if some are left for the next turn. */
   function deliver(): boolean {
     for (let n = 0; listener !== null; n++) {
@@ -90,7 +102,7 @@ export function createChannel(
       if (n === MAX_FRAMES_PER_TURN) return false;
       let frame: Frame;
       try {
-        const payload = reader.next();
+        const payload = nextPayload();
         if (payload === null) return true;
         frame = parseFrame(payload, bounds.maxDepth);
       } catch (error) {
@@ -136,7 +148,7 @@ export function createChannel(
 
   input.on("data", (chunk: Buffer) => {
     if (close !== null) return;
-    reader.push(chunk);
+    backlog.push(chunk);
     pump();
   });
   input.on("end", () => {
@@ -188,7 +200,9 @@ export function createChannel(
       return new Promise((resolve) => waiting.add(resolve));
     },
     get bufferedBytes() {
-      return reader.bufferedBytes + input.readableLength;
+      return (
+        reader.bufferedBytes + input.readableLength + backlog.reduce((sum, chunk) => sum + chunk.length, 0)
+      );
     },
     get queuedBytes() {
       return output.writableLength;

@@ -59,15 +59,24 @@ interface Idle {
   detach: () => void;
 }
 
+/** Somebody who waits for a child. Only starts that began after it came count against it. */
+interface Waiter extends PromiseWithResolvers<Child> {
+  since: number;
+  triesLeft: number;
+}
+
 export function createPool(options: PoolOptions): Pool {
   const { min, max } = options;
   const idle: Idle[] = [];
-  const waiters: PromiseWithResolvers<Child>[] = [];
+  const waiters: Waiter[] = [];
   const boots = new Set<Promise<void>>();
   const dying = new Set<Child>();
   const closing = new AbortController();
   let target = min;
   let replaced = 0;
+  /** Calls of `warmUp` that wait. */
+  let warming = 0;
+  let startCount = 0;
   let failures = 0;
   let deathsInARow = 0;
   /** The fewest children that were warm since the last look; what nobody needed all that time is given back. */
@@ -82,7 +91,9 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   function isShort(): boolean {
-    return boots.size + idle.length < target + waiters.length;
+    // A waiter whose child becomes an idle one is no demand beyond the target.
+    const needed = Math.max(target + waiters.length - warming, waiters.length);
+    return boots.size + idle.length < needed;
   }
 
   function fillIn(delayMs: number): void {
@@ -90,6 +101,7 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   function boot(): void {
+    const number = ++startCount;
     const started = options.start(closing.signal).then(
       (child) => {
         boots.delete(started);
@@ -100,18 +112,22 @@ export function createPool(options: PoolOptions): Pool {
       },
       (error: Error) => {
         boots.delete(started);
-        handleFailure(error);
+        handleFailure(number, error);
       },
     );
     boots.add(started);
   }
 
-  function handleFailure(error: Error): void {
+  function handleFailure(number: number, error: Error): void {
     if (closing.signal.aborted) return;
     failures++;
     options.onTrouble({ kind: "boot_failed", error });
-    if (failures >= MAX_FAILED_BOOTS) for (const waiter of waiters.splice(0)) waiter.reject(error);
-    fillIn(backOff(failures));
+    for (const waiter of waiters.filter(({ since }) => since < number)) {
+      if (--waiter.triesLeft > 0) continue;
+      waiters.splice(waiters.indexOf(waiter), 1);
+      waiter.reject(error);
+    }
+    fillIn(backOff(waiters.length > 0 ? Math.min(failures, MAX_FAILED_BOOTS) : failures));
   }
 
   function welcome(child: Child): void {
@@ -126,7 +142,8 @@ export function createPool(options: PoolOptions): Pool {
 
   /** The next child that becomes ready. */
   function startFor(): Promise<Child> {
-    const waiter = Promise.withResolvers<Child>();
+    const triesLeft = failures < MAX_FAILED_BOOTS ? MAX_FAILED_BOOTS : 1;
+    const waiter = { ...Promise.withResolvers<Child>(), since: startCount, triesLeft };
     waiters.push(waiter);
     fill();
     return waiter.promise;
@@ -161,7 +178,7 @@ export function createPool(options: PoolOptions): Pool {
 
   /** While there is more than `min`, looks once in a while whether it was needed. */
   function watchQuiet(): void {
-    if (quietTimer !== undefined || closing.signal.aborted || target <= min) return;
+    if (quietTimer !== undefined || closing.signal.aborted || (target <= min && idle.length <= min)) return;
     spare = idle.length;
     quietTimer = setTimeout(() => {
       quietTimer = undefined;
@@ -200,10 +217,15 @@ export function createPool(options: PoolOptions): Pool {
     },
     status: () => ({ warm: idle.length, booting: boots.size, target, waiting: waiters.length, replaced }),
     async warmUp() {
-      const child = await startFor();
-      keepIdle(child);
-      fill();
-      return child;
+      warming++;
+      try {
+        const child = await startFor();
+        keepIdle(child);
+        return child;
+      } finally {
+        warming--;
+        fill();
+      }
     },
     async [Symbol.asyncDispose]() {
       closing.abort();

@@ -79,7 +79,6 @@ type CallMessage = Extract<ChildMessage, { id: number }>;
 /** Runs one script over `channel`, which must have no listener, from `start` to its end. Never rejects. */
 export function runSession(input: SessionInput): Promise<SessionEnd> {
   const { channel, calls, events, limits, signal } = input;
-  const aborter = new AbortController();
   const streams = {
     stdout: { left: limits.maxStdoutBytes + 1, emit: events.stdout },
     stderr: { left: limits.maxStderrBytes + 1, emit: events.stderr },
@@ -90,6 +89,8 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
   let toolCalls = 0;
   let outstanding = 0;
   let over = false;
+  /** Made with the first call: most runs make none. */
+  let aborter: AbortController | null = null;
   let detach = () => {};
   let replies: Promise<void> = Promise.resolve();
 
@@ -104,7 +105,7 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
     }
 
     function abortCalls(): void {
-      if (!aborter.signal.aborted) aborter.abort(new Error("The run has ended."));
+      if (aborter?.signal.aborted === false) aborter.abort(new Error("The run has ended."));
     }
 
     function onAbort(): void {
@@ -160,8 +161,10 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
       if (message.method === "invoke") toolCalls++;
       // The union of methods is one type to the compiler; each handler gets the params its own schema made.
       const handler = calls[message.method] as (params: unknown, signal: AbortSignal) => Promise<unknown>;
+      aborter ??= new AbortController();
+      const { signal: callSignal } = aborter;
       Promise.resolve()
-        .then(() => handler(message.params, aborter.signal))
+        .then(() => handler(message.params, callSignal))
         .then(
           (result) => reply(message.id, { result: result ?? null }),
           (error: unknown) => reply(message.id, toErrorReply(error)),

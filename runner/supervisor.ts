@@ -19,6 +19,8 @@ import type { Child } from "./spawn.ts";
 const MAX_DRAIN_MS = 1_000;
 /** A child that has closed its output has this long to be gone as well. */
 const MAX_EXIT_WAIT_MS = 500;
+/** A child killed by somebody else this soon after it was given its run may not have taken it yet. */
+const MAX_HAND_OVER_MS = 100;
 /** What a process may grow beyond its heap before it counts as over its memory limit: code, stacks, young space. */
 const MEMORY_SLACK_BYTES = 64 * 1024 * 1024;
 const BYTES_PER_MB = 1024 * 1024;
@@ -55,7 +57,10 @@ export interface RunOutcome extends Verdict {
   cpuMs: number;
   peakMemoryBytes: number;
   toolCalls: number;
-  /** The child was gone before it could take `start`: nothing of the script has run. */
+  /**
+   * Nobody can tell that the script was given to this child: it was gone already, or somebody else killed it right
+   * after, and nothing had come from it. Running it again repeats nothing.
+   */
   wasNeverStarted: boolean;
   /** For the log; never for a script or a client. */
   hostError?: unknown;
@@ -73,7 +78,7 @@ export async function superviseRun(run: SupervisedRun): Promise<RunOutcome> {
     if (cause !== null) return;
     cause = next;
     usage = watch.finish();
-    stop.abort();
+    stop.abort(cause.kind);
     child.kill();
   }
 
@@ -117,9 +122,15 @@ export async function superviseRun(run: SupervisedRun): Promise<RunOutcome> {
     wallMs,
     ...usage,
     toolCalls: end.toolCalls,
-    wasNeverStarted: end.kind === "closed" && !end.hasReceived && child.channel.hasWriteFailed,
+    wasNeverStarted: end.kind === "closed" && !end.hasReceived && wasGone(cause, child, wallMs),
     ...(cause.kind === "host_error" && { hostError: cause.error }),
   };
+}
+
+/** Whether a child that never said anything was ended by somebody else before, or about when, it was given its run. */
+function wasGone(cause: EndCause, child: Child, wallMs: number): boolean {
+  if (child.channel.hasWriteFailed) return true;
+  return cause.kind === "exit" && cause.exit.signal === "SIGKILL" && wallMs < MAX_HAND_OVER_MS;
 }
 
 /** The end of the session; once it was stopped from outside, the channel closes within a bounded time. */

@@ -5,22 +5,27 @@
 import { randomUUID } from "node:crypto";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
-import type { EnvironmentLease, Environments } from "#api/modules/environments.ts";
+import type { Environments } from "#api/modules/environments.ts";
 import type { ExecutionInput, ModuleLogger } from "#sdk";
-import type { EndingWriter } from "./ending-writer.ts";
-import { RunExecution } from "./execution.ts";
-import type { ProcessFeed } from "./feed.ts";
 import { memoryInForce } from "./limits.ts";
 import { failedWith } from "./live/ending.ts";
+import type { EndingWriter } from "./live/ending-writer.ts";
+import { RunExecution } from "./live/execution.ts";
+import type { ProcessFeed } from "./live/feed.ts";
 import { LiveRun, type RunLimits } from "./live/run.ts";
+import { type Slot, Slots } from "./live/slots.ts";
 import type { RunRegistry } from "./registry.ts";
 import { claimQueued, type Placement, type ProcessRow } from "./store.ts";
+import { countQueued, endAbandonedRuns } from "./store-sweeps.ts";
 
 /** How long an environment may take to confirm a kill before the process ends without it. */
 const KILL_GRACE_MS = 10_000;
 const SHUTDOWN_KILL_GRACE_MS = 3000;
 const SHUTDOWN_STORE_MS = 5000;
 const QUEUE_RETRY_MS = 500;
+const RECONCILE_INTERVAL_MS = 30_000;
+/** A statement that claimed a run has long been answered, or never will be. */
+const LOST_CLAIM_MS = 120_000;
 const MAX_CLAIM_BATCH = 32;
 const RETRY_AFTER_SECONDS = 1;
 const SHUTDOWN_RETRY_AFTER_SECONDS = 5;
@@ -48,27 +53,24 @@ export interface StoredRun {
   code: string;
 }
 
-interface Slot {
-  lease: EnvironmentLease;
-  release(): void;
-}
-
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #busy = new Map<EnvironmentLease["module"], number>();
+  readonly #slots: Slots;
   readonly #whenEmpty = new Set<() => void>();
+  readonly #open = new DisposableStack();
   #active = 0;
   #queued = 0;
-  #slotsTaken = 0;
-  #draining = false;
+  /** Counts every change of the queue that this server makes. */
+  #queueChanges = 0;
+  #isDraining = false;
   #isInterrupting = false;
   #isClaiming = false;
   #claimAgain = false;
   #retry: NodeJS.Timeout | null = null;
-  #stopListening: (() => void) | null = null;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    this.#slots = new Slots(options.environments, () => this.#tellWhenEmpty());
   }
 
   /** Admitted processes: queued, running, paused, terminating. */
@@ -80,20 +82,18 @@ export class Dispatcher {
     return this.#queued;
   }
 
-  /** Runs that hold a slot of an environment. */
   get slotsTaken(): number {
-    return this.#slotsTaken;
+    return this.#slots.taken;
   }
 
-  get isDraining(): boolean {
-    return this.#draining;
-  }
-
-  /** Begins with the queue the database holds. */
+  /** Begins with the queue that the database holds. */
   open(queuedInDatabase: number): void {
+    this.#changeQueue(queuedInDatabase);
     this.#active += queuedInDatabase;
-    this.#queued += queuedInDatabase;
-    this.#stopListening = this.#options.environments.onChange(() => this.#claim());
+    this.#open.defer(this.#options.environments.onChange(() => this.#claim()));
+    const timer = setInterval(() => void this.reconcile(), RECONCILE_INTERVAL_MS).unref();
+    this.#open.defer(() => clearInterval(timer));
+    this.#open.defer(() => clearTimeout(this.#retry ?? undefined));
     this.#claim();
   }
 
@@ -105,9 +105,9 @@ export class Dispatcher {
     store: (placement: Placement | null) => Promise<T>,
   ): Promise<T> {
     this.#admit();
-    const slot = this.#queued === 0 ? this.#takeSlot() : null;
+    const slot = this.#queued === 0 ? this.#slots.take() : null;
     this.#active += 1;
-    if (!slot) this.#queued += 1;
+    if (!slot) this.#changeQueue(1);
     let outcome: T | null = null;
     try {
       const placement = slot && { environment: slot.lease.id, claim: randomUUID() };
@@ -117,7 +117,7 @@ export class Dispatcher {
     } finally {
       if (!outcome?.stored) {
         this.#active -= 1;
-        if (!slot) this.#queued -= 1;
+        if (!slot) this.#changeQueue(-1);
         slot?.release();
       }
       this.#claim();
@@ -126,23 +126,52 @@ export class Dispatcher {
 
   /** A queued process was ended in the database. */
   forgetQueued(): void {
-    this.#queued -= 1;
+    this.#changeQueue(-1);
     this.#active -= 1;
   }
 
   /** Asks the environment to end a run that is marked killed. */
-  requestEnd(id: number): void {
-    this.#options.registry.execution(id)?.requestEnd(KILL_GRACE_MS);
+  requestEnd(live: LiveRun): void {
+    if (this.#options.registry.get(live.id) === live) {
+      this.#options.registry.execution(live.id)?.requestEnd(KILL_GRACE_MS);
+    }
+  }
+
+  /**
+   * Brings counts and claims back in line with the database: the answer to a statement may be lost with its connection
+   * after the statement was done. Runs by itself every 30 s; never throws.
+   */
+  async reconcile(): Promise<void> {
+    const { db, registry, log } = this.#options;
+    try {
+      const held = registry.all().map(({ live }) => live.id);
+      const ended = await endAbandonedRuns(db, INTERRUPTED.error, {
+        except: held,
+        olderThanMs: LOST_CLAIM_MS,
+      });
+      if (ended > 0) log.warn({ ended }, "runs whose claim was lost on the way were ended");
+      const changes = this.#queueChanges;
+      const queued = await countQueued(db);
+      // Something moved meanwhile: the count is of no moment in particular.
+      if (changes !== this.#queueChanges || this.#isClaiming) return;
+      const difference = queued - this.#queued;
+      if (difference === 0) return;
+      log.warn({ difference }, "the queue in memory was brought in line with the database");
+      this.#changeQueue(difference);
+      this.#active += difference;
+      this.#claim();
+    } catch (error) {
+      log.debug({ err: error }, "the queue could not be compared with the database");
+    }
   }
 
   /**
    * Takes no more runs, waits up to `timeoutMs` for those under way, then ends them as interrupted. Queued processes
-   * stay queued for the next start. Bounded: at most `timeoutMs` + 10 s.
+   * stay queued for the next start. Bounded: at most `timeoutMs` + 13 s.
    */
   async drain(timeoutMs: number): Promise<void> {
-    this.#draining = true;
-    this.#stopListening?.();
-    clearTimeout(this.#retry ?? undefined);
+    this.#isDraining = true;
+    this.#open.dispose();
     await this.#empty(timeoutMs);
     this.#isInterrupting = true;
     for (const { live, execution } of this.#options.registry.all()) interrupt(live, execution);
@@ -152,14 +181,10 @@ export class Dispatcher {
   }
 
   #admit(): void {
-    if (this.#draining) {
-      throw new AppError(
-        "shutting_down",
-        "The server is shutting down. Send the request again in a few seconds.",
-        {
-          retryAfterSeconds: SHUTDOWN_RETRY_AFTER_SECONDS,
-        },
-      );
+    if (this.#isDraining) {
+      throw new AppError("shutting_down", "The server is shutting down. Send the request again shortly.", {
+        retryAfterSeconds: SHUTDOWN_RETRY_AFTER_SECONDS,
+      });
     }
     if (!this.#options.environments.active()) {
       throw new AppError(
@@ -177,34 +202,14 @@ export class Dispatcher {
     }
   }
 
-  #takeSlot(): Slot | null {
-    const { environments } = this.#options;
-    const active = environments.active();
-    if (this.#draining || !active) return null;
-    const taken = this.#busy.get(active.module) ?? 0;
-    const slots = active.status()?.slots ?? Number.POSITIVE_INFINITY;
-    if (!(taken < slots)) return null;
-    const lease = environments.acquire();
-    if (!lease) return null;
-    this.#busy.set(lease.module, (this.#busy.get(lease.module) ?? 0) + 1);
-    this.#slotsTaken += 1;
-    let released = false;
-    const release = () => {
-      if (released) return;
-      released = true;
-      const left = (this.#busy.get(lease.module) ?? 1) - 1;
-      if (left === 0) this.#busy.delete(lease.module);
-      else this.#busy.set(lease.module, left);
-      this.#slotsTaken -= 1;
-      lease[Symbol.dispose]();
-      this.#tellWhenEmpty();
-    };
-    return { lease, release };
+  #changeQueue(change: number): void {
+    this.#queued += change;
+    this.#queueChanges += 1;
   }
 
   /** Gives free slots to the oldest queued processes. One statement at a time; calls meanwhile make it look again. */
   #claim(): void {
-    if (this.#queued === 0 || this.#draining) return;
+    if (this.#queued <= 0 || this.#isDraining) return;
     if (this.#isClaiming) {
       this.#claimAgain = true;
       return;
@@ -212,31 +217,31 @@ export class Dispatcher {
     this.#isClaiming = true;
     void this.#claimUntilFull().finally(() => {
       this.#isClaiming = false;
-      if (this.#claimAgain) {
-        this.#claimAgain = false;
-        this.#claim();
-      }
+      if (!this.#claimAgain) return;
+      this.#claimAgain = false;
+      this.#claim();
     });
   }
 
   async #claimUntilFull(): Promise<void> {
-    while (this.#queued > 0 && !this.#draining) {
+    while (this.#queued > 0 && !this.#isDraining) {
       const slots: Slot[] = [];
       while (slots.length < Math.min(this.#queued, MAX_CLAIM_BATCH)) {
-        const slot = this.#takeSlot();
+        const slot = this.#slots.take();
         if (!slot) break;
         slots.push(slot);
       }
       const [first] = slots;
       if (!first) {
-        if (this.#slotsTaken === 0) this.#claimLater();
+        // No run will end and call again: the environment has no slots at the moment.
+        if (this.#slots.taken === 0) this.#claimLater();
         return;
       }
       const wanted = slots.length;
       try {
         const rows = await claimQueued(this.#options.db, first.lease.id, wanted);
         for (const row of rows) {
-          this.#queued -= 1;
+          this.#changeQueue(-1);
           this.#start(slots.pop() as Slot, { row, code: row.code });
         }
         if (rows.length < wanted) return;
@@ -251,6 +256,7 @@ export class Dispatcher {
   }
 
   #claimLater(): void {
+    if (this.#isDraining) return;
     clearTimeout(this.#retry ?? undefined);
     this.#retry = setTimeout(() => this.#claim(), QUEUE_RETRY_MS).unref();
   }
@@ -277,8 +283,8 @@ export class Dispatcher {
   }
 
   async #carryOut(live: LiveRun, execution: RunExecution, slot: Slot): Promise<void> {
-    const { registry, writer } = this.#options;
-    const answer = await execution.carryOut(this.#executionInput(live));
+    const { registry, writer, limits } = this.#options;
+    const answer = await execution.carryOut(describeExecution(live, limits));
     if (answer.kind === "unconfirmed") registry.holdUntil(live.id, execution.confirmed);
     const ending = live.conclude(answer);
     slot.release();
@@ -288,23 +294,6 @@ export class Dispatcher {
     this.#active -= 1;
     live.markStored(row);
     this.#tellWhenEmpty();
-  }
-
-  #executionInput(live: LiveRun): ExecutionInput {
-    const { timeoutMs, cpuMs, ref } = live.row;
-    const { maxStdoutBytes, maxStderrBytes } = this.#options.limits;
-    return {
-      eid: live.id,
-      code: live.code,
-      options: {
-        timeoutMs,
-        maxStdoutBytes,
-        maxStderrBytes,
-        ...(live.memoryMb === null ? {} : { memoryMb: live.memoryMb }),
-        ...(cpuMs === null ? {} : { cpuMs }),
-      },
-      ...(ref === null ? {} : { ref }),
-    };
   }
 
   async #empty(maxMs: number): Promise<void> {
@@ -318,7 +307,7 @@ export class Dispatcher {
   }
 
   #isEmpty(): boolean {
-    return this.#slotsTaken === 0 && this.#options.registry.size === 0;
+    return this.#slots.taken === 0 && this.#options.registry.size === 0;
   }
 
   #tellWhenEmpty(): void {
@@ -330,4 +319,21 @@ export class Dispatcher {
 function interrupt(live: LiveRun, execution: RunExecution): void {
   if (live.state !== "terminating") live.decide(INTERRUPTED);
   execution.requestEnd(SHUTDOWN_KILL_GRACE_MS);
+}
+
+function describeExecution(live: LiveRun, limits: RunLimits): ExecutionInput {
+  const { timeoutMs, cpuMs, ref } = live.row;
+  const { maxStdoutBytes, maxStderrBytes } = limits;
+  return {
+    eid: live.id,
+    code: live.code,
+    options: {
+      timeoutMs,
+      maxStdoutBytes,
+      maxStderrBytes,
+      ...(live.memoryMb === null ? {} : { memoryMb: live.memoryMb }),
+      ...(cpuMs === null ? {} : { cpuMs }),
+    },
+    ...(ref === null ? {} : { ref }),
+  };
 }

@@ -4,9 +4,9 @@
  * position after it, the same for a live run, a stored one and after a restart.
  */
 
-import type { ProcessFeed } from "./feed.ts";
-import { ChangeWaiter } from "./feed.ts";
 import { sliceUtf8 } from "./live/capture.ts";
+import type { ProcessFeed } from "./live/feed.ts";
+import { ChangeWaiter } from "./live/feed.ts";
 import type { LiveRun } from "./live/run.ts";
 import type { TrailCall } from "./live/trail.ts";
 import type { ProcessEventName } from "./model.ts";

@@ -202,7 +202,6 @@ export const toolCallSchema = z
       .describe("JSON; a string with the beginning of its text if it was too long."),
   })
   .meta({ id: "ToolCall", description: "One tool call of a run." });
-export type ToolCall = z.output<typeof toolCallSchema>;
 
 export const callTrailSchema = z.object({ calls: z.array(toolCallSchema) });
 

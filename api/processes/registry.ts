@@ -1,5 +1,5 @@
 /** The runs in memory, by process id. Environments reach them through the bindings, readers through the service. */
-import type { RunExecution } from "./execution.ts";
+import type { RunExecution } from "./live/execution.ts";
 import type { LiveRun } from "./live/run.ts";
 
 interface HeldRun {

@@ -1,18 +1,15 @@
 /** The processes over HTTP: paths, scopes, status codes and headers. Rules are in service.ts. */
-import { Readable } from "node:stream";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { AppError } from "#api/errors.ts";
 import type { App } from "#api/http/app-type.ts";
 import { requireScope } from "#api/http/auth.ts";
 import { decodeCursor, encodeCursor } from "#api/http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
+import { clientGone, sendJson, sendText } from "./answers.ts";
 import {
   callTrailSchema,
   createdSchema,
   createProcessBodySchema,
   createProcessHeadersSchema,
-  eventHeadersSchema,
   listQuerySchema,
   processIdParamsSchema,
   processListSchema,
@@ -21,14 +18,11 @@ import {
   waitQuerySchema,
 } from "./model.ts";
 import { renderCalls, renderList, renderRecord, renderSummary } from "./render.ts";
+import { registerEventRoute } from "./routes-events.ts";
 import type { ProcessService } from "./service.ts";
 
 const CURSOR_KIND = "processes";
 const cursorSchema = z.int().positive();
-/** A client of the event stream that takes nothing for this long is cut off; it resumes by position. */
-const MAX_EVENT_STALL_MS = 30_000;
-const MAX_EVENT_BUFFER_BYTES = 64 * 1024;
-
 const read = { onRequest: requireScope("processes:read") };
 const write = { onRequest: requireScope("processes:write") };
 const tags = ["processes"];
@@ -62,7 +56,8 @@ export function registerProcessRoutes(
       },
     },
     async (request, reply) => {
-      const { id, view } = await service.create(request.body, {
+      const { id, view } = await service.create({
+        body: request.body,
         caller: request.caller?.id ?? "",
         idempotencyKey: request.headers["idempotency-key"] ?? null,
         signal: clientGone(reply),
@@ -246,91 +241,8 @@ function registerPartRoutes(app: App, service: ProcessService): void {
   );
 }
 
-function registerEventRoute(app: App, service: ProcessService): void {
-  app.get(
-    "/processes/:id/events",
-    {
-      ...read,
-      exposeHeadRoute: false,
-      schema: {
-        tags,
-        summary: "Server-sent events of a process until its run has ended",
-        description:
-          "Events: `state`, `stdout`, `stderr`, `output`, `call`, `approval`, `end`. `Last-Event-ID` resumes; 204 when nothing is missing.",
-        params,
-        headers: eventHeadersSchema,
-        response: {
-          200: { description: "The stream.", content: { "text/event-stream": { schema: textSchema } } },
-          204: z.null().describe("The client has everything of a finished process: do not reconnect."),
-          ...errorResponses("invalid_request", "not_found", "not_acceptable"),
-        },
-      },
-    },
-    async (request, reply) => {
-      requireEventStream(request);
-      const gone = clientGone(reply);
-      const events = await service.follow(request.params.id, request.headers["last-event-id"] || null, gone);
-      if (!events) return reply.status(204).send(null);
-      reply.header("cache-control", "no-store, no-transform").header("x-accel-buffering", "no");
-      const stalled = cutOffStalled(events, () => reply.raw.destroy());
-      const body = Readable.from(stalled, { objectMode: false, highWaterMark: MAX_EVENT_BUFFER_BYTES });
-      // The schema documents the text; fastify pipes a stream of it.
-      return reply.type("text/event-stream").send(body as never);
-    },
-  );
-}
-
-/** Passes events on; calls `cutOff` when one is not taken in time. */
-async function* cutOffStalled(
-  events: AsyncGenerator<string, void>,
-  cutOff: () => void,
-): AsyncGenerator<string, void> {
-  for await (const event of events) {
-    const timer = setTimeout(cutOff, MAX_EVENT_STALL_MS);
-    try {
-      yield event;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-}
-
-function requireEventStream(request: FastifyRequest): void {
-  const { accept } = request.headers;
-  const ranges = (accept ?? "*/*").split(",").map((range) => range.trim().toLowerCase());
-  const isAccepted = ranges.some((range) => {
-    const [type = "", ...parameters] = range.split(/\s*;\s*/);
-    return (
-      ["text/event-stream", "text/*", "*/*"].includes(type) && !parameters.some((p) => /^q=0(\.0*)?$/.test(p))
-    );
-  });
-  if (isAccepted) return;
-  throw new AppError(
-    "not_acceptable",
-    "This answers with text/event-stream only. Send the header Accept: text/event-stream.",
-  );
-}
-
 const NEVER = new AbortController().signal;
-
-/** Aborts when the connection closes before the answer was sent. */
-function clientGone(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  reply.raw.once("close", () => {
-    if (!reply.raw.writableFinished) controller.abort();
-  });
-  return controller.signal;
-}
 
 function plainText(description: string) {
   return { description, content: { "text/plain": { schema: textSchema } } };
-}
-
-/** JSON that is text already: sent as it is. Responses are checked against their schemas by tests. */
-function sendJson(reply: FastifyReply, json: string): FastifyReply {
-  return reply.type("application/json; charset=utf-8").send(json);
-}
-
-function sendText(reply: FastifyReply, text: string | Buffer): FastifyReply {
-  return reply.type("text/plain; charset=utf-8").send(text);
 }

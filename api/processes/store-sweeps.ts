@@ -3,10 +3,15 @@ import type { Db } from "#api/db/pool.ts";
 import type { ProcessErrorDetail } from "./model.ts";
 
 /**
- * Ends what a dead server was running: `running` and `paused` as failed/interrupted, `terminating` as canceled/killed.
- * Only for the one server that owns the database. Returns how many.
+ * Ends what nobody runs any more: `running` and `paused` as failed/interrupted, `terminating` as canceled/killed. Only
+ * for the one server that owns the database. `except` names what it is running itself; `olderThanMs` null is any age.
+ * Returns how many.
  */
-export async function endAbandonedRuns(db: Db, error: ProcessErrorDetail): Promise<number> {
+export async function endAbandonedRuns(
+  db: Db,
+  error: ProcessErrorDetail | null,
+  { except, olderThanMs }: { except: readonly number[]; olderThanMs: number | null },
+): Promise<number> {
   const detail = JSON.stringify(error);
   const [row] = await db<{ count: number }[]>`
     with ended as (
@@ -14,7 +19,8 @@ export async function endAbandonedRuns(db: Db, error: ProcessErrorDetail): Promi
         exit_state = case when state = 'terminating' then 'canceled' else 'failed' end,
         reason = case when state = 'terminating' then 'killed' else 'interrupted' end,
         results_bytes = case when state = 'terminating' then 0 else ${detail.length}::int end
-      where state in ('running', 'paused', 'terminating')
+      where state in ('running', 'paused', 'terminating') and id <> all(${[...except]}::bigint[])
+        and (${olderThanMs === null}::boolean or started_at <= now() - make_interval(secs => ${(olderThanMs ?? 0) / 1000}))
       returning id, exit_state
     ), details as (
       insert into process_results (process_id, error_detail)

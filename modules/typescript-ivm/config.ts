@@ -40,7 +40,9 @@ export const ivmConfigSchema = z.strictObject({
     .max(7 * 24 * 3600 * 1000)
     .nullable()
     .default(null)
-    .describe("How long a run may wait for a free slot before it is canceled, in milliseconds; null: no limit."),
+    .describe(
+      "How long a run may wait for a free slot before it is canceled, in milliseconds; null: no limit.",
+    ),
   memoryMb: z
     .int()
     .min(MIN_MEMORY_MB)

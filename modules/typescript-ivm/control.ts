@@ -3,7 +3,7 @@
  * a time: `begin` opens it, `done` closes it, `idle` says the next one may begin. Control messages have no `jsonrpc`
  * member and start with `{"method":`, so neither side mistakes one for a message of a run. The slot imports types only.
  */
-import { z } from 'zod';
+import { z } from "zod";
 
 /**
  * Owner to slot: `{"method":"begin","params":…,"start":…}` opens a run, with the run's first message inside. The members
@@ -22,12 +22,12 @@ export const doneParamsSchema = z.strictObject({
   cpuMs: z.number().min(0).max(1e12),
   peakMemoryBytes: z.int().min(0),
   /** Why the isolate stopped without an `end`; null after an `end`. */
-  cause: z.enum(['memory_limit', 'timeout']).nullable(),
+  cause: z.enum(["memory_limit", "timeout"]).nullable(),
 });
 export type DoneParams = z.infer<typeof doneParamsSchema>;
 
-export const controlMessageSchema = z.discriminatedUnion('method', [
-  z.strictObject({ method: z.literal('done'), params: doneParamsSchema }),
-  z.strictObject({ method: z.literal('idle') }),
+export const controlMessageSchema = z.discriminatedUnion("method", [
+  z.strictObject({ method: z.literal("done"), params: doneParamsSchema }),
+  z.strictObject({ method: z.literal("idle") }),
 ]);
 export type ControlMessage = z.infer<typeof controlMessageSchema>;

@@ -1,6 +1,6 @@
 /**
  * `import()` in an isolate: the library gives V8 no way to resolve a module, so V8 rejects with "Not supported". Scripts
- * are given the realm's own words instead: each call becomes a call of a hidden global of the same length, which keeps
+ * are given the realm's own words instead: each call becomes a call of a hidden function whose name is as long, which keeps
  * every column where it is.
  */
 import { type AnyNode, parse } from "acorn";
@@ -15,7 +15,8 @@ export function replaceImportCalls(code: string): string {
   try {
     visit(parse(code, { ecmaVersion: "latest" }), (node) => {
       if (node.type !== "ImportExpression") return;
-      replaced = replaced.slice(0, node.start) + IMPORT_FUNCTION + replaced.slice(node.start + "import".length);
+      replaced =
+        replaced.slice(0, node.start) + IMPORT_FUNCTION + replaced.slice(node.start + "import".length);
     });
   } catch {
     return code;

@@ -82,7 +82,10 @@ export function createSlot(child: Child, events: SlotEvents): Slot {
   }
 
   function becomeIdle(): void {
-    if (state !== "tidying") return refuse("said it was idle out of turn");
+    if (state !== "tidying") {
+      refuse("said it was idle out of turn");
+      return;
+    }
     clearTimeout(timer);
     state = "idle";
     events.idle(slot);
@@ -90,11 +93,17 @@ export function createSlot(child: Child, events: SlotEvents): Slot {
 
   function endRun(params: DoneParams): void {
     const run = current;
-    if (run === null) return refuse("ended a run while there was none");
+    if (run === null) {
+      refuse("ended a run while there was none");
+      return;
+    }
     current = null;
     state = "tidying";
     clearTimeout(timer);
-    timer = setTimeout(() => die("The slot process did not become ready for its next run in time."), MAX_TIDY_MS);
+    timer = setTimeout(
+      () => die("The slot process did not become ready for its next run in time."),
+      MAX_TIDY_MS,
+    );
     run.done.resolve(params);
     closeRun(run, { kind: "ended" });
   }
@@ -140,7 +149,7 @@ export function createSlot(child: Child, events: SlotEvents): Slot {
       };
       current = run;
       return {
-        child: asChildOfRun(child, openRunChannel(channel, run), () => die(null)),
+        child: asChildOfRun(child, run, openRunChannel(channel, run), () => die(null)),
         async finish() {
           if (current === run) {
             clearTimeout(timer);
@@ -154,6 +163,8 @@ export function createSlot(child: Child, events: SlotEvents): Slot {
   };
   return slot;
 }
+
+const NO_EXIT = { code: null, signal: null };
 
 function isRunMessage(value: unknown): boolean {
   return typeof value === "object" && value !== null && "jsonrpc" in value;
@@ -193,8 +204,9 @@ function openRunChannel(channel: Channel, run: CurrentRun): Channel {
   };
 }
 
-/** The same process, with the channel of one run. */
-function asChildOfRun(child: Child, channel: Channel, kill: () => void): Child {
+/** The same process, with the channel of one run. For a run whose isolate is gone it counts as ended. */
+function asChildOfRun(child: Child, run: CurrentRun, channel: Channel, kill: () => void): Child {
+  const isolateGone = run.done.promise.then((done) => (done === null ? child.exited : NO_EXIT));
   return {
     pid: child.pid,
     channel,
@@ -204,8 +216,9 @@ function asChildOfRun(child: Child, channel: Channel, kill: () => void): Child {
     get exit() {
       return child.exit;
     },
-    exited: child.exited,
-    engineText: () => child.engineText(),
+    exited: Promise.race([child.exited, isolateGone]),
+    // A slot that lives on has no last words, and waiting for them would take a while.
+    engineText: async () => ((await isolateGone) === NO_EXIT ? "" : child.engineText()),
     kill,
   };
 }

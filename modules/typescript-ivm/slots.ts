@@ -46,7 +46,8 @@ export function createSlotPool(options: SlotPoolOptions): SlotPool {
   function fill(): void {
     if (closing.signal.aborted || retryTimer !== undefined) return;
     const spoken = () => slots.size + starts.size;
-    while (spoken() < options.min || (spoken() < options.max && line.size > idle.length + starts.size)) start();
+    while (spoken() < options.min || (spoken() < options.max && line.size > idle.length + starts.size))
+      start();
   }
 
   function start(): void {
@@ -67,7 +68,10 @@ export function createSlotPool(options: SlotPoolOptions): SlotPool {
   function welcome(child: Child): void {
     const slot = createSlot(child, { idle: offer, dead: bury });
     slots.add(slot);
-    if (closing.signal.aborted) return slot.kill();
+    if (closing.signal.aborted) {
+      slot.kill();
+      return;
+    }
     first?.resolve(child);
     offer(slot);
   }

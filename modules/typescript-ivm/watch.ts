@@ -5,9 +5,6 @@
 import type { Monitor } from "#runner/monitor.ts";
 
 const FIRST_LOOK_MS = 15;
-/** A run is over its memory limit at this much more: what the process itself grows by while an isolate is full. */
-export const MEMORY_SLACK_BYTES = 32 * 1024 * 1024;
-
 /** A monitor whose watches start late. What `finish` answers for a run it never looked at is zero. */
 export function createLateMonitor(monitor: Monitor): Monitor {
   return {

@@ -31,7 +31,7 @@ export interface Children extends AsyncDisposable {
 export async function openChildren(config: ProcessConfig, logger: ModuleLogger): Promise<Children> {
   await using undo = new AsyncDisposableStack();
   const node = findNodeBinary();
-  const cwd = await mkdtemp(join(tmpdir(), "cyrnel-run-"));
+  const cwd = await mkdtemp(join(tmpdir(), `cyrnel-run-${process.pid}-`));
   undo.defer(() => rmdir(cwd));
   await chmod(cwd, 0o500);
   const argument = encodeBootOptions({
@@ -44,7 +44,7 @@ export async function openChildren(config: ProcessConfig, logger: ModuleLogger):
       {
         nodePath: node.path,
         nodeVersion: node.version,
-        args: [...CHILD_FLAGS, ...nodeFlags(memoryMb), ENTRY, argument],
+        args: [...CHILD_FLAGS, ...nodeFlags(memoryMb, config.allowWasm), ENTRY, argument],
         cwd,
         bootTimeoutMs: BOOT_TIMEOUT_MS,
       },
@@ -70,7 +70,7 @@ export async function openChildren(config: ProcessConfig, logger: ModuleLogger):
   return { node, pool, startWith, watchEnd, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-function nodeFlags(memoryMb: number): string[] {
+function nodeFlags(memoryMb: number, allowWasm: boolean): string[] {
   return [
     // The bundle of the realm and its code cache are there; the permission is dropped before a script comes.
     `--allow-fs-read=${DIST}/`,
@@ -78,6 +78,8 @@ function nodeFlags(memoryMb: number): string[] {
     "--openssl-config=/dev/null",
     `--max-old-space-size=${memoryMb}`,
     "--max-semi-space-size=8",
+    // WebAssembly compiles in threads: without one, its promises never settle.
+    ...(allowWasm ? ["--v8-pool-size=1"] : []),
   ];
 }
 

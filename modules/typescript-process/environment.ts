@@ -54,7 +54,7 @@ export function createProcessEnvironment(): EnvironmentModule {
     async teardown() {
       const ending = running;
       running = null;
-      for (const execution of executions.values()) execution.kill.abort();
+      for (const execution of executions.values()) execution.kill.abort("teardown");
       await Promise.allSettled([...executions.values()].map(({ over }) => over));
       await ending?.resources.disposeAsync();
     },
@@ -74,7 +74,7 @@ export function createProcessEnvironment(): EnvironmentModule {
 
     async kill(eid) {
       const execution = executions.get(eid);
-      execution?.kill.abort();
+      execution?.kill.abort("killed");
       await execution?.over.catch(() => {});
     },
 

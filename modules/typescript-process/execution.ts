@@ -30,6 +30,8 @@ export interface ExecutionContext {
   slots: Slots;
 }
 
+/** Children that may turn out to be gone, one after another, before a run is given up. */
+const MAX_ATTEMPTS = 3;
 const KILLED: ErrorDetail = { name: "KilledError", message: "The run was killed.", reason: "killed" };
 
 /** Runs `input` to its end. Aborting the signal is a kill. Rejects only when no child can be started. */
@@ -47,12 +49,17 @@ export async function runExecution(
     bindings.setError(eid, error);
     return state;
   };
-  const source = await prepareSource(input.code);
-  if (!source.ok) return refuse("failed", { ...source.error, reason: "syntax_error" });
   if (on.slots.isFull) bindings.setState(eid, "queued");
-  const queuedAt = performance.now();
-  using slot = await on.slots.acquire(on.config.queueTtlMs, signal);
-  queuedMs = performance.now() - queuedAt;
+  // In line from the first moment: preparing takes longer for one source than for another.
+  const acquiring = on.slots.acquire(on.config.queueTtlMs, signal);
+  const source = await prepareSource(input.code);
+  if (!source.ok) {
+    void acquiring.then((unused) => unused[Symbol.dispose]());
+    return refuse("failed", { ...source.error, reason: "syntax_error" });
+  }
+  const preparedAt = performance.now();
+  using slot = await acquiring;
+  queuedMs = performance.now() - preparedAt;
   if (slot.refused === "expired") {
     const message = `No process was free within ${on.config.queueTtlMs} ms.`;
     return refuse("canceled", { name: "QueueTimeoutError", message, reason: "queue_timeout" });
@@ -76,7 +83,7 @@ function report({ bindings, logger }: ExecutionContext, eid: number, outcome: Ru
 }
 
 /**
- * Takes a child and runs on it; once more on a fresh one if the first was gone before it could take the script. Null if
+ * Takes a child and runs on it; again on a fresh one if it was gone before it could take the script. Null if
  * the execution was killed before it had a child.
  */
 async function runOnChild(
@@ -122,7 +129,7 @@ async function runOnChild(
       afterEnd: "kill",
     });
     on.children.watchEnd(child);
-    if (!outcome.wasNeverStarted || attempt === 2) return outcome;
+    if (!outcome.wasNeverStarted || attempt === MAX_ATTEMPTS) return outcome;
   }
 }
 

@@ -1,18 +1,9 @@
 /**
- * The realm's bundle and its code cache, as runner/build.ts embeds them into the child's file: a child may read no
- * file but that one.
+ * The realm's bundle as runner/build.ts embeds it into a process that may read no file, such as a slot of isolates.
+ * The process child reads it from beside its own file instead (realm-files.ts): that is quicker for one start.
  */
 declare const CYRNEL_REALM_SOURCE: string;
-declare const CYRNEL_REALM_CACHE: string;
-
-/** The name the bundle is compiled under; never shown in stacks of a script. */
-export const REALM_FILE_NAME = "cyrnel:realm";
 
 export function readRealmSource(): string {
   return CYRNEL_REALM_SOURCE;
-}
-
-/** V8 code cache of the bundle; rejected by a Node with other flags, which only costs time. */
-export function readRealmCache(): Buffer {
-  return Buffer.from(CYRNEL_REALM_CACHE, "base64");
 }

@@ -8,8 +8,9 @@ import { join } from "node:path";
 /** The name the bundle is compiled under; never shown in stacks of a script. */
 export const REALM_FILE_NAME = "cyrnel:realm";
 
+/** ASCII only: any other decoding would take longer. */
 export function readRealmSource(): string {
-  return readFileSync(join(__dirname, "realm.js"), "utf8");
+  return readFileSync(join(__dirname, "realm.js"), "latin1");
 }
 
 /** V8 code cache of the bundle; rejected by a Node with other flags, which only costs time. */

@@ -81,12 +81,16 @@ function readSources(): CgroupSources {
 }
 
 function openVersion2(sources: CgroupSources): Cgroups {
-  const own = findOwnGroup(sources, null);
+  const { path: own, isTop } = findOwnGroup(sources, null);
   const available = readFileSync(join(own, "cgroup.controllers"), "latin1").trim().split(" ");
   const missing = CONTROLLERS.filter((controller) => !available.includes(controller));
   if (missing.length > 0) throw new Error(`cgroup v2 at ${own} lacks ${missing.join(", ")}`);
-  // A group with processes of its own cannot limit groups below it: the server moves into one beside the runs.
+  // A group with processes of its own cannot limit groups below it: the server moves into one beside the runs. What root
+  // can write may still be somebody else's, such as the session it was started from: that is left alone.
   const isSubgroup = basename(own) === "server";
+  if (!isSubgroup && !isTop && process.getuid?.() === 0) {
+    throw new Error(`cgroup v2 at ${own} is not known to be delegated to the server`);
+  }
   const base = isSubgroup ? dirname(own) : own;
   accessSync(base, constants.W_OK);
   if (!isSubgroup) {
@@ -128,7 +132,7 @@ function openVersion2(sources: CgroupSources): Cgroups {
 function openVersion1(sources: CgroupSources): Cgroups {
   const roots = new Map<Controller, string>();
   for (const controller of CONTROLLERS) {
-    const own = findOwnGroup(sources, controller);
+    const { path: own } = findOwnGroup(sources, controller);
     accessSync(own, constants.W_OK);
     roots.set(controller, join(own, `cyrnel-${process.pid}`));
   }
@@ -180,8 +184,11 @@ function isStillThere(error: NodeJS.ErrnoException): boolean {
   return error.code !== "ENOENT";
 }
 
-/** The server's own group of a version 1 controller, or of version 2 (null), as a path it can reach. */
-function findOwnGroup(sources: CgroupSources, controller: Controller | null): string {
+/** The server's own group of a version 1 controller, or of version 2 (null); at the top, it sees none above it. */
+function findOwnGroup(
+  sources: CgroupSources,
+  controller: Controller | null,
+): { path: string; isTop: boolean } {
   const what = controller === null ? "cgroup v2" : `cgroup v1 controller ${controller}`;
   const lines = sources.cgroup.split("\n").map((line) => line.split(":"));
   const path = lines.find(([, controllers]) =>
@@ -196,7 +203,8 @@ function findOwnGroup(sources: CgroupSources, controller: Controller | null): st
       controller === null ? type === "cgroup2" : type === "cgroup" && options.split(",").includes(controller);
     if (!matches || path === undefined) continue;
     // In a container the mount shows a part of the tree whose path the kernel still counts from the top.
-    return join(mountpoint, root !== "/" && path.startsWith(root) ? path.slice(root.length) : path);
+    const below = root !== "/" && path.startsWith(root) ? path.slice(root.length) : path;
+    return { path: join(mountpoint, below), isTop: below === "" || below === "/" };
   }
   throw new Error(`${what} is not mounted`);
 }

@@ -15,7 +15,7 @@ import { restrictToFiles } from "./landlock.ts";
 import { installFilter } from "./seccomp/install.ts";
 import { type Kernel, openKernel } from "./syscalls.ts";
 
-/** What the host decided, handed to the child as one word of its command line. No secret. */
+/** What the host decided, handed to the child on its command line. No secret. */
 export interface SelfLock {
   /** The process that started the child. */
   parentPid: number;
@@ -29,17 +29,6 @@ export interface SelfLock {
 const FIRST_DESCRIPTOR_AFTER_STDIO = 3;
 /** RLIMIT_NOFILE of a child: Node's own descriptors stay far below. */
 const MAX_DESCRIPTORS = 64;
-
-/** Scopes of Node's permission model, all of them. */
-const PERMISSIONS = ["fs", "child", "worker", "net", "inspector", "wasi", "addon", "ffi"] as const;
-
-export function encodeSelfLock(lock: SelfLock): string {
-  return Buffer.from(JSON.stringify(lock)).toString("base64");
-}
-
-export function decodeSelfLock(word: string): SelfLock {
-  return JSON.parse(Buffer.from(word, "base64").toString()) as SelfLock;
-}
 
 /**
  * Layer 3. Throws when a step fails: the child must end without having said that it is ready. Afterwards the process dies
@@ -60,11 +49,6 @@ export function lockKernel(lock: SelfLock): void {
     const bytes = Buffer.from(lock.filter, "base64");
     installFilter(kernel, { bytes, pidOffsets: lock.pidOffsets }, "process");
   }
-}
-
-/** Layer 1, last part: every permission that booting needed is given up for good, FFI with them. */
-export function dropPermissions(): void {
-  for (const scope of PERMISSIONS) process.permission?.drop(scope);
 }
 
 /** Node opens its own descriptors close-on-exec, so one without that flag was inherited. */

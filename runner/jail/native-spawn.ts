@@ -3,28 +3,15 @@
  * cost does not grow with the server's memory; and the server reaps the child itself, with what it used.
  */
 import { constants } from "node:os";
+import type { ProcessExit, Program } from "../start-process.ts";
 import { NR_WAIT4, WNOHANG } from "./kernel-headers.ts";
 import { allocate, type Kernel, loadFfi } from "./syscalls.ts";
-
-/** What to start. The environment and the arguments are all the child gets; descriptors are 0, 1 and 2 alone. */
-export interface Program {
-  /** Absolute path. */
-  file: string;
-  args: readonly string[];
-  env: Readonly<Record<string, string>>;
-  /** Absolute path of an empty directory. */
-  cwd: string;
-}
 
 /** Descriptors of the server that become 0, 1 and 2 of the child. */
 export type ChildDescriptors = readonly [stdin: number, stdout: number, stderr: number];
 
 /** How a child ended and what all of its threads used. */
-export interface ChildExit {
-  /** null: ended by a signal. */
-  exitCode: number | null;
-  /** Such as `SIGKILL`; null: ended by itself. Both null: somebody else reaped it. */
-  signal: NodeJS.Signals | null;
+export interface ChildExit extends ProcessExit {
   cpuMs: number;
 }
 
@@ -38,7 +25,12 @@ const POSIX_SPAWN_SETSID = 0x80;
 const RUSAGE_BYTES = 144;
 
 /** Returns the pid, or throws an Error with the errno: the program is then not running. */
-export type StartProgram = (program: Program, descriptors: ChildDescriptors) => number;
+export type StartProgram = (program: ProgramWithEnvironment, descriptors: ChildDescriptors) => number;
+
+/** The environment and the arguments are all the child gets; descriptors are 0, 1 and 2 alone. Paths are absolute. */
+export interface ProgramWithEnvironment extends Program {
+  env: Readonly<Record<string, string>>;
+}
 
 /** Resolves everything it needs at once, so that the calling thread may be jailed afterwards. */
 export function openNativeSpawn(): StartProgram {
@@ -80,9 +72,9 @@ export function openNativeSpawn(): StartProgram {
   must("posix_spawnattr_setsigdefault", libc.posix_spawnattr_setsigdefault(attributes, all));
 
   return (program, descriptors) => {
-    const file = text(program.file);
+    const path = text(program.path);
     const cwd = text(program.cwd);
-    const args = [program.file, ...program.args].map(text);
+    const args = [program.path, ...program.args].map(text);
     const env = Object.entries(program.env).map(([name, value]) => text(`${name}=${value}`));
     const argv = pointers(args);
     const envp = pointers(env);
@@ -94,7 +86,7 @@ export function openNativeSpawn(): StartProgram {
       });
       must("posix_spawn_file_actions_addchdir_np", libc.posix_spawn_file_actions_addchdir_np(actions, cwd));
       const pid = allocate(4);
-      must(`posix_spawn of ${program.file}`, libc.posix_spawn(pid, file, actions, attributes, argv, envp));
+      must(`posix_spawn of ${program.path}`, libc.posix_spawn(pid, path, actions, attributes, argv, envp));
       return new DataView(pid.buffer).getInt32(0, true);
     } finally {
       libc.posix_spawn_file_actions_destroy(actions);
@@ -117,7 +109,7 @@ export function reap(kernel: Kernel, pid: number): ChildExit | null {
   const long = (offset: number) => Number(view.getBigInt64(offset, true));
   const signal = word & 0x7f;
   return {
-    exitCode: signal === 0 ? (word >> 8) & 0xff : null,
+    code: signal === 0 ? (word >> 8) & 0xff : null,
     signal: signal === 0 ? null : signalName(signal),
     cpuMs: (long(0) + long(16)) * 1000 + (long(8) + long(24)) / 1000,
   };

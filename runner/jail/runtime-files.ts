@@ -6,7 +6,7 @@ import { execFile } from "node:child_process";
 import { realpath } from "node:fs/promises";
 import { promisify } from "node:util";
 
-/** Absolute, resolved paths. */
+/** Absolute, resolved paths; a folder stands for all that is in it. */
 export interface RuntimeFiles {
   execute: string[];
   read: string[];
@@ -51,11 +51,8 @@ export async function inspectNode(nodePath: string): Promise<NodeRuntime> {
   };
 }
 
-/** The files a child of this runtime may open, `bundles` (its entry file) among them. */
-export async function listRuntimeFiles(
-  runtime: NodeRuntime,
-  bundles: readonly string[],
-): Promise<RuntimeFiles> {
+/** The files a child of this runtime may open; `more` are files or folders of ours. Those that do not exist are left out. */
+export async function listRuntimeFiles(runtime: NodeRuntime, more: readonly string[]): Promise<RuntimeFiles> {
   const isLoader = (path: string) => /\/ld-[^/]*\.so[^/]*$/.test(path);
   const resolve = async (paths: readonly string[]) => {
     const found = await Promise.all(paths.map((path) => realpath(path).catch(() => null)));
@@ -65,6 +62,6 @@ export async function listRuntimeFiles(
   const libraries = runtime.sharedObjects.filter((path) => !isLoader(path));
   return {
     execute: await resolve([runtime.path, ...loaders]),
-    read: await resolve([...libraries, ...OPTIONAL_FILES, ...bundles]),
+    read: await resolve([...libraries, ...OPTIONAL_FILES, ...more]),
   };
 }

@@ -7,7 +7,7 @@ import { closeSync, openSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { NR_GETTID, O_CLOEXEC, O_PATH, PR_SET_NO_NEW_PRIVS } from "./kernel-headers.ts";
 import { restrictToFiles } from "./landlock.ts";
-import { type ChildDescriptors, openNativeSpawn, type Program } from "./native-spawn.ts";
+import { type ChildDescriptors, openNativeSpawn, type ProgramWithEnvironment } from "./native-spawn.ts";
 import type { BpfProgram } from "./seccomp/bpf.ts";
 import { installFilter } from "./seccomp/install.ts";
 import { type Kernel, openKernel } from "./syscalls.ts";
@@ -27,7 +27,7 @@ export interface BirthJail {
 /** To the thread. */
 export interface StartOrder {
   id: number;
-  program: Program;
+  program: ProgramWithEnvironment;
   descriptors: ChildDescriptors;
 }
 

@@ -5,30 +5,24 @@
 import { closeSync } from "node:fs";
 import { access } from "node:fs/promises";
 import { Socket } from "node:net";
-import type { Readable, Writable } from "node:stream";
 import { Worker } from "node:worker_threads";
+import type { Program, StartedProcess } from "../start-process.ts";
+import { CHILD_ENVIRONMENT } from "../verify-child.ts";
 import { CLOSE_RANGE_CLOEXEC, NR_CLOSE_RANGE, NR_PIPE2, O_CLOEXEC } from "./kernel-headers.ts";
-import { type ChildDescriptors, type ChildExit, type Program, reap } from "./native-spawn.ts";
+import { type ChildDescriptors, type ChildExit, reap } from "./native-spawn.ts";
 import type { BirthJail, SpawnerEvent, StartOrder } from "./spawner-thread.ts";
 import { allocate, type Kernel, openKernel } from "./syscalls.ts";
 
-/** A started child and the server's ends of its pipes. */
-export interface JailedChild {
-  pid: number;
-  stdin: Writable;
-  stdout: Readable;
-  stderr: Readable;
-  /** Resolves when it was reaped; never rejects. */
-  exited: Promise<ChildExit>;
-  /** SIGKILL; does nothing once it was reaped, so it never hits another process that got its pid. */
-  kill(): void;
+/** A started child, the server's ends of its pipes, and at its end what it used. */
+export interface JailedProcess extends StartedProcess {
+  readonly exited: Promise<ChildExit>;
 }
 
 export interface Spawner extends AsyncDisposable {
   /** Kernel thread id, for verification from outside. */
   threadId: number;
   /** Starts a child. Rejects when the program cannot be started or the thread has ended. */
-  start(program: Program): Promise<JailedChild>;
+  start(program: Program): Promise<JailedProcess>;
   /** Ends the thread and every child it started, and waits until they are reaped. */
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -89,11 +83,15 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
   worker.on("error", end);
   worker.on("exit", () => end(new Error("the spawner has ended")));
 
-  async function start(program: Program): Promise<JailedChild> {
+  async function start(program: Program): Promise<JailedProcess> {
     if (ended) throw ended;
     using pipes = makePipes(kernel);
     lastId += 1;
-    const order: StartOrder = { id: lastId, program, descriptors: pipes.childEnds };
+    const order: StartOrder = {
+      id: lastId,
+      program: { ...program, env: CHILD_ENVIRONMENT },
+      descriptors: pipes.childEnds,
+    };
     const started = Promise.withResolvers<number>();
     waiting.set(order.id, started);
     // Whatever a library opened without close-on-exec must not reach a child.

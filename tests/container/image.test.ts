@@ -157,7 +157,7 @@ test("refuses a request without the key", async () => {
 });
 
 test("its health check passes", async () => {
-  const inspected = await podman("image", "inspect", "--format", "{{json .Healthcheck.Test}}", IMAGE);
+  const inspected = await podman("image", "inspect", "--format", "{{json .HealthCheck.Test}}", IMAGE);
   const [kind, ...command] = JSON.parse(inspected.stdout) as string[];
   expect(kind).toBe("CMD");
   expect(await podman("exec", container, ...command)).toMatchObject({ code: 0 });

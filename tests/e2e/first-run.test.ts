@@ -55,7 +55,12 @@ test("every script of examples/ has an expectation here", () => {
   expect(new Set(EXAMPLES.map(({ file }) => file))).toEqual(new Set(listScripts()));
 });
 
-describe("runs the example scripts", () => {
+describe.each(["typescript-ivm", "typescript-process"])("runs the example scripts with %s", (environment) => {
+  beforeAll(async () => {
+    const enabled = await server.request("POST", `/modules/${environment}/enabled`, { enabled: true });
+    expect(enabled.status).toBe(200);
+  });
+
   test.each(EXAMPLES)("$file", async (example) => {
     const submission = {
       code: readCode(example),
@@ -65,7 +70,7 @@ describe("runs the example scripts", () => {
     const answer = await server.request("POST", "/processes", submission);
     expect(answer.status).toBe(201);
     expect(answer.headers.get("location")).toBe(`/processes/${answer.body.id}`);
-    expect(answer.body).toMatchObject({ state: "idle", ...example.expected });
+    expect(answer.body).toMatchObject({ state: "idle", environment, ...example.expected });
     records.set(answer.body.id, (await server.request("GET", `/processes/${answer.body.id}`)).body);
   });
 });
@@ -123,7 +128,7 @@ test("stops on SIGTERM and leaves nothing running", async () => {
 
 test("started again on the same folder it knows every process as it was", async () => {
   server = await startServer(dataDirectory);
-  expect(records.size).toBe(EXAMPLES.length + 1);
+  expect(records.size).toBe(2 * EXAMPLES.length + 1);
   for (const [id, record] of records)
     expect((await server.request("GET", `/processes/${id}`)).body).toEqual(record);
   const list = await server.request("GET", "/processes?limit=200");

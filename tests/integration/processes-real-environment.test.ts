@@ -10,6 +10,8 @@ import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 let database: TestDatabase;
 let server: CyrnelServer;
 let url: string;
+let asked = 0;
+const tenAsked = Promise.withResolvers<void>();
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -17,8 +19,11 @@ beforeAll(async () => {
   if (!parsed.ok) throw new Error(parsed.problems.join("\n"));
   const tools = {
     ...NO_TOOLS,
+    // Answers nobody before ten have asked: only calls that are under way together come back.
     invoke: async ({ parameters }: { parameters: Record<string, unknown> }) => {
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      asked += 1;
+      if (asked === 10) tenAsked.resolve();
+      await tenAsked.promise;
       return { echoed: parameters };
     },
   };
@@ -62,7 +67,7 @@ test("everything a script leaves behind is in its record", async () => {
 });
 
 test("an error has the submitted line and column", async () => {
-  const record = await run("const a: number = 1;\n\n  throw new RangeError(`bad ${a}`);");
+  const record = await run("const a: number = 1;\n\n  throw new RangeError('bad ' + a);");
   expect(record).toMatchObject({ exitState: "failed", reason: "script_error", error: "bad 1" });
   expect(record.errorDetail).toMatchObject({ name: "RangeError", line: 3 });
   expect(await run("const = 5;")).toMatchObject({
@@ -91,18 +96,16 @@ test("a script that spins is stopped at its timeout, one that waits is killed on
   expect(record).toMatchObject({ state: "idle", exitState: "canceled", reason: "killed" });
 });
 
-test("calls are recorded, and ten at once take the time of one", async () => {
+test("calls are recorded, and ten are under way at once", async () => {
   const record = await run(
     "const all = Array.from({ length: 10 }, (_, n) => tools.shop.list({ n }));\nreturn (await Promise.all(all)).length;",
   );
   expect(record).toMatchObject({ exitState: "success", result: 10, usage: { toolCalls: 10 } });
   const response = await fetch(`${url}/processes/${record.id}/calls`);
   const { calls } = (await response.json()) as {
-    calls: { seq: number; status: string; result: unknown; startedAt: string }[];
+    calls: { seq: number; status: string; result: unknown }[];
   };
   expect(calls.map(({ seq, status }) => `${seq} ${status}`)).toEqual(
     Array.from({ length: 10 }, (_, n) => `${n + 1} ok`),
   );
-  const starts = calls.map(({ startedAt }) => Date.parse(startedAt));
-  expect(Math.max(...starts) - Math.min(...starts)).toBeLessThan(50);
 });

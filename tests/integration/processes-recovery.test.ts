@@ -223,6 +223,49 @@ describe("a database that goes away", () => {
   });
 });
 
+describe("answers of the database that were lost on the way", () => {
+  test("a queued process that this server does not know of runs all the same", async () => {
+    const server = await start();
+    const [row] = await server.pool<{ id: number }[]>`
+      insert into processes (code, state, queued_at) values ('print found', 'queued', now()) returning id`;
+    await server.service.reconcile();
+    expect(await read(server, row?.id ?? 0, "?wait=10000")).toMatchObject({
+      exitState: "success",
+      stdout: "found\n",
+    });
+    await expectNothingLeft(server);
+  });
+
+  test("a place for a process that is not in the queue is given back", async () => {
+    const server = await start({ slots: 1 });
+    const blocker = await submit(server, "gate place");
+    const gone = await submit(server, "print gone");
+    await server.pool`delete from processes where id = ${gone}`;
+    expect(server.service.health().queued).toBe(1);
+    await server.service.reconcile();
+    expect(server.service.health()).toMatchObject({ queued: 0, active: 1 });
+    server.environment.open("place");
+    await read(server, blocker, "?wait=10000");
+    await expectNothingLeft(server);
+  });
+
+  test("a claim that nobody runs ends as interrupted when it is old; runs of this server are left alone", async () => {
+    const server = await start();
+    const held = await submit(server, "gate held");
+    const [young, old] = await server.pool<{ id: number }[]>`
+      insert into processes (code, state, claim, started_at)
+      select '', 'running', gen_random_uuid(), now() - make_interval(secs => n) from unnest(array[10, 500]) as n
+      returning id`;
+    await server.pool`update processes set started_at = now() - interval '1 day' where id = ${held}`;
+    await server.service.reconcile();
+    expect(await read(server, old?.id ?? 0)).toMatchObject({ exitState: "failed", reason: "interrupted" });
+    expect(await read(server, young?.id ?? 0)).toMatchObject({ state: "running" });
+    expect(await read(server, held)).toMatchObject({ state: "running" });
+    server.environment.open("held");
+    expect(await read(server, held, "?wait=10000")).toMatchObject({ exitState: "success" });
+  });
+});
+
 describe("retention", () => {
   const options = { retentionDays: null, retentionMax: null, keyTtlMs: 86_400_000 };
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { limitChild, readIdleUsage } from "#runner/jail/rlimits.ts";
 import type { Spawner } from "#runner/jail/spawner.ts";
 import { openKernel } from "#runner/jail/syscalls.ts";
-import { findDifferences, readThreads } from "#runner/jail/verify.ts";
+import { findThreadDifferences, readThreads } from "#runner/jail/verify.ts";
 import {
   bundleChild,
   type Conversation,
@@ -92,24 +92,20 @@ describe.runIf(process.platform === "linux")("a child in the full jail", () => {
     });
   });
 
-  it("is seen from outside with both filters on every thread, pipes only and its own environment", async () => {
+  it("is seen from outside with both filters on every thread", async () => {
     const filters = (readThreads("self")[0]?.filters ?? 0) + 2;
     await withChild(async ({ child }) => {
-      expect(findDifferences(child.pid, { filters, noNewPrivileges: true }, { TZ: "UTC" })).toEqual([]);
-      expect(findDifferences(child.pid, { filters: filters + 1, noNewPrivileges: true }, {})).toEqual(
-        expect.arrayContaining([
-          expect.stringContaining(`has ${filters} seccomp filters, expected ${filters + 1}`),
-          "its environment is not the one it was given",
-        ]),
-      );
+      expect(findThreadDifferences(child.pid, { filters, noNewPrivileges: true })).toEqual([]);
+      const [difference] = findThreadDifferences(child.pid, { filters: filters + 1, noNewPrivileges: true });
+      expect(difference).toContain(`has ${filters} seccomp filters, expected ${filters + 1}`);
     });
   });
 
   it.each([
-    ["exit with 3", { exitCode: 3, signal: null }],
-    ["throw", { exitCode: 1, signal: null }],
-    ["abort", { exitCode: null, signal: "SIGABRT" }],
-    ["fill the heap", { exitCode: null, signal: "SIGABRT" }],
+    ["exit with 3", { code: 3, signal: null }],
+    ["throw", { code: 1, signal: null }],
+    ["abort", { code: null, signal: "SIGABRT" }],
+    ["fill the heap", { code: null, signal: "SIGABRT" }],
   ])("ends when it is told to %s", async (task, exit) => {
     await withChild(async ({ child, say, errors }) => {
       say(task);
@@ -147,7 +143,7 @@ describe.runIf(process.platform === "linux")("a child in the full jail", () => {
     await withChild(async ({ child, say }) => {
       say("spin");
       child.kill();
-      expect(await child.exited).toMatchObject({ exitCode: null, signal: "SIGKILL" });
+      expect(await child.exited).toMatchObject({ code: null, signal: "SIGKILL" });
       child.kill();
     });
   });

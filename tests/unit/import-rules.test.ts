@@ -8,6 +8,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -65,6 +66,18 @@ describe("on the project", () => {
     expect(aliased.length).toBeGreaterThan(20);
     for (const dependency of aliased)
       expect(dependency.resolved).toMatch(/^(api|runner|modules|sdk|tests)\/.*\.ts$/);
+  });
+
+  test("NOTICE names every package that is bundled into the child", () => {
+    const bundled = report.modules
+      .filter((module) => module.source.startsWith("runner/child/"))
+      .flatMap((module) =>
+        module.dependencies.map((to) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(to.resolved)?.[1]),
+      )
+      .filter((name) => name !== undefined && name !== "zod" && !name.startsWith("@types"));
+    const notice = readFileSync(path.join(PROJECT, "NOTICE"), "utf8");
+    expect(bundled.length).toBeGreaterThan(0);
+    for (const name of bundled) expect(notice).toContain(`- ${name} (`);
   });
 
   test("finds no violation", () => {

@@ -32,8 +32,10 @@ export interface RealmOptions {
   allowWasm?: boolean;
   /** Answers a call: what it returns is the result; what it throws is sent as `{name, message, code, status}`. */
   answer?: (message: RealmMessage) => unknown;
-  /** Runs in the context before the bundle, or instead of a script's own patches. */
-  seed?: string;
+  /** Given to the realm in place of the script's function. */
+  mainInstead?: unknown;
+  /** Sends each reply twice. */
+  echoReplies?: boolean;
 }
 
 const source = readFileSync(join(import.meta.dirname, "../../runner/dist/realm.js"), "latin1");
@@ -86,7 +88,9 @@ export async function runCode(code: string, options: RealmOptions = {}): Promise
   const reply = async (message: RealmMessage): Promise<void> => {
     try {
       const result = (await options.answer?.(message)) ?? null;
-      receive(JSON.stringify({ jsonrpc: "2.0", id: message.id, result }));
+      const text = JSON.stringify({ jsonrpc: "2.0", id: message.id, result });
+      receive(text);
+      if (options.echoReplies) receive(text);
     } catch (error) {
       const data = Object.fromEntries(
         ["name", "message", "code", "status"].map((key) => [key, (error as Record<string, unknown>)[key]]),
@@ -101,7 +105,6 @@ export async function runCode(code: string, options: RealmOptions = {}): Promise
     }
   };
   const realm = bundle.runInContext(context)(emit, options.allowWasm);
-  if (options.seed !== undefined) vm.runInContext(options.seed, context);
   const onRejection = (reason: unknown) => realm.reject(reason);
   process.on("unhandledRejection", onRejection);
   const tooLong = setTimeout(
@@ -122,7 +125,7 @@ export async function runCode(code: string, options: RealmOptions = {}): Promise
         throw realm.importError(specifier);
       }) as never,
     }).runInContext(context);
-    receive(JSON.stringify({ jsonrpc: "2.0", method: "start", params: start }), main);
+    receive(JSON.stringify({ jsonrpc: "2.0", method: "start", params: start }), options.mainInstead ?? main);
     const end = await ended.promise;
     const messages = texts.map((text) => JSON.parse(text) as RealmMessage);
     const join = (method: string) =>

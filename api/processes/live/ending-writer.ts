@@ -5,9 +5,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Db } from "#api/db/pool.ts";
 import type { ModuleLogger } from "#sdk";
-import { failedWith } from "./live/ending.ts";
-import { finishRun, type ProcessRow, type RunEnding } from "./store.ts";
-import { readProcessRow } from "./store-reads.ts";
+import { finishRun, type ProcessRow, type RunEnding } from "../store.ts";
+import { readProcessRow } from "../store-reads.ts";
+import { failedWith } from "./ending.ts";
 
 const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 2000;

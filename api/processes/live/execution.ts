@@ -3,7 +3,7 @@
  * asked to end a run and does not.
  */
 import type { EnvironmentModule, ExecutionInput, ModuleLogger } from "#sdk";
-import type { EnvironmentAnswer } from "./live/ending.ts";
+import type { EnvironmentAnswer } from "./ending.ts";
 
 export class RunExecution {
   /** Resolves when the environment has answered, however late; never for one that does not. */

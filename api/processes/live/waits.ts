@@ -1,9 +1,9 @@
 /** Waiting for a process: until its run has ended (`block`), or until it is idle or paused (`?wait`). */
 import { performance } from "node:perf_hooks";
+import type { RunRegistry } from "../registry.ts";
+import { type ProcessView, viewLiveRun } from "../render.ts";
 import { ChangeWaiter, type ProcessFeed } from "./feed.ts";
-import type { LiveRun } from "./live/run.ts";
-import type { RunRegistry } from "./registry.ts";
-import { type ProcessView, viewLiveRun } from "./render.ts";
+import type { LiveRun } from "./run.ts";
 
 /** Longest sleep without looking again, in case nobody told. */
 const MAX_SLEEP_MS = 60_000;

@@ -3,7 +3,7 @@
  * while nothing else can happen, which costs a tenth of an event loop turn; with timers armed they go through the
  * thread pool. Writes block: a host that does not read stops the script.
  */
-import fs from 'node:fs';
+import fs from "node:fs";
 
 const HEADER_BYTES = 4;
 const FIRST_BUFFER_BYTES = 64 * 1024;
@@ -62,7 +62,7 @@ export function openFrames(inputFd: number, outputFd: number): Frames {
       if (end - start < HEADER_BYTES) return null;
       const next = start + HEADER_BYTES + input.readUInt32BE(start);
       if (end < next) return null;
-      const text = input.toString('utf8', start + HEADER_BYTES, next);
+      const text = input.toString("utf8", start + HEADER_BYTES, next);
       start = next;
       return text;
     },

@@ -2,16 +2,16 @@
  * One isolate with the realm installed, ready for one script. The only file that touches the library's objects: none
  * of them reaches the script. Inwards go strings and functions of the isolate's own context, outwards strings only.
  */
-import type ivm from 'isolated-vm';
-import { DISABLE_EVAL } from './disable-eval.ts';
-import { addImportFunction } from './import-function.ts';
+import type ivm from "isolated-vm";
+import { makePrelude } from "./prelude.ts";
+import type { RealmSource } from "./realm-source.ts";
 
 export type Library = typeof ivm;
 
-const REALM_NAME = 'cyrnel:realm';
-const SCRIPT_NAME = 'script.ts';
+const REALM_NAME = "cyrnel:realm";
+const SCRIPT_NAME = "script.ts";
 /** The library's words for an entry that ran into its time limit. */
-const TIMED_OUT = 'Script execution timed out.';
+const TIMED_OUT = "Script execution timed out.";
 /** What the library appends to stacks that cross the border: paths of this process, not for a script. */
 const BORDER = /\n {4}at \(<isolated-vm boundary>\)[\s\S]*$/;
 /** What the library says of a thrown object that is no Error. */
@@ -20,7 +20,7 @@ const UNKNOWN_OBJECT = /^An object was thrown from supplied code within isolated
 const SETUP_MS = 10_000;
 
 /** What an entry into the isolate came to. `gone`: the isolate was disposed by the library, out of memory. */
-export type Entry = 'returned' | 'timeout' | 'gone';
+export type Entry = "returned" | "timeout" | "gone";
 
 export interface PreparedIsolate {
   readonly memoryMb: number;
@@ -30,6 +30,11 @@ export interface PreparedIsolate {
   start(text: string, code: string, timeoutMs: number): Entry;
   /** Hands any other message to the realm. */
   receive(text: string, timeoutMs: number): Entry;
+  /**
+   * Lets V8 go on with what it does beside the script, such as compiling WebAssembly, and takes a turn of the realm. On
+   * a thread of the library: until it resolves nothing else may enter, or both threads wait for each other.
+   */
+  runTasks(timeoutMs: number): Promise<Entry>;
   /** Heap and buffers in use now, in bytes; 0 if the isolate is gone. */
   measureMemory(): number;
   dispose(): void;
@@ -42,98 +47,167 @@ export interface IsolateOptions {
 
 export interface IsolateFactory {
   prepare(memoryMb: number): PreparedIsolate;
+  /**
+   * Compiles what isolates have asked for and there is no code cache of yet; to be called when nothing runs. Code caches
+   * are only ever made in an isolate that has seen no script.
+   */
+  fillCodeCaches(): void;
   /** False when isolates have to compile the realm from its source: slower, nothing else. */
   readonly hasCodeCache: boolean;
 }
 
-/** Compiles the realm once, with what `warmUp` makes of a first isolate, so that later isolates need not compile. */
+/** A script that is compiled in many isolates. */
+interface SharedScript {
+  source: string;
+  filename: string;
+  cachedData?: ivm.ExternalCopy<ArrayBuffer>;
+}
+
+/** An isolate that is being set up, for making code caches. */
+interface Trial {
+  isolate: ivm.Isolate;
+  prepared: PreparedIsolate;
+}
+
+/**
+ * Makes isolates. `exercise` runs a script in one: what it calls is compiled then, kept, and need not be compiled in
+ * later isolates. `libraries`: whether that script is to use the realm's libraries as well.
+ */
 export function createIsolateFactory(
   library: Library,
-  realmSource: string,
+  realm: RealmSource,
   options: IsolateOptions,
-  warmUp: (isolate: PreparedIsolate) => void,
+  exercise: (isolate: PreparedIsolate, libraries: boolean) => void,
 ): IsolateFactory {
-  const source = (options.allowEval ? '' : DISABLE_EVAL) + addImportFunction(realmSource);
-  let cachedData: ivm.ExternalCopy<ArrayBuffer> | undefined;
+  // A library cannot be loaded from the thread that WebAssembly needs: the main thread would wait for it for ever.
+  const preludeOptions = { allowEval: options.allowEval, inlineLibraries: options.allowWasm };
+  const prelude: SharedScript = { source: makePrelude(realm, preludeOptions), filename: REALM_NAME };
+  const libraries = new Map<string, SharedScript>();
+  for (const [name, source] of Object.entries(realm.libraries)) {
+    libraries.set(name, { source, filename: `${REALM_NAME}/${name}` });
+  }
+  let isLibraryMissing = false;
 
-  function prepare(memoryMb: number, use: (isolate: ivm.Isolate) => void = () => {}): PreparedIsolate {
+  function prepare(memoryMb: number): Trial {
     const isolate = new library.Isolate({ memoryLimit: memoryMb });
     const context = isolate.createContextSync();
-    const compileOptions = cachedData === undefined ? {} : { cachedData };
-    const script = isolate.compileScriptSync(source, { filename: REALM_NAME, ...compileOptions });
-    const install = script.runSync(context, { reference: true, timeout: SETUP_MS }) as ivm.Reference;
-    const prepared = enterRealm(library, isolate, context, install, memoryMb, options.allowWasm);
-    use(isolate);
-    return prepared;
+    const install = evaluate(isolate, context, prelude);
+    const load = (name: unknown) => {
+      const script = libraries.get(String(name));
+      if (script === undefined) throw new Error("no such library");
+      isLibraryMissing ||= script.cachedData === undefined;
+      return evaluate(isolate, context, script);
+    };
+    const prepared = enterRealm(library, isolate, context, install, load, memoryMb, options.allowWasm);
+    return { isolate, prepared };
   }
 
-  // The second compilation in the same isolate finds the first one, with every function that has run since.
-  let first: ivm.Isolate | undefined;
-  const trial = prepare(WARM_UP_MEMORY_MB, (isolate) => {
-    first = isolate;
-  });
-  warmUp(trial);
-  const produced = first?.compileScriptSync(source, { filename: REALM_NAME, produceCachedData: true });
-  cachedData = (produced as ivm.CachedDataResult | undefined)?.cachedData;
-  trial.dispose();
+  /** The second compilation in the same isolate finds the first one, with every function that has run since. */
+  function keepCode(isolate: ivm.Isolate, script: SharedScript): void {
+    const { source, filename } = script;
+    const compiled = isolate.compileScriptSync(source, { filename, produceCachedData: true });
+    const { cachedData } = compiled as ivm.CachedDataResult;
+    if (cachedData !== undefined) script.cachedData = cachedData;
+  }
+
+  const first = prepare(TRIAL_MEMORY_MB);
+  exercise(first.prepared, false);
+  keepCode(first.isolate, prelude);
+  first.prepared.dispose();
+  isLibraryMissing = false;
 
   return {
-    prepare: (memoryMb) => prepare(memoryMb),
-    hasCodeCache: cachedData !== undefined,
+    prepare: (memoryMb) => prepare(memoryMb).prepared,
+    fillCodeCaches() {
+      if (!isLibraryMissing) return;
+      const trial = prepare(TRIAL_MEMORY_MB);
+      exercise(trial.prepared, true);
+      for (const script of libraries.values()) keepCode(trial.isolate, script);
+      trial.prepared.dispose();
+      isLibraryMissing = false;
+    },
+    hasCodeCache: prelude.cachedData !== undefined,
   };
 }
-const WARM_UP_MEMORY_MB = 64;
+const TRIAL_MEMORY_MB = 64;
+
+/** Runs trusted code and answers a reference to its value, a function. */
+function evaluate(isolate: ivm.Isolate, context: ivm.Context, script: SharedScript): ivm.Reference {
+  const { source, filename, cachedData } = script;
+  const compiled = isolate.compileScriptSync(source, { filename, ...(cachedData && { cachedData }) });
+  return compiled.runSync(context, { reference: true, timeout: SETUP_MS }) as ivm.Reference;
+}
 
 function enterRealm(
   library: Library,
   isolate: ivm.Isolate,
   context: ivm.Context,
   install: ivm.Reference,
+  loadLibrary: (name: unknown) => ivm.Reference,
   memoryMb: number,
   allowWasm: boolean,
 ): PreparedIsolate {
   const emit = new library.Callback((text: unknown) => {
     // The realm sends strings only; anything else is a fault of the engine and goes no further.
-    if (typeof text === 'string') prepared.onMessage(text);
+    if (typeof text === "string") prepared.onMessage(text);
   });
-  const realm = install.applySync(undefined, [emit, allowWasm], {
+  // Called while the script is on the stack, in the same thread: what it enters is nested in that entry.
+  const load = new library.Callback((name: unknown) => {
+    provide.applySync(undefined, [loadLibrary(name).derefInto()], { timeout: SETUP_MS });
+  });
+  const installed = install.applySync(undefined, [emit, load, allowWasm], {
     result: { reference: true },
     timeout: SETUP_MS,
-  }) as ivm.Reference<Record<string, unknown>>;
-  const receive = realm.getSync('receive', { reference: true }) as ivm.Reference;
-  const turn = realm.getSync('turn', { reference: true }) as ivm.Reference;
+  }) as ivm.Reference;
+  const member = (of: ivm.Reference, name: string) => of.getSync(name, { reference: true }) as ivm.Reference;
+  const provide = member(installed, "provide");
+  const realm = member(installed, "realm");
+  const receive = member(realm, "receive");
+  const turn = member(realm, "turn");
 
   /** Runs one entry, and the realm's turn after its microtasks. The realm never throws: what comes out is a rejection. */
   function enter(args: ivm.Transferable[], timeoutMs: number): Entry {
     const limit = { timeout: timeoutMs };
     let result = attempt(() => receive.applySync(undefined, args, limit));
-    if (typeof result === 'object') result = attempt(() => handOver(result as Rejection, limit));
-    if (result === 'returned') result = attempt(() => turn.applySync(undefined, NO_ARGUMENTS, limit));
-    if (typeof result === 'object') result = attempt(() => handOver(result as Rejection, limit));
-    // A rejection while a rejection was handed over: the realm has ended already.
-    return typeof result === 'object' ? 'returned' : result;
+    if (typeof result === "object") result = attempt(() => handOver(result as Rejection, limit));
+    if (result === "returned") result = attempt(() => turn.applySync(undefined, NO_ARGUMENTS, limit));
+    if (typeof result === "object") result = attempt(() => handOver(result as Rejection, limit));
+    return settle(result);
   }
 
   function attempt(entry: () => unknown): Entry | Rejection {
     try {
       entry();
-      return 'returned';
+      return "returned";
     } catch (error) {
-      if (isolate.isDisposed) return 'gone';
-      if (error instanceof Error && error.message === TIMED_OUT) return 'timeout';
-      return { reason: error };
+      return classify(error);
     }
+  }
+
+  function classify(error: unknown): Entry | Rejection {
+    if (isolate.isDisposed) return "gone";
+    if (error instanceof Error && error.message === TIMED_OUT) return "timeout";
+    return { reason: error };
+  }
+
+  /** A rejection while a rejection was handed over: the realm has ended already. */
+  function settle(result: Entry | Rejection): Entry {
+    return typeof result === "object" ? "returned" : result;
   }
 
   /** Gives the realm an unhandled rejection. The library only has a copy of it, so the realm gets one of its own. */
   function handOver({ reason }: Rejection, limit: ivm.RunOptions): void {
-    const reject = realm.getSync('reject', { reference: true }) as ivm.Reference;
+    const reject = member(realm, "reject");
     if (!(reason instanceof Error)) {
-      reject.applySync(undefined, [typeof reason === 'symbol' ? String(reason) : (reason as ivm.Transferable)], limit);
+      reject.applySync(
+        undefined,
+        [typeof reason === "symbol" ? String(reason) : (reason as ivm.Transferable)],
+        limit,
+      );
     } else if (UNKNOWN_OBJECT.test(reason.message)) {
       context.evalClosureSync(REJECT_OBJECT, [reject.derefInto()], limit);
     } else {
-      const stack = String(reason.stack ?? '').replace(BORDER, '');
+      const stack = String(reason.stack ?? "").replace(BORDER, "");
       context.evalClosureSync(REJECT_ERROR, [reject.derefInto(), reason.name, reason.message, stack], limit);
     }
     turn.applySync(undefined, NO_ARGUMENTS, limit);
@@ -149,12 +223,19 @@ function enterRealm(
         const evaluated = script.runSync(context, { reference: true, timeout: timeoutMs }) as ivm.Reference;
         main = evaluated.derefInto();
       } catch (error) {
-        if (isolate.isDisposed) return 'gone';
+        if (isolate.isDisposed) return "gone";
         main = error instanceof Error ? error.message : String(error);
       }
       return enter([text, main], timeoutMs);
     },
     receive: (text, timeoutMs) => enter([text], timeoutMs),
+    async runTasks(timeoutMs) {
+      const limit = { timeout: timeoutMs };
+      const result = await turn
+        .apply(undefined, NO_ARGUMENTS, limit)
+        .then(() => "returned" as const, classify);
+      return typeof result === "object" ? settle(attempt(() => handOver(result, limit))) : result;
+    },
     measureMemory() {
       if (isolate.isDisposed) return 0;
       const heap = isolate.getHeapStatisticsSync();

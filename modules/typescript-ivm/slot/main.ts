@@ -1,39 +1,59 @@
 /**
  * Entry of a slot process: runs scripts one after another, each in an isolate of its own that is made ahead and used
- * once. argv: path of the native library, memory limit of isolates made ahead (MB), then `eval` and `wasm` if allowed.
+ * once. argv: path of the native library, memory limit of isolates made ahead (MB), the options of every child.
  */
-import type { PROTOCOL_VERSION, ReadyParams } from '#runner/protocol.ts';
-import type { BeginParams } from '../control.ts';
-import { openFrames } from './frames.ts';
-import { createIsolateFactory, type Library, type PreparedIsolate } from './isolate.ts';
-import { readRealmSource } from './realm-source.ts';
-import { CONTROL_PREFIX, createRun, type Run } from './run.ts';
-import { warmUp } from './warm-up.ts';
+import { closeSync } from "node:fs";
+import { decodeBootOptions } from "#runner/child/boot-options.ts";
+import type { PROTOCOL_VERSION, ReadyParams } from "#runner/protocol.ts";
+import type { BeginParams } from "../control.ts";
+import { exercise } from "./exercise.ts";
+import { openFrames } from "./frames.ts";
+import { createIsolateFactory, type Library, type PreparedIsolate } from "./isolate.ts";
+import { readRealmSource } from "./realm-source.ts";
+import { CONTROL_PREFIX, createRun, type Run } from "./run.ts";
 
 /** A literal, so that no schema library comes into this process; the type keeps it equal to the host's. */
 const PROTOCOL: typeof PROTOCOL_VERSION = 1;
 /** Everything Node's permission model can take away. */
-const SCOPES = ['fs', 'addon', 'child', 'worker', 'wasi', 'net', 'inspector', 'ffi'];
+const SCOPES = ["fs", "addon", "child", "worker", "wasi", "net", "inspector", "ffi"];
 const START_MEMBER = ',"start":';
 
-const [libraryPath = '', aheadMb = '', ...allowed] = process.argv.slice(2);
+const [libraryPath = "", aheadMb = "", optionsText] = process.argv.slice(2);
+const options = decodeBootOptions(optionsText);
 const frames = openFrames(0, 1);
 
-/** Loads the addon by its path, which needs no right to read files, and gives up the right to load another. */
-function loadLibrary(path: string): Library {
+/** Loads the addon by its path, which needs no right to read files. */
+function loadLibrary(): Library {
   const module = { exports: {} as { ivm: Library } };
-  process.dlopen(module, path);
-  const permission = process.permission as unknown as { drop?: (scope: string) => void } | undefined;
-  for (const scope of SCOPES) permission?.drop?.(scope);
+  process.dlopen(module, libraryPath);
   return module.exports.ivm;
 }
 
-const factory = createIsolateFactory(
-  loadLibrary(libraryPath),
-  readRealmSource(),
-  { allowEval: allowed.includes('eval'), allowWasm: allowed.includes('wasm') },
-  warmUp,
-);
+/** A descriptor the server itself was started with and that nobody meant to pass on. */
+function closeInherited(fd: number): void {
+  try {
+    closeSync(fd);
+  } catch {
+    // Not open here: nothing to close.
+  }
+}
+
+/** Gives up every permission for good. False if another addon could still be loaded. */
+function dropPermissions(): boolean {
+  const permission = process.permission as unknown as { drop?: (scope: string) => void } | undefined;
+  for (const scope of SCOPES) permission?.drop?.(scope);
+  try {
+    process.dlopen({ exports: {} }, libraryPath);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+for (const fd of options.closeFds) closeInherited(fd);
+const library = loadLibrary();
+const hasNoPermission = dropPermissions();
+const factory = createIsolateFactory(library, readRealmSource(), options, exercise);
 
 let spare: PreparedIsolate | null = factory.prepare(Number(aheadMb));
 let run: Run | null = null;
@@ -45,7 +65,7 @@ function write(...texts: string[]): void {
   try {
     frames.write(...texts);
   } catch {
-    process.kill(process.pid, 'SIGKILL');
+    process.kill(process.pid, "SIGKILL");
   }
 }
 
@@ -53,7 +73,7 @@ function begin(params: BeginParams, start: string): void {
   let isolate = spare;
   if (isolate?.memoryMb === params.memoryMb) spare = null;
   else isolate = factory.prepare(params.memoryMb);
-  run = createRun(isolate, params, { write, finished });
+  run = createRun(isolate, params, { write, finished }, options.allowWasm);
   run.deliver(start);
 }
 
@@ -62,6 +82,7 @@ function finished(): void {
   // A turn of the event loop: what the library and V8 left to be cleaned up is done there.
   tidying = new Promise((resolve) => {
     setImmediate(() => {
+      factory.fillCodeCaches();
       spare ??= factory.prepare(Number(aheadMb));
       tidying = null;
       write('{"method":"idle"}');
@@ -84,22 +105,21 @@ function handle(text: string): void {
 /** Waits for the next bytes: blocking, unless a timer of the run has to fire meanwhile. */
 async function readMore(): Promise<boolean> {
   if (tidying !== null) await tidying;
-  const timers = run?.timers;
-  if (timers !== undefined && timers.immediate > 0 && !frames.isReading) {
+  const awaits = run?.awaits ?? "messages";
+  if (awaits === "next_turn" && !frames.isReading) {
     await new Promise(setImmediate);
     return true;
   }
-  if (frames.isReading || (timers !== undefined && timers.armed > 0)) return frames.readAsync();
-  return frames.readBlocking();
+  return awaits === "messages" && !frames.isReading ? frames.readBlocking() : frames.readAsync();
 }
 
 const ready: ReadyParams = {
   protocol: PROTOCOL,
   node: process.version,
-  layers: process.permission === undefined ? [0] : [0, 1],
+  layers: hasNoPermission ? [0, 1] : [0],
   codeCache: factory.hasCodeCache,
 };
-write(JSON.stringify({ jsonrpc: '2.0', method: 'ready', params: ready }));
+write(JSON.stringify({ jsonrpc: "2.0", method: "ready", params: ready }));
 
 async function serve(): Promise<void> {
   do {

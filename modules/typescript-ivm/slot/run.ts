@@ -2,9 +2,9 @@
  * One run in a slot: what goes into its isolate and what comes out. Ends exactly once; after that nothing enters the
  * isolate and nothing of it is passed on.
  */
-import type { BeginParams, DoneParams } from '../control.ts';
-import type { PreparedIsolate } from './isolate.ts';
-import { createTimers, type Timers } from './timers.ts';
+import type { BeginParams, DoneParams } from "../control.ts";
+import type { PreparedIsolate } from "./isolate.ts";
+import { createTimers } from "./timers.ts";
 
 /** How messages start that concern the slot itself: control messages, and timers of the realm. */
 export const CONTROL_PREFIX = '{"method":';
@@ -22,18 +22,31 @@ export interface RunOutput {
 export interface Run {
   /** A message of the host: `start` first, then replies. */
   deliver(text: string): void;
-  readonly timers: Pick<Timers, 'armed' | 'immediate'>;
+  /** What the run waits for besides messages: nothing, something in the next turn of the event loop, something later. */
+  readonly awaits: "messages" | "next_turn" | "later";
 }
 
-export function createRun(isolate: PreparedIsolate, params: BeginParams, output: RunOutput): Run {
+/** How often V8 is let go on with work of its own, where a script may have started some. */
+const TASKS_EVERY_MS = 5;
+type EnterIsolate = () => ReturnType<PreparedIsolate["receive"]>;
+
+/** `hasTasks`: scripts may use what V8 does beside them, which is WebAssembly. */
+export function createRun(
+  isolate: PreparedIsolate,
+  params: BeginParams,
+  output: RunOutput,
+  hasTasks: boolean,
+): Run {
   const { backstopMs } = params;
   const cpuAtBegin = process.cpuUsage();
+  const waiting: EnterIsolate[] = [];
+  let taskTimer: NodeJS.Timeout | undefined;
   let started = false;
   let entering = false;
   let ended = false;
   let over = false;
   let heldEnd: string | null = null;
-  let cause: DoneParams['cause'] = null;
+  let cause: DoneParams["cause"] = null;
   const timers = createTimers((id) => enter(() => isolate.receive(timerText(id), backstopMs)));
 
   isolate.onMessage = (text) => {
@@ -51,31 +64,50 @@ export function createRun(isolate: PreparedIsolate, params: BeginParams, output:
 
   function setTimer(text: string): void {
     const { method, params } = JSON.parse(text) as { method: string; params: { id: number; ms: number } };
-    if (method === 'clear') timers.clear(params.id);
-    else if (!timers.arm(params.id, params.ms)) cause = 'memory_limit';
+    if (method === "clear") timers.clear(params.id);
+    else if (!timers.arm(params.id, params.ms)) cause = "memory_limit";
   }
 
-  function enter(entry: () => ReturnType<PreparedIsolate['receive']>): void {
-    if (ended || entering) return;
+  function enter(entry: EnterIsolate): void {
+    if (entering) {
+      waiting.push(entry);
+      return;
+    }
+    if (ended) return;
     entering = true;
-    const result = entry();
+    leave(entry());
+  }
+
+  function leave(result: ReturnType<EnterIsolate>): void {
     entering = false;
     if (over) cause = null;
-    else if (result === 'gone') cause = 'memory_limit';
-    else if (result === 'timeout') cause = 'timeout';
+    else if (result === "gone") cause = "memory_limit";
+    else if (result === "timeout") cause = "timeout";
     if (over || cause !== null) finish();
+    if (ended) return;
+    const next = waiting.shift();
+    if (next !== undefined) enter(next);
+    else if (hasTasks) taskTimer ??= setTimeout(runTasks, TASKS_EVERY_MS);
+  }
+
+  function runTasks(): void {
+    taskTimer = undefined;
+    if (ended || entering) return;
+    entering = true;
+    void isolate.runTasks(backstopMs).then(leave);
   }
 
   function finish(): void {
     ended = true;
     timers.clearAll();
+    clearTimeout(taskTimer);
     const cpu = process.cpuUsage(cpuAtBegin);
     const done: DoneParams = {
       cpuMs: (cpu.user + cpu.system) / 1000,
       peakMemoryBytes: isolate.measureMemory(),
       cause,
     };
-    const text = JSON.stringify({ method: 'done', params: done });
+    const text = JSON.stringify({ method: "done", params: done });
     if (heldEnd === null) output.write(text);
     else output.write(heldEnd, text);
     isolate.dispose();
@@ -92,7 +124,10 @@ export function createRun(isolate: PreparedIsolate, params: BeginParams, output:
       const { params } = JSON.parse(text) as { params: { code: string } };
       enter(() => isolate.start(text, params.code, backstopMs));
     },
-    timers,
+    get awaits() {
+      if (timers.immediate > 0) return "next_turn";
+      return timers.armed > 0 || hasTasks ? "later" : "messages";
+    },
   };
 }
 

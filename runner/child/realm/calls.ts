@@ -71,17 +71,19 @@ export function settleCall(id: number, message: object): void {
   inFlightCount--;
   sendNext();
   const error = own(message, "error");
-  if (typeof error !== "object" || error === null) return call.resolve(own(message, "result"));
+  if (typeof error === "object" && error !== null) call.reject(completeError(call.failure, readError(error)));
+  else call.resolve(own(message, "result"));
+}
+
+function readError(error: object): ErrorFields {
   const data = own(error, "data");
   const source = typeof data === "object" && data !== null ? data : error;
-  call.reject(
-    completeError(call.failure, {
-      name: own(source, "name"),
-      message: own(source, "message"),
-      code: own(source, "code"),
-      status: own(source, "status"),
-    }),
-  );
+  return {
+    name: own(source, "name"),
+    message: own(source, "message"),
+    code: own(source, "code"),
+    status: own(source, "status"),
+  };
 }
 
 function enqueue(call: Call): void {
@@ -109,10 +111,14 @@ function sendNext(): void {
   }
 }
 
-function completeError(
-  error: Error,
-  fields: { name?: unknown; message: unknown; code?: unknown; status?: unknown },
-): Error {
+interface ErrorFields {
+  name?: unknown;
+  message: unknown;
+  code?: unknown;
+  status?: unknown;
+}
+
+function completeError(error: Error, fields: ErrorFields): Error {
   if (typeof fields.name === "string" && fields.name !== "Error") defineHidden(error, "name", fields.name);
   defineHidden(error, "message", typeof fields.message === "string" ? fields.message : "The call failed.");
   if (typeof fields.code === "string") (error as { code?: string }).code = fields.code;

@@ -2,6 +2,9 @@
  * `console` of a script: log, info and debug go to stdout, warn, error and trace to stderr, formatted like Node's
  * inspector. The formatter is loaded with the first value that needs it; plain strings and numbers never do.
  */
+
+import { inspection } from "./inspection.ts";
+import { formatPlain } from "./plain-format.ts";
 import {
   DateNow,
   defineHidden,
@@ -10,10 +13,10 @@ import {
   mapGet,
   mapSet,
   RealmMap,
+  ReflectDeleteProperty,
   repeat,
   StringOf,
 } from "./primordials.ts";
-import { inspection } from "./inspection.ts";
 import { writeStream } from "./streams.ts";
 
 type Stream = "stdout" | "stderr";
@@ -45,27 +48,26 @@ function loadFormatter(): typeof import("./format.ts") {
   try {
     loaded = require("./format.ts") as typeof import("./format.ts");
   } finally {
-    Reflect.deleteProperty(globalThis, "Atomics");
+    ReflectDeleteProperty(globalThis, "Atomics");
   }
   return loaded;
 }
 
 function format(args: unknown[]): string {
-  let text = "";
-  for (let index = 0; index < args.length; index++) {
-    const value = args[index];
-    if (typeof value !== "string" || (index === 0 && args.length > 1 && indexOf(value, "%") !== -1)) {
-      return withFormatter((formatter) => formatter.formatArguments(args));
-    }
-    text += index === 0 ? value : ` ${value}`;
+  const first = args[0];
+  if (typeof first !== "string" || args.length === 1 || indexOf(first, "%") === -1) {
+    const text = formatPlain(args);
+    if (text !== null) return text;
   }
-  return text;
+  return withFormatter((formatter) => formatter.formatArguments(args));
 }
 
 function print(stream: Stream, text: string): void {
-  if (groups === 0) return writeStream(stream, `${text}\n`);
-  const indent = repeat(" ", groups * GROUP_INDENT);
-  writeStream(stream, `${indent}${withFormatter((formatter) => formatter.indentLines(text, indent))}\n`);
+  if (groups === 0) writeStream(stream, `${text}\n`);
+  else {
+    const indent = repeat(" ", groups * GROUP_INDENT);
+    writeStream(stream, `${indent}${withFormatter((formatter) => formatter.indentLines(text, indent))}\n`);
+  }
 }
 
 function labelOf(label: unknown): string {
@@ -74,10 +76,12 @@ function labelOf(label: unknown): string {
 
 function elapsed(method: string, label: string, extra: unknown[]): void {
   const start = mapGet(started, label) as number | undefined;
-  if (start === undefined)
-    return print("stderr", `Warning: No such label '${label}' for console.${method}()`);
-  const text = `${label}: ${StringOf(DateNow() - start)}ms`;
-  print("stdout", extra.length === 0 ? text : `${text} ${format(extra)}`);
+  if (start === undefined) {
+    print("stderr", `Warning: No such label '${label}' for console.${method}()`);
+  } else {
+    const text = `${label}: ${StringOf(DateNow() - start)}ms`;
+    print("stdout", extra.length === 0 ? text : `${text} ${format(extra)}`);
+  }
 }
 
 export const consoleGlobal = {
@@ -97,21 +101,34 @@ export const consoleGlobal = {
     print("stderr", format(args));
   },
   trace(...args: unknown[]): void {
-    print("stderr", withFormatter((formatter) => formatter.formatTrace(format(args))));
+    print(
+      "stderr",
+      withFormatter((formatter) => formatter.formatTrace(format(args))),
+    );
   },
   assert(condition?: unknown, ...args: unknown[]): void {
     if (condition) return;
-    print("stderr", args.length === 0 ? "Assertion failed" : withFormatter((formatter) => formatter.formatAssertion(args)));
+    print(
+      "stderr",
+      args.length === 0 ? "Assertion failed" : withFormatter((formatter) => formatter.formatAssertion(args)),
+    );
   },
   dir(value?: unknown, options?: object): void {
-    print("stdout", withFormatter((formatter) => formatter.inspectValue(value, options)));
+    print(
+      "stdout",
+      withFormatter((formatter) => formatter.inspectValue(value, options)),
+    );
   },
   dirxml(...args: unknown[]): void {
     print("stdout", format(args));
   },
   table(data?: unknown, columns?: string[]): void {
     if (typeof data !== "object" || data === null) print("stdout", format([data]));
-    else print("stdout", withFormatter((formatter) => formatter.formatTable(data, columns)));
+    else
+      print(
+        "stdout",
+        withFormatter((formatter) => formatter.formatTable(data, columns)),
+      );
   },
   group(...args: unknown[]): void {
     if (args.length > 0) print("stdout", format(args));

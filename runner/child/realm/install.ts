@@ -4,11 +4,19 @@
  */
 import { consoleGlobal } from "./console.ts";
 import { createCyrnel } from "./cyrnel.ts";
-import { connect } from "./frames.ts";
+import { connect, quote } from "./frames.ts";
 import { lazyGlobals } from "./globals/lazy.ts";
 import { endTurn, receive } from "./messages.ts";
 import { fail } from "./outcome.ts";
-import { defineHidden, ObjectDefineProperty, ObjectFreeze, ObjectKeys, RealmError } from "./primordials.ts";
+import {
+  defineHidden,
+  ObjectDefineProperty,
+  ObjectFreeze,
+  ObjectKeys,
+  RealmError,
+  ReflectDeleteProperty,
+  StringOf,
+} from "./primordials.ts";
 import { lockStacks } from "./stacks.ts";
 import { timerGlobals } from "./timers.ts";
 import { toolsGlobal } from "./tools.ts";
@@ -20,9 +28,9 @@ export function install(emit: (text: string) => void, allowWasm: unknown): objec
   connect(emit);
   lockStacks();
   for (let index = 0; index < REMOVED.length; index++)
-    Reflect.deleteProperty(globalThis, REMOVED[index] as string);
-  if (allowWasm !== true) Reflect.deleteProperty(globalThis, "WebAssembly");
-  Reflect.deleteProperty(Object.prototype, "__proto__");
+    ReflectDeleteProperty(globalThis, REMOVED[index] as string);
+  if (allowWasm !== true) ReflectDeleteProperty(globalThis, "WebAssembly");
+  ReflectDeleteProperty(Object.prototype, "__proto__");
   defineAll(timerGlobals);
   defineAll(lazyGlobals);
   defineHidden(globalThis, "console", consoleGlobal);
@@ -35,7 +43,7 @@ export function install(emit: (text: string) => void, allowWasm: unknown): objec
     reject: (reason: unknown) => fail(reason),
     importError: (specifier: unknown) =>
       new RealmError(
-        `import(${JSON.stringify(specifier)}) is not available: a script has no modules. Use the globals it has, and services through tools.<service>.<tool>(parameters).`,
+        `import(${quote(StringOf(specifier))}) is not available: a script has no modules. Use the globals it has, and services through tools.<service>.<tool>(parameters).`,
       ),
   });
 }

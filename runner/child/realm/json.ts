@@ -4,11 +4,13 @@
  * of the value run here as code of the script; they can spoil the value, never the text.
  */
 import { quote } from "./frames.ts";
+import { isPlainData } from "./plain-data.ts";
 import {
   ArrayIsArray,
   BooleanPrototype,
   booleanValueOf,
   JSONIsRawJSON,
+  JSONStringify,
   NumberIsFinite,
   NumberPrototype,
   numberValueOf,
@@ -57,6 +59,10 @@ interface Step {
 
 /** @throws TypeError of this realm naming the place; and whatever code of the script throws. */
 export function encodeJson(value: unknown, limits: JsonLimits): EncodedJson {
+  if (isPlainData(value, limits)) {
+    const text = JSONStringify(value);
+    return { text, bytes: utf8Length(text), tooLarge: false };
+  }
   const walk: Walk = { limits, text: "", chars: 0 };
   if (!encode(walk, value, "", null)) return { text: undefined, bytes: 0, tooLarge: false };
   if (walk.chars > limits.maxBytes) return { text: undefined, bytes: walk.chars, tooLarge: true };

@@ -3,12 +3,9 @@ import type { StartParams } from "../../protocol.ts";
 
 export type Limits = StartParams["limits"];
 
-/** Levels the envelope of a message adds around a value, of the nesting the host accepts in a message. */
-const ENVELOPE_LEVELS = 3;
-/** Nesting of parameters and of outputs: 64 for the whole message. */
-export const MAX_VALUE_DEPTH = 64 - ENVELOPE_LEVELS;
-/** Nesting of a result: 512 for the whole message. */
-export const MAX_RESULT_DEPTH = 512 - ENVELOPE_LEVELS;
+/** Nesting of parameters, outputs and schemas; the host adds the levels of the message around them. */
+export const MAX_VALUE_DEPTH = 64;
+export const MAX_RESULT_DEPTH = 512;
 
 export const run: { limits: Limits; process: StartParams["process"]; seed: string } = {
   limits: {

@@ -30,7 +30,10 @@ export function receive(text: string, main: unknown): void {
 /** Nothing of the script is running, no microtask is waiting, every unhandled rejection was handed over. */
 export function endTurn(mayWaitOnItsOwn: boolean): void {
   if (!started || hasEnded()) return;
-  if (isSettled()) return sendResult();
+  if (isSettled()) {
+    sendResult();
+    return;
+  }
   if (mayWaitOnItsOwn || countOpenCalls() > 0 || countArmedTimers() > 0) return;
   fail(
     new RealmError(
@@ -41,14 +44,14 @@ export function endTurn(mayWaitOnItsOwn: boolean): void {
 
 function dispatch(message: object, main: unknown): void {
   const id = own(message, "id");
-  if (typeof id === "number") return settleCall(id, message);
-  const params = own(message, "params") as object;
-  switch (own(message, "method")) {
-    case "start":
-      return start(params, main);
-    case "timer":
-      return fireTimer(own(params, "id") as number);
+  if (typeof id === "number") {
+    settleCall(id, message);
+    return;
   }
+  const params = own(message, "params") as object;
+  const method = own(message, "method");
+  if (method === "start") start(params, main);
+  else if (method === "timer") fireTimer(own(params, "id") as number);
 }
 
 function start(params: object, main: unknown): void {
@@ -61,7 +64,7 @@ function start(params: object, main: unknown): void {
   ObjectFreeze(run.process);
   run.seed = own(params, "seed") as string;
   setMappings(own(params, "mappings") as string);
-  if (typeof main !== "function")
-    return fail(new RealmSyntaxError(typeof main === "string" ? main : "No script."));
-  onSettled(ReflectApply(main as () => unknown, undefined, []) as Promise<unknown>, succeed, fail);
+  if (typeof main === "function") {
+    onSettled(ReflectApply(main as () => unknown, undefined, []) as Promise<unknown>, succeed, fail);
+  } else fail(new RealmSyntaxError(typeof main === "string" ? main : "No script."));
 }

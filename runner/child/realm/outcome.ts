@@ -24,8 +24,8 @@ export function succeed(value: unknown): void {
       maxDepth: MAX_RESULT_DEPTH,
       maxBytes,
     });
-    if (tooLarge) return failTooLarge("result", bytes, maxBytes);
-    result = text === undefined ? '{"ok":true}' : `{"ok":true,"result":${text}}`;
+    if (tooLarge) failTooLarge("result", bytes, maxBytes);
+    else result = text === undefined ? '{"ok":true}' : `{"ok":true,"result":${text}}`;
   } catch (error) {
     fail(error);
   }

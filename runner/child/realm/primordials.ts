@@ -23,25 +23,36 @@ const { bind, call } = Function.prototype;
 /** Turns a method into a function that takes `this` first and can no longer be replaced. */
 export const uncurry = bind.bind(call) as unknown as <F extends AnyFunction>(method: F) => Uncurried<F>;
 
-export const { apply: ReflectApply, ownKeys: ReflectOwnKeys } = Reflect;
+export const { apply: ReflectApply, deleteProperty: ReflectDeleteProperty } = Reflect;
 export const {
   create: ObjectCreate,
   defineProperty: ObjectDefineProperty,
   freeze: ObjectFreeze,
   getOwnPropertyDescriptor: ObjectGetOwnPropertyDescriptor,
+  getOwnPropertySymbols: ObjectGetOwnPropertySymbols,
   getPrototypeOf: ObjectGetPrototypeOf,
   hasOwn: ObjectHasOwn,
+  is: ObjectIs,
   keys: ObjectKeys,
 } = Object;
 export const { isArray: ArrayIsArray } = Array;
 export const { parse: JSONParse, stringify: JSONStringify } = JSON;
 export const JSONIsRawJSON = (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON;
-export const { min: MathMin, max: MathMax, trunc: MathTrunc } = Math;
+export const {
+  floor: MathFloor,
+  max: MathMax,
+  min: MathMin,
+  round: MathRound,
+  sqrt: MathSqrt,
+  trunc: MathTrunc,
+} = Math;
 export const { isFinite: NumberIsFinite, isInteger: NumberIsInteger } = Number;
 export const DateNow = Date.now;
 export const StringOf = String;
 export const ErrorIsError = (RealmError as unknown as { isError(value: unknown): value is Error }).isError;
 
+export const ArrayPrototype = Array.prototype;
+export const ObjectPrototype = Object.prototype;
 export const NumberPrototype = Number.prototype;
 export const StringPrototype = String.prototype;
 export const BooleanPrototype = Boolean.prototype;
@@ -54,6 +65,8 @@ export const indexOf = uncurry(String.prototype.indexOf) as (
 ) => number;
 export const slice = uncurry(String.prototype.slice);
 export const repeat = uncurry(String.prototype.repeat);
+export const isWellFormed = uncurry(String.prototype.isWellFormed);
+export const padStart = uncurry(String.prototype.padStart);
 export const padEnd = uncurry(String.prototype.padEnd);
 export const regExpExec = uncurry(RegExp.prototype.exec);
 export const symbolToString = uncurry(Symbol.prototype.toString);
@@ -79,6 +92,7 @@ export function onSettled(
   resolved: (value: unknown) => void,
   rejected: (reason: unknown) => void,
 ): void {
+  // biome-ignore lint/nursery/noFloatingPromises: the promise itself is what is changed.
   ObjectDefineProperty(promise, "constructor", { __proto__: null, value: undefined } as PropertyDescriptor);
   void promiseThen(promise, resolved, rejected);
 }

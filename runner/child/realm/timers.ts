@@ -15,6 +15,7 @@ import {
   RealmRangeError,
   RealmTypeError,
   ReflectApply,
+  ReflectDeleteProperty,
   StringOf,
 } from "./primordials.ts";
 
@@ -83,7 +84,7 @@ class Timeout {
   }
 }
 const { idOf } = Timeout;
-Reflect.deleteProperty(Timeout, "idOf");
+ReflectDeleteProperty(Timeout, "idOf");
 
 export function countArmedTimers(): number {
   return armedCount;

@@ -8,7 +8,16 @@ import { quote } from "./frames.ts";
 import { inspection } from "./inspection.ts";
 import { encodeJson } from "./json.ts";
 import { MAX_VALUE_DEPTH, run } from "./limits.ts";
-import { ArrayIsArray, indexOf, ObjectHasOwn, RealmPromise, RealmProxy, RealmTypeError, slice } from "./primordials.ts";
+import {
+  ArrayIsArray,
+  indexOf,
+  ObjectHasOwn,
+  RealmPromise,
+  RealmProxy,
+  RealmTypeError,
+  ReflectDeleteProperty,
+  slice,
+} from "./primordials.ts";
 
 const MAX_ID_CHARS = 500;
 
@@ -76,13 +85,14 @@ type Call = (path: Path | null, args: unknown[]) => unknown;
 function createNode(path: Path | null, call: Call, describe: (path: Path | null) => string): object {
   // An arrow function without own properties: callable, and no invariant of proxies stands in the way of the traps.
   const target = () => {};
-  Reflect.deleteProperty(target, "name");
-  Reflect.deleteProperty(target, "length");
+  ReflectDeleteProperty(target, "name");
+  ReflectDeleteProperty(target, "length");
   return new RealmProxy(target, {
     __proto__: null,
     apply: (_target: unknown, _self: unknown, args: unknown[]) => call(path, args),
     get: (_target: unknown, key: string | symbol) => {
-      if (typeof key === "symbol") return key === INSPECT && inspection.active ? () => `[${describe(path)}]` : undefined;
+      if (typeof key === "symbol")
+        return key === INSPECT && inspection.active ? () => `[${describe(path)}]` : undefined;
       if (key === "toString") return () => describe(path);
       if (key === "__proto__" || ObjectHasOwn(QUIET_NAMES, key)) return undefined;
       return createNode(

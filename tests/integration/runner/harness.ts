@@ -34,13 +34,9 @@ export function launchReal(memoryMb = 128): ChildLaunch {
 
 /** How a child is started that does `behaviour` of hostile-child.cjs. It has no wall at all. */
 export function launchHostile(behaviour: string, changes: Partial<ChildLaunch> = {}): ChildLaunch {
-  return { ...common, args: [HOSTILE, behaviour], ...changes };
+  return { ...common, args: [HOSTILE, behaviour, JSON.stringify(listInheritedFds())], ...changes };
 }
 
-/**
- * Starts a child of either kind. What its verification from outside would object to, descriptors the tests themselves
- * were started with, the hostile child does not close; that check has tests of its own.
- */
 export function startReal(memoryMb?: number): Promise<Child> {
   return spawnChild(launchReal(memoryMb));
 }

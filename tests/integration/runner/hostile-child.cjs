@@ -5,6 +5,7 @@
 const fs = require("node:fs");
 
 const behaviour = process.argv[2];
+for (const fd of JSON.parse(process.argv[3])) fs.closeSync(fd);
 
 function frame(text) {
   const body = Buffer.isBuffer(text) ? text : Buffer.from(text);

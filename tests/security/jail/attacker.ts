@@ -3,7 +3,7 @@
  * told, reports `ready`, then performs the attacks it is named on stdin, one per line, and answers each on stdout.
  */
 import { readSync, writeSync } from "node:fs";
-import { decodeSelfLock, lockKernel } from "#runner/jail/lock-self.ts";
+import { lockKernel } from "#runner/jail/lock-self.ts";
 import { loadFfi, openKernel } from "#runner/jail/syscalls.ts";
 import { ATTACKS, openCalls, type Targets } from "./attacks.ts";
 
@@ -39,7 +39,7 @@ function readLine(): string | null {
   }
 }
 
-if (lockWord !== "") lockKernel(decodeSelfLock(lockWord));
+if (lockWord !== "") lockKernel(JSON.parse(lockWord));
 const calls = openCalls(kernel, runMachineCode);
 writeSync(1, "ready\n");
 for (let name = readLine(); name !== null; name = readLine()) {

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { getHeapStatistics } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { deflate, inflate } from "node:zlib";
-import { decodeSelfLock, dropPermissions, lockKernel } from "#runner/jail/lock-self.ts";
+import { lockKernel } from "#runner/jail/lock-self.ts";
 
 /** In the engine, but not in the types of Node without those of a browser. */
 const engine = globalThis as unknown as {
@@ -178,9 +178,10 @@ async function perform(task: string): Promise<void> {
   answer(results);
 }
 
-const word = process.argv[2];
-if (word) lockKernel(decodeSelfLock(word));
-dropPermissions();
+lockKernel(JSON.parse(process.argv[2] ?? ""));
+for (const scope of ["fs", "child", "worker", "net", "inspector", "wasi", "addon", "ffi"]) {
+  process.permission.drop(scope);
+}
 answer("ready");
 const buffer = Buffer.alloc(256);
 const task = buffer.toString("utf8", 0, readSync(0, buffer)).trim();

@@ -10,7 +10,6 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { landlockAbi } from "#runner/jail/landlock.ts";
-import { encodeSelfLock } from "#runner/jail/lock-self.ts";
 import { inspectNode, listRuntimeFiles } from "#runner/jail/runtime-files.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { birthPolicy, selfLockPolicy } from "#runner/jail/seccomp/policies.ts";
@@ -65,7 +64,7 @@ await once(udp, "listening");
 const architecture = process.arch === "arm64" ? "aarch64" : "x86_64";
 const abi = landlockAbi(kernel);
 const lock = compilePolicy(selfLockPolicy({ paranoid: false }), architecture);
-const lockWord = encodeSelfLock({
+const lockWord = JSON.stringify({
   parentPid: process.pid,
   landlockAbi: abi,
   filter: Buffer.from(lock.bytes).toString("base64"),
@@ -83,9 +82,8 @@ const FLAGS = ["--no-warnings", "--v8-pool-size=0", "--max-old-space-size=64", "
 
 async function startAttacker(spawner: Spawner, word: string, targets: Targets) {
   const child = await spawner.start({
-    file: process.execPath,
+    path: process.execPath,
     args: [...FLAGS, bundle, word, JSON.stringify(targets)],
-    env: { TZ: "UTC" },
     cwd: own,
   });
   child.stderr.resume();
@@ -101,9 +99,9 @@ async function startAttacker(spawner: Spawner, word: string, targets: Targets) {
 async function attack(spawner: Spawner, word: string): Promise<Record<string, Outcome>> {
   const outcomes: Record<string, Outcome> = {};
   const sibling = await spawner.start({
-    file: process.execPath,
+    path: process.execPath,
     args: [...FLAGS, bundle],
-    env: {},
+
     cwd: own,
   });
   sibling.stderr.resume();
@@ -129,12 +127,12 @@ async function attack(spawner: Spawner, word: string): Promise<Record<string, Ou
     if (!done) {
       outcomes[name] = Number(value);
       // What a control is allowed to do to itself must not help or hinder the next one.
-      if (spawner === jailed) continue;
+      if (spawner !== open) continue;
       attacker.child.kill();
       await attacker.child.exited;
     } else {
-      const { exitCode, signal } = await attacker.child.exited;
-      outcomes[name] = signal ?? `exit ${exitCode}`;
+      const { code, signal } = await attacker.child.exited;
+      outcomes[name] = signal ?? `exit ${code}`;
     }
     attacker = null;
   }

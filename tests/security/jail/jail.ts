@@ -3,12 +3,11 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { build } from "esbuild";
 import { landlockAbi } from "#runner/jail/landlock.ts";
-import { encodeSelfLock } from "#runner/jail/lock-self.ts";
 import { inspectNode, listRuntimeFiles } from "#runner/jail/runtime-files.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { birthPolicy, selfLockPolicy } from "#runner/jail/seccomp/policies.ts";
 import type { Architecture } from "#runner/jail/seccomp/syscall-numbers.ts";
-import { type JailedChild, type Spawner, startSpawner } from "#runner/jail/spawner.ts";
+import { type JailedProcess, type Spawner, startSpawner } from "#runner/jail/spawner.ts";
 import { openKernel } from "#runner/jail/syscalls.ts";
 
 export const architecture: Architecture = process.arch === "arm64" ? "aarch64" : "x86_64";
@@ -53,7 +52,7 @@ export async function startJail(bundle: string): Promise<Spawner> {
 }
 
 export interface Conversation {
-  child: JailedChild;
+  child: JailedProcess;
   /** Its lines on stdout, parsed; `undefined` when it has ended. */
   next(): Promise<unknown>;
   say(line: string): void;
@@ -74,16 +73,15 @@ export async function startLocked(
   { paranoid = false, flags = [] }: ConversationOptions = {},
 ): Promise<Conversation> {
   const { bytes, pidOffsets } = compilePolicy(selfLockPolicy({ paranoid }), architecture);
-  const word = encodeSelfLock({
+  const word = JSON.stringify({
     parentPid: process.pid,
     landlockAbi: landlockAbi(openKernel()),
     filter: Buffer.from(bytes).toString("base64"),
     pidOffsets,
   });
   const child = await spawner.start({
-    file: process.execPath,
+    path: process.execPath,
     args: [...FLAGS, ...flags, bundle, word],
-    env: { TZ: "UTC" },
     cwd,
   });
   let errors = "";

@@ -48,7 +48,8 @@ export function createAbort(setTimeout: SetTimeout) {
       signal.#reason =
         reason === undefined ? new DOMException("This operation was aborted", "AbortError") : reason;
       const event = new Event("abort");
-      if (typeof signal.onabort === "function") signal.addEventListener("abort", signal.onabort, { once: true });
+      if (typeof signal.onabort === "function")
+        signal.addEventListener("abort", signal.onabort, { once: true });
       signal.dispatchEvent(event);
       for (const dependent of signal.#dependents) abortSignal(dependent, signal.#reason);
       signal.#dependents = [];

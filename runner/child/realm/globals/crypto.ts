@@ -47,17 +47,25 @@ export function createCrypto(seed: string): object {
       bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
       bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
       const hex = (bytes as unknown as { toHex(): string }).toHex();
-      return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+      return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join(
+        "-",
+      );
     },
     subtle: { digest },
   };
 }
 
-async function digest(algorithm: string | { name: string }, data: ArrayBuffer | ArrayBufferView): Promise<ArrayBuffer> {
+async function digest(
+  algorithm: string | { name: string },
+  data: ArrayBuffer | ArrayBufferView,
+): Promise<ArrayBuffer> {
   const name = String(typeof algorithm === "object" ? algorithm.name : algorithm).toUpperCase();
   const hash = Object.hasOwn(DIGESTS, name) ? DIGESTS[name] : undefined;
   if (hash === undefined) {
-    throw new DOMException(`digest knows ${Object.keys(DIGESTS).join(", ")}; found ${name}.`, "NotSupportedError");
+    throw new DOMException(
+      `digest knows ${Object.keys(DIGESTS).join(", ")}; found ${name}.`,
+      "NotSupportedError",
+    );
   }
   const view = ArrayBuffer.isView(data)
     ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)

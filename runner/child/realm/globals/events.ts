@@ -65,13 +65,23 @@ export class EventTarget {
 
   addEventListener(type: string, listener: Listener | null, options: ListenerOptions | boolean = {}): void {
     if (listener === null || listener === undefined) return;
-    const { once = false, capture = false, signal } = typeof options === "boolean" ? { capture: options } : options;
+    const {
+      once = false,
+      capture = false,
+      signal,
+    } = typeof options === "boolean" ? { capture: options } : options;
     if (signal?.aborted || this.#find(type, listener, capture) !== undefined) return;
     this.#registrations.push({ type: String(type), listener, capture, once, removed: false });
-    signal?.addEventListener("abort", () => this.removeEventListener(type, listener, { capture }), { once: true });
+    signal?.addEventListener("abort", () => this.removeEventListener(type, listener, { capture }), {
+      once: true,
+    });
   }
 
-  removeEventListener(type: string, listener: Listener | null, options: ListenerOptions | boolean = {}): void {
+  removeEventListener(
+    type: string,
+    listener: Listener | null,
+    options: ListenerOptions | boolean = {},
+  ): void {
     const { capture = false } = typeof options === "boolean" ? { capture: options } : options;
     const found = this.#find(type, listener, capture);
     if (found !== undefined) this.#remove(found);

@@ -5,13 +5,7 @@
  */
 import { run } from "../limits.ts";
 import { fail } from "../outcome.ts";
-import {
-  defineHidden,
-  ObjectDefineProperty,
-  ObjectKeys,
-  RealmError,
-  RealmPromise,
-} from "../primordials.ts";
+import { defineHidden, ObjectDefineProperty, ObjectKeys, RealmError, RealmPromise } from "../primordials.ts";
 import { timerGlobals } from "../timers.ts";
 
 type Loader = () => object;

@@ -2,14 +2,19 @@
  * Stands in for tr46 in the bundle: its tables are 240 kB and only names beyond ASCII need them. What is left of the
  * algorithm for an ASCII name without punycode is lower case (UTS #46, section 4).
  */
-type ToASCII = (domain: string, options: Record<string, boolean>) => string | null;
+interface Options {
+  checkHyphens: boolean;
+  useSTD3ASCIIRules: boolean;
+  verifyDNSLength: boolean;
+}
+type ToASCII = (domain: string, options: Options) => string | null;
 
-const PLAIN = /^[\x00-\x7f]*$/;
+const BEYOND_ASCII = /[^\p{ASCII}]/u;
 const PUNYCODE = /(?:^|\.)xn--/i;
 
-export function toASCII(domain: string, options: Record<string, boolean>): string | null {
-  const isPlain = PLAIN.test(domain) && !PUNYCODE.test(domain);
-  const isStrict = options["checkHyphens"] || options["useSTD3ASCIIRules"] || options["verifyDNSLength"];
+export function toASCII(domain: string, options: Options): string | null {
+  const isPlain = !BEYOND_ASCII.test(domain) && !PUNYCODE.test(domain);
+  const isStrict = options.checkHyphens || options.useSTD3ASCIIRules || options.verifyDNSLength;
   if (isPlain && !isStrict) return domain.toLowerCase();
   return (require("tr46") as { toASCII: ToASCII }).toASCII(domain, options);
 }

@@ -19,7 +19,10 @@ const FIELDS = [
   "hash",
 ] as const;
 
-function define(target: object, show: (this: never, depth: number, options: object, inspect: Inspect) => string): void {
+function define(
+  target: object,
+  show: (this: never, depth: number, options: object, inspect: Inspect) => string,
+): void {
   Object.defineProperty(target, CUSTOM, { value: show, configurable: true, writable: true });
 }
 

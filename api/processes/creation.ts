@@ -1,0 +1,105 @@
+/** Submitting a process: limits, idempotency, storing it and, unless told otherwise, running it. */
+import { createHash } from "node:crypto";
+import { AppError } from "#api/errors.ts";
+import { clampLimits } from "./limits.ts";
+import { type ProcessesContext, waitForEnd } from "./lookup.ts";
+import type { CreateProcessBody } from "./model.ts";
+import type { ProcessView } from "./render.ts";
+import {
+  findIdempotencyKey,
+  type IdempotencyKey,
+  type InsertOutcome,
+  insertProcess,
+  type NewProcess,
+  type Placement,
+} from "./store.ts";
+
+export const IDEMPOTENCY_TTL_MS = 24 * 60 * 60_000;
+const MAX_KEY_ATTEMPTS = 5;
+
+export interface Submission {
+  body: CreateProcessBody;
+  /** Keys of different callers are different keys. */
+  caller: string;
+  idempotencyKey: string | null;
+  /** Aborts when the client has gone. */
+  signal: AbortSignal;
+}
+
+/**
+ * With `block` the view is that of the ended run. Throws no_environment, too_many_processes, shutting_down, ref_taken,
+ * idempotency_mismatch.
+ */
+export async function createProcess(
+  context: ProcessesContext,
+  submission: Submission,
+): Promise<{ id: number; view: ProcessView | null }> {
+  const { body, signal } = submission;
+  const key = identify(submission);
+  for (let attempt = 0; attempt < MAX_KEY_ATTEMPTS; attempt += 1) {
+    const outcome = await insert(context, body, key);
+    const id = await resolve(context, outcome, submission, key);
+    if (id === null) continue;
+    const view = body.autorun && body.block ? await waitForEnd(context, id, signal) : null;
+    return { id, view };
+  }
+  throw new Error("the process of an idempotency key was deleted each time it had been created");
+}
+
+async function insert(
+  context: ProcessesContext,
+  body: CreateProcessBody,
+  key: IdempotencyKey | null,
+): Promise<InsertOutcome> {
+  const idempotency = key && { ...key, keyTtlMs: IDEMPOTENCY_TTL_MS };
+  const store = (run: Placement | "queued" | null) =>
+    insertProcess(context.db, describe(context, body), run, idempotency);
+  if (!body.autorun) return store(null);
+  const { inserted } = await context.dispatcher.submit(async (placement) => {
+    const outcome = await store(placement ?? "queued");
+    return {
+      inserted: outcome,
+      stored: outcome.kind === "stored" ? { row: outcome.row, code: body.code } : null,
+    };
+  });
+  return inserted;
+}
+
+function describe({ environments, maxima }: ProcessesContext, body: CreateProcessBody): NewProcess {
+  const status = environments.active()?.status() ?? null;
+  return { ref: body.ref ?? null, code: body.code, ...clampLimits(body.options, maxima, status) };
+}
+
+/** The id to answer; null when the process of the key was deleted a moment ago, and the key with it. */
+async function resolve(
+  context: ProcessesContext,
+  outcome: InsertOutcome,
+  { body }: Submission,
+  key: IdempotencyKey | null,
+): Promise<number | null> {
+  switch (outcome.kind) {
+    case "stored":
+      return outcome.row.id;
+    case "ref_taken":
+      throw new AppError(
+        "ref_taken",
+        `Another process has the ref "${body.ref}". Choose one that is not in use.`,
+      );
+    case "key_known": {
+      const first = key && (await findIdempotencyKey(context.db, key.caller, key.key));
+      if (!key || !first) return null;
+      if (first.bodyHash.equals(key.bodyHash)) return first.processId;
+      throw new AppError(
+        "idempotency_mismatch",
+        "This Idempotency-Key was used for another body in the last 24 hours. Send the same body, or a new key.",
+      );
+    }
+  }
+}
+
+/** The parsed body has its keys in one order and its defaults filled in, so equal requests hash equally. */
+function identify({ caller, idempotencyKey, body }: Submission): IdempotencyKey | null {
+  if (idempotencyKey === null) return null;
+  const bodyHash = createHash("sha256").update(JSON.stringify(body)).digest();
+  return { caller, key: idempotencyKey, bodyHash };
+}

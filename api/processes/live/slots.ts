@@ -1,0 +1,55 @@
+/** How many runs each environment holds, and leases for one more while it has room. Waits and queues for nothing. */
+import type { EnvironmentLease, Environments } from "#api/modules/environments.ts";
+
+/** Room for one run. */
+export interface Slot {
+  readonly lease: EnvironmentLease;
+  /** Idempotent. */
+  release(): void;
+}
+
+export class Slots {
+  readonly #environments: Environments;
+  readonly #onRelease: () => void;
+  readonly #heldBy = new Map<EnvironmentLease["module"], number>();
+  #taken = 0;
+
+  constructor(environments: Environments, onRelease: () => void) {
+    this.#environments = environments;
+    this.#onRelease = onRelease;
+  }
+
+  /** Over all environments, draining ones too. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  /** Null when no environment is active or the active one is full. One that reports no status is never full. */
+  take(): Slot | null {
+    const active = this.#environments.active();
+    if (!active) return null;
+    const slots = active.status()?.slots ?? Number.POSITIVE_INFINITY;
+    const held = this.#heldBy.get(active.module) ?? 0;
+    // Written so that a status without a number counts as full.
+    if (!(held < slots)) return null;
+    const lease = this.#environments.acquire();
+    if (!lease) return null;
+    this.#count(lease, 1);
+    let isHeld = true;
+    const release = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#count(lease, -1);
+      lease[Symbol.dispose]();
+      this.#onRelease();
+    };
+    return { lease, release };
+  }
+
+  #count({ module }: EnvironmentLease, change: 1 | -1): void {
+    this.#taken += change;
+    const held = (this.#heldBy.get(module) ?? 0) + change;
+    if (held === 0) this.#heldBy.delete(module);
+    else this.#heldBy.set(module, held);
+  }
+}

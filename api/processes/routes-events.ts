@@ -1,0 +1,80 @@
+/** `GET /processes/:id/events`: the event stream over HTTP. What it says is in events.ts. */
+import { Readable } from "node:stream";
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import { AppError } from "#api/errors.ts";
+import type { App } from "#api/http/app-type.ts";
+import { requireScope } from "#api/http/auth.ts";
+import { errorResponses } from "#api/http/responses.ts";
+import { clientGone } from "./answers.ts";
+import { eventHeadersSchema, processIdParamsSchema } from "./model.ts";
+import type { ProcessService } from "./service.ts";
+
+/** A client of the event stream that takes nothing for this long is cut off; it resumes by position. */
+const MAX_EVENT_STALL_MS = 30_000;
+const MAX_EVENT_BUFFER_BYTES = 64 * 1024;
+
+export function registerEventRoute(app: App, service: ProcessService): void {
+  app.get(
+    "/processes/:id/events",
+    {
+      onRequest: requireScope("processes:read"),
+      exposeHeadRoute: false,
+      schema: {
+        tags: ["processes"],
+        summary: "Server-sent events of a process until its run has ended",
+        description:
+          "Events: `state`, `stdout`, `stderr`, `output`, `call`, `approval`, `end`. `Last-Event-ID` resumes; 204 when nothing is missing.",
+        params: processIdParamsSchema,
+        headers: eventHeadersSchema,
+        response: {
+          200: { description: "The stream.", content: { "text/event-stream": { schema: z.string() } } },
+          204: z.null().describe("The client has everything of a finished process: do not reconnect."),
+          ...errorResponses("invalid_request", "not_found", "not_acceptable"),
+        },
+      },
+    },
+    async (request, reply) => {
+      requireEventStream(request);
+      const gone = clientGone(reply);
+      const events = await service.follow(request.params.id, request.headers["last-event-id"] || null, gone);
+      if (!events) return reply.status(204).send(null);
+      reply.header("cache-control", "no-store, no-transform").header("x-accel-buffering", "no");
+      const stalled = cutOffStalled(events, () => reply.raw.destroy());
+      const body = Readable.from(stalled, { objectMode: false, highWaterMark: MAX_EVENT_BUFFER_BYTES });
+      // The schema documents the text; fastify pipes a stream of it.
+      return reply.type("text/event-stream").send(body as never);
+    },
+  );
+}
+
+/** Passes events on; calls `cutOff` when one is not taken in time. */
+async function* cutOffStalled(
+  events: AsyncGenerator<string, void>,
+  cutOff: () => void,
+): AsyncGenerator<string, void> {
+  for await (const event of events) {
+    const timer = setTimeout(cutOff, MAX_EVENT_STALL_MS);
+    try {
+      yield event;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function requireEventStream(request: FastifyRequest): void {
+  const { accept } = request.headers;
+  const ranges = (accept ?? "*/*").split(",").map((range) => range.trim().toLowerCase());
+  const isAccepted = ranges.some((range) => {
+    const [type = "", ...parameters] = range.split(/\s*;\s*/);
+    return (
+      ["text/event-stream", "text/*", "*/*"].includes(type) && !parameters.some((p) => /^q=0(\.0*)?$/.test(p))
+    );
+  });
+  if (isAccepted) return;
+  throw new AppError(
+    "not_acceptable",
+    "This answers with text/event-stream only. Send the header Accept: text/event-stream.",
+  );
+}

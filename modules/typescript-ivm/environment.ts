@@ -1,0 +1,185 @@
+/**
+ * The isolate environment: every execution in a fresh V8 isolate inside a slot process. Waits for a slot, has the run
+ * supervised, and reports through the bindings. Knows no HTTP and no database.
+ */
+import { generateEnvironmentDocs } from "#runner/docs/environment-docs.ts";
+import { generateToolDocs } from "#runner/docs/tool-docs.ts";
+import { createMonitor, type Monitor } from "#runner/monitor.ts";
+import { prepareSource } from "#runner/source/prepare.ts";
+import type {
+  EnvironmentBindings,
+  EnvironmentModule,
+  EnvironmentSetupContext,
+  EnvironmentStatus,
+  ErrorDetail,
+  ExecutionExitState,
+  ExecutionInput,
+  IsolationReport,
+  ModuleLogger,
+} from "#sdk";
+import { type IvmConfig, readConfig } from "./config.ts";
+import { replaceImportCalls } from "./import-calls.ts";
+import { reportIsolation } from "./isolation.ts";
+import { openSlotProcesses, type SlotProcesses } from "./processes.ts";
+import { type Finished, runOnSlot } from "./run-on-slot.ts";
+import type { Slot } from "./slot.ts";
+import { createLateMonitor } from "./watch.ts";
+
+/** Everything that exists between `setup` and `teardown`. */
+interface Running {
+  config: IvmConfig;
+  bindings: EnvironmentBindings;
+  logger: ModuleLogger;
+  processes: SlotProcesses;
+  monitor: Monitor;
+  isolation: IsolationReport;
+  resources: AsyncDisposableStack;
+}
+
+interface Execution {
+  kill: AbortController;
+  over: Promise<unknown>;
+}
+
+/** A slot may die while it is idle, and the server learns of it from the failed run: then another one is taken. */
+const MAX_ATTEMPTS = 3;
+
+export function createIvmEnvironment(): EnvironmentModule {
+  const executions = new Map<number, Execution>();
+  let running: Running | null = null;
+
+  function requireRunning(): Running {
+    if (running === null) throw new Error("The environment is not set up.");
+    return running;
+  }
+
+  async function run(on: Running, input: ExecutionInput, signal: AbortSignal): Promise<ExecutionExitState> {
+    const { bindings, config } = on;
+    const { eid } = input;
+    const givenAt = performance.now();
+    const refuse = (state: ExecutionExitState, error: ErrorDetail, queuedMs = 0) => {
+      bindings.setUsage(eid, { queuedMs });
+      bindings.setError(eid, error);
+      return state;
+    };
+    const source = await prepareSource(input.code);
+    if (!source.ok) return refuse("failed", { ...source.error, reason: "syntax_error" });
+    if (executions.size > config.slots) bindings.setState(eid, "queued");
+    const queuedAt = performance.now();
+    const script = { code: replaceImportCalls(source.code), mappings: source.mappings };
+    for (let attempt = 1; ; attempt++) {
+      const slot = await waitForSlot(on, signal);
+      const queuedMs = performance.now() - queuedAt;
+      if (slot === "aborted") return refuse("canceled", KILLED, queuedMs);
+      if (slot === "expired") return refuse("canceled", describeExpiry(config), queuedMs);
+      if (attempt === 1) bindings.setState(eid, "running");
+      const finished = await runOnSlot({ ...on, slot, script, input, signal });
+      if (finished.wasNeverStarted && attempt < MAX_ATTEMPTS && !signal.aborted) continue;
+      const startMs = Math.max(0, performance.now() - givenAt - queuedMs - finished.usage.wallMs);
+      bindings.setUsage(eid, { queuedMs, startMs, ...finished.usage });
+      report(on, eid, finished);
+      return finished.state;
+    }
+  }
+
+  /** `expired`: no slot was free within the time a run may wait. */
+  async function waitForSlot(on: Running, signal: AbortSignal): Promise<Slot | "aborted" | "expired"> {
+    const { queueTtlMs } = on.config;
+    if (queueTtlMs === null) return on.processes.pool.acquire(signal);
+    const expiry = AbortSignal.timeout(queueTtlMs);
+    const slot = await on.processes.pool.acquire(AbortSignal.any([signal, expiry]));
+    return slot === "aborted" && !signal.aborted ? "expired" : slot;
+  }
+
+  function report(on: Running, eid: number, finished: Finished): void {
+    if (finished.result !== undefined) on.bindings.setResult(eid, finished.result.value);
+    if (finished.error !== undefined) on.bindings.setError(eid, finished.error);
+    if (finished.reason === "sandbox_violation" || finished.reason === "crashed") {
+      on.logger.warn({ eid, reason: finished.reason, err: finished.hostError }, finished.error?.message);
+    }
+  }
+
+  return {
+    async setup({ config: raw, bindings, logger }: EnvironmentSetupContext) {
+      if (running !== null) throw new Error("The environment is set up already.");
+      await using undo = new AsyncDisposableStack();
+      const config = readConfig(raw);
+      const monitor = undo.use(createLateMonitor(createMonitor()));
+      const processes = undo.use(await openSlotProcesses(config, logger));
+      const first = await processes.pool.warmUp();
+      const isolation = reportIsolation(processes.node, first, monitor.isSupported);
+      running = { config, bindings, logger, processes, monitor, isolation, resources: undo.move() };
+    },
+
+    async teardown() {
+      const ending = running;
+      running = null;
+      for (const execution of executions.values()) execution.kill.abort();
+      await Promise.allSettled([...executions.values()].map(({ over }) => over));
+      await ending?.resources.disposeAsync();
+    },
+
+    async execute(input) {
+      const on = requireRunning();
+      if (executions.has(input.eid)) throw new Error(`Execution ${input.eid} is running already.`);
+      const kill = new AbortController();
+      const { promise: over, resolve } = Promise.withResolvers<void>();
+      executions.set(input.eid, { kill, over });
+      try {
+        return await run(on, input, kill.signal);
+      } finally {
+        executions.delete(input.eid);
+        resolve();
+      }
+    },
+
+    async kill(eid) {
+      const execution = executions.get(eid);
+      execution?.kill.abort();
+      await execution?.over;
+    },
+
+    status(): EnvironmentStatus {
+      const { config, processes, isolation } = requireRunning();
+      return {
+        slots: config.slots,
+        busy: Math.min(executions.size, config.slots),
+        warm: processes.pool.status().idle,
+        limits: { memoryMb: config.memoryMb, maxMemoryMb: config.maxMemoryMb },
+        isolation,
+      };
+    },
+
+    async generateDocs() {
+      const { config } = requireRunning();
+      return generateEnvironmentDocs({
+        id: "typescript-ivm",
+        name: "TypeScript in an isolate",
+        isolation:
+          "every run gets a fresh V8 isolate of its own, with a memory of its own, inside a process without permissions, environment or files that runs one script at a time; the isolate is thrown away with the run, the process serves further runs.",
+        limits: {
+          memoryMb: config.memoryMb,
+          maxMemoryMb: config.maxMemoryMb,
+          maxCalls: config.maxCalls,
+          maxConcurrentCalls: config.maxConcurrentCalls,
+          maxMessageBytes: config.maxMessageBytes,
+          slots: config.slots,
+        },
+        allowEval: config.allowEval,
+        allowWasm: config.allowWasm,
+      });
+    },
+
+    generateToolDocs,
+  };
+}
+
+const KILLED: ErrorDetail = { name: "KilledError", message: "The run was killed.", reason: "killed" };
+
+function describeExpiry({ queueTtlMs }: IvmConfig): ErrorDetail {
+  return {
+    name: "QueueTimeoutError",
+    message: `No slot was free within ${queueTtlMs} ms.`,
+    reason: "queue_timeout",
+  };
+}

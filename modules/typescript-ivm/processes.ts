@@ -1,0 +1,103 @@
+/** Starts the slot processes: which binary, which flags, which directory, and when one is used up. */
+import { readFileSync } from "node:fs";
+import { chmod, mkdtemp, rmdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { encodeBootOptions } from "#runner/child/boot-options.ts";
+import { listInheritedFds } from "#runner/inherited-fds.ts";
+import { findNodeBinary, type NodeBinary } from "#runner/node-binary.ts";
+import { spawnChild } from "#runner/spawn.ts";
+import type { ModuleLogger } from "#sdk";
+import type { IvmConfig } from "./config.ts";
+import { findNativeLibrary } from "./native-library.ts";
+import type { Slot } from "./slot.ts";
+import { createSlotPool, type SlotPool } from "./slots.ts";
+
+const ENTRY = join(import.meta.dirname, "../../runner/dist/slot.js");
+/** Generous: a machine that starts many at once is slow, and one that hangs must still be noticed. */
+const BOOT_TIMEOUT_MS = 10_000;
+const QUIET_MS = 10_000;
+/** The memory of an idle slot is read once in so many runs. */
+const RUNS_PER_MEMORY_CHECK = 16;
+const BYTES_PER_MB = 1024 * 1024;
+
+/**
+ * Flags of Node for a slot. No grant but for addons: the library is loaded by its path, which reads no file through
+ * Node, and every permission is dropped after that.
+ */
+export const SLOT_FLAGS = [
+  "--permission",
+  "--allow-addons",
+  // The library crashes in a process that was started from Node's own snapshot.
+  "--no-node-snapshot",
+  "--no-experimental-sqlite",
+  "--disable-sigusr1",
+  "--disable-proto=delete",
+  "--no-warnings",
+  "--openssl-config=/dev/null",
+  "--disallow-code-generation-from-strings",
+  // Saves a tenth of making an isolate. Hash seeds protect servers from their clients; here a script is alone.
+  "--no-rehash-snapshot",
+] as const;
+
+export interface SlotProcesses extends AsyncDisposable {
+  readonly node: NodeBinary;
+  readonly pool: SlotPool;
+}
+
+/** Makes the empty directory and the pool; nothing is started yet. Disposing ends every slot and removes it. */
+export async function openSlotProcesses(config: IvmConfig, logger: ModuleLogger): Promise<SlotProcesses> {
+  await using undo = new AsyncDisposableStack();
+  const node = findNodeBinary();
+  const libraryPath = findNativeLibrary();
+  const cwd = await mkdtemp(join(tmpdir(), "cyrnel-slot-"));
+  undo.defer(() => rmdir(cwd));
+  await chmod(cwd, 0o500);
+  const launch = {
+    nodePath: node.path,
+    nodeVersion: node.version,
+    args: [
+      ...SLOT_FLAGS,
+      ENTRY,
+      libraryPath,
+      String(config.memoryMb),
+      encodeBootOptions({
+        allowEval: config.allowEval,
+        allowWasm: config.allowWasm,
+        closeFds: listInheritedFds(),
+      }),
+    ],
+    cwd,
+    bootTimeoutMs: BOOT_TIMEOUT_MS,
+  };
+  const memoryAtFirst = new WeakMap<Slot, number>();
+  const pool = undo.use(
+    createSlotPool({
+      start: (signal) => spawnChild(launch, signal),
+      min: config.minSlots,
+      max: config.slots,
+      quietMs: QUIET_MS,
+      isUsedUp(slot) {
+        if (slot.runs >= config.maxRunsPerSlot) return true;
+        if (slot.runs % RUNS_PER_MEMORY_CHECK !== 1) return false;
+        const bytes = readOwnBytes(slot.pid);
+        const atFirst = memoryAtFirst.get(slot);
+        if (atFirst === undefined) memoryAtFirst.set(slot, bytes);
+        return atFirst !== undefined && bytes - atFirst > config.maxSlotGrowthMb * BYTES_PER_MB;
+      },
+      onTrouble: (error) => logger.warn({ err: error }, error.message),
+    }),
+  );
+  const owned = undo.move();
+  return { node, pool, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Memory that is the process's own; 0 where it cannot be read. */
+function readOwnBytes(pid: number): number {
+  try {
+    const kilobytes = /^RssAnon:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1];
+    return Number(kilobytes ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,131 @@
+/** One run on one slot: its limits, its session, and what it came to, seen from both sides. */
+import { randomBytes } from "node:crypto";
+import type { Monitor } from "#runner/monitor.ts";
+import { judge, type Verdict } from "#runner/outcome.ts";
+import { PROTOCOL_LIMITS } from "#runner/protocol.ts";
+import { DEFAULT_SESSION_LIMITS } from "#runner/session.ts";
+import { type RunOutcome, superviseRun } from "#runner/supervisor.ts";
+import type { EnvironmentBindings, ExecutionInput, Usage } from "#sdk";
+import type { IvmConfig } from "./config.ts";
+import type { DoneParams } from "./control.ts";
+import { createHostCalls } from "./host-calls.ts";
+import type { Slot } from "./slot.ts";
+
+/** A single entry into an isolate takes at most this much longer than the run may: the deadline here comes first. */
+const BACKSTOP_MARGIN_MS = 5_000;
+/** A single entry into the isolate of a run without a time limit. */
+const MAX_ENTRY_MS = 24 * 3600 * 1000;
+const BYTES_PER_MB = 1024 * 1024;
+/** V8's words when the isolate's allocator refuses a buffer. */
+const BUFFER_REFUSED = "Array buffer allocation failed";
+
+export interface SlotRunInput {
+  slot: Slot;
+  script: { code: string; mappings: string };
+  input: ExecutionInput;
+  config: IvmConfig;
+  bindings: EnvironmentBindings;
+  monitor: Monitor;
+  /** Aborting it is a kill by a user. */
+  signal: AbortSignal;
+}
+
+export interface Finished extends Verdict {
+  usage: Pick<Usage, "wallMs" | "cpuMs" | "peakMemoryBytes" | "toolCalls">;
+  /** The slot was gone before it could take the script. */
+  wasNeverStarted: boolean;
+  hostError?: unknown;
+}
+
+/** Runs one script to its end on an idle slot. The slot is idle again, or dead, some time later by itself. Never rejects. */
+export async function runOnSlot(run: SlotRunInput): Promise<Finished> {
+  const { slot, script, input, config, bindings } = run;
+  const { eid, ref, options = { timeoutMs: null } } = input;
+  const memoryMb = Math.min(options.memoryMb ?? config.memoryMb, config.maxMemoryMb);
+  const sessionLimits = {
+    ...DEFAULT_SESSION_LIMITS,
+    maxCalls: config.maxCalls,
+    maxConcurrentCalls: config.maxConcurrentCalls,
+    maxMessageBytes: config.maxMessageBytes,
+    maxStdoutBytes: options.maxStdoutBytes ?? DEFAULT_SESSION_LIMITS.maxStdoutBytes,
+    maxStderrBytes: options.maxStderrBytes ?? DEFAULT_SESSION_LIMITS.maxStderrBytes,
+  };
+  const { maxConcurrentCalls, maxCalls, maxMessageBytes, maxStdoutBytes, maxStderrBytes } = sessionLimits;
+  const { maxOutputBytes, maxResultBytes } = PROTOCOL_LIMITS;
+  const backstopMs = Math.min((options.timeoutMs ?? MAX_ENTRY_MS) + BACKSTOP_MARGIN_MS, MAX_ENTRY_MS);
+  const slotRun = slot.begin({ memoryMb, backstopMs });
+  const outcome = await superviseRun({
+    child: slotRun.child,
+    monitor: run.monitor,
+    start: {
+      ...script,
+      process: { id: eid, ref: ref ?? null },
+      seed: randomBytes(32).toString("base64"),
+      limits: {
+        maxConcurrentCalls,
+        maxCalls,
+        maxMessageBytes,
+        maxStdoutBytes,
+        maxStderrBytes,
+        maxOutputBytes,
+        maxResultBytes,
+      },
+    },
+    calls: createHostCalls(bindings, eid),
+    events: {
+      stdout: (data) => bindings.emitStdout(eid, data),
+      stderr: (data) => bindings.emitStderr(eid, data),
+      output: (value) => bindings.emitOutput(eid, value),
+    },
+    sessionLimits,
+    limits: { timeoutMs: options.timeoutMs, cpuMs: options.cpuMs ?? null, memoryMb },
+    killSignal: run.signal,
+    afterEnd: "keep",
+  });
+  const done = await slotRun.finish();
+  // A slot whose isolate was stopped by force may not be sound any more.
+  if (done !== null && done.cause !== null) slot.kill();
+  const verdict = combine(outcome, done, memoryMb, options.timeoutMs);
+  return {
+    ...verdict,
+    usage: {
+      wallMs: outcome.wallMs,
+      cpuMs: done?.cpuMs ?? outcome.cpuMs,
+      peakMemoryBytes: measurePeak(verdict, outcome, done, memoryMb),
+      toolCalls: outcome.toolCalls,
+    },
+    wasNeverStarted: outcome.wasNeverStarted,
+    ...("hostError" in outcome && { hostError: outcome.hostError }),
+  };
+}
+
+/** The host's verdict, unless only the slot can know: that the isolate was stopped, or a buffer refused. */
+function combine(
+  outcome: RunOutcome,
+  done: DoneParams | null,
+  memoryMb: number,
+  timeoutMs: number | null,
+): Verdict {
+  const { state, reason, error, result } = outcome;
+  if (reason === "crashed" && done?.cause === "memory_limit")
+    return judge({ kind: "memory_limit", limitMb: memoryMb });
+  if (reason === "crashed" && done?.cause === "timeout") {
+    return judge({ kind: "timeout", limitMs: timeoutMs ?? MAX_ENTRY_MS });
+  }
+  if (reason === "script_error" && error?.name === "RangeError" && error.message === BUFFER_REFUSED) {
+    const verdict = judge({ kind: "memory_limit", limitMb: memoryMb });
+    return { ...verdict, error: { ...error, ...verdict.error } as NonNullable<Verdict["error"]> };
+  }
+  return { state, reason, ...(error !== undefined && { error }), ...(result !== undefined && { result }) };
+}
+
+/** Of the isolate, as the slot measured it at the end; a run that was stopped for its memory had at least its limit. */
+function measurePeak(
+  verdict: Verdict,
+  outcome: RunOutcome,
+  done: DoneParams | null,
+  memoryMb: number,
+): number {
+  const measured = done?.peakMemoryBytes ?? outcome.peakMemoryBytes;
+  return verdict.reason === "memory_limit" ? Math.max(measured, memoryMb * BYTES_PER_MB) : measured;
+}

@@ -1,0 +1,62 @@
+/**
+ * Runs of our own in a new isolate: what they call is compiled then and kept in the code cache of all later isolates.
+ */
+import type { StartParams } from "#runner/protocol.ts";
+import type { PreparedIsolate } from "./isolate.ts";
+
+const MAX_ENTRY_MS = 10_000;
+
+/** What most scripts do, without what loads a library: it is paid for by every run. */
+const COMMON = `(async () => {
+  console.log("text", 1, true);
+  console.error("text");
+  cyrnel.output({ done: 1 });
+  await tools.service.tool({ text: "a", list: [1, 2], flag: true });
+  setTimeout(() => {}, 1);
+  return { items: [{ id: 1, name: "a", price: 1.5, active: false, note: null }] };
+})`;
+
+/** Uses every library, in the ways a script is most likely to. */
+const LIBRARIES = `(async () => {
+  console.log({ name: "a", list: [1, "b", null], nested: { deep: {} } }, [1, 2], new Map([[1, { a: 1 }]]), new Set([1]), new Date(0), /a/);
+  console.error(new Error("e"));
+  console.table([{ a: 1 }, { a: 2 }]);
+  const url = new URL("https://user@example.org:8080/path?query=1#hash");
+  url.searchParams.append("b", "c d");
+  String(url);
+  new TextDecoder().decode(new TextEncoder().encode("text \u00e9"));
+  structuredClone({ a: [1, new Date(0), new Map([[1, 2]])] });
+  atob(btoa("text"));
+  crypto.randomUUID();
+  crypto.getRandomValues(new Uint8Array(8));
+  await crypto.subtle.digest("SHA-256", new Uint8Array(8));
+  performance.now();
+  const controller = new AbortController();
+  controller.signal.addEventListener("abort", () => {});
+  controller.abort();
+  new URL("https://m\u00fcnchen.example/");
+  await tools.service.tool({});
+  return new Error("e").stack;
+})`;
+
+/** Runs a script that uses what most scripts use, or the libraries of the realm. Its messages go nowhere. */
+export function exercise(isolate: PreparedIsolate, libraries: boolean): void {
+  const code = libraries ? LIBRARIES : COMMON;
+  const params: StartParams = {
+    code,
+    mappings: "AAAA",
+    process: { id: 1, ref: null },
+    seed: Buffer.alloc(32).toString("base64"),
+    limits: {
+      maxConcurrentCalls: 1,
+      maxCalls: 1,
+      maxMessageBytes: 65_536,
+      maxStdoutBytes: 65_536,
+      maxStderrBytes: 65_536,
+      maxOutputBytes: 65_536,
+      maxResultBytes: 65_536,
+    },
+  };
+  isolate.start(JSON.stringify({ jsonrpc: "2.0", method: "start", params }), code, MAX_ENTRY_MS);
+  isolate.receive('{"jsonrpc":"2.0","id":1,"result":{"items":[1]}}', MAX_ENTRY_MS);
+}

@@ -1,0 +1,125 @@
+/**
+ * The jail of one environment, put together for the level that was asked for: how its children are started, what they do to
+ * themselves, what is checked of them and how they are limited. Fails closed: what the level requires and the machine lacks
+ * is an error that names the layer, the reason, the remedy and the lower level.
+ */
+import type { IsolationLevel } from "#sdk";
+import type { StartProcess } from "../start-process.ts";
+import type { SelfLock } from "./lock-self.ts";
+import { type Absence, type JailProbe, probeJail } from "./probe.ts";
+import { limitChild, type RunLimits, readIdleUsage } from "./rlimits.ts";
+import { inspectNode, listRuntimeFiles } from "./runtime-files.ts";
+import { compilePolicy } from "./seccomp/compile.ts";
+import { birthPolicy, selfLockPolicy } from "./seccomp/policies.ts";
+import { startSpawner } from "./spawner.ts";
+import { openKernel } from "./syscalls.ts";
+import { findThreadDifferences, readThreads } from "./verify.ts";
+
+export interface JailOptions {
+  level: Exclude<IsolationLevel, "development">;
+  nodePath: string;
+  /** Files, and folders with all that is in them, that a child reads while it boots, beyond what Node itself needs. */
+  readable: readonly string[];
+  /** No memory of a child may become executable; its Node must be started with `--jitless`. */
+  paranoid: boolean;
+}
+
+export interface Jail extends AsyncDisposable {
+  /** What the machine offers; the report of the isolation is made from it. */
+  readonly probe: JailProbe;
+  /** Starts a child that is born in the jail. */
+  readonly start: StartProcess;
+  /** What a child must hand to `lockKernel` before it says that it is ready. */
+  readonly lock: SelfLock;
+  /** Flags of Node without which a child cannot lock itself, or cannot start in the jail. */
+  readonly nodeFlags: readonly string[];
+  /** Why a child that says it is ready is not as jailed as it must be, in a sentence; null: it is. */
+  findFault(pid: number): string | null;
+  /** Limits a ready child for the run it is about to get. Throws when it is gone. */
+  limit(pid: number, limits: RunLimits): void;
+}
+
+/** What a level requires and this machine lacks; the message is a paragraph for an operator. */
+export class JailUnavailableError extends Error {
+  override readonly name = "JailUnavailableError";
+}
+
+const NODE_FLAGS = ["--allow-ffi", "--openssl-config=/dev/null"] as const;
+
+/** Opens the jail; disposing it ends every child. Throws JailUnavailableError. */
+export async function openJail(options: JailOptions, probe: JailProbe = probeJail()): Promise<Jail> {
+  const { level } = options;
+  const missing = findMissing(level, probe);
+  if (missing !== null || probe.architecture === null) {
+    throw new JailUnavailableError(missing ?? `There is no jail for ${probe.platform}.`);
+  }
+  const hasFilters = probe.seccomp === true;
+  const landlockAbi = typeof probe.landlockAbi === "number" ? probe.landlockAbi : 0;
+  const runtime = await inspectNode(options.nodePath);
+  const files = await listRuntimeFiles(runtime, options.readable);
+  const birthFilter = compilePolicy(birthPolicy(process.pid), probe.architecture);
+  const spawner = await startSpawner({
+    ...files,
+    landlockAbi,
+    filter: hasFilters ? birthFilter : null,
+  }).catch((error: Error) => {
+    throw new JailUnavailableError(
+      describe(level, "birth jail", { reason: error.message, fix: FIX_CONTAINER }),
+    );
+  });
+  const lockFilter = compilePolicy(selfLockPolicy({ paranoid: options.paranoid }), probe.architecture);
+  const kernel = openKernel();
+  const own = readThreads("self").find(({ threadId }) => threadId === process.pid)?.filters ?? 0;
+  const required = { filters: hasFilters ? own + 2 : own, noNewPrivileges: true };
+
+  return {
+    probe,
+    start: spawner.start,
+    lock: {
+      parentPid: process.pid,
+      landlockAbi,
+      filter: hasFilters ? Buffer.from(lockFilter.bytes).toString("base64") : "",
+      pidOffsets: lockFilter.pidOffsets,
+    },
+    nodeFlags: NODE_FLAGS,
+    findFault(pid) {
+      try {
+        return findThreadDifferences(pid, required)[0] ?? null;
+      } catch (error) {
+        return `/proc/${pid} cannot be read: ${(error as Error).message}`;
+      }
+    },
+    limit: (pid, limits) => limitChild(kernel, pid, limits, readIdleUsage(pid)),
+    [Symbol.asyncDispose]: () => spawner[Symbol.asyncDispose](),
+  };
+}
+
+const FIX_CONTAINER =
+  "allow prctl(2), seccomp(2) and landlock_restrict_self(2) in the container's seccomp profile";
+
+/** The first mechanism the level requires and the machine lacks, as a paragraph; null: nothing is missing. */
+function findMissing(level: JailOptions["level"], probe: JailProbe): string | null {
+  const required: [layer: string, found: true | number | Absence][] = [
+    ["layer 4 (limits from outside, by node:ffi)", probe.ffi],
+    ...(level === "strict"
+      ? ([
+          ["layers 2 and 3 (seccomp)", probe.seccomp],
+          ["layers 2 and 3 (Landlock)", probe.landlockAbi],
+        ] satisfies [string, true | number | Absence][])
+      : []),
+  ];
+  for (const [layer, found] of required) {
+    if (found !== true && typeof found !== "number") return describe(level, layer, found);
+  }
+  return null;
+}
+
+function describe(level: JailOptions["level"], layer: string, { reason, fix }: Absence): string {
+  const lower = level === "strict" ? "standard" : "development";
+  const consequence =
+    level === "strict" ? "without this layer" : "without limits of the kernel, on loopback only";
+  return (
+    `Isolation level ${level} needs ${layer}, which cannot be had here: ${reason}. ` +
+    `To have it: ${fix}. To run ${consequence}: CYRNEL_ISOLATION=${lower}.`
+  );
+}

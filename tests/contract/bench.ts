@@ -1,0 +1,229 @@
+/**
+ * An environment under test: set up through the module contract alone, with bindings that record everything and a
+ * service `test` whose tools echo, delay, fail and hang.
+ */
+import type {
+  EnvironmentModule,
+  ErrorDetail,
+  ExecutionExitState,
+  ExecutionOptions,
+  InvokeInput,
+  Usage,
+} from "#sdk";
+
+/** One execution as the bindings saw it. */
+export interface Run {
+  state: ExecutionExitState;
+  error: ErrorDetail | undefined;
+  stdout: string;
+  stderr: string;
+  output: Record<string, unknown>;
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of a script, looked into by the cases.
+  result: any;
+  /** Whether `setResult` was called. */
+  hasResult: boolean;
+  states: string[];
+  usage: Partial<Usage>;
+  calls: InvokeInput[];
+  /** Most tool calls in flight at once. */
+  maxInFlight: number;
+  /** Calls of the tool `hang` whose signal has aborted. */
+  aborted: number;
+  wallMs: number;
+}
+
+export interface Started {
+  eid: number;
+  done: Promise<Run>;
+  kill(): Promise<void>;
+  /** Resolves when stdout holds the text. */
+  printed(text: string): Promise<void>;
+}
+
+export interface Bench {
+  readonly module: EnvironmentModule;
+  run(code: string, options?: Partial<ExecutionOptions> & { ref?: string }): Promise<Run>;
+  start(code: string, options?: Partial<ExecutionOptions> & { ref?: string }): Started;
+  /** Another environment of the same kind with these settings on top, torn down afterwards. */
+  withConfig<T>(config: Record<string, unknown>, use: (bench: Bench) => Promise<T>): Promise<T>;
+}
+
+/** One promised behaviour. `id` is stable and unique; the sentence completes "A script …" or states a fact. */
+export interface EnvironmentCase {
+  id: string;
+  sentence: string;
+  check(bench: Bench): Promise<void>;
+}
+
+/** How the environment under test is made and configured. */
+export interface EnvironmentUnderTest {
+  instantiate(): EnvironmentModule;
+  config: Record<string, unknown>;
+}
+
+const DEFAULT_TIMEOUT_MS = 20_000;
+const logger = { debug() {}, info() {}, warn() {}, error() {} };
+let lastEid = 0;
+
+interface Recording extends Run {
+  inFlight: number;
+  onPrint: () => void;
+}
+
+/** Sets the environment up; the caller disposes it. */
+export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & AsyncDisposable> {
+  const recordings = new Map<number, Recording>();
+  const module = subject.instantiate();
+  const of = (eid: number | undefined): Recording => {
+    const recording = recordings.get(eid ?? 0);
+    if (recording === undefined) throw new Error(`A binding was called for the unknown execution ${eid}.`);
+    return recording;
+  };
+  await module.setup({
+    config: subject.config,
+    secrets: {},
+    logger,
+    bindings: {
+      async invokeTool(input) {
+        const recording = of(input.eid);
+        recording.calls.push(input);
+        recording.inFlight++;
+        recording.maxInFlight = Math.max(recording.maxInFlight, recording.inFlight);
+        try {
+          return await invokeTestTool(input, () => recording.aborted++);
+        } finally {
+          recording.inFlight--;
+        }
+      },
+      setState: (eid, state) => void of(eid).states.push(state),
+      setError: (eid, error) => {
+        of(eid).error = typeof error === "string" ? { name: "Error", message: error } : error;
+      },
+      emitStdout: (eid, data) => {
+        of(eid).stdout += data.toString();
+        of(eid).onPrint();
+      },
+      emitStderr: (eid, data) => {
+        of(eid).stderr += data.toString();
+      },
+      emitOutput: (eid, data) => void Object.assign(of(eid).output, data),
+      discoverServices: async (query) => [
+        { id: "test", name: JSON.stringify(query ?? null), description: "" },
+      ],
+      discoverTools: async (query) => [
+        { serviceId: "test", id: "echo", name: JSON.stringify(query ?? null), description: "", score: 1 },
+      ],
+      getService: async (id) => {
+        if (id !== "test")
+          throw Object.assign(new Error(`Unknown service ${id}.`), { code: "not_found", status: 404 });
+        return { id, name: "Test", description: "", tools: [] };
+      },
+      getTool: async ({ serviceId, toolId }) => ({
+        serviceId,
+        id: toolId,
+        name: "Echo",
+        description: "",
+        inputSchema: { type: "object" },
+        outputSchema: {},
+      }),
+      getToolDocs: async ({ serviceId, toolId }) => `# ${serviceId}.${toolId}`,
+      ask: async (eid, request) => ({ eid: of(eid).state === undefined, request }),
+      setResult: (eid, value) => {
+        of(eid).result = value;
+        of(eid).hasResult = true;
+      },
+      setUsage: (eid, usage) => void Object.assign(of(eid).usage, usage),
+    },
+  });
+
+  function start(code: string, options: Partial<ExecutionOptions> & { ref?: string } = {}): Started {
+    const eid = ++lastEid;
+    const recording = createRecording();
+    recordings.set(eid, recording);
+    const startedAt = performance.now();
+    const { ref, ...limits } = options;
+    const execution = module.execute({
+      eid,
+      code,
+      options: { timeoutMs: DEFAULT_TIMEOUT_MS, ...limits },
+      ...(ref !== undefined && { ref }),
+    });
+    const done = execution.then((state) => {
+      recording.state = state;
+      recording.wallMs = performance.now() - startedAt;
+      return recording;
+    });
+    const printed = (text: string) =>
+      new Promise<void>((resolve) => {
+        recording.onPrint = () => recording.stdout.includes(text) && resolve();
+        recording.onPrint();
+      });
+    return { eid, done, kill: () => module.kill(eid), printed };
+  }
+
+  return {
+    module,
+    start,
+    run: (code, options) => start(code, options).done,
+    async withConfig(config, use) {
+      await using other = await openBench({ ...subject, config: { ...subject.config, ...config } });
+      return await use(other);
+    },
+    [Symbol.asyncDispose]: () => module.teardown(),
+  };
+}
+
+function createRecording(): Recording {
+  return {
+    state: undefined as unknown as ExecutionExitState,
+    error: undefined,
+    stdout: "",
+    stderr: "",
+    output: {},
+    result: undefined,
+    hasResult: false,
+    states: [],
+    usage: {},
+    calls: [],
+    maxInFlight: 0,
+    inFlight: 0,
+    aborted: 0,
+    wallMs: 0,
+    onPrint: () => {},
+  };
+}
+
+/** The service `test`: what each tool does with its parameters. */
+async function invokeTestTool(input: InvokeInput, onAborted: () => void): Promise<unknown> {
+  const { serviceId, toolId, parameters, signal } = input;
+  if (serviceId !== "test") throw fault("NotFoundError", `Unknown service ${serviceId}.`, "not_found", 404);
+  switch (toolId) {
+    case "echo":
+      return parameters;
+    case "delay":
+      await new Promise((resolve) => setTimeout(resolve, Number(parameters.ms)));
+      return parameters.value ?? null;
+    case "fail":
+      throw Object.assign(new Error(String(parameters.message)), parameters);
+    case "nothing":
+      return undefined;
+    case "hang":
+      return new Promise((_resolve, reject) => {
+        signal?.addEventListener("abort", () => {
+          onAborted();
+          reject(new Error("aborted"));
+        });
+      });
+    default:
+      throw fault(
+        "NotFoundError",
+        `Unknown tool test.${toolId}. Did you mean test.echo, test.delay?`,
+        "not_found",
+        404,
+      );
+  }
+}
+
+function fault(name: string, message: string, code: string, status: number): Error {
+  return Object.assign(new Error(message), { name, code, status });
+}

@@ -1,0 +1,168 @@
+/** Cases: what a script may look like, and where its errors are. */
+import { expect } from "vitest";
+import type { EnvironmentCase } from "../bench.ts";
+
+/** Throws on a known place in every form: the message tells which. */
+const FORMS: [form: string, code: string, line: number, column: number][] = [
+  ["plain body", 'const a: number = 1;\n  throw new Error("plain");', 2, 9],
+  ["first line", 'throw new Error("first")', 1, 7],
+  ["after await", 'await null;\n\nthrow new Error("await")', 3, 7],
+  [
+    "fenced block",
+    'Here you are:\n\n```ts\nconst a: string = "x";\n   throw new Error(a);\n```\nDone.',
+    5,
+    10,
+  ],
+  ["bare fence", '```\nthrow new Error("bare")\n```', 2, 7],
+  ["function declaration", 'async function main(): Promise<void> {\n  throw new Error("f");\n}', 2, 9],
+  ["function expression", '(function () {\n  throw new Error("fe");\n})', 2, 9],
+  ["arrow", 'async (): Promise<void> => {\n  throw new Error("arrow");\n}', 2, 9],
+  ["export default function", 'export default async function run() {\n  throw new Error("e");\n}', 2, 9],
+  ["export default arrow", 'const a = 1;\nexport default () => { throw new Error("ea") }', 2, 30],
+  [
+    "types and enums",
+    "enum E { A = 1 }\ninterface I { a: E }\nconst i: I = { a: E.A };\nthrow new Error(String(i.a))",
+    4,
+    7,
+  ],
+  ["CRLF", 'const a = 1;\r\nthrow new Error("crlf")\r\n', 2, 7],
+  ["hashbang", '#!/usr/bin/env node\nthrow new Error("hash")', 2, 7],
+  ["non-ASCII columns", 'const ä = "😀"; throw new Error(ä)', 1, 23],
+  ["template literals", "const t = `\n\n`; throw new Error(t)", 3, 10],
+];
+
+const WRONG: [code: string, message: RegExp, line: number, column: number][] = [
+  ["const a = ;", /Unexpected ";"/, 1, 11],
+  ["const a = 1;\nconst ü = 'é' +;", /Unexpected ";"/, 2, 16],
+  ["```ts\nconst a = 1;\nlet a = 2;\n```", /already been declared/, 3, 5],
+  ["function f() {\n", /ends unexpectedly/, 2, 1],
+  ["/* never closed", /ends unexpectedly/, 1, 16],
+  ["const a = `x", /./, 1, 13],
+  ['import fs from "node:fs";\nreturn fs', /import is not available.*tools\./, 1, 1],
+  ['const a = 1;\nimport "x";', /import is not available/, 2, 1],
+  ['export * from "x";', /import is not available/, 1, 1],
+  ['const fs = require("fs")', /require is not available.*tools\./, 1, 12],
+  ["return <div>hi</div>", /JSX is not available/, 1, 8],
+  ["return import.meta.url", /import\.meta/, 1, 8],
+  ["return /(/", /regular expression/, 1, 8],
+  ["break", /./, 1, 1],
+  ["```ts\n1\n```\n```ts\n2\n```", /2 fenced code blocks/, 4, 1],
+  ["```python\nprint(1)\n```", /python/, 1, 1],
+];
+
+export const sourceCases: EnvironmentCase[] = [
+  {
+    id: "source.results",
+    sentence: "every form of source gives its result",
+    async check({ run }) {
+      const forms: [string, unknown][] = [
+        ["const x: number = 1; return x + (await Promise.resolve(2))", 3],
+        ["Some prose.\n```typescript\nreturn { a: 1 as number }\n```\nMore prose.", { a: 1 }],
+        ["async function main(): Promise<string> { return 'f' }", "f"],
+        ["function main() { return 'g' }", "g"],
+        ["async () => 'arrow'", "arrow"],
+        ["() => { return [1] }", [1]],
+        ["(async () => { return 'iife' })()", "iife"],
+        ["export default async function () { return 'ed' }", "ed"],
+        ["export const helper = 2;\nexport default () => helper * 2", 4],
+        ["export default { value: 1 }", { value: 1 }],
+        ["namespace N { export const x = 3 }\nreturn N.x", 3],
+        ["class A { constructor(private readonly n = 5) {} get v() { return this.n } }\nreturn new A().v", 5],
+        ["const twice = <T,>(x: T): T[] => [x, x]; return twice('a' satisfies string)", ["a", "a"]],
+        ["\uFEFFreturn 'bom'", "bom"],
+      ];
+      for (const [code, expected] of forms) {
+        const { result, error } = await run(code);
+        expect([code, error, result]).toEqual([code, undefined, expected]);
+      }
+    },
+  },
+  {
+    id: "source.started-main",
+    sentence: "a last statement that starts an async function is waited for",
+    async check({ run }) {
+      for (const start of [
+        "main()",
+        "void main()",
+        "main().catch((e) => console.error(e))",
+        "(async () => { await main() })()",
+      ]) {
+        const { stdout, state } = await run(
+          `async function main() { await new Promise((r) => setTimeout(r, 10)); console.log("done"); }\n${start};`,
+        );
+        expect([start, state, stdout]).toEqual([start, "success", "done\n"]);
+      }
+    },
+  },
+  {
+    id: "source.positions",
+    sentence:
+      "an error in any form of source has the submitted line and column, and a stack of script frames only",
+    async check({ run }) {
+      for (const [form, code, line, column] of FORMS) {
+        const { state, error } = await run(code);
+        expect([form, state, error?.reason, error?.line, error?.column]).toEqual([
+          form,
+          "failed",
+          "script_error",
+          line,
+          column,
+        ]);
+        const frames = (error?.stack ?? "").split("\n").filter((text) => text.startsWith("    at "));
+        expect(frames.length).toBeGreaterThan(0);
+        for (const frame of frames)
+          expect(frame).toMatch(/^ {4}at (?:async )?(?:\S+ \()?script\.ts:\d+:\d+\)?$/);
+      }
+    },
+  },
+  {
+    id: "source.syntax-errors",
+    sentence: "a syntax error has its submitted place, and nothing is executed",
+    async check({ run }) {
+      for (const [wrong, message, line, column] of WRONG) {
+        const { state, error, stdout } = await run(wrong);
+        expect([wrong, state, error?.reason]).toEqual([wrong, "failed", "syntax_error"]);
+        expect(error?.name).toBe("SyntaxError");
+        expect(error?.message).toMatch(message);
+        expect([wrong, error?.line, error?.column]).toEqual([wrong, line, column]);
+        expect(stdout).toBe("");
+      }
+    },
+  },
+  {
+    id: "source.wrapper",
+    sentence: "source that closes the wrapper around it is a syntax error",
+    async check({ run }) {
+      for (const code of [
+        "}); (async () => {",
+        "}), (async () => {",
+        "}).call(async () => {",
+        "})(); console.log('out'); (() => {",
+        "}}",
+      ]) {
+        const { state, error, stdout } = await run(`console.log("in");\n${code}`);
+        expect([code, state, error?.reason, stdout]).toEqual([code, "failed", "syntax_error", ""]);
+      }
+    },
+  },
+  {
+    id: "source.odd",
+    sentence: "empty sources, comments, odd line ends and 100 kB of source run",
+    async check({ run }) {
+      const large = `const data = ${JSON.stringify("x".repeat(90_000))};\n${"// filler\n".repeat(900)}throw new Error("end")`;
+      for (const code of [
+        "",
+        "   \n",
+        "// only a comment",
+        "/* block */",
+        "<!-- html\n",
+        "const a = '\u2028';\u2029",
+      ]) {
+        const { state, error } = await run(code);
+        expect([code, state, error]).toEqual([code, "success", undefined]);
+      }
+      const { error } = await run(large);
+      expect([error?.message, error?.line, error?.column]).toEqual(["end", 902, 7]);
+    },
+  },
+];

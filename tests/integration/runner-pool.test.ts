@@ -1,0 +1,159 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { createPool, type Pool, type PoolOptions } from "#runner/pool.ts";
+import { type Child, spawnChild } from "#runner/spawn.ts";
+import { launchHostile, launchReal, listChildren } from "./runner/harness.ts";
+
+const pools: Pool[] = [];
+const troubles: { kind: string; error: Error }[] = [];
+
+function open(changes: Partial<PoolOptions> = {}): Pool {
+  const pool = createPool({
+    start: (signal) => spawnChild(launchReal(), signal),
+    min: 1,
+    max: 3,
+    quietMs: 300,
+    onTrouble: (trouble) => void troubles.push(trouble),
+    ...changes,
+  });
+  pools.push(pool);
+  return pool;
+}
+
+function end(child: Child): Promise<unknown> {
+  child.kill();
+  child.channel.close();
+  return child.exited;
+}
+
+afterEach(async () => {
+  for (const pool of pools.splice(0)) await pool[Symbol.asyncDispose]();
+  troubles.length = 0;
+  expect(listChildren()).toEqual([]);
+});
+
+describe("a pool of children", () => {
+  test("hands out a warm child, never the same twice, and starts another behind it", async () => {
+    const pool = open();
+    await pool.warmUp();
+    expect(pool.status().warm).toBe(1);
+    const first = await pool.take();
+    expect(pool.status().warm).toBe(0);
+    await vi.waitFor(() => expect(pool.status().warm).toBe(1), 10_000);
+    const second = await pool.take();
+    expect(second.pid).not.toBe(first.pid);
+    await Promise.all([first, second].map(end));
+    expect(troubles).toEqual([]);
+  });
+
+  test("starts one when none is warm, and as many as are asked for at once", async () => {
+    const pool = open({ min: 0, max: 2 });
+    const children = await Promise.all([1, 2, 3, 4, 5].map(() => pool.take()));
+    expect(new Set(children.map(({ pid }) => pid)).size).toBe(5);
+    await Promise.all(children.map(end));
+  });
+
+  test("grows with demand up to its maximum, and gives memory back when it is quiet", async () => {
+    const pool = open({ min: 1, max: 3, quietMs: 400 });
+    await pool.warmUp();
+    for (let round = 0; round < 3; round++) {
+      await Promise.all((await Promise.all([1, 2, 3, 4].map(() => pool.take()))).map(end));
+    }
+    expect(pool.status().target).toBe(3);
+    await vi.waitFor(() => expect(pool.status()).toMatchObject({ warm: 1, target: 1, booting: 0 }), 15_000);
+    expect(listChildren()).toHaveLength(1);
+  });
+
+  test("replaces an idle child that dies, silently, and counts it", async () => {
+    const pool = open();
+    const first = await pool.warmUp();
+    process.kill(first.pid, "SIGKILL");
+    await vi.waitFor(() => expect(pool.status()).toMatchObject({ warm: 1, replaced: 1 }), 10_000);
+    const child = await pool.take();
+    expect(child.pid).not.toBe(first.pid);
+    expect(troubles).toMatchObject([{ kind: "idle_death" }]);
+    await end(child);
+  });
+
+  test("never hands out a child that is known to be dead", async () => {
+    const pool = open({ min: 2, max: 2 });
+    const first = await pool.warmUp();
+    await vi.waitFor(() => expect(pool.status().warm).toBe(2), 10_000);
+    process.kill(first.pid, "SIGKILL");
+    await first.exited;
+    const [a, b] = await Promise.all([pool.take(), pool.take()]);
+    expect([a.pid, b.pid]).not.toContain(first.pid);
+    expect([a.exit, b.exit]).toEqual([null, null]);
+    await Promise.all([a, b].map(end));
+  });
+
+  test("ends a child that speaks before it was given a run", async () => {
+    let behaviour = "idle-speaks";
+    const pool = open({
+      start: (signal) => {
+        const launch = behaviour === "" ? launchReal() : launchHostile(behaviour);
+        behaviour = "";
+        return spawnChild(launch, signal);
+      },
+    });
+    await pool.warmUp();
+    await vi.waitFor(() => expect(pool.status()).toMatchObject({ warm: 1, replaced: 1 }), 10_000);
+    expect(troubles[0]?.error.message).toContain("spoke before it was given a run");
+  });
+
+  test("backs off from children that die again and again instead of starting them without pause", async () => {
+    let starts = 0;
+    const pool = open({
+      start: (signal) => {
+        starts++;
+        return spawnChild(launchHostile("idle-exit"), signal);
+      },
+    });
+    await pool.warmUp().catch(() => {});
+    await delay(1500);
+    expect(starts).toBeGreaterThan(1);
+    expect(starts).toBeLessThan(12);
+  });
+
+  test("tells who waits, after some tries, why no child can be started, and recovers", async () => {
+    let isBroken = true;
+    let starts = 0;
+    const pool = open({
+      start: (signal) => {
+        starts++;
+        return spawnChild(isBroken ? launchHostile("exit") : launchReal(), signal);
+      },
+    });
+    await expect(pool.warmUp()).rejects.toThrow("something is missing here");
+    expect(starts).toBeGreaterThanOrEqual(3);
+    expect(starts).toBeLessThan(8);
+    await expect(pool.take()).rejects.toThrow("something is missing here");
+    expect(troubles.every(({ kind }) => kind === "boot_failed")).toBe(true);
+    isBroken = false;
+    await end(await pool.take());
+  });
+
+  test("takes back a child that was not used", async () => {
+    const pool = open();
+    await pool.warmUp();
+    const child = await pool.take();
+    pool.giveBack(child);
+    expect((await pool.take()).pid).toBe(child.pid);
+    await end(child);
+  });
+
+  test("closing ends every child, also those that start, and tells those who wait", async () => {
+    const pool = open({ min: 2, max: 4 });
+    await pool.warmUp();
+    const waiting = Promise.allSettled([1, 2, 3, 4].map(() => pool.take()));
+    await delay(5);
+    await pool[Symbol.asyncDispose]();
+    for (const result of await waiting) {
+      if (result.status === "fulfilled") await end(result.value);
+      else expect(result.reason.message).toContain("closed");
+    }
+    await expect(pool.take()).rejects.toThrow("closed");
+    await pool[Symbol.asyncDispose]();
+    expect(listChildren()).toEqual([]);
+  });
+});

@@ -1,0 +1,60 @@
+/** The documentation speaks of what is there: its links lead somewhere, and the files it names exist. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+
+const PROJECT = path.resolve(import.meta.dirname, "../..");
+const FOLDERS = ["api", "runner", "modules", "sdk", "tests", "bench", "docs", "deploy", "examples"];
+
+const pages = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "examples/README.md",
+  ...readdirSync(path.join(PROJECT, "docs"))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `docs/${file}`),
+];
+
+const files = FOLDERS.flatMap((folder) =>
+  readdirSync(path.join(PROJECT, folder), { recursive: true, encoding: "utf8" }).map(
+    (file) => `${folder}/${file}`,
+  ),
+);
+
+function headings(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+describe.each(pages)("%s", (page) => {
+  const text = readFileSync(path.join(PROJECT, page), "utf8");
+  const prose = text.replaceAll(/^```[\s\S]*?^```$/gm, "");
+
+  test("its links lead somewhere", () => {
+    const broken = [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, target = ""]) => target)
+      .filter((target) => !/^https?:/.test(target))
+      .filter((target) => {
+        const [file = "", anchor] = target.split("#");
+        const found = file === "" ? path.join(PROJECT, page) : path.join(PROJECT, path.dirname(page), file);
+        if (!existsSync(found)) return true;
+        return anchor !== undefined && !headings(readFileSync(found, "utf8")).includes(anchor);
+      });
+    expect(broken).toEqual([]);
+  });
+
+  test("the files it names exist", () => {
+    const named = [...text.matchAll(/(?<![\w./*<-])[\w][\w./-]*\.(?:ts|sql|cjs)\b/g)].map(([name]) => name);
+    const missing = named.filter(
+      (name) =>
+        name !== "script.ts" &&
+        !files.some((file) => file === name || file.endsWith(`/${name}`)) &&
+        !existsSync(path.join(PROJECT, name)),
+    );
+    expect(missing).toEqual([]);
+  });
+});

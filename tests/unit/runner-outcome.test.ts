@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import { type EndCause, judge } from "#runner/outcome.ts";
+import { EXECUTION_REASONS, errorDetailSchema } from "#sdk";
+
+const exit = (signal: NodeJS.Signals | null, code: number | null = null, engineText = ""): EndCause => ({
+  kind: "exit",
+  exit: { signal, code },
+  engineText,
+  memoryMb: 64,
+  cpuMs: 500,
+});
+
+const HEAP =
+  "#\n# Fatal JavaScript invalid size error 169220804\nFATAL ERROR: Ineffective mark-compacts near heap limit";
+
+describe("the verdict on a run", () => {
+  test.each<[string, EndCause, string, string]>([
+    ["a time limit", { kind: "timeout", limitMs: 1000 }, "timeout", "timeout"],
+    ["a kill", { kind: "killed" }, "canceled", "killed"],
+    ["too much CPU time", { kind: "cpu_limit", limitMs: 500 }, "failed", "cpu_limit"],
+    ["too much memory", { kind: "memory_limit", limitMb: 64 }, "failed", "memory_limit"],
+    [
+      "a broken protocol",
+      { kind: "violation", reason: "sandbox_violation", message: "m" },
+      "failed",
+      "sandbox_violation",
+    ],
+    [
+      "too much output",
+      { kind: "violation", reason: "output_limit", message: "m" },
+      "failed",
+      "output_limit",
+    ],
+    ["a full heap", exit("SIGABRT", null, HEAP), "failed", "memory_limit"],
+    ["an abort for another reason", exit("SIGABRT", null, "assertion failed"), "failed", "crashed"],
+    ["SIGSEGV", exit("SIGSEGV"), "failed", "crashed"],
+    ["SIGXCPU", exit("SIGXCPU"), "failed", "cpu_limit"],
+    ["SIGSYS", exit("SIGSYS"), "failed", "sandbox_violation"],
+    ["an exit", exit(null, 0), "failed", "crashed"],
+    ["a fault of the host", { kind: "host_error", error: new Error("secret") }, "failed", "crashed"],
+  ])("after %s has its state, its reason and a sentence", (_, cause, state, reason) => {
+    const verdict = judge(cause);
+    expect(verdict).toMatchObject({ state, reason, error: { reason } });
+    expect(errorDetailSchema.parse(verdict.error)).toEqual(verdict.error);
+    expect(EXECUTION_REASONS[verdict.state]).toContain(verdict.reason);
+    expect(JSON.stringify(verdict)).not.toContain("secret");
+    expect(verdict.result).toBeUndefined();
+  });
+
+  test("names the limit that was hit, with its value", () => {
+    expect(judge(exit("SIGABRT", null, HEAP)).error?.message).toContain("64 MB");
+    expect(judge(exit("SIGXCPU")).error?.message).toContain("500 ms");
+    expect(judge({ kind: "timeout", limitMs: 1000 }).error?.message).toContain("1000 ms");
+  });
+
+  test("tells a result of null from none", () => {
+    expect(judge({ kind: "end", end: { ok: true, result: null } })).toEqual({
+      state: "success",
+      reason: "ok",
+      result: { value: null },
+    });
+    expect(judge({ kind: "end", end: { ok: true } })).toEqual({ state: "success", reason: "ok" });
+  });
+
+  test("passes on what the script threw, as it was", () => {
+    const error = { name: "TypeError", message: "m", stack: "s", line: 3, column: 4 };
+    expect(judge({ kind: "end", end: { ok: false, reason: "script_error", error } })).toEqual({
+      state: "failed",
+      reason: "script_error",
+      error: { ...error, reason: "script_error" },
+    });
+  });
+});
