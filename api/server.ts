@@ -86,6 +86,15 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
       check: () =>
         environments.active() ? null : "no environment is active; enable one: POST /modules/:id/enabled",
     },
+    {
+      name: "results",
+      check: () => {
+        const { unstored } = processes.health();
+        return unstored === 0
+          ? null
+          : `${unstored} finished runs wait in memory until the database takes them`;
+      },
+    },
     { name: "draining", check: () => (lifecycle.draining ? "the server is shutting down" : null) },
   ];
   const app = await buildApp(config, { logger, lifecycle, readiness, database, processes, modules });

@@ -1,13 +1,14 @@
 /**
- * Run by build.ts in a Node with the flags of a child: writes the V8 code cache of the realm, taken after a script has
- * run in it, so that it holds the functions most runs need and no others. Arguments: bundle, cache file.
+ * Run by build.ts in a Node with the flags of a child: packs the realm with V8 code caches, taken after scripts have
+ * run in it, so that they hold the functions runs need and no others. Arguments: sources as JSON, the pack to write.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import vm from "node:vm";
+import { encodeRealmPack, type RealmPart } from "./child/realm-pack.ts";
 
-/** What most scripts do. What loads a library, as reading a stack does, is left out: it would make every start slower. */
-const SCRIPT = `(async () => {
+/** What most scripts do, without any library: the core's cache makes every start slower by its size. */
+const COMMON_SCRIPT = `(async () => {
   "use strict";
   console.log("text", 1, true, { name: "a", list: [1, "b", null], nested: { deep: {} } });
   console.error("text");
@@ -17,55 +18,109 @@ const SCRIPT = `(async () => {
   await new Promise((resolve) => setTimeout(resolve, 1));
   return { items: [{ id: 1, name: "a", price: 1.5, active: false, note: null }] };
 })`;
-/** Loop turns the script above needs, and some. */
+/** Uses each library the way scripts do. The tables for international host names are larger than all of the rest. */
+const LIBRARY_SCRIPT = `(async () => {
+  "use strict";
+  class Point { x = 1; }
+  console.log(new Map([["a", { b: [1] }]]), new Set([1]), new Point(), new Date(0), /x/, () => 1, "it's\\n", [new Point()]);
+  console.log("%s has %d: %o", "a", 1, { a: 1 });
+  console.error(new TypeError("x", { cause: new Error("y") }));
+  console.table([{ a: 1 }, { b: 2 }]);
+  const url = new URL("https://example.com:8080/a/b?c=d#e");
+  url.searchParams.append("f", "g h");
+  console.log(url.href, url, [...url.searchParams]);
+  new TextDecoder().decode(new TextEncoder().encode("text ä"));
+  atob(btoa("text"));
+  structuredClone({ a: [1, new Date(0), new Map([["b", new Set([1])]])], c: new Uint8Array(2) });
+  const controller = new AbortController();
+  controller.signal.addEventListener("abort", () => {});
+  AbortSignal.any([controller.signal]);
+  controller.abort();
+  crypto.randomUUID();
+  crypto.getRandomValues(new Uint8Array(4));
+  await crypto.subtle.digest("SHA-256", new Uint8Array(4));
+  performance.now();
+})`;
+/** Loop turns a script above needs, and some. */
 const MAX_TURNS = 50;
+const MAX_BYTES = 1 << 20;
 
-const [bundle, cache] = process.argv.slice(2) as [string, string];
-const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, {
-  codeGeneration: { strings: false, wasm: false },
-});
-const script = new vm.Script(readFileSync(bundle, "latin1"), { filename: "cyrnel:realm" });
-const queue: string[] = [];
-let hasEnded = false;
-
-function emit(text: string): void {
-  const { id, method, params } = JSON.parse(text);
-  if (method === "end") hasEnded = params.ok;
-  if (method === "timer") queue.push(JSON.stringify({ method, params: { id: params.id } }));
-  if (id === undefined) return;
-  const error = {
-    code: -32000,
-    message: "fails",
-    data: { name: "Error", message: "fails", code: "x", status: 1 },
-  };
-  const reply = params.toolId === "fails" ? { error } : { result: { items: [1] } };
-  queue.push(JSON.stringify({ jsonrpc: "2.0", id, ...reply }));
+interface Used {
+  core: vm.Script;
+  libraries: Map<string, vm.Script>;
 }
 
-const realm = script.runInContext(context)(emit, false);
-const big = 1 << 20;
-const limits = {
-  maxConcurrentCalls: 8,
-  maxCalls: 8,
-  maxMessageBytes: big,
-  maxStdoutBytes: big,
-  maxStderrBytes: big,
-  maxOutputBytes: big,
-  maxResultBytes: big,
+const [sourcesPath, packPath] = process.argv.slice(2) as [string, string];
+const sources = JSON.parse(readFileSync(sourcesPath, "utf8")) as {
+  core: string;
+  libraries: Record<string, string>;
 };
+
+/** Runs one script to its success and answers what it compiled. */
+async function exercise(code: string): Promise<Used> {
+  const codeGeneration = { strings: false, wasm: false };
+  const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { codeGeneration });
+  const used: Used = {
+    core: new vm.Script(sources.core, { filename: "cyrnel:realm" }),
+    libraries: new Map(),
+  };
+  const load = (name: string) => {
+    const script = new vm.Script(sources.libraries[name] ?? "", { filename: "cyrnel:realm" });
+    used.libraries.set(name, script);
+    return script.runInContext(context);
+  };
+  const queue: string[] = [];
+  let end: { ok: boolean } | undefined;
+  const emit = (text: string) => {
+    const { id, method, params } = JSON.parse(text);
+    if (method === "end") end = params;
+    if (method === "timer") queue.push(JSON.stringify({ method, params: { id: params.id } }));
+    if (id !== undefined) queue.push(JSON.stringify({ jsonrpc: "2.0", id, ...reply(params.toolId) }));
+  };
+  const realm = used.core.runInContext(context)(load)(emit, false);
+  realm.receive(JSON.stringify({ method: "start", params }), vm.runInContext(code, context, "script.ts"));
+  for (let turn = 0; turn < MAX_TURNS && end === undefined; turn++) {
+    await setImmediate();
+    const text = queue.shift();
+    if (text === undefined) realm.turn();
+    else realm.receive(text);
+  }
+  if (!end?.ok) throw new Error(`A script that fills a code cache did not succeed: ${JSON.stringify(end)}`);
+  return used;
+}
+
+function reply(toolId: string): object {
+  const data = { name: "Error", message: "fails", code: "x", status: 1 };
+  return toolId === "fails"
+    ? { error: { code: -32000, message: "fails", data } }
+    : { result: { items: [1] } };
+}
+
 const params = {
   mappings: "AAAA",
   process: { id: 1, ref: null },
   seed: Buffer.alloc(32).toString("base64"),
-  limits,
+  limits: {
+    maxConcurrentCalls: 8,
+    maxCalls: 8,
+    maxMessageBytes: MAX_BYTES,
+    maxStdoutBytes: MAX_BYTES,
+    maxStderrBytes: MAX_BYTES,
+    maxOutputBytes: MAX_BYTES,
+    maxResultBytes: MAX_BYTES,
+  },
 };
-realm.receive(JSON.stringify({ method: "start", params }), vm.runInContext(SCRIPT, context, "script.ts"));
-for (let turn = 0; turn < MAX_TURNS && !hasEnded; turn++) {
-  await setImmediate();
-  const text = queue.shift();
-  if (text === undefined) realm.turn();
-  else realm.receive(text);
+
+function makePart(source: string, script?: vm.Script): RealmPart {
+  return { source: Buffer.from(source, "latin1"), cache: script?.createCachedData() ?? Buffer.alloc(0) };
 }
-if (!hasEnded) throw new Error("The script that fills the code cache did not succeed.");
-writeFileSync(`${cache}.${process.pid}`, script.createCachedData());
-renameSync(`${cache}.${process.pid}`, cache);
+
+// The core's cache is taken before the libraries' script runs: both compile the same core.
+const common = await exercise(COMMON_SCRIPT);
+const core = makePart(sources.core, common.core);
+const { libraries: used } = await exercise(LIBRARY_SCRIPT);
+const libraries: Record<string, RealmPart> = {};
+for (const [name, source] of Object.entries(sources.libraries))
+  libraries[name] = makePart(source, used.get(name));
+writeFileSync(`${packPath}.${process.pid}`, encodeRealmPack({ core, libraries }));
+renameSync(`${packPath}.${process.pid}`, packPath);

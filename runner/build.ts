@@ -1,18 +1,15 @@
 /**
- * Builds runner/dist: the realm's bundle with its V8 code cache, the process child and the slot of isolates, one file
- * each. Run by `npm run build`; takes no arguments.
+ * Builds runner/dist: the realm with its V8 code caches, the process child and the slot of isolates, one file each. Run by `npm run build`; takes no arguments.
  */
 import { execFileSync } from "node:child_process";
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type BuildOptions, build, type PluginBuild } from "esbuild";
-import { buildSplitRealm } from "./build-split-realm.ts";
+import { buildSplitRealm, type SplitRealm } from "./build-split-realm.ts";
 import { V8_FLAGS } from "./child/flags.ts";
 
 const ROOT = import.meta.dirname;
 const DIST = join(ROOT, "dist");
-const REALM = join(DIST, "realm.js");
-const REALM_CACHE = join(DIST, "realm.cache");
 
 const COMMON: BuildOptions = {
   bundle: true,
@@ -35,28 +32,27 @@ const REALM_OPTIONS: BuildOptions = {
   inject: [join(ROOT, "child/realm/globals/absent.ts")],
 };
 
-/** One expression whose value is the realm's install function; libraries in it are evaluated on first use. */
-async function buildRealm(): Promise<string> {
-  const { outputFiles } = await build({
-    ...REALM_OPTIONS,
-    entryPoints: [join(ROOT, "child/realm/install.ts")],
-    banner: { js: '((module)=>{"use strict";' },
-    footer: { js: ";return module.exports.install})({exports:{}})" },
-  });
-  return (outputFiles?.[0]?.text ?? "").trim();
-}
-
 /** Puts our small front before tr46 for everyone but that front itself. */
 function loadOnDemand({ onResolve }: PluginBuild): void {
   const front = join(ROOT, "child/realm/globals/tr46-on-demand.ts");
   onResolve({ filter: /^tr46$/ }, ({ importer }) => (importer === front ? null : { path: front }));
 }
 
-/** Runs the realm once under the flags of a child, so that the cache holds what most runs need. */
-function buildCodeCache(): void {
-  execFileSync(process.execPath, [...V8_FLAGS, join(ROOT, "build-cache.ts"), REALM, REALM_CACHE], {
-    stdio: "inherit",
-  });
+/**
+ * Packs the realm with code caches, made under the flags of a child. The core gets the `require` its libraries are
+ * loaded with: `load` belongs to the embedder, so nothing it throws may pass.
+ */
+async function writePack({ core, libraries }: SplitRealm): Promise<void> {
+  const require = `(name)=>{if(name in loaded)return loaded[name];let make;try{make=load(name)}catch{}if(typeof make!=="function")throw new Overflow("Maximum call stack size exceeded");return loaded[name]=make(require)}`;
+  const packed = `((load)=>{"use strict";const Overflow=RangeError,loaded={__proto__:null},require=${require};return(${core})(require)})`;
+  const sources = join(DIST, `realm-sources.${process.pid}.json`);
+  await writeFile(sources, JSON.stringify({ core: packed, libraries }));
+  try {
+    const args = [...V8_FLAGS, join(ROOT, "build-cache.ts"), sources, join(DIST, "realm.bin")];
+    execFileSync(process.execPath, args, { stdio: "inherit" });
+  } finally {
+    await rm(sources);
+  }
 }
 
 /** A process as one file without dependencies. */
@@ -80,15 +76,13 @@ async function write(path: string, text: string): Promise<void> {
 }
 
 await mkdir(DIST, { recursive: true });
-const realm = await buildRealm();
-await write(REALM, realm);
-buildCodeCache();
+const realm = await buildSplitRealm(REALM_OPTIONS, ROOT);
+await writePack(realm);
 await write(join(DIST, "child.js"), await buildProcess(join(ROOT, "child/main.ts"), {}));
 // A slot has no right to read another file: the realm is inside.
 const slotEntry = join(ROOT, "../modules/typescript-ivm/slot/main.ts");
-const { core, libraries } = await buildSplitRealm(REALM_OPTIONS, ROOT);
 const slot = await buildProcess(slotEntry, {
-  CYRNEL_REALM_CORE: JSON.stringify(core),
-  CYRNEL_REALM_LIBRARIES: JSON.stringify(libraries),
+  CYRNEL_REALM_CORE: JSON.stringify(realm.core),
+  CYRNEL_REALM_LIBRARIES: JSON.stringify(realm.libraries),
 });
 await write(join(DIST, "slot.js"), slot);

@@ -126,8 +126,8 @@ export function encodeFrameText(text: string): Buffer {
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-/** Text that could spell the key `__proto__`, escaped or not. Only then is the slower parse needed. */
-const MAY_NAME_PROTO = /__proto__|\\u005f/i;
+/** Text that could spell the key `__proto__`, any of its letters escaped. Only then is the slower parse needed. */
+const MAY_NAME_PROTO = /__proto__|\\u00[5-7]/i;
 
 /** Parses a payload. Throws FrameError for broken UTF-8, broken JSON and nesting over `maxDepth`. `__proto__` keys are dropped. */
 export function parseFrame(payload: Buffer, maxDepth: number): Frame {

@@ -12,6 +12,7 @@ import {
   type callParamsSchemas,
   childMessageSchema,
   type EndParams,
+  type HostMessage,
   PROTOCOL_LIMITS,
   type StartParams,
 } from "./protocol.ts";
@@ -163,12 +164,11 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
       const handler = calls[message.method] as (params: unknown, signal: AbortSignal) => Promise<unknown>;
       aborter ??= new AbortController();
       const { signal: callSignal } = aborter;
-      Promise.resolve()
-        .then(() => handler(message.params, callSignal))
-        .then(
-          (result) => reply(message.id, { result: result ?? null }),
-          (error: unknown) => reply(message.id, toErrorReply(error)),
-        );
+      // Begun at once: what ends the run may stand in the same chunk, and after the end no call may begin.
+      new Promise((begun) => begun(handler(message.params, callSignal))).then(
+        (result) => reply(message.id, { result: result ?? null }),
+        (error: unknown) => reply(message.id, toErrorReply(error)),
+      );
       return null;
     }
 
@@ -195,7 +195,9 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
     if (over) return;
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) return onAbort();
-    const isSent = channel.send(JSON.stringify({ jsonrpc: "2.0", method: "start", params: input.start }));
+    const isSent = channel.send(
+      JSON.stringify({ jsonrpc: "2.0", method: "start", params: input.start } satisfies HostMessage),
+    );
     if (!isSent) channel.close();
   });
 }

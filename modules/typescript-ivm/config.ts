@@ -1,8 +1,7 @@
 /** The settings of this environment: one schema that checks, documents and fills in defaults. */
 import { availableParallelism } from "node:os";
 import { z } from "zod";
-import { PROTOCOL_LIMITS } from "#runner/protocol.ts";
-import { DEFAULT_SESSION_LIMITS } from "#runner/session.ts";
+import { requireMemoryOrder, runSettings } from "#runner/run-settings.ts";
 import type { JSONSchema } from "#sdk";
 
 /** An isolate with the realm in it takes about 4 MB before a script does anything. */
@@ -34,47 +33,11 @@ export const ivmConfigSchema = z.strictObject({
     .max(65_536)
     .default(128)
     .describe("A slot process is replaced when its idle memory has grown by more than this, in MB."),
-  queueTtlMs: z
-    .int()
-    .min(1)
-    .max(7 * 24 * 3600 * 1000)
-    .nullable()
-    .default(null)
-    .describe(
-      "How long a run may wait for a free slot before it is canceled, in milliseconds; null: no limit.",
-    ),
-  memoryMb: z
-    .int()
-    .min(MIN_MEMORY_MB)
-    .max(MAX_MEMORY_MB)
-    .default(128)
-    .describe("Memory of a run that asks for nothing, in MB (2^20 bytes): its isolate's heap and buffers."),
-  maxMemoryMb: z
-    .int()
-    .min(MIN_MEMORY_MB)
-    .max(MAX_MEMORY_MB)
-    .default(1024)
-    .describe("The most a run may ask for, in MB."),
-  maxCalls: z
-    .int()
-    .min(0)
-    .max(1_000_000)
-    .default(DEFAULT_SESSION_LIMITS.maxCalls)
-    .describe("Calls a run may make of its host."),
-  maxConcurrentCalls: z
-    .int()
-    .min(1)
-    .max(1000)
-    .default(DEFAULT_SESSION_LIMITS.maxConcurrentCalls)
-    .describe("Calls of one run in flight at once; further ones wait inside the script."),
-  maxMessageBytes: z
-    .int()
-    .min(64 * 1024)
-    .max(PROTOCOL_LIMITS.maxEndBytes)
-    .default(PROTOCOL_LIMITS.maxMessageBytes)
-    .describe("One message from a script to its host, such as the parameters of a call, in bytes of JSON."),
-  allowEval: z.boolean().default(false).describe("Allows eval and new Function inside a script."),
-  allowWasm: z.boolean().default(false).describe("Allows WebAssembly inside a script."),
+  ...runSettings({
+    minMb: MIN_MEMORY_MB,
+    maxMb: MAX_MEMORY_MB,
+    what: "the heap and the buffers of its isolate",
+  }),
 });
 export type IvmConfig = z.infer<typeof ivmConfigSchema>;
 
@@ -84,11 +47,7 @@ export type IvmConfig = z.infer<typeof ivmConfigSchema>;
  */
 export function readConfig(raw: Record<string, unknown>): IvmConfig {
   const config = ivmConfigSchema.parse(raw);
-  if (config.memoryMb > config.maxMemoryMb) {
-    throw new Error(
-      `memoryMb (${config.memoryMb}) must not be larger than maxMemoryMb (${config.maxMemoryMb}).`,
-    );
-  }
+  requireMemoryOrder(config);
   return { ...config, minSlots: Math.min(config.minSlots, config.slots) };
 }
 

@@ -30,4 +30,3 @@ export const controlMessageSchema = z.discriminatedUnion("method", [
   z.strictObject({ method: z.literal("done"), params: doneParamsSchema }),
   z.strictObject({ method: z.literal("idle") }),
 ]);
-export type ControlMessage = z.infer<typeof controlMessageSchema>;

@@ -1,14 +1,12 @@
 /** One run on one slot: its limits, its session, and what it came to, seen from both sides. */
-import { randomBytes } from "node:crypto";
+import { createHostCalls } from "#runner/host-calls.ts";
 import type { Monitor } from "#runner/monitor.ts";
 import { judge, type Verdict } from "#runner/outcome.ts";
-import { PROTOCOL_LIMITS } from "#runner/protocol.ts";
-import { DEFAULT_SESSION_LIMITS } from "#runner/session.ts";
+import { toSessionLimits, toStartParams } from "#runner/run-settings.ts";
 import { type RunOutcome, superviseRun } from "#runner/supervisor.ts";
 import type { EnvironmentBindings, ExecutionInput, Usage } from "#sdk";
 import type { IvmConfig } from "./config.ts";
 import type { DoneParams } from "./control.ts";
-import { createHostCalls } from "./host-calls.ts";
 import type { Slot } from "./slot.ts";
 
 /** A single entry into an isolate takes at most this much longer than the run may: the deadline here comes first. */
@@ -40,37 +38,15 @@ export interface Finished extends Verdict {
 /** Runs one script to its end on an idle slot. The slot is idle again, or dead, some time later by itself. Never rejects. */
 export async function runOnSlot(run: SlotRunInput): Promise<Finished> {
   const { slot, script, input, config, bindings } = run;
-  const { eid, ref, options = { timeoutMs: null } } = input;
+  const { eid, options = { timeoutMs: null } } = input;
   const memoryMb = Math.min(options.memoryMb ?? config.memoryMb, config.maxMemoryMb);
-  const sessionLimits = {
-    ...DEFAULT_SESSION_LIMITS,
-    maxCalls: config.maxCalls,
-    maxConcurrentCalls: config.maxConcurrentCalls,
-    maxMessageBytes: config.maxMessageBytes,
-    maxStdoutBytes: options.maxStdoutBytes ?? DEFAULT_SESSION_LIMITS.maxStdoutBytes,
-    maxStderrBytes: options.maxStderrBytes ?? DEFAULT_SESSION_LIMITS.maxStderrBytes,
-  };
-  const { maxConcurrentCalls, maxCalls, maxMessageBytes, maxStdoutBytes, maxStderrBytes } = sessionLimits;
-  const { maxOutputBytes, maxResultBytes } = PROTOCOL_LIMITS;
+  const sessionLimits = toSessionLimits(config, options);
   const backstopMs = Math.min((options.timeoutMs ?? MAX_ENTRY_MS) + BACKSTOP_MARGIN_MS, MAX_ENTRY_MS);
   const slotRun = slot.begin({ memoryMb, backstopMs });
   const outcome = await superviseRun({
     child: slotRun.child,
     monitor: run.monitor,
-    start: {
-      ...script,
-      process: { id: eid, ref: ref ?? null },
-      seed: randomBytes(32).toString("base64"),
-      limits: {
-        maxConcurrentCalls,
-        maxCalls,
-        maxMessageBytes,
-        maxStdoutBytes,
-        maxStderrBytes,
-        maxOutputBytes,
-        maxResultBytes,
-      },
-    },
+    start: toStartParams(input, script, sessionLimits),
     calls: createHostCalls(bindings, eid),
     events: {
       stdout: (data) => bindings.emitStdout(eid, data),

@@ -1,5 +1,4 @@
 /** Starts the children of this environment: which binary, which flags, which directory, and the pool of warm ones. */
-import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -81,9 +80,4 @@ function nodeFlags(memoryMb: number, allowWasm: boolean): string[] {
     // WebAssembly compiles in threads: without one, its promises never settle.
     ...(allowWasm ? ["--v8-pool-size=1"] : []),
   ];
-}
-
-/** Seed of a script's random numbers: 32 bytes, base64. */
-export function makeSeed(): string {
-  return randomBytes(32).toString("base64");
 }

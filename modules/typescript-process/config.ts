@@ -1,8 +1,7 @@
 /** The settings of this environment: one schema that checks, documents and fills in defaults. */
 import { availableParallelism } from "node:os";
 import { z } from "zod";
-import { PROTOCOL_LIMITS } from "#runner/protocol.ts";
-import { DEFAULT_SESSION_LIMITS } from "#runner/session.ts";
+import { requireMemoryOrder, runSettings } from "#runner/run-settings.ts";
 import type { JSONSchema } from "#sdk";
 
 const defaultConcurrency = availableParallelism() * 2;
@@ -28,47 +27,11 @@ export const processConfigSchema = z.strictObject({
     })
     .prefault({})
     .describe("Started ahead of time; each serves one run. An idle one takes about 20 MB."),
-  queueTtlMs: z
-    .int()
-    .min(1)
-    .max(7 * 24 * 3600 * 1000)
-    .nullable()
-    .default(null)
-    .describe(
-      "How long a run may wait for a free process before it is canceled, in milliseconds; null: no limit.",
-    ),
-  memoryMb: z
-    .int()
-    .min(MIN_MEMORY_MB)
-    .max(MAX_MEMORY_MB)
-    .default(128)
-    .describe("Memory of a run that asks for nothing, in MB (2^20 bytes)."),
-  maxMemoryMb: z
-    .int()
-    .min(MIN_MEMORY_MB)
-    .max(MAX_MEMORY_MB)
-    .default(1024)
-    .describe("The most a run may ask for, in MB."),
-  maxCalls: z
-    .int()
-    .min(0)
-    .max(1_000_000)
-    .default(DEFAULT_SESSION_LIMITS.maxCalls)
-    .describe("Calls a run may make of its host."),
-  maxConcurrentCalls: z
-    .int()
-    .min(1)
-    .max(1000)
-    .default(DEFAULT_SESSION_LIMITS.maxConcurrentCalls)
-    .describe("Calls of one run in flight at once; further ones wait inside the script."),
-  maxMessageBytes: z
-    .int()
-    .min(64 * 1024)
-    .max(PROTOCOL_LIMITS.maxEndBytes)
-    .default(PROTOCOL_LIMITS.maxMessageBytes)
-    .describe("One message from a script to its host, such as the parameters of a call, in bytes of JSON."),
-  allowEval: z.boolean().default(false).describe("Allows eval and new Function inside a script."),
-  allowWasm: z.boolean().default(false).describe("Allows WebAssembly inside a script."),
+  ...runSettings({
+    minMb: MIN_MEMORY_MB,
+    maxMb: MAX_MEMORY_MB,
+    what: "the heap of its process and what it holds outside it",
+  }),
 });
 export type ProcessConfig = z.infer<typeof processConfigSchema>;
 
@@ -78,11 +41,7 @@ export type ProcessConfig = z.infer<typeof processConfigSchema>;
  */
 export function readConfig(raw: Record<string, unknown>): ProcessConfig {
   const config = processConfigSchema.parse(raw);
-  if (config.memoryMb > config.maxMemoryMb) {
-    throw new Error(
-      `memoryMb (${config.memoryMb}) must not be larger than maxMemoryMb (${config.maxMemoryMb}).`,
-    );
-  }
+  requireMemoryOrder(config);
   const { min, max } = config.warmPool;
   return { ...config, warmPool: { min, max: Math.max(min, max) } };
 }

@@ -2,9 +2,9 @@
  * One execution from its submission to its end: prepares the source, waits for a slot, takes a child, has it supervised
  * and reports through the bindings.
  */
+import { createHostCalls } from "#runner/host-calls.ts";
 import type { Monitor } from "#runner/monitor.ts";
-import { PROTOCOL_LIMITS } from "#runner/protocol.ts";
-import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "#runner/session.ts";
+import { toSessionLimits, toStartParams } from "#runner/run-settings.ts";
 import { prepareSource } from "#runner/source/prepare.ts";
 import type { Child } from "#runner/spawn.ts";
 import { type RunOutcome, superviseRun } from "#runner/supervisor.ts";
@@ -15,9 +15,8 @@ import type {
   ExecutionInput,
   ModuleLogger,
 } from "#sdk";
-import { type Children, makeSeed } from "./children.ts";
+import type { Children } from "./children.ts";
 import type { ProcessConfig } from "./config.ts";
-import { createHostCalls } from "./host-calls.ts";
 import type { Slots } from "./slots.ts";
 
 /** What executions share. */
@@ -95,14 +94,7 @@ async function runOnChild(
   const { eid, options } = input;
   const { bindings, config } = on;
   const memoryMb = Math.min(options?.memoryMb ?? config.memoryMb, config.maxMemoryMb);
-  const sessionLimits: SessionLimits = {
-    ...DEFAULT_SESSION_LIMITS,
-    maxCalls: config.maxCalls,
-    maxConcurrentCalls: config.maxConcurrentCalls,
-    maxMessageBytes: config.maxMessageBytes,
-    maxStdoutBytes: options?.maxStdoutBytes ?? DEFAULT_SESSION_LIMITS.maxStdoutBytes,
-    maxStderrBytes: options?.maxStderrBytes ?? DEFAULT_SESSION_LIMITS.maxStderrBytes,
-  };
+  const sessionLimits = toSessionLimits(config, options);
   for (let attempt = 1; ; attempt++) {
     const child = await takeChild(on, memoryMb, signal);
     if (child === null) return null;
@@ -110,13 +102,7 @@ async function runOnChild(
     const outcome = await superviseRun({
       child,
       monitor: on.monitor,
-      start: {
-        code: source.code,
-        mappings: source.mappings,
-        process: { id: eid, ref: input.ref ?? null },
-        seed: makeSeed(),
-        limits: pickRealmLimits(sessionLimits),
-      },
+      start: toStartParams(input, source, sessionLimits),
       calls: createHostCalls(bindings, eid),
       events: {
         stdout: (data) => bindings.emitStdout(eid, data),
@@ -152,18 +138,4 @@ async function takeChild(on: ExecutionContext, memoryMb: number, signal: AbortSi
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
-}
-
-function pickRealmLimits(limits: SessionLimits) {
-  const { maxConcurrentCalls, maxCalls, maxMessageBytes, maxStdoutBytes, maxStderrBytes } = limits;
-  const { maxOutputBytes, maxResultBytes } = PROTOCOL_LIMITS;
-  return {
-    maxConcurrentCalls,
-    maxCalls,
-    maxMessageBytes,
-    maxStdoutBytes,
-    maxStderrBytes,
-    maxOutputBytes,
-    maxResultBytes,
-  };
 }

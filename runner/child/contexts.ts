@@ -3,7 +3,8 @@
  * promise or error of the host realm is ever handed to the script's.
  */
 import { constants, createContext, runInContext, Script } from "node:vm";
-import { REALM_FILE_NAME, readRealmCache, readRealmSource } from "./realm-files.ts";
+import { REALM_FILE_NAME, readRealm } from "./realm-files.ts";
+import type { RealmPart } from "./realm-pack.ts";
 
 /** What the realm gives its embedder; see realm/README.md. */
 export interface Realm {
@@ -36,12 +37,11 @@ export function createScriptContext(
     codeGeneration: { strings: allow.eval, wasm: allow.wasm },
     importModuleDynamically,
   });
-  const script = new Script(readRealmSource(), {
-    filename: REALM_FILE_NAME,
-    cachedData: readRealmCache(),
-    importModuleDynamically,
-  });
-  const install = script.runInContext(context);
+  const { core, libraries } = readRealm();
+  const script = compileRealmPart(core);
+  // Called while a script runs: what it throws is caught in the script's context before anything of it can be seen.
+  const load = (name: string) => compileRealmPart(libraries[name] as RealmPart).runInContext(context);
+  const install = script.runInContext(context)(load);
   realm = install(createEmit(write), allow.wasm) as Realm;
   return {
     realm,
@@ -56,6 +56,14 @@ export function createScriptContext(
     },
     isCacheAccepted: script.cachedDataRejected === false,
   };
+}
+
+/** A code cache made by a Node with other flags is rejected, which only costs time. */
+function compileRealmPart({ source, cache }: RealmPart): Script {
+  return new Script(source.toString("latin1"), {
+    filename: REALM_FILE_NAME,
+    ...(cache.length > 0 && { cachedData: cache }),
+  });
 }
 
 /** A function of the empty context, without prototype: it takes a string, returns nothing and never throws. */

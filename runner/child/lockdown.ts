@@ -16,7 +16,36 @@ const LANGUAGE = new Set(
   ).split(" "),
 );
 
-/** Gives up every permission for good and empties the global object. Answers whether both are so. */
+/**
+ * What an error of the host realm inherits. Where the stack is full, V8 calls a function of Node (to format a stack, to
+ * answer `import()`) and hands the RangeError of that call to the script: an object of the host realm.
+ */
+const INHERITED_BY_ERRORS = [
+  Object,
+  Function,
+  Error,
+  AggregateError,
+  EvalError,
+  RangeError,
+  ReferenceError,
+  SyntaxError,
+  TypeError,
+  URIError,
+];
+
+/** Takes every way from an error of the host realm to anything else: no constructor, no method, nothing to change. */
+function emptyPrototypes(): boolean {
+  let isEmpty = true;
+  for (const { prototype } of INHERITED_BY_ERRORS) {
+    for (const key of Reflect.ownKeys(prototype)) {
+      if (typeof key === "string" && !Reflect.deleteProperty(prototype, key)) isEmpty = false;
+    }
+    Object.freeze(prototype);
+  }
+  return isEmpty;
+}
+
+/** Gives up every permission for good and empties the global object and what errors inherit. Answers whether all are so. */
 export function lockDown(): boolean {
   const { permission } = process as unknown as {
     permission?: { has(scope: string): boolean; drop?(scope: string): void };
@@ -31,5 +60,5 @@ export function lockDown(): boolean {
     if (typeof key === "string" && !LANGUAGE.has(key) && !Reflect.deleteProperty(globalThis, key))
       isEmpty = false;
   }
-  return isDropped && isEmpty;
+  return emptyPrototypes() && isDropped && isEmpty;
 }

@@ -1,19 +1,14 @@
 /**
- * The realm's bundle and its code cache, read from beside the child's own file: the one folder a child may read, and
- * only until it locks itself down. Embedded as text in that file they would cost each start several milliseconds.
+ * The realm's code, read from beside the child's own file: the one folder a child may read, and only until it locks
+ * itself down. Embedded as text in that file it would cost each start several milliseconds.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseRealmPack, type RealmPack } from "./realm-pack.ts";
 
-/** The name the bundle is compiled under; never shown in stacks of a script. */
+/** The name the realm's scripts are compiled under; never shown in stacks of a script. */
 export const REALM_FILE_NAME = "cyrnel:realm";
 
-/** ASCII only: any other decoding would take longer. */
-export function readRealmSource(): string {
-  return readFileSync(join(__dirname, "realm.js"), "latin1");
-}
-
-/** V8 code cache of the bundle; rejected by a Node with other flags, which only costs time. */
-export function readRealmCache(): Buffer {
-  return readFileSync(join(__dirname, "realm.cache"));
+export function readRealm(): RealmPack {
+  return parseRealmPack(readFileSync(join(__dirname, "realm.bin")));
 }

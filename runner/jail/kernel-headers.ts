@@ -33,7 +33,6 @@ export const F_GETFD = 1;
 export const F_SETFD = 2;
 export const F_GETFL = 3;
 export const F_SETFL = 4;
-export const FD_CLOEXEC = 1;
 export const O_ACCMODE = 0o3;
 export const O_CREAT = 0o100;
 export const O_TRUNC = 0o1000;
@@ -109,7 +108,6 @@ export const LANDLOCK_RESTRICT_SELF_TSYNC = 1 << 3;
 
 /** Numbers used by our own calls: asm/unistd_64.h, and asm-generic/unistd.h for aarch64. */
 const isAarch64 = process.arch === "arm64";
-export const NR_FCNTL = isAarch64 ? 25 : 72;
 export const NR_PRCTL = isAarch64 ? 167 : 157;
 export const NR_GETTID = isAarch64 ? 178 : 186;
 export const NR_PIPE2 = isAarch64 ? 59 : 293;

@@ -2,15 +2,7 @@
  * What a child does to itself after it has booted and before it is given a script: nothing new can be opened, named or
  * reached afterwards, by JavaScript or by native code. Bundled into the child: Node only, no policy is built here.
  */
-import {
-  F_GETFD,
-  FD_CLOEXEC,
-  NR_CLOSE_RANGE,
-  NR_FCNTL,
-  PR_SET_NO_NEW_PRIVS,
-  PR_SET_PDEATHSIG,
-  SIGKILL,
-} from "./kernel-headers.ts";
+import { NR_CLOSE_RANGE, PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, SIGKILL } from "./kernel-headers.ts";
 import { restrictToFiles } from "./landlock.ts";
 import { installFilter } from "./seccomp/install.ts";
 import { type Kernel, openKernel } from "./syscalls.ts";
@@ -26,7 +18,6 @@ export interface SelfLock {
   pidOffsets: number[];
 }
 
-const FIRST_DESCRIPTOR_AFTER_STDIO = 3;
 /** RLIMIT_NOFILE of a child: Node's own descriptors stay far below. */
 const MAX_DESCRIPTORS = 64;
 
@@ -42,22 +33,14 @@ export function lockKernel(lock: SelfLock): void {
       `parent is ${process.ppid}, expected ${lock.parentPid}: it died before it could be watched`,
     );
   }
-  closeInherited(kernel);
+  // The server lets nothing be inherited and looks at each child from outside; this is for what it could not see.
+  kernel.syscall(NR_CLOSE_RANGE, MAX_DESCRIPTORS, 0xffff_ffff, 0);
   must("PR_SET_NO_NEW_PRIVS", kernel.prctl(PR_SET_NO_NEW_PRIVS, 1));
   if (lock.landlockAbi > 0) restrictToFiles(kernel, lock.landlockAbi, []);
   if (lock.filter !== "") {
     const bytes = Buffer.from(lock.filter, "base64");
     installFilter(kernel, { bytes, pidOffsets: lock.pidOffsets }, "process");
   }
-}
-
-/** Node opens its own descriptors close-on-exec, so one without that flag was inherited. */
-function closeInherited(kernel: Kernel): void {
-  for (let fd = FIRST_DESCRIPTOR_AFTER_STDIO; fd < MAX_DESCRIPTORS; fd += 1) {
-    const flags = kernel.syscall(NR_FCNTL, fd, F_GETFD);
-    if (flags >= 0 && (flags & FD_CLOEXEC) === 0) kernel.syscall(NR_CLOSE_RANGE, fd, fd, 0);
-  }
-  kernel.syscall(NR_CLOSE_RANGE, MAX_DESCRIPTORS, 0xffff_ffff, 0);
 }
 
 function must(step: string, result: number): void {

@@ -115,6 +115,34 @@ describe("what a script can reach", () => {
   });
 });
 
+const GLOBALS_WITH_LIBRARIES = `
+  const url = new URL("https://m\u00fcnchen.example/a?b=c");
+  console.log(new Map([[1, { a: url.hostname }]]));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode("abc")));
+  const signal = AbortSignal.abort();
+  return [url.host, url.searchParams.get("b"), digest.slice(0, 4).toHex(), structuredClone(new Date(0)).getTime(), atob(btoa("x")), signal.aborted];
+`;
+const LIBRARY_RESULT = ["xn--mnchen-3ya.example", "c", "ba7816bf", 0, "x", true];
+
+test("globals that load code work in a slot's first run and in later ones, which find it compiled", async () => {
+  await using fresh = await openIvm({ slots: 1 });
+  for (let n = 0; n < 3; n++) {
+    expect(await fresh.run(GLOBALS_WITH_LIBRARIES)).toMatchObject({
+      state: "success",
+      result: LIBRARY_RESULT,
+      stdout: "Map(1) { 1 => { a: 'xn--mnchen-3ya.example' } }\n",
+    });
+  }
+});
+
+test("code that is loaded late for one run is not what a run before made of it", async () => {
+  await ivm.run(
+    "new URL('http://a/'); URL.prototype.toString = () => 'forged'; crypto.randomUUID = () => 'forged'; return 1",
+  );
+  const { result } = await ivm.run("return [String(new URL('http://a/')), crypto.randomUUID().length]");
+  expect(result).toEqual(["http://a/", 36]);
+});
+
 test("eval and WebAssembly exist when they are allowed", async () => {
   await using allowed = await openIvm({ slots: 1, allowEval: true, allowWasm: true });
   const run = await allowed.run(`
@@ -123,4 +151,5 @@ test("eval and WebAssembly exist when they are allowed", async () => {
     return [eval("1 + 1"), new Function("return 3")(), typeof instance];
   `);
   expect(run).toMatchObject({ state: "success", result: [2, 3, "object"] });
+  expect(await allowed.run(GLOBALS_WITH_LIBRARIES)).toMatchObject({ result: LIBRARY_RESULT });
 });

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import vm from "node:vm";
+import { parseRealmPack, type RealmPart } from "#runner/child/realm-pack.ts";
 
 export interface RealmMessage {
   jsonrpc?: "2.0";
@@ -38,8 +39,10 @@ export interface RealmOptions {
   echoReplies?: boolean;
 }
 
-const source = readFileSync(join(import.meta.dirname, "../../runner/dist/realm.js"), "latin1");
-const bundle = new vm.Script(source, { filename: "cyrnel:realm" });
+const pack = parseRealmPack(readFileSync(join(import.meta.dirname, "../../runner/dist/realm.bin")));
+const compile = ({ source }: RealmPart) =>
+  new vm.Script(source.toString("latin1"), { filename: "cyrnel:realm" });
+const core = compile(pack.core);
 const RUN_MS = 10_000;
 
 const limits = {
@@ -104,7 +107,8 @@ export async function runCode(code: string, options: RealmOptions = {}): Promise
       );
     }
   };
-  const realm = bundle.runInContext(context)(emit, options.allowWasm);
+  const load = (name: string) => compile(pack.libraries[name] as RealmPart).runInContext(context);
+  const realm = core.runInContext(context)(load)(emit, options.allowWasm);
   const onRejection = (reason: unknown) => realm.reject(reason);
   process.on("unhandledRejection", onRejection);
   const tooLong = setTimeout(

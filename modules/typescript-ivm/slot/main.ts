@@ -60,11 +60,12 @@ let run: Run | null = null;
 /** Set from the end of a run until the next one may begin. */
 let tidying: Promise<void> | null = null;
 
-/** A host that is gone leaves nothing to do. Nothing may be thrown: the caller may be inside an isolate. */
+/** A host that is gone leaves nothing to do. The caller may be inside an isolate, on a stack that is nearly full. */
 function write(...texts: string[]): void {
   try {
     frames.write(...texts);
-  } catch {
+  } catch (error) {
+    if (error instanceof RangeError) throw error;
     process.kill(process.pid, "SIGKILL");
   }
 }

@@ -57,8 +57,8 @@ export function createRun(
       over = true;
       heldEnd = text;
     } else {
-      over = text.startsWith(FAILURE_PREFIX);
       output.write(text);
+      over = text.startsWith(FAILURE_PREFIX);
     }
   };
 

@@ -6,8 +6,8 @@ import { consoleGlobal } from "./console.ts";
 import { createCyrnel } from "./cyrnel.ts";
 import { connect, quote } from "./frames.ts";
 import { lazyGlobals } from "./globals/lazy.ts";
-import { endTurn, receive } from "./messages.ts";
-import { fail } from "./outcome.ts";
+import { receive, takeTurn } from "./messages.ts";
+import { allowWaitingOnItsOwn, fail } from "./outcome.ts";
 import {
   defineHidden,
   ObjectDefineProperty,
@@ -29,7 +29,8 @@ export function install(emit: (text: string) => void, allowWasm: unknown): objec
   lockStacks();
   for (let index = 0; index < REMOVED.length; index++)
     ReflectDeleteProperty(globalThis, REMOVED[index] as string);
-  if (allowWasm !== true) ReflectDeleteProperty(globalThis, "WebAssembly");
+  if (allowWasm === true) allowWaitingOnItsOwn();
+  else ReflectDeleteProperty(globalThis, "WebAssembly");
   ReflectDeleteProperty(Object.prototype, "__proto__");
   defineAll(timerGlobals);
   defineAll(lazyGlobals);
@@ -39,7 +40,7 @@ export function install(emit: (text: string) => void, allowWasm: unknown): objec
   return ObjectFreeze({
     __proto__: null,
     receive,
-    turn: () => endTurn(allowWasm === true),
+    turn: takeTurn,
     reject: (reason: unknown) => fail(reason),
     importError: (specifier: unknown) =>
       new RealmError(

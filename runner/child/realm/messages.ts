@@ -2,16 +2,8 @@
 import { countOpenCalls, settleCall } from "./calls.ts";
 import { hasEnded } from "./frames.ts";
 import { type Limits, run } from "./limits.ts";
-import { fail, isSettled, sendResult, succeed } from "./outcome.ts";
-import {
-  JSONParse,
-  ObjectFreeze,
-  onSettled,
-  own,
-  RealmError,
-  RealmSyntaxError,
-  ReflectApply,
-} from "./primordials.ts";
+import { endTurn, fail, succeed } from "./outcome.ts";
+import { JSONParse, ObjectFreeze, onSettled, own, RealmSyntaxError, ReflectApply } from "./primordials.ts";
 import { setMappings } from "./stacks.ts";
 import { countArmedTimers, fireTimer } from "./timers.ts";
 
@@ -28,18 +20,8 @@ export function receive(text: string, main: unknown): void {
 }
 
 /** Nothing of the script is running, no microtask is waiting, every unhandled rejection was handed over. */
-export function endTurn(mayWaitOnItsOwn: boolean): void {
-  if (!started || hasEnded()) return;
-  if (isSettled()) {
-    sendResult();
-    return;
-  }
-  if (mayWaitOnItsOwn || countOpenCalls() > 0 || countArmedTimers() > 0) return;
-  fail(
-    new RealmError(
-      "The script awaits something that can never happen: no call, no timer and nothing else is left that could settle its promise.",
-    ),
-  );
+export function takeTurn(): void {
+  if (started) endTurn(countOpenCalls() > 0 || countArmedTimers() > 0);
 }
 
 function dispatch(message: object, main: unknown): void {

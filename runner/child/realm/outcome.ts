@@ -2,15 +2,24 @@
  * How the run ends: the first outcome wins. A result waits for the end of the turn, so that a rejection nobody
  * handles still fails the run; a failure is sent at once.
  */
-import { hasEnded, sendEnd } from "./frames.ts";
+import { hasEnded, sendEnd, sendTimer } from "./frames.ts";
 import { encodeJson } from "./json.ts";
 import { MAX_RESULT_DEPTH, run } from "./limits.ts";
 import { RealmError, StringOf } from "./primordials.ts";
 import { describeThrown, encodeFailure } from "./thrown.ts";
 
-let result: string | null = null;
+/** No timer of a script has this id: firing it does nothing but bring the end of a turn. */
+const WAKE_TIMER_ID = 0;
 
-export function isSettled(): boolean {
+let result: string | null = null;
+let mayWaitOnItsOwn = false;
+
+/** With WebAssembly the engine itself settles promises, outside of every call of the embedder. */
+export function allowWaitingOnItsOwn(): void {
+  mayWaitOnItsOwn = true;
+}
+
+function isSettled(): boolean {
   return result !== null || hasEnded();
 }
 
@@ -26,6 +35,7 @@ export function succeed(value: unknown): void {
     });
     if (tooLarge) failTooLarge("result", bytes, maxBytes);
     else result = text === undefined ? '{"ok":true}' : `{"ok":true,"result":${text}}`;
+    if (mayWaitOnItsOwn) sendTimer(WAKE_TIMER_ID, 0);
   } catch (error) {
     fail(error);
   }
@@ -46,7 +56,18 @@ export function failTooLarge(what: "result" | "output", bytes: number, maxBytes:
   );
 }
 
-/** The end of a turn: nothing of the script is running and no microtask is waiting. */
-export function sendResult(): void {
+/**
+ * The end of a turn: nothing of the script is running and no microtask is waiting. `isWaiting`: a call or a timer is
+ * open, so the script may still settle.
+ */
+export function endTurn(isWaiting: boolean): void {
+  if (hasEnded()) return;
   if (result !== null) sendEnd(result);
+  else if (!isWaiting && !mayWaitOnItsOwn) {
+    fail(
+      new RealmError(
+        "The script awaits something that can never happen: no call, no timer and nothing else is left that could settle its promise.",
+      ),
+    );
+  }
 }

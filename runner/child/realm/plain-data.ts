@@ -24,7 +24,7 @@ interface Budget {
 
 /** False when in doubt. May run getters of the value, as writing it will. */
 export function isPlainData(value: unknown, limits: JsonLimits): boolean {
-  return check(value, limits.maxDepth, { bytes: limits.maxBytes });
+  return value !== undefined && check(value, limits.maxDepth, { bytes: limits.maxBytes });
 }
 
 /** Ends for cyclic values too: each value takes from the budget. */
@@ -38,6 +38,7 @@ function check(value: unknown, levelsLeft: number, budget: Budget): boolean {
       budget.bytes -= CHARS_PER_NUMBER;
       return budget.bytes >= 0;
     case "boolean":
+    case "undefined":
       return budget.bytes >= 0;
     case "object":
       if (value === null) return budget.bytes >= 0;

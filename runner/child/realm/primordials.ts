@@ -73,7 +73,6 @@ export const symbolToString = uncurry(Symbol.prototype.toString);
 export const numberValueOf = uncurry(Number.prototype.valueOf);
 export const stringValueOf = uncurry(String.prototype.valueOf);
 export const booleanValueOf = uncurry(Boolean.prototype.valueOf);
-export const numberToFixed = uncurry(Number.prototype.toFixed);
 
 export const mapGet = uncurry(Map.prototype.get);
 export const mapSet = uncurry(Map.prototype.set);

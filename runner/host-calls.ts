@@ -1,6 +1,7 @@
 /** What a script's calls become: the host's bindings, with the execution they are made for. */
-import type { CallHandlers } from "#runner/session.ts";
+
 import type { EnvironmentBindings } from "#sdk";
+import type { CallHandlers } from "./session.ts";
 
 /** Handlers for the calls of execution `eid`. Only `invoke` can be aborted: the others end by themselves. */
 export function createHostCalls(bindings: EnvironmentBindings, eid: number): CallHandlers {
@@ -12,7 +13,7 @@ export function createHostCalls(bindings: EnvironmentBindings, eid: number): Cal
     getService: ({ id }) => bindings.getService(id),
     getTool: (id) => bindings.getTool(id),
     getToolDocs: (id) => bindings.getToolDocs(id),
-    ask: (request) => bindings.ask(eid, dropUndefined(request)),
+    ask: ({ message, schema }) => bindings.ask(eid, { message, ...(schema !== undefined && { schema }) }),
   };
 }
 

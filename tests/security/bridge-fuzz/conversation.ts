@@ -1,0 +1,243 @@
+/**
+ * One conversation of a hostile child, made from its seed alone: what it sends, cut how, at which pace, whether it reads,
+ * how it goes away, and, where that is certain, what the host must make of it.
+ */
+import type { ChannelLimits } from "#runner/channel.ts";
+import { PROTOCOL_LIMITS } from "#runner/protocol.ts";
+import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "#runner/session.ts";
+import { createMessage, FATAL_MESSAGES, type MessageKind } from "./messages.ts";
+import { lieAboutLength, mutateBytes, mutateDocument, mutateText } from "./mutations.ts";
+import { createPrng, type Prng } from "./prng.ts";
+import { type Json, nest, render } from "./wire-json.ts";
+
+/** Something sent at once; usually one frame. `text` tells a person what it is. */
+export interface Step {
+  text: string;
+  bytes: Buffer;
+}
+
+/** What must have come of a conversation: everything before the end, in order, and how it ended. */
+export interface Expectation {
+  events: ExpectedEvent[];
+  end: { kind: "end"; params: unknown } | { kind: "violation" };
+}
+export type ExpectedEvent = ["stdout" | "stderr", string] | ["output", unknown] | ["call", string, unknown];
+
+export interface Conversation {
+  seed: number;
+  kind: ConversationKind;
+  session: SessionLimits;
+  channel: ChannelLimits;
+  steps: Step[];
+  cut: "whole" | "frames" | "pieces" | "crumbs";
+  pace: "sync" | "microtask" | "immediate";
+  /** What the child does with what the host sends it. */
+  reading: "all" | "slow" | "never" | "breaks";
+  /** How the child goes away once it has said everything; `silence`: it does not. */
+  leaving: "end" | "destroy" | "error" | "silence";
+  /** The host gives up (a time-out, a kill) after so many chunks. */
+  abortAfterChunks: number | null;
+  handlers: "echo" | "mixed" | "never";
+  expected: Expectation | null;
+}
+
+const KINDS = { polite: 10, poisoned: 25, spoilt: 45, broken: 14, flood: 2, mute: 4 } as const;
+export type ConversationKind = keyof typeof KINDS;
+
+const DEFAULT_CHANNEL: ChannelLimits = {
+  maxFrameBytes: PROTOCOL_LIMITS.maxEndBytes,
+  maxDepth: PROTOCOL_LIMITS.maxResultDepth + 2,
+  maxQueuedBytes: 64 * 1024 * 1024,
+};
+const DEFAULTS = { session: DEFAULT_SESSION_LIMITS, channel: DEFAULT_CHANNEL };
+const PROFILES: readonly { session: SessionLimits; channel: ChannelLimits }[] = [
+  DEFAULTS,
+  {
+    session: {
+      ...DEFAULT_SESSION_LIMITS,
+      maxConcurrentCalls: 2,
+      maxCalls: 12,
+      maxMessageBytes: 4_000,
+      maxEndBytes: 8_000,
+      maxTotalBytes: 40_000,
+      maxStdoutBytes: 50,
+      maxStderrBytes: 10,
+    },
+    channel: { maxFrameBytes: 8_000, maxDepth: DEFAULT_CHANNEL.maxDepth, maxQueuedBytes: 20_000 },
+  },
+  {
+    session: { ...DEFAULT_SESSION_LIMITS, maxCalls: 0, maxMessageBytes: 300, maxEndBytes: 600, maxTotalBytes: 5_000 },
+    channel: { maxFrameBytes: 600, maxDepth: 20, maxQueuedBytes: 2_000 },
+  },
+];
+
+/** The same seed makes the same conversation. */
+export function createConversation(seed: number): Conversation {
+  const prng = createPrng(seed);
+  const kind = prng.weighted(KINDS);
+  const { session, channel } = kind === "polite" || kind === "poisoned" ? DEFAULTS : prng.pick(PROFILES);
+  const conversation: Conversation = {
+    seed,
+    kind,
+    session,
+    channel,
+    steps: [],
+    cut: prng.weighted({ whole: 4, frames: 3, pieces: 3, crumbs: 0.5 }),
+    pace: prng.weighted({ sync: 5, microtask: 3, immediate: 1 }),
+    reading: prng.weighted({ all: 6, slow: 1, never: 2, breaks: 1 }),
+    leaving: prng.weighted({ end: 4, destroy: 2, error: 1, silence: 1 }),
+    abortAfterChunks: kind !== "polite" && kind !== "poisoned" && prng.chance(0.08) ? prng.int(6) : null,
+    handlers: prng.weighted({ echo: 3, mixed: 3, never: 1 }),
+    expected: null,
+  };
+  FILL[kind](prng, conversation);
+  return conversation;
+}
+
+const FILL: Record<ConversationKind, (prng: Prng, conversation: Conversation) => void> = {
+  polite(prng, conversation) {
+    const expected = speakPolitely(prng, conversation, prng.int(30));
+    const last = say(conversation, createMessage(prng, prng.chance(0.8) ? "end" : "failure", 0));
+    conversation.expected = { events: expected, end: { kind: "end", params: parse(last).params } };
+  },
+  poisoned(prng, conversation) {
+    const expected = speakPolitely(prng, conversation, prng.int(12));
+    conversation.steps.push(makeFatal(prng, conversation));
+    speakPolitely(prng, conversation, prng.int(5));
+    say(conversation, createMessage(prng, "end", 0));
+    conversation.expected = { events: expected, end: { kind: "violation" } };
+  },
+  spoilt(prng, conversation) {
+    const rate = prng.pick([0.02, 0.1, 0.4, 1]);
+    let id = 0;
+    for (let count = prng.pick([3, 20, 120]); count > 0; count--) {
+      const kind: MessageKind = prng.weighted({ stdout: 4, stderr: 2, output: 3, call: 6, end: 0.3, failure: 0.1 });
+      if (kind === "call") id = prng.chance(rate * 0.2) ? prng.pick([id, id - 1, 0, -id, id + 1e8]) : id + prng.between(1, 3);
+      const message = createMessage(prng, kind, id);
+      if (prng.chance(rate)) conversation.steps.push(spoil(prng, message, conversation.channel.maxFrameBytes));
+      else say(conversation, message);
+    }
+    if (prng.chance(0.7)) say(conversation, createMessage(prng, "end", 0));
+  },
+  broken(prng, conversation) {
+    for (let count = prng.between(1, 6); count > 0; count--) {
+      const message = Buffer.from(render(createMessage(prng, prng.pick(["stdout", "call", "end"]), count)));
+      const [text, bytes] = lieAboutLength(prng, message, conversation.channel.maxFrameBytes);
+      conversation.steps.push({ text: `frame ${text}`, bytes });
+    }
+  },
+  flood(prng, conversation) {
+    const kind: MessageKind = prng.weighted({ stdout: 4, output: 2, call: 3, end: 0.5 });
+    const count = prng.pick([500, 2_000, 6_000]);
+    const same = kind === "call" ? null : toStep(createMessage(prng, kind, 0));
+    for (let id = 1; id <= count; id++) conversation.steps.push(same ?? toStep(createMessage(prng, "call", id)));
+  },
+  mute() {},
+};
+
+function speakPolitely(prng: Prng, conversation: Conversation, count: number): ExpectedEvent[] {
+  const events: ExpectedEvent[] = [];
+  let calls = 0;
+  for (let index = 0; index < count; index++) {
+    const kind: MessageKind = prng.weighted({ stdout: 4, stderr: 2, output: 3, call: 4 });
+    if (kind === "call" && ++calls > conversation.session.maxConcurrentCalls) continue;
+    const message = parse(say(conversation, createMessage(prng, kind, 10 * (index + 1))));
+    if (kind === "stdout" || kind === "stderr") events.push([kind, message.params.text as string]);
+    else if (kind === "output") events.push([kind, message.params.value]);
+    else events.push(["call", message.method, message.params]);
+  }
+  return events;
+}
+
+function makeFatal(prng: Prng, { channel }: Conversation): Step {
+  const kind = prng.weighted({ message: 6, utf8: 1, deep: 1, empty: 1, huge: 1, notJson: 1 });
+  switch (kind) {
+    case "message": {
+      const [text, message] = prng.pick(FATAL_MESSAGES);
+      return { ...toStep(message), text };
+    }
+    case "utf8":
+      return { text: kind, bytes: frame(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])) };
+    case "deep":
+      return { text: kind, bytes: frame(Buffer.from(nest(prng, prng.pick([515, 5_000, 400_000])))) };
+    case "empty":
+      return { text: kind, bytes: Buffer.alloc(4) };
+    case "huge": {
+      const bytes = Buffer.alloc(4);
+      bytes.writeUInt32BE(prng.pick([channel.maxFrameBytes + 1, 0x7fffffff, 0xffffffff]));
+      return { text: kind, bytes };
+    }
+    case "notJson":
+      return { text: kind, bytes: frame(Buffer.from(prng.pick(["{", "NaN", "{'a':1}", '{"a":01}', "[1,]", '"\n"', "\ufeff{}"]))) };
+  }
+}
+
+function spoil(prng: Prng, message: Json, maxFrameBytes: number): Step {
+  const layer = prng.weighted({ document: 14, text: 1, bytes: 3, frame: 2 });
+  if (layer === "document") {
+    const done = Array.from({ length: prng.pick([1, 1, 1, 2, 5]) }, () => mutateDocument(prng, message));
+    const step = toStep(message);
+    return { bytes: step.bytes, text: `${done.join(", ")}: ${step.text}` };
+  }
+  const text = render(message);
+  if (layer === "text") {
+    const bytes = Buffer.from(mutateText(prng, text));
+    return { text: `text: ${clip(bytes.toString())}`, bytes: frame(bytes) };
+  }
+  if (layer === "bytes") {
+    const [done, bytes] = mutateBytes(prng, Buffer.from(text));
+    return { text: `bytes ${done}: ${clip(bytes.toString("latin1"))}`, bytes: frame(bytes) };
+  }
+  const [done, bytes] = lieAboutLength(prng, Buffer.from(text), maxFrameBytes);
+  return { text: `frame ${done}: ${clip(text)}`, bytes };
+}
+
+function say(conversation: Conversation, message: Json): string {
+  const text = render(message);
+  conversation.steps.push({ text: clip(text), bytes: frame(Buffer.from(text)) });
+  return text;
+}
+
+function toStep(message: Json): Step {
+  const text = render(message);
+  return { text: clip(text), bytes: frame(Buffer.from(text)) };
+}
+
+export function frame(payload: Buffer): Buffer {
+  const header = Buffer.alloc(4);
+  header.writeUInt32BE(payload.length);
+  return Buffer.concat([header, payload]);
+}
+
+const MAX_SHOWN_CHARS = 160;
+const clip = (text: string) => (text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}… (${text.length})` : text);
+
+interface Message {
+  method: string;
+  params: Record<string, unknown>;
+}
+
+/** What a message says, with every `__proto__` key left out. */
+function parse(text: string): Message {
+  return JSON.parse(text, (key, value) => (key === "__proto__" ? undefined : value));
+}
+
+const PIPE_BYTES = 64 * 1024;
+const MAX_CRUMBLED_BYTES = 4_000;
+
+/** The bytes as they arrive: never more at once than a pipe hands out. */
+export function cutIntoChunks(conversation: Conversation): Buffer[] {
+  const prng = createPrng(conversation.seed ^ 0x5bd1e995);
+  const { cut, steps } = conversation;
+  const pieces = cut === "frames" ? steps.map(({ bytes }) => bytes) : [Buffer.concat(steps.map(({ bytes }) => bytes))];
+  const chunks: Buffer[] = [];
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; ) {
+      const isCrumbled = cut === "crumbs" && at < MAX_CRUMBLED_BYTES;
+      const size = isCrumbled ? prng.between(1, 7) : cut === "pieces" ? prng.between(1, PIPE_BYTES) : PIPE_BYTES;
+      chunks.push(piece.subarray(at, at + size));
+      at += size;
+    }
+  }
+  return chunks;
+}

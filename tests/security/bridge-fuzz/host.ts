@@ -1,0 +1,145 @@
+/**
+ * The host's side of a conversation as the environments write it: handlers that answer in every way an adapter can, and
+ * listeners that check what reaches them and that nothing does after the end.
+ */
+import type { CallMethod } from "#runner/protocol.ts";
+import type { CallHandlers, SessionEvents } from "#runner/session.ts";
+import type { ExpectedEvent } from "./conversation.ts";
+import { findFaultInCall, findFaultInOutput } from "./legitimate.ts";
+import { CALL_METHODS } from "./messages.ts";
+import type { Prng } from "./prng.ts";
+
+export interface Host {
+  calls: CallHandlers;
+  events: SessionEvents;
+  /** Everything that was handed out, in order. Only kept when asked for: a flood would fill the memory. */
+  readonly heard: ExpectedEvent[];
+  readonly handled: number;
+  /** From here on nothing may be called any more. Answers every call still open. */
+  finish(): void;
+  readonly faults: string[];
+}
+
+const MAX_FAULTS = 5;
+/** What the session lets a child's count of its calls run ahead of ours. */
+const CALL_SLACK = 8;
+
+export interface HostLimits {
+  maxCalls: number;
+  maxConcurrentCalls: number;
+  maxStdoutBytes: number;
+  maxStderrBytes: number;
+}
+
+export function createHost(
+  prng: Prng,
+  handlers: "echo" | "mixed" | "never",
+  limits: HostLimits,
+  keepsHeard: boolean,
+): Host {
+  const heard: ExpectedEvent[] = [];
+  const faults: string[] = [];
+  const open = new Set<() => void>();
+  const left = { stdout: limits.maxStdoutBytes + 1, stderr: limits.maxStderrBytes + 1 };
+  let handled = 0;
+  let isOver = false;
+
+  function report(fault: string | null): void {
+    if (fault !== null && faults.length < MAX_FAULTS) faults.push(fault);
+  }
+
+  function handle(method: CallMethod, params: unknown, signal: AbortSignal): Promise<unknown> {
+    handled++;
+    if (isOver) report(`after the end: ${method} was called`);
+    if (signal.aborted) report(`${method} was called with a signal that had aborted`);
+    if (handled > limits.maxCalls) report(`call ${handled} of ${limits.maxCalls} was made`);
+    if (open.size >= limits.maxConcurrentCalls + CALL_SLACK) report(`${open.size + 1} calls at once`);
+    report(findFaultInCall(method, params));
+    if (keepsHeard) heard.push(["call", method, params]);
+    return answer(params, signal);
+  }
+
+  function answer(params: unknown, signal: AbortSignal): Promise<unknown> {
+    if (handlers === "never") return hang();
+    if (handlers === "echo") return Promise.resolve(params);
+    switch (prng.int(13)) {
+      case 0:
+        throw new Error("thrown at once");
+      case 1:
+        return Promise.reject(Object.assign(new TypeError("refused"), { code: "refused", status: 403, token: "secret" }));
+      case 2:
+        throw null;
+      case 3:
+        return Promise.reject(new Proxy({}, { get: () => { throw new Error("trap"); } }));
+      case 4:
+        return Promise.resolve(10n);
+      case 5: {
+        const cyclic: Record<string, unknown> = {};
+        cyclic.self = cyclic;
+        return Promise.resolve(cyclic);
+      }
+      case 6:
+        return Promise.resolve({ toJSON() { throw new Error("toJSON"); } });
+      case 7:
+        return Promise.resolve("x".repeat(200_000));
+      case 8:
+        return new Promise((resolve) => setImmediate(resolve, params));
+      case 9:
+        return hang();
+      case 10:
+        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      case 11:
+        return Promise.resolve(undefined);
+      default:
+        return Promise.resolve(params);
+    }
+  }
+
+  function hang(): Promise<unknown> {
+    return new Promise((resolve) => {
+      const settle = () => {
+        open.delete(settle);
+        resolve("late");
+      };
+      open.add(settle);
+    });
+  }
+
+  function listen(stream: "stdout" | "stderr") {
+    return (data: Buffer) => {
+      if (isOver) report(`after the end: ${stream}`);
+      left[stream] -= data.length;
+      if (left[stream] < 0) report(`${-left[stream]} bytes of ${stream} over its limit`);
+      if (keepsHeard) heard.push([stream, data.toString()]);
+    };
+  }
+
+  const calls = Object.fromEntries(
+    CALL_METHODS.map((method) => [method, (params: unknown, signal: AbortSignal) => handle(method, params, signal)]),
+  ) as unknown as CallHandlers;
+
+  return {
+    calls,
+    events: {
+      stdout: listen("stdout"),
+      stderr: listen("stderr"),
+      output(value) {
+        if (isOver) report("after the end: output");
+        report(findFaultInOutput(value));
+        // As the bindings merge it: a key that sets a prototype would show.
+        const merged = Object.assign({}, value);
+        if (Object.getPrototypeOf(merged) !== Object.prototype) report("an output that sets a prototype");
+        if (keepsHeard) heard.push(["output", value]);
+      },
+    },
+    heard,
+    faults,
+    get handled() {
+      return handled;
+    },
+    finish() {
+      isOver = true;
+      for (const settle of open) settle();
+    },
+  };
+}
