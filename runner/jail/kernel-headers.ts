@@ -7,10 +7,8 @@
 export const PR_SET_PDEATHSIG = 1;
 export const PR_SET_DUMPABLE = 4;
 export const PR_SET_NAME = 15;
-export const PR_SET_SECCOMP = 22;
 export const PR_SET_MM = 35;
 export const PR_SET_NO_NEW_PRIVS = 38;
-export const PR_GET_NO_NEW_PRIVS = 39;
 export const PR_SET_VMA = 0x53564d41;
 export const PR_SET_PTRACER = 0x59616d61;
 
@@ -22,11 +20,8 @@ export const SIGKILL = 9;
 
 // asm-generic/errno-base.h, asm-generic/errno.h
 export const EPERM = 1;
-export const ESRCH = 3;
-export const EACCES = 13;
 export const EINVAL = 22;
 export const ENOSYS = 38;
-export const EOPNOTSUPP = 95;
 
 // asm-generic/fcntl.h
 export const F_GETFD = 1;
@@ -38,13 +33,11 @@ export const O_CREAT = 0o100;
 export const O_TRUNC = 0o1000;
 export const O_CLOEXEC = 0o2000000;
 export const O_PATH = 0o10000000;
-export const AT_FDCWD = -100;
 
 // linux/close_range.h
 export const CLOSE_RANGE_CLOEXEC = 4;
 
 // linux/sched.h
-export const CLONE_VM = 0x100;
 export const CLONE_PTRACE = 0x2000;
 export const CLONE_THREAD = 0x10000;
 /** CLONE_NEWTIME | NEWNS | NEWCGROUP | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET. */
@@ -54,7 +47,6 @@ export const CLONE_NEW_ANY = 0x7e020080;
 export const PROT_EXEC = 4;
 
 // asm-generic/ioctls.h
-export const TCGETS = 0x5401;
 export const TIOCSTI = 0x5412;
 export const TIOCLINUX = 0x541c;
 export const FIONBIO = 0x5421;

@@ -5,7 +5,7 @@
 import { NR_CLOSE_RANGE, PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, SIGKILL } from "./kernel-headers.ts";
 import { restrictToFiles } from "./landlock.ts";
 import { installFilter } from "./seccomp/install.ts";
-import { type Kernel, openKernel } from "./syscalls.ts";
+import { openKernel } from "./syscalls.ts";
 
 /** What the host decided, handed to the child on its command line. No secret. */
 export interface SelfLock {

@@ -31,6 +31,8 @@ export interface Spawner extends AsyncDisposable {
 const SLOW_POLL_MS = 100;
 /** After a sign of its end (a pipe closed, a kill) a child is looked at after 1, 2, 4 … milliseconds up to this. */
 const MAX_FAST_POLL_MS = 32;
+/** From the order to the pid. Starting is one system call; only a file system that hangs takes longer. */
+const MAX_START_MS = 10_000;
 
 /** Starts the thread and waits until it is in the jail. Rejects with the reason when the kernel refuses a part. */
 export async function startSpawner(jail: BirthJail): Promise<Spawner> {
@@ -70,10 +72,13 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
       case "refused":
         jailed.reject(new Error(`the spawner cannot be jailed: ${message.reason}`));
         break;
-      case "started":
-        waiting.get(message.id)?.resolve(message.pid);
+      case "started": {
+        const order = waiting.get(message.id);
         waiting.delete(message.id);
+        if (order) order.resolve(message.pid);
+        else watch(message.pid).kill();
         break;
+      }
       case "failed":
         waiting.get(message.id)?.reject(new Error(`the child cannot be started: ${message.reason}`));
         waiting.delete(message.id);
@@ -83,29 +88,42 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
   worker.on("error", end);
   worker.on("exit", () => end(new Error("the spawner has ended")));
 
+  function watch(pid: number): RunningChild {
+    const child = watchChild(kernel, pid, () => running.delete(child));
+    running.add(child);
+    return child;
+  }
+
+  /** The pid of what the order starts. */
+  function send(order: StartOrder): Promise<number> {
+    const started = Promise.withResolvers<number>();
+    waiting.set(order.id, started);
+    const timer = setTimeout(() => {
+      waiting.delete(order.id);
+      started.reject(new Error(`the child was not started within ${MAX_START_MS} ms`));
+    }, MAX_START_MS);
+    // Whatever a library opened without close-on-exec must not reach a child.
+    kernel.syscall(NR_CLOSE_RANGE, 3, 0xffff_ffff, CLOSE_RANGE_CLOEXEC);
+    worker.postMessage(order);
+    return started.promise.finally(() => clearTimeout(timer));
+  }
+
   async function start(program: Program): Promise<JailedProcess> {
     if (ended) throw ended;
     using pipes = makePipes(kernel);
     lastId += 1;
-    const order: StartOrder = {
+    const pid = await send({
       id: lastId,
       program: { ...program, env: CHILD_ENVIRONMENT },
       descriptors: pipes.childEnds,
-    };
-    const started = Promise.withResolvers<number>();
-    waiting.set(order.id, started);
-    // Whatever a library opened without close-on-exec must not reach a child.
-    kernel.syscall(NR_CLOSE_RANGE, 3, 0xffff_ffff, CLOSE_RANGE_CLOEXEC);
-    worker.postMessage(order);
-    const pid = await started.promise;
+    });
     const [stdin, stdout, stderr] = pipes.takeServerEnds();
     const child = {
       stdin: new Socket({ fd: stdin, readable: false, writable: true }),
       stdout: new Socket({ fd: stdout, readable: true, writable: false }),
       stderr: new Socket({ fd: stderr, readable: true, writable: false }),
     };
-    const watched = watchChild(kernel, pid, () => running.delete(watched));
-    running.add(watched);
+    const watched = watch(pid);
     if (ended) watched.kill();
     for (const stream of Object.values(child)) stream.once("close", () => watched.look());
     return { ...child, pid, exited: watched.exited, kill: watched.kill };
@@ -160,7 +178,11 @@ function watchChild(kernel: Kernel, pid: number, whenReaped: () => void): Runnin
     exited,
     kill() {
       if (reaped) return;
-      process.kill(pid, "SIGKILL");
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // Reaped by somebody else: the next look says so.
+      }
       checkAfter(1);
     },
     look() {

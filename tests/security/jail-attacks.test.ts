@@ -9,7 +9,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ATTACKS, type Attack, LANDLOCK_ALONE } from "./jail/attacks.ts";
+import type { Attack } from "./jail/attack.ts";
+import { ATTACKS, LANDLOCK_ALONE } from "./jail/attacks.ts";
 import type { Outcome, Report } from "./jail/driver.ts";
 
 const UNPRIVILEGED_UID = 1000;

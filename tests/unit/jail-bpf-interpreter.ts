@@ -2,6 +2,8 @@
  * Executes a seccomp program the way the kernel does, instruction by instruction, on a struct seccomp_data made here. It
  * also refuses what the kernel's checker refuses: unknown instructions, jumps out of the program, running off its end.
  */
+import type { BpfProgram } from "#runner/jail/seccomp/bpf.ts";
+import type { Architecture } from "#runner/jail/seccomp/syscall-numbers.ts";
 
 export interface SeccompData {
   number: number;
@@ -62,4 +64,22 @@ export function runSeccomp(program: Uint8Array, data: SeccompData): number {
         throw new Error(`instruction ${next - 1}: unknown operation 0x${operation.toString(16)}`);
     }
   }
+}
+
+export const ARCHITECTURES: Architecture[] = ["x86_64", "aarch64"];
+export const AUDIT_ARCH = { x86_64: 0xc000003e, aarch64: 0xc00000b7 };
+export const OWN = 4242;
+
+/** The program as it is installed by process OWN. */
+export function installed({ bytes, pidOffsets }: BpfProgram): Uint8Array {
+  const copy = Uint8Array.from(bytes);
+  for (const offset of pidOffsets) new DataView(copy.buffer).setUint32(offset, OWN, true);
+  return copy;
+}
+
+export function nameOf(result: number): string {
+  if (result === 0x7fff0000) return "allow";
+  if (result === 0x80000000) return "kill";
+  if ((result & 0xffff0000) === 0x00050000) return `errno ${result & 0xffff}`;
+  return `0x${result.toString(16)}`;
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { format } from "node-inspect-extracted";
 import { describe, expect, test } from "vitest";
-import { formatPlain } from "#runner/child/realm/plain-format.ts";
+import { formatPlain } from "#runner/child/realm/printing/plain-format.ts";
 
 const text = fc.oneof(
   fc.string({ maxLength: 12 }),

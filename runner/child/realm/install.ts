@@ -2,10 +2,11 @@
  * Entry of the bundle: makes the globals of a script in the context it is evaluated in, and hands the embedder the
  * four functions of README.md.
  */
-import { consoleGlobal } from "./console.ts";
-import { createCyrnel } from "./cyrnel.ts";
+
 import { connect, quote } from "./frames.ts";
 import { lazyGlobals } from "./globals/lazy.ts";
+import { createCyrnel } from "./host/cyrnel.ts";
+import { toolsGlobal } from "./host/tools.ts";
 import { receive, takeTurn } from "./messages.ts";
 import { allowWaitingOnItsOwn, fail } from "./outcome.ts";
 import {
@@ -17,9 +18,9 @@ import {
   ReflectDeleteProperty,
   StringOf,
 } from "./primordials.ts";
+import { consoleGlobal } from "./printing/console.ts";
 import { lockStacks } from "./stacks.ts";
 import { timerGlobals } from "./timers.ts";
-import { toolsGlobal } from "./tools.ts";
 
 /** What a context brings along that a script must not have. */
 const REMOVED = ["SharedArrayBuffer", "Atomics"];

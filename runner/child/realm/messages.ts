@@ -1,6 +1,7 @@
 /** What the embedder tells the realm: `start`, replies and timers, as JSON text; and the end of a turn. */
-import { countOpenCalls, settleCall } from "./calls.ts";
+
 import { hasEnded } from "./frames.ts";
+import { countOpenCalls, settleCall } from "./host/calls.ts";
 import { type Limits, run } from "./limits.ts";
 import { endTurn, fail, succeed } from "./outcome.ts";
 import { JSONParse, ObjectFreeze, onSettled, own, RealmSyntaxError, ReflectApply } from "./primordials.ts";

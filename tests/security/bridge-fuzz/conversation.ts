@@ -94,6 +94,15 @@ export function createConversation(seed: number): Conversation {
   return conversation;
 }
 
+/** How likely a message is spoilt, and how many there are: the run ends soon after the first that is. */
+const SPOILT_RATES = [
+  [0.01, 200],
+  [0.05, 60],
+  [0.3, 12],
+  [1, 3],
+] as const;
+const MAX_FLOOD_BYTES = 2 * 1024 * 1024;
+
 const FILL: Record<ConversationKind, (prng: Prng, conversation: Conversation) => void> = {
   polite(prng, conversation) {
     const expected = speakPolitely(prng, conversation, prng.int(30));
@@ -108,9 +117,9 @@ const FILL: Record<ConversationKind, (prng: Prng, conversation: Conversation) =>
     conversation.expected = { events: expected, end: { kind: "violation" } };
   },
   spoilt(prng, conversation) {
-    const rate = prng.pick([0.02, 0.1, 0.4, 1]);
+    const [rate, messages] = prng.pick(SPOILT_RATES);
     let id = 0;
-    for (let count = prng.pick([3, 20, 120]); count > 0; count--) {
+    for (let count = messages; count > 0; count--) {
       const kind: MessageKind = prng.weighted({ stdout: 4, stderr: 2, output: 3, call: 6, end: 0.3, failure: 0.1 });
       if (kind === "call") id = prng.chance(rate * 0.2) ? prng.pick([id, id - 1, 0, -id, id + 1e8]) : id + prng.between(1, 3);
       const message = createMessage(prng, kind, id);
@@ -128,8 +137,8 @@ const FILL: Record<ConversationKind, (prng: Prng, conversation: Conversation) =>
   },
   flood(prng, conversation) {
     const kind: MessageKind = prng.weighted({ stdout: 4, output: 2, call: 3, end: 0.5 });
-    const count = prng.pick([500, 2_000, 6_000]);
     const same = kind === "call" ? null : toStep(createMessage(prng, kind, 0));
+    const count = Math.min(prng.pick([500, 2_000, 6_000]), Math.ceil(MAX_FLOOD_BYTES / (same?.bytes.length ?? 1)));
     for (let id = 1; id <= count; id++) conversation.steps.push(same ?? toStep(createMessage(prng, "call", id)));
   },
   mute() {},

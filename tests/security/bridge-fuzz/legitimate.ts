@@ -81,8 +81,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
+/** `max` counts characters, not the halves of a pair. */
 function isText(value: unknown, min: number, max: number): boolean {
-  return typeof value === "string" && value.length >= min && value.length <= max;
+  if (typeof value !== "string" || value.length < min || value.length > 2 * max) return false;
+  return value.length <= max || Array.from(value).length <= max;
 }
 
 function isIdentifier(value: unknown): boolean {

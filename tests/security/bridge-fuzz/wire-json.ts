@@ -94,7 +94,7 @@ export function hostileKey(prng: Prng): string {
 
 export function randomString(prng: Prng): string {
   if (prng.chance(0.3)) return prng.pick(HOSTILE_STRINGS);
-  const length = prng.chance(0.02) ? prng.int(100_000) : prng.int(40);
+  const length = prng.chance(0.003) ? prng.int(100_000) : prng.int(40);
   return JSON.stringify(prng.pick(["a", "é", "€", "😀", "\u0001", '"', "\\"]).repeat(length));
 }
 

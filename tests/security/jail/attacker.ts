@@ -5,7 +5,8 @@
 import { readSync, writeSync } from "node:fs";
 import { lockKernel } from "#runner/jail/lock-self.ts";
 import { loadFfi, openKernel } from "#runner/jail/syscalls.ts";
-import { ATTACKS, openCalls, type Targets } from "./attacks.ts";
+import { openCalls, type Targets } from "./attack.ts";
+import { ATTACKS } from "./attacks.ts";
 
 const PAGE_BYTES = 4096n;
 const READ_WRITE_EXECUTE = 7;

@@ -15,7 +15,8 @@ import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { birthPolicy, selfLockPolicy } from "#runner/jail/seccomp/policies.ts";
 import { type Spawner, startSpawner } from "#runner/jail/spawner.ts";
 import { openKernel } from "#runner/jail/syscalls.ts";
-import { ATTACKS, LANDLOCK_ALONE, type Targets } from "./attacks.ts";
+import type { Targets } from "./attack.ts";
+import { ATTACKS, LANDLOCK_ALONE } from "./attacks.ts";
 
 export type Mode = "control" | "landlock" | "birth" | "locked";
 /** The kernel's answer, or how the attacker ended before it could answer. */

@@ -3,8 +3,6 @@
  * inspector. The formatter is loaded with the first value that needs it; plain strings and numbers never do.
  */
 
-import { inspection } from "./inspection.ts";
-import { formatPlain } from "./plain-format.ts";
 import {
   DateNow,
   defineHidden,
@@ -16,7 +14,9 @@ import {
   ReflectDeleteProperty,
   repeat,
   StringOf,
-} from "./primordials.ts";
+} from "../primordials.ts";
+import { inspection } from "./inspection.ts";
+import { formatPlain } from "./plain-format.ts";
 import { writeStream } from "./streams.ts";
 
 type Stream = "stdout" | "stderr";

@@ -2,12 +2,10 @@
  * `tools` and `cyrnel.services`: recursive proxies that turn paths into calls. They cannot be enumerated and answer
  * undefined for `then`, symbols and conversions, so that awaiting or printing one makes no call.
  */
-import { callHost } from "./calls.ts";
-import { discoverTools, getTool } from "./discovery.ts";
-import { quote } from "./frames.ts";
-import { inspection } from "./inspection.ts";
-import { encodeJson } from "./json.ts";
-import { MAX_VALUE_DEPTH, run } from "./limits.ts";
+
+import { quote } from "../frames.ts";
+import { encodeJson } from "../json.ts";
+import { MAX_VALUE_DEPTH, run } from "../limits.ts";
 import {
   ArrayIsArray,
   indexOf,
@@ -17,7 +15,10 @@ import {
   RealmTypeError,
   ReflectDeleteProperty,
   slice,
-} from "./primordials.ts";
+} from "../primordials.ts";
+import { inspection } from "../printing/inspection.ts";
+import { callHost } from "./calls.ts";
+import { discoverTools, getTool } from "./discovery.ts";
 
 const MAX_ID_CHARS = 500;
 

@@ -12,7 +12,7 @@ import {
   RealmRangeError,
   RealmSyntaxError,
   RealmTypeError,
-} from "./primordials.ts";
+} from "../primordials.ts";
 
 /** The inspector folds repeated frames of longer stacks. */
 const MAX_LINES = 10;

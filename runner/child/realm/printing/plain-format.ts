@@ -3,9 +3,7 @@
  * loading the inspector, which takes several milliseconds. Anything else is null: the inspector decides.
  * A property test compares the two.
  */
-import { isSimpleError } from "./plain-error.ts";
-import { append, createList, type List, layOut } from "./plain-layout.ts";
-import { quotePlain } from "./plain-string.ts";
+
 import {
   ArrayIsArray,
   ArrayPrototype,
@@ -19,7 +17,10 @@ import {
   regExpExec,
   StringOf,
   symbolToString,
-} from "./primordials.ts";
+} from "../primordials.ts";
+import { isSimpleError } from "./plain-error.ts";
+import { append, createList, type List, layOut } from "./plain-layout.ts";
+import { quotePlain } from "./plain-string.ts";
 
 /** Levels below the top that are shown. */
 const MAX_DEPTH = 2;

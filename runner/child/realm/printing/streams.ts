@@ -2,10 +2,10 @@
  * stdout and stderr of a script: pushed as they are written, in messages the host accepts, up to the stream's cap.
  * The first byte beyond the cap is still sent, so that the host knows that something is missing; then it is silent.
  */
-import { quote, sendNotification } from "./frames.ts";
-import { run } from "./limits.ts";
-import { MathTrunc, slice } from "./primordials.ts";
-import { cutAt, utf8Length } from "./text.ts";
+import { quote, sendNotification } from "../frames.ts";
+import { run } from "../limits.ts";
+import { MathTrunc, slice } from "../primordials.ts";
+import { cutAt, utf8Length } from "../text.ts";
 
 /** One UTF-16 unit is at most six bytes of JSON text (`\u0000`). */
 const MAX_BYTES_PER_UNIT = 6;

@@ -1,5 +1,5 @@
 /** Strings inside of printed values, as the inspector quotes them; null where it would have to escape. */
-import { charCodeAt, indexOf, isWellFormed } from "./primordials.ts";
+import { charCodeAt, indexOf, isWellFormed } from "../primordials.ts";
 
 const MAX_CHARS = 10_000;
 const SPACE = 0x20;

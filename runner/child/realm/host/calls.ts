@@ -2,9 +2,9 @@
  * Calls of a script to its host: at most `maxConcurrentCalls` in flight, the others wait in order, at most `maxCalls`
  * in a run. A failed call rejects with an Error of this realm whose stack shows where the script made the call.
  */
-import type { CallMethod } from "../../protocol.ts";
-import { callText, sendCall } from "./frames.ts";
-import { run } from "./limits.ts";
+import type { CallMethod } from "../../../protocol.ts";
+import { callText, sendCall } from "../frames.ts";
+import { run } from "../limits.ts";
 import {
   defineHidden,
   mapDelete,
@@ -15,8 +15,8 @@ import {
   RealmMap,
   RealmPromise,
   StringOf,
-} from "./primordials.ts";
-import { utf8Length } from "./text.ts";
+} from "../primordials.ts";
+import { utf8Length } from "../text.ts";
 
 interface Call {
   id: number;

@@ -2,7 +2,7 @@
  * How the inspector lays out the members of an object or array: on one line if they are few, shallow and short, in
  * columns if it is a longer array, else one per line. The constants are its own.
  */
-import { isPrintableAscii } from "./plain-string.ts";
+
 import {
   indexOf,
   MathFloor,
@@ -14,7 +14,8 @@ import {
   padEnd,
   padStart,
   repeat,
-} from "./primordials.ts";
+} from "../primordials.ts";
+import { isPrintableAscii } from "./plain-string.ts";
 
 const BREAK_LENGTH = 80;
 /** The innermost levels that may share a line. */

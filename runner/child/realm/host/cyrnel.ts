@@ -1,9 +1,9 @@
 /** The frozen `cyrnel` object of a script. */
-import { ask, discoverServices, discoverTools, getService, getTool, getToolDocs } from "./discovery.ts";
-import { quote, sendNotification } from "./frames.ts";
-import { encodeJson } from "./json.ts";
-import { MAX_VALUE_DEPTH, run } from "./limits.ts";
-import { failTooLarge } from "./outcome.ts";
+
+import { quote, sendNotification } from "../frames.ts";
+import { encodeJson } from "../json.ts";
+import { MAX_VALUE_DEPTH, run } from "../limits.ts";
+import { failTooLarge } from "../outcome.ts";
 import {
   ArrayIsArray,
   mapGet,
@@ -14,8 +14,9 @@ import {
   RealmMap,
   RealmTypeError,
   StringOf,
-} from "./primordials.ts";
-import { utf8Length } from "./text.ts";
+} from "../primordials.ts";
+import { utf8Length } from "../text.ts";
+import { ask, discoverServices, discoverTools, getService, getTool, getToolDocs } from "./discovery.ts";
 import { servicesGlobal } from "./tools.ts";
 
 /** Bytes of each key of the merged output, with its value. */
