@@ -5,6 +5,7 @@
 import { isIP } from "node:net";
 import path from "node:path";
 import { z } from "zod";
+import { ISOLATION_LEVELS, type IsolationLevel } from "#sdk";
 
 const MIN_KEY_CHARACTERS = 24;
 const MIN_KEY_DISTINCT_CHARACTERS = 10;
@@ -77,6 +78,12 @@ export const CONFIG_VARIABLES = {
     schema: apiKey,
     fallback: null,
     description: `The bootstrap admin key, sent by clients as \`Authorization: Bearer <key>\`. At least ${MIN_KEY_CHARACTERS} characters, ${MIN_KEY_DISTINCT_CHARACTERS} of them different. Unset: anonymous mode, on loopback only.`,
+  },
+  CYRNEL_ISOLATION: {
+    schema: z.enum(ISOLATION_LEVELS, { error: "expected strict, standard or development" }),
+    fallback: "strict",
+    description:
+      "What must stand round every run, or no environment becomes active. `strict`: every layer, needs Linux with seccomp and Landlock. `standard`: without the kernel's filters, for kernels that lack them. `development`: nothing of the kernel's, for macOS, Windows and debugging, on loopback only. Never lowered silently.",
   },
   CYRNEL_MAX_ACTIVE_PROCESSES: {
     schema: wholeNumber(1, 1_000_000),
@@ -165,6 +172,8 @@ export interface Config {
   readonly dataDirectory: string;
   /** Null: anonymous mode. */
   readonly apiKey: string | null;
+  /** What environments are asked for. */
+  readonly isolation: IsolationLevel;
   readonly maxActiveProcesses: number;
   readonly maxCodeSizeBytes: number;
   readonly maxStdoutBytes: number;
@@ -185,8 +194,14 @@ export interface Config {
 
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
 
-/** Parses an environment. An empty variable counts as unset. Never throws: reports every problem there is. */
-export function parseConfig(environment: Record<string, string | undefined>): ConfigResult {
+/**
+ * Parses an environment. An empty variable counts as unset. Never throws: reports every problem there is. `platform` as in
+ * `process.platform`.
+ */
+export function parseConfig(
+  environment: Record<string, string | undefined>,
+  platform: string = process.platform,
+): ConfigResult {
   const problems: string[] = [];
   const read = <N extends VariableName>(name: N): ParsedValue<N> => {
     const { schema, fallback } = CONFIG_VARIABLES[name];
@@ -208,6 +223,7 @@ export function parseConfig(environment: Record<string, string | undefined>): Co
     databaseUrl: read("DATABASE_URL"),
     dataDirectory: path.resolve(read("CYRNEL_DATA_DIR") ?? "."),
     apiKey: read("CYRNEL_API_KEY"),
+    isolation: read("CYRNEL_ISOLATION"),
     maxActiveProcesses: read("CYRNEL_MAX_ACTIVE_PROCESSES"),
     maxCodeSizeBytes: read("CYRNEL_MAX_CODE_SIZE_BYTES"),
     maxStdoutBytes: read("CYRNEL_MAX_STDOUT_BYTES"),
@@ -224,18 +240,34 @@ export function parseConfig(environment: Record<string, string | undefined>): Co
     shutdownTimeoutMs: read("SHUTDOWN_TIMEOUT_MS"),
     logLevel: read("LOG_LEVEL"),
   });
-  problems.push(...listContradictions(environment, config));
+  problems.push(...listContradictions(environment, config, platform));
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
 }
 
 /** Problems of two variables together. A variable that is wrong by itself is reported as that only. */
-function listContradictions(environment: Record<string, string | undefined>, config: Config): string[] {
+function listContradictions(
+  environment: Record<string, string | undefined>,
+  config: Config,
+  platform: string,
+): string[] {
   const problems: string[] = [];
   const isSet = (name: VariableName) => (environment[name] ?? "").trim() !== "";
   if (config.host !== null && !isLoopbackHost(config.host) && !isSet("CYRNEL_API_KEY")) {
     problems.push(
       `HOST: ${config.host} is reachable from other machines and no API key is set. ` +
         "Set CYRNEL_API_KEY (make one with: openssl rand -hex 32), or listen on 127.0.0.1",
+    );
+  }
+  if (config.isolation === "development" && config.host !== null && !isLoopbackHost(config.host)) {
+    problems.push(
+      `CYRNEL_ISOLATION: development puts nothing of the kernel's round a run, and HOST ${config.host} is reachable from other machines. ` +
+        "Listen on 127.0.0.1, or set CYRNEL_ISOLATION to strict or standard",
+    );
+  }
+  if (platform !== "linux" && config.isolation !== null && config.isolation !== "development") {
+    problems.push(
+      `CYRNEL_ISOLATION: ${config.isolation} needs Linux, this is ${platform}. ` +
+        "Run the server in a Linux container or virtual machine, or, for trying it out on this machine alone, set CYRNEL_ISOLATION=development",
     );
   }
   if (isSet("CYRNEL_RATE_LIMIT_MAX") !== isSet("CYRNEL_RATE_LIMIT_WINDOW_MS")) {

@@ -57,6 +57,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     pool: database.pool,
     logger,
     bindings,
+    isolation: config.isolation,
     ...(deps.builtins === undefined ? {} : { builtins: deps.builtins }),
   });
   undo.defer(() => modules.close());

@@ -4,6 +4,7 @@
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
+import v8 from "node:v8";
 import vm from "node:vm";
 import { encodeRealmPack, type RealmPart } from "./child/realm-pack.ts";
 
@@ -52,9 +53,21 @@ interface Used {
 
 const [sourcesPath, packPath] = process.argv.slice(2) as [string, string];
 const sources = JSON.parse(readFileSync(sourcesPath, "utf8")) as {
+  main: string;
   core: string;
   libraries: Record<string, string>;
 };
+
+/**
+ * The child's own code with all its functions compiled: nearly all of them run in each child, and running them here
+ * would make a child of this process. The flag is back at its default when the cache is made, or it would be refused.
+ */
+function compileWhole(source: string): vm.Script {
+  v8.setFlagsFromString("--no-lazy");
+  const script = new vm.Script(source, { filename: "cyrnel:child" });
+  v8.setFlagsFromString("--lazy");
+  return script;
+}
 
 /** Runs one script to its success and answers what it compiled. */
 async function exercise(code: string): Promise<Used> {
@@ -119,8 +132,9 @@ function makePart(source: string, script?: vm.Script): RealmPart {
 const common = await exercise(COMMON_SCRIPT);
 const core = makePart(sources.core, common.core);
 const { libraries: used } = await exercise(LIBRARY_SCRIPT);
+const main = makePart(sources.main, compileWhole(sources.main));
 const libraries: Record<string, RealmPart> = {};
 for (const [name, source] of Object.entries(sources.libraries))
   libraries[name] = makePart(source, used.get(name));
-writeFileSync(`${packPath}.${process.pid}`, encodeRealmPack({ core, libraries }));
+writeFileSync(`${packPath}.${process.pid}`, encodeRealmPack({ main, core, libraries }));
 renameSync(`${packPath}.${process.pid}`, packPath);

@@ -1,5 +1,6 @@
 /**
- * Builds runner/dist: the realm with its V8 code caches, the process child and the slot of isolates, one file each. Run by `npm run build`; takes no arguments.
+ * Builds runner/dist: the realm with its V8 code caches, the process child, the slot of isolates and the child of the
+ * self-test, one file each. Run by `npm run build`; takes no arguments.
  */
 import { execFileSync } from "node:child_process";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
@@ -7,9 +8,9 @@ import { join } from "node:path";
 import { type BuildOptions, build, type PluginBuild } from "esbuild";
 import { buildSplitRealm, type SplitRealm } from "./build-split-realm.ts";
 import { V8_FLAGS } from "./child/flags.ts";
+import { DIST } from "./dist-folder.ts";
 
 const ROOT = import.meta.dirname;
-const DIST = join(ROOT, "dist");
 
 const COMMON: BuildOptions = {
   bundle: true,
@@ -39,14 +40,15 @@ function loadOnDemand({ onResolve }: PluginBuild): void {
 }
 
 /**
- * Packs the realm with code caches, made under the flags of a child. The core gets the `require` its libraries are
+ * Packs the child's own code and the realm with code caches, made under the flags of a child. The core gets the `require` its libraries are
  * loaded with: `load` belongs to the embedder, so nothing it throws may pass.
  */
-async function writePack({ core, libraries }: SplitRealm): Promise<void> {
+async function writePack({ core, libraries }: SplitRealm, child: string): Promise<void> {
+  const main = `((require,CYRNEL_PACK)=>{${child}\n})`;
   const require = `(name)=>{if(name in loaded)return loaded[name];let make;try{make=load(name)}catch{}if(typeof make!=="function")throw new Overflow("Maximum call stack size exceeded");return loaded[name]=make(require)}`;
   const packed = `((load)=>{"use strict";const Overflow=RangeError,loaded={__proto__:null},require=${require};return(${core})(require)})`;
   const sources = join(DIST, `realm-sources.${process.pid}.json`);
-  await writeFile(sources, JSON.stringify({ core: packed, libraries }));
+  await writeFile(sources, JSON.stringify({ main, core: packed, libraries }));
   try {
     const args = [...V8_FLAGS, join(ROOT, "build-cache.ts"), sources, join(DIST, "realm.bin")];
     execFileSync(process.execPath, args, { stdio: "inherit" });
@@ -77,8 +79,8 @@ async function write(path: string, text: string): Promise<void> {
 
 await mkdir(DIST, { recursive: true });
 const realm = await buildSplitRealm(REALM_OPTIONS, ROOT);
-await writePack(realm);
-await write(join(DIST, "child.js"), await buildProcess(join(ROOT, "child/main.ts"), {}));
+await writePack(realm, await buildProcess(join(ROOT, "child/main.ts"), {}));
+await write(join(DIST, "child.js"), await buildProcess(join(ROOT, "child/load.ts"), {}));
 // A slot has no right to read another file: the realm is inside.
 const slotEntry = join(ROOT, "../modules/typescript-ivm/slot/main.ts");
 const slot = await buildProcess(slotEntry, {
@@ -86,3 +88,4 @@ const slot = await buildProcess(slotEntry, {
   CYRNEL_REALM_LIBRARIES: JSON.stringify(realm.libraries),
 });
 await write(join(DIST, "slot.js"), slot);
+await write(join(DIST, "self-test.js"), await buildProcess(join(ROOT, "isolation/self-test-child.ts"), {}));

@@ -8,7 +8,7 @@ import type { ProcessExit } from "./start-process.ts";
 
 /** What ended a run. The first one counts. */
 export type EndCause =
-  | { kind: "end"; end: EndParams }
+  | { kind: "end"; end: EndParams; memoryMb: number }
   | { kind: "timeout"; limitMs: number }
   | { kind: "killed" }
   | { kind: "cpu_limit"; limitMs: number | null }
@@ -30,7 +30,7 @@ export interface Verdict {
 export function judge(cause: EndCause): Verdict {
   switch (cause.kind) {
     case "end":
-      return judgeEnd(cause.end);
+      return judgeEnd(cause.end, cause.memoryMb);
     case "timeout":
       return fail(
         "timeout",
@@ -53,11 +53,24 @@ export function judge(cause: EndCause): Verdict {
   }
 }
 
-function judgeEnd(end: EndParams): Verdict {
+/** V8's words when there is no memory for a buffer. */
+const BUFFER_REFUSED = "Array buffer allocation failed";
+
+function judgeEnd(end: EndParams, memoryMb: number): Verdict {
   if (end.ok) {
     return { state: "success", reason: "ok", ...("result" in end && { result: { value: end.result } }) };
   }
   const { line, column, ...error } = end.error;
+  if (error.name === "RangeError" && error.message === BUFFER_REFUSED) {
+    const { message } = failMemory(memoryMb).error ?? error;
+    const place = { ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
+    const reason = "memory_limit";
+    return {
+      state: "failed",
+      reason,
+      error: { name: "MemoryLimitError", message, stack: error.stack, ...place, reason },
+    };
+  }
   return {
     state: "failed",
     reason: end.reason,
@@ -78,7 +91,7 @@ function judgeViolation(reason: "sandbox_violation" | "output_limit", message: s
 
 /** The engine's last words when a heap is full. */
 const HEAP_FULL =
-  /heap out of memory|Ineffective mark-compacts|Fatal process out of memory|Reached heap limit/;
+  /heap out of memory|Ineffective mark-compacts|Fatal process out of memory|Reached heap limit|std::bad_alloc/;
 
 function judgeExit({ exit, engineText, memoryMb, cpuMs }: Extract<EndCause, { kind: "exit" }>): Verdict {
   if (HEAP_FULL.test(engineText)) return failMemory(memoryMb);

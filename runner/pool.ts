@@ -11,8 +11,11 @@ const MAX_BOOTS = availableParallelism();
 const MAX_FAILED_BOOTS = 3;
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 10_000;
-/** A taken child is replaced this much later, so that starting the next does not delay the run that took it. */
-const REFILL_DELAY_MS = 3;
+/**
+ * A taken child is replaced this much later: starting the next one takes a core for about this long, and a short run
+ * that took the last one is over, stored and answered by then. With nothing warm left a start never waits.
+ */
+const REFILL_DELAY_MS = 20;
 
 export interface PoolOptions {
   /** Starts one child and brings it to `ready`. Aborting the signal ends it. */

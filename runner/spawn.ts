@@ -25,6 +25,8 @@ export interface ChildLaunch {
   cwd: string;
   /** From the start of the process to `ready`. */
   bootTimeoutMs: number;
+  /** A last look at a child that says it is ready: what is wrong with it, as half a sentence; null: nothing. */
+  inspect?(pid: number): string | null;
 }
 
 export interface Child {
@@ -78,6 +80,8 @@ export async function spawnChild(
     const check = verifyFromOutside(started.pid);
     if (check.kind === "refused")
       throw new ChildStartError(`The child is not what was started: ${check.why}.`);
+    const fault = launch.inspect?.(started.pid) ?? null;
+    if (fault !== null) throw new ChildStartError(`The child is not what it must be: ${fault}.`);
     return {
       pid: started.pid,
       channel,

@@ -3,6 +3,7 @@
  * it stops a child is SIGKILL. Knows no pool and no binding.
  */
 import { type Deadline, startDeadline } from "./deadline.ts";
+import { toWatchBudget } from "./memory-budget.ts";
 import type { Monitor } from "./monitor.ts";
 import { type EndCause, judge, type Verdict } from "./outcome.ts";
 import type { StartParams } from "./protocol.ts";
@@ -19,11 +20,13 @@ import type { Child } from "./spawn.ts";
 const MAX_DRAIN_MS = 1_000;
 /** A child that has closed its output has this long to be gone as well. */
 const MAX_EXIT_WAIT_MS = 500;
+/**
+ * A child that has ended its run by the protocol waits for its kill in a blocking read, with nobody listening to it.
+ * Taking a process down costs a core some milliseconds; the answer to whoever waits for the run goes first.
+ */
+const AFTER_END_MS = 10;
 /** A child killed by somebody else this soon after it was given its run may not have taken it yet. */
 const MAX_HAND_OVER_MS = 100;
-/** What a process may grow beyond its heap before it counts as over its memory limit: code, stacks, young space. */
-const MEMORY_SLACK_BYTES = 64 * 1024 * 1024;
-const BYTES_PER_MB = 1024 * 1024;
 
 export interface RunLimits {
   /** Of running time, from `start`; null is none. */
@@ -66,7 +69,7 @@ export interface RunOutcome extends Verdict {
   hostError?: unknown;
 }
 
-/** Runs one script to its end. Never rejects. Unless it is kept, the child has been killed, and is being reaped, by then. */
+/** Runs one script to its end. Never rejects. Unless it is kept, the child has been killed by then, or is about to be. */
 export async function superviseRun(run: SupervisedRun): Promise<RunOutcome> {
   const { child, limits } = run;
   const startedAt = performance.now();
@@ -84,7 +87,7 @@ export async function superviseRun(run: SupervisedRun): Promise<RunOutcome> {
 
   const onKill = () => endBy({ kind: "killed" });
   let usage = { cpuMs: 0, peakMemoryBytes: 0 };
-  const memoryBytes = limits.memoryMb * BYTES_PER_MB + MEMORY_SLACK_BYTES;
+  const memoryBytes = toWatchBudget(limits.memoryMb);
   const watch = run.monitor.watch(child.pid, { cpuMs: limits.cpuMs, memoryBytes }, (limit) =>
     endBy(
       limit === "cpu"
@@ -112,10 +115,8 @@ export async function superviseRun(run: SupervisedRun): Promise<RunOutcome> {
   cause ??= await explain(end, run);
   usage = watch.finish();
   run.killSignal.removeEventListener("abort", onKill);
-  if (run.afterEnd === "kill" || cause.kind !== "end") {
-    child.kill();
-    child.channel.close();
-  }
+  if (cause.kind !== "end") endChild(child);
+  else if (run.afterEnd === "kill") setTimeout(endChild, AFTER_END_MS, child);
   return {
     ...judge(cause),
     startedAt,
@@ -125,6 +126,11 @@ export async function superviseRun(run: SupervisedRun): Promise<RunOutcome> {
     wasNeverStarted: end.kind === "closed" && !end.hasReceived && wasGone(cause, child, wallMs),
     ...(cause.kind === "host_error" && { hostError: cause.error }),
   };
+}
+
+function endChild(child: Child): void {
+  child.kill();
+  child.channel.close();
 }
 
 /** Whether a child that never said anything was ended by somebody else before, or about when, it was given its run. */
@@ -155,7 +161,7 @@ async function drainAfter(
 async function explain(end: SessionEnd, { child, limits }: SupervisedRun): Promise<EndCause> {
   switch (end.kind) {
     case "end":
-      return { kind: "end", end: end.end };
+      return { kind: "end", end: end.end, memoryMb: limits.memoryMb };
     case "violation":
       return { kind: "violation", reason: end.reason, message: end.message };
     case "host_error":

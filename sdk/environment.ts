@@ -111,6 +111,8 @@ export interface EnvironmentBindings {
 
 export interface EnvironmentSetupContext extends ModuleSetupContext {
   bindings: EnvironmentBindings;
+  /** The least that must stand round every run: an environment that cannot give it throws in `setup`. Absent: `strict`. */
+  isolation?: IsolationLevel;
 }
 
 export interface ToolDocsInput {

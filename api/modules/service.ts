@@ -3,7 +3,7 @@
  * fails leaves everything as it was.
  */
 import type { Pool } from "#api/db/pool.ts";
-import type { EnvironmentBindings, JSONSchema, ModuleManifest } from "#sdk";
+import type { EnvironmentBindings, IsolationLevel, JSONSchema, ModuleManifest } from "#sdk";
 import { AppError } from "../errors.ts";
 import {
   type Activator,
@@ -52,6 +52,8 @@ export interface ModulesOptions {
   pool: Pool;
   logger: HostLogger;
   bindings: EnvironmentBindings;
+  /** What environments must put round every run. */
+  isolation: IsolationLevel;
   /** Default: the bundled modules. */
   builtins?: readonly BuiltinModule[];
   limits?: Partial<ModuleLimits>;
@@ -97,10 +99,10 @@ export interface Modules {
 
 /** Nothing is loaded or activated before `start`; `environments` may be handed on at once. */
 export function createModules(options: ModulesOptions): Modules {
-  const { pool, logger } = options;
+  const { pool, logger, bindings, isolation } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const registry = new Map<string, ModuleRegistration>();
-  const activator = createActivator({ logger, bindings: options.bindings, limits });
+  const activator = createActivator({ logger, bindings, isolation, limits });
   const changes = createSerialQueue(limits.maxWaitingChanges, refuseWaiting);
   const { environments } = activator;
 

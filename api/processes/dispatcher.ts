@@ -189,7 +189,7 @@ export class Dispatcher {
     if (!this.#options.environments.active()) {
       throw new AppError(
         "no_environment",
-        "No environment is active, so nothing can run. Enable one: POST /modules/:id/enabled.",
+        'No environment is active, so nothing can run. See "error" in GET /modules?type=environment, or enable one: POST /modules/:id/enabled.',
       );
     }
     const max = this.#options.maxActiveProcesses;

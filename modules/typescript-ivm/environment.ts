@@ -4,7 +4,9 @@
  */
 import { generateEnvironmentDocs } from "#runner/docs/environment-docs.ts";
 import { generateToolDocs } from "#runner/docs/tool-docs.ts";
+import { reportIsolation } from "#runner/isolation/report.ts";
 import { createMonitor, type Monitor } from "#runner/monitor.ts";
+import { logSuspicion } from "#runner/security-log.ts";
 import { prepareSource } from "#runner/source/prepare.ts";
 import type {
   EnvironmentBindings,
@@ -19,7 +21,6 @@ import type {
 } from "#sdk";
 import { type IvmConfig, readConfig } from "./config.ts";
 import { replaceImportCalls } from "./import-calls.ts";
-import { reportIsolation } from "./isolation.ts";
 import { openSlotProcesses, type SlotProcesses } from "./processes.ts";
 import { type Finished, runOnSlot } from "./run-on-slot.ts";
 import type { Slot } from "./slot.ts";
@@ -73,7 +74,7 @@ export function createIvmEnvironment(): EnvironmentModule {
       if (slot === "aborted") return refuse("canceled", KILLED, queuedMs);
       if (slot === "expired") return refuse("canceled", describeExpiry(config), queuedMs);
       if (attempt === 1) bindings.setState(eid, "running");
-      const finished = await runOnSlot({ ...on, slot, script, input, signal });
+      const finished = await runOnSlot({ ...on, wall: on.processes.wall, slot, script, input, signal });
       if (finished.wasNeverStarted && attempt < MAX_ATTEMPTS && !signal.aborted) continue;
       const startMs = Math.max(0, performance.now() - givenAt - queuedMs - finished.usage.wallMs);
       bindings.setUsage(eid, { queuedMs, startMs, ...finished.usage });
@@ -94,20 +95,22 @@ export function createIvmEnvironment(): EnvironmentModule {
   function report(on: Running, eid: number, finished: Finished): void {
     if (finished.result !== undefined) on.bindings.setResult(eid, finished.result.value);
     if (finished.error !== undefined) on.bindings.setError(eid, finished.error);
-    if (finished.reason === "sandbox_violation" || finished.reason === "crashed") {
-      on.logger.warn({ eid, reason: finished.reason, err: finished.hostError }, finished.error?.message);
-    }
+    logSuspicion(on.logger, eid, finished);
   }
 
   return {
-    async setup({ config: raw, bindings, logger }: EnvironmentSetupContext) {
+    async setup({ config: raw, bindings, logger, isolation: level }: EnvironmentSetupContext) {
       if (running !== null) throw new Error("The environment is set up already.");
       await using undo = new AsyncDisposableStack();
       const config = readConfig(raw);
       const monitor = undo.use(createLateMonitor(createMonitor()));
-      const processes = undo.use(await openSlotProcesses(config, logger));
+      const processes = undo.use(await openSlotProcesses(config, level ?? "strict", logger));
       const first = await processes.pool.warmUp();
-      const isolation = reportIsolation(processes.node, first, monitor.isSupported);
+      // The first preparation starts the compiler: no run should wait for that.
+      await prepareSource("");
+      const { node, wall } = processes;
+      const { isSupported: isMonitored } = monitor;
+      const isolation = reportIsolation({ wall, node, first, isMonitored, observed: OBSERVED });
       running = { config, bindings, logger, processes, monitor, isolation, resources: undo.move() };
     },
 
@@ -173,6 +176,14 @@ export function createIvmEnvironment(): EnvironmentModule {
     generateToolDocs,
   };
 }
+
+/** How its first slot shows layers 0 and 1. */
+const OBSERVED = {
+  realm:
+    "a slot process made an isolate, ran a script in it and said so; an isolate shares no object with its process, and only strings cross",
+  permissions:
+    "a slot process was started with the right to load addons, loaded one, gave up every permission, tried to load it again and was refused",
+};
 
 const KILLED: ErrorDetail = { name: "KilledError", message: "The run was killed.", reason: "killed" };
 

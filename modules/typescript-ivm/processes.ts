@@ -4,22 +4,29 @@ import { chmod, mkdtemp, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { encodeBootOptions } from "#runner/child/boot-options.ts";
+import { DIST } from "#runner/dist-folder.ts";
 import { listInheritedFds } from "#runner/inherited-fds.ts";
+import { openWall, type Wall } from "#runner/isolation/wall.ts";
+import { toKernelBudget } from "#runner/memory-budget.ts";
 import { findNodeBinary, type NodeBinary } from "#runner/node-binary.ts";
 import { spawnChild } from "#runner/spawn.ts";
-import type { ModuleLogger } from "#sdk";
+import type { IsolationLevel, ModuleLogger } from "#sdk";
 import type { IvmConfig } from "./config.ts";
 import { findNativeLibrary } from "./native-library.ts";
 import type { Slot } from "./slot.ts";
 import { createSlotPool, type SlotPool } from "./slots.ts";
 
-const ENTRY = join(import.meta.dirname, "../../runner/dist/slot.js");
+const ENTRY = join(DIST, "slot.js");
 /** Generous: a machine that starts many at once is slow, and one that hangs must still be noticed. */
 const BOOT_TIMEOUT_MS = 10_000;
 const QUIET_MS = 10_000;
 /** The memory of an idle slot is read once in so many runs. */
 const RUNS_PER_MEMORY_CHECK = 16;
 const BYTES_PER_MB = 1024 * 1024;
+/** Beside the one made ahead, which an idle slot holds: of a run with another limit, and for making code caches. */
+const MORE_ISOLATES = 2;
+/** What V8 sets aside for the code of an isolate; it counts as data although it is hardly used. */
+const CODE_RANGE_MB = 512;
 
 /**
  * Flags of Node for a slot. No grant but for addons: the library is loaded by its path, which reads no file through
@@ -45,21 +52,32 @@ export const SLOT_FLAGS = [
 export interface SlotProcesses extends AsyncDisposable {
   readonly node: NodeBinary;
   readonly pool: SlotPool;
+  readonly wall: Wall;
 }
 
-/** Makes the empty directory and the pool; nothing is started yet. Disposing ends every slot and removes it. */
-export async function openSlotProcesses(config: IvmConfig, logger: ModuleLogger): Promise<SlotProcesses> {
+/**
+ * Opens the wall and makes the empty directory and the pool; no slot is started yet. Disposing ends every slot and removes it.
+ * Throws JailUnavailableError.
+ */
+export async function openSlotProcesses(
+  config: IvmConfig,
+  level: IsolationLevel,
+  logger: ModuleLogger,
+): Promise<SlotProcesses> {
   await using undo = new AsyncDisposableStack();
   const node = findNodeBinary();
   const libraryPath = findNativeLibrary();
   const cwd = await mkdtemp(join(tmpdir(), "cyrnel-slot-"));
   undo.defer(() => rmdir(cwd));
   await chmod(cwd, 0o500);
+  const readable = [DIST, libraryPath];
+  const wall = undo.use(await openWall({ level, nodePath: node.path, readable, cwd, paranoid: false }));
   const launch = {
     nodePath: node.path,
     nodeVersion: node.version,
     args: [
       ...SLOT_FLAGS,
+      ...wall.nodeFlags,
       ENTRY,
       libraryPath,
       String(config.memoryMb),
@@ -67,15 +85,18 @@ export async function openSlotProcesses(config: IvmConfig, logger: ModuleLogger)
         allowEval: config.allowEval,
         allowWasm: config.allowWasm,
         closeFds: listInheritedFds(),
+        lock: wall.lock,
       }),
     ],
     cwd,
     bootTimeoutMs: BOOT_TIMEOUT_MS,
+    // One limit for the life of a slot: that of a run is its isolate's, this is for what an isolate does not count.
+    inspect: (pid: number) => wall.admit(pid, toSlotBudget(config)),
   };
   const memoryAtFirst = new WeakMap<Slot, number>();
   const pool = undo.use(
     createSlotPool({
-      start: (signal) => spawnChild(launch, signal),
+      start: (signal) => spawnChild(launch, signal, wall.start),
       min: config.minSlots,
       max: config.slots,
       quietMs: QUIET_MS,
@@ -91,7 +112,12 @@ export async function openSlotProcesses(config: IvmConfig, logger: ModuleLogger)
     }),
   );
   const owned = undo.move();
-  return { node, pool, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { node, pool, wall, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** The largest run, what a slot may keep from earlier ones, and the code ranges of the isolates it holds at once. */
+function toSlotBudget({ maxMemoryMb, maxSlotGrowthMb }: IvmConfig): number {
+  return toKernelBudget(maxMemoryMb + maxSlotGrowthMb) + MORE_ISOLATES * CODE_RANGE_MB * BYTES_PER_MB;
 }
 
 /** Memory that is the process's own; 0 where it cannot be read. */

@@ -1,21 +1,22 @@
 /** One run on one slot: its limits, its session, and what it came to, seen from both sides. */
 import { createHostCalls } from "#runner/host-calls.ts";
+import type { Wall } from "#runner/isolation/wall.ts";
 import type { Monitor } from "#runner/monitor.ts";
 import { judge, type Verdict } from "#runner/outcome.ts";
 import { toSessionLimits, toStartParams } from "#runner/run-settings.ts";
 import { type RunOutcome, superviseRun } from "#runner/supervisor.ts";
-import type { EnvironmentBindings, ExecutionInput, Usage } from "#sdk";
+import type { EnvironmentBindings, ExecutionInput, ModuleLogger, Usage } from "#sdk";
 import type { IvmConfig } from "./config.ts";
 import type { DoneParams } from "./control.ts";
 import type { Slot } from "./slot.ts";
 
 /** A single entry into an isolate takes at most this much longer than the run may: the deadline here comes first. */
 const BACKSTOP_MARGIN_MS = 5_000;
+/** Slots whose CPU time is limited at present. */
+const limited = new WeakSet<Slot>();
 /** A single entry into the isolate of a run without a time limit. */
 const MAX_ENTRY_MS = 24 * 3600 * 1000;
 const BYTES_PER_MB = 1024 * 1024;
-/** V8's words when the isolate's allocator refuses a buffer. */
-const BUFFER_REFUSED = "Array buffer allocation failed";
 
 export interface SlotRunInput {
   slot: Slot;
@@ -24,6 +25,8 @@ export interface SlotRunInput {
   config: IvmConfig;
   bindings: EnvironmentBindings;
   monitor: Monitor;
+  wall: Wall;
+  logger: ModuleLogger;
   /** Aborting it is a kill by a user. */
   signal: AbortSignal;
 }
@@ -43,6 +46,7 @@ export async function runOnSlot(run: SlotRunInput): Promise<Finished> {
   const sessionLimits = toSessionLimits(config, options);
   const backstopMs = Math.min((options.timeoutMs ?? MAX_ENTRY_MS) + BACKSTOP_MARGIN_MS, MAX_ENTRY_MS);
   const slotRun = slot.begin({ memoryMb, backstopMs });
+  limitCpu(run, options.cpuMs ?? null);
   const outcome = await superviseRun({
     child: slotRun.child,
     monitor: run.monitor,
@@ -75,7 +79,7 @@ export async function runOnSlot(run: SlotRunInput): Promise<Finished> {
   };
 }
 
-/** The host's verdict, unless only the slot can know: that the isolate was stopped, or a buffer refused. */
+/** The host's verdict, unless only the slot can know: that the isolate was stopped. */
 function combine(
   outcome: RunOutcome,
   done: DoneParams | null,
@@ -87,10 +91,6 @@ function combine(
     return judge({ kind: "memory_limit", limitMb: memoryMb });
   if (reason === "crashed" && done?.cause === "timeout") {
     return judge({ kind: "timeout", limitMs: timeoutMs ?? MAX_ENTRY_MS });
-  }
-  if (reason === "script_error" && error?.name === "RangeError" && error.message === BUFFER_REFUSED) {
-    const verdict = judge({ kind: "memory_limit", limitMb: memoryMb });
-    return { ...verdict, error: { ...error, ...verdict.error } as NonNullable<Verdict["error"]> };
   }
   return { state, reason, ...(error !== undefined && { error }), ...(result !== undefined && { result }) };
 }
@@ -104,4 +104,20 @@ function measurePeak(
 ): number {
   const measured = done?.peakMemoryBytes ?? outcome.peakMemoryBytes;
   return verdict.reason === "memory_limit" ? Math.max(measured, memoryMb * BYTES_PER_MB) : measured;
+}
+
+/**
+ * The kernel's limit for what may be a slot that no longer obeys; a run without a limit lifts that of the one before. A slot
+ * that cannot be limited is ended; the run then goes to another one.
+ */
+function limitCpu({ wall, slot, logger }: SlotRunInput, cpuMs: number | null): void {
+  if (cpuMs === null && !limited.has(slot)) return;
+  try {
+    wall.limitCpu(slot.pid, cpuMs, "until the next");
+    if (cpuMs === null) limited.delete(slot);
+    else limited.add(slot);
+  } catch (error) {
+    logger.warn({ err: error }, "The CPU time of a slot could not be limited; it is ended.");
+    slot.kill();
+  }
 }

@@ -32,6 +32,12 @@ export const processConfigSchema = z.strictObject({
     maxMb: MAX_MEMORY_MB,
     what: "the heap of its process and what it holds outside it",
   }),
+  paranoid: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Runs scripts without the just-in-time compiler and lets no memory become executable: loops take five times as long, and most ways to take over an engine are closed. Not together with allowWasm.",
+    ),
 });
 export type ProcessConfig = z.infer<typeof processConfigSchema>;
 
@@ -42,6 +48,11 @@ export type ProcessConfig = z.infer<typeof processConfigSchema>;
 export function readConfig(raw: Record<string, unknown>): ProcessConfig {
   const config = processConfigSchema.parse(raw);
   requireMemoryOrder(config);
+  if (config.paranoid && config.allowWasm) {
+    throw new Error(
+      "paranoid and allowWasm exclude each other: WebAssembly needs memory that may be executed. Turn one of them off.",
+    );
+  }
   const { min, max } = config.warmPool;
   return { ...config, warmPool: { min, max: Math.max(min, max) } };
 }

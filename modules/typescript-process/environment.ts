@@ -4,8 +4,10 @@
  */
 import { generateEnvironmentDocs } from "#runner/docs/environment-docs.ts";
 import { generateToolDocs } from "#runner/docs/tool-docs.ts";
-import { reportIsolation } from "#runner/isolation.ts";
+import { reportIsolation } from "#runner/isolation/report.ts";
 import { createMonitor } from "#runner/monitor.ts";
+import { PROCESS_OBSERVED } from "#runner/process-launch.ts";
+import { prepareSource } from "#runner/source/prepare.ts";
 import type { EnvironmentModule, EnvironmentSetupContext, EnvironmentStatus, IsolationReport } from "#sdk";
 import { openChildren } from "./children.ts";
 import { type ProcessConfig, readConfig } from "./config.ts";
@@ -33,14 +35,18 @@ export function createProcessEnvironment(): EnvironmentModule {
   }
 
   return {
-    async setup({ config: raw, bindings, logger }: EnvironmentSetupContext) {
+    async setup({ config: raw, bindings, logger, isolation: level }: EnvironmentSetupContext) {
       if (running !== null) throw new Error("The environment is set up already.");
       await using undo = new AsyncDisposableStack();
       const config = readConfig(raw);
       const monitor = undo.use(createMonitor());
-      const children = undo.use(await openChildren(config, logger));
+      const children = undo.use(await openChildren(config, level ?? "strict", logger));
       const first = await children.pool.warmUp();
-      const isolation = reportIsolation(children.node, first, monitor.isSupported);
+      // The first preparation starts the compiler: no run should wait for that.
+      await prepareSource("");
+      const { node, wall } = children;
+      const { isSupported: isMonitored } = monitor;
+      const isolation = reportIsolation({ wall, node, first, isMonitored, observed: PROCESS_OBSERVED });
       if (children.node.source === "current") {
         logger.warn(
           { node: children.node.path },

@@ -5,6 +5,7 @@
 import { createHostCalls } from "#runner/host-calls.ts";
 import type { Monitor } from "#runner/monitor.ts";
 import { toSessionLimits, toStartParams } from "#runner/run-settings.ts";
+import { logSuspicion } from "#runner/security-log.ts";
 import { prepareSource } from "#runner/source/prepare.ts";
 import type { Child } from "#runner/spawn.ts";
 import { type RunOutcome, superviseRun } from "#runner/supervisor.ts";
@@ -76,9 +77,7 @@ export async function runExecution(
 function report({ bindings, logger }: ExecutionContext, eid: number, outcome: RunOutcome): void {
   if (outcome.result !== undefined) bindings.setResult(eid, outcome.result.value);
   if (outcome.error !== undefined) bindings.setError(eid, outcome.error);
-  if (outcome.reason === "sandbox_violation" || outcome.reason === "crashed") {
-    logger.warn({ eid, reason: outcome.reason, err: outcome.hostError }, outcome.error?.message);
-  }
+  logSuspicion(logger, eid, outcome);
 }
 
 /**
@@ -99,6 +98,7 @@ async function runOnChild(
     const child = await takeChild(on, memoryMb, signal);
     if (child === null) return null;
     if (attempt === 1) bindings.setState(eid, "running");
+    limitCpu(on, child, options?.cpuMs ?? null);
     const outcome = await superviseRun({
       child,
       monitor: on.monitor,
@@ -116,6 +116,17 @@ async function runOnChild(
     });
     on.children.watchEnd(child);
     if (!outcome.wasNeverStarted || attempt === MAX_ATTEMPTS) return outcome;
+  }
+}
+
+/** A child that cannot be limited is ended; the run then goes to another one. */
+function limitCpu({ children, logger }: ExecutionContext, child: Child, cpuMs: number | null): void {
+  if (cpuMs === null) return;
+  try {
+    children.wall.limitCpu(child.pid, cpuMs, "for good");
+  } catch (error) {
+    logger.warn({ err: error }, "The CPU time of a child could not be limited; it is ended.");
+    child.kill();
   }
 }
 

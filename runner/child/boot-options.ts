@@ -1,10 +1,13 @@
 /** What the host tells a child on its command line: nothing secret, and the same for every run of an environment. */
+import type { SelfLock } from "../jail/lock-self.ts";
 
 export interface BootOptions {
   allowEval: boolean;
   allowWasm: boolean;
   /** Descriptors the server itself was started with and could not keep from being inherited. */
   closeFds: number[];
+  /** What the child does to itself before it is ready; null: nothing. */
+  lock: SelfLock | null;
 }
 
 /** The one argument of a child. */
@@ -14,10 +17,11 @@ export function encodeBootOptions(options: BootOptions): string {
 
 /** Reads what encodeBootOptions wrote; anything else means the least that can be allowed. */
 export function decodeBootOptions(argument: string | undefined): BootOptions {
-  const { allowEval, allowWasm, closeFds } = JSON.parse(argument ?? "{}");
+  const { allowEval, allowWasm, closeFds, lock } = JSON.parse(argument ?? "{}");
   return {
     allowEval: allowEval === true,
     allowWasm: allowWasm === true,
     closeFds: Array.isArray(closeFds) ? closeFds : [],
+    lock: lock ?? null,
   };
 }

@@ -21,6 +21,16 @@ export function leave(code: number): never {
   throw new Error("unreachable");
 }
 
+/** Ends the process before it is ready; the server reads the reason from descriptor 2. EX_SOFTWARE of sysexits.h. */
+export function leaveWith(reason: unknown): never {
+  try {
+    writeSync(2, `${(reason as Error | undefined)?.message ?? reason}\n`);
+  } catch {
+    // Nobody reads: the exit code says as much as can be said.
+  }
+  leave(70);
+}
+
 /** Writes one frame to the end. A host that no longer reads ends this process. */
 export function writeFrame(json: string): void {
   const frame = encodeFrameText(json);

@@ -1,10 +1,9 @@
 /**
- * The contexts of the child: the script's, and a third, empty one between it and the host realm. No object, function,
- * promise or error of the host realm is ever handed to the script's.
+ * The script's context, and the two functions of it that stand between its realm and the host's. No object, function,
+ * promise or error of the host realm is within reach of a script.
  */
-import { constants, createContext, runInContext, Script } from "node:vm";
-import { REALM_FILE_NAME, readRealm } from "./realm-files.ts";
-import type { RealmPart } from "./realm-pack.ts";
+import { type Context, constants, createContext, runInContext, Script } from "node:vm";
+import type { RealmPack, RealmPart } from "./realm-pack.ts";
 
 /** What the realm gives its embedder; see realm/README.md. */
 export interface Realm {
@@ -21,10 +20,12 @@ export interface ScriptContext {
   isCacheAccepted: boolean;
 }
 
-const NO_CODE_GENERATION = { strings: false, wasm: false };
+/** The name the realm's scripts are compiled under; never shown in stacks of a script. */
+const REALM_FILE_NAME = "cyrnel:realm";
 
 /** Makes the context a script runs in. `write` gets each message of the realm; it is never reachable from a script. */
 export function createScriptContext(
+  { core, libraries }: RealmPack,
   write: (json: string) => void,
   allow: { eval: boolean; wasm: boolean },
 ): ScriptContext {
@@ -37,12 +38,11 @@ export function createScriptContext(
     codeGeneration: { strings: allow.eval, wasm: allow.wasm },
     importModuleDynamically,
   });
-  const { core, libraries } = readRealm();
   const script = compileRealmPart(core);
-  // Called while a script runs: what it throws is caught in the script's context before anything of it can be seen.
-  const load = (name: string) => compileRealmPart(libraries[name] as RealmPart).runInContext(context);
+  const guard = createGuard(context);
+  const load = guard((name) => compileRealmPart(libraries[name] as RealmPart).runInContext(context));
   const install = script.runInContext(context)(load);
-  realm = install(createEmit(write), allow.wasm) as Realm;
+  realm = install(guard(write), allow.wasm) as Realm;
   return {
     realm,
     compile(code) {
@@ -66,12 +66,14 @@ function compileRealmPart({ source, cache }: RealmPart): Script {
   });
 }
 
-/** A function of the empty context, without prototype: it takes a string, returns nothing and never throws. */
-function createEmit(write: (json: string) => void): (json: string) => void {
-  const neutral = createContext(constants.DONT_CONTEXTIFY, { codeGeneration: NO_CODE_GENERATION });
-  const wrap = runInContext(
-    "(write)=>Object.freeze(Object.setPrototypeOf((json)=>{try{if(typeof json==='string')write(json)}catch{}},null))",
-    neutral,
+/**
+ * Puts functions of the script's context, frozen and without prototype, in front of functions of the host realm: they
+ * take a string, pass on what is returned, and answer undefined instead of throwing. They stay in closures of the realm;
+ * even one that leaked would lead to no object of the host, since what they call is out of anyone's reach.
+ */
+function createGuard(context: Context): (target: (text: string) => unknown) => (text: string) => undefined {
+  return runInContext(
+    "'use strict';(target)=>Object.freeze(Object.setPrototypeOf((text)=>{try{if(typeof text==='string')return target(text)}catch{}},null))",
+    context,
   );
-  return wrap(write);
 }

@@ -33,9 +33,10 @@ const INHERITED_BY_ERRORS = [
   URIError,
 ];
 
-/** Takes every way from an error of the host realm to anything else: no constructor, no method, nothing to change. */
+/** Takes every way from an error of the host realm to anything else: no constructor, no method, no file name, nothing to change. */
 function emptyPrototypes(): boolean {
   let isEmpty = true;
+  Error.stackTraceLimit = 0;
   for (const { prototype } of INHERITED_BY_ERRORS) {
     for (const key of Reflect.ownKeys(prototype)) {
       if (typeof key === "string" && !Reflect.deleteProperty(prototype, key)) isEmpty = false;

@@ -3,10 +3,15 @@
  * waits to be killed. Trusted until `start`; nothing here may depend on what a script does. Every millisecond here is
  * paid by each run.
  */
+import { lockKernel } from "../jail/lock-self.ts";
 import { decodeBootOptions } from "./boot-options.ts";
-import { closeInherited, isReading, leave, readFrame, readLater, writeFrame } from "./bridge.ts";
+import { closeInherited, isReading, leaveWith, readFrame, readLater, writeFrame } from "./bridge.ts";
 import { createScriptContext } from "./contexts.ts";
 import { lockDown } from "./lockdown.ts";
+import type { RealmPack } from "./realm-pack.ts";
+
+/** What load.ts calls this code with. */
+declare const CYRNEL_PACK: RealmPack;
 
 const PROTOCOL_VERSION = 1;
 const END_PREFIX = '{"jsonrpc":"2.0","method":"end"';
@@ -86,15 +91,16 @@ process.on("unhandledRejection", (reason) => {
   takeTurnSoon();
 });
 // The value may be an object of the host realm, so it must not reach the script's; a finalizer of the script may be the cause.
-process.on("uncaughtException", () => {
-  if (!hasStarted) leave(70);
+process.on("uncaughtException", (error) => {
+  if (!hasStarted) leaveWith(error);
   realm.reject("An exception was thrown outside of the script's own calls.");
   takeTurnSoon();
 });
-const { realm, compile, isCacheAccepted } = createScriptContext(write, {
+const { realm, compile, isCacheAccepted } = createScriptContext(CYRNEL_PACK, write, {
   eval: options.allowEval,
   wasm: options.allowWasm,
 });
+if (options.lock !== null) lockKernel(options.lock);
 const isLocked = lockDown();
 
 writeFrame(
@@ -104,7 +110,7 @@ writeFrame(
     params: {
       protocol: PROTOCOL_VERSION,
       node: version,
-      layers: isLocked ? [0, 1] : [0],
+      layers: [0, ...(isLocked ? [1] : []), ...(options.lock === null ? [] : [3])],
       codeCache: isCacheAccepted,
     },
   }),

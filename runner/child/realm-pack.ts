@@ -1,6 +1,6 @@
 /**
- * The file the process child reads the realm from: its core and its libraries, each as source and V8 code cache. One
- * file, so that a start reads once and never meets parts of two builds.
+ * The file a process child is made of: its own code, the realm's core and the realm's libraries, each as source and V8
+ * code cache. One file, so that a start reads once and never meets parts of two builds.
  */
 import { Buffer } from "node:buffer";
 
@@ -11,6 +11,8 @@ export interface RealmPart {
 }
 
 export interface RealmPack {
+  /** An expression: takes Node's `require` and this pack, and is the whole life of a child. */
+  main: RealmPart;
   /** An expression: takes `load(name)`, answers the realm's install function. */
   core: RealmPart;
   /** By name: an expression that takes `require` and answers the library's exports. */
@@ -18,11 +20,12 @@ export interface RealmPack {
 }
 
 const LENGTH_BYTES = 4;
+const MAIN = "main";
 const CORE = "core";
 
 /** A length, a JSON header of names and sizes, then the bytes of all parts in that order. */
-export function encodeRealmPack({ core, libraries }: RealmPack): Buffer {
-  const parts: [string, RealmPart][] = [[CORE, core], ...Object.entries(libraries)];
+export function encodeRealmPack({ main, core, libraries }: RealmPack): Buffer {
+  const parts: [string, RealmPart][] = [[MAIN, main], [CORE, core], ...Object.entries(libraries)];
   const header = Buffer.from(
     JSON.stringify(parts.map(([name, { source, cache }]) => [name, source.length, cache.length])),
   );
@@ -43,7 +46,7 @@ export function parseRealmPack(bytes: Buffer): RealmPack {
   for (const [name, sourceLength, cacheLength] of header) {
     parts[name] = { source: take(sourceLength), cache: take(cacheLength) };
   }
-  const { [CORE]: core, ...libraries } = parts;
-  if (core === undefined) throw new Error("the pack of the realm has no core");
-  return { core, libraries };
+  const { [MAIN]: main, [CORE]: core, ...libraries } = parts;
+  if (main === undefined || core === undefined) throw new Error("the pack of the child is not whole");
+  return { main, core, libraries };
 }

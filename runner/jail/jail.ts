@@ -7,11 +7,11 @@ import type { IsolationLevel } from "#sdk";
 import type { StartProcess } from "../start-process.ts";
 import type { SelfLock } from "./lock-self.ts";
 import { type Absence, type JailProbe, probeJail } from "./probe.ts";
-import { limitChild, type RunLimits, readIdleUsage } from "./rlimits.ts";
+import { limitChild, limitCpu, type RunLimits, readIdleUsage } from "./rlimits.ts";
 import { inspectNode, listRuntimeFiles } from "./runtime-files.ts";
 import { compilePolicy } from "./seccomp/compile.ts";
 import { birthPolicy, selfLockPolicy } from "./seccomp/policies.ts";
-import { startSpawner } from "./spawner.ts";
+import { type Spawner, startSpawner } from "./spawner.ts";
 import { openKernel } from "./syscalls.ts";
 import { findThreadDifferences, readThreads } from "./verify.ts";
 
@@ -37,6 +37,8 @@ export interface Jail extends AsyncDisposable {
   findFault(pid: number): string | null;
   /** Limits a ready child for the run it is about to get. Throws when it is gone. */
   limit(pid: number, limits: RunLimits): void;
+  /** See rlimits.ts. */
+  limitCpu(pid: number, cpuMs: number | null, scope: "for good" | "until the next"): void;
 }
 
 /** What a level requires and this machine lacks; the message is a paragraph for an operator. */
@@ -46,10 +48,17 @@ export class JailUnavailableError extends Error {
 
 const NODE_FLAGS = ["--allow-ffi", "--openssl-config=/dev/null"] as const;
 
-/** Opens the jail; disposing it ends every child. Throws JailUnavailableError. */
-export async function openJail(options: JailOptions, probe: JailProbe = probeJail()): Promise<Jail> {
+/**
+ * Opens the jail; disposing it ends every child. A spawner that ends is replaced at the next start. Throws
+ * JailUnavailableError.
+ */
+export async function openJail(
+  options: JailOptions,
+  probe: JailProbe = probeJail(),
+  openSpawner = startSpawner,
+): Promise<Jail> {
   const { level } = options;
-  const missing = findMissing(level, probe);
+  const missing = findMissing(options, probe);
   if (missing !== null || probe.architecture === null) {
     throw new JailUnavailableError(missing ?? `There is no jail for ${probe.platform}.`);
   }
@@ -58,15 +67,15 @@ export async function openJail(options: JailOptions, probe: JailProbe = probeJai
   const runtime = await inspectNode(options.nodePath);
   const files = await listRuntimeFiles(runtime, options.readable);
   const birthFilter = compilePolicy(birthPolicy(process.pid), probe.architecture);
-  const spawner = await startSpawner({
-    ...files,
-    landlockAbi,
-    filter: hasFilters ? birthFilter : null,
-  }).catch((error: Error) => {
-    throw new JailUnavailableError(
-      describe(level, "birth jail", { reason: error.message, fix: FIX_CONTAINER }),
-    );
-  });
+  const birthJail = { ...files, landlockAbi, filter: hasFilters ? birthFilter : null };
+  const spawners = keepSpawner(
+    () => openSpawner(birthJail),
+    await openSpawner(birthJail).catch((error: Error) => {
+      throw new JailUnavailableError(
+        describeAbsence(level, "layer 2 (birth jail)", { reason: error.message, fix: FIX_CONTAINER }),
+      );
+    }),
+  );
   const lockFilter = compilePolicy(selfLockPolicy({ paranoid: options.paranoid }), probe.architecture);
   const kernel = openKernel();
   const own = readThreads("self").find(({ threadId }) => threadId === process.pid)?.filters ?? 0;
@@ -74,7 +83,7 @@ export async function openJail(options: JailOptions, probe: JailProbe = probeJai
 
   return {
     probe,
-    start: spawner.start,
+    start: spawners.start,
     lock: {
       parentPid: process.pid,
       landlockAbi,
@@ -90,7 +99,39 @@ export async function openJail(options: JailOptions, probe: JailProbe = probeJai
       }
     },
     limit: (pid, limits) => limitChild(kernel, pid, limits, readIdleUsage(pid)),
-    [Symbol.asyncDispose]: () => spawner[Symbol.asyncDispose](),
+    limitCpu: (pid, cpuMs, scope) => limitCpu(kernel, pid, cpuMs, scope),
+    [Symbol.asyncDispose]: spawners[Symbol.asyncDispose],
+  };
+}
+
+/** One spawner at a time: one that has ended, and its children with it, gives way to another at the next start. */
+function keepSpawner(open: () => Promise<Spawner>, first: Spawner) {
+  let current = first;
+  let opening: Promise<void> | null = null;
+  let isClosed = false;
+  const retired: Promise<void>[] = [];
+
+  async function replace(): Promise<void> {
+    retired.push(current[Symbol.asyncDispose]());
+    current = await open();
+    if (isClosed) await current[Symbol.asyncDispose]();
+  }
+
+  return {
+    async start(...order: Parameters<StartProcess>) {
+      if (current.hasEnded && !isClosed) {
+        opening ??= replace().finally(() => {
+          opening = null;
+        });
+        await opening;
+      }
+      return current.start(...order);
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      await opening?.catch(() => {});
+      await Promise.all([...retired, current[Symbol.asyncDispose]()]);
+    },
   };
 }
 
@@ -98,7 +139,7 @@ const FIX_CONTAINER =
   "allow prctl(2), seccomp(2) and landlock_restrict_self(2) in the container's seccomp profile";
 
 /** The first mechanism the level requires and the machine lacks, as a paragraph; null: nothing is missing. */
-function findMissing(level: JailOptions["level"], probe: JailProbe): string | null {
+function findMissing({ level, paranoid }: JailOptions, probe: JailProbe): string | null {
   const required: [layer: string, found: true | number | Absence][] = [
     ["layer 4 (limits from outside, by node:ffi)", probe.ffi],
     ...(level === "strict"
@@ -107,14 +148,25 @@ function findMissing(level: JailOptions["level"], probe: JailProbe): string | nu
           ["layers 2 and 3 (Landlock)", probe.landlockAbi],
         ] satisfies [string, true | number | Absence][])
       : []),
+    ...(paranoid && level !== "strict"
+      ? ([["layer 3 (seccomp), which paranoid relies on,", probe.seccomp]] satisfies [
+          string,
+          true | Absence,
+        ][])
+      : []),
   ];
   for (const [layer, found] of required) {
-    if (found !== true && typeof found !== "number") return describe(level, layer, found);
+    if (found !== true && typeof found !== "number") return describeAbsence(level, layer, found);
   }
   return null;
 }
 
-function describe(level: JailOptions["level"], layer: string, { reason, fix }: Absence): string {
+/** The paragraph of a JailUnavailableError. */
+export function describeAbsence(
+  level: JailOptions["level"],
+  layer: string,
+  { reason, fix }: Absence,
+): string {
   const lower = level === "strict" ? "standard" : "development";
   const consequence =
     level === "strict" ? "without this layer" : "without limits of the kernel, on loopback only";

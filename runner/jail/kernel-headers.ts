@@ -17,13 +17,17 @@ export const WNOHANG = 1;
 
 // asm-generic/signal.h
 export const SIGKILL = 9;
+export const SIGCHLD = 17;
 
 // asm-generic/errno-base.h, asm-generic/errno.h
 export const EPERM = 1;
+export const ENOMEM = 12;
+export const EACCES = 13;
 export const EINVAL = 22;
 export const ENOSYS = 38;
 
 // asm-generic/fcntl.h
+export const AT_FDCWD = -100;
 export const F_GETFD = 1;
 export const F_SETFD = 2;
 export const F_GETFL = 3;
@@ -44,7 +48,14 @@ export const CLONE_THREAD = 0x10000;
 export const CLONE_NEW_ANY = 0x7e020080;
 
 // asm-generic/mman-common.h
+export const PROT_READ_WRITE = 3;
 export const PROT_EXEC = 4;
+/** MAP_PRIVATE | MAP_ANONYMOUS. */
+export const MAP_PRIVATE_ANONYMOUS = 0x22;
+
+// linux/socket.h, linux/net.h
+export const AF_INET = 2;
+export const SOCK_STREAM = 1;
 
 // asm-generic/ioctls.h
 export const TIOCSTI = 0x5412;
@@ -100,6 +111,7 @@ export const LANDLOCK_RESTRICT_SELF_TSYNC = 1 << 3;
 
 /** Numbers used by our own calls: asm/unistd_64.h, and asm-generic/unistd.h for aarch64. */
 const isAarch64 = process.arch === "arm64";
+export const NR_EXIT_GROUP = isAarch64 ? 94 : 231;
 export const NR_PRCTL = isAarch64 ? 167 : 157;
 export const NR_GETTID = isAarch64 ? 178 : 186;
 export const NR_PIPE2 = isAarch64 ? 59 : 293;

@@ -8,48 +8,65 @@ import type { Kernel } from "./syscalls.ts";
 
 /** What one run may use. */
 export interface RunLimits {
-  /** CPU time of the run, all threads; the kernel counts whole seconds, so it acts up to a second late. */
-  cpuMs: number;
+  /** CPU time of the run, all threads; the kernel counts whole seconds, so it acts up to a second late. null: no limit. */
+  cpuMs: number | null;
   /** Memory beyond what the idle child has: the JavaScript heap and the buffers outside it. */
   memoryBytes: number;
 }
 
-/** What an idle child has used and holds; the baseline of its limits. */
+/** What an idle child holds; the baseline of its limits. */
 export interface IdleUsage {
-  cpuMs: number;
   /** VmData of /proc/<pid>/status: what RLIMIT_DATA counts. V8 reserves its code range in it, so it is no constant. */
   dataBytes: number;
 }
 
 /** Descriptors a child may hold: fewer than about 25 crash Node. */
 const MAX_DESCRIPTORS = 64n;
+/** RLIM_INFINITY of asm-generic/resource.h */
+const INFINITE = 2n ** 64n - 1n;
 
 /**
  * Limits a waiting child for the run it is about to get. Throws an Error that names the limit when the kernel refuses or
  * the child is gone. Past `cpuMs` SIGXCPU comes, one second later SIGKILL.
  */
 export function limitChild(kernel: Kernel, pid: number, limits: RunLimits, idle: IdleUsage): void {
-  const cpuSeconds = BigInt(Math.ceil((idle.cpuMs + limits.cpuMs) / 1000));
   const dataBytes = BigInt(Math.ceil(idle.dataBytes + limits.memoryBytes));
-  const wanted: [name: string, resource: number, soft: bigint, hard: bigint][] = [
-    ["RLIMIT_CPU", RLIMIT_CPU, cpuSeconds, cpuSeconds + 1n],
-    ["RLIMIT_DATA", RLIMIT_DATA, dataBytes, dataBytes],
-    ["RLIMIT_FSIZE", RLIMIT_FSIZE, 0n, 0n],
-    ["RLIMIT_CORE", RLIMIT_CORE, 0n, 0n],
-    ["RLIMIT_NOFILE", RLIMIT_NOFILE, MAX_DESCRIPTORS, MAX_DESCRIPTORS],
-  ];
-  for (const [name, resource, soft, hard] of wanted) {
-    const result = kernel.prlimit(pid, resource, { soft, hard });
-    if (typeof result === "number") throw new Error(`${name} of process ${pid}: errno ${-result}`);
-  }
+  set(kernel, pid, "RLIMIT_DATA", RLIMIT_DATA, dataBytes, dataBytes);
+  set(kernel, pid, "RLIMIT_FSIZE", RLIMIT_FSIZE, 0n, 0n);
+  set(kernel, pid, "RLIMIT_CORE", RLIMIT_CORE, 0n, 0n);
+  set(kernel, pid, "RLIMIT_NOFILE", RLIMIT_NOFILE, MAX_DESCRIPTORS, MAX_DESCRIPTORS);
+  if (limits.cpuMs !== null) limitCpu(kernel, pid, limits.cpuMs, "for good");
 }
 
-/** Reads what a waiting child holds and has used. Throws when it is gone. */
+/**
+ * Limits the CPU time from now on. `for good` cannot be undone and ends in SIGKILL; `until the next` can be replaced by the
+ * next run's limit, or lifted by null. Throws as `limitChild` does.
+ */
+export function limitCpu(
+  kernel: Kernel,
+  pid: number,
+  cpuMs: number | null,
+  scope: "for good" | "until the next",
+): void {
+  const seconds = cpuMs === null ? INFINITE : BigInt(Math.ceil((readCpuMs(pid) + cpuMs) / 1000));
+  set(kernel, pid, "RLIMIT_CPU", RLIMIT_CPU, seconds, scope === "for good" ? seconds + 1n : INFINITE);
+}
+
+/** Where the server itself was started with a lower hard limit, that one stays. */
+function set(kernel: Kernel, pid: number, name: string, resource: number, soft: bigint, hard: bigint): void {
+  const present = kernel.prlimit(pid, resource);
+  if (typeof present === "number") throw new Error(`${name} of process ${pid}: errno ${-present}`);
+  const most = hard < present.hard ? hard : present.hard;
+  const result = kernel.prlimit(pid, resource, { soft: soft < most ? soft : most, hard: most });
+  if (typeof result === "number") throw new Error(`${name} of process ${pid}: errno ${-result}`);
+}
+
+/** Reads what a waiting child holds. Throws when it is gone. */
 export function readIdleUsage(pid: number): IdleUsage {
   const status = readFileSync(`/proc/${pid}/status`, "latin1");
   const kibibytes = /^VmData:\s+(\d+) kB$/m.exec(status)?.[1];
   if (kibibytes === undefined) throw new Error(`/proc/${pid}/status has no VmData: the child has ended`);
-  return { cpuMs: readCpuMs(pid), dataBytes: Number(kibibytes) * 1024 };
+  return { dataBytes: Number(kibibytes) * 1024 };
 }
 
 /** utime + stime of /proc/<pid>/stat, in clock ticks of 10 ms (USER_HZ is 100 on every Linux Node runs on). */

@@ -21,16 +21,16 @@ export interface JailedProcess extends StartedProcess {
 export interface Spawner extends AsyncDisposable {
   /** Kernel thread id, for verification from outside. */
   threadId: number;
+  /** The thread is gone and starts nothing any more. */
+  readonly hasEnded: boolean;
   /** Starts a child. Rejects when the program cannot be started or the thread has ended. */
   start(program: Program): Promise<JailedProcess>;
   /** Ends the thread and every child it started, and waits until they are reaped. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A child whose pipes stay open is looked at this often. */
-const SLOW_POLL_MS = 100;
-/** After a sign of its end (a pipe closed, a kill) a child is looked at after 1, 2, 4 … milliseconds up to this. */
-const MAX_FAST_POLL_MS = 32;
+/** SIGCHLD tells that a child has ended; should one be missed, it is found this much later. */
+const SLOW_POLL_MS = 500;
 /** From the order to the pid. Starting is one system call; only a file system that hangs takes longer. */
 const MAX_START_MS = 10_000;
 
@@ -49,9 +49,16 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
   const waiting = new Map<number, PromiseWithResolvers<number>>();
   const running = new Set<RunningChild>();
   const jailed = Promise.withResolvers<number>();
-  const slowPoll = setInterval(() => {
-    for (const child of running) child.look();
-  }, SLOW_POLL_MS).unref();
+  const reapEnded = () => {
+    for (const child of running) child.reapIfEnded();
+  };
+  // libuv watches only the children it started itself.
+  process.on("SIGCHLD", reapEnded);
+  const slowPoll = setInterval(reapEnded, SLOW_POLL_MS).unref();
+  const stopWatching = () => {
+    process.off("SIGCHLD", reapEnded);
+    clearInterval(slowPoll);
+  };
   let ended: Error | null = null;
   let lastId = 0;
 
@@ -125,22 +132,24 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
     };
     const watched = watch(pid);
     if (ended) watched.kill();
-    for (const stream of Object.values(child)) stream.once("close", () => watched.look());
     return { ...child, pid, exited: watched.exited, kill: watched.kill };
   }
 
   const threadId = await jailed.promise.catch(async (error) => {
-    clearInterval(slowPoll);
+    stopWatching();
     await worker.terminate();
     throw error;
   });
   return {
     threadId,
+    get hasEnded() {
+      return ended !== null;
+    },
     start,
     async [Symbol.asyncDispose]() {
       await worker.terminate();
       await Promise.all([...running].map((child) => child.exited));
-      clearInterval(slowPoll);
+      stopWatching();
     },
   };
 }
@@ -148,32 +157,12 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
 interface RunningChild {
   exited: Promise<ChildExit>;
   kill(): void;
-  /** Reaps it if it has ended; otherwise looks again soon, a few times. */
-  look(): void;
+  reapIfEnded(): void;
 }
 
 function watchChild(kernel: Kernel, pid: number, whenReaped: () => void): RunningChild {
   const { promise: exited, resolve } = Promise.withResolvers<ChildExit>();
   let reaped = false;
-  let timer: NodeJS.Timeout | undefined;
-
-  function check(): void {
-    if (reaped) return;
-    const exit = reap(kernel, pid);
-    if (!exit) return;
-    reaped = true;
-    clearTimeout(timer);
-    whenReaped();
-    resolve(exit);
-  }
-  function checkAfter(delayMs: number): void {
-    if (reaped || delayMs > MAX_FAST_POLL_MS) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      check();
-      checkAfter(delayMs * 2);
-    }, delayMs);
-  }
   return {
     exited,
     kill() {
@@ -183,11 +172,14 @@ function watchChild(kernel: Kernel, pid: number, whenReaped: () => void): Runnin
       } catch {
         // Reaped by somebody else: the next look says so.
       }
-      checkAfter(1);
     },
-    look() {
-      check();
-      checkAfter(1);
+    reapIfEnded() {
+      if (reaped) return;
+      const exit = reap(kernel, pid);
+      if (!exit) return;
+      reaped = true;
+      whenReaped();
+      resolve(exit);
     },
   };
 }

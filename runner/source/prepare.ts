@@ -62,8 +62,10 @@ async function prepareExcerpt(excerpt: Excerpt): Promise<PreparedSource> {
   // Only a hint: the words may stand in a string or a comment. A body is tried if it turns out to be no module.
   const asModule = MODULE_HINT.test(excerpt.text) ? await prepareModule(excerpt) : undefined;
   if (asModule?.kind === "decided") return asModule.prepared;
+  if (asModule?.failure?.isFinal) return refuseAt(excerpt, asModule.failure);
   const body = await transpile(wrapBody(excerpt));
   if (body.ok) return prepareBody(excerpt, body);
+  if (body.isFinal) return refuseAt(excerpt, body);
   const text = withoutTypeImports(excerpt.text);
   if (text !== excerpt.text) return prepareExcerpt({ ...excerpt, text });
   return refuseAt(excerpt, await explainFailure(excerpt, body, asModule?.failure));
@@ -163,6 +165,9 @@ function attempt<T>(generated: { code: string; mappings: string }, parse: () => 
     return parse();
   } catch (error) {
     if (error instanceof EscapedWrapper) return refuseNode(generated, { start: error.index }, error.message);
+    // Parsing and walking recurse.
+    if (error instanceof RangeError)
+      return refuse("The source is nested too deeply.", { line: 1, column: 1 });
     if (!(error instanceof SyntaxError)) throw error;
     const { pos } = error as SyntaxError & { pos: number };
     return refuseNode(generated, { start: pos }, error.message.replace(/ \(\d+:\d+\)$/, ""));

@@ -1,34 +1,86 @@
 /** TypeScript to JavaScript by esbuild, and its errors as positions in the text it was given. */
-import { type Message, transform } from "esbuild";
+import { type Message, stop, type TransformResult, transform } from "esbuild";
 import type { Position } from "./mappings.ts";
 
 export type Transpiled =
   | { ok: true; code: string; mappings: string }
-  /** No position when the error is not in the source's own lines. */
-  | { ok: false; message: string; position?: Position };
+  /** No position when the error is not in the source's own lines. `isFinal`: trying it in another form is no use. */
+  | { ok: false; message: string; position?: Position; isFinal?: true };
+
+/** Of wall time. Sources of the largest size take a hundredth; some, nested in odd ways, take minutes and gigabytes. */
+const MAX_TRANSPILE_MS = 3_000;
+/** A source may lose the service all share to others that take too long, one after another. */
+const MAX_ATTEMPTS = 5;
+
+/** Services that were stopped; the library starts another with the next call. */
+let stopped = 0;
+/** Tells those who wait for the present service that it is gone: the library does not. */
+const waiting = new Set<(outcome: "gone") => void>();
 
 /** Never rejects for what is in the source. */
 export async function transpile(source: string, loader: "ts" | "tsx" = "ts"): Promise<Transpiled> {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const service = stopped;
+    try {
+      const result = await transformInTime(source, loader);
+      if (result === "gone") continue;
+      if (result !== "late") {
+        const { mappings } = JSON.parse(result.map) as { mappings: string };
+        return { ok: true, code: result.code, mappings };
+      }
+      await stopService(service);
+      return { ok: false, message: TOO_SLOW, isFinal: true };
+    } catch (error) {
+      const [message] = (error as { errors?: Message[] }).errors ?? [];
+      if (message !== undefined) return describe(message);
+      if (!GONE.test(String(error))) throw error;
+      await stopService(service);
+    }
+  }
+  throw new Error("The transpiler was lost again and again; try once more.");
+}
+/** The library's words when the service has ended by itself. */
+const GONE = /The service (?:was stopped|is no longer running)/;
+const TOO_SLOW = `The source takes longer than ${MAX_TRANSPILE_MS / 1000} s to be read: it is nested too deeply, or one of its statements has too many parts.`;
+
+/** Unless somebody else has: its successor must live. */
+async function stopService(service: number): Promise<void> {
+  if (service !== stopped) return;
+  stopped++;
+  for (const tell of waiting) tell("gone");
+  waiting.clear();
+  await stop();
+}
+
+/** `late`: the service still works on the source. `gone`: it was stopped because of another source. */
+async function transformInTime(
+  source: string,
+  loader: "ts" | "tsx",
+): Promise<TransformResult | "late" | "gone"> {
+  const early = Promise.withResolvers<"late" | "gone">();
+  const timer = setTimeout(() => early.resolve("late"), MAX_TRANSPILE_MS);
+  waiting.add(early.resolve);
   try {
-    const { code, map } = await transform(source, {
-      loader,
-      target: "es2024",
-      // Run as it is: this engine has it, and the lowered form hides where an error came from.
-      supported: { using: true },
-      charset: "ascii",
-      sourcemap: "external",
-      sourcesContent: false,
-      sourcefile: "script.ts",
-      legalComments: "none",
-      logLevel: "silent",
-      logLimit: 1,
-      tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
-    });
-    return { ok: true, code, mappings: (JSON.parse(map) as { mappings: string }).mappings };
-  } catch (error) {
-    const [message] = (error as { errors?: Message[] }).errors ?? [];
-    if (message === undefined) throw error;
-    return describe(message);
+    return await Promise.race([
+      early.promise,
+      transform(source, {
+        loader,
+        target: "es2024",
+        // Run as it is: this engine has it, and the lowered form hides where an error came from.
+        supported: { using: true },
+        charset: "ascii",
+        sourcemap: "external",
+        sourcesContent: false,
+        sourcefile: "script.ts",
+        legalComments: "none",
+        logLevel: "silent",
+        logLimit: 1,
+        tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
+      }),
+    ]);
+  } finally {
+    clearTimeout(timer);
+    waiting.delete(early.resolve);
   }
 }
 

@@ -40,6 +40,7 @@ export async function startModulesServer(options: ModulesServerOptions): Promise
   const registry = new RunRegistry();
   const bindings = createBindings({ registry, tools: NO_TOOLS, invokeTimeoutMs: config.invokeTimeoutMs });
   const modules = createModules({
+    isolation: "strict",
     pool,
     logger,
     bindings,

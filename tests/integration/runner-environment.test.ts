@@ -254,7 +254,7 @@ describe("the process environment", () => {
     const status = environment.status?.();
     expect(status).toMatchObject({ warm: 1, limits: { memoryMb: 96, maxMemoryMb: 100 } });
     expect(status?.isolation.layers.filter(({ obtained }) => obtained).map(({ layer }) => layer)).toEqual([
-      0, 1, 6, 7,
+      0, 1, 2, 3, 4, 6, 7,
     ]);
     expect(await environment.generateDocs()).toContain("96 MB");
     const tool = { serviceId: "svc", toolId: "act", description: "Acts.", inputSchema: {}, outputSchema: {} };

@@ -19,6 +19,7 @@ test("an empty environment is a working configuration with the documented defaul
       host: "127.0.0.1",
       databaseUrl: null,
       apiKey: null,
+      isolation: "strict",
       maxActiveProcesses: 1000,
       maxCodeSizeBytes: 102_400,
       maxStdoutBytes: 1_048_576,
@@ -129,4 +130,36 @@ test("docs/configuration.md is what the schema says", async () => {
   const page = await readFile(new URL("../../docs/configuration.md", import.meta.url), "utf8");
   expect(page).toBe(formatConfigurationPage());
   for (const name of Object.keys(CONFIG_VARIABLES)) expect(page).toContain(`\`${name}\``);
+});
+
+test.each(["strict", "standard", "development"])("isolation level %s is taken by name", (level) => {
+  expect(parseConfig({ CYRNEL_ISOLATION: level }, "linux")).toMatchObject({
+    ok: true,
+    config: { isolation: level },
+  });
+});
+
+test("level development is for loopback only, whatever else is wrong", () => {
+  const environment = { CYRNEL_ISOLATION: "development", HOST: "0.0.0.0", CYRNEL_API_KEY: KEY, PORT: "x" };
+  const problems = problemsOf(environment);
+  expect(problems).toHaveLength(2);
+  expect(problems.find((problem) => problem.startsWith("CYRNEL_ISOLATION"))).toContain("127.0.0.1");
+  expect(problemsOf({ ...environment, PORT: "1", HOST: "127.0.0.1" })).toEqual([]);
+});
+
+test.each(["darwin", "win32"])(
+  "on %s the start is refused unless the lowest level is asked for",
+  (platform) => {
+    const refused = parseConfig({}, platform);
+    expect(refused.ok ? [] : refused.problems).toEqual([
+      expect.stringMatching(/^CYRNEL_ISOLATION: strict needs Linux.*CYRNEL_ISOLATION=development/),
+    ]);
+    expect(parseConfig({ CYRNEL_ISOLATION: "development" }, platform).ok).toBe(true);
+  },
+);
+
+test("an unknown isolation level is refused, not replaced", () => {
+  expect(problemsOf({ CYRNEL_ISOLATION: "none" })).toEqual([
+    "CYRNEL_ISOLATION: expected strict, standard or development",
+  ]);
 });

@@ -54,20 +54,45 @@ describe("the verdict on a run", () => {
   });
 
   test("tells a result of null from none", () => {
-    expect(judge({ kind: "end", end: { ok: true, result: null } })).toEqual({
+    expect(judge({ kind: "end", end: { ok: true, result: null }, memoryMb: 64 })).toEqual({
       state: "success",
       reason: "ok",
       result: { value: null },
     });
-    expect(judge({ kind: "end", end: { ok: true } })).toEqual({ state: "success", reason: "ok" });
+    expect(judge({ kind: "end", end: { ok: true }, memoryMb: 64 })).toEqual({
+      state: "success",
+      reason: "ok",
+    });
   });
 
   test("passes on what the script threw, as it was", () => {
     const error = { name: "TypeError", message: "m", stack: "s", line: 3, column: 4 };
-    expect(judge({ kind: "end", end: { ok: false, reason: "script_error", error } })).toEqual({
+    expect(judge({ kind: "end", end: { ok: false, reason: "script_error", error }, memoryMb: 64 })).toEqual({
       state: "failed",
       reason: "script_error",
       error: { ...error, reason: "script_error" },
+    });
+  });
+
+  test("a buffer that the limits left no room for is a memory limit, where the script did not handle it", () => {
+    const error = {
+      name: "RangeError",
+      message: "Array buffer allocation failed",
+      stack: "s",
+      line: 3,
+      column: 4,
+    };
+    expect(judge({ kind: "end", end: { ok: false, reason: "script_error", error }, memoryMb: 64 })).toEqual({
+      state: "failed",
+      reason: "memory_limit",
+      error: {
+        name: "MemoryLimitError",
+        message: expect.stringContaining("64 MB"),
+        stack: "s",
+        line: 3,
+        column: 4,
+        reason: "memory_limit",
+      },
     });
   });
 });

@@ -7,6 +7,7 @@ import type {
   EnvironmentBindings,
   EnvironmentModule,
   EnvironmentSetupContext,
+  IsolationLevel,
   ModuleLogger,
 } from "#sdk";
 import type { ModuleRegistration } from "../builtins.ts";
@@ -41,6 +42,8 @@ export interface Activator {
 export interface ActivatorOptions {
   logger: HostLogger;
   bindings: EnvironmentBindings;
+  /** What environments must put round every run. */
+  isolation: IsolationLevel;
   limits: InstanceLimits;
 }
 
@@ -57,11 +60,12 @@ export function createActivator(options: ActivatorOptions): Activator {
       secrets: {},
       logger: logger.child({ module: id }),
       bindings: options.bindings,
+      isolation: options.isolation,
     };
     if (type === "environment") {
       return { type, instance: await startInstance<EnvironmentModule>(registration, context, limits) };
     }
-    const { bindings: _, ...adapterContext } = context;
+    const { bindings: _, isolation: _level, ...adapterContext } = context;
     return { type, instance: await startInstance<AdapterModule>(registration, adapterContext, limits) };
   }
 

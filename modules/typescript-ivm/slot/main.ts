@@ -2,8 +2,9 @@
  * Entry of a slot process: runs scripts one after another, each in an isolate of its own that is made ahead and used
  * once. argv: path of the native library, memory limit of isolates made ahead (MB), the options of every child.
  */
-import { closeSync } from "node:fs";
+import { closeSync, writeSync } from "node:fs";
 import { decodeBootOptions } from "#runner/child/boot-options.ts";
+import { lockKernel } from "#runner/jail/lock-self.ts";
 import type { PROTOCOL_VERSION, ReadyParams } from "#runner/protocol.ts";
 import type { BeginParams } from "../control.ts";
 import { exercise } from "./exercise.ts";
@@ -16,6 +17,8 @@ import { CONTROL_PREFIX, createRun, type Run } from "./run.ts";
 const PROTOCOL: typeof PROTOCOL_VERSION = 1;
 /** Everything Node's permission model can take away. */
 const SCOPES = ["fs", "addon", "child", "worker", "wasi", "net", "inspector", "ffi"];
+/** sysexits.h */
+const EX_SOFTWARE = 70;
 const START_MEMBER = ',"start":';
 
 const [libraryPath = "", aheadMb = "", optionsText] = process.argv.slice(2);
@@ -50,12 +53,24 @@ function dropPermissions(): boolean {
   }
 }
 
+/** A slot that cannot lock itself ends without having said that it is ready; the server reads why. */
+function lockOrEnd(): void {
+  if (options.lock === null) return;
+  try {
+    lockKernel(options.lock);
+  } catch (error) {
+    writeSync(2, `${(error as Error).message}\n`);
+    process.exit(EX_SOFTWARE);
+  }
+}
+
 for (const fd of options.closeFds) closeInherited(fd);
 const library = loadLibrary();
-const hasNoPermission = dropPermissions();
 const factory = createIsolateFactory(library, readRealmSource(), options, exercise);
 
 let spare: PreparedIsolate | null = factory.prepare(Number(aheadMb));
+lockOrEnd();
+const hasNoPermission = dropPermissions();
 let run: Run | null = null;
 /** Set from the end of a run until the next one may begin. */
 let tidying: Promise<void> | null = null;
@@ -66,7 +81,7 @@ function write(...texts: string[]): void {
     frames.write(...texts);
   } catch (error) {
     if (error instanceof RangeError) throw error;
-    process.kill(process.pid, "SIGKILL");
+    process.exit(0);
   }
 }
 
@@ -117,7 +132,7 @@ async function readMore(): Promise<boolean> {
 const ready: ReadyParams = {
   protocol: PROTOCOL,
   node: process.version,
-  layers: hasNoPermission ? [0, 1] : [0],
+  layers: [0, ...(hasNoPermission ? [1] : []), ...(options.lock === null ? [] : [3])],
   codeCache: factory.hasCodeCache,
 };
 write(JSON.stringify({ jsonrpc: "2.0", method: "ready", params: ready }));

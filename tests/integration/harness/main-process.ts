@@ -22,15 +22,21 @@ export interface MainProcess {
 export interface MainOptions {
   environment?: Record<string, string>;
   cwd?: string;
+  /** Flags of Node, before the program. */
+  nodeFlags?: string[];
 }
 
 /** Starts it with nothing of this process' environment but PATH. */
 export function startMain(options: MainOptions = {}): MainProcess {
-  const child = spawn(process.execPath, ["--disable-sigusr1", path.join(ROOT, "api/main.ts")], {
-    cwd: options.cwd ?? ROOT,
-    env: { PATH: process.env.PATH ?? "", PORT: "0", ...options.environment },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(
+    process.execPath,
+    ["--disable-sigusr1", ...(options.nodeFlags ?? []), path.join(ROOT, "api/main.ts")],
+    {
+      cwd: options.cwd ?? ROOT,
+      env: { PATH: process.env.PATH ?? "", PORT: "0", ...options.environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   let stdout = "";
   let stderr = "";
   child.stdout?.setEncoding("utf8").on("data", (text) => {

@@ -18,7 +18,12 @@ const common = { nodePath: node.path, nodeVersion: node.version, cwd: tmpdir(), 
 
 /** How the real child is started. */
 export function launchReal(memoryMb = 128): ChildLaunch {
-  const argument = encodeBootOptions({ allowEval: false, allowWasm: false, closeFds: listInheritedFds() });
+  const argument = encodeBootOptions({
+    allowEval: false,
+    allowWasm: false,
+    closeFds: listInheritedFds(),
+    lock: null,
+  });
   return {
     ...common,
     args: [

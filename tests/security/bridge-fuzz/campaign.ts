@@ -54,7 +54,8 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     errors.length = 0;
     const played = await play(conversation);
     const faults = [...played.faults];
-    if (errors.length > 0) faults.push(`an exception went unhandled: ${String((errors[0] as Error)?.stack ?? errors[0])}`);
+    if (errors.length > 0)
+      faults.push(`an exception went unhandled: ${String((errors[0] as Error)?.stack ?? errors[0])}`);
     if (describePrototypes() !== prototypes) faults.push("a prototype of the host was changed");
     return { ...played, faults };
   }
@@ -71,7 +72,10 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
         options.onProgress?.(campaign);
       }
       if (played.faults.length > 0) {
-        const smallest = await shrink(conversation, async (smaller) => (await playOne(smaller)).faults.length > 0);
+        const smallest = await shrink(
+          conversation,
+          async (smaller) => (await playOne(smaller)).faults.length > 0,
+        );
         campaign.failure = describeFailure(smallest, (await playOne(smallest)).faults, played.faults);
         break;
       }
@@ -94,7 +98,11 @@ async function shrink(
 ): Promise<Conversation> {
   let smallest: Conversation = { ...conversation, expected: null };
   if (!(await fails(smallest))) return conversation;
-  for (let size = Math.ceil(smallest.steps.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+  for (
+    let size = Math.ceil(smallest.steps.length / 2);
+    size >= 1;
+    size = size === 1 ? 0 : Math.ceil(size / 2)
+  ) {
     for (let at = 0; at < smallest.steps.length; ) {
       const smaller = { ...smallest, steps: smallest.steps.toSpliced(at, size) };
       if (await fails(smaller)) smallest = smaller;

@@ -5,7 +5,7 @@
 import type { ChannelLimits } from "#runner/channel.ts";
 import { PROTOCOL_LIMITS } from "#runner/protocol.ts";
 import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "#runner/session.ts";
-import { createMessage, FATAL_MESSAGES, type MessageKind } from "./messages.ts";
+import { createMessage, FATAL_MESSAGES, type MessageKind, READY } from "./messages.ts";
 import { lieAboutLength, mutateBytes, mutateDocument, mutateText } from "./mutations.ts";
 import { createPrng, type Prng } from "./prng.ts";
 import { type Json, nest, render } from "./wire-json.ts";
@@ -29,6 +29,8 @@ export interface Conversation {
   session: SessionLimits;
   channel: ChannelLimits;
   steps: Step[];
+  /** Sent before the run, and taken by another listener: what a child says while it starts. */
+  greeting: Step | null;
   cut: "whole" | "frames" | "pieces" | "crumbs";
   pace: "sync" | "microtask" | "immediate";
   /** What the child does with what the host sends it. */
@@ -66,7 +68,13 @@ const PROFILES: readonly { session: SessionLimits; channel: ChannelLimits }[] = 
     channel: { maxFrameBytes: 8_000, maxDepth: DEFAULT_CHANNEL.maxDepth, maxQueuedBytes: 20_000 },
   },
   {
-    session: { ...DEFAULT_SESSION_LIMITS, maxCalls: 0, maxMessageBytes: 300, maxEndBytes: 600, maxTotalBytes: 5_000 },
+    session: {
+      ...DEFAULT_SESSION_LIMITS,
+      maxCalls: 0,
+      maxMessageBytes: 300,
+      maxEndBytes: 600,
+      maxTotalBytes: 5_000,
+    },
     channel: { maxFrameBytes: 600, maxDepth: 20, maxQueuedBytes: 2_000 },
   },
 ];
@@ -82,6 +90,7 @@ export function createConversation(seed: number): Conversation {
     session,
     channel,
     steps: [],
+    greeting: prng.chance(0.3) ? toStep(READY) : null,
     cut: prng.weighted({ whole: 4, frames: 3, pieces: 3, crumbs: 0.5 }),
     pace: prng.weighted({ sync: 5, microtask: 3, immediate: 1 }),
     reading: prng.weighted({ all: 6, slow: 1, never: 2, breaks: 1 }),
@@ -120,10 +129,19 @@ const FILL: Record<ConversationKind, (prng: Prng, conversation: Conversation) =>
     const [rate, messages] = prng.pick(SPOILT_RATES);
     let id = 0;
     for (let count = messages; count > 0; count--) {
-      const kind: MessageKind = prng.weighted({ stdout: 4, stderr: 2, output: 3, call: 6, end: 0.3, failure: 0.1 });
-      if (kind === "call") id = prng.chance(rate * 0.2) ? prng.pick([id, id - 1, 0, -id, id + 1e8]) : id + prng.between(1, 3);
+      const kind: MessageKind = prng.weighted({
+        stdout: 4,
+        stderr: 2,
+        output: 3,
+        call: 6,
+        end: 0.3,
+        failure: 0.1,
+      });
+      if (kind === "call")
+        id = prng.chance(rate * 0.2) ? prng.pick([id, id - 1, 0, -id, id + 1e8]) : id + prng.between(1, 3);
       const message = createMessage(prng, kind, id);
-      if (prng.chance(rate)) conversation.steps.push(spoil(prng, message, conversation.channel.maxFrameBytes));
+      if (prng.chance(rate))
+        conversation.steps.push(spoil(prng, message, conversation.channel.maxFrameBytes));
       else say(conversation, message);
     }
     if (prng.chance(0.7)) say(conversation, createMessage(prng, "end", 0));
@@ -138,8 +156,12 @@ const FILL: Record<ConversationKind, (prng: Prng, conversation: Conversation) =>
   flood(prng, conversation) {
     const kind: MessageKind = prng.weighted({ stdout: 4, output: 2, call: 3, end: 0.5 });
     const same = kind === "call" ? null : toStep(createMessage(prng, kind, 0));
-    const count = Math.min(prng.pick([500, 2_000, 6_000]), Math.ceil(MAX_FLOOD_BYTES / (same?.bytes.length ?? 1)));
-    for (let id = 1; id <= count; id++) conversation.steps.push(same ?? toStep(createMessage(prng, "call", id)));
+    const count = Math.min(
+      prng.pick([500, 2_000, 6_000]),
+      Math.ceil(MAX_FLOOD_BYTES / (same?.bytes.length ?? 1)),
+    );
+    for (let id = 1; id <= count; id++)
+      conversation.steps.push(same ?? toStep(createMessage(prng, "call", id)));
   },
   mute() {},
 };
@@ -177,7 +199,10 @@ function makeFatal(prng: Prng, { channel }: Conversation): Step {
       return { text: kind, bytes };
     }
     case "notJson":
-      return { text: kind, bytes: frame(Buffer.from(prng.pick(["{", "NaN", "{'a':1}", '{"a":01}', "[1,]", '"\n"', "\ufeff{}"]))) };
+      return {
+        text: kind,
+        bytes: frame(Buffer.from(prng.pick(["{", "NaN", "{'a':1}", '{"a":01}', "[1,]", '"\n"', "\ufeff{}"]))),
+      };
   }
 }
 
@@ -219,7 +244,8 @@ export function frame(payload: Buffer): Buffer {
 }
 
 const MAX_SHOWN_CHARS = 160;
-const clip = (text: string) => (text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}… (${text.length})` : text);
+const clip = (text: string) =>
+  text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}… (${text.length})` : text;
 
 interface Message {
   method: string;
@@ -237,13 +263,19 @@ const MAX_CRUMBLED_BYTES = 4_000;
 /** The bytes as they arrive: never more at once than a pipe hands out. */
 export function cutIntoChunks(conversation: Conversation): Buffer[] {
   const prng = createPrng(conversation.seed ^ 0x5bd1e995);
-  const { cut, steps } = conversation;
-  const pieces = cut === "frames" ? steps.map(({ bytes }) => bytes) : [Buffer.concat(steps.map(({ bytes }) => bytes))];
+  const { cut, greeting } = conversation;
+  const steps = greeting === null ? conversation.steps : [greeting, ...conversation.steps];
+  const pieces =
+    cut === "frames" ? steps.map(({ bytes }) => bytes) : [Buffer.concat(steps.map(({ bytes }) => bytes))];
   const chunks: Buffer[] = [];
   for (const piece of pieces) {
     for (let at = 0; at < piece.length; ) {
       const isCrumbled = cut === "crumbs" && at < MAX_CRUMBLED_BYTES;
-      const size = isCrumbled ? prng.between(1, 7) : cut === "pieces" ? prng.between(1, PIPE_BYTES) : PIPE_BYTES;
+      const size = isCrumbled
+        ? prng.between(1, 7)
+        : cut === "pieces"
+          ? prng.between(1, PIPE_BYTES)
+          : PIPE_BYTES;
       chunks.push(piece.subarray(at, at + size));
       at += size;
     }

@@ -66,11 +66,22 @@ export function createHost(
       case 0:
         throw new Error("thrown at once");
       case 1:
-        return Promise.reject(Object.assign(new TypeError("refused"), { code: "refused", status: 403, token: "secret" }));
+        return Promise.reject(
+          Object.assign(new TypeError("refused"), { code: "refused", status: 403, token: "secret" }),
+        );
       case 2:
         throw null;
       case 3:
-        return Promise.reject(new Proxy({}, { get: () => { throw new Error("trap"); } }));
+        return Promise.reject(
+          new Proxy(
+            {},
+            {
+              get: () => {
+                throw new Error("trap");
+              },
+            },
+          ),
+        );
       case 4:
         return Promise.resolve(10n);
       case 5: {
@@ -79,7 +90,11 @@ export function createHost(
         return Promise.resolve(cyclic);
       }
       case 6:
-        return Promise.resolve({ toJSON() { throw new Error("toJSON"); } });
+        return Promise.resolve({
+          toJSON() {
+            throw new Error("toJSON");
+          },
+        });
       case 7:
         return Promise.resolve("x".repeat(200_000));
       case 8:
@@ -115,7 +130,10 @@ export function createHost(
   }
 
   const calls = Object.fromEntries(
-    CALL_METHODS.map((method) => [method, (params: unknown, signal: AbortSignal) => handle(method, params, signal)]),
+    CALL_METHODS.map((method) => [
+      method,
+      (params: unknown, signal: AbortSignal) => handle(method, params, signal),
+    ]),
   ) as unknown as CallHandlers;
 
   return {

@@ -5,10 +5,11 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { listInheritedFds } from "#runner/inherited-fds.ts";
 import type { Monitor } from "#runner/monitor.ts";
 import { findNodeBinary } from "#runner/node-binary.ts";
-import { spawnChild } from "#runner/spawn.ts";
+import { type Child, spawnChild } from "#runner/spawn.ts";
 import { type RunOutcome, superviseRun } from "#runner/supervisor.ts";
 import { type Conversation, createConversation, cutIntoChunks } from "./conversation.ts";
 import { createHost } from "./host.ts";
@@ -44,7 +45,7 @@ export interface HostileRun {
 
 /** Plays the conversation of `seed` by a process of its own. Never rejects for what the process does. */
 export async function playAsProcess(seed: number, monitor: Monitor): Promise<HostileRun> {
-  const conversation = createConversation(seed);
+  const conversation = { ...createConversation(seed), greeting: null };
   const prng = createPrng(seed ^ 0x2545f491);
   const leaving = prng.weighted(WAYS_TO_LEAVE);
   const folder = await mkdtemp(join(tmpdir(), "cyrnel-fuzz-"));
@@ -58,11 +59,18 @@ export async function playAsProcess(seed: number, monitor: Monitor): Promise<Hos
 
   const { path: nodePath, version: nodeVersion } = findNodeBinary();
   const args = ["--no-warnings", PROGRAM, plan];
-  const child = await spawnChild({ nodePath, nodeVersion, args, cwd: folder, bootTimeoutMs: BOOT_TIMEOUT_MS });
+  const child = await spawnChild({
+    nodePath,
+    nodeVersion,
+    args,
+    cwd: folder,
+    bootTimeoutMs: BOOT_TIMEOUT_MS,
+  });
   const host = createHost(prng, conversation.handlers, conversation.session, conversation.expected !== null);
   const kill = new AbortController();
   const { abortAfterChunks } = conversation;
-  const killer = abortAfterChunks === null ? undefined : setTimeout(() => kill.abort(), abortAfterChunks * 20);
+  const killer =
+    abortAfterChunks === null ? undefined : setTimeout(() => kill.abort(), abortAfterChunks * 20);
   const outcome = await superviseRun({
     child,
     monitor,
@@ -76,18 +84,22 @@ export async function playAsProcess(seed: number, monitor: Monitor): Promise<Hos
   });
   clearTimeout(killer);
   host.finish();
-  const exit = await Promise.race([child.exited, sleep(MAX_EXIT_MS)]);
-  await sleep(5);
+  const exit = await waitForExit(child, MAX_EXIT_MS);
+  await delay(5);
   const faults = [...judgeOutcome(conversation, leaving, outcome), ...host.faults];
   if (exit === null) faults.push("the process outlived its run");
   if (!child.channel.isClosed) faults.push("the channel was left open");
   return { leaving, reason: outcome.reason, faults };
 }
 
-const sleep = (ms: number) =>
-  new Promise<null>((resolve) => {
-    setTimeout(() => resolve(null), ms).unref();
-  });
+/** Null if the child is still there after `maxMs`. */
+async function waitForExit(child: Child, maxMs: number): Promise<Child["exit"]> {
+  const patience = new AbortController();
+  const late = delay(maxMs, null, { signal: patience.signal }).catch(() => null);
+  const exit = await Promise.race([child.exited, late]);
+  patience.abort();
+  return exit;
+}
 
 const REASONS: Record<RunOutcome["state"], readonly string[]> = {
   success: ["ok"],
@@ -103,7 +115,8 @@ function judgeOutcome(conversation: Conversation, leaving: WayToLeave, outcome: 
   if (state !== "success" && !error?.message) faults.push(`${reason} without a sentence`);
   if (hostError !== undefined) faults.push(`the host failed: ${String(hostError)}`);
   if (wallMs > TIMEOUT_MS + MAX_LATE_MS) faults.push(`ended after ${Math.round(wallMs)} ms`);
-  if (state === "timeout" && wallMs < TIMEOUT_MS * 0.9) faults.push(`timed out after ${Math.round(wallMs)} ms`);
+  if (state === "timeout" && wallMs < TIMEOUT_MS * 0.9)
+    faults.push(`timed out after ${Math.round(wallMs)} ms`);
   const { expected, kind } = conversation;
   // One that reads nothing may be stuck behind its own calls until the time-out.
   if (expected === null || reason === "timeout") return faults;

@@ -30,7 +30,8 @@ export function findFaultInEnd(end: unknown): string | null {
   if (!isRecord(end)) return "an end that is no record";
   const { ok, result, reason, error } = end;
   if (ok === true) {
-    if (Object.keys(end).some((key) => key !== "ok" && key !== "result")) return "an end with something beside its result";
+    if (Object.keys(end).some((key) => key !== "ok" && key !== "result"))
+      return "an end with something beside its result";
     return findFaultInValue(result, MAX_RESULT_DEPTH);
   }
   if (ok !== false) return "an end that is neither";
@@ -69,7 +70,8 @@ function findFaultInValue(value: unknown, depth: number): string | null {
   if (depth <= 0) return "a value nested too deep";
   if (Object.hasOwn(value, "__proto__")) return "a member named __proto__";
   const prototype = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== Array.prototype) return "a value with a strange prototype";
+  if (prototype !== Object.prototype && prototype !== Array.prototype)
+    return "a value with a strange prototype";
   for (const member of Object.values(value)) {
     const fault = findFaultInValue(member, depth - 1);
     if (fault !== null) return fault;

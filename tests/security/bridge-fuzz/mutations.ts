@@ -56,15 +56,33 @@ export function mutateDocument(prng: Prng, document: Json): string {
   return `${operation} ${member[0].slice(0, 20)}`;
 }
 
-const BROKEN_UTF8 = [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80], [0xe2, 0x82], [0x80], [0xfe, 0xff]];
+const BROKEN_UTF8 = [
+  [0xff],
+  [0xc0, 0x80],
+  [0xed, 0xa0, 0x80],
+  [0xf5, 0x80, 0x80, 0x80],
+  [0xe2, 0x82],
+  [0x80],
+  [0xfe, 0xff],
+];
 
-const BYTE_OPERATIONS = { flip: 3, cut: 2, utf8: 3, bom: 1, space: 1, twice: 1, insert: 2, empty: 0.5 } as const;
+const BYTE_OPERATIONS = {
+  flip: 3,
+  cut: 2,
+  utf8: 3,
+  bom: 1,
+  space: 1,
+  twice: 1,
+  insert: 2,
+  empty: 0.5,
+} as const;
 
 /** Changes the bytes of a payload. Answers what was done and the new bytes. */
 export function mutateBytes(prng: Prng, payload: Buffer): [string, Buffer] {
   const operation = prng.weighted(BYTE_OPERATIONS);
   const at = prng.int(payload.length + 1);
-  const splice = (bytes: Uint8Array, skip = 0) => Buffer.concat([payload.subarray(0, at), bytes, payload.subarray(at + skip)]);
+  const splice = (bytes: Uint8Array, skip = 0) =>
+    Buffer.concat([payload.subarray(0, at), bytes, payload.subarray(at + skip)]);
   switch (operation) {
     case "flip": {
       const changed = Buffer.from(payload);
@@ -78,7 +96,10 @@ export function mutateBytes(prng: Prng, payload: Buffer): [string, Buffer] {
     case "bom":
       return [operation, Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), payload])];
     case "space":
-      return [operation, splice(Buffer.from(prng.pick([" ", "\n", "\t", "\0", "\u00a0"]).repeat(prng.between(1, 9))))];
+      return [
+        operation,
+        splice(Buffer.from(prng.pick([" ", "\n", "\t", "\0", "\u00a0"]).repeat(prng.between(1, 9)))),
+      ];
     case "twice":
       return [operation, Buffer.concat([payload, payload])];
     case "insert":
@@ -88,7 +109,16 @@ export function mutateBytes(prng: Prng, payload: Buffer): [string, Buffer] {
   }
 }
 
-const FRAME_OPERATIONS = { longer: 2, shorter: 2, zero: 1, huge: 2, negative: 1, little: 1, headerOnly: 1, junk: 2 } as const;
+const FRAME_OPERATIONS = {
+  longer: 2,
+  shorter: 2,
+  zero: 1,
+  huge: 2,
+  negative: 1,
+  little: 1,
+  headerOnly: 1,
+  junk: 2,
+} as const;
 
 /** A frame that lies about its length, or is none. Answers what was done and the bytes. */
 export function lieAboutLength(prng: Prng, payload: Buffer, maxFrameBytes: number): [string, Buffer] {
@@ -123,5 +153,7 @@ export function lieAboutLength(prng: Prng, payload: Buffer, maxFrameBytes: numbe
 
 /** Cuts JSON text off or puts something behind it, as text. */
 export function mutateText(prng: Prng, text: string): string {
-  return prng.chance(0.5) ? text.slice(0, prng.int(text.length + 1)) : text + render(prng.chance(0.5) ? raw("}") : randomReplacement(prng));
+  return prng.chance(0.5)
+    ? text.slice(0, prng.int(text.length + 1))
+    : text + render(prng.chance(0.5) ? raw("}") : randomReplacement(prng));
 }

@@ -13,10 +13,15 @@ export interface Sent {
 }
 
 /** A pipe is read, never pushed: what the host does not take stays with the child. */
-export function createSent(chunks: Buffer[], pace: Conversation["pace"], leave: (stream: Readable) => void): Sent {
+export function createSent(
+  chunks: Buffer[],
+  pace: Conversation["pace"],
+  leave: (stream: Readable) => void,
+): Sent {
   let taken = 0;
   let hasLeft = false;
-  const later = pace === "sync" ? (go: () => void) => go() : pace === "microtask" ? queueMicrotask : setImmediate;
+  const later =
+    pace === "sync" ? (go: () => void) => go() : pace === "microtask" ? queueMicrotask : setImmediate;
   const stream = new Readable({
     highWaterMark: PIPE_BYTES,
     read() {

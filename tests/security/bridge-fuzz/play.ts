@@ -29,7 +29,8 @@ const MAX_REPLY_BYTES = 3 * 16 * 1024 * 1024;
 const MAX_TURNS = 5_000;
 const MAX_WAIT_MS = 20_000;
 
-const START: StartParams = {
+/** What the host begins every conversation with; no script is behind it. */
+export const START: StartParams = {
   code: "async()=>1",
   mappings: "",
   process: { id: 7, ref: null },
@@ -62,7 +63,10 @@ export async function play(conversation: Conversation): Promise<Played> {
   function checkBuffers(): void {
     const maxBuffered = bounds.maxFrameBytes + 4 + MAX_CHUNKS_HELD * PIPE_BYTES;
     if (channel.bufferedBytes > maxBuffered) faults.push(`${channel.bufferedBytes} bytes buffered`);
-    const maxQueued = Math.min(bounds.maxQueuedBytes, received.stream.writableHighWaterMark + MAX_REPLY_BYTES);
+    const maxQueued = Math.min(
+      bounds.maxQueuedBytes,
+      received.stream.writableHighWaterMark + MAX_REPLY_BYTES,
+    );
     if (channel.queuedBytes > maxQueued) faults.push(`${channel.queuedBytes} bytes queued`);
   }
 
@@ -70,8 +74,16 @@ export async function play(conversation: Conversation): Promise<Played> {
     frames++;
     checkBuffers();
   });
+  if (conversation.greeting) await takeGreeting(channel);
   let ends = 0;
-  const session = runSession({ channel: counted, start: START, calls: host.calls, events: host.events, limits, signal: stop.signal });
+  const session = runSession({
+    channel: counted,
+    start: START,
+    calls: host.calls,
+    events: host.events,
+    limits,
+    signal: stop.signal,
+  });
   let end: SessionEnd | null = null;
   session.then(
     (value) => {
@@ -105,10 +117,27 @@ export async function play(conversation: Conversation): Promise<Played> {
   if (received.messages.length > queuedAtEnd + 1) faults.push("replies were sent after the end");
   if (end !== null) faults.push(...judgeEnd(end, conversation), ...judgeReplies(received, host));
   if (expected !== null && end !== null) faults.push(...compare(expected, end, host));
-  return { frames: frames + (isParseFailure(end) ? 1 : 0), end: nameEnd(end), faults: [...faults, ...host.faults] };
+  return {
+    frames: frames + (isParseFailure(end) ? 1 : 0),
+    end: nameEnd(end),
+    faults: [...faults, ...host.faults],
+  };
 }
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** As the spawner does: takes one message and stops listening. What the child says meanwhile waits. */
+function takeGreeting(channel: Channel): Promise<void> {
+  return new Promise((resolve) => {
+    const detach = channel.attach({
+      message() {
+        detach();
+        setImmediate(resolve);
+      },
+      closed: () => resolve(),
+    });
+  });
+}
 
 /** The same channel, telling of each frame before its listener does. */
 function countFrames(channel: Channel, onFrame: () => void): Channel {
@@ -136,13 +165,16 @@ function nameEnd(end: SessionEnd | null): string {
 }
 
 function judgeEnd(end: SessionEnd, conversation: Conversation): string[] {
-  if (end.kind === "host_error") return [`the host failed: ${String((end.error as Error)?.stack ?? end.error)}`];
+  if (end.kind === "host_error")
+    return [`the host failed: ${String((end.error as Error)?.stack ?? end.error)}`];
   if (end.kind === "end") {
     const fault = findFaultInEnd(end.end);
     return fault === null ? [] : [fault];
   }
-  if (end.kind === "violation" && (end.message === "" || end.message.length > 1_000)) return ["a violation without a sentence"];
-  if (end.kind === "aborted" && conversation.abortAfterChunks === null && conversation.leaving !== "silence") return ["aborted by nobody"];
+  if (end.kind === "violation" && (end.message === "" || end.message.length > 1_000))
+    return ["a violation without a sentence"];
+  if (end.kind === "aborted" && conversation.abortAfterChunks === null && conversation.leaving !== "silence")
+    return ["aborted by nobody"];
   return [];
 }
 
@@ -151,7 +183,8 @@ function judgeReplies({ messages }: Received, host: Host): string[] {
   const answered = new Set<unknown>();
   for (const [index, text] of messages.entries()) {
     const message = JSON.parse(text) as { id?: unknown; method?: unknown };
-    if (index === 0 ? message.method !== "start" : typeof message.id !== "number") return [`the host sent ${text.slice(0, 100)}`];
+    if (index === 0 ? message.method !== "start" : typeof message.id !== "number")
+      return [`the host sent ${text.slice(0, 100)}`];
     if (index > 0 && answered.has(message.id)) return [`call ${message.id} was answered twice`];
     answered.add(message.id);
     if (/secret|\.ts:\d/.test(text)) return ["a reply tells more than it may"];
@@ -164,7 +197,8 @@ function compare(expected: NonNullable<Conversation["expected"]>, end: SessionEn
   const faults: string[] = [];
   // A peer that goes away, or does not read, may cut a conversation short, never change it.
   const isCutShort = end.kind === "closed" || end.kind === "aborted";
-  if (!isCutShort && end.kind !== expected.end.kind) faults.push(`ended by ${end.kind}, not by ${expected.end.kind}`);
+  if (!isCutShort && end.kind !== expected.end.kind)
+    faults.push(`ended by ${end.kind}, not by ${expected.end.kind}`);
   if (end.kind === "end" && expected.end.kind === "end" && !isDeepStrictEqual(end.end, expected.end.params)) {
     faults.push("another end than was sent");
   }

@@ -86,7 +86,22 @@ const HOSTILE_STRINGS = [
   '"\u202e"',
 ];
 
-const NOT_JSON = ["", "undefined", "NaN", "Infinity", "'a'", "{a:1}", "[1,]", '{"a":1,}', "01", '"\n"', "+1", "tru", "//", "\ufeff1"];
+const NOT_JSON = [
+  "",
+  "undefined",
+  "NaN",
+  "Infinity",
+  "'a'",
+  "{a:1}",
+  "[1,]",
+  '{"a":1,}',
+  "01",
+  '"\n"',
+  "+1",
+  "tru",
+  "//",
+  "\ufeff1",
+];
 
 export function hostileKey(prng: Prng): string {
   return prng.pick(HOSTILE_KEYS);

@@ -44,13 +44,15 @@ export function callHost(method: CallMethod, encodeParams: () => string): Promis
   return new RealmPromise((resolve, reject) => {
     const failure = new RealmError();
     const { maxCalls, maxMessageBytes } = run.limits;
+    // Getters and toJSON of the parameters run in here and may make calls: calls are counted and numbered afterwards.
+    const params = encodeParams();
     if (madeCount >= maxCalls) {
       throw completeError(failure, {
         message: `This run has made ${StringOf(maxCalls)} calls, the most a run may make (maxCalls). Ask for more data per call, or split the work over several runs.`,
         code: "max_calls",
       });
     }
-    const text = callText(madeCount + 1, method, encodeParams());
+    const text = callText(madeCount + 1, method, params);
     const bytes = utf8Length(text);
     if (bytes > maxMessageBytes) {
       throw completeError(failure, {

@@ -1,0 +1,31 @@
+/** `npm run doctor [-- strict|standard|development]`: prints what isolates a run here; exit 1 if it is less than asked for. */
+import { ISOLATION_LEVELS, type IsolationLevel } from "#sdk";
+import { type Diagnosis, diagnose } from "./doctor.ts";
+
+const wanted = process.argv[2] ?? "strict";
+if (ISOLATION_LEVELS.includes(wanted as IsolationLevel)) {
+  const level = wanted as IsolationLevel;
+  const diagnosis = await diagnose(level);
+  process.stdout.write(format(level, diagnosis));
+  process.exitCode = diagnosis.obtained === level ? 0 : 1;
+} else {
+  process.stderr.write(`Unknown level ${wanted}. Expected one of: ${ISOLATION_LEVELS.join(", ")}.\n`);
+  process.exitCode = 2;
+}
+
+function format(level: IsolationLevel, { obtained, refusals, layers, versions }: Diagnosis): string {
+  const rows = layers.map((layer) => {
+    const state = layer.obtained ? "there" : layer.required ? "MISSING" : "not there";
+    const lines = [`${layer.layer} ${layer.name}: ${state}${layer.required ? ", required" : ""}`];
+    lines.push(`    ${layer.verified}`);
+    if (layer.fix !== undefined && !layer.obtained) lines.push(`    to have it: ${layer.fix}`);
+    return lines.join("\n");
+  });
+  const facts = Object.entries(versions).map(([name, value]) => `${name}: ${value}`);
+  const reasons = refusals.map(({ level: refused, reason }) => `${refused}: ${reason}`);
+  const verdict =
+    obtained === level
+      ? `Level ${level} stands.`
+      : `Level ${level} does not stand; ${obtained ?? "none"} does.`;
+  return `${[...facts, "", ...rows, "", ...reasons, verdict].join("\n")}\n`;
+}

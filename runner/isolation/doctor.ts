@@ -1,0 +1,78 @@
+/**
+ * What this machine can put round a run, found out as an environment does it, without a server: for an operator who was
+ * refused a level, or wants to know before the first start.
+ */
+import { chmod, mkdtemp, rmdir } from "node:fs/promises";
+import { release, tmpdir } from "node:os";
+import { join } from "node:path";
+import { ISOLATION_LEVELS, type IsolationLayer, type IsolationLevel } from "#sdk";
+import { createMonitor } from "../monitor.ts";
+import { findNodeBinary } from "../node-binary.ts";
+import { PROCESS_OBSERVED, PROCESS_READABLE, planProcessLaunch } from "../process-launch.ts";
+import { spawnChild } from "../spawn.ts";
+import { listLayers, REQUIRED_LAYERS } from "./report.ts";
+import { openWall } from "./wall.ts";
+
+export interface Diagnosis {
+  /** The strongest level that stands, at most the one asked for; null: not even `development`. */
+  obtained: IsolationLevel | null;
+  /** Why the levels above it do not, strongest first. */
+  refusals: { level: IsolationLevel; reason: string }[];
+  /** As seen at `obtained`, with what the level asked for requires. */
+  layers: IsolationLayer[];
+  /** By name: what a person who helps wants to know. */
+  versions: Record<string, string>;
+}
+
+const TEST_MEMORY_MB = 64;
+
+/** Tries the level, then the lower ones until one stands. Starts two children per level; ends everything it starts. */
+export async function diagnose(level: IsolationLevel): Promise<Diagnosis> {
+  const refusals: Diagnosis["refusals"] = [];
+  const node = findNodeBinary();
+  const versions = {
+    "Node of the server": process.version,
+    "Node of runs": `${node.version} (${node.source})`,
+    platform: `${process.platform}-${process.arch}`,
+    kernel: release(),
+  };
+  for (const candidate of ISOLATION_LEVELS.slice(ISOLATION_LEVELS.indexOf(level))) {
+    try {
+      const seen = await examine(candidate);
+      const missing = seen.find(
+        (layer) => REQUIRED_LAYERS[candidate].includes(layer.layer) && !layer.obtained,
+      );
+      if (missing !== undefined) throw new Error(`layer ${missing.layer}: ${missing.verified}`);
+      const layers = seen.map((layer) => ({
+        ...layer,
+        required: REQUIRED_LAYERS[level].includes(layer.layer),
+      }));
+      return { obtained: candidate, refusals, layers, versions };
+    } catch (error) {
+      refusals.push({ level: candidate, reason: (error as Error).message });
+    }
+  }
+  return { obtained: null, refusals, layers: [], versions };
+}
+
+/** Opens the level as the process environment does, and looks at one child. */
+async function examine(level: IsolationLevel) {
+  await using undo = new AsyncDisposableStack();
+  const node = findNodeBinary();
+  const cwd = await mkdtemp(join(tmpdir(), "cyrnel-doctor-"));
+  undo.defer(() => rmdir(cwd));
+  await chmod(cwd, 0o500);
+  const wall = undo.use(
+    await openWall({ level, nodePath: node.path, readable: PROCESS_READABLE, cwd, paranoid: false }),
+  );
+  using monitor = createMonitor();
+  const settings = { allowEval: false, allowWasm: false, paranoid: false };
+  const launch = planProcessLaunch(node, wall, settings, cwd)(TEST_MEMORY_MB);
+  const first = await spawnChild(launch, undefined, wall.start);
+  undo.defer(async () => {
+    first.kill();
+    first.channel.close();
+    await first.exited;
+  });
+  return listLayers({ wall, node, first, isMonitored: monitor.isSupported, observed: PROCESS_OBSERVED });
+}

@@ -1,0 +1,147 @@
+/** What is reported of the wall round a run: per layer whether it is required, whether it is there, and how that is known. */
+import { release } from "node:os";
+import { ISOLATION_LEVELS, type IsolationLayer, type IsolationLevel, type IsolationReport } from "#sdk";
+import type { JailProbe } from "../jail/probe.ts";
+import type { NodeBinary } from "../node-binary.ts";
+import type { Child } from "../spawn.ts";
+import { describeDescriptorLayer } from "../verify-child.ts";
+import type { Finding } from "./self-test.ts";
+import type { Wall } from "./wall.ts";
+
+export const REQUIRED_LAYERS: Record<IsolationLevel, readonly number[]> = {
+  strict: [0, 1, 2, 3, 4, 6, 7],
+  standard: [0, 1, 4, 6, 7],
+  development: [0, 1, 6],
+};
+
+export interface IsolationEvidence {
+  wall: Wall;
+  node: NodeBinary;
+  /** The first child that became ready. */
+  first: Child;
+  /** CPU time and memory of children can be read. */
+  isMonitored: boolean;
+  /** How the environment knows of its layers 0 and 1: what its children did before they said so. */
+  observed: { realm: string; permissions: string };
+}
+
+/** The report of an environment. Throws an Error when a layer that its level requires is missing. */
+export function reportIsolation(evidence: IsolationEvidence): IsolationReport {
+  const { node, wall } = evidence;
+  const required = REQUIRED_LAYERS[wall.level];
+  const layers = listLayers(evidence).map((layer) => ({
+    ...layer,
+    required: required.includes(layer.layer),
+  }));
+  const missing = layers.find((layer) => layer.required && !layer.obtained);
+  if (missing !== undefined) {
+    throw new Error(
+      `Isolation level ${wall.level} needs layer ${missing.layer} (${missing.name}), which is not there: ${missing.verified}.` +
+        (missing.fix === undefined ? "" : ` To have it: ${missing.fix}.`),
+    );
+  }
+  return {
+    level: findLevel(layers),
+    layers,
+    nodeVersion: node.version,
+    platform: `${process.platform}-${process.arch}`,
+    kernel: release(),
+  };
+}
+
+/** The strongest level whose layers are all there. */
+function findLevel(layers: readonly IsolationLayer[]): IsolationLevel {
+  const obtained = new Set(layers.filter((layer) => layer.obtained).map(({ layer }) => layer));
+  return (
+    ISOLATION_LEVELS.find((level) => REQUIRED_LAYERS[level].every((layer) => obtained.has(layer))) ??
+    "development"
+  );
+}
+
+type Seen = Omit<IsolationLayer, "required">;
+
+/** Every layer as it was seen. */
+export function listLayers({ wall, first, isMonitored, observed }: IsolationEvidence): Seen[] {
+  const said = (layer: number) => first.ready.layers.includes(layer);
+  return [
+    {
+      layer: 0,
+      name: "realm",
+      obtained: said(0),
+      verified: said(0) ? observed.realm : "a child did not say that it had made the script's realm",
+    },
+    said(1)
+      ? { layer: 1, name: "permission model", obtained: true, verified: observed.permissions }
+      : {
+          layer: 1,
+          name: "permission model",
+          obtained: false,
+          verified: "a child still had a permission after it had given up every one",
+          fix: `use a Node that has process.permission.drop, such as ${process.version}`,
+        },
+    ...listKernelLayers(wall),
+    {
+      layer: 6,
+      name: "monitor",
+      obtained: isMonitored || wall.level === "development",
+      verified: isMonitored
+        ? "wall clock of the server; CPU time and memory of a run read from /proc"
+        : "wall clock of the server only: this system has no /proc, so CPU time and memory outside the heap are not limited",
+      ...(!isMonitored && { fix: "run the server on Linux with /proc mounted" }),
+    },
+    { layer: 7, name: "descriptors and environment", ...describeDescriptorLayer(first.check) },
+  ];
+}
+
+function listKernelLayers({ jail, level }: Wall): Seen[] {
+  const names = { 2: "birth jail", 3: "self-lock", 4: "limits from outside", 5: "control group" };
+  if (jail === null) {
+    const verified = `not asked for: the server was started with CYRNEL_ISOLATION=${level}`;
+    const fix = "set CYRNEL_ISOLATION=strict on Linux";
+    return Object.entries(names).map(([layer, name]) => ({
+      layer: Number(layer),
+      name,
+      obtained: false,
+      verified,
+      fix,
+    }));
+  }
+  const { probe, test } = jail;
+  const mechanisms = describeMechanisms(probe);
+  const seen = (layer: 2 | 3 | 4, { holds, observed }: Finding, how: string): Seen => ({
+    layer,
+    name: names[layer],
+    obtained: holds,
+    verified: `${observed}; ${how}`,
+    ...(!holds && { fix: mechanisms.fix ?? "run `npm run doctor`" }),
+  });
+  const onEveryThread =
+    "no_new_privs and the number of filters are read from /proc of every thread of each child before it gets a script";
+  return [
+    seen(2, test.birth, `${mechanisms.text}; before its own lock; ${onEveryThread}`),
+    seen(3, test.locked, `${mechanisms.text}; after its own lock; ${onEveryThread}`),
+    seen(4, test.limited, "set by prlimit(2) on each child before it gets a script"),
+    {
+      layer: 5,
+      name: names[5],
+      obtained: false,
+      verified: "runs have no control group of their own: memory and CPU time are limited by layers 4 and 6",
+    },
+  ];
+}
+
+/** Kernel and ABI versions, and what is missing. */
+function describeMechanisms({ kernelRelease, landlockAbi, seccomp }: JailProbe): {
+  text: string;
+  fix?: string;
+} {
+  const hasLandlock = typeof landlockAbi === "number";
+  const text = [
+    `kernel ${kernelRelease}`,
+    hasLandlock ? `Landlock ABI ${landlockAbi}` : `no Landlock (${landlockAbi.reason})`,
+    seccomp === true ? "seccomp filter" : `no seccomp (${seccomp.reason})`,
+  ].join(", ");
+  const fixes = [hasLandlock ? null : landlockAbi.fix, seccomp === true ? null : seccomp.fix];
+  const fix = fixes.filter((entry) => entry !== null).join("; ");
+  return fix === "" ? { text } : { text, fix };
+}

@@ -1,0 +1,66 @@
+/** How a process child is started: its flags, its entry, its one argument. Starts nothing. */
+import { join } from "node:path";
+import { encodeBootOptions } from "./child/boot-options.ts";
+import { CHILD_FLAGS } from "./child/flags.ts";
+import { DIST } from "./dist-folder.ts";
+import { listInheritedFds } from "./inherited-fds.ts";
+import type { Wall } from "./isolation/wall.ts";
+import { toKernelBudget } from "./memory-budget.ts";
+import type { NodeBinary } from "./node-binary.ts";
+import type { ChildLaunch } from "./spawn.ts";
+
+/** What a process child may read while it boots. */
+export const PROCESS_READABLE = [DIST];
+
+/** How its first child shows layers 0 and 1: for the report. */
+export const PROCESS_OBSERVED = {
+  realm: "a child made the script's context and said so",
+  permissions: "a child gave up every permission, asked for each again and was refused",
+};
+
+export interface ProcessSettings {
+  allowEval: boolean;
+  allowWasm: boolean;
+  /** Only behind a wall that was opened with it. */
+  paranoid: boolean;
+}
+
+/** Generous: a machine that starts many at once is slow, and one that hangs must still be noticed. */
+const BOOT_TIMEOUT_MS = 10_000;
+
+/** Answers how to start a child with a given memory limit. `cwd` is an empty directory. */
+export function planProcessLaunch(
+  node: NodeBinary,
+  wall: Wall,
+  { allowEval, allowWasm, paranoid }: ProcessSettings,
+  cwd: string,
+): (memoryMb: number) => ChildLaunch {
+  const argument = encodeBootOptions({
+    allowEval,
+    allowWasm,
+    closeFds: listInheritedFds(),
+    lock: wall.lock,
+  });
+  return (memoryMb) => ({
+    nodePath: node.path,
+    nodeVersion: node.version,
+    args: [
+      ...CHILD_FLAGS,
+      ...wall.nodeFlags,
+      // The bundle of the realm and its code cache are there; the permission is dropped before a script comes.
+      `--allow-fs-read=${DIST}/`,
+      // Reading the system's file would need a grant of its own under a jail, and nothing here uses it.
+      "--openssl-config=/dev/null",
+      `--max-old-space-size=${memoryMb}`,
+      "--max-semi-space-size=8",
+      // WebAssembly compiles in threads: without one, its promises never settle.
+      ...(allowWasm ? ["--v8-pool-size=1"] : []),
+      ...(paranoid ? ["--jitless"] : []),
+      join(DIST, "child.js"),
+      argument,
+    ],
+    cwd,
+    bootTimeoutMs: BOOT_TIMEOUT_MS,
+    inspect: (pid) => wall.admit(pid, toKernelBudget(memoryMb)),
+  });
+}

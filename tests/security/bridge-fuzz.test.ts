@@ -1,0 +1,109 @@
+/**
+ * A hostile child against the host's side of the bridge, from fixed seeds; `npm run bench:fuzz` does the same for a
+ * million frames. Every failure prints the seed that replays it and the messages it takes.
+ */
+import { describe, expect, test } from "vitest";
+import { encodeFrameText, parseFrame } from "#runner/frames.ts";
+import { createMonitor } from "#runner/monitor.ts";
+import { runCampaign } from "./bridge-fuzz/campaign.ts";
+import { createConversation, cutIntoChunks } from "./bridge-fuzz/conversation.ts";
+import { playAsProcess } from "./bridge-fuzz/hostile-runs.ts";
+import { findFaultInCall, findFaultInEnd, findFaultInOutput } from "./bridge-fuzz/legitimate.ts";
+import { createPrng } from "./bridge-fuzz/prng.ts";
+
+const FRAMES = 20_000;
+const FIRST_SEED = 1;
+const FIRST_PROCESS_SEED = 230;
+const PROCESSES = 40;
+const PROCESSES_AT_ONCE = 4;
+const MAX_KEPT_BYTES = 48 * 1024 * 1024;
+
+describe("the host's side of the bridge", () => {
+  test(`judges ${FRAMES} frames of a hostile child: it never throws, stays within its bounds and ends every run once`, async () => {
+    const campaign = await runCampaign({ firstSeed: FIRST_SEED, frames: FRAMES });
+    expect(campaign.failure ?? "none").toBe("none");
+    expect(campaign.frames).toBeGreaterThanOrEqual(FRAMES);
+    expect(campaign.heapGrowthBytes).toBeLessThan(MAX_KEPT_BYTES);
+    // A campaign that never got past the first check would prove nothing: every way to end was met.
+    expect(Object.keys(campaign.ends).sort()).toEqual([
+      "aborted",
+      "closed broken",
+      "closed closed",
+      "closed ended",
+      "end ok",
+      "end output_limit",
+      "end script_error",
+      "violation output_limit",
+      "violation sandbox_violation",
+    ]);
+  }, 120_000);
+
+  test(`ends the runs of ${PROCESSES} hostile processes, and the processes`, async () => {
+    using monitor = createMonitor();
+    const seeds = Array.from({ length: PROCESSES }, (_, index) => FIRST_PROCESS_SEED + index);
+    const failures: string[] = [];
+    const reasons = new Set<string>();
+    async function work(): Promise<void> {
+      for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) {
+        const { faults, leaving, reason } = await playAsProcess(seed, monitor);
+        reasons.add(reason);
+        if (faults.length > 0) failures.push(`seed ${seed}, leaving by ${leaving}: ${faults.join("; ")}`);
+      }
+    }
+    await Promise.all(Array.from({ length: PROCESSES_AT_ONCE }, work));
+    expect(failures).toEqual([]);
+    expect([...reasons]).toEqual(expect.arrayContaining(["ok", "sandbox_violation", "crashed", "timeout"]));
+  }, 120_000);
+
+  test("drops every spelling of __proto__, and nothing else", () => {
+    const letters = ["_", "_", "p", "r", "o", "t", "o", "_", "_"];
+    const spell = (letter: string) => `\\u00${letter.charCodeAt(0).toString(16).padStart(2, "0")}`;
+    for (let mask = 0; mask < 2 ** letters.length; mask++) {
+      const key = letters.map((letter, index) => (mask & (1 << index) ? spell(letter) : letter)).join("");
+      for (const spelled of [key, key.toUpperCase().replaceAll("\\U", "\\u")]) {
+        const text = `{"a":{"${spelled}":{"polluted":1},"b":"${spelled}"}}`;
+        const { value } = parseFrame(encodeFrameText(text).subarray(4), 10);
+        const { a } = value as { a: Record<string, unknown> };
+        expect(Object.hasOwn(a, "__proto__")).toBe(false);
+        expect(a.b).toBe(JSON.parse(`"${spelled}"`));
+      }
+    }
+  });
+});
+
+describe("the fuzzer", () => {
+  test("makes the same conversation from the same seed", () => {
+    for (let seed = 1; seed < 50; seed++) {
+      const [first, second] = [createConversation(seed), createConversation(seed)];
+      expect(second).toEqual(first);
+      expect(Buffer.concat(cutIntoChunks(second)).equals(Buffer.concat(cutIntoChunks(first)))).toBe(true);
+    }
+    const draw = (seed: number) => Array.from({ length: 5 }, createDraws(seed));
+    expect(draw(1)).not.toEqual(draw(2));
+  });
+
+  test("sees what must not reach a handler", () => {
+    expect(findFaultInCall("invoke", { serviceId: "s", toolId: "t", parameters: {} })).toBeNull();
+    expect(findFaultInOutput({ a: [1, { b: null }] })).toBeNull();
+    expect(findFaultInEnd({ ok: true, result: [[[]]] })).toBeNull();
+    for (const fault of [
+      findFaultInCall("boot", {}),
+      findFaultInCall("invoke", { serviceId: "s", toolId: "t", parameters: [] }),
+      findFaultInCall("invoke", { serviceId: "", toolId: "t", parameters: {} }),
+      findFaultInCall("invoke", { serviceId: "s", toolId: "t", parameters: {}, eid: 1 }),
+      findFaultInCall("discoverTools", { limit: 0 }),
+      findFaultInOutput(JSON.parse('{"a":{"__proto__":1}}')),
+      findFaultInOutput(Object.create({ a: 1 })),
+      findFaultInEnd({ ok: true, error: 1 }),
+      findFaultInEnd({ ok: false, reason: "timeout", error: { name: "", message: "", stack: "" } }),
+      findFaultInEnd({ ok: true, result: JSON.parse("[".repeat(513) + "]".repeat(513)) }),
+    ]) {
+      expect(fault).toBeTypeOf("string");
+    }
+  });
+});
+
+function createDraws(seed: number): () => number {
+  const prng = createPrng(seed);
+  return () => prng.int(1_000_000);
+}

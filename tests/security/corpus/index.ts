@@ -1,0 +1,9 @@
+/** All probes of the escape corpus that are scripts, by family. */
+import { codeProbes } from "./code-generation.ts";
+import { globalProbes } from "./globals.ts";
+import type { Probe } from "./probe.ts";
+import { reachProbes } from "./reach.ts";
+import { stackProbes } from "./stacks.ts";
+import { valueProbes } from "./values.ts";
+
+export const PROBES: readonly Probe[] = [...globalProbes, ...codeProbes, ...stackProbes, ...reachProbes, ...valueProbes];

@@ -1,0 +1,135 @@
+/** The wall through the real server: what clients see of it, what it costs the server when it is hit, and what outlives it. */
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { createTestDatabase } from "../integration/harness/database.ts";
+import { startMain } from "../integration/harness/main-process.ts";
+import { startServer } from "../integration/harness/server.ts";
+
+const GONE_WITHIN_MS = 1000;
+/** Of the machine's own slowness, on top. */
+const GRACE_MS = 2000;
+
+interface ProcessEntry {
+  pid: number;
+  /** CPU time in ticks of 10 ms. */
+  ticks: number;
+}
+
+/** Processes of ours below `parent` that are not dead. */
+function listChildrenOf(parent: number): ProcessEntry[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+        const [state, ppid, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+        const isOurs = /dist\/(child|slot)\.js\0/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1"));
+        if (Number(ppid) !== parent || state === "Z" || !isOurs) return [];
+        return [{ pid: Number(pid), ticks: Number(fields[9]) + Number(fields[10]) }];
+      } catch {
+        return [];
+      }
+    });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "latin1"));
+  } catch {
+    return false;
+  }
+}
+
+describe.runIf(process.platform === "linux")("the wall through the server", () => {
+  it("is reported, and a run that fills memory outside the heap leaves the server unharmed", async () => {
+    await using server = await startServer();
+    const { body } = await server.get("/environment");
+    expect(body.isolation.level).toBe("strict");
+    expect(body.isolation.layers.map(({ layer }: { layer: number }) => layer)).toEqual([
+      0, 1, 2, 3, 4, 5, 6, 7,
+    ]);
+    const bomb = "const held = []; for (;;) held.push(new Uint8Array(16 * 1024 * 1024).fill(1));";
+    const ended = await Promise.all(
+      Array.from({ length: 4 }, () => server.post("/processes", { code: bomb, block: true })),
+    );
+    for (const { body } of ended) {
+      expect(body).toMatchObject({ exitState: "failed", reason: "memory_limit" });
+      expect(JSON.stringify(body.error)).toContain("128 MB");
+    }
+    expect((await server.get("/health")).status).toBe(200);
+    const after = await server.post("/processes", { code: "return 1", block: true });
+    expect(after.body).toMatchObject({ exitState: "success", result: 1 });
+  });
+
+  it("that cannot stand keeps the environment from starting, and the server says so", async () => {
+    const database = await createTestDatabase();
+    const main = startMain({
+      environment: { DATABASE_URL: database.url, CYRNEL_ISOLATION: "standard" },
+      nodeFlags: ["--no-experimental-ffi"],
+    });
+    try {
+      const url = await main.listening();
+      const answer = await fetch(`${url}/modules?type=environment`);
+      const { modules } = (await answer.json()) as { modules: { id: string; error: string }[] };
+      const row = modules.find(({ id }) => id === "typescript-process");
+      expect(row).toMatchObject({ enabled: true, state: "inactive" });
+      expect(row?.error).toMatch(/layer 4.*node:ffi is missing.*CYRNEL_ISOLATION=development/);
+      const refused = await fetch(`${url}/processes`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ code: "return 1" }),
+      });
+      expect(refused.status).toBe(503);
+      expect(await refused.json()).toMatchObject({
+        code: "no_environment",
+        error: expect.stringContaining("GET /modules"),
+      });
+      expect((await fetch(`${url}/health`)).status).toBe(200);
+      expect((await fetch(`${url}/health/ready`)).status).toBe(503);
+    } finally {
+      main.child.kill("SIGTERM");
+      await main.ended();
+      await database.drop();
+    }
+  });
+
+  it.each(["typescript-process", "typescript-ivm"])(
+    "leaves no spinning script of %s behind when the server is killed",
+    async (id) => {
+      const database = await createTestDatabase();
+      const main = startMain({ environment: { DATABASE_URL: database.url } });
+      try {
+        const url = await main.listening();
+        const post = (path: string, body: object) =>
+          fetch(url + path, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify(body),
+          });
+        expect((await post(`/modules/${id}/enabled`, { enabled: true })).ok).toBe(true);
+        expect((await post("/processes", { code: "for (;;);", options: { timeout: null } })).status).toBe(
+          201,
+        );
+        const pid = main.child.pid as number;
+        await expect
+          .poll(() => listChildrenOf(pid).some(({ ticks }) => ticks > 40), { timeout: 20_000 })
+          .toBe(true);
+        const children = listChildrenOf(pid);
+        main.child.kill("SIGKILL");
+        await main.ended();
+        const killedAt = performance.now();
+        while (
+          children.some(({ pid: child }) => isAlive(child)) &&
+          performance.now() - killedAt < GONE_WITHIN_MS + GRACE_MS
+        )
+          await delay(10);
+        expect(children.filter(({ pid: child }) => isAlive(child))).toEqual([]);
+      } finally {
+        main.child.kill("SIGKILL");
+        await main.ended();
+        await database.drop();
+      }
+    },
+  );
+});
