@@ -1,7 +1,12 @@
 /** Flags of Node for every process that evaluates the realm: a V8 code cache is only accepted under the same V8 flags. */
 
 /** Flags that change what V8 compiles. The code cache is built under exactly these. */
-export const V8_FLAGS = ["--disallow-code-generation-from-strings"] as const;
+export const V8_FLAGS = [
+  "--disallow-code-generation-from-strings",
+  // A quarter of Node's boot goes into giving V8's start-up snapshot a hash seed of its own. With a fixed seed, crafted
+  // keys can make a script's own maps slow; the script's limits bound that, and one process serves one script.
+  "--no-rehash-snapshot",
+] as const;
 
 /** Flags of the process child without its memory limits. No grants: the entry file is readable without. */
 export const CHILD_FLAGS = [
@@ -12,9 +17,6 @@ export const CHILD_FLAGS = [
   "--disable-proto=delete",
   "--no-warnings",
   "--v8-pool-size=0",
-  // A quarter of Node's boot goes into giving V8's start-up snapshot a hash seed of its own. With a fixed seed, crafted
-  // keys can make a script's own maps slow; the script's limits bound that, and one process serves one script.
-  "--no-rehash-snapshot",
   "--experimental-vm-modules",
   ...V8_FLAGS,
 ] as const;

@@ -15,18 +15,21 @@ export interface ThreadState {
 
 /** Reads every thread of a process. Throws when it is gone. */
 export function readThreads(pid: number | "self"): ThreadState[] {
-  return readdirSync(`/proc/${pid}/task`).map((threadId) => {
-    const status = readFileSync(`/proc/${pid}/task/${threadId}/status`, "latin1");
-    const field = (name: string) => new RegExp(`^${name}:\\s*(.*)$`, "m").exec(status)?.[1] ?? "";
-    const filtered = field("Seccomp") === "2";
-    return {
-      threadId: Number(threadId),
-      name: field("Name"),
-      noNewPrivileges: field("NoNewPrivs") === "1",
-      // Kernels before 5.9 do not count filters.
-      filters: filtered ? Number(field("Seccomp_filters") || "1") : 0,
-    };
-  });
+  return readdirSync(`/proc/${pid}/task`).map((threadId) => readThread(`/proc/${pid}/task/${threadId}`));
+}
+
+/** Reads one thread: `/proc/<pid>`, its main one, or `/proc/<pid>/task/<tid>`. Throws when it is gone. */
+function readThread(folder: string): ThreadState {
+  const status = readFileSync(`${folder}/status`, "latin1");
+  const field = (name: string) => new RegExp(`^${name}:\\s*(.*)$`, "m").exec(status)?.[1] ?? "";
+  const filtered = field("Seccomp") === "2";
+  return {
+    threadId: Number(field("Pid")),
+    name: field("Name"),
+    noNewPrivileges: field("NoNewPrivs") === "1",
+    // Kernels before 5.9 do not count filters.
+    filters: filtered ? Number(field("Seccomp_filters") || "1") : 0,
+  };
 }
 
 /** What is required of every thread of a child that says it is ready. */
@@ -36,9 +39,17 @@ export interface RequiredThreads {
   noNewPrivileges: boolean;
 }
 
-/** How the threads of a process differ from what they must be, as sentences; empty when they do not. Throws when it is gone. */
-export function findThreadDifferences(pid: number, required: RequiredThreads): string[] {
-  return readThreads(pid).flatMap((thread) => {
+/**
+ * How the threads of a process differ from what they must be, as sentences; empty when they do not. `main` looks at its
+ * main thread alone. Throws when the process is gone.
+ */
+export function findThreadDifferences(
+  pid: number,
+  required: RequiredThreads,
+  which: "all" | "main",
+): string[] {
+  const threads = which === "all" ? readThreads(pid) : [readThread(`/proc/${pid}`)];
+  return threads.flatMap((thread) => {
     const differences: string[] = [];
     const who = `its thread ${thread.name}`;
     if (thread.filters < required.filters) {

@@ -9,6 +9,8 @@ export type Transpiled =
 
 /** Of wall time. Sources of the largest size take a hundredth; some, nested in odd ways, take minutes and gigabytes. */
 const MAX_TRANSPILE_MS = 3_000;
+/** What has taken so long when the service is stopped because of another source counts as too slow itself. */
+const SUSPECT_AFTER_MS = 1_500;
 /** A source may lose the service all share to others that take too long, one after another. */
 const MAX_ATTEMPTS = 5;
 
@@ -21,10 +23,11 @@ const waiting = new Set<(outcome: "gone") => void>();
 export async function transpile(source: string, loader: "ts" | "tsx" = "ts"): Promise<Transpiled> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const service = stopped;
+    const startedAt = performance.now();
     try {
       const result = await transformInTime(source, loader);
-      if (result === "gone") continue;
-      if (result !== "late") {
+      if (result === "gone" && performance.now() - startedAt < SUSPECT_AFTER_MS) continue;
+      if (typeof result !== "string") {
         const { mappings } = JSON.parse(result.map) as { mappings: string };
         return { ok: true, code: result.code, mappings };
       }

@@ -1,9 +1,19 @@
 /** All probes of the escape corpus that are scripts, by family. */
 import { codeProbes } from "./code-generation.ts";
+import { frameProbes } from "./frames.ts";
 import { globalProbes } from "./globals.ts";
 import type { Probe } from "./probe.ts";
+import { prototypeProbes } from "./prototypes.ts";
 import { reachProbes } from "./reach.ts";
 import { stackProbes } from "./stacks.ts";
 import { valueProbes } from "./values.ts";
 
-export const PROBES: readonly Probe[] = [...globalProbes, ...codeProbes, ...stackProbes, ...reachProbes, ...valueProbes];
+export const PROBES: readonly Probe[] = [
+  ...globalProbes,
+  ...codeProbes,
+  ...stackProbes,
+  ...reachProbes,
+  ...valueProbes,
+  ...prototypeProbes,
+  ...frameProbes,
+];
