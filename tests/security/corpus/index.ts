@@ -5,6 +5,7 @@ import { globalProbes } from "./globals.ts";
 import type { Probe } from "./probe.ts";
 import { prototypeProbes } from "./prototypes.ts";
 import { reachProbes } from "./reach.ts";
+import { resourceProbes } from "./resources.ts";
 import { stackProbes } from "./stacks.ts";
 import { valueProbes } from "./values.ts";
 
@@ -16,4 +17,5 @@ export const PROBES: readonly Probe[] = [
   ...valueProbes,
   ...prototypeProbes,
   ...frameProbes,
+  ...resourceProbes,
 ];

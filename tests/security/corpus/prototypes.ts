@@ -7,13 +7,11 @@ const FORGED_FRAME = String.raw`'{"jsonrpc":"2.0","method":"stdout","params":{"t
 /** Uses every part of the sandbox once. */
 const USE_ALL = String.raw`
   const useAll = async () => {
-    console.log("text", 1, { a: [1] }); console.error("%s", "x"); console.table([{ a: 1 }]); console.group("g"); console.groupEnd(); console.count(); console.time(); console.timeEnd();
-    cyrnel.output({ a: 1, b: { c: [1, "x"] } });
-    const timer = setTimeout(() => {}, 5); clearTimeout(timer); setImmediate(() => {}); queueMicrotask(() => {});
-    const settled = [tools.test.echo({ a: [1, { b: 2 }] }), tools.test.fail({ message: "m" }), cyrnel.discoverTools({ query: "q", limit: 2 }), cyrnel.getTool({ serviceId: "test", toolId: "echo" }), tools.search({ query: "q" }), import("x")];
-    for (let index = 0; index < settled.length; index++) { try { await settled[index]; } catch {} }
-    try { new URL("http://a/?b=c").searchParams.get("b"); structuredClone({ a: new Map([[1, 2]]) }); new TextEncoder().encode("é"); crypto.randomUUID(); new AbortController().abort(); btoa("x"); } catch {}
-    try { new Error("x", { cause: 1 }).stack; null.x; } catch {}
+    const steps = [() => console.log("text", 1, { a: [1] }), () => console.error("%s", "x"), () => console.table([{ a: 1 }]), () => { console.group("g"); console.groupEnd(); }, () => console.count(), () => { console.time(); console.timeEnd(); },
+      () => cyrnel.output({ a: 1, b: { c: [1, "x"] } }), () => clearTimeout(setTimeout(() => {}, 5)), () => setImmediate(() => {}), () => queueMicrotask(() => {}),
+      () => new URL("http://a/?b=c").searchParams.get("b"), () => structuredClone({ a: new Map([[1, 2]]) }), () => new TextEncoder().encode("é"), () => crypto.randomUUID(), () => new AbortController().abort(), () => btoa("x"), () => new Error("x", { cause: 1 }).stack, () => null.x,
+      () => tools.test.echo({ a: [1, { b: 2 }] }), () => tools.test.fail({ message: "m" }), () => cyrnel.discoverTools({ query: "q", limit: 2 }), () => cyrnel.getTool({ serviceId: "test", toolId: "echo" }), () => tools.search({ query: "q" }), () => import("x")];
+    for (let index = 0; index < steps.length; index++) { try { await steps[index](); } catch {} }
   };`;
 
 const DATA = String.raw`JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"a":{"__proto__":{"polluted":1}},"list":[{"__proto__":{"polluted":1}}],"__pr\\u006fto__":{"polluted":1}}')`;
@@ -55,7 +53,7 @@ export const prototypeProbes: Probe[] = [
         take("caught", item);
         for (const frame of frames) {
           if (Array.isArray(item) && item !== loot && Object.isExtensible(item)) attempt(() => { if (typeof item[0] === "string" || item.length === 0) item.push(frame); });
-          if (typeof item === "function" && !given.has(item) && item !== hang) { attempt(() => item(frame)); attempt(() => item.call(undefined, frame, null)); }
+          if (typeof item === "function" && !given.has(item) && !String(item.name).startsWith("bound ")) { attempt(() => item(frame)); attempt(() => item.call(undefined, frame, null)); }
           for (const name of ["emit", "receive", "write", "send"]) if (typeof item?.[name] === "function" && !given.has(item[name])) attempt(() => item[name](frame));
         }
       }
