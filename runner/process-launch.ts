@@ -61,6 +61,7 @@ export function planProcessLaunch(
     ],
     cwd,
     bootTimeoutMs: BOOT_TIMEOUT_MS,
+    isLocked: wall.lock !== null,
     inspect: (pid) => wall.admit(pid, toKernelBudget(memoryMb)),
   });
 }

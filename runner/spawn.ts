@@ -25,6 +25,8 @@ export interface ChildLaunch {
   cwd: string;
   /** From the start of the process to `ready`. */
   bootTimeoutMs: number;
+  /** It was given a lock to put on itself before it says `ready`. */
+  isLocked: boolean;
   /** A last look at a child that says it is ready: what is wrong with it, as half a sentence; null: nothing. */
   inspect?(pid: number): string | null;
 }
@@ -77,6 +79,12 @@ export async function spawnChild(
   const channel = createChannel(started.stdout, started.stdin);
   try {
     const ready = await receiveReady(channel, launch, signal);
+    const missing = listOwnLayers(launch).filter((layer) => !ready.layers.includes(layer));
+    if (missing.length > 0) {
+      throw new ChildStartError(
+        `The child did not confirm layer ${missing.join(", ")} of its isolation; ${listOwnLayers(launch).join(", ")} were expected. Build it anew (npm run build); Node ${launch.nodeVersion} must have process.permission.drop.`,
+      );
+    }
     const check = verifyFromOutside(started.pid);
     if (check.kind === "refused")
       throw new ChildStartError(`The child is not what was started: ${check.why}.`);
@@ -102,6 +110,11 @@ export async function spawnChild(
       `${(error as Error).message}${describeEarlyExit(await exited, await tail.read(MAX_ENGINE_WAIT_MS))}`,
     );
   }
+}
+
+/** Layers a child must say that it has made: realm, permissions, and the lock if it was given one. */
+function listOwnLayers({ isLocked }: ChildLaunch): number[] {
+  return isLocked ? [0, 1, 3] : [0, 1];
 }
 
 /** What a child that ended by itself left behind; empty for one that we killed. */

@@ -182,7 +182,7 @@ const OBSERVED = {
   realm:
     "a slot process made an isolate, ran a script in it and said so; an isolate shares no object with its process, and only strings cross",
   permissions:
-    "a slot process was started with the right to load addons, loaded one, gave up every permission, tried to load it again and was refused",
+    "a slot process was started with the right to load addons, loaded one, gave up every permission, asked for each again, tried to load the addon again and was refused",
 };
 
 const KILLED: ErrorDetail = { name: "KilledError", message: "The run was killed.", reason: "killed" };

@@ -30,8 +30,8 @@ const MORE_ISOLATES = 2;
 const CODE_RANGE_MB = 512;
 
 /**
- * Flags of Node for a slot. No grant but for addons: the library is loaded by its path, which reads no file through
- * Node, and every permission is dropped after that.
+ * Flags of Node for a slot. Granted are addons and, in the jail, calls of the kernel (`--allow-ffi`, by the wall), and no
+ * files: the library is loaded by its path, not read through Node. All is dropped before the slot says `ready`.
  */
 export const SLOT_FLAGS = [
   "--permission",
@@ -89,6 +89,7 @@ export async function openSlotProcesses(
     ],
     cwd,
     bootTimeoutMs: BOOT_TIMEOUT_MS,
+    isLocked: wall.lock !== null,
     // One limit for the life of a slot: that of a run is its isolate's, this is for what an isolate does not count.
     inspect: (pid: number) => wall.admit(pid, toSlotBudget(config)),
   };

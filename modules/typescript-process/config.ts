@@ -26,7 +26,7 @@ export const processConfigSchema = z.strictObject({
         .describe("Processes kept ready at most, when there is demand. Default: two per core."),
     })
     .prefault({})
-    .describe("Started ahead of time; each serves one run. An idle one takes about 20 MB."),
+    .describe("Started ahead of time; each serves one run. An idle one takes about 16 MB of its own share."),
   ...runSettings({
     minMb: MIN_MEMORY_MB,
     maxMb: MAX_MEMORY_MB,

@@ -4,11 +4,14 @@
 export const V8_FLAGS = [
   "--disallow-code-generation-from-strings",
   // A quarter of Node's boot goes into giving V8's start-up snapshot a hash seed of its own. With a fixed seed, crafted
-  // keys can make a script's own maps slow; the script's limits bound that, and one process serves one script.
+  // keys can make a script's own maps slow; its limits bound that, and no other script runs in its process at that time.
   "--no-rehash-snapshot",
 ] as const;
 
-/** Flags of the process child without its memory limits. No grants: the entry file is readable without. */
+/**
+ * Flags of the process child without its memory limits. What it is granted for its boot, to read runner/dist and, in the
+ * jail, to call the kernel (`--allow-ffi`), is added where it is started and dropped before it says `ready`.
+ */
 export const CHILD_FLAGS = [
   "--permission",
   "--no-addons",

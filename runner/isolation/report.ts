@@ -115,11 +115,11 @@ function listKernelLayers({ jail, level }: Wall): Seen[] {
     verified: `${observed}; ${how}`,
     ...(!holds && { fix: mechanisms.fix ?? "run `npm run doctor`" }),
   });
-  const onEveryThread =
-    "no_new_privs and the number of filters are read from /proc of every thread of each child before it gets a script";
+  const readOutside =
+    "before a child gets a script, no_new_privs and its filters are read from /proc: of every thread of the first child, of the main thread of each later one";
   return [
-    seen(2, test.birth, `${mechanisms.text}; before its own lock; ${onEveryThread}`),
-    seen(3, test.locked, `${mechanisms.text}; after its own lock; ${onEveryThread}`),
+    seen(2, test.birth, `${mechanisms.text}; before its own lock; ${readOutside}`),
+    seen(3, test.locked, `${mechanisms.text}; after its own lock; ${readOutside}`),
     seen(4, test.limited, "set by prlimit(2) on each child before it gets a script"),
     {
       layer: 5,

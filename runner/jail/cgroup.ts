@@ -60,12 +60,21 @@ const REMOVE_INTERVAL_MS = 50;
 const FIX =
   "delegate a cgroup v2 subtree with memory, pids and cpu to the server (systemd: Delegate=yes, DelegateSubgroup=server); without it limits come from rlimits and the monitor";
 
+/** Looks for a writable part of the tree and changes nothing; absence is an answer, not an error. */
+export function findCgroups(sources: CgroupSources = readSources()): { version: 1 | 2 } | CgroupsAbsent {
+  return firstOf<{ version: 1 | 2 }>([findVersion2, findVersion1], sources);
+}
+
 /** Looks for a writable part of the tree and prepares it; absence is an answer, not an error. */
 export function openCgroups(sources: CgroupSources = readSources()): Cgroups | CgroupsAbsent {
+  return firstOf([openVersion2, openVersion1], sources);
+}
+
+function firstOf<T>(ways: ((sources: CgroupSources) => T)[], sources: CgroupSources): T | CgroupsAbsent {
   const reasons: string[] = [];
-  for (const open of [openVersion2, openVersion1]) {
+  for (const way of ways) {
     try {
-      return open(sources);
+      return way(sources);
     } catch (error) {
       reasons.push(error instanceof Error ? error.message : String(error));
     }
@@ -80,19 +89,25 @@ function readSources(): CgroupSources {
   };
 }
 
-function openVersion2(sources: CgroupSources): Cgroups {
+/** `isSubgroup`: the server is in a group beside those of the runs already. Throws when there is none. */
+function findVersion2(sources: CgroupSources): { version: 2; base: string; isSubgroup: boolean } {
   const { path: own, isTop } = findOwnGroup(sources, null);
   const available = readFileSync(join(own, "cgroup.controllers"), "latin1").trim().split(" ");
   const missing = CONTROLLERS.filter((controller) => !available.includes(controller));
   if (missing.length > 0) throw new Error(`cgroup v2 at ${own} lacks ${missing.join(", ")}`);
-  // A group with processes of its own cannot limit groups below it: the server moves into one beside the runs. What root
-  // can write may still be somebody else's, such as the session it was started from: that is left alone.
+  // What root can write may still be somebody else's, such as the session it was started from: that is left alone.
   const isSubgroup = basename(own) === "server";
   if (!isSubgroup && !isTop && process.getuid?.() === 0) {
     throw new Error(`cgroup v2 at ${own} is not known to be delegated to the server`);
   }
   const base = isSubgroup ? dirname(own) : own;
   accessSync(base, constants.W_OK);
+  return { version: 2, base, isSubgroup };
+}
+
+function openVersion2(sources: CgroupSources): Cgroups {
+  const { base, isSubgroup } = findVersion2(sources);
+  // A group with processes of its own cannot limit groups below it: the server moves into one beside the runs.
   if (!isSubgroup) {
     mkdirSync(join(base, "server"), { recursive: true });
     writeFileSync(join(base, "server", "cgroup.procs"), `${process.pid}`);
@@ -129,13 +144,19 @@ function openVersion2(sources: CgroupSources): Cgroups {
   };
 }
 
-function openVersion1(sources: CgroupSources): Cgroups {
+/** The folder of the server's runs to be, by controller. Throws when one of them cannot be made. */
+function findVersion1(sources: CgroupSources): { version: 1; roots: Map<Controller, string> } {
   const roots = new Map<Controller, string>();
   for (const controller of CONTROLLERS) {
     const { path: own } = findOwnGroup(sources, controller);
     accessSync(own, constants.W_OK);
     roots.set(controller, join(own, `cyrnel-${process.pid}`));
   }
+  return { version: 1, roots };
+}
+
+function openVersion1(sources: CgroupSources): Cgroups {
+  const { roots } = findVersion1(sources);
   for (const root of roots.values()) mkdirSync(root, { recursive: true });
   const at = (controller: Controller, ...path: string[]) => join(roots.get(controller) ?? "", ...path);
 

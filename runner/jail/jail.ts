@@ -78,8 +78,9 @@ export async function openJail(
   );
   const lockFilter = compilePolicy(selfLockPolicy({ paranoid: options.paranoid }), probe.architecture);
   const kernel = openKernel();
-  const own = readThreads("self").find(({ threadId }) => threadId === process.pid)?.filters ?? 0;
-  const required = { filters: hasFilters ? own + 2 : own, noNewPrivileges: true };
+  const main = readThreads("self").find(({ threadId }) => threadId === process.pid);
+  const own = main === undefined ? 0 : main.filters;
+  const required = { filters: hasFilters && own !== null ? own + 2 : own, noNewPrivileges: true };
   // The self-lock's filter is put on all threads or on none (SECCOMP_FILTER_FLAG_TSYNC). Looking at each thread of each
   // child would make the kernel's clean-up of every ended one milliseconds dearer: the first stands for those after it.
   let look: "all" | "main" = "all";

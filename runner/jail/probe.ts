@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
-import { type CgroupsAbsent, openCgroups } from "./cgroup.ts";
+import { findCgroups } from "./cgroup.ts";
 import { landlockAbi } from "./landlock.ts";
 import { hasSeccomp } from "./seccomp/install.ts";
 import type { Architecture } from "./seccomp/syscall-numbers.ts";
@@ -26,12 +26,13 @@ export interface JailProbe {
   seccomp: true | Absence;
   /** Its ABI version; see `landlockScope` for what each covers. */
   landlockAbi: number | Absence;
+  /** The version of a tree with memory, pids and cpu, a part of which may be written. */
   cgroups: 1 | 2 | Absence;
   /** kernel.yama.ptrace_scope; null without Yama. */
   yamaPtraceScope: number | null;
 }
 
-/** Asks once; nothing stays changed. `open` stands for the way to the kernel. */
+/** Asks once and changes nothing. `open` stands for the way to the kernel. */
 export function probeJail(open: () => Kernel = openKernel): JailProbe {
   const base = {
     nodeVersion: process.version,
@@ -96,15 +97,12 @@ function probeLandlock(kernel: Kernel): number | Absence {
 }
 
 function probeCgroups(): 1 | 2 | Absence {
-  let cgroups: ReturnType<typeof openCgroups>;
   try {
-    cgroups = openCgroups();
+    const found = findCgroups();
+    return found.version === 0 ? { reason: found.reason, fix: found.fix } : found.version;
   } catch (error) {
-    cgroups = { version: 0, reason: String(error), fix: "mount /proc" } satisfies CgroupsAbsent;
+    return { reason: String(error), fix: "mount /proc" };
   }
-  if (cgroups.version === 0) return { reason: cgroups.reason, fix: cgroups.fix };
-  cgroups[Symbol.dispose]();
-  return cgroups.version;
 }
 
 function readYama(): number | null {

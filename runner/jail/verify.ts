@@ -1,5 +1,5 @@
 /**
- * Whether the kernel's part of the jail is on every thread of a process, read from outside: nothing it says about itself is
+ * Whether the kernel's part of the jail is on the threads of a process, read from outside: nothing it says about itself is
  * believed. Descriptors and environment are checked elsewhere.
  */
 import { readdirSync, readFileSync } from "node:fs";
@@ -9,8 +9,8 @@ export interface ThreadState {
   threadId: number;
   name: string;
   noNewPrivileges: boolean;
-  /** Seccomp filters in force. */
-  filters: number;
+  /** Seccomp filters in force; null: some are, and the kernel does not count them (before 5.9). */
+  filters: number | null;
 }
 
 /** Reads every thread of a process. Throws when it is gone. */
@@ -20,22 +20,29 @@ export function readThreads(pid: number | "self"): ThreadState[] {
 
 /** Reads one thread: `/proc/<pid>`, its main one, or `/proc/<pid>/task/<tid>`. Throws when it is gone. */
 function readThread(folder: string): ThreadState {
-  const status = readFileSync(`${folder}/status`, "latin1");
+  return parseThread(readFileSync(`${folder}/status`, "latin1"));
+}
+
+/** What a status file of /proc says of one thread. */
+export function parseThread(status: string): ThreadState {
   const field = (name: string) => new RegExp(`^${name}:\\s*(.*)$`, "m").exec(status)?.[1] ?? "";
-  const filtered = field("Seccomp") === "2";
+  const isFiltered = field("Seccomp") === "2";
+  const count = field("Seccomp_filters");
   return {
     threadId: Number(field("Pid")),
     name: field("Name"),
     noNewPrivileges: field("NoNewPrivs") === "1",
-    // Kernels before 5.9 do not count filters.
-    filters: filtered ? Number(field("Seccomp_filters") || "1") : 0,
+    filters: !isFiltered ? 0 : count === "" ? null : Number(count),
   };
 }
 
-/** What is required of every thread of a child that says it is ready. */
+/** What is required of every thread that is looked at of a child that says it is ready. */
 export interface RequiredThreads {
-  /** Those the server's main thread has, because a container puts some on everything, and two more in the full jail. */
-  filters: number;
+  /**
+   * Those the server's main thread has, because a container puts some on everything, and two more in the full jail; null:
+   * some, on a kernel that does not count.
+   */
+  filters: number | null;
   noNewPrivileges: boolean;
 }
 
@@ -52,12 +59,19 @@ export function findThreadDifferences(
   return threads.flatMap((thread) => {
     const differences: string[] = [];
     const who = `its thread ${thread.name}`;
-    if (thread.filters < required.filters) {
-      differences.push(`${who} has ${thread.filters} seccomp filters, expected ${required.filters}`);
+    if (!hasEnoughFilters(thread.filters, required.filters)) {
+      differences.push(
+        `${who} has ${thread.filters} seccomp filters, expected ${required.filters ?? "some"}`,
+      );
     }
     if (required.noNewPrivileges && !thread.noNewPrivileges) {
       differences.push(`${who} may gain privileges`);
     }
     return differences;
   });
+}
+
+/** Whether the filters in force are those required; where the kernel does not count, that there are some must do. */
+export function hasEnoughFilters(found: number | null, required: number | null): boolean {
+  return found === null || found >= (required ?? 1);
 }

@@ -55,10 +55,18 @@ describe("a child", () => {
     ["not-ready", "first message was not `ready`"],
     ["old-protocol", "speaks protocol 0; the server speaks 1"],
     ["other-node", "runs on Node v1.2.3"],
+    ["no-realm", "did not confirm layer 0 of its isolation; 0, 1 were expected"],
+    ["no-permissions", "did not confirm layer 1 of its isolation"],
   ])("that does not become ready (%s) is refused with what it did", async (behaviour, message) => {
     const refused = spawnChild(launchHostile(behaviour));
     await expect(refused).rejects.toThrow(message);
     await expect(refused).rejects.toHaveProperty("name", "ChildStartError");
+  });
+
+  test("that was given a lock and does not say that it is locked is refused", async () => {
+    await expect(spawnChild({ ...launchReal(), isLocked: true })).rejects.toThrow(
+      "did not confirm layer 3 of its isolation; 0, 1, 3 were expected",
+    );
   });
 
   test("that stays silent is given up after the time it has", async () => {

@@ -15,11 +15,14 @@ const MIN_CONTROLS = 60;
 const DEFAULT_TIMEOUT_MS = 15_000;
 
 const ENVIRONMENTS: Record<string, EnvironmentUnderTest> = {
-  "typescript-process": { instantiate: instantiateProcess, config: { maxConcurrency: 4, warmPool: { min: 2, max: 3 } } },
+  "typescript-process": {
+    instantiate: instantiateProcess,
+    config: { maxConcurrency: 4, warmPool: { min: 2, max: 3 } },
+  },
   "typescript-ivm": { instantiate: instantiateIvm, config: { slots: 3, minSlots: 2 } },
 };
 
-describe.each(Object.entries(ENVIRONMENTS))("on %s", (_name, subject) => {
+describe.concurrent.each(Object.entries(ENVIRONMENTS))("on %s", (_name, subject) => {
   let bench: Bench & AsyncDisposable;
   const errors: unknown[] = [];
   const onError = (error: unknown) => void errors.push(error);
@@ -43,7 +46,11 @@ describe.each(Object.entries(ENVIRONMENTS))("on %s", (_name, subject) => {
       const run = await bench.run(probe.script, { timeoutMs: DEFAULT_TIMEOUT_MS, ...probe.options });
       await observe(probe, run, bench);
       const beside = await neighbour.done;
-      expect([beside.state, beside.result, beside.stdout]).toEqual(["success", [neighbour.eid, 5050], "beside\n"]);
+      expect([beside.state, beside.result, beside.stdout]).toEqual([
+        "success",
+        [neighbour.eid, 5050],
+        "beside\n",
+      ]);
       expect(errors).toEqual([]);
       expect(describePrototypes()).toBe(prototypes);
     },

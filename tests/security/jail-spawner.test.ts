@@ -55,7 +55,7 @@ describe.runIf(process.platform === "linux")("the spawner", () => {
       filters: before + 1,
       noNewPrivileges: true,
     });
-    expect(threads.filter(({ filters }) => filters > before).map(({ threadId }) => threadId)).toEqual([
+    expect(threads.filter(({ filters }) => (filters ?? 0) > before).map(({ threadId }) => threadId)).toEqual([
       spawner.threadId,
     ]);
     expect(await readFile("/etc/passwd", "latin1")).toContain("root");

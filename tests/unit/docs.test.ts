@@ -9,6 +9,7 @@ const FOLDERS = ["api", "runner", "modules", "sdk", "tests", "bench", "docs", "d
 const pages = [
   "README.md",
   "CONTRIBUTING.md",
+  "SECURITY.md",
   "examples/README.md",
   ...readdirSync(path.join(PROJECT, "docs"))
     .filter((file) => file.endsWith(".md"))

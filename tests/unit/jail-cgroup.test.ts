@@ -1,10 +1,10 @@
 /** Finding a writable part of the cgroup tree, from what the kernel writes about it; the tree itself is plain files. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Cgroups, openCgroups } from "#runner/jail/cgroup.ts";
+import { type Cgroups, findCgroups, openCgroups } from "#runner/jail/cgroup.ts";
 
 let tree = "";
 beforeEach(async () => {
@@ -60,6 +60,12 @@ describe("cgroup v2", () => {
     expect(await run.ranOutOfMemory()).toBe(true);
     await run.kill();
     expect(at("cgroup.kill")).toBe("1");
+  });
+
+  it("is looked for without a change to it", () => {
+    make(".", { "cgroup.controllers": "cpu memory pids\n" });
+    expect(findCgroups({ mountinfo: mounted(), cgroup: "0::/\n" })).toMatchObject({ version: 2 });
+    expect(readdirSync(tree)).toEqual(["cgroup.controllers"]);
   });
 
   it("uses the parent when the server was put into a subgroup of its own", () => {

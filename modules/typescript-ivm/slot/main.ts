@@ -16,7 +16,7 @@ import { CONTROL_PREFIX, createRun, type Run } from "./run.ts";
 /** A literal, so that no schema library comes into this process; the type keeps it equal to the host's. */
 const PROTOCOL: typeof PROTOCOL_VERSION = 1;
 /** Everything Node's permission model can take away. */
-const SCOPES = ["fs", "addon", "child", "worker", "wasi", "net", "inspector", "ffi"];
+const SCOPES = ["fs.read", "fs.write", "addon", "child", "worker", "wasi", "net", "inspector", "ffi"];
 /** sysexits.h */
 const EX_SOFTWARE = 70;
 const START_MEMBER = ',"start":';
@@ -41,10 +41,13 @@ function closeInherited(fd: number): void {
   }
 }
 
-/** Gives up every permission for good. False if another addon could still be loaded. */
+/** Gives up every permission for good. False if one is still there, or another addon could still be loaded. */
 function dropPermissions(): boolean {
-  const permission = process.permission as unknown as { drop?: (scope: string) => void } | undefined;
+  const { permission } = process as unknown as {
+    permission?: { has(scope: string): boolean; drop?(scope: string): void };
+  };
   for (const scope of SCOPES) permission?.drop?.(scope);
+  if (SCOPES.some((scope) => permission?.has(scope) !== false)) return false;
   try {
     process.dlopen({ exports: {} }, libraryPath);
     return false;

@@ -14,7 +14,13 @@ const node = findNodeBinary();
 const DIST = join(import.meta.dirname, "../../../runner/dist");
 const HOSTILE = join(import.meta.dirname, "hostile-child.cjs");
 
-const common = { nodePath: node.path, nodeVersion: node.version, cwd: tmpdir(), bootTimeoutMs: 20_000 };
+const common = {
+  nodePath: node.path,
+  nodeVersion: node.version,
+  cwd: tmpdir(),
+  bootTimeoutMs: 20_000,
+  isLocked: false,
+};
 
 /** How the real child is started. */
 export function launchReal(memoryMb = 128): ChildLaunch {

@@ -44,6 +44,8 @@ const beforeReady = {
   garbage: () => write(Buffer.from("Segmentation fault\n".repeat(100))),
   "not-ready": () => say(stdout("hello")),
   "old-protocol": () => ready({ protocol: 0 }),
+  "no-realm": () => ready({ layers: [1] }),
+  "no-permissions": () => ready({ layers: [0, 3] }),
   "other-node": () => ready({ node: "v1.2.3" }),
 };
 

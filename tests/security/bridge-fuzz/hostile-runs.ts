@@ -65,6 +65,7 @@ export async function playAsProcess(seed: number, monitor: Monitor): Promise<Hos
     args,
     cwd: folder,
     bootTimeoutMs: BOOT_TIMEOUT_MS,
+    isLocked: false,
   });
   const host = createHost(prng, conversation.handlers, conversation.session, conversation.expected !== null);
   const kill = new AbortController();
@@ -85,11 +86,18 @@ export async function playAsProcess(seed: number, monitor: Monitor): Promise<Hos
   clearTimeout(killer);
   host.finish();
   const exit = await waitForExit(child, MAX_EXIT_MS);
-  await delay(5);
+  await waitUntilClosed(child, MAX_EXIT_MS);
   const faults = [...judgeOutcome(conversation, leaving, outcome), ...host.faults];
   if (exit === null) faults.push("the process outlived its run");
   if (!child.channel.isClosed) faults.push("the channel was left open");
   return { leaving, reason: outcome.reason, faults };
+}
+
+async function waitUntilClosed(child: Child, maxMs: number): Promise<void> {
+  for (const startedAt = performance.now(); performance.now() - startedAt < maxMs; ) {
+    if (child.channel.isClosed) return;
+    await delay(5);
+  }
 }
 
 /** Null if the child is still there after `maxMs`. */

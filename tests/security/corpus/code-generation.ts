@@ -126,7 +126,8 @@ export const codeProbes: Probe[] = [
   lootProbe({
     id: "import.specifiers",
     entries: [6, 8, 9, 11],
-    steals: "a module by any name: a built-in, a file, a data URL, with attributes, or spelled so that a filter misses it",
+    steals:
+      "a module by any name: a built-in, a file, a data URL, with attributes, or spelled so that a filter misses it",
     attack: String.raw`
       const names = ["node:fs", "fs", "node:process", "node:module", "child_process", "node:vm", "node:ffi", "isolated-vm", "./script.ts", "/etc/passwd", "file:///etc/passwd", "data:text/javascript,export default 1", "data:application/json,{}", "http://127.0.0.1/", "blob:x", "cyrnel:realm", "", "\0", "node:fs\0", "..", "#runner/x.ts"];
       for (const name of names) await import(name).then(() => note("module " + name), (error) => { take(name, error); if (!(error instanceof Error)) note("an error of another realm for " + name); });
@@ -182,7 +183,12 @@ export const codeProbes: Probe[] = [
       steals: "a module, before the script runs",
       script,
       observe(run) {
-        expect([run.state, run.error?.reason, run.error?.line, run.stdout]).toEqual(["failed", "syntax_error", line, ""]);
+        expect([run.state, run.error?.reason, run.error?.line, run.stdout]).toEqual([
+          "failed",
+          "syntax_error",
+          line,
+          "",
+        ]);
       },
     }),
   ),

@@ -22,7 +22,8 @@ export const globalProbes: Probe[] = [
   }),
   lootProbe({
     id: "globals.removed-is-gone",
-    steals: "a removed global through an object that still holds it: shared memory, WebAssembly, the inspector's console",
+    steals:
+      "a removed global through an object that still holds it: shared memory, WebAssembly, the inspector's console",
     attack: String.raw`
       const seen = new Set(), queue = [globalThis], names = new Set(["SharedArrayBuffer", "Atomics", "WebAssembly", "Memory", "Module", "Instance"]);
       while (queue.length > 0) {
@@ -106,10 +107,7 @@ export const globalProbes: Probe[] = [
     attack: String.raw`
       const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
       if (zone !== "UTC" || new Date(0).getHours() !== 0 || Temporal.Now.timeZoneId() !== "UTC") note("the host's time zone: " + zone);
-      for (const text of [attempt(() => process.env.SECRET), attempt(() => process.argv.join()), attempt(() => import.meta?.url)]) if (typeof text === "string") note(text);`.replace(
-      ", attempt(() => import.meta?.url)",
-      "",
-    ),
+      for (const text of [attempt(() => process.env.SECRET), attempt(() => process.argv.join())]) if (typeof text === "string") note(text);`,
     control: inPlainNode,
   }),
   lootProbe({

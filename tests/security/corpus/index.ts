@@ -1,11 +1,13 @@
 /** All probes of the escape corpus that are scripts, by family. */
 import { codeProbes } from "./code-generation.ts";
+import { endlessProbes } from "./endless.ts";
 import { frameProbes } from "./frames.ts";
 import { globalProbes } from "./globals.ts";
 import type { Probe } from "./probe.ts";
 import { prototypeProbes } from "./prototypes.ts";
 import { reachProbes } from "./reach.ts";
 import { resourceProbes } from "./resources.ts";
+import { sourceProbes } from "./sources.ts";
 import { stackProbes } from "./stacks.ts";
 import { valueProbes } from "./values.ts";
 
@@ -17,5 +19,7 @@ export const PROBES: readonly Probe[] = [
   ...valueProbes,
   ...prototypeProbes,
   ...frameProbes,
+  ...sourceProbes,
+  ...endlessProbes,
   ...resourceProbes,
 ];

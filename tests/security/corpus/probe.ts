@@ -21,9 +21,7 @@ export interface Probe {
 /** What must be seen of the run: its reason, or a check of all that was recorded of it. */
 export type Observation =
   /** The script collects what it got hold of and returns it: the run succeeds and the list is empty. */
-  | "no loot"
-  | readonly ExecutionReason[]
-  | ((run: Run, bench: Bench) => Promise<void> | void);
+  "no loot" | readonly ExecutionReason[] | ((run: Run, bench: Bench) => Promise<void> | void);
 
 /** The weaker sandbox, and what shows there that the attack works. */
 export interface Control {

@@ -26,7 +26,8 @@ export const prototypeProbes: Probe[] = [
   lootProbe({
     id: "prototypes.sandbox-secrets",
     entries: [15, 22],
-    steals: "the sandbox's way out (its emitter, its outbox, its resolvers), caught by built-ins changed to look at what passes through them",
+    steals:
+      "the sandbox's way out (its emitter, its outbox, its resolvers), caught by built-ins changed to look at what passes through them",
     attack: String.raw`${USE_ALL}
       const caught = new Set(), originals = [], { apply, ownKeys, getOwnPropertyDescriptor, defineProperty } = Reflect;
       const add = Set.prototype.add.bind(caught), isOwn = new Set();
@@ -53,7 +54,7 @@ export const prototypeProbes: Probe[] = [
         take("caught", item);
         for (const frame of frames) {
           if (Array.isArray(item) && item !== loot && Object.isExtensible(item)) attempt(() => { if (typeof item[0] === "string" || item.length === 0) item.push(frame); });
-          if (typeof item === "function" && !given.has(item) && !String(item.name).startsWith("bound ")) { attempt(() => item(frame)); attempt(() => item.call(undefined, frame, null)); }
+          if (typeof item === "function" && !given.has(item) && (item.name === "" || !/\[native code\]/.test(Function.prototype.toString.call(item)))) { attempt(() => item(frame)); attempt(() => item.call(undefined, frame, null)); }
           for (const name of ["emit", "receive", "write", "send"]) if (typeof item?.[name] === "function" && !given.has(item[name])) attempt(() => item[name](frame));
         }
       }
@@ -72,7 +73,8 @@ export const prototypeProbes: Probe[] = [
   {
     id: "prototypes.patched-serialiser",
     entries: [22],
-    steals: "the form of messages: JSON, strings, arrays and promises are replaced by ones that answer with frames",
+    steals:
+      "the form of messages: JSON, strings, arrays and promises are replaced by ones that answer with frames",
     script: String.raw`
       const forged = '1},"x":"FORGED-FRAME"}\n{"method":"end"';
       JSON.stringify = () => forged; JSON.parse = () => ({ forged }); String.prototype.toString = () => forged; String.prototype.replace = () => forged; String.prototype.slice = () => forged; String.prototype.concat = () => forged;
@@ -101,7 +103,11 @@ export const prototypeProbes: Probe[] = [
       return reply;`,
     observe(run) {
       expect([run.state, run.error?.message]).toEqual(["success", undefined]);
-      expect([run.stdout, run.output, run.result]).toEqual(["one\ntwo\n", { list: [1, 2] }, { list: [1, { a: 2 }] }]);
+      expect([run.stdout, run.output, run.result]).toEqual([
+        "one\ntwo\n",
+        { list: [1, 2] },
+        { list: [1, { a: 2 }] },
+      ]);
     },
     control: { in: "naive-bridge", shows: "forged" },
   },
@@ -121,13 +127,18 @@ export const prototypeProbes: Probe[] = [
       for (const name of names) delete Object.prototype[name];
       return [settled[0].real, Object.keys(settled[0]), settled[1], settled[2], late];`,
     observe(run) {
-      expect([run.state, run.error?.message, run.result]).toEqual(["success", undefined, [1, ["real"], "real", null, "fired"]]);
+      expect([run.state, run.error?.message, run.result]).toEqual([
+        "success",
+        undefined,
+        [1, ["real"], "real", null, "fired"],
+      ]);
     },
   },
   {
     id: "prototypes.thenable-replies",
     entries: [17, 22],
-    steals: "the resolving functions of the sandbox: Object.prototype.then is called with them for each reply",
+    steals:
+      "the resolving functions of the sandbox: Object.prototype.then is called with them for each reply",
     script: String.raw`
       const seen = [];
       Object.prototype.then = function (resolve, reject) { seen.push([resolve instanceof Function, reject instanceof Function, resolve.constructor === Function]); delete Object.prototype.then; resolve("taken"); };
@@ -152,20 +163,54 @@ export const prototypeProbes: Probe[] = [
       console.log("still"); cyrnel.output({ still: 1 });
       return { still: ["here", null] };`,
     observe(run) {
-      expect([run.state, run.error?.message, run.result]).toEqual(["success", undefined, { still: ["here", null] }]);
+      expect([run.state, run.error?.message, run.result]).toEqual([
+        "success",
+        undefined,
+        { still: ["here", null] },
+      ]);
       expect([run.stdout, run.output]).toEqual(["still\n", { still: 1 }]);
     },
   },
   ...(
     [
       ["result", `return ${DATA}`, (run) => run.result],
-      ["output", `cyrnel.output(${DATA}); cyrnel.output({ ["__proto__"]: { polluted: 1 } }); return 1`, (run) => run.output],
-      ["parameters", `await tools.test.echo(${DATA}); await tools.test.echo(Object.fromEntries([["__proto__", { polluted: 1 }]])); return 1`, (run) => run.calls.map(({ parameters }) => parameters)],
+      [
+        "output",
+        `cyrnel.output(${DATA}); cyrnel.output({ ["__proto__"]: { polluted: 1 } }); return 1`,
+        (run) => run.output,
+      ],
+      [
+        "parameters",
+        `await tools.test.echo(${DATA}); await tools.test.echo(Object.fromEntries([["__proto__", { polluted: 1 }]])); return 1`,
+        (run) => run.calls.map(({ parameters }) => parameters),
+      ],
       ["schema", `return await cyrnel.ask({ message: "m", schema: ${DATA} })`, (run) => run.result],
-      ["raw-json", `return { a: JSON.rawJSON("1"), ["__proto__"]: { polluted: 1 }, b: { ["__proto__"]: null } }`, (run) => run.result],
-      ["to-json", `return { toJSON: () => ({ ["__proto__"]: { polluted: 1 }, list: [{ toJSON: () => ({ ["__proto__"]: 1 }) }] }) }`, (run) => run.result],
-      ["proxy-keys", `return new Proxy({}, { ownKeys: () => ["__proto__", "a"], getOwnPropertyDescriptor: () => ({ value: { polluted: 1 }, enumerable: true, configurable: true }), get: (_, key) => (key === "toJSON" ? undefined : { polluted: 1 }) })`, (run) => ({ ...run.result, a: undefined })],
-    ] as [string, string, (run: Parameters<typeof expectClean>[0] & { result: object; output: object; calls: { parameters: object }[] }) => unknown][]
+      [
+        "raw-json",
+        `return { a: JSON.rawJSON("1"), ["__proto__"]: { polluted: 1 }, b: { ["__proto__"]: null } }`,
+        (run) => run.result,
+      ],
+      [
+        "to-json",
+        `return { toJSON: () => ({ ["__proto__"]: { polluted: 1 }, list: [{ toJSON: () => ({ ["__proto__"]: 1 }) }] }) }`,
+        (run) => run.result,
+      ],
+      [
+        "proxy-keys",
+        `return new Proxy({}, { ownKeys: () => ["__proto__", "a"], getOwnPropertyDescriptor: () => ({ value: { polluted: 1 }, enumerable: true, configurable: true }), get: (_, key) => (key === "toJSON" ? undefined : { polluted: 1 }) })`,
+        (run) => ({ ...run.result, a: undefined }),
+      ],
+    ] as [
+      string,
+      string,
+      (
+        run: Parameters<typeof expectClean>[0] & {
+          result: object;
+          output: object;
+          calls: { parameters: object }[];
+        },
+      ) => unknown,
+    ][]
   ).map(
     ([name, script, read]): Probe => ({
       id: `prototypes.proto-in-${name}`,
@@ -175,7 +220,8 @@ export const prototypeProbes: Probe[] = [
       observe(run) {
         expect([run.state, run.error?.message]).toEqual(["success", undefined]);
         expectClean(read(run as never));
-        if (["result", "output"].includes(name)) expect(Object.keys(read(run as never) as object).sort()).toEqual(["a", "constructor", "list"]);
+        if (["result", "output"].includes(name))
+          expect(Object.keys(read(run as never) as object).sort()).toEqual(["a", "constructor", "list"]);
       },
       control: { in: "naive-vm", shows: "polluted", script: `cyrnel.output(${DATA})` },
     }),
@@ -218,9 +264,12 @@ export const prototypeProbes: Probe[] = [
     async observe(run, bench) {
       expect(run.state).toBe("success");
       const looks = Array.from({ length: 4 }, () =>
-        bench.run("return [({}).polluted, [].polluted, globalThis.left, Promise.prototype.then.left, console.log.left, JSON.stringify([1]), cyrnel.left, cyrnel.process.left].map((value) => value ?? null)"),
+        bench.run(
+          "return [({}).polluted, [].polluted, globalThis.left, Promise.prototype.then.left, console.log.left, JSON.stringify([1]), cyrnel.left, cyrnel.process.left].map((value) => value ?? null)",
+        ),
       );
-      for (const look of await Promise.all(looks)) expect(look.result).toEqual([null, null, null, null, null, "[1]", null, null]);
+      for (const look of await Promise.all(looks))
+        expect(look.result).toEqual([null, null, null, null, null, "[1]", null, null]);
     },
   },
 ];

@@ -27,21 +27,63 @@ const WALK = String.raw`
 
 /** Values of each part of the language and of the sandbox whose makers live where a walk from the globals does not come. */
 const SOURCES: [name: string, expression: string][] = [
-  ["iterators", "[[][Symbol.iterator](), new Map().entries(), new Set().values(), ''[Symbol.iterator](), 'a'.matchAll(/a/g), Iterator.from([]), [].values().map((x) => x), (function* () {})(), (async function* () {})()]"],
-  ["async", "[(async () => {})(), Promise.withResolvers(), Promise.try?.(() => 1), Array.fromAsync([1]), (async function* () { yield 1; })().next()]"],
-  ["errors", "[() => null.x, () => undefined(), () => missing, () => { 'use strict'; Object.freeze([]).push(1); }, () => new Array(-1), () => 'x'.repeat(-1), () => decodeURI('%'), () => JSON.parse('{'), () => 1n + 1, () => new Proxy({}, null), () => Symbol() + '', () => [].reduce(), () => new RegExp('('), () => Reflect.construct(1), () => new Intl.NumberFormat('xx-invalid-locale-x'), () => structuredClone(() => {}), () => new URL(''), () => atob('*'), () => new TextDecoder('nope'), () => Temporal.PlainDate.from('x'), () => crypto.getRandomValues(1), () => btoa('€')].map(attempt)"],
-  ["intl", "['Collator', 'DateTimeFormat', 'DisplayNames', 'DurationFormat', 'ListFormat', 'Locale', 'NumberFormat', 'PluralRules', 'RelativeTimeFormat', 'Segmenter'].filter((name) => Intl[name]).map((name) => attempt(() => { const made = name === 'Locale' ? new Intl.Locale('en') : new Intl[name]('en', name === 'DisplayNames' ? { type: 'region' } : {}); return [made, made.resolvedOptions?.(), attempt(() => made.formatToParts?.(1)), attempt(() => [...made.segment('a b')])]; }))"],
-  ["temporal", "[Temporal.Now.instant(), Temporal.Now.zonedDateTimeISO(), Temporal.Duration.from({ hours: 1 }), Temporal.PlainTime.from('10:00')]"],
-  ["buffers", "[new ArrayBuffer(8, { maxByteLength: 16 }), new ArrayBuffer(8).transfer(), new DataView(new ArrayBuffer(8)), Uint8Array.fromBase64?.('AA=='), new Float16Array(1)]"],
-  ["weak", "[new WeakRef({}), new WeakRef({}).deref(), new FinalizationRegistry(() => {}), new WeakMap(), new WeakSet()]"],
-  ["disposables", "[new DisposableStack(), new AsyncDisposableStack(), new AsyncDisposableStack().disposeAsync(), new SuppressedError(1, 2)]"],
-  ["patterns", "[/(?<a>a)/d.exec('a'), 'a'.match(/a/), /a/g[Symbol.matchAll]('a'), 'a'.replace(/(?<b>a)/, (...given) => { take('replacer', given.at(-1)); return ''; })]"],
-  ["templates", "[((...given) => given)`a${1}b`, ((strings) => strings.raw)`a`, String.raw`x`]"],
-  ["arguments", "[(function () { return arguments; })(1), (function () { return attempt(() => arguments.callee); })()]"],
-  ["web", "[new URL('http://a/?b=c').searchParams.entries(), new AbortController().signal, AbortSignal.abort().reason, new TextEncoder().encodeInto('a', new Uint8Array(2)), new TextDecoder('utf-16le'), new Event('x'), new EventTarget(), structuredClone(new Map([[1, new Date()]])), structuredClone(new Error('x')), crypto.subtle.digest('SHA-256', new Uint8Array()), new DOMException('a', 'AbortError'), performance.toJSON()]"],
-  ["timers", "[setTimeout(() => {}, 1), setInterval(() => {}, 1000).unref(), setImmediate(() => {}), setTimeout(() => {}, 1).ref(), setTimeout(() => {}, 1)[Symbol.toPrimitive]]"],
-  ["replies", "[tools.test.echo({ a: [{ b: null }] }), tools.test.nothing({}), tools.test.fail({ message: 'm', code: 'c', status: 1 }), tools.nope.nope({}), tools.test.nope({}), cyrnel.discoverServices(), cyrnel.discoverTools({ query: 'q' }), cyrnel.getService('test'), cyrnel.getService('nope'), cyrnel.getTool({ serviceId: 'test', toolId: 'echo' }), cyrnel.getToolDocs({ serviceId: 'test', toolId: 'echo' }), cyrnel.ask({ message: 'm' }), tools.search({ query: 'x' }), tools.describe.tool({ path: 'test.echo' })]"],
-  ["refusals", "[() => tools(), () => tools.a(), () => tools.a.b.c(), () => new tools.a.b(), () => cyrnel.services(), () => cyrnel.output(1), () => cyrnel.output(new Proxy({}, { ownKeys() { throw 1; } })), () => cyrnel.getService(1), () => cyrnel.ask({}), () => setTimeout(1), () => queueMicrotask(), () => new Event(), () => new AbortSignal(), () => fetch(), () => tools.test.echo(1), () => tools.test.echo({ a: 1n }), () => cyrnel.discoverTools({ limit: -1 })].map((act) => attempt(act))"],
+  [
+    "iterators",
+    "[[][Symbol.iterator](), new Map().entries(), new Set().values(), ''[Symbol.iterator](), 'a'.matchAll(/a/g), Iterator.from([]), [].values().map((x) => x), (function* () {})(), (async function* () {})()]",
+  ],
+  [
+    "async",
+    "[(async () => {})(), Promise.withResolvers(), Promise.try?.(() => 1), Array.fromAsync([1]), (async function* () { yield 1; })().next()]",
+  ],
+  [
+    "errors",
+    "[() => null.x, () => undefined(), () => missing, () => { 'use strict'; Object.freeze([]).push(1); }, () => new Array(-1), () => 'x'.repeat(-1), () => decodeURI('%'), () => JSON.parse('{'), () => 1n + 1, () => new Proxy({}, null), () => Symbol() + '', () => [].reduce(), () => new RegExp('('), () => Reflect.construct(1), () => new Intl.NumberFormat('xx-invalid-locale-x'), () => structuredClone(() => {}), () => new URL(''), () => atob('*'), () => new TextDecoder('nope'), () => Temporal.PlainDate.from('x'), () => crypto.getRandomValues(1), () => btoa('€')].map(attempt)",
+  ],
+  [
+    "intl",
+    "['Collator', 'DateTimeFormat', 'DisplayNames', 'DurationFormat', 'ListFormat', 'Locale', 'NumberFormat', 'PluralRules', 'RelativeTimeFormat', 'Segmenter'].filter((name) => Intl[name]).map((name) => attempt(() => { const made = name === 'Locale' ? new Intl.Locale('en') : new Intl[name]('en', name === 'DisplayNames' ? { type: 'region' } : {}); return [made, made.resolvedOptions?.(), attempt(() => made.formatToParts?.(1)), attempt(() => [...made.segment('a b')])]; }))",
+  ],
+  [
+    "temporal",
+    "[Temporal.Now.instant(), Temporal.Now.zonedDateTimeISO(), Temporal.Duration.from({ hours: 1 }), Temporal.PlainTime.from('10:00')]",
+  ],
+  [
+    "buffers",
+    "[new ArrayBuffer(8, { maxByteLength: 16 }), new ArrayBuffer(8).transfer(), new DataView(new ArrayBuffer(8)), Uint8Array.fromBase64?.('AA=='), new Float16Array(1)]",
+  ],
+  [
+    "weak",
+    "[new WeakRef({}), new WeakRef({}).deref(), new FinalizationRegistry(() => {}), new WeakMap(), new WeakSet()]",
+  ],
+  [
+    "disposables",
+    "[new DisposableStack(), new AsyncDisposableStack(), new AsyncDisposableStack().disposeAsync(), new SuppressedError(1, 2)]",
+  ],
+  [
+    "patterns",
+    "[/(?<a>a)/d.exec('a'), 'a'.match(/a/), /a/g[Symbol.matchAll]('a'), 'a'.replace(/(?<b>a)/, (...given) => { take('replacer', given.at(-1)); return ''; })]",
+  ],
+  ["templates", "[((...given) => given)`a`, ((strings) => strings.raw)`a`, String.raw`x`]"],
+  [
+    "arguments",
+    "[(function () { return arguments; })(1), (function () { return attempt(() => arguments.callee); })()]",
+  ],
+  [
+    "web",
+    "[new URL('http://a/?b=c').searchParams.entries(), new AbortController().signal, AbortSignal.abort().reason, new TextEncoder().encodeInto('a', new Uint8Array(2)), new TextDecoder('utf-16le'), new Event('x'), new EventTarget(), structuredClone(new Map([[1, new Date()]])), structuredClone(new Error('x')), crypto.subtle.digest('SHA-256', new Uint8Array()), new DOMException('a', 'AbortError'), performance.toJSON()]",
+  ],
+  [
+    "timers",
+    "[setTimeout(() => {}, 1), setInterval(() => {}, 1000).unref(), setImmediate(() => {}), setTimeout(() => {}, 1).ref(), setTimeout(() => {}, 1)[Symbol.toPrimitive]]",
+  ],
+  [
+    "replies",
+    "[tools.test.echo({ a: [{ b: null }] }), tools.test.nothing({}), tools.test.fail({ message: 'm', code: 'c', status: 1 }), tools.nope.nope({}), tools.test.nope({}), cyrnel.discoverServices(), cyrnel.discoverTools({ query: 'q' }), cyrnel.getService('test'), cyrnel.getService('nope'), cyrnel.getTool({ serviceId: 'test', toolId: 'echo' }), cyrnel.getToolDocs({ serviceId: 'test', toolId: 'echo' }), cyrnel.ask({ message: 'm' }), tools.search({ query: 'x' }), tools.describe.tool({ path: 'test.echo' })]",
+  ],
+  [
+    "refusals",
+    "[() => tools(), () => tools.a(), () => tools.a.b.c(), () => new tools.a.b(), () => cyrnel.services(), () => cyrnel.output(1), () => cyrnel.output(new Proxy({}, { ownKeys() { throw 1; } })), () => cyrnel.getService(1), () => cyrnel.ask({}), () => setTimeout(1), () => queueMicrotask(), () => new Event(), () => new AbortSignal(), () => fetch(), () => tools.test.echo(1), () => tools.test.echo({ a: 1n }), () => cyrnel.discoverTools({ limit: -1 })].map((act) => attempt(act))",
+  ],
 ];
 
 export const reachProbes: Probe[] = [
@@ -66,14 +108,29 @@ export const reachProbes: Probe[] = [
         }`),
       observe: "no loot",
       ...(["web", "timers"].includes(name) && { control }),
-      ...(name === "replies" && { control: { ...control, script: collecting(`${WALK} for (const value of [tools.test.echo({}), tools.test.fail({ message: "m" })]) { walk("replies", value); await value.then((v) => walk("resolved", v), (e) => walk("rejected", e)); }`) } }),
-      ...(name === "refusals" && { control: { ...control, script: collecting(`${WALK} for (const act of [() => tools.nope.nope(), () => setTimeout(1), () => new URL(""), () => new AbortSignal()]) walk("refusals", attempt(act));`) } }),
+      ...(name === "replies" && {
+        control: {
+          ...control,
+          script: collecting(
+            `${WALK} for (const value of [tools.test.echo({}), tools.test.fail({ message: "m" })]) { walk("replies", value); await value.then((v) => walk("resolved", v), (e) => walk("rejected", e)); }`,
+          ),
+        },
+      }),
+      ...(name === "refusals" && {
+        control: {
+          ...control,
+          script: collecting(
+            `${WALK} for (const act of [() => tools.nope.nope(), () => setTimeout(1), () => new URL(""), () => new AbortSignal()]) walk("refusals", attempt(act));`,
+          ),
+        },
+      }),
     }),
   ),
   lootProbe({
     id: "reach.every-function",
     entries: [15],
-    steals: "an object of another realm in what any function there is answers or throws when it is called badly",
+    steals:
+      "an object of another realm in what any function there is answers or throws when it is called badly",
     attack: String.raw`
       const functions = new Map(), seen = new Set(), queue = [["globalThis", globalThis]];
       const skip = /^(eval|setInterval|fetch|output|log|error|info|debug|warn|trace|table|dir|dirxml|group|groupCollapsed|assert|count|time.*|freeze|seal|preventExtensions|setPrototypeOf|defineProper.*|assign|deleteProperty|set|Function|GeneratorFunction|AsyncFunction|AsyncGeneratorFunction|copyWithin|fill|repeat|padStart|padEnd|__define.*|ask|captureStackTrace|create)$/;
@@ -96,7 +153,8 @@ export const reachProbes: Probe[] = [
       await new Promise((resolve) => setTimeout(resolve, 50));`,
     control: {
       ...control,
-      script: "for (const call of [setTimeout, clearTimeout, structuredClone, URL, tools.test.echo, cyrnel.output]) for (const list of [[], [null], [{}]]) take(call.name, attempt(() => Reflect.apply(call, undefined, list)));",
+      script:
+        "for (const call of [setTimeout, clearTimeout, structuredClone, URL, tools.test.echo, cyrnel.output]) for (const list of [[], [null], [{}]]) take(call.name, attempt(() => Reflect.apply(call, undefined, list)));",
     },
   }),
   lootProbe({
@@ -111,7 +169,11 @@ export const reachProbes: Probe[] = [
       attempt(() => console.dir(spy, { customInspect: true, showProxy: true, getters: true, showHidden: true }));
       attempt(() => console.log(Object.create({ constructor: { name: { toString() { walk("name", this); return "x"; } } } })));
       attempt(() => console.log({ get [Symbol.toStringTag]() { walk("tag", this); return "x"; } }));`,
-    control: { ...control, script: "const answers = []; take('console', console.log); take('log', attempt(() => console.log.bind(null)));" },
+    control: {
+      ...control,
+      script:
+        "const answers = []; take('console', console.log); take('log', attempt(() => console.log.bind(null)));",
+    },
   }),
   lootProbe({
     id: "reach.proxies-of-tools",
@@ -124,12 +186,17 @@ export const reachProbes: Probe[] = [
         if (attempt(() => node.forged) === 1 || Object.keys(node).length > 0) note(name + " was changed");
       }
       for (const key of ["__proto__", "constructor", "prototype", "then", "toJSON", "hasOwnProperty", Symbol.iterator, Symbol.toStringTag, Symbol.for("nodejs.util.inspect.custom")]) walk("key", attempt(() => tools[key]));`,
-    control: { ...control, script: "take('tools', tools); take('echo', tools.test.echo); take('prototype', Object.getPrototypeOf(tools.test.echo));" },
+    control: {
+      ...control,
+      script:
+        "take('tools', tools); take('echo', tools.test.echo); take('prototype', Object.getPrototypeOf(tools.test.echo));",
+    },
   }),
   lootProbe({
     id: "reach.resolvers",
     entries: [17],
-    steals: "the resolving functions the sandbox hands to a thenable or an executor, and what they close over",
+    steals:
+      "the resolving functions the sandbox hands to a thenable or an executor, and what they close over",
     attack: String.raw`
       const look = (name) => (...given) => { for (const value of given) { take(name, value); if (typeof value === "function" && !(value instanceof Function)) note(name + ": a function of another realm"); generate(name, (code) => value.constructor(code)()); } };
       await { then(resolve, reject) { look("await")(resolve, reject); resolve(1); } };

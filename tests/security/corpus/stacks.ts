@@ -44,7 +44,11 @@ const FULL_STACK: [name: string, entries: number[], act: string][] = [
   ["encoder", [16], "new TextDecoder().decode(new TextEncoder().encode('é'))"],
   ["crypto", [16], "crypto.randomUUID()"],
   ["abort", [16], "{ const c = new AbortController(); c.abort(); return c.signal.reason; }"],
-  ["event", [16], "{ const t = new EventTarget(); t.addEventListener('x', () => {}); return t.dispatchEvent(new Event('x')); }"],
+  [
+    "event",
+    [16],
+    "{ const t = new EventTarget(); t.addEventListener('x', () => {}); return t.dispatchEvent(new Event('x')); }",
+  ],
   ["base64", [16], "atob(btoa('x'))"],
   ["fetch", [16], "fetch('x')"],
   ["rejection", [16], "Promise.reject(new Error('handled'))"],
@@ -82,7 +86,8 @@ export const stackProbes: Probe[] = [
   lootProbe({
     id: "stack.formatter",
     entries: [12],
-    steals: "the sandbox's own formatter of stacks, to learn of call sites or to make it throw something of its own",
+    steals:
+      "the sandbox's own formatter of stacks, to learn of call sites or to make it throw something of its own",
     attack: String.raw`
       const descriptor = Object.getOwnPropertyDescriptor(Error, "prepareStackTrace");
       const format = descriptor?.get ? descriptor.get() : descriptor?.value;
@@ -142,7 +147,8 @@ export const stackProbes: Probe[] = [
   }),
   lootProbe({
     id: "stack.caller",
-    steals: "the sandbox's functions and their arguments, through caller and arguments of a callback it calls",
+    steals:
+      "the sandbox's functions and their arguments, through caller and arguments of a callback it calls",
     attack: String.raw`
       const look = (name, answer) => function callback() {
         const caller = attempt(() => callback.caller);
@@ -167,11 +173,17 @@ export const stackProbes: Probe[] = [
       await import({ toString: look("import", "x") }).catch(() => {});
       await new Promise((resolve) => setTimeout(resolve, 20));
       for (const given of [console.log, cyrnel.output, setTimeout, structuredClone, tools, tools.test.echo]) for (const key of ["caller", "arguments"]) { const found = attempt(() => given[key]); if (typeof found === "function" || Object.prototype.toString.call(found) === "[object Arguments]") take("given " + key, found); }`,
-    control: { in: "naive-vm", shows: "loot", script: "const look = function callback() { const up = callback.caller; if (typeof up === 'function') note('its caller'); return 1; }; (function sandbox(secret) { look(); })(1);" },
+    control: {
+      in: "naive-vm",
+      shows: "loot",
+      script:
+        "const look = function callback() { const up = callback.caller; if (typeof up === 'function') note('its caller'); return 1; }; (function sandbox(secret) { look(); })(1);",
+    },
   }),
   lootProbe({
     id: "stack.error-hooks",
-    steals: "an object of the sandbox through the hooks it runs while it describes an error: name, message, cause, subclass",
+    steals:
+      "an object of the sandbox through the hooks it runs while it describes an error: name, message, cause, subclass",
     attack: String.raw`
       const spy = (name) => new Proxy(function () {}, { get: (target, key, receiver) => { take(name + " receiver", receiver); return Reflect.get(target, key, receiver); }, apply: (target, self, given) => { take(name + " this", self); for (const value of given) take(name + " argument", value); return ""; } });
       for (const key of ["name", "message", "cause", "errors", "toString", "code"]) {
@@ -190,7 +202,8 @@ export const stackProbes: Probe[] = [
     ([name, entries, act]): Probe => ({
       id: `full-stack.${name}`,
       entries,
-      steals: "an object of another realm, from what the sandbox or the engine's host throws where the stack is full",
+      steals:
+        "an object of another realm, from what the sandbox or the engine's host throws where the stack is full",
       script: collecting(
         `${AT_THE_END}\nawait atTheEnd("${name}", () => ${act.startsWith("{") ? act : `(${act})`});\nawait tools.test.echo({ after: 1 });`,
       ),
@@ -199,4 +212,3 @@ export const stackProbes: Probe[] = [
     }),
   ),
 ];
-

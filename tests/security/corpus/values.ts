@@ -13,7 +13,8 @@ export const valueProbes: Probe[] = [
   lootProbe({
     id: "values.proxies",
     entries: [18],
-    steals: "a receiver, argument or caller of the host in the traps of a proxy that is passed, printed, returned or put out",
+    steals:
+      "a receiver, argument or caller of the host in the traps of a proxy that is passed, printed, returned or put out",
     attack: String.raw`${SPY}
       await tools.test.echo(spy({ a: spy([1, spy({})]) }));
       cyrnel.output(spy({ a: spy({ b: 1 }) }));
@@ -25,31 +26,62 @@ export const valueProbes: Probe[] = [
       attempt(() => new URL(spy({ toString: () => "http://a/" })));
       attempt(() => structuredClone(spy({ a: 1 })));
       await new Promise((resolve) => setTimeout(resolve, 10));`,
-    control: { ...control, script: `${SPY} await tools.test.echo(spy({})).then((value) => take("reply", tools.test.echo)); console.log(spy({ a: 1 })); cyrnel.output(spy({ a: 1 })); take("output", cyrnel.output);` },
+    control: {
+      ...control,
+      script: `${SPY} await tools.test.echo(spy({})).then((value) => take("reply", tools.test.echo)); console.log(spy({ a: 1 })); cyrnel.output(spy({ a: 1 })); take("output", cyrnel.output);`,
+    },
   }),
   {
     id: "values.proxy-result",
     entries: [18],
     steals: "the host's calm: it walks a proxy that is returned",
-    script: "return new Proxy({ a: 1, b: [1] }, { get: (target, key) => target[key], ownKeys: () => ['a', 'b', 'a2'], getOwnPropertyDescriptor: () => ({ value: 1, enumerable: true, configurable: true }) })",
+    script:
+      "return new Proxy({ a: 1, b: [1] }, { get: (target, key) => target[key], ownKeys: () => ['a', 'b', 'a2'], getOwnPropertyDescriptor: () => ({ value: 1, enumerable: true, configurable: true }) })",
     observe(run) {
       expect([run.state, run.result]).toEqual(["success", { a: 1, b: [1] }]);
     },
   },
   ...(
     [
-      ["thrown-proxy", "throw new Proxy({}, { get() { throw 1; }, ownKeys() { throw 2; }, getPrototypeOf() { throw 3; }, has() { throw 4; } })"],
+      [
+        "thrown-proxy",
+        "throw new Proxy({}, { get() { throw 1; }, ownKeys() { throw 2; }, getPrototypeOf() { throw 3; }, has() { throw 4; } })",
+      ],
       ["thrown-proxy-of-error", "throw new Proxy(new Error('x'), { get() { throw new Error('trap'); } })"],
-      ["rejected-proxy", "Promise.reject(new Proxy(() => {}, { get() { throw 1; }, apply() { throw 2; } })); await new Promise((resolve) => setTimeout(resolve, 500))"],
+      [
+        "rejected-proxy",
+        "Promise.reject(new Proxy(() => {}, { get() { throw 1; }, apply() { throw 2; } })); await new Promise((resolve) => setTimeout(resolve, 500))",
+      ],
       ["revoked-thrown", "const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); throw proxy"],
       ["revoked-result", "const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy"],
-      ["revoked-inside", "const { proxy, revoke } = Proxy.revocable([], {}); revoke(); return { a: [proxy] }"],
-      ["hostile-getters", "throw { get message() { throw 1; }, get name() { throw 2; }, get stack() { throw 3; }, toString() { throw 4; }, toJSON() { throw 5; } }"],
-      ["hostile-stack", "const error = new Error('x'); Object.defineProperty(error, 'stack', { get() { throw new Proxy({}, { get() { throw 1; } }); } }); Object.defineProperty(error, 'message', { get() { throw 1; } }); throw error"],
-      ["hostile-name", "const error = new Error('x'); error.name = { toString() { throw 1; }, length: 1e9 }; Object.defineProperty(error, 'cause', { get() { return error; } }); throw error"],
-      ["cyclic-causes", "const a = new Error('a'); const b = new Error('b', { cause: a }); a.cause = b; throw a"],
-      ["deep-causes", "let error = new Error('0'); for (let i = 1; i < 20000; i++) error = new Error('e'.repeat(100), { cause: error }); throw error"],
-      ["huge-aggregate", "throw new AggregateError(Array.from({ length: 50000 }, (_, i) => new Error(String(i).repeat(50))))"],
+      [
+        "revoked-inside",
+        "const { proxy, revoke } = Proxy.revocable([], {}); revoke(); return { a: [proxy] }",
+      ],
+      [
+        "hostile-getters",
+        "throw { get message() { throw 1; }, get name() { throw 2; }, get stack() { throw 3; }, toString() { throw 4; }, toJSON() { throw 5; } }",
+      ],
+      [
+        "hostile-stack",
+        "const error = new Error('x'); Object.defineProperty(error, 'stack', { get() { throw new Proxy({}, { get() { throw 1; } }); } }); Object.defineProperty(error, 'message', { get() { throw 1; } }); throw error",
+      ],
+      [
+        "hostile-name",
+        "const error = new Error('x'); error.name = { toString() { throw 1; }, length: 1e9 }; Object.defineProperty(error, 'cause', { get() { return error; } }); throw error",
+      ],
+      [
+        "cyclic-causes",
+        "const a = new Error('a'); const b = new Error('b', { cause: a }); a.cause = b; throw a",
+      ],
+      [
+        "deep-causes",
+        "let error = new Error('0'); for (let i = 1; i < 20000; i++) error = new Error('e'.repeat(100), { cause: error }); throw error",
+      ],
+      [
+        "huge-aggregate",
+        "throw new AggregateError(Array.from({ length: 50000 }, (_, i) => new Error(String(i).repeat(50))))",
+      ],
       ["getter-in-result", "return { a: { get b() { throw new Error('mine'); } } }"],
       ["to-json-in-result", "return { toJSON() { throw new Error('mine'); } }"],
       ["cyclic-result", "const a = []; a.push({ a }); return a"],
@@ -58,8 +90,14 @@ export const valueProbes: Probe[] = [
       ["symbol-result", "return [Symbol('s')]"],
       ["rejecting-thenable", "return { then(resolve, reject) { reject({ get message() { throw 1; } }); } }"],
       ["throwing-thenable", "return { get then() { throw new Error('mine'); } }"],
-      ["error-during-description", "const error = new Error('x'); Object.defineProperty(error, 'name', { get() { throw error; } }); throw error"],
-      ["thrown-in-finalizer", "const held = []; const registry = new FinalizationRegistry(() => { throw new Error('late'); }); for (let i = 0; i < 3000; i++) registry.register({}, 1); for (let i = 0; i < 30; i++) { held[0] = new Array(1e5).fill(i); await new Promise((r) => setTimeout(r, 1)); } throw new Error('none ran')"],
+      [
+        "error-during-description",
+        "const error = new Error('x'); Object.defineProperty(error, 'name', { get() { throw error; } }); throw error",
+      ],
+      [
+        "thrown-in-finalizer",
+        "const held = []; const registry = new FinalizationRegistry(() => { throw new Error('late'); }); for (let i = 0; i < 3000; i++) registry.register({}, 1); for (let i = 0; i < 30; i++) { held[0] = new Array(1e5).fill(i); await new Promise((r) => setTimeout(r, 1)); } throw new Error('none ran')",
+      ],
     ] as const
   ).map(
     ([name, script]): Probe => ({
@@ -156,7 +194,8 @@ export const valueProbes: Probe[] = [
   {
     id: "values.endless-to-json",
     steals: "the time of whoever writes a result: it makes itself longer while it is written",
-    script: "const grow = () => ({ toJSON: grow2 }); const grow2 = () => { const a = []; a.length = 3; return { next: new Proxy(a, { get: (t, k) => (k === 'toJSON' ? undefined : k === 'length' ? 3 : { toJSON: grow2 }) }) }; }; return { toJSON: grow2 }",
+    script:
+      "const grow = () => ({ toJSON: grow2 }); const grow2 = () => { const a = []; a.length = 3; return { next: new Proxy(a, { get: (t, k) => (k === 'toJSON' ? undefined : k === 'length' ? 3 : { toJSON: grow2 }) }) }; }; return { toJSON: grow2 }",
     options: { timeoutMs: 1_000 },
     observe: ["script_error", "output_limit", "timeout"],
   },
@@ -166,7 +205,11 @@ export const valueProbes: Probe[] = [
     script: "return new Proxy({}, { ownKeys() { for (;;); } })",
     options: { timeoutMs: 300 },
     observe: ["timeout"],
-    control: { in: "plain-node", shows: "spins", script: "return JSON.stringify(new Proxy({}, { ownKeys() { for (;;); } }))" },
+    control: {
+      in: "plain-node",
+      shows: "spins",
+      script: "return JSON.stringify(new Proxy({}, { ownKeys() { for (;;); } }))",
+    },
   },
   {
     id: "values.endless-description",
@@ -174,7 +217,11 @@ export const valueProbes: Probe[] = [
     script: "throw { get message() { for (;;); } }",
     options: { timeoutMs: 300 },
     observe: ["timeout"],
-    control: { in: "plain-node", shows: "spins", script: "try { throw { get message() { for (;;); } } } catch (error) { return error.message; }" },
+    control: {
+      in: "plain-node",
+      shows: "spins",
+      script: "try { throw { get message() { for (;;); } } } catch (error) { return error.message; }",
+    },
   },
   {
     id: "values.endless-thenable",

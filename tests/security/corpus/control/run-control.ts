@@ -6,10 +6,11 @@ import { join } from "node:path";
 import type { ControlSign, Probe } from "../probe.ts";
 
 const PROGRAM = join(import.meta.dirname, "sandbox.cjs");
-/** Twice what a probe gives its run. */
-const SPINS_FOR_MS = 700;
-const GROWS_TO_BYTES = 300 * 1024 * 1024;
-const MAX_WAIT_MS = 20_000;
+/** Longer than such a probe gives its run. */
+const SPINS_FOR_MS = 400;
+/** Bare Node takes a third of this. */
+const GROWS_TO_BYTES = 128 * 1024 * 1024;
+const MAX_WAIT_MS = 60_000;
 const PAGE_BYTES = 4096;
 /** A host whose time zone and environment are worth something. */
 const HOST_ENVIRONMENT = { TZ: "Asia/Tokyo", SECRET: "canary-of-the-host", PATH: "/usr/bin:/bin" };
@@ -67,6 +68,10 @@ function findSign(sign: Exclude<ControlSign, "spins" | "grows">, output: string)
     return `no report: ${output.slice(-300)}`;
   }
   const isThere =
-    sign === "loot" ? Array.isArray(seen.loot) && seen.loot.length > 0 : sign === "forged" ? seen.forged.length > 0 : seen.polluted;
+    sign === "loot"
+      ? Array.isArray(seen.loot) && seen.loot.length > 0
+      : sign === "forged"
+        ? seen.forged.length > 0
+        : seen.polluted;
   return isThere ? null : `no ${sign}: ${line.slice(0, 500)}`;
 }

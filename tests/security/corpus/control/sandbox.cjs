@@ -29,7 +29,8 @@ const hostTools = {
 };
 function merge(target, source) {
   for (const key of Object.keys(source)) {
-    if (typeof source[key] === "object" && source[key] !== null && typeof target[key] === "object") merge(target[key], source[key]);
+    if (typeof source[key] === "object" && source[key] !== null && typeof target[key] === "object")
+      merge(target[key], source[key]);
     else target[key] = source[key];
   }
   return target;
@@ -42,16 +43,70 @@ const hostCyrnel = {
   process: { id: 1, ref: null },
   services: hostTools,
 };
-const hostConsole = Object.fromEntries(["log", "info", "debug", "warn", "error", "trace", "table", "dir"].map((name) => [name, (...values) => void require("node:util").format(...values)]));
+const hostConsole = Object.fromEntries(
+  ["log", "info", "debug", "warn", "error", "trace", "table", "dir"].map((name) => [
+    name,
+    (...values) => void require("node:util").format(...values),
+  ]),
+);
 
 const SANDBOXES = {
   "plain-node": () => {
-    Object.assign(globalThis, { tools: hostTools, cyrnel: hostCyrnel, require, module, console: hostConsole });
+    Object.assign(globalThis, {
+      tools: hostTools,
+      cyrnel: hostCyrnel,
+      require,
+      module,
+      console: hostConsole,
+    });
     return new AsyncFunction(script)();
   },
   "naive-vm": () => {
-    const { setTimeout, setInterval, setImmediate, clearTimeout, queueMicrotask, structuredClone, URL, TextEncoder, TextDecoder, AbortController, AbortSignal, DOMException, Event, EventTarget, atob, btoa, crypto, fetch, performance } = globalThis;
-    const context = vm.createContext({ console: hostConsole, tools: hostTools, cyrnel: hostCyrnel, setTimeout, setInterval, setImmediate, clearTimeout, queueMicrotask, structuredClone, URL, TextEncoder, TextDecoder, AbortController, AbortSignal, DOMException, Event, EventTarget, atob, btoa, crypto, fetch, performance });
+    const {
+      setTimeout,
+      setInterval,
+      setImmediate,
+      clearTimeout,
+      queueMicrotask,
+      structuredClone,
+      URL,
+      TextEncoder,
+      TextDecoder,
+      AbortController,
+      AbortSignal,
+      DOMException,
+      Event,
+      EventTarget,
+      atob,
+      btoa,
+      crypto,
+      fetch,
+      performance,
+    } = globalThis;
+    const context = vm.createContext({
+      console: hostConsole,
+      tools: hostTools,
+      cyrnel: hostCyrnel,
+      setTimeout,
+      setInterval,
+      setImmediate,
+      clearTimeout,
+      queueMicrotask,
+      structuredClone,
+      URL,
+      TextEncoder,
+      TextDecoder,
+      AbortController,
+      AbortSignal,
+      DOMException,
+      Event,
+      EventTarget,
+      atob,
+      btoa,
+      crypto,
+      fetch,
+      performance,
+    });
     return vm.runInContext(body, context, { filename: "script.js" });
   },
   "naive-bridge": () => {
@@ -97,7 +152,9 @@ function finish(returned) {
   } catch {
     loot = '["unserialisable"]';
   }
-  write(`\n${stringify({ loot: loot === undefined ? null : parse(loot), forged: findForged().slice(0, 5), ...lookAt() })}\n`);
+  write(
+    `\n${stringify({ loot: loot === undefined ? null : parse(loot), forged: findForged().slice(0, 5), ...lookAt() })}\n`,
+  );
   exit(0);
 }
 Promise.resolve()
