@@ -96,8 +96,13 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
   worker.on("exit", () => end(new Error("the spawner has ended")));
 
   function watch(pid: number): RunningChild {
-    const child = watchChild(kernel, pid, () => running.delete(child));
+    const child = watchChild(kernel, pid, () => {
+      running.delete(child);
+      if (running.size === 0) slowPoll.unref();
+    });
     running.add(child);
+    // As a child of libuv's own would, it keeps the event loop going until it has been reaped.
+    slowPoll.ref();
     return child;
   }
 
