@@ -106,10 +106,10 @@ export function createChannel(
         if (payload === null) return true;
         frame = parseFrame(payload, bounds.maxDepth);
       } catch (error) {
-        shut({
-          kind: "violation",
-          cause: error instanceof FrameError ? error : new FrameError("malformed", String(error)),
-        });
+        const cause = error instanceof FrameError ? error : new FrameError("malformed", String(error));
+        // A peer that has gone meanwhile wrote this before it went: it counts, and nothing after it does.
+        if (close === null) shut({ kind: "violation", cause });
+        else close = { kind: "violation", cause };
         return true;
       }
       listener.message(frame);

@@ -218,21 +218,26 @@ export async function finishRun(db: Db, ending: RunEnding): Promise<ProcessRow |
       select id, ${ending.stdout}, ${ending.stderr}, ${ending.truncated.stdout}, ${ending.truncated.stderr},
         ${ending.output}::text::json, ${ending.outputs}, ${ending.result}::text::json, ${errorDetail}::text::json
       from finished
-    ), calls as (
+    )${ending.calls.length === 0 ? db`` : insertCalls(db, ending.calls)}
+    select * from finished`;
+  return row ?? null;
+}
+
+/** The part of `finishRun` that stores the call trail; most runs have none. */
+function insertCalls(db: Db, calls: readonly TrailCall[]) {
+  return db`, calls as (
       insert into tool_calls (
         process_id, seq, position, service_id, tool_id, started_at, duration_ms, status, error,
         parameters_bytes, result_bytes, parameters, result
       )
       select finished.id, c.seq, c.position, c."serviceId", c."toolId", c."startedAt", c."durationMs", c.status, c.error,
         c."parametersBytes", c."resultBytes", c.parameters::json, c.result::json
-      from finished, json_to_recordset(${JSON.stringify(ending.calls)}::text::json) as c (
+      from finished, json_to_recordset(${JSON.stringify(calls)}::text::json) as c (
         seq integer, position integer, "serviceId" text, "toolId" text, "startedAt" timestamptz,
         "durationMs" double precision, status text, error text, "parametersBytes" bigint, "resultBytes" bigint,
         parameters text, result text
       )
-    )
-    select * from finished`;
-  return row ?? null;
+    )`;
 }
 
 /** Removes an idle process with everything of it. False when it is not idle or not there. */

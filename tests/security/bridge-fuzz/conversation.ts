@@ -5,16 +5,12 @@
 import type { ChannelLimits } from "#runner/channel.ts";
 import { PROTOCOL_LIMITS } from "#runner/protocol.ts";
 import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "#runner/session.ts";
-import { createMessage, FATAL_MESSAGES, type MessageKind, READY } from "./messages.ts";
+import { clip, FRAME_HEADER_BYTES, frame, type Step, toStep } from "./frame.ts";
+import { createMessage, type MessageKind, READY } from "./messages.ts";
 import { lieAboutLength, mutateBytes, mutateDocument, mutateText } from "./mutations.ts";
+import { createPoison } from "./poison.ts";
 import { createPrng, type Prng } from "./prng.ts";
-import { type Json, nest, render } from "./wire-json.ts";
-
-/** Something sent at once; usually one frame. `text` tells a person what it is. */
-export interface Step {
-  text: string;
-  bytes: Buffer;
-}
+import { type Json, render } from "./wire-json.ts";
 
 /** What must have come of a conversation: everything before the end, in order, and how it ended. */
 export interface Expectation {
@@ -43,8 +39,11 @@ export interface Conversation {
   expected: Expectation | null;
 }
 
-const KINDS = { polite: 10, poisoned: 25, spoilt: 45, broken: 14, flood: 2, mute: 4 } as const;
+const KINDS = { polite: 10, poisoned: 25, tardy: 2, spoilt: 43, broken: 14, flood: 2, mute: 4 } as const;
 export type ConversationKind = keyof typeof KINDS;
+
+/** What must come of these is known. */
+const CERTAIN: ReadonlySet<ConversationKind> = new Set(["polite", "poisoned", "tardy"]);
 
 const DEFAULT_CHANNEL: ChannelLimits = {
   maxFrameBytes: PROTOCOL_LIMITS.maxEndBytes,
@@ -83,7 +82,7 @@ const PROFILES: readonly { session: SessionLimits; channel: ChannelLimits }[] = 
 export function createConversation(seed: number): Conversation {
   const prng = createPrng(seed);
   const kind = prng.weighted(KINDS);
-  const { session, channel } = kind === "polite" || kind === "poisoned" ? DEFAULTS : prng.pick(PROFILES);
+  const { session, channel } = CERTAIN.has(kind) ? DEFAULTS : prng.pick(PROFILES);
   const conversation: Conversation = {
     seed,
     kind,
@@ -95,7 +94,7 @@ export function createConversation(seed: number): Conversation {
     pace: prng.weighted({ sync: 5, microtask: 3, immediate: 1 }),
     reading: prng.weighted({ all: 6, slow: 1, never: 2, breaks: 1 }),
     leaving: prng.weighted({ end: 4, destroy: 2, error: 1, silence: 1 }),
-    abortAfterChunks: kind !== "polite" && kind !== "poisoned" && prng.chance(0.08) ? prng.int(6) : null,
+    abortAfterChunks: !CERTAIN.has(kind) && prng.chance(0.08) ? prng.int(6) : null,
     handlers: prng.weighted({ echo: 3, mixed: 3, never: 1 }),
     expected: null,
   };
@@ -114,16 +113,30 @@ const MAX_FLOOD_BYTES = 2 * 1024 * 1024;
 
 const FILL: Record<ConversationKind, (prng: Prng, conversation: Conversation) => void> = {
   polite(prng, conversation) {
-    const expected = speakPolitely(prng, conversation, prng.int(30));
+    const { events } = speakPolitely(prng, conversation, prng.int(30));
     const last = say(conversation, createMessage(prng, prng.chance(0.8) ? "end" : "failure", 0));
-    conversation.expected = { events: expected, end: { kind: "end", params: parse(last).params } };
+    conversation.expected = { events, end: { kind: "end", params: parse(last).params } };
   },
   poisoned(prng, conversation) {
-    const expected = speakPolitely(prng, conversation, prng.int(12));
-    conversation.steps.push(makeFatal(prng, conversation));
+    const { events, lastId } = speakPolitely(prng, conversation, prng.int(12));
+    const at = conversation.steps.length;
+    conversation.steps.push(createPoison(prng, conversation.channel, lastId));
     speakPolitely(prng, conversation, prng.int(5));
     say(conversation, createMessage(prng, "end", 0));
-    conversation.expected = { events: expected, end: { kind: "violation" } };
+    conversation.expected = { events, end: { kind: "violation" } };
+    if (prng.chance(0.1)) allowAllBut(conversation, at);
+  },
+  tardy(prng, conversation) {
+    const end = toStep(createMessage(prng, "end", 0));
+    const more = prng.chance(0.5)
+      ? toStep(createMessage(prng, prng.pick(["stdout", "call", "end"]), 1))
+      : { bytes: Buffer.from([0]) };
+    conversation.steps.push({
+      text: "something after the end",
+      bytes: Buffer.concat([end.bytes, more.bytes]),
+    });
+    conversation.cut = "whole";
+    conversation.expected = { events: [], end: { kind: "violation" } };
   },
   spoilt(prng, conversation) {
     const [rate, messages] = prng.pick(SPOILT_RATES);
@@ -166,44 +179,41 @@ const FILL: Record<ConversationKind, (prng: Prng, conversation: Conversation) =>
   mute() {},
 };
 
-function speakPolitely(prng: Prng, conversation: Conversation, count: number): ExpectedEvent[] {
+/** Valid messages only, and no more calls than may be in flight at once. Call ids go up in tens. */
+function speakPolitely(
+  prng: Prng,
+  conversation: Conversation,
+  count: number,
+): { events: ExpectedEvent[]; lastId: number } {
   const events: ExpectedEvent[] = [];
   let calls = 0;
+  let lastId = 0;
   for (let index = 0; index < count; index++) {
     const kind: MessageKind = prng.weighted({ stdout: 4, stderr: 2, output: 3, call: 4 });
     if (kind === "call" && ++calls > conversation.session.maxConcurrentCalls) continue;
-    const message = parse(say(conversation, createMessage(prng, kind, 10 * (index + 1))));
+    const id = 10 * (index + 1);
+    const message = parse(say(conversation, createMessage(prng, kind, id)));
     if (kind === "stdout" || kind === "stderr") events.push([kind, message.params.text as string]);
     else if (kind === "output") events.push([kind, message.params.value]);
-    else events.push(["call", message.method, message.params]);
+    else {
+      events.push(["call", message.method, message.params]);
+      lastId = id;
+    }
   }
-  return events;
+  return { events, lastId };
 }
 
-function makeFatal(prng: Prng, { channel }: Conversation): Step {
-  const kind = prng.weighted({ message: 6, utf8: 1, deep: 1, empty: 1, huge: 1, notJson: 1 });
-  switch (kind) {
-    case "message": {
-      const [text, message] = prng.pick(FATAL_MESSAGES);
-      return { ...toStep(message), text };
-    }
-    case "utf8":
-      return { text: kind, bytes: frame(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])) };
-    case "deep":
-      return { text: kind, bytes: frame(Buffer.from(nest(prng, prng.pick([515, 5_000, 400_000])))) };
-    case "empty":
-      return { text: kind, bytes: Buffer.alloc(4) };
-    case "huge": {
-      const bytes = Buffer.alloc(4);
-      bytes.writeUInt32BE(prng.pick([channel.maxFrameBytes + 1, 0x7fffffff, 0xffffffff]));
-      return { text: kind, bytes };
-    }
-    case "notJson":
-      return {
-        text: kind,
-        bytes: frame(Buffer.from(prng.pick(["{", "NaN", "{'a':1}", '{"a":01}', "[1,]", '"\n"', "\ufeff{}"]))),
-      };
-  }
+/** Makes the total of bytes a limit that the step at `index` is the first to break, whatever else is wrong with it. */
+function allowAllBut(conversation: Conversation, index: number): void {
+  const payloadBytes = conversation.steps
+    .slice(0, index + 1)
+    .map(({ bytes }) => bytes.length - FRAME_HEADER_BYTES);
+  const [last = 0] = payloadBytes.splice(-1);
+  if (last < 1) return;
+  conversation.steps[index] = toStep(createMessage(createPrng(conversation.seed), "stdout", 0));
+  const own = (conversation.steps[index] as Step).bytes.length - FRAME_HEADER_BYTES;
+  const maxTotalBytes = payloadBytes.reduce((sum, bytes) => sum + bytes, 0) + own - 1;
+  conversation.session = { ...conversation.session, maxTotalBytes };
 }
 
 function spoil(prng: Prng, message: Json, maxFrameBytes: number): Step {
@@ -231,21 +241,6 @@ function say(conversation: Conversation, message: Json): string {
   conversation.steps.push({ text: clip(text), bytes: frame(Buffer.from(text)) });
   return text;
 }
-
-function toStep(message: Json): Step {
-  const text = render(message);
-  return { text: clip(text), bytes: frame(Buffer.from(text)) };
-}
-
-export function frame(payload: Buffer): Buffer {
-  const header = Buffer.alloc(4);
-  header.writeUInt32BE(payload.length);
-  return Buffer.concat([header, payload]);
-}
-
-const MAX_SHOWN_CHARS = 160;
-const clip = (text: string) =>
-  text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}… (${text.length})` : text;
 
 interface Message {
   method: string;

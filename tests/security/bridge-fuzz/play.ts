@@ -116,7 +116,7 @@ export async function play(conversation: Conversation): Promise<Played> {
   if (ends !== 1 && faults.length === 0) faults.push(`${ends} ends`);
   if (received.messages.length > queuedAtEnd + 1) faults.push("replies were sent after the end");
   if (end !== null) faults.push(...judgeEnd(end, conversation), ...judgeReplies(received, host));
-  if (expected !== null && end !== null) faults.push(...compare(expected, end, host));
+  if (expected !== null && end !== null) faults.push(...compare(conversation, expected, end, host));
   return {
     frames: frames + (isParseFailure(end) ? 1 : 0),
     end: nameEnd(end),
@@ -193,10 +193,16 @@ function judgeReplies({ messages }: Received, host: Host): string[] {
 }
 
 /** For a conversation whose outcome is certain. */
-function compare(expected: NonNullable<Conversation["expected"]>, end: SessionEnd, host: Host): string[] {
+function compare(
+  conversation: Conversation,
+  expected: NonNullable<Conversation["expected"]>,
+  end: SessionEnd,
+  host: Host,
+): string[] {
   const faults: string[] = [];
-  // A peer that goes away, or does not read, may cut a conversation short, never change it.
-  const isCutShort = end.kind === "closed" || end.kind === "aborted";
+  // A peer that goes away at once, or breaks its own end, may cut a conversation short, never change it.
+  const mayBeCutShort = conversation.leaving !== "end" || conversation.reading === "breaks";
+  const isCutShort = mayBeCutShort && (end.kind === "closed" || end.kind === "aborted");
   if (!isCutShort && end.kind !== expected.end.kind)
     faults.push(`ended by ${end.kind}, not by ${expected.end.kind}`);
   if (end.kind === "end" && expected.end.kind === "end" && !isDeepStrictEqual(end.end, expected.end.params)) {

@@ -152,6 +152,11 @@ export function randomObject(prng: Prng, depth = 2): Json & { kind: "object" } {
   return { kind: "object", members };
 }
 
+/** An object nested exactly `depth` levels. */
+export function nestExactly(depth: number): string {
+  return `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+}
+
 /** Something to put where something else belongs; sometimes no JSON at all. */
 export function randomReplacement(prng: Prng): Json {
   const kind = prng.weighted({ any: 6, number: 4, deep: 1, broken: 1, long: 0.3 });
