@@ -44,7 +44,7 @@ function loadOnDemand({ onResolve }: PluginBuild): void {
  * loaded with: `load` belongs to the embedder, so nothing it throws may pass.
  */
 async function writePack({ core, libraries }: SplitRealm, child: string): Promise<void> {
-  const main = `((require,CYRNEL_PACK)=>{${child}\n})`;
+  const main = `((require,CYRNEL_HEAD,CYRNEL_FILE)=>{${child}\n})`;
   const require = `(name)=>{if(name in loaded)return loaded[name];let make;try{make=load(name)}catch{}if(typeof make!=="function")throw new Overflow("Maximum call stack size exceeded");return loaded[name]=make(require)}`;
   const packed = `((load)=>{"use strict";const Overflow=RangeError,loaded={__proto__:null},require=${require};return(${core})(require)})`;
   const sources = join(DIST, `realm-sources.${process.pid}.json`);

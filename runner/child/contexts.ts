@@ -25,7 +25,7 @@ const REALM_FILE_NAME = "cyrnel:realm";
 
 /** Makes the context a script runs in. `write` gets each message of the realm; it is never reachable from a script. */
 export function createScriptContext(
-  { core, libraries }: RealmPack,
+  { core, libraries }: Pick<RealmPack, "core" | "libraries">,
   write: (json: string) => void,
   allow: { eval: boolean; wasm: boolean },
 ): ScriptContext {

@@ -1,6 +1,6 @@
 /**
  * The file a process child is made of: its own code, the realm's core and the realm's libraries, each as source and V8
- * code cache. One file, so that a start reads once and never meets parts of two builds.
+ * code cache. One file, so that a start never meets parts of two builds; what every start needs comes first in it.
  */
 import { Buffer } from "node:buffer";
 
@@ -10,43 +10,77 @@ export interface RealmPart {
   cache: Buffer;
 }
 
-export interface RealmPack {
-  /** An expression: takes Node's `require` and this pack, and is the whole life of a child. */
+/** What every child needs. */
+export interface RealmHead {
+  /** An expression: takes Node's `require`, this head and the file's descriptor, and is the whole life of a child. */
   main: RealmPart;
   /** An expression: takes `load(name)`, answers the realm's install function. */
+  core: RealmPart;
+  /** Of the whole file. */
+  sizeBytes: number;
+  /** Names and sizes of the libraries, which follow at `librariesAt`. */
+  index: PartSizes[];
+  librariesAt: number;
+}
+
+export interface RealmPack {
+  main: RealmPart;
   core: RealmPart;
   /** By name: an expression that takes `require` and answers the library's exports. */
   libraries: Record<string, RealmPart>;
 }
 
-const LENGTH_BYTES = 4;
+/** Name, bytes of source, bytes of code cache. */
+type PartSizes = [name: string, sourceBytes: number, cacheBytes: number];
+/** Reads the file's first bytes, as many as asked for. */
+type ReadStart = (lengthBytes: number) => Buffer;
+
+/** Two lengths: of the JSON index, and of everything up to the libraries. */
+const LENGTHS_BYTES = 8;
 const MAIN = "main";
 const CORE = "core";
 
-/** A length, a JSON header of names and sizes, then the bytes of all parts in that order. */
+/** The lengths, a JSON index of names and sizes, then the bytes of all parts in that order. */
 export function encodeRealmPack({ main, core, libraries }: RealmPack): Buffer {
   const parts: [string, RealmPart][] = [[MAIN, main], [CORE, core], ...Object.entries(libraries)];
-  const header = Buffer.from(
-    JSON.stringify(parts.map(([name, { source, cache }]) => [name, source.length, cache.length])),
-  );
-  const length = Buffer.alloc(LENGTH_BYTES);
-  length.writeUInt32BE(header.length);
-  return Buffer.concat([length, header, ...parts.flatMap(([, { source, cache }]) => [source, cache])]);
+  const sizes: PartSizes[] = parts.map(([name, { source, cache }]) => [name, source.length, cache.length]);
+  const index = Buffer.from(JSON.stringify(sizes));
+  const head = [main, core].flatMap(({ source, cache }) => [source, cache]);
+  const lengths = Buffer.alloc(LENGTHS_BYTES);
+  lengths.writeUInt32BE(index.length);
+  lengths.writeUInt32BE(LENGTHS_BYTES + index.length + Buffer.concat(head).length, 4);
+  const rest = Object.values(libraries).flatMap(({ source, cache }) => [source, cache]);
+  return Buffer.concat([lengths, index, ...head, ...rest]);
 }
 
-/** Views into `bytes`: nothing is copied or decoded. */
-export function parseRealmPack(bytes: Buffer): RealmPack {
-  let at = LENGTH_BYTES + bytes.readUInt32BE(0);
+/** Reads what every child needs, in two reads. */
+export function readRealmHead(readStart: ReadStart): RealmHead {
+  const lengths = readStart(LENGTHS_BYTES);
+  const indexAt = LENGTHS_BYTES;
+  const librariesAt = lengths.readUInt32BE(4);
+  const bytes = readStart(librariesAt);
+  const partsAt = indexAt + lengths.readUInt32BE(0);
+  const [main, core, ...index] = JSON.parse(bytes.toString("latin1", indexAt, partsAt)) as PartSizes[];
+  if (main?.[0] !== MAIN || core?.[0] !== CORE) throw new Error("the pack of the child is not whole");
+  const parts = cutParts(bytes, partsAt, [main, core]);
+  const sizeBytes = index.reduce((sum, [, source, cache]) => sum + source + cache, librariesAt);
+  return { main: parts.main as RealmPart, core: parts.core as RealmPart, index, librariesAt, sizeBytes };
+}
+
+/** The libraries in the bytes of the whole file, as views: nothing is copied or decoded. */
+export function cutLibraries(bytes: Buffer, { index, librariesAt }: RealmHead): Record<string, RealmPart> {
+  return cutParts(bytes, librariesAt, index);
+}
+
+function cutParts(bytes: Buffer, from: number, sizes: readonly PartSizes[]): Record<string, RealmPart> {
+  let at = from;
   const take = (length: number) => {
     at += length;
     return bytes.subarray(at - length, at);
   };
-  const header = JSON.parse(bytes.toString("latin1", LENGTH_BYTES, at)) as [string, number, number][];
   const parts: Record<string, RealmPart> = {};
-  for (const [name, sourceLength, cacheLength] of header) {
-    parts[name] = { source: take(sourceLength), cache: take(cacheLength) };
+  for (const [name, sourceBytes, cacheBytes] of sizes) {
+    parts[name] = { source: take(sourceBytes), cache: take(cacheBytes) };
   }
-  const { [MAIN]: main, [CORE]: core, ...libraries } = parts;
-  if (main === undefined || core === undefined) throw new Error("the pack of the child is not whole");
-  return { main, core, libraries };
+  return parts;
 }

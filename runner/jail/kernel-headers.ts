@@ -12,12 +12,16 @@ export const PR_SET_NO_NEW_PRIVS = 38;
 export const PR_SET_VMA = 0x53564d41;
 export const PR_SET_PTRACER = 0x59616d61;
 
+// linux/ptrace.h
+export const PTRACE_PEEKTEXT = 1;
+
 // linux/wait.h
 export const WNOHANG = 1;
 
 // asm-generic/signal.h
 export const SIGKILL = 9;
 export const SIGCHLD = 17;
+export const SIGSYS = 31;
 
 // asm-generic/errno-base.h, asm-generic/errno.h
 export const EPERM = 1;
@@ -33,6 +37,7 @@ export const F_SETFD = 2;
 export const F_GETFL = 3;
 export const F_SETFL = 4;
 export const O_ACCMODE = 0o3;
+export const O_WRONLY = 0o1;
 export const O_CREAT = 0o100;
 export const O_TRUNC = 0o1000;
 export const O_CLOEXEC = 0o2000000;
@@ -44,16 +49,20 @@ export const CLOSE_RANGE_CLOEXEC = 4;
 // linux/sched.h
 export const CLONE_PTRACE = 0x2000;
 export const CLONE_THREAD = 0x10000;
+export const CLONE_NEWUSER = 0x10000000;
 /** CLONE_NEWTIME | NEWNS | NEWCGROUP | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET. */
 export const CLONE_NEW_ANY = 0x7e020080;
 
 // asm-generic/mman-common.h
+export const PROT_READ = 1;
 export const PROT_READ_WRITE = 3;
 export const PROT_EXEC = 4;
+export const MAP_PRIVATE = 0x02;
 /** MAP_PRIVATE | MAP_ANONYMOUS. */
 export const MAP_PRIVATE_ANONYMOUS = 0x22;
 
 // linux/socket.h, linux/net.h
+export const AF_UNIX = 1;
 export const AF_INET = 2;
 export const SOCK_STREAM = 1;
 
@@ -112,6 +121,7 @@ export const LANDLOCK_RESTRICT_SELF_TSYNC = 1 << 3;
 /** Numbers used by our own calls: asm/unistd_64.h, and asm-generic/unistd.h for aarch64. */
 const isAarch64 = process.arch === "arm64";
 export const NR_EXIT_GROUP = isAarch64 ? 94 : 231;
+export const NR_MMAP = isAarch64 ? 222 : 9;
 export const NR_PRCTL = isAarch64 ? 167 : 157;
 export const NR_GETTID = isAarch64 ? 178 : 186;
 export const NR_PIPE2 = isAarch64 ? 59 : 293;

@@ -5,7 +5,7 @@
 import { NR_CLOSE_RANGE, PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, SIGKILL } from "./kernel-headers.ts";
 import { restrictToFiles } from "./landlock.ts";
 import { installFilter } from "./seccomp/install.ts";
-import { openKernel } from "./syscalls.ts";
+import { type Kernel, openKernel } from "./syscalls.ts";
 
 /** What the host decided, handed to the child on its command line. No secret. */
 export interface SelfLock {
@@ -25,8 +25,7 @@ const MAX_DESCRIPTORS = 64;
  * Layer 3. Throws when a step fails: the child must end without having said that it is ready. Afterwards the process dies
  * with the thread that started it.
  */
-export function lockKernel(lock: SelfLock): void {
-  const kernel = openKernel();
+export function lockKernel(lock: SelfLock, kernel: Kernel = openKernel()): void {
   must("PR_SET_PDEATHSIG", kernel.prctl(PR_SET_PDEATHSIG, SIGKILL));
   if (process.ppid !== lock.parentPid) {
     throw new Error(

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import vm from "node:vm";
-import { parseRealmPack, type RealmPart } from "#runner/child/realm-pack.ts";
+import { cutLibraries, type RealmPart, readRealmHead } from "#runner/child/realm-pack.ts";
 
 export interface RealmMessage {
   jsonrpc?: "2.0";
@@ -39,10 +39,12 @@ export interface RealmOptions {
   echoReplies?: boolean;
 }
 
-const pack = parseRealmPack(readFileSync(join(import.meta.dirname, "../../runner/dist/realm.bin")));
+const pack = readFileSync(join(import.meta.dirname, "../../runner/dist/realm.bin"));
+const head = readRealmHead((lengthBytes) => pack.subarray(0, lengthBytes));
+const libraries = cutLibraries(pack, head);
 const compile = ({ source }: RealmPart) =>
   new vm.Script(source.toString("latin1"), { filename: "cyrnel:realm" });
-const core = compile(pack.core);
+const core = compile(head.core);
 const RUN_MS = 10_000;
 
 const limits = {
@@ -107,7 +109,7 @@ export async function runCode(code: string, options: RealmOptions = {}): Promise
       );
     }
   };
-  const load = (name: string) => compile(pack.libraries[name] as RealmPart).runInContext(context);
+  const load = (name: string) => compile(libraries[name] as RealmPart).runInContext(context);
   const realm = core.runInContext(context)(load)(emit, options.allowWasm);
   const onRejection = (reason: unknown) => realm.reject(reason);
   process.on("unhandledRejection", onRejection);

@@ -20,6 +20,11 @@ const SCOPES = ["fs.read", "fs.write", "addon", "child", "worker", "wasi", "net"
 /** sysexits.h */
 const EX_SOFTWARE = 70;
 const START_MEMBER = ',"start":';
+/**
+ * The next isolate is made this long after a run: making one takes a core longer than storing and answering that run.
+ * A run that comes sooner waits for it.
+ */
+const REFILL_DELAY_MS = 3;
 
 const [libraryPath = "", aheadMb = "", optionsText] = process.argv.slice(2);
 const options = decodeBootOptions(optionsText);
@@ -72,6 +77,8 @@ const library = loadLibrary();
 const factory = createIsolateFactory(library, readRealmSource(), options, exercise);
 
 let spare: PreparedIsolate | null = factory.prepare(Number(aheadMb));
+/** Set while the next isolate is due. */
+let refill: NodeJS.Timeout | undefined;
 lockOrEnd();
 const hasNoPermission = dropPermissions();
 let run: Run | null = null;
@@ -89,6 +96,7 @@ function write(...texts: string[]): void {
 }
 
 function begin(params: BeginParams, start: string): void {
+  if (refill !== undefined) prepareAhead();
   let isolate = spare;
   if (isolate?.memoryMb === params.memoryMb) spare = null;
   else isolate = factory.prepare(params.memoryMb);
@@ -101,13 +109,19 @@ function finished(): void {
   // A turn of the event loop: what the library and V8 left to be cleaned up is done there.
   tidying = new Promise((resolve) => {
     setImmediate(() => {
-      factory.fillCodeCaches();
-      spare ??= factory.prepare(Number(aheadMb));
       tidying = null;
+      refill = setTimeout(prepareAhead, REFILL_DELAY_MS);
       write('{"method":"idle"}');
       resolve();
     });
   });
+}
+
+function prepareAhead(): void {
+  clearTimeout(refill);
+  refill = undefined;
+  factory.fillCodeCaches();
+  spare ??= factory.prepare(Number(aheadMb));
 }
 
 function handle(text: string): void {
@@ -121,10 +135,10 @@ function handle(text: string): void {
   begin(params, text.slice(from + START_MEMBER.length, -1));
 }
 
-/** Waits for the next bytes: blocking, unless a timer of the run has to fire meanwhile. */
+/** Waits for the next bytes: blocking, unless a timer of the run, or the next isolate's, has to fire meanwhile. */
 async function readMore(): Promise<boolean> {
   if (tidying !== null) await tidying;
-  const awaits = run?.awaits ?? "messages";
+  const awaits = run?.awaits ?? (refill === undefined ? "messages" : "later");
   if (awaits === "next_turn" && !frames.isReading) {
     await new Promise(setImmediate);
     return true;
