@@ -113,6 +113,8 @@ const params = {
   mappings: "AAAA",
   process: { id: 1, ref: null },
   seed: Buffer.alloc(32).toString("base64"),
+  randomSeed: [1, 2, 3, 4],
+  readsWideClocks: false,
   limits: {
     maxConcurrentCalls: 8,
     maxCalls: 8,

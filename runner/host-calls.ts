@@ -3,17 +3,18 @@
 import type { EnvironmentBindings } from "#sdk";
 import type { CallHandlers } from "./session.ts";
 
-/** Handlers for the calls of execution `eid`. Only `invoke` can be aborted: the others end by themselves. */
+/** Handlers for the calls of execution `eid`. Only `invoke` and `ask` can be aborted: the others end by themselves. */
 export function createHostCalls(bindings: EnvironmentBindings, eid: number): CallHandlers {
   return {
-    invoke: ({ serviceId, toolId, parameters }, signal) =>
-      bindings.invokeTool({ serviceId, toolId, parameters, eid, signal }),
-    discoverServices: (query) => bindings.discoverServices(dropUndefined(query)),
-    discoverTools: (query) => bindings.discoverTools(dropUndefined(query)),
-    getService: ({ id }) => bindings.getService(id),
-    getTool: (id) => bindings.getTool(id),
-    getToolDocs: (id) => bindings.getToolDocs(id),
-    ask: ({ message, schema }) => bindings.ask(eid, { message, ...(schema !== undefined && { schema }) }),
+    invoke: ({ serviceId, toolId, parameters }, signal, seq) =>
+      bindings.invokeTool({ serviceId, toolId, parameters, eid, signal, seq }),
+    discoverServices: (query) => bindings.discoverServices(dropUndefined(query), { eid }),
+    discoverTools: (query) => bindings.discoverTools(dropUndefined(query), { eid }),
+    getService: ({ id }) => bindings.getService(id, { eid }),
+    getTool: (id) => bindings.getTool(id, { eid }),
+    getToolDocs: (id) => bindings.getToolDocs(id, { eid }),
+    ask: ({ message, schema }, signal, seq) =>
+      bindings.ask(eid, { message, ...(schema !== undefined && { schema }) }, { signal, seq }),
   };
 }
 

@@ -32,6 +32,12 @@ export interface StartParams {
   process: { id: number; ref: string | null };
   /** 32 random bytes, base64: seed of `crypto.getRandomValues`. */
   seed: string;
+  /** Four integers from 0 to 2^32-1, not all zero: seed of `Math.random`. */
+  randomSeed: number[];
+  /** The script names a clock beside `Date` and `performance`: `Temporal`, or formats that default to the time it is. */
+  readsWideClocks: boolean;
+  /** What the run did before: it does the same again, then goes on. */
+  journal?: Journal;
   limits: {
     maxConcurrentCalls: number;
     maxCalls: number;
@@ -43,6 +49,15 @@ export interface StartParams {
   };
 }
 
+/** What makes a run repeatable, besides its seeds and the replies to its calls. */
+export const journalSchema = z.strictObject({
+  /** What reached the script, in order: the id of a call that was replied to, or minus the id of a timer. */
+  events: z.array(z.int()).max(50_000),
+  /** Of the clock, in milliseconds since 1970. */
+  readings: z.array(z.number()).max(100_000),
+});
+export type Journal = z.infer<typeof journalSchema>;
+
 /** What a reply may carry about a failure on the host: never a stack. */
 export interface WireError {
   name: string;
@@ -51,9 +66,11 @@ export interface WireError {
   status?: number;
 }
 
-/** Host to child. `start` comes exactly once, after `ready`; replies follow calls. */
+/** Host to child. `start` comes exactly once, after `ready`; replies follow calls; `paused` of the child follows `pause`. */
 export type HostMessage =
   | { jsonrpc: "2.0"; method: "start"; params: StartParams }
+  /** At the end of its turn the script is frozen until `resume`. */
+  | { jsonrpc: "2.0"; method: "pause" | "resume" }
   | { jsonrpc: "2.0"; id: number; result: unknown }
   | { jsonrpc: "2.0"; id: number; error: { code: number; message: string; data: WireError } };
 
@@ -137,6 +154,12 @@ export const childMessageSchema = z.union([
     notification("stderr", text),
     notification("output", z.strictObject({ value: z.record(z.string(), z.unknown()) })),
     notification("end", endParamsSchema),
+    /** The script is frozen. `journal` is null for a run that cannot be repeated. */
+    notification("paused", z.strictObject({ journal: journalSchema.nullable() })),
+    /** A repeated script has come to where it was, and goes on. */
+    notification("live", z.strictObject({})),
+    /** A repeated script does something else than before: `what` completes "the script …". */
+    notification("diverged", z.strictObject({ what: z.string().min(1).max(1000) })),
     callMessage("invoke"),
     callMessage("discoverServices"),
     callMessage("discoverTools"),

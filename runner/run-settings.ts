@@ -78,11 +78,26 @@ export function toSessionLimits(
   };
 }
 
-/** The `start` message of one run, with a fresh seed for its random numbers. */
+/** Names of clocks that only a script which names them pays for. */
+const WIDE_CLOCKS = /Temporal|DateTimeFormat/;
+
+/** Where a run's random numbers come from. */
+export type Seeds = Pick<StartParams, "seed" | "randomSeed">;
+
+export function makeSeeds(): Seeds {
+  const bytes = randomBytes(48);
+  const randomSeed: number[] = [32, 36, 40, 44].map((at) => bytes.readUInt32LE(at));
+  // All zero is the one state that never leaves itself.
+  if (Math.max(...randomSeed) === 0) randomSeed[0] = 1;
+  return { seed: bytes.toString("base64", 0, 32), randomSeed };
+}
+
+/** The `start` message of one run; without `repeat`, of one that was never run before. */
 export function toStartParams(
   { eid, ref }: ExecutionInput,
   source: { code: string; mappings: string },
   limits: SessionLimits,
+  repeat: Seeds & Pick<StartParams, "journal"> = makeSeeds(),
 ): StartParams {
   const { maxConcurrentCalls, maxCalls, maxMessageBytes, maxStdoutBytes, maxStderrBytes } = limits;
   const { maxOutputBytes, maxResultBytes } = PROTOCOL_LIMITS;
@@ -90,7 +105,8 @@ export function toStartParams(
     code: source.code,
     mappings: source.mappings,
     process: { id: eid, ref: ref ?? null },
-    seed: randomBytes(32).toString("base64"),
+    ...repeat,
+    readsWideClocks: WIDE_CLOCKS.test(source.code),
     limits: {
       maxConcurrentCalls,
       maxCalls,

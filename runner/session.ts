@@ -4,6 +4,7 @@
  * a breach of the protocol is an end like any other.
  */
 import type { z } from "zod";
+import { type CallLog, createCallLog } from "./call-log.ts";
 import { type Channel, type ChannelClose, ENVELOPE_DEPTH } from "./channel.ts";
 import type { Frame } from "./frames.ts";
 import {
@@ -13,6 +14,7 @@ import {
   childMessageSchema,
   type EndParams,
   type HostMessage,
+  type Journal,
   PROTOCOL_LIMITS,
   type StartParams,
 } from "./protocol.ts";
@@ -28,6 +30,8 @@ export type CallHandlers = {
   [M in CallMethod]: (
     params: z.infer<(typeof callParamsSchemas)[M]>,
     signal: AbortSignal,
+    /** Which of the run's calls it is, from 1. */
+    seq: number,
   ) => Promise<unknown>;
 };
 
@@ -54,11 +58,21 @@ export type SessionEnd = { toolCalls: number } & (
   | { kind: "violation"; reason: "sandbox_violation" | "output_limit"; message: string }
   /** The channel closed before `end`; `hasReceived` says whether anything came before. */
   | { kind: "closed"; close: ChannelClose; hasReceived: boolean }
+  /** A repeated run does something else than before; `what` completes "the script …". */
+  | { kind: "diverged"; what: string }
   /** The signal aborted; what the child had written until the channel closed was delivered. */
   | { kind: "aborted" }
   /** One of `events` threw: a fault of the host. */
   | { kind: "host_error"; error: unknown }
 );
+
+/** Freezes and unfreezes the script of a session. */
+export interface SessionPause {
+  /** Answers once the script is frozen; null: it cannot be repeated. Rejects when the session ends before. */
+  pause(): Promise<Journal | null>;
+  /** Lets the script go on and hands it the replies that were held back. */
+  resume(): void;
+}
 
 export interface SessionInput {
   channel: Channel;
@@ -71,6 +85,12 @@ export interface SessionInput {
    * still delivered, so whoever aborts must also make the channel close (by killing the peer) within a bounded time.
    */
   signal: AbortSignal;
+  /** Default: an empty one. */
+  log?: CallLog;
+  /** Given the means to pause the script, once it has been started. */
+  onStart?: (pause: SessionPause) => void;
+  /** Told when a repeated run has come to where it was; not without `start.journal`. */
+  onLive?: () => void;
 }
 
 type SessionEndKind = SessionEnd extends infer E ? (E extends unknown ? Omit<E, "toolCalls"> : never) : never;
@@ -79,7 +99,7 @@ type CallMessage = Extract<ChildMessage, { id: number }>;
 
 /** Runs one script over `channel`, which must have no listener, from `start` to its end. Never rejects. */
 export function runSession(input: SessionInput): Promise<SessionEnd> {
-  const { channel, calls, events, limits, signal } = input;
+  const { channel, calls, events, limits, signal, log = createCallLog() } = input;
   const streams = {
     stdout: { left: limits.maxStdoutBytes + 1, emit: events.stdout },
     stderr: { left: limits.maxStderrBytes + 1, emit: events.stderr },
@@ -94,6 +114,10 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
   let aborter: AbortController | null = null;
   let detach = () => {};
   let replies: Promise<void> = Promise.resolve();
+  let isLive = false;
+  let pausing: PromiseWithResolvers<Journal | null> | null = null;
+  /** Set while the script is frozen: resolves when it goes on. */
+  let frozen: PromiseWithResolvers<void> | null = null;
 
   return new Promise((resolve) => {
     function finish(end: SessionEndKind): void {
@@ -102,6 +126,8 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
       signal.removeEventListener("abort", onAbort);
       detach();
       abortCalls();
+      pausing?.reject(new Error("The run ended before it was paused."));
+      frozen?.resolve();
       resolve({ ...end, toolCalls });
     }
 
@@ -139,6 +165,12 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
           return handleEnd(message.params);
         case "ready":
           return violation("the child said it was ready a second time");
+        case "paused":
+          return becomeFrozen(message.params.journal);
+        case "live":
+          return handleLive();
+        case "diverged":
+          return handleDivergence(message.params.what);
         default:
           return handleCall(message);
       }
@@ -150,7 +182,54 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
       return { kind: "end", end };
     }
 
-    function handleCall(message: CallMessage): Violation | null {
+    function becomeFrozen(journal: Journal | null): Violation | null {
+      if (pausing === null) return violation("the child said it was paused without having been asked");
+      frozen = Promise.withResolvers();
+      const asked = pausing;
+      pausing = null;
+      asked.resolve(journal);
+      return null;
+    }
+
+    function handleDivergence(what: string): SessionEndKind {
+      return input.start.journal === undefined
+        ? violation("the child said it did something else than before, and there was no before")
+        : { kind: "diverged", what };
+    }
+
+    function handleLive(): Violation | null {
+      if (input.start.journal === undefined || isLive)
+        return violation("the child said it was live out of turn");
+      isLive = true;
+      input.onLive?.();
+      return null;
+    }
+
+    const pause: SessionPause = {
+      pause() {
+        if (over) return Promise.reject(new Error("The run has ended."));
+        if (frozen !== null) return Promise.reject(new Error("The run is paused already."));
+        if (pausing === null) {
+          pausing = Promise.withResolvers();
+          pausing.promise.catch(() => {});
+          send({ jsonrpc: "2.0", method: "pause" });
+        }
+        return pausing.promise;
+      },
+      resume() {
+        const ended = frozen;
+        if (over || ended === null) return;
+        frozen = null;
+        send({ jsonrpc: "2.0", method: "resume" });
+        ended.resolve();
+      },
+    };
+
+    function send(message: HostMessage): void {
+      if (!channel.send(JSON.stringify(message)) && !channel.isClosed) channel.close();
+    }
+
+    function handleCall(message: CallMessage): SessionEndKind | null {
       if (signal.aborted) return null;
       if (message.id <= lastId) return violation(`call id ${message.id} does not follow ${lastId}`);
       lastId = message.id;
@@ -158,27 +237,48 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
       if (outstanding >= limits.maxConcurrentCalls + CALL_SLACK) {
         return violation(`more than ${limits.maxConcurrentCalls} calls were in flight`);
       }
+      if (frozen !== null) return violation("the child made a call while it was paused");
       outstanding++;
       if (message.method === "invoke") toolCalls++;
+      const answer = log.begin(message.method, message.params);
+      if (answer.kind === "diverged") return answer;
+      if (answer.kind === "logged") {
+        const { seq, reply } = answer;
+        log.end(seq, reply);
+        sendReply(message.id, () => reply);
+        return null;
+      }
       // The union of methods is one type to the compiler; each handler gets the params its own schema made.
-      const handler = calls[message.method] as (params: unknown, signal: AbortSignal) => Promise<unknown>;
+      const handler = calls[message.method] as (
+        params: unknown,
+        signal: AbortSignal,
+        seq: number,
+      ) => Promise<unknown>;
       aborter ??= new AbortController();
       const { signal: callSignal } = aborter;
       // Begun at once: what ends the run may stand in the same chunk, and after the end no call may begin.
-      new Promise((begun) => begun(handler(message.params, callSignal))).then(
-        (result) => reply(message.id, { result: result ?? null }),
-        (error: unknown) => reply(message.id, toErrorReply(error)),
+      new Promise((begun) => begun(handler(message.params, callSignal, answer.seq))).then(
+        (result) => answerCall(message.id, answer.seq, { result: result ?? null }),
+        (error: unknown) => answerCall(message.id, answer.seq, toErrorReply(error)),
       );
       return null;
     }
 
+    /** Kept from now on, whenever the child gets it: the call must not be made again. Without a log only then encoded. */
+    function answerCall(id: number, seq: number, body: { result: unknown } | { error: unknown }): void {
+      const members = log.isFull ? null : encodeReply(body);
+      if (members !== null) log.end(seq, members);
+      sendReply(id, () => members ?? encodeReply(body));
+    }
+
     /** One reply after another, each only once the child has read enough of those before. */
-    function reply(id: number, body: { result: unknown } | { error: unknown }): void {
+    function sendReply(id: number, encode: () => string): void {
       replies = replies.then(async () => {
         await channel.writable();
+        while (frozen !== null) await frozen.promise;
         if (over || signal.aborted) return;
         outstanding--;
-        if (!channel.send(encodeReply(id, body)) && !channel.isClosed) channel.close();
+        if (!channel.send(`{"jsonrpc":"2.0","id":${id},${encode()}}`) && !channel.isClosed) channel.close();
       });
     }
 
@@ -199,6 +299,7 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
       JSON.stringify({ jsonrpc: "2.0", method: "start", params: input.start } satisfies HostMessage),
     );
     if (!isSent) channel.close();
+    input.onStart?.(pause);
   });
 }
 
@@ -219,7 +320,7 @@ function checkMessage(
   if (!parsed.success)
     return violation(`a message does not fit the protocol: ${describeIssue(parsed.error)}`);
   const message = parsed.data as ChildMessage;
-  const mayBeLarge = message.method === "end" || message.method === "output";
+  const mayBeLarge = ["end", "output", "paused"].includes(message.method);
   const maxBytes = mayBeLarge ? limits.maxEndBytes : limits.maxMessageBytes;
   if (frame.bytes > maxBytes) {
     return violation(
@@ -253,12 +354,13 @@ function toErrorReply(error: unknown): { error: unknown } {
   return { error: { code: -32000, message: data.message, data } };
 }
 
-function encodeReply(id: number, body: { result: unknown } | { error: unknown }): string {
+/** The members of a reply after its id, as JSON text. */
+function encodeReply(body: { result: unknown } | { error: unknown }): string {
   let text: string;
   try {
-    text = JSON.stringify({ jsonrpc: "2.0", id, ...body });
+    text = encodeMembers(body);
   } catch {
-    text = JSON.stringify({ jsonrpc: "2.0", id, ...toErrorReply(new Error("The result is not JSON data.")) });
+    text = encodeMembers(toErrorReply(new Error("The result is not JSON data.")));
   }
   if (text.length <= MAX_REPLY_BYTES) return text;
   const error = Object.assign(
@@ -267,7 +369,11 @@ function encodeReply(id: number, body: { result: unknown } | { error: unknown })
     ),
     { code: "result_too_large" },
   );
-  return JSON.stringify({ jsonrpc: "2.0", id, ...toErrorReply(error) });
+  return encodeMembers(toErrorReply(error));
+}
+
+function encodeMembers(body: object): string {
+  return JSON.stringify(body).slice(1, -1);
 }
 
 /** The limits of a session where nothing is configured. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { IDENTIFIER_PATTERN, type JSONSchema, type Module } from "./module.ts";
+import { IDENTIFIER_PATTERN, type JSONSchema, type Module, type ModuleSetupContext } from "./module.ts";
 
 /** One tool call as an adapter or a binding sees it. `eid` and `signal` are set by the host. */
 export interface InvokeInput {
@@ -10,6 +10,8 @@ export interface InvokeInput {
   eid?: number;
   /** Aborts on kill, on the run's time-out, on the call's own limit and at shutdown. */
   signal?: AbortSignal;
+  /** From an environment to the host: which of the execution's calls this is, counted from 1. The same when it is repeated. */
+  seq?: number;
 }
 
 const jsonSchema = z.record(z.string(), z.unknown());
@@ -45,9 +47,21 @@ export interface ServiceState {
   secrets: Record<string, unknown>;
 }
 
+export interface AdapterSetupContext extends ModuleSetupContext {
+  /** Whether services may start programs of the host (`CYRNEL_ALLOW_STDIO_MCP`). Absent: they may not. */
+  allowStdio?: boolean;
+}
+
+/** Settings of the service whose definition is made anew, for adapters that must ask its server; none at the first install. */
+export interface DefinitionContext {
+  config: Record<string, unknown>;
+  secrets: Record<string, unknown>;
+}
+
 export interface AdapterModule extends Module {
+  setup(context: AdapterSetupContext): Promise<void>;
   /** Pure. Throwing refuses the install with that message. */
-  generateDefinition(input: string): Promise<ServiceDefinition>;
+  generateDefinition(input: string, context?: DefinitionContext): Promise<ServiceDefinition>;
   /** Replaces what was held for the service, never merges. Throwing rolls the change back. */
   hydrateService(state: ServiceState): Promise<void>;
   /** Idempotent. */
@@ -67,6 +81,8 @@ export interface ServiceDetails extends ServiceSummary {
 export interface ToolSummary {
   serviceId: string;
   id: string;
+  /** `service.tool`, as a script writes it after `tools.`. */
+  path?: string;
   name: string;
   description: string;
   score?: number;

@@ -58,6 +58,8 @@ export interface ExecutionInput {
   options?: ExecutionOptions;
   /** The client's own label of the process, shown to the script as `cyrnel.process.ref`. */
   ref?: string;
+  /** What `pause` gave for an earlier execution of the same code: it is repeated up to there without asking the host again. */
+  checkpoint?: unknown;
 }
 
 /**
@@ -86,6 +88,11 @@ export interface Usage {
   toolCalls: number;
 }
 
+/** For which execution something is asked: what it may see depends on who submitted it. */
+export interface CallContext {
+  eid: number;
+}
+
 /**
  * What the host does for an environment. Calls that answer may reject with an `Error` that has `name`, `message`,
  * `code` and sometimes `status`; an environment passes exactly those four on to the script.
@@ -98,12 +105,18 @@ export interface EnvironmentBindings {
   emitStderr(eid: number, data: Buffer): void;
   /** Shallow merge, later keys win. */
   emitOutput(eid: number, data: Record<string, unknown>): void;
-  discoverServices(query?: DiscoverServices): Promise<ServiceSummary[]>;
-  discoverTools(query?: DiscoverTools): Promise<ToolSummary[]>;
-  getService(id: string): Promise<ServiceDetails>;
-  getTool(id: { serviceId: string; toolId: string }): Promise<ToolDetails>;
-  getToolDocs(id: { serviceId: string; toolId: string }): Promise<string>;
-  ask(eid: number, request: { message: string; schema?: JSONSchema }): Promise<unknown>;
+  /** Without `context` only what every execution under way can see is shown. */
+  discoverServices(query?: DiscoverServices, context?: CallContext): Promise<ServiceSummary[]>;
+  discoverTools(query?: DiscoverTools, context?: CallContext): Promise<ToolSummary[]>;
+  getService(id: string, context?: CallContext): Promise<ServiceDetails>;
+  getTool(id: { serviceId: string; toolId: string }, context?: CallContext): Promise<ToolDetails>;
+  getToolDocs(id: { serviceId: string; toolId: string }, context?: CallContext): Promise<string>;
+  /** `call`: which of the execution's calls this is, counted from 1, and a signal that aborts when it is over. */
+  ask(
+    eid: number,
+    request: { message: string; schema?: JSONSchema },
+    call?: { seq: number; signal: AbortSignal },
+  ): Promise<unknown>;
   /** What the script returned, as JSON data. */
   setResult(eid: number, value: unknown): void;
   setUsage(eid: number, usage: Partial<Usage>): void;
@@ -154,6 +167,8 @@ export interface EnvironmentStatus {
   busy: number;
   /** Started and waiting for an execution. */
   warm: number;
+  /** Own memory of all its processes at the moment, where that can be read. */
+  memoryBytes?: number;
   limits: { memoryMb: number; maxMemoryMb: number };
   isolation: IsolationReport;
 }
@@ -168,6 +183,14 @@ export interface EnvironmentModule extends Module {
   generateDocs(): Promise<string>;
   /** Markdown for one tool. */
   generateToolDocs(input: ToolDocsInput): Promise<string>;
+  /**
+   * Optional. Freezes an execution between two steps of its script: its clocks stand still, nothing more reaches the script
+   * and it holds no slot until `resume` or `kill`. Answers once it is frozen, with what `execute` needs to repeat it
+   * up to here in a later process (JSON data), null if it cannot be repeated. Rejects when the execution ended before.
+   */
+  pause?(eid: number): Promise<unknown>;
+  /** Lets a frozen execution go on at once, even if no slot is free. Silent for an unknown id. */
+  resume?(eid: number): void;
   /** Optional: an environment without it is given any number of executions and queues them itself. */
   status?(): EnvironmentStatus;
 }

@@ -21,6 +21,12 @@ export interface ModuleSetupContext {
   config: Record<string, unknown>;
   secrets: Record<string, unknown>;
   logger: ModuleLogger;
+  /**
+   * The host's guarded `fetch`: egress rules, connection pinned to the checked address, redirects per `init.redirect`
+   * and each checked again. A module makes every outbound request through it. A refused address rejects with an Error
+   * whose `code` is `egress_refused` and whose message names the rule.
+   */
+  fetch: typeof globalThis.fetch;
 }
 
 /** What every module does. `setup` may throw: the module is then not activated and its row gets the message. */

@@ -6,6 +6,7 @@ import { generateEnvironmentDocs } from "#runner/docs/environment-docs.ts";
 import { generateToolDocs } from "#runner/docs/tool-docs.ts";
 import { reportIsolation } from "#runner/isolation/report.ts";
 import { createMonitor, type Monitor } from "#runner/monitor.ts";
+import { createPausable, findCheckpointFault, type PausableRun } from "#runner/pausable.ts";
 import { logSuspicion } from "#runner/security-log.ts";
 import { prepareSource } from "#runner/source/prepare.ts";
 import type {
@@ -40,6 +41,9 @@ interface Running {
 interface Execution {
   kill: AbortController;
   over: Promise<unknown>;
+  /** Null until it has a slot. */
+  run: PausableRun | null;
+  isFrozen: boolean;
 }
 
 /** A slot may die while it is idle, and the server learns of it from the failed run: then another one is taken. */
@@ -54,8 +58,11 @@ export function createIvmEnvironment(): EnvironmentModule {
     return running;
   }
 
-  async function run(on: Running, input: ExecutionInput, signal: AbortSignal): Promise<ExecutionExitState> {
+  const countFrozen = () => [...executions.values()].filter(({ isFrozen }) => isFrozen).length;
+
+  async function run(on: Running, input: ExecutionInput, execution: Execution): Promise<ExecutionExitState> {
     const { bindings, config } = on;
+    const { signal } = execution.kill;
     const { eid } = input;
     const givenAt = performance.now();
     const refuse = (state: ExecutionExitState, error: ErrorDetail, queuedMs = 0) => {
@@ -63,9 +70,11 @@ export function createIvmEnvironment(): EnvironmentModule {
       bindings.setError(eid, error);
       return state;
     };
+    const fault = findCheckpointFault(input.checkpoint);
+    if (fault !== null) return refuse("failed", fault);
     const source = await prepareSource(input.code);
     if (!source.ok) return refuse("failed", { ...source.error, reason: "syntax_error" });
-    if (executions.size > config.slots) bindings.setState(eid, "queued");
+    if (executions.size - countFrozen() > config.slots) bindings.setState(eid, "queued");
     const queuedAt = performance.now();
     const script = { code: replaceImportCalls(source.code), mappings: source.mappings };
     for (let attempt = 1; ; attempt++) {
@@ -74,7 +83,10 @@ export function createIvmEnvironment(): EnvironmentModule {
       if (slot === "aborted") return refuse("canceled", KILLED, queuedMs);
       if (slot === "expired") return refuse("canceled", describeExpiry(config), queuedMs);
       if (attempt === 1) bindings.setState(eid, "running");
-      const finished = await runOnSlot({ ...on, wall: on.processes.wall, slot, script, input, signal });
+      const pausable = createPausable(input.checkpoint);
+      execution.run = pausable;
+      const { wall } = on.processes;
+      const finished = await runOnSlot({ ...on, wall, slot, script, input, signal, pausable });
       if (finished.wasNeverStarted && attempt < MAX_ATTEMPTS && !signal.aborted) continue;
       const startMs = Math.max(0, performance.now() - givenAt - queuedMs - finished.usage.wallMs);
       bindings.setUsage(eid, { queuedMs, startMs, ...finished.usage });
@@ -104,7 +116,7 @@ export function createIvmEnvironment(): EnvironmentModule {
       await using undo = new AsyncDisposableStack();
       const config = readConfig(raw);
       const monitor = undo.use(createLateMonitor(createMonitor()));
-      const processes = undo.use(await openSlotProcesses(config, level ?? "strict", logger));
+      const processes = undo.use(await openSlotProcesses(config, level ?? "strict", logger, countFrozen));
       const first = await processes.pool.warmUp();
       // The first preparation starts the compiler: no run should wait for that.
       await prepareSource("");
@@ -127,9 +139,10 @@ export function createIvmEnvironment(): EnvironmentModule {
       if (executions.has(input.eid)) throw new Error(`Execution ${input.eid} is running already.`);
       const kill = new AbortController();
       const { promise: over, resolve } = Promise.withResolvers<void>();
-      executions.set(input.eid, { kill, over });
+      const execution: Execution = { kill, over, run: null, isFrozen: false };
+      executions.set(input.eid, execution);
       try {
-        return await run(on, input, kill.signal);
+        return await run(on, input, execution);
       } finally {
         executions.delete(input.eid);
         resolve();
@@ -142,12 +155,30 @@ export function createIvmEnvironment(): EnvironmentModule {
       await execution?.over;
     },
 
+    async pause(eid) {
+      const execution = executions.get(eid);
+      if (!execution?.run) throw new Error(`Execution ${eid} is not running.`);
+      const checkpoint = await execution.run.pause();
+      execution.isFrozen = true;
+      running?.processes.pool.grow();
+      return checkpoint;
+    },
+
+    resume(eid) {
+      const execution = executions.get(eid);
+      if (!execution?.isFrozen) return;
+      execution.isFrozen = false;
+      execution.run?.resume();
+    },
+
     status(): EnvironmentStatus {
       const { config, processes, isolation } = requireRunning();
+      const memoryBytes = processes.readMemoryBytes();
       return {
         slots: config.slots,
-        busy: Math.min(executions.size, config.slots),
+        busy: Math.min(executions.size - countFrozen(), config.slots),
         warm: processes.pool.status().idle,
+        ...(memoryBytes !== undefined && { memoryBytes }),
         limits: { memoryMb: config.memoryMb, maxMemoryMb: config.maxMemoryMb },
         isolation,
       };

@@ -1,16 +1,16 @@
 /** Starts the slot processes: which binary, which flags, which directory, and when one is used up. */
 import { readFileSync } from "node:fs";
-import { chmod, mkdtemp, rmdir } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { encodeBootOptions } from "#runner/child/boot-options.ts";
 import { V8_FLAGS } from "#runner/child/flags.ts";
 import { DIST } from "#runner/dist-folder.ts";
 import { listInheritedFds } from "#runner/inherited-fds.ts";
 import { openWall, type Wall } from "#runner/isolation/wall.ts";
-import { toKernelBudget } from "#runner/memory-budget.ts";
+import { toGroupBudget, toKernelBudget } from "#runner/memory-budget.ts";
 import { findNodeBinary, type NodeBinary } from "#runner/node-binary.ts";
+import { trackProcesses } from "#runner/process-memory.ts";
 import { spawnChild } from "#runner/spawn.ts";
+import { openEmptyFolder } from "#runner/temporary.ts";
 import type { IsolationLevel, ModuleLogger } from "#sdk";
 import type { IvmConfig } from "./config.ts";
 import { findNativeLibrary } from "./native-library.ts";
@@ -52,23 +52,25 @@ export interface SlotProcesses extends AsyncDisposable {
   readonly node: NodeBinary;
   readonly pool: SlotPool;
   readonly wall: Wall;
+  /** Own memory of all slots; undefined where it cannot be read. */
+  readMemoryBytes(): number | undefined;
 }
 
 /**
- * Opens the wall and makes the empty directory and the pool; no slot is started yet. Disposing ends every slot and removes it.
+ * Opens the wall and makes the empty directory and the pool; no slot is started yet. `countFrozen`: runs that hold a slot
+ * without using it. Disposing ends every slot and removes it.
  * Throws JailUnavailableError.
  */
 export async function openSlotProcesses(
   config: IvmConfig,
   level: IsolationLevel,
   logger: ModuleLogger,
+  countFrozen: () => number,
 ): Promise<SlotProcesses> {
   await using undo = new AsyncDisposableStack();
   const node = findNodeBinary();
   const libraryPath = findNativeLibrary();
-  const cwd = await mkdtemp(join(tmpdir(), "cyrnel-slot-"));
-  undo.defer(() => rmdir(cwd));
-  await chmod(cwd, 0o500);
+  const { path: cwd } = undo.use(await openEmptyFolder("slot"));
   const readable = [DIST, libraryPath];
   const wall = undo.use(await openWall({ level, nodePath: node.path, readable, cwd, paranoid: false }));
   const launch = {
@@ -92,13 +94,15 @@ export async function openSlotProcesses(
     isLocked: wall.lock !== null,
     // One limit for the life of a slot: that of a run is its isolate's, this is for what an isolate does not count.
     inspect: (pid: number) => wall.admit(pid, toSlotBudget(config)),
+    place: (pid: number) => wall.place(pid, toGroupBudget(config.maxMemoryMb + config.maxSlotGrowthMb)),
   };
+  const tracked = trackProcesses(wall.start);
   const memoryAtFirst = new WeakMap<Slot, number>();
   const pool = undo.use(
     createSlotPool({
-      start: (signal) => spawnChild(launch, signal, wall.start),
+      start: (signal) => spawnChild(launch, signal, tracked.start),
       min: config.minSlots,
-      max: config.slots,
+      max: () => config.slots + countFrozen(),
       quietMs: QUIET_MS,
       isUsedUp(slot) {
         if (slot.runs >= config.maxRunsPerSlot) return true;
@@ -112,7 +116,8 @@ export async function openSlotProcesses(
     }),
   );
   const owned = undo.move();
-  return { node, pool, wall, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  const { readMemoryBytes } = tracked;
+  return { node, pool, wall, readMemoryBytes, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** The largest run, what a slot may keep from earlier ones, and the code ranges of the isolates it holds at once. */

@@ -3,17 +3,16 @@ import { createHostCalls } from "#runner/host-calls.ts";
 import type { Wall } from "#runner/isolation/wall.ts";
 import type { Monitor } from "#runner/monitor.ts";
 import { judge, type Verdict } from "#runner/outcome.ts";
+import type { PausableRun } from "#runner/pausable.ts";
 import { toSessionLimits, toStartParams } from "#runner/run-settings.ts";
-import { type RunOutcome, superviseRun } from "#runner/supervisor.ts";
+import { type RunLimits, type RunOutcome, superviseRun } from "#runner/supervisor.ts";
 import type { EnvironmentBindings, ExecutionInput, ModuleLogger, Usage } from "#sdk";
 import type { IvmConfig } from "./config.ts";
 import type { DoneParams } from "./control.ts";
-import type { Slot } from "./slot.ts";
+import type { Slot, SlotRun } from "./slot.ts";
 
 /** A single entry into an isolate takes at most this much longer than the run may: the deadline here comes first. */
 const BACKSTOP_MARGIN_MS = 5_000;
-/** Slots whose CPU time is limited at present. */
-const limited = new WeakSet<Slot>();
 /** A single entry into the isolate of a run without a time limit. */
 const MAX_ENTRY_MS = 24 * 3600 * 1000;
 const BYTES_PER_MB = 1024 * 1024;
@@ -29,6 +28,7 @@ export interface SlotRunInput {
   logger: ModuleLogger;
   /** Aborting it is a kill by a user. */
   signal: AbortSignal;
+  pausable: PausableRun;
 }
 
 export interface Finished extends Verdict {
@@ -40,17 +40,33 @@ export interface Finished extends Verdict {
 
 /** Runs one script to its end on an idle slot. The slot is idle again, or dead, some time later by itself. Never rejects. */
 export async function runOnSlot(run: SlotRunInput): Promise<Finished> {
-  const { slot, script, input, config, bindings } = run;
-  const { eid, options = { timeoutMs: null } } = input;
+  const { slot, config } = run;
+  const options = run.input.options ?? { timeoutMs: null };
   const memoryMb = Math.min(options.memoryMb ?? config.memoryMb, config.maxMemoryMb);
-  const sessionLimits = toSessionLimits(config, options);
-  const backstopMs = Math.min((options.timeoutMs ?? MAX_ENTRY_MS) + BACKSTOP_MARGIN_MS, MAX_ENTRY_MS);
+  const limits: RunLimits = { timeoutMs: options.timeoutMs, cpuMs: options.cpuMs ?? null, memoryMb };
+  const backstopMs = Math.min((limits.timeoutMs ?? MAX_ENTRY_MS) + BACKSTOP_MARGIN_MS, MAX_ENTRY_MS);
   const slotRun = slot.begin({ memoryMb, backstopMs });
-  limitCpu(run, options.cpuMs ?? null);
-  const outcome = await superviseRun({
+  try {
+    if (limits.cpuMs !== null) limitCpu(run, limits.cpuMs);
+    const outcome = await supervise(run, slotRun, limits);
+    const done = await slotRun.finish();
+    // A slot whose isolate was stopped by force may not be sound any more.
+    if (done !== null && done.cause !== null) slot.kill();
+    if (limits.cpuMs !== null && slot.state !== "dead") limitCpu(run, null);
+    return conclude(outcome, done, limits);
+  } finally {
+    slotRun.release();
+  }
+}
+
+function supervise(run: SlotRunInput, slotRun: SlotRun, limits: RunLimits): Promise<RunOutcome> {
+  const { script, input, config, bindings } = run;
+  const { eid, options = { timeoutMs: null } } = input;
+  const sessionLimits = toSessionLimits(config, options);
+  return superviseRun({
     child: slotRun.child,
     monitor: run.monitor,
-    start: toStartParams(input, script, sessionLimits),
+    start: toStartParams(input, script, sessionLimits, run.pausable.repeat),
     calls: createHostCalls(bindings, eid),
     events: {
       stdout: (data) => bindings.emitStdout(eid, data),
@@ -58,20 +74,21 @@ export async function runOnSlot(run: SlotRunInput): Promise<Finished> {
       output: (value) => bindings.emitOutput(eid, value),
     },
     sessionLimits,
-    limits: { timeoutMs: options.timeoutMs, cpuMs: options.cpuMs ?? null, memoryMb },
+    limits,
     killSignal: run.signal,
     afterEnd: "keep",
+    ...run.pausable.supervised,
   });
-  const done = await slotRun.finish();
-  // A slot whose isolate was stopped by force may not be sound any more.
-  if (done !== null && done.cause !== null) slot.kill();
-  const verdict = combine(outcome, done, memoryMb, options.timeoutMs);
+}
+
+function conclude(outcome: RunOutcome, done: DoneParams | null, limits: RunLimits): Finished {
+  const verdict = combine(outcome, done, limits.memoryMb, limits.timeoutMs);
   return {
     ...verdict,
     usage: {
       wallMs: outcome.wallMs,
       cpuMs: done?.cpuMs ?? outcome.cpuMs,
-      peakMemoryBytes: measurePeak(verdict, outcome, done, memoryMb),
+      peakMemoryBytes: measurePeak(verdict, outcome, done, limits.memoryMb),
       toolCalls: outcome.toolCalls,
     },
     wasNeverStarted: outcome.wasNeverStarted,
@@ -107,15 +124,12 @@ function measurePeak(
 }
 
 /**
- * The kernel's limit for what may be a slot that no longer obeys; a run without a limit lifts that of the one before. A slot
- * that cannot be limited is ended; the run then goes to another one.
+ * The kernel's limit for what may be a slot that no longer obeys; null lifts it before the slot is let go, so that no later
+ * run ends for it. A slot that cannot be limited is ended; the run then goes to another one.
  */
 function limitCpu({ wall, slot, logger }: SlotRunInput, cpuMs: number | null): void {
-  if (cpuMs === null && !limited.has(slot)) return;
   try {
     wall.limitCpu(slot.pid, cpuMs, "until the next");
-    if (cpuMs === null) limited.delete(slot);
-    else limited.add(slot);
   } catch (error) {
     logger.warn({ err: error }, "The CPU time of a slot could not be limited; it is ended.");
     slot.kill();

@@ -12,6 +12,7 @@ const MAX_TIDY_MS = 5_000;
 /** From a run's last message until its `done`. */
 const MAX_DONE_MS = 1_000;
 
+/** `tidying`: from the end of a run until the slot has said that it is idle and the run's holder has let go of it. */
 export type SlotState = "idle" | "running" | "tidying" | "dead";
 
 /** One run's hold on a slot. */
@@ -20,6 +21,11 @@ export interface SlotRun {
   readonly child: Child;
   /** What the slot measured; null if it died, or did not say so in time and was killed. Call it when the run's session is over. */
   finish(): Promise<DoneParams | null>;
+  /**
+   * Lets go of the slot: only then may another run begin on it. Whoever finds fault with the run kills the slot before;
+   * a kill through this run's child does nothing any more. Idempotent.
+   */
+  release(): void;
 }
 
 export interface Slot {
@@ -46,6 +52,9 @@ interface CurrentRun {
   listener: ChannelListener | null;
   close: ChannelClose | null;
   done: PromiseWithResolvers<DoneParams | null>;
+  /** The slot has said that it is ready for another run. */
+  isTidy: boolean;
+  isReleased: boolean;
 }
 
 /** Takes over a child that has just become ready and has no listener. */
@@ -54,6 +63,8 @@ export function createSlot(child: Child, events: SlotEvents): Slot {
   let state: SlotState = "idle";
   let runs = 0;
   let current: CurrentRun | null = null;
+  /** The latest run, also when it is over: it holds the slot until it is released. */
+  let holder: CurrentRun | null = null;
   let timer: NodeJS.Timeout | undefined;
 
   function die(why: string | null): void {
@@ -72,7 +83,7 @@ export function createSlot(child: Child, events: SlotEvents): Slot {
     }
     const parsed = controlMessageSchema.safeParse(frame.value);
     if (!parsed.success) refuse("sent a message that is neither of a run nor its own");
-    else if (parsed.data.method === "idle") becomeIdle();
+    else if (parsed.data.method === "idle") becomeTidy();
     else endRun(parsed.data.params);
   }
 
@@ -81,14 +92,32 @@ export function createSlot(child: Child, events: SlotEvents): Slot {
     channel.close();
   }
 
-  function becomeIdle(): void {
-    if (state !== "tidying") {
+  function becomeTidy(): void {
+    if (state !== "tidying" || holder === null || holder.isTidy) {
       refuse("said it was idle out of turn");
       return;
     }
     clearTimeout(timer);
+    holder.isTidy = true;
+    offerIfFree();
+  }
+
+  /**
+   * Both are needed: the end of a run and the word that the slot is idle may come in one read, and the run is judged only
+   * after that. A slot that was handed on before would be killed with the next run on it.
+   */
+  function offerIfFree(): void {
+    if (state !== "tidying" || holder?.isTidy !== true || !holder.isReleased) return;
     state = "idle";
     events.idle(slot);
+  }
+
+  function release(run: CurrentRun): void {
+    if (run.isReleased) return;
+    // Nobody would answer for it any more.
+    if (run === current) die(null);
+    run.isReleased = true;
+    offerIfFree();
   }
 
   function endRun(params: DoneParams): void {
@@ -146,10 +175,15 @@ export function createSlot(child: Child, events: SlotEvents): Slot {
         listener: null,
         close: null,
         done: Promise.withResolvers(),
+        isTidy: false,
+        isReleased: false,
       };
       current = run;
+      holder = run;
       return {
-        child: asChildOfRun(child, run, openRunChannel(channel, run), () => die(null)),
+        child: asChildOfRun(child, run, openRunChannel(channel, run), () => {
+          if (!run.isReleased) die(null);
+        }),
         async finish() {
           if (current === run) {
             clearTimeout(timer);
@@ -157,6 +191,7 @@ export function createSlot(child: Child, events: SlotEvents): Slot {
           }
           return run.done.promise;
         },
+        release: () => release(run),
       };
     },
     kill: () => die(null),
@@ -219,6 +254,8 @@ function asChildOfRun(child: Child, run: CurrentRun, channel: Channel, kill: () 
     exited: Promise.race([child.exited, isolateGone]),
     // A slot that lives on has no last words, and waiting for them would take a while.
     engineText: async () => ((await isolateGone) === NO_EXIT ? "" : child.engineText()),
+    groupName: child.groupName,
+    ranOutOfMemory: () => child.ranOutOfMemory(),
     kill,
   };
 }

@@ -13,7 +13,8 @@ const MAX_BACKOFF_MS = 10_000;
 export interface SlotPoolOptions {
   start(signal: AbortSignal): Promise<Child>;
   min: number;
-  max: number;
+  /** Asked anew each time: a slot whose run is frozen does not count. */
+  max(): number;
   /** After this long without a run, slots beyond `min` are ended. */
   quietMs: number;
   /** Asked each time a slot becomes idle: true ends it. */
@@ -25,6 +26,8 @@ export interface SlotPool extends AsyncDisposable {
   /** An idle slot; its caller begins a run on it at once. Aborting the signal gives up the place in the line. */
   acquire(signal: AbortSignal): Promise<Slot | "aborted">;
   status(): { idle: number; starting: number; processes: number; waiting: number; replaced: number };
+  /** `max` has grown. */
+  grow(): void;
   /** Resolves with a first child's report when `min` slots are idle. Rejects with the reason if they cannot be started. */
   warmUp(): Promise<Child>;
 }
@@ -46,7 +49,7 @@ export function createSlotPool(options: SlotPoolOptions): SlotPool {
   function fill(): void {
     if (closing.signal.aborted || retryTimer !== undefined) return;
     const spoken = () => slots.size + starts.size;
-    while (spoken() < options.min || (spoken() < options.max && line.size > idle.length + starts.size))
+    while (spoken() < options.min || (spoken() < options.max() && line.size > idle.length + starts.size))
       start();
   }
 
@@ -164,6 +167,7 @@ export function createSlotPool(options: SlotPoolOptions): SlotPool {
       waiting: line.size,
       replaced,
     }),
+    grow: fill,
     async warmUp() {
       fill();
       const child = await (first as PromiseWithResolvers<Child>).promise;

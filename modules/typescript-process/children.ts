@@ -1,12 +1,11 @@
 /** The children of this environment: the wall round them, their directory, and the pool of warm ones. */
-import { chmod, mkdtemp, rmdir } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { openWall, type Wall } from "#runner/isolation/wall.ts";
 import { findNodeBinary, type NodeBinary } from "#runner/node-binary.ts";
 import { createPool, type Pool } from "#runner/pool.ts";
-import { PROCESS_READABLE, planProcessLaunch } from "#runner/process-launch.ts";
+import { planProcessLaunch } from "#runner/process-launch.ts";
+import { trackProcesses } from "#runner/process-memory.ts";
 import { type Child, spawnChild } from "#runner/spawn.ts";
+import { openEmptyFolder } from "#runner/temporary.ts";
 import type { IsolationLevel, ModuleLogger } from "#sdk";
 import type { ProcessConfig } from "./config.ts";
 
@@ -16,6 +15,8 @@ export interface Children extends AsyncDisposable {
   readonly node: NodeBinary;
   readonly pool: Pool;
   readonly wall: Wall;
+  /** Own memory of all of them; undefined where it cannot be read. */
+  readMemoryBytes(): number | undefined;
   /** A child with another memory limit than the pool's; started for one run. Aborting the signal ends it. */
   startWith(memoryMb: number, signal: AbortSignal): Promise<Child>;
   /** Makes disposing wait until `child`, which is dying, has been reaped. */
@@ -24,24 +25,23 @@ export interface Children extends AsyncDisposable {
 
 /**
  * Opens the wall and makes the empty directory and the pool; no child is started yet. Disposing ends every child and removes
- * it. Throws JailUnavailableError.
+ * it. `folder` holds the build of the child. Throws JailUnavailableError.
  */
 export async function openChildren(
   config: ProcessConfig,
   level: IsolationLevel,
   logger: ModuleLogger,
+  folder: string,
 ): Promise<Children> {
   await using undo = new AsyncDisposableStack();
   const node = findNodeBinary();
-  const cwd = await mkdtemp(join(tmpdir(), `cyrnel-run-${process.pid}-`));
-  undo.defer(() => rmdir(cwd));
-  await chmod(cwd, 0o500);
+  const { path: cwd } = undo.use(await openEmptyFolder("run"));
   const { paranoid } = config;
-  const wall = undo.use(
-    await openWall({ level, nodePath: node.path, readable: PROCESS_READABLE, cwd, paranoid }),
-  );
-  const plan = planProcessLaunch(node, wall, config, cwd);
-  const startWith = (memoryMb: number, signal: AbortSignal) => spawnChild(plan(memoryMb), signal, wall.start);
+  const wall = undo.use(await openWall({ level, nodePath: node.path, readable: [folder], cwd, paranoid }));
+  const tracked = trackProcesses(wall.start);
+  const plan = planProcessLaunch(node, wall, config, cwd, folder);
+  const startWith = (memoryMb: number, signal: AbortSignal) =>
+    spawnChild(plan(memoryMb), signal, tracked.start);
   const pool = undo.use(
     createPool({
       start: (signal) => startWith(config.memoryMb, signal),
@@ -59,5 +59,7 @@ export async function openChildren(
     ending.add(child);
     void child.exited.then(() => ending.delete(child));
   };
-  return { node, pool, wall, startWith, watchEnd, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  const { readMemoryBytes } = tracked;
+  const dispose = () => owned.disposeAsync();
+  return { node, pool, wall, startWith, watchEnd, readMemoryBytes, [Symbol.asyncDispose]: dispose };
 }

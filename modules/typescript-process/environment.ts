@@ -2,6 +2,7 @@
  * The default environment: every execution in a locked-down Node process of its own. Owns what executions share, from
  * `setup` to `teardown`. Knows no HTTP and no database.
  */
+import { DIST } from "#runner/dist-folder.ts";
 import { generateEnvironmentDocs } from "#runner/docs/environment-docs.ts";
 import { generateToolDocs } from "#runner/docs/tool-docs.ts";
 import { reportIsolation } from "#runner/isolation/report.ts";
@@ -11,7 +12,7 @@ import { prepareSource } from "#runner/source/prepare.ts";
 import type { EnvironmentModule, EnvironmentSetupContext, EnvironmentStatus, IsolationReport } from "#sdk";
 import { openChildren } from "./children.ts";
 import { type ProcessConfig, readConfig } from "./config.ts";
-import { type ExecutionContext, runExecution } from "./execution.ts";
+import { type ExecutionContext, type ExecutionPause, runExecution } from "./execution.ts";
 import { createSlots } from "./slots.ts";
 
 /** Everything that exists between `setup` and `teardown`. */
@@ -23,9 +24,12 @@ interface Running extends ExecutionContext {
 interface Execution {
   kill: AbortController;
   over: Promise<unknown>;
+  /** Null until it has a child. */
+  pause: ExecutionPause | null;
 }
 
-export function createProcessEnvironment(): EnvironmentModule {
+/** `folder` holds a build of the child. */
+export function createProcessEnvironment(folder: string = DIST): EnvironmentModule {
   const executions = new Map<number, Execution>();
   let running: Running | null = null;
 
@@ -40,7 +44,7 @@ export function createProcessEnvironment(): EnvironmentModule {
       await using undo = new AsyncDisposableStack();
       const config = readConfig(raw);
       const monitor = undo.use(createMonitor());
-      const children = undo.use(await openChildren(config, level ?? "strict", logger));
+      const children = undo.use(await openChildren(config, level ?? "strict", logger, folder));
       const first = await children.pool.warmUp();
       // The first preparation starts the compiler: no run should wait for that.
       await prepareSource("");
@@ -69,8 +73,12 @@ export function createProcessEnvironment(): EnvironmentModule {
       const on = requireRunning();
       if (executions.has(input.eid)) throw new Error(`Execution ${input.eid} is running already.`);
       const kill = new AbortController();
-      const over = runExecution(on, input, kill.signal);
-      executions.set(input.eid, { kill, over });
+      const execution: Execution = { kill, over: Promise.resolve(), pause: null };
+      const over = runExecution(on, input, kill.signal, (pause) => {
+        execution.pause = pause;
+      });
+      execution.over = over;
+      executions.set(input.eid, execution);
       try {
         return await over;
       } finally {
@@ -84,12 +92,22 @@ export function createProcessEnvironment(): EnvironmentModule {
       await execution?.over.catch(() => {});
     },
 
+    async pause(eid) {
+      const pause = executions.get(eid)?.pause;
+      if (!pause) throw new Error(`Execution ${eid} is not running.`);
+      return pause.pause();
+    },
+
+    resume: (eid) => executions.get(eid)?.pause?.resume(),
+
     status(): EnvironmentStatus {
       const { config, slots, children, isolation } = requireRunning();
+      const memoryBytes = children.readMemoryBytes();
       return {
         slots: config.maxConcurrency,
         busy: slots.busy,
         warm: children.pool.status().warm,
+        ...(memoryBytes !== undefined && { memoryBytes }),
         limits: { memoryMb: config.memoryMb, maxMemoryMb: config.maxMemoryMb },
         isolation,
       };

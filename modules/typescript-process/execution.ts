@@ -4,6 +4,7 @@
  */
 import { createHostCalls } from "#runner/host-calls.ts";
 import type { Monitor } from "#runner/monitor.ts";
+import { createPausable, findCheckpointFault, type PausableRun } from "#runner/pausable.ts";
 import { toSessionLimits, toStartParams } from "#runner/run-settings.ts";
 import { logSuspicion } from "#runner/security-log.ts";
 import { prepareSource } from "#runner/source/prepare.ts";
@@ -18,7 +19,7 @@ import type {
 } from "#sdk";
 import type { Children } from "./children.ts";
 import type { ProcessConfig } from "./config.ts";
-import type { Slots } from "./slots.ts";
+import type { Slot, Slots } from "./slots.ts";
 
 /** What executions share. */
 export interface ExecutionContext {
@@ -34,11 +35,21 @@ export interface ExecutionContext {
 const MAX_ATTEMPTS = 3;
 const KILLED: ErrorDetail = { name: "KilledError", message: "The run was killed.", reason: "killed" };
 
-/** Runs `input` to its end. Aborting the signal is a kill. Rejects only when no child can be started. */
+/** The means to pause an execution that has a child. */
+export interface ExecutionPause {
+  pause(): Promise<unknown>;
+  resume(): void;
+}
+
+/**
+ * Runs `input` to its end. Aborting the signal is a kill. `onStart` is given the means to pause it, anew if another child
+ * has to be taken. Rejects only when no child can be started.
+ */
 export async function runExecution(
   on: ExecutionContext,
   input: ExecutionInput,
   signal: AbortSignal,
+  onStart: (pause: ExecutionPause) => void,
 ): Promise<ExecutionExitState> {
   const { bindings } = on;
   const { eid } = input;
@@ -49,6 +60,8 @@ export async function runExecution(
     bindings.setError(eid, error);
     return state;
   };
+  const fault = findCheckpointFault(input.checkpoint);
+  if (fault !== null) return refuse("failed", fault);
   if (on.slots.isFull) bindings.setState(eid, "queued");
   // In line from the first moment: preparing takes longer for one source than for another.
   const acquiring = on.slots.acquire(on.config.queueTtlMs, signal);
@@ -58,20 +71,57 @@ export async function runExecution(
     return refuse("failed", { ...source.error, reason: "syntax_error" });
   }
   const preparedAt = performance.now();
-  using slot = await acquiring;
+  using slot = holdSlot(on.slots, await acquiring);
   queuedMs = performance.now() - preparedAt;
   if (slot.refused === "expired") {
     const message = `No process was free within ${on.config.queueTtlMs} ms.`;
     return refuse("canceled", { name: "QueueTimeoutError", message, reason: "queue_timeout" });
   }
   if (slot.refused === "aborted") return refuse("canceled", KILLED);
-  const outcome = await runOnChild(on, input, source, signal);
+  const outcome = await runOnChild(on, input, source, signal, (run) => onStart(givingUp(slot, run)));
   if (outcome === null) return refuse("canceled", KILLED);
   const { wallMs, cpuMs, peakMemoryBytes, toolCalls } = outcome;
   const startMs = Math.max(0, outcome.startedAt - givenAt - queuedMs);
   bindings.setUsage(eid, { queuedMs, startMs, wallMs, cpuMs, peakMemoryBytes, toolCalls });
   report(on, eid, outcome);
   return outcome.state;
+}
+
+interface HeldSlot extends Slot {
+  release(): void;
+  takeBack(): void;
+}
+
+/** A slot that can be given up for a while. */
+function holdSlot(slots: Slots, first: Slot): HeldSlot {
+  let held: Slot | null = first;
+  const release = () => {
+    held?.[Symbol.dispose]();
+    held = null;
+  };
+  return {
+    ...(first.refused !== undefined && { refused: first.refused }),
+    release,
+    takeBack: () => {
+      held ??= slots.exceed();
+    },
+    [Symbol.dispose]: release,
+  };
+}
+
+/** A frozen run needs no slot: others may have it. */
+function givingUp(slot: HeldSlot, run: PausableRun): ExecutionPause {
+  return {
+    async pause() {
+      const checkpoint = await run.pause();
+      slot.release();
+      return checkpoint;
+    },
+    resume() {
+      slot.takeBack();
+      run.resume();
+    },
+  };
 }
 
 function report({ bindings, logger }: ExecutionContext, eid: number, outcome: RunOutcome): void {
@@ -89,6 +139,7 @@ async function runOnChild(
   input: ExecutionInput,
   source: { code: string; mappings: string },
   signal: AbortSignal,
+  onStart: (run: PausableRun) => void,
 ): Promise<RunOutcome | null> {
   const { eid, options } = input;
   const { bindings, config } = on;
@@ -99,10 +150,12 @@ async function runOnChild(
     if (child === null) return null;
     if (attempt === 1) bindings.setState(eid, "running");
     limitCpu(on, child, options?.cpuMs ?? null);
+    const pausable = createPausable(input.checkpoint);
+    onStart(pausable);
     const outcome = await superviseRun({
       child,
       monitor: on.monitor,
-      start: toStartParams(input, source, sessionLimits),
+      start: toStartParams(input, source, sessionLimits, pausable.repeat),
       calls: createHostCalls(bindings, eid),
       events: {
         stdout: (data) => bindings.emitStdout(eid, data),
@@ -113,6 +166,7 @@ async function runOnChild(
       limits: { timeoutMs: options?.timeoutMs ?? null, cpuMs: options?.cpuMs ?? null, memoryMb },
       killSignal: signal,
       afterEnd: "kill",
+      ...pausable.supervised,
     });
     on.children.watchEnd(child);
     if (!outcome.wasNeverStarted || attempt === MAX_ATTEMPTS) return outcome;

@@ -12,6 +12,8 @@ export interface Slots {
   readonly isFull: boolean;
   /** Waits for a place, at most `ttlMs` (null: without limit). Never rejects. */
   acquire(ttlMs: number | null, signal: AbortSignal): Promise<Slot>;
+  /** A place at once, beyond the count if need be: for a run that had one before. */
+  exceed(): Slot;
 }
 
 const EXPIRED: Slot = { refused: "expired", [Symbol.dispose]() {} };
@@ -32,7 +34,7 @@ export function createSlots(count: number): Slots {
         isHeld = false;
         busy--;
         const [next] = line;
-        next?.(occupy());
+        if (busy < count) next?.(occupy());
       },
     };
   }
@@ -44,6 +46,7 @@ export function createSlots(count: number): Slots {
     get isFull() {
       return busy >= count;
     },
+    exceed: occupy,
     acquire(ttlMs, signal) {
       if (signal.aborted) return Promise.resolve(ABORTED);
       if (busy < count) return Promise.resolve(occupy());

@@ -26,6 +26,8 @@ const options = decodeBootOptions(process.argv[2]);
 const version = process.version;
 const timers = new Map<number, NodeJS.Timeout | NodeJS.Immediate>();
 const { setTimeout, setImmediate, clearTimeout, clearImmediate } = globalThis;
+/** Messages of the host that came together with the one before them. */
+const waiting: string[] = [];
 let hasEnded = false;
 let isTurnDue = false;
 let hasStarted = false;
@@ -73,14 +75,18 @@ function takeTurn(): void {
   isTurnDue = false;
   realm.turn();
   if (hasEnded) waitForTheKill();
-  if (isReading) return;
+  const next = waiting.shift();
+  if (next !== undefined) receive(next);
+  if (isReading || next !== undefined) return;
   // Without a timer only a reply can go on with the script, and waiting for it here is quicker than in a thread.
   if (timers.size === 0 && !options.allowWasm) receive(readFrame());
   else readLater(receiveAll);
 }
 
+/** One message at a time: what a message sets going has come to rest before the next one. */
 function receiveAll(frames: string[]): void {
-  for (const json of frames) receive(json);
+  waiting.push(...frames);
+  receive(waiting.shift() as string);
 }
 
 /** The run is over: nothing may run here any more, and end of input means that nobody will come to kill us. */

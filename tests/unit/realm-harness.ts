@@ -123,6 +123,8 @@ export async function runCode(code: string, options: RealmOptions = {}): Promise
       mappings: options.mappings ?? "",
       process: { id: 7, ref: null },
       seed: Buffer.alloc(32, 7).toString("base64"),
+      randomSeed: [1, 2, 3, 4],
+      readsWideClocks: true,
       limits: { ...limits, ...options.limits },
     };
     const main = new vm.Script(code, {

@@ -47,6 +47,8 @@ export function exercise(isolate: PreparedIsolate, libraries: boolean): void {
     mappings: "AAAA",
     process: { id: 1, ref: null },
     seed: Buffer.alloc(32).toString("base64"),
+    randomSeed: [1, 2, 3, 4],
+    readsWideClocks: false,
     limits: {
       maxConcurrentCalls: 1,
       maxCalls: 1,

@@ -52,6 +52,21 @@ export function sendEnd(params: string): void {
   ended = true;
 }
 
+/** The run is frozen; `journal` is complete JSON text. */
+export function sendPaused(journal: string): void {
+  if (!ended) send(`{"jsonrpc":"2.0","method":"paused","params":{"journal":${journal}}}`);
+}
+
+/** A run that is repeated does something else. */
+export function sendDiverged(what: string): void {
+  if (!ended) send(`{"jsonrpc":"2.0","method":"diverged","params":{"what":${quote(what)}}}`);
+}
+
+/** A repeated run has come to where it was. */
+export function sendLive(): void {
+  if (!ended) send('{"jsonrpc":"2.0","method":"live","params":{}}');
+}
+
 export function sendTimer(id: number, ms: number): void {
   if (!ended) send(`{"method":"timer","params":{"id":${StringOf(id)},"ms":${StringOf(ms)}}}`);
 }

@@ -3,10 +3,12 @@
  * four functions of README.md.
  */
 
+import { installClock } from "./clock.ts";
 import { connect, quote } from "./frames.ts";
 import { lazyGlobals } from "./globals/lazy.ts";
 import { createCyrnel } from "./host/cyrnel.ts";
 import { toolsGlobal } from "./host/tools.ts";
+import { giveUpJournal } from "./journal.ts";
 import { receive, takeTurn } from "./messages.ts";
 import { allowWaitingOnItsOwn, fail } from "./outcome.ts";
 import {
@@ -19,6 +21,7 @@ import {
   StringOf,
 } from "./primordials.ts";
 import { consoleGlobal } from "./printing/console.ts";
+import { installRandom } from "./random.ts";
 import { lockStacks } from "./stacks.ts";
 import { timerGlobals } from "./timers.ts";
 
@@ -30,9 +33,14 @@ export function install(emit: (text: string) => void, allowWasm: unknown): objec
   lockStacks();
   for (let index = 0; index < REMOVED.length; index++)
     ReflectDeleteProperty(globalThis, REMOVED[index] as string);
-  if (allowWasm === true) allowWaitingOnItsOwn();
-  else ReflectDeleteProperty(globalThis, "WebAssembly");
+  if (allowWasm === true) {
+    allowWaitingOnItsOwn();
+    // What the engine does in threads comes back in no order that could be kept.
+    giveUpJournal();
+  } else ReflectDeleteProperty(globalThis, "WebAssembly");
   ReflectDeleteProperty(Object.prototype, "__proto__");
+  installClock();
+  installRandom();
   defineAll(timerGlobals);
   defineAll(lazyGlobals);
   defineHidden(globalThis, "console", consoleGlobal);

@@ -1,14 +1,40 @@
-/** What the embedder tells the realm: `start`, replies and timers, as JSON text; and the end of a turn. */
-
-import { hasEnded } from "./frames.ts";
-import { countOpenCalls, settleCall } from "./host/calls.ts";
+/**
+ * What the embedder tells the realm: `start`, replies, timers, `pause` and `resume`, as JSON text; and the end of a turn.
+ * A paused run is frozen: neither a timer nor a reply reaches the script until it is resumed.
+ */
+import type { Journal } from "../../protocol.ts";
+import { keepEngineClock, nowMs } from "./clock.ts";
+import { hasEnded, sendPaused, sendTimer } from "./frames.ts";
+import { countOpenCalls, isCallOpen, settleCall } from "./host/calls.ts";
+import { encodeJournal } from "./journal.ts";
 import { type Limits, run } from "./limits.ts";
 import { endTurn, fail, succeed } from "./outcome.ts";
 import { JSONParse, ObjectFreeze, onSettled, own, RealmSyntaxError, ReflectApply } from "./primordials.ts";
+import { seedRandom } from "./random.ts";
+import {
+  advance,
+  connectReplay,
+  hasHeldReplies,
+  holdReply,
+  isReplaying,
+  startReplay,
+  WAKE_TIMER_ID,
+  wakeUp,
+} from "./replay.ts";
 import { setMappings } from "./stacks.ts";
-import { countArmedTimers, fireTimer } from "./timers.ts";
+import { countArmedTimers, fireTimer, isTimerArmed, startTimers } from "./timers.ts";
 
 let started = false;
+let pause: "no" | "due" | "frozen" = "no";
+/** Timers that were due while the run was frozen. */
+let parked: ParkedTimer | null = null;
+
+interface ParkedTimer {
+  id: number;
+  next: ParkedTimer | null;
+}
+
+connectReplay({ reply: settleCall, timer: fireTimer, isTimerArmed, isCallOpen, goLive: startTimers });
 
 /** `main` only with `start`: the script's async function, or the message of the error compiling it gave. */
 export function receive(text: string, main: unknown): void {
@@ -22,19 +48,42 @@ export function receive(text: string, main: unknown): void {
 
 /** Nothing of the script is running, no microtask is waiting, every unhandled rejection was handed over. */
 export function takeTurn(): void {
-  if (started) endTurn(countOpenCalls() > 0 || countArmedTimers() > 0);
+  if (!started || pause === "frozen") return;
+  endTurn(countOpenCalls() > 0 || countArmedTimers() > 0);
+  if (hasEnded()) return;
+  // What was done before a pause has to be done again before the next one.
+  if (pause === "due" && !isReplaying()) {
+    pause = "frozen";
+    sendPaused(encodeJournal());
+  } else advance();
 }
 
 function dispatch(message: object, main: unknown): void {
   const id = own(message, "id");
   if (typeof id === "number") {
-    settleCall(id, message);
+    if (isReplaying() || hasHeldReplies() || pause === "frozen") holdReply(id, message);
+    else settleCall(id, message);
     return;
   }
   const params = own(message, "params") as object;
   const method = own(message, "method");
   if (method === "start") start(params, main);
-  else if (method === "timer") fireTimer(own(params, "id") as number);
+  else if (method === "timer") handleTimer(own(params, "id") as number);
+  else if (method === "pause" && pause === "no") pause = "due";
+  else if (method === "resume") resume();
+}
+
+function handleTimer(id: number): void {
+  if (pause === "frozen") parked = { id, next: parked };
+  else if (id === WAKE_TIMER_ID) wakeUp();
+  else if (!isReplaying()) fireTimer(id);
+}
+
+/** Asks for the timers that came meanwhile once more. */
+function resume(): void {
+  pause = "no";
+  for (let timer = parked; timer !== null; timer = timer.next) sendTimer(timer.id, 0);
+  parked = null;
 }
 
 function start(params: object, main: unknown): void {
@@ -46,7 +95,14 @@ function start(params: object, main: unknown): void {
   run.process.ref = ref;
   ObjectFreeze(run.process);
   run.seed = own(params, "seed") as string;
+  seedRandom(own(params, "randomSeed") as number[]);
   setMappings(own(params, "mappings") as string);
+  if (own(params, "readsWideClocks") === true) {
+    const wide = require("./globals/wide-clocks.ts") as typeof import("./globals/wide-clocks.ts");
+    keepEngineClock(wide.installWideClocks(nowMs));
+  }
+  const journal = own(params, "journal");
+  if (typeof journal === "object" && journal !== null) startReplay(journal as Journal);
   if (typeof main === "function") {
     onSettled(ReflectApply(main as () => unknown, undefined, []) as Promise<unknown>, succeed, fail);
   } else fail(new RealmSyntaxError(typeof main === "string" ? main : "No script."));

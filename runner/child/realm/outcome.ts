@@ -6,10 +6,8 @@ import { hasEnded, sendEnd, sendTimer } from "./frames.ts";
 import { encodeJson } from "./json.ts";
 import { MAX_RESULT_DEPTH, run } from "./limits.ts";
 import { RealmError, StringOf } from "./primordials.ts";
+import { endsEarly, WAKE_TIMER_ID } from "./replay.ts";
 import { describeThrown, encodeFailure } from "./thrown.ts";
-
-/** No timer of a script has this id: firing it does nothing but bring the end of a turn. */
-const WAKE_TIMER_ID = 0;
 
 let result: string | null = null;
 let mayWaitOnItsOwn = false;
@@ -43,13 +41,14 @@ export function succeed(value: unknown): void {
 
 /** The script threw, rejected without a handler, or waits for nothing. */
 export function fail(reason: unknown): void {
-  if (hasEnded()) return;
+  if (hasEnded() || endsEarly()) return;
   sendEnd(encodeFailure("script_error", describeThrown(reason)));
 }
 
 /** Sizes in bytes of JSON text. */
 export function failTooLarge(what: "result" | "output", bytes: number, maxBytes: number): void {
   const advice = what === "result" ? "Return a summary" : "Emit a summary";
+  if (endsEarly()) return;
   const message = `The ${what} is ${StringOf(bytes)} bytes of JSON; at most ${StringOf(maxBytes)} are kept. ${advice}, or send the data to a service.`;
   sendEnd(
     encodeFailure("output_limit", { ...describeThrown(new RealmError(message)), name: "OutputLimitError" }),
@@ -62,8 +61,9 @@ export function failTooLarge(what: "result" | "output", bytes: number, maxBytes:
  */
 export function endTurn(isWaiting: boolean): void {
   if (hasEnded()) return;
-  if (result !== null) sendEnd(result);
-  else if (!isWaiting && !mayWaitOnItsOwn) {
+  if (result !== null) {
+    if (!endsEarly()) sendEnd(result);
+  } else if (!isWaiting && !mayWaitOnItsOwn) {
     fail(
       new RealmError(
         "The script awaits something that can never happen: no call, no timer and nothing else is left that could settle its promise.",

@@ -9,7 +9,9 @@ type Uncurried<F> = F extends (this: infer T, ...args: infer A) => infer R
   : never;
 
 export const {
+  Date: RealmDate,
   Error: RealmError,
+  Float64Array: RealmFloat64Array,
   Map: RealmMap,
   Promise: RealmPromise,
   Proxy: RealmProxy,
@@ -23,7 +25,11 @@ const { bind, call } = Function.prototype;
 /** Turns a method into a function that takes `this` first and can no longer be replaced. */
 export const uncurry = bind.bind(call) as unknown as <F extends AnyFunction>(method: F) => Uncurried<F>;
 
-export const { apply: ReflectApply, deleteProperty: ReflectDeleteProperty } = Reflect;
+export const {
+  apply: ReflectApply,
+  construct: ReflectConstruct,
+  deleteProperty: ReflectDeleteProperty,
+} = Reflect;
 export const {
   create: ObjectCreate,
   defineProperty: ObjectDefineProperty,
@@ -40,6 +46,7 @@ export const { parse: JSONParse, stringify: JSONStringify } = JSON;
 export const JSONIsRawJSON = (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON;
 export const {
   floor: MathFloor,
+  imul: MathImul,
   max: MathMax,
   min: MathMin,
   round: MathRound,
@@ -50,6 +57,9 @@ export const { isFinite: NumberIsFinite, isInteger: NumberIsInteger } = Number;
 export const DateNow = Date.now;
 export const StringOf = String;
 export const ErrorIsError = (RealmError as unknown as { isError(value: unknown): value is Error }).isError;
+
+export const dateToString = uncurry(Date.prototype.toString);
+export const setFloat64s = uncurry(Float64Array.prototype.set);
 
 export const ArrayPrototype = Array.prototype;
 export const ObjectPrototype = Object.prototype;

@@ -3,6 +3,7 @@
  * MAX_ARMED_TIMERS are armed at a time. A callback that throws fails the run, as an uncaught error does in Node.
  */
 import { sendClear, sendTimer } from "./frames.ts";
+import { noteTimer } from "./journal.ts";
 import { fail } from "./outcome.ts";
 import {
   MathTrunc,
@@ -18,6 +19,7 @@ import {
   ReflectDeleteProperty,
   StringOf,
 } from "./primordials.ts";
+import { isReplaying } from "./replay.ts";
 
 const MAX_ARMED_TIMERS = 10_000;
 const MAX_TIMER_MS = 2_147_483_647;
@@ -64,8 +66,8 @@ class Timeout {
   refresh(): this {
     const entry = mapGet(armed, this.#id) as Armed | undefined;
     if (entry !== undefined) {
-      sendClear(this.#id);
-      sendTimer(this.#id, entry.ms);
+      stopTimer(this.#id);
+      startTimer(this.#id, entry.ms);
     }
     return this;
   }
@@ -90,11 +92,33 @@ export function countArmedTimers(): number {
   return armedCount;
 }
 
-/** The embedder says a timer is due; an unknown id is ignored. */
+export function isTimerArmed(id: number): boolean {
+  return mapGet(armed, id) !== undefined;
+}
+
+/** While a run is repeated its journal says when timers fire, and nobody waits for them. */
+function startTimer(id: number, ms: number): void {
+  if (!isReplaying()) sendTimer(id, ms);
+}
+
+function stopTimer(id: number): void {
+  if (!isReplaying()) sendClear(id);
+}
+
+/** From here on the embedder says when timers are due: all that are set are given to it, with their whole time. */
+export function startTimers(): void {
+  for (let id = 1; id <= lastId; id++) {
+    const entry = mapGet(armed, id) as Armed | undefined;
+    if (entry !== undefined) sendTimer(id, entry.ms);
+  }
+}
+
+/** A timer is due; an unknown id is ignored. */
 export function fireTimer(id: number): void {
   const entry = mapGet(armed, id) as Armed | undefined;
   if (entry === undefined) return;
-  if (entry.repeats) sendTimer(id, entry.ms);
+  noteTimer(id);
+  if (entry.repeats) startTimer(id, entry.ms);
   else {
     mapDelete(armed, id);
     armedCount--;
@@ -113,7 +137,7 @@ function arm(name: string, callback: unknown, ms: number, args: unknown[], repea
   }
   const id = lastId + 1;
   const timer = new Timeout(id);
-  sendTimer(id, ms);
+  startTimer(id, ms);
   lastId = id;
   mapSet(armed, id, { timer, callback: callback as Armed["callback"], args, ms, repeats });
   armedCount++;
@@ -123,7 +147,7 @@ function arm(name: string, callback: unknown, ms: number, args: unknown[], repea
 function disarm(value: unknown): void {
   const id = idOf(value);
   if (id === undefined || mapGet(armed, id) === undefined) return;
-  sendClear(id);
+  stopTimer(id);
   mapDelete(armed, id);
   armedCount--;
 }

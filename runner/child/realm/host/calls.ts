@@ -4,6 +4,7 @@
  */
 import type { CallMethod } from "../../../protocol.ts";
 import { callText, sendCall } from "../frames.ts";
+import { noteReply } from "../journal.ts";
 import { run } from "../limits.ts";
 import {
   defineHidden,
@@ -65,10 +66,15 @@ export function callHost(method: CallMethod, encodeParams: () => string): Promis
   });
 }
 
+export function isCallOpen(id: number): boolean {
+  return mapGet(inFlight, id) !== undefined;
+}
+
 /** A reply of the host; one for an unknown call is ignored. */
 export function settleCall(id: number, message: object): void {
   const call = mapGet(inFlight, id) as Call | undefined;
   if (call === undefined) return;
+  noteReply(id);
   mapDelete(inFlight, id);
   inFlightCount--;
   sendNext();

@@ -3,8 +3,8 @@
  * inspector. The formatter is loaded with the first value that needs it; plain strings and numbers never do.
  */
 
+import { nowMs } from "../clock.ts";
 import {
-  DateNow,
   defineHidden,
   indexOf,
   mapDelete,
@@ -79,7 +79,7 @@ function elapsed(method: string, label: string, extra: unknown[]): void {
   if (start === undefined) {
     print("stderr", `Warning: No such label '${label}' for console.${method}()`);
   } else {
-    const text = `${label}: ${StringOf(DateNow() - start)}ms`;
+    const text = `${label}: ${StringOf(nowMs() - start)}ms`;
     print("stdout", extra.length === 0 ? text : `${text} ${format(extra)}`);
   }
 }
@@ -153,7 +153,7 @@ export const consoleGlobal = {
   },
   time(label?: unknown): void {
     const key = labelOf(label);
-    if (mapGet(started, key) === undefined) mapSet(started, key, DateNow());
+    if (mapGet(started, key) === undefined) mapSet(started, key, nowMs());
     else print("stderr", `Warning: Label '${key}' already exists for console.time()`);
   },
   timeLog(label?: unknown, ...args: unknown[]): void {

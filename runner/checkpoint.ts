@@ -1,0 +1,40 @@
+/**
+ * A run as it can be repeated: its seeds, what it asked and was told, and what reached its script in which order. Made
+ * when a run is paused, opaque to everyone else, checked when it comes back.
+ */
+import { z } from "zod";
+import { callParamsSchemas, journalSchema } from "./protocol.ts";
+
+const VERSION = 1;
+
+const checkpointSchema = z.strictObject({
+  v: z.literal(VERSION),
+  seed: z.string().max(100),
+  randomSeed: z.array(z.int().min(0).max(0xffff_ffff)).length(4),
+  calls: z.array(
+    z.strictObject({
+      seq: z.int().positive(),
+      method: z.enum(Object.keys(callParamsSchemas) as [keyof typeof callParamsSchemas]),
+      digest: z.string().regex(/^[0-9a-f]{64}$/),
+      reply: z.string().nullable(),
+    }),
+  ),
+  journal: journalSchema,
+  /** Running time it had used, without its pauses. */
+  usedMs: z.number().nonnegative(),
+});
+export type Checkpoint = z.infer<typeof checkpointSchema>;
+
+export function makeCheckpoint(parts: Omit<Checkpoint, "v">): Checkpoint {
+  return { v: VERSION, ...parts };
+}
+
+/** Throws an Error for anything that `makeCheckpoint` did not make: then the run cannot be repeated. */
+export function readCheckpoint(value: unknown): Checkpoint {
+  const parsed = checkpointSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new Error(
+    `The checkpoint of the run cannot be used: ${issue?.path.join(".") || "it"} ${issue?.message ?? "is malformed"}. It was made by another version.`,
+  );
+}
