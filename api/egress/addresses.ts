@@ -1,0 +1,144 @@
+/**
+ * What an IP address is: part of the public internet or not, link-local or a cloud's metadata service, and which
+ * other addresses it carries inside. Follows the IANA special-purpose registries; decides nothing.
+ */
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
+
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+/** A block of addresses; the prefix length counts bits. */
+export type Block = readonly [Address, number];
+
+/** One address a connection to `outer` may end up at. */
+export interface Face {
+  address: Address;
+  /** Why it is not the public internet; null when it is. */
+  nonPublic: string | null;
+  /** Link-local or metadata: no broad rule may cover it. Null when it is neither. */
+  guarded: string | null;
+}
+
+interface NamedBlock {
+  block: Block;
+  name: string;
+}
+
+const GUARDED = named({
+  "link-local": ["169.254.0.0/16", "fe80::/10"],
+  "a cloud metadata address": [
+    "100.100.100.200/32",
+    "168.63.129.16/32",
+    "192.0.0.192/32",
+    "fd00:ec2::/32",
+    "fd00:42::42/128",
+    "fd20:ce::254/128",
+  ],
+});
+
+const NON_PUBLIC = named({
+  "an unspecified address": ["0.0.0.0/8", "::/128"],
+  "a private address": ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10"],
+  "a carrier's shared address": ["100.64.0.0/10"],
+  loopback: ["127.0.0.0/8", "::1/128"],
+  "a reserved address": [
+    "192.0.0.0/24",
+    "192.88.99.0/24",
+    "240.0.0.0/4",
+    "100::/64",
+    "2001::/23",
+    "3ffe::/16",
+  ],
+  "an address of documentation or benchmarks": [
+    "192.0.2.0/24",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "2001:db8::/32",
+    "3fff::/20",
+  ],
+  "a multicast address": ["224.0.0.0/4", "ff00::/8"],
+  "an address that wraps an IPv4 address": ["::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "2002::/16"],
+});
+
+/** Nothing else of IPv6 is assigned for public use. */
+const PUBLIC_IPV6 = blockOf("2000::/3");
+
+/** IPv6 addresses of a block that carry an IPv4 address. */
+interface Carrier {
+  block: Block;
+  /** The unspecified address and loopback carry nothing. */
+  except?: Block;
+  offsetBytes: number;
+  /** A connection goes to the carried address in any case. */
+  isTransparent: boolean;
+  isInverted?: boolean;
+}
+
+const CARRIERS: readonly Carrier[] = [
+  // The kernel itself connects to the IPv4 address.
+  { block: blockOf("::ffff:0:0/96"), offsetBytes: 12, isTransparent: true },
+  // NAT64: the only way to an IPv4 host from a network without IPv4.
+  { block: blockOf("64:ff9b::/96"), offsetBytes: 12, isTransparent: true },
+  { block: blockOf("::/96"), except: blockOf("::/127"), offsetBytes: 12, isTransparent: false },
+  { block: blockOf("::ffff:0:0:0/96"), offsetBytes: 12, isTransparent: false },
+  { block: blockOf("64:ff9b:1::/96"), offsetBytes: 12, isTransparent: false },
+  { block: blockOf("2002::/16"), offsetBytes: 2, isTransparent: false },
+  // Teredo: the client's address with all bits turned over.
+  { block: blockOf("2001::/32"), offsetBytes: 12, isTransparent: false, isInverted: true },
+];
+
+/** Null for what is no IP address in its usual notation (no octal, hexadecimal or shortened IPv4). A zone id is dropped. */
+export function parseAddress(text: string): Address | null {
+  const bare = text.replace(/%.*$/s, "");
+  const family = isIP(bare);
+  if (family === 0) return null;
+  // The library reads ::8.8.8.8 as ::ffff:8.8.8.8, which is another address; without dots there is no doubt.
+  const plain = family === 6 && bare.includes(".") ? new URL(`http://[${bare}]`).hostname.slice(1, -1) : bare;
+  return ipaddr.parse(plain);
+}
+
+/** Whether the block holds the address; blocks of the other family hold none. */
+export function contains([network, prefixLength]: Block, address: Address): boolean {
+  return network.kind() === address.kind() && address.match(network as never, prefixLength);
+}
+
+/**
+ * The address itself and, for an IPv6 address that carries an IPv4 one, that one too: a rule has to hold for each.
+ * Where a connection goes to the carried address in any case, the outer one is no address of its own.
+ */
+export function listFaces(outer: Address): Face[] {
+  const carried = CARRIERS.filter(
+    ({ block, except }) => contains(block, outer) && !(except && contains(except, outer)),
+  ).map((carrier) => ({
+    ...carrier,
+    address: readCarried(outer, carrier.offsetBytes, carrier.isInverted ?? false),
+  }));
+  const inner = carried.map(({ address }) => describe(address));
+  return carried.some(({ isTransparent }) => isTransparent) ? inner : [describe(outer), ...inner];
+}
+
+function describe(address: Address): Face {
+  const guarded = GUARDED.find(({ block }) => contains(block, address))?.name ?? null;
+  const nonPublic = NON_PUBLIC.find(({ block }) => contains(block, address))?.name ?? null;
+  const isAssigned = address.kind() === "ipv4" || contains(PUBLIC_IPV6, address);
+  return {
+    address,
+    guarded,
+    nonPublic: nonPublic ?? (isAssigned ? null : "an address that is not assigned for public use"),
+  };
+}
+
+function readCarried(outer: Address, offsetBytes: number, isInverted: boolean): ipaddr.IPv4 {
+  const bytes = outer.toByteArray().slice(offsetBytes, offsetBytes + 4);
+  return new ipaddr.IPv4(isInverted ? bytes.map((byte) => byte ^ 0xff) : bytes);
+}
+
+function blockOf(cidr: string): Block {
+  return ipaddr.parseCIDR(cidr);
+}
+
+function named(blocks: Record<string, readonly string[]>): NamedBlock[] {
+  return Object.entries(blocks).flatMap(([name, cidrs]) =>
+    cidrs.map((cidr) => ({ name, block: blockOf(cidr) })),
+  );
+}

@@ -1,0 +1,113 @@
+/** Puts a marker in the place of what a matcher finds: in a whole text, and in a stream that comes in pieces. */
+import { type Intervals, type Matcher, noIntervals } from "./matcher.ts";
+
+export const MARKER = "[secret]";
+
+export function holdsAny(matcher: Matcher, text: string): boolean {
+  const found = noIntervals();
+  matcher.scan(text, 0, 0, found);
+  return found.starts.length > 0;
+}
+
+/** The same string when nothing is found. */
+export function replaceAll(matcher: Matcher, text: string): string {
+  const found = noIntervals();
+  matcher.scan(text, 0, 0, found);
+  return found.starts.length === 0 ? text : replaceFound(text, found, false);
+}
+
+const MIN_LINE_CHARACTERS = 8 * 1024;
+
+/** The end of a stream so far: the line that has begun. */
+export interface Held {
+  text: string;
+  /** What was found in `text` already. */
+  found: Intervals;
+  /** The first of `found` begins with the text, and its marker is written. */
+  isContinued: boolean;
+  /** The matcher's, after the text. */
+  state: number;
+}
+
+export function nothingHeld(): Held {
+  return { text: "", found: noIntervals(), isContinued: false, state: 0 };
+}
+
+/**
+ * What can be passed on of the held text and the piece after it: whole lines, and of a very long one what cannot belong to
+ * something that has begun. To hold back only what looks like a beginning would tell a reader of the stream, character by
+ * character, what a secret begins with.
+ */
+export function replaceInPiece(matcher: Matcher, held: Held, piece: string): { passed: string; held: Held } {
+  const text = held.text + piece;
+  const { found } = held;
+  const state = matcher.scan(text, held.text.length, held.state, found);
+  const end = Math.min(endOfLines(text, matcher.longest), text.length - matcher.openCharacters(state));
+  const passable = noIntervals();
+  const rest = noIntervals();
+  let isContinued = false;
+  for (const [index, from] of found.starts.entries()) {
+    const to = found.ends[index] as number;
+    if (from < end || (from === 0 && held.isContinued)) {
+      passable.starts.push(from);
+      passable.ends.push(Math.min(to, end));
+    }
+    if (to <= end) continue;
+    rest.starts.push(Math.max(0, from - end));
+    rest.ends.push(to - end);
+    isContinued ||= from < end || (from === 0 && held.isContinued);
+  }
+  return {
+    passed: replaceFound(text.slice(0, end), passable, held.isContinued),
+    held: { text: text.slice(end), found: rest, isContinued, state },
+  };
+}
+
+/** Depends on line ends and lengths only. */
+function endOfLines(text: string, longest: number): number {
+  const end = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1;
+  const maxLineCharacters = Math.max(MIN_LINE_CHARACTERS, 2 * longest);
+  return text.length - end > maxLineCharacters ? text.length - longest : end;
+}
+
+/** What is held when nothing more comes. */
+export function releaseHeld({ text, found, isContinued }: Held): string {
+  return replaceFound(text, found, isContinued);
+}
+
+/**
+ * What is held when the stream was cut off: without its last characters, which may be the first part of something. As many
+ * go whatever they are, because a reader could tell from their number what they were.
+ */
+export function releaseCut(matcher: Matcher, { text, found, isContinued }: Held): string {
+  const end = Math.max(0, text.length - matcher.longest + 1);
+  const kept = noIntervals();
+  for (const [index, from] of found.starts.entries()) {
+    if (from >= end && !(isContinued && index === 0)) break;
+    kept.starts.push(from);
+    kept.ends.push(Math.min(found.ends[index] as number, end));
+  }
+  return replaceFound(text.slice(0, end), kept, isContinued);
+}
+
+/** What is held, to be looked at by another matcher: it keeps what has its marker, and forgets what else was found. */
+export function forgetFound({ text, found, isContinued }: Held): { held: Held; text: string } {
+  const held = nothingHeld();
+  if (isContinued) {
+    held.found.starts.push(0);
+    held.found.ends.push(found.ends[0] as number);
+    held.isContinued = true;
+  }
+  return { held, text };
+}
+
+function replaceFound(text: string, { starts, ends }: Intervals, isContinued: boolean): string {
+  const parts: string[] = [];
+  let written = 0;
+  for (const [index, start] of starts.entries()) {
+    if (!(isContinued && index === 0)) parts.push(text.slice(written, start), MARKER);
+    written = ends[index] as number;
+  }
+  parts.push(text.slice(written));
+  return parts.join("");
+}

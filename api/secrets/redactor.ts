@@ -1,0 +1,192 @@
+/**
+ * Keeps known secret values out of what leaves the server: replaces each of 8 characters or more, in every form it turns
+ * up in, by `[secret]`. Costs nothing while no secret is known.
+ */
+import { collectValues, listForms } from "./redaction/forms.ts";
+import { createMatcher, type Matcher } from "./redaction/matcher.ts";
+import {
+  forgetFound,
+  holdsAny,
+  MARKER,
+  nothingHeld,
+  releaseCut,
+  releaseHeld,
+  replaceAll,
+  replaceInPiece,
+} from "./redaction/replace.ts";
+
+/** A stream whose secrets may be split over its chunks. */
+export interface ByteStreamRedactor {
+  /** What can be passed on: whole lines. Everything at once while no secret is known. */
+  push(chunk: Buffer): Buffer;
+  /** What was held back. */
+  end(): Buffer;
+  /** As `end`, when more was written than came here: without an end that may be the first part of a secret. */
+  cut(): Buffer;
+}
+
+export interface Redactor {
+  /**
+   * These are the values of the owner now. Those it had before stay known (32 at most): answers to calls that were made
+   * with them are still on their way.
+   */
+  setOwner(ownerKey: string, values: Record<string, unknown>): void;
+  /** Forgets every value of the owner: when it is gone for good. */
+  dropOwner(ownerKey: string): void;
+  /** The text without secrets; the same string when it holds none. */
+  text(text: string): string;
+  /** As `text`, for JSON text: what comes back is JSON text again. */
+  jsonText(text: string): string;
+  /**
+   * A JSON value without secrets, names of members included; the same value when it holds none. What cannot be written
+   * as JSON is replaced whole.
+   */
+  value<T>(json: T): T;
+  createByteStream(): ByteStreamRedactor;
+}
+
+const MAX_RETIRED_VALUES = 32;
+const NON_ASCII = /[^\0-\x7f]/;
+
+interface OwnerValues {
+  current: Set<string>;
+  retired: string[];
+}
+
+/** Over everything that is known. */
+interface Matchers {
+  text: Matcher;
+  /** For UTF-8 as one character per byte. */
+  bytes: Matcher;
+}
+
+export function createRedactor(): Redactor {
+  const owners = new Map<string, OwnerValues>();
+  let matchers: Matchers | null = null;
+  let isCurrent = true;
+
+  /** Built at the first use after a change: many owners are set one after another. */
+  function known(): Matchers | null {
+    if (!isCurrent) {
+      matchers = build(owners);
+      isCurrent = true;
+    }
+    return matchers;
+  }
+
+  function text(input: string): string {
+    const found = known();
+    return found === null ? input : replaceAll(found.text, input);
+  }
+
+  function jsonText(input: string): string {
+    const found = known();
+    if (found === null || !holdsAny(found.text, input)) return input;
+    // By its parts: a number must not become half a number, nor a marker end an escape sequence.
+    const lineEnd = input.endsWith("\n") ? "\n" : "";
+    try {
+      return JSON.stringify(redactTree(JSON.parse(input), text)) + lineEnd;
+    } catch {
+      return JSON.stringify(MARKER) + lineEnd;
+    }
+  }
+
+  return {
+    setOwner(ownerKey, values) {
+      const current = collectValues(values);
+      const before = owners.get(ownerKey);
+      if (before && isSameSet(before.current, current)) return;
+      const replaced = [...(before?.current ?? [])].filter((value) => !current.has(value));
+      const retired = [...(before?.retired ?? []), ...replaced].slice(-MAX_RETIRED_VALUES);
+      if (current.size === 0 && retired.length === 0) return;
+      owners.set(ownerKey, { current, retired });
+      isCurrent = false;
+    },
+    dropOwner(ownerKey) {
+      if (owners.delete(ownerKey)) isCurrent = false;
+    },
+    text,
+    jsonText,
+    value<T>(json: T): T {
+      if (known() === null) return json;
+      let written: string | undefined;
+      try {
+        written = JSON.stringify(json);
+      } catch {
+        return MARKER as T;
+      }
+      if (written === undefined) return json;
+      const redacted = jsonText(written);
+      return redacted === written ? json : (JSON.parse(redacted) as T);
+    },
+    createByteStream() {
+      let held = nothingHeld();
+      let lastMatcher: Matcher | null = null;
+      return {
+        push(chunk) {
+          const matcher = known()?.bytes ?? null;
+          if (matcher === null && held.text === "") return chunk;
+          let piece = chunk.toString("latin1");
+          if (matcher !== lastMatcher) {
+            // The state belongs to an automaton that is gone: what is held is read once more.
+            const unread = forgetFound(held);
+            held = unread.held;
+            piece = unread.text + piece;
+            lastMatcher = matcher;
+          }
+          if (matcher === null) {
+            const passed = releaseHeld({ ...held, text: piece });
+            held = nothingHeld();
+            return Buffer.from(passed, "latin1");
+          }
+          const outcome = replaceInPiece(matcher, held, piece);
+          held = outcome.held;
+          return Buffer.from(outcome.passed, "latin1");
+        },
+        end() {
+          const rest = releaseHeld(held);
+          held = nothingHeld();
+          return Buffer.from(rest, "latin1");
+        },
+        cut() {
+          const rest = lastMatcher === null ? "" : releaseCut(lastMatcher, held);
+          held = nothingHeld();
+          return Buffer.from(rest, "latin1");
+        },
+      };
+    },
+  };
+}
+
+function build(owners: ReadonlyMap<string, OwnerValues>): Matchers | null {
+  const forms = new Set<string>();
+  for (const { current, retired } of owners.values()) {
+    for (const value of [...current, ...retired]) {
+      for (const form of listForms(value)) forms.add(form);
+    }
+  }
+  const patterns = [...forms];
+  const text = createMatcher(patterns);
+  if (text === null) return null;
+  const isAscii = patterns.every((pattern) => !NON_ASCII.test(pattern));
+  const bytes = isAscii
+    ? text
+    : createMatcher(patterns.map((pattern) => Buffer.from(pattern).toString("latin1")));
+  return { text, bytes: bytes ?? text };
+}
+
+/** Strings, names of members and numbers. Throws RangeError for what is nested too deeply. */
+function redactTree(node: unknown, text: (input: string) => string): unknown {
+  if (typeof node === "string") return text(node);
+  if (typeof node === "number") return text(String(node)) === String(node) ? node : MARKER;
+  if (node === null || typeof node !== "object") return node;
+  if (Array.isArray(node)) return node.map((member) => redactTree(member, text));
+  // From entries, because a member may be called __proto__.
+  return Object.fromEntries(
+    Object.entries(node).map(([name, member]) => [text(name), redactTree(member, text)]),
+  );
+}
+
+function isSameSet(left: ReadonlySet<string>, right: ReadonlySet<string>): boolean {
+  return left.size === right.size && [...left].every((value) => right.has(value));
+}

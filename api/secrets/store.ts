@@ -1,0 +1,109 @@
+/** The statements on `secrets`, one function each. Knows ciphertext only. */
+import type { Db } from "../db/pool.ts";
+import type { Sealed, SecretOwner } from "./sealing.ts";
+
+export interface SecretsRow {
+  ownerKind: SecretOwner["kind"];
+  ownerId: string;
+  /** As stored: not parsed yet. */
+  sealed: unknown;
+  version: number;
+}
+
+export async function readSecrets(db: Db, owner: SecretOwner): Promise<SecretsRow | null> {
+  const [row] = await db<SecretsRow[]>`
+    select ${columns(db)} from secrets where owner_kind = ${owner.kind} and owner_id = ${owner.id}`;
+  return row ?? null;
+}
+
+/** Rows of these kinds after `after` in the order of owners, `limit` at most. */
+export async function listSecrets(
+  db: Db,
+  kinds: readonly SecretOwner["kind"][],
+  after: SecretOwner | null,
+  limit: number,
+): Promise<SecretsRow[]> {
+  return db<SecretsRow[]>`
+    select ${columns(db)} from secrets
+    where owner_kind = any(${kinds as string[]})
+      and (${after === null} or (owner_kind, owner_id) > (${after?.kind ?? ""}, ${after?.id ?? ""}))
+    order by owner_kind, owner_id limit ${limit}`;
+}
+
+/** Rows after `after` that were sealed with another key than `kid`, `limit` at most. */
+export async function listSealedWithOther(
+  db: Db,
+  kid: string,
+  after: SecretOwner | null,
+  limit: number,
+): Promise<SecretsRow[]> {
+  return db<SecretsRow[]>`
+    select ${columns(db)} from secrets
+    where sealed ->> 'kid' is distinct from ${kid}
+      and (${after === null} or (owner_kind, owner_id) > (${after?.kind ?? ""}, ${after?.id ?? ""}))
+    order by owner_kind, owner_id limit ${limit}`;
+}
+
+/** Writes only over `expectedVersion` (0: no row). The new version, or null when somebody else was first. */
+export async function writeSecrets(
+  db: Db,
+  owner: SecretOwner,
+  sealed: Sealed,
+  expectedVersion: number,
+): Promise<number | null> {
+  const text = JSON.stringify(sealed);
+  const [row] =
+    expectedVersion === 0
+      ? await db<{ version: number }[]>`
+          insert into secrets (owner_kind, owner_id, sealed, version)
+          values (${owner.kind}, ${owner.id}, ${text}::text::json, 1)
+          on conflict (owner_kind, owner_id) do nothing returning version`
+      : await db<{ version: number }[]>`
+          update secrets set sealed = ${text}::text::json, version = version + 1, updated_at = now()
+          where owner_kind = ${owner.kind} and owner_id = ${owner.id} and version = ${expectedVersion}
+          returning version`;
+  return row?.version ?? null;
+}
+
+/** Replaces what is there, whatever its version. */
+export async function keepSealed(
+  db: Db,
+  entries: readonly { owner: SecretOwner; sealed: Sealed }[],
+): Promise<void> {
+  if (entries.length === 0) return;
+  const kinds = entries.map(({ owner }) => owner.kind as string);
+  const ids = entries.map(({ owner }) => owner.id);
+  const texts = entries.map(({ sealed }) => JSON.stringify(sealed));
+  await db`
+    insert into secrets as kept (owner_kind, owner_id, sealed, version)
+    select kind, id, sealed::json, 1 from unnest(${kinds}::text[], ${ids}::text[], ${texts}::text[]) as given (kind, id, sealed)
+    on conflict (owner_kind, owner_id) do update
+      set sealed = excluded.sealed, version = kept.version + 1, updated_at = now()`;
+}
+
+/** Those of `ids` that are there. */
+export async function readSealed(
+  db: Db,
+  kind: SecretOwner["kind"],
+  ids: readonly string[],
+): Promise<SecretsRow[]> {
+  return db<SecretsRow[]>`
+    select ${columns(db)} from secrets where owner_kind = ${kind} and owner_id = any(${[...ids]}::text[])`;
+}
+
+/** The same values under another key: only while the row is still the one that was read. */
+export async function replaceSealed(db: Db, row: SecretsRow, sealed: Sealed): Promise<boolean> {
+  const { count } = await db`
+    update secrets set sealed = ${JSON.stringify(sealed)}::text::json
+    where owner_kind = ${row.ownerKind} and owner_id = ${row.ownerId} and version = ${row.version}
+      and sealed::jsonb = ${JSON.stringify(row.sealed)}::text::jsonb`;
+  return count === 1;
+}
+
+export async function deleteSecrets(db: Db, owner: SecretOwner): Promise<void> {
+  await db`delete from secrets where owner_kind = ${owner.kind} and owner_id = ${owner.id}`;
+}
+
+function columns(db: Db) {
+  return db`owner_kind as "ownerKind", owner_id as "ownerId", sealed, version`;
+}
