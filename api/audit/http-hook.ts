@@ -1,0 +1,99 @@
+/** Records every request that may change something, with its outcome; refuses it when it could not be recorded. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { App } from "../http/app-type.ts";
+import type { Caller } from "../http/auth.ts";
+import { type AuditedRoute, describeRoute, RECORDED_AS_CALL } from "./actions.ts";
+import type { AuditActor, AuditEntry, AuditLog } from "./log.ts";
+
+/** How long an answer waits for its record. */
+const MAX_RECORD_MS = 3000;
+const MAX_ANSWER_CHARACTERS = 64 * 1024;
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** What the audit trail says about this request is on its way. */
+    isAudited: boolean;
+  }
+}
+
+/**
+ * For routes registered after it. The record is made when the answer is ready, whether or not the client is still
+ * there; callers without a valid key are not recorded, or anyone could fill the trail.
+ */
+export function registerAudit(app: App, audit: AuditLog): void {
+  app.decorateRequest("isAudited", false);
+  app.addHook("preHandler", async (request) => {
+    if (routeOf(request)?.needsRecord) await audit.admit();
+  });
+  app.addHook("onSend", async (request, reply, payload) => {
+    const route = routeOf(request);
+    if (route === null || request.caller === null || request.isAudited) return payload;
+    request.isAudited = true;
+    const entry = describeRequest(request, reply, route, request.caller, payload);
+    if (route.action === RECORDED_AS_CALL && entry.code !== "forbidden") return payload;
+    if (route.awaited && entry.outcome === "ok") await audit.recordStored(entry, MAX_RECORD_MS);
+    else audit.record(entry);
+    return payload;
+  });
+}
+
+function routeOf(request: FastifyRequest): AuditedRoute | null {
+  const { url } = request.routeOptions;
+  return url === undefined || request.is404 ? null : describeRoute(request.method, url);
+}
+
+function describeRequest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  route: AuditedRoute,
+  caller: Caller,
+  payload: unknown,
+): AuditEntry {
+  const isOk = reply.statusCode < 400;
+  const answer = typeof payload === "string" && payload.length <= MAX_ANSWER_CHARACTERS ? payload : null;
+  const code = isOk ? undefined : readField(answer, "code");
+  return {
+    actor: actorOf(caller),
+    action: route.action,
+    object: { kind: route.objectKind, id: objectIdOf(request, reply, isOk ? answer : null) },
+    outcome: isOk ? "ok" : reply.statusCode >= 500 ? "failed" : "refused",
+    ...(code === undefined ? {} : { code }),
+    requestId: request.id,
+    ...(request.body === undefined ? {} : { parameters: parametersOf(request.body, route) }),
+  };
+}
+
+export function actorOf(caller: Pick<Caller, "kind" | "keyId" | "name">): AuditActor {
+  return { kind: caller.kind, id: caller.keyId, name: caller.name };
+}
+
+/** From the path; of what was just made, from the answer. */
+function objectIdOf(request: FastifyRequest, reply: FastifyReply, answer: string | null): string | null {
+  // Parsed by the schema of the route: the id of a process is a number.
+  const { id, serviceId, toolId } = (request.params ?? {}) as Record<string, string | number | undefined>;
+  if (id !== undefined) return String(id);
+  if (serviceId !== undefined) return toolId === undefined ? String(serviceId) : `${serviceId}.${toolId}`;
+  const location = reply.getHeader("location");
+  if (typeof location === "string") return location.split("/").at(-1) ?? null;
+  return readField(answer, "id") ?? null;
+}
+
+function readField(json: string | null, name: string): string | undefined {
+  if (!json?.startsWith("{")) return undefined;
+  try {
+    const value: unknown = JSON.parse(json)[name];
+    return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of secret settings only what was changed: a hash of a short secret gives the secret away. */
+function parametersOf(body: unknown, route: AuditedRoute): unknown {
+  if (!route.secret) return body;
+  if (!Array.isArray(body)) return "[redacted]";
+  return body.map((operation: unknown) => {
+    const { op, path, from } = (operation ?? {}) as Record<string, unknown>;
+    return { op, path, from };
+  });
+}

@@ -1,0 +1,253 @@
+/**
+ * Takes audit records and stores them: in batches, in order, one statement at a time, tried again until the database
+ * takes them. What cannot be stored is written to the log as it is, never dropped; work that could not be recorded is
+ * refused beforehand (`admit`).
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Db } from "#api/db/pool.ts";
+import { isRefusedData } from "../db/pool.ts";
+import { AppError } from "../errors.ts";
+import { describeParameters, type Redact } from "./parameters.ts";
+import { type AuditRow, insertAuditRows } from "./store.ts";
+
+export interface AuditActor {
+  kind: "anonymous" | "bootstrap" | "key" | "system";
+  /** Of a key. */
+  id?: string | undefined;
+  /** Of a key, for people. */
+  name?: string | undefined;
+}
+
+/** One thing that was done, or tried. */
+export interface AuditEntry {
+  actor: AuditActor;
+  /** `object.verb`. */
+  action: string;
+  object?: { kind: string; id: string | null } | undefined;
+  outcome: "ok" | "refused" | "failed";
+  /** Error code. */
+  code?: string | undefined;
+  requestId?: string | undefined;
+  processId?: number | undefined;
+  decision?: "allow" | "ask" | "block" | undefined;
+  policyId?: string | undefined;
+  /** JSON data: hashed and cut here, at once. */
+  parameters?: unknown;
+}
+
+export interface AuditLog {
+  /**
+   * Before work that has to be recorded: resolves when there is room for its record, at once as a rule. Throws AppError
+   * `audit_unavailable` when records could not be stored for a while: what cannot be recorded must not happen.
+   */
+  admit(): Promise<void>;
+  /** Never throws, never waits. */
+  record(entry: AuditEntry): void;
+  /** `record`, and resolves when it is stored; after `maxWaitMs` without: it is still kept and stored later. */
+  recordStored(entry: AuditEntry, maxWaitMs: number): Promise<void>;
+}
+
+export interface AuditWriter extends AuditLog, AsyncDisposable {
+  /** Records that wait for the database. */
+  readonly waiting: number;
+}
+
+export interface AuditWriterOptions {
+  db: Db;
+  log: { error(fields: object, message: string): void };
+  /** Replaces known secrets in what is shown of parameters. */
+  redact?: Redact;
+  limits?: Partial<AuditLimits>;
+}
+
+export interface AuditLimits {
+  maxWaitingRecords: number;
+  /** How long `admit` waits for room. */
+  maxAdmitMs: number;
+  /** After failing for this long, nothing more is admitted. */
+  maxFailingMs: number;
+  /** How long the end waits for the last records. */
+  maxCloseMs: number;
+}
+
+const DEFAULT_LIMITS: AuditLimits = {
+  maxWaitingRecords: 5000,
+  maxAdmitMs: 5000,
+  maxFailingMs: 10_000,
+  maxCloseMs: 5000,
+};
+const MAX_BATCH_RECORDS = 500;
+/** How long records that nobody waits for are gathered: a statement per record would cost every run one. */
+const GATHER_MS = 10;
+const RETRY_MS = 250;
+const ADMIT_RETRY_SECONDS = 5;
+
+export function createAuditLog(options: AuditWriterOptions): AuditWriter {
+  const { db, log, redact } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const waiting: AuditRow[] = [];
+  const whenStored = new Map<AuditRow, () => void>();
+  const roomAwaited = new Set<() => void>();
+  const stopped = new AbortController();
+  let writing: Promise<void> | null = null;
+  let failingSinceMs: number | null = null;
+  let isClosing = false;
+  let stopGathering: () => void = () => {};
+
+  function add(entry: AuditEntry): AuditRow {
+    const row = toRow(entry, redact);
+    // Beyond what `admit` lets in only when much was admitted at one time.
+    if (waiting.length >= 2 * limits.maxWaitingRecords) writeToLog([row]);
+    else waiting.push(row);
+    writing ??= writeAll();
+    if (waiting.length >= MAX_BATCH_RECORDS) stopGathering();
+    return row;
+  }
+
+  async function gather(): Promise<void> {
+    if (isClosing || whenStored.size > 0 || waiting.length >= MAX_BATCH_RECORDS) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, GATHER_MS);
+    stopGathering = resolve;
+    await promise;
+    clearTimeout(timer);
+  }
+
+  async function writeAll(): Promise<void> {
+    // Whoever added the first record says next whether it is waited for.
+    await Promise.resolve();
+    while (waiting.length > 0 && !stopped.signal.aborted) {
+      await gather();
+      const count = Math.min(waiting.length, MAX_BATCH_RECORDS);
+      if ((await tryToStore(count)) === "refused") await storeOneByOne(count);
+    }
+    // In the same moment as the look at what waits: a record that comes now begins anew.
+    writing = null;
+  }
+
+  /** One record that the database refuses must not hold up the others. */
+  async function storeOneByOne(count: number): Promise<void> {
+    for (let done = 0; done < count && !stopped.signal.aborted; done += 1) {
+      const outcome = await tryToStore(1);
+      if (outcome === "refused") settle(1, "logged");
+      if (outcome === "away") return;
+    }
+  }
+
+  /** The oldest `count` records. After a connection was lost on the way a record may be there twice. */
+  async function tryToStore(count: number): Promise<"stored" | "refused" | "away"> {
+    try {
+      await insertAuditRows(db, waiting.slice(0, count));
+    } catch (error) {
+      if (isRefusedData(error)) return "refused";
+      failingSinceMs ??= performance.now();
+      log.error(
+        { err: error, waiting: waiting.length },
+        "audit records could not be stored; it is tried again",
+      );
+      await sleep(RETRY_MS, undefined, { signal: stopped.signal }).catch(() => {});
+      return "away";
+    }
+    failingSinceMs = null;
+    settle(count, "stored");
+    return "stored";
+  }
+
+  function settle(count: number, how: "stored" | "logged"): void {
+    const rows = waiting.splice(0, count);
+    if (how === "logged") writeToLog(rows);
+    for (const row of rows) {
+      whenStored.get(row)?.();
+      whenStored.delete(row);
+    }
+    for (const resolve of roomAwaited) resolve();
+  }
+
+  function writeToLog(rows: readonly AuditRow[]): void {
+    for (const row of rows) {
+      const shown = { ...row, parametersSha256: row.parametersSha256?.toString("hex") ?? null };
+      log.error(
+        { type: "audit", audit: shown },
+        "an audit record is in this log line and not in the database",
+      );
+    }
+  }
+
+  function isFailing(): boolean {
+    return failingSinceMs !== null && performance.now() - failingSinceMs >= limits.maxFailingMs;
+  }
+
+  return {
+    get waiting() {
+      return waiting.length;
+    },
+    async admit() {
+      if (waiting.length < limits.maxWaitingRecords && !isFailing()) return;
+      const giveUpAtMs = performance.now() + limits.maxAdmitMs;
+      while (!isFailing() && performance.now() < giveUpAtMs) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const timer = setTimeout(resolve, giveUpAtMs - performance.now());
+        roomAwaited.add(resolve);
+        await promise;
+        roomAwaited.delete(resolve);
+        clearTimeout(timer);
+        if (waiting.length < limits.maxWaitingRecords) return;
+      }
+      throw new AppError(
+        "audit_unavailable",
+        "This would have to be recorded in the audit trail, which cannot be written at the moment. Nothing was done. Try again shortly.",
+        { retryAfterSeconds: ADMIT_RETRY_SECONDS },
+      );
+    },
+    record(entry) {
+      add(entry);
+    },
+    async recordStored(entry, maxWaitMs) {
+      const row = add(entry);
+      if (!waiting.includes(row)) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, maxWaitMs);
+      whenStored.set(row, resolve);
+      stopGathering();
+      await promise;
+      whenStored.delete(row);
+      clearTimeout(timer);
+    },
+    async [Symbol.asyncDispose]() {
+      isClosing = true;
+      stopGathering();
+      const timer = setTimeout(() => stopped.abort(), limits.maxCloseMs);
+      await writing;
+      clearTimeout(timer);
+      stopped.abort();
+      settle(waiting.length, "logged");
+    },
+  };
+}
+
+function toRow(entry: AuditEntry, redact: Redact | undefined): AuditRow {
+  const described = entry.parameters === undefined ? null : describeParameters(entry.parameters, redact);
+  const { kind, id, name } = entry.actor;
+  return {
+    at: new Date(),
+    actorKind: kind,
+    actorId: id ?? (kind === "system" ? null : kind),
+    actorName: storable(name ?? kind),
+    action: storable(entry.action),
+    objectKind: entry.object === undefined ? null : storable(entry.object.kind),
+    objectId: entry.object?.id == null ? null : storable(entry.object.id),
+    outcome: entry.outcome,
+    code: entry.code === undefined ? null : storable(entry.code),
+    requestId: entry.requestId ?? null,
+    processId: entry.processId ?? null,
+    decision: entry.decision ?? null,
+    policyId: entry.policyId ?? null,
+    parametersSha256: described?.sha256 ?? null,
+    parametersPreview: described?.preview ?? null,
+  };
+}
+
+/** Names may come from a script: Postgres refuses NUL, and an index entry has a size. */
+function storable(text: string): string {
+  return text.slice(0, 400).replaceAll("\0", "\u{fffd}").toWellFormed();
+}

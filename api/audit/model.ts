@@ -1,0 +1,67 @@
+/** What an audit record is, and what the audit feature takes and answers over HTTP. No behaviour. */
+import { z } from "zod";
+import { pageQuerySchema } from "../http/cursor.ts";
+
+export const ACTOR_KINDS = ["anonymous", "bootstrap", "key", "system"] as const;
+export const OUTCOMES = ["ok", "refused", "failed"] as const;
+const DECISIONS = ["allow", "ask", "block"] as const;
+
+export const auditRecordSchema = z
+  .object({
+    id: z.number().int(),
+    at: z.iso.datetime(),
+    actor: z
+      .object({ kind: z.enum(ACTOR_KINDS), id: z.string().nullable(), name: z.string() })
+      .describe("Who: a key (with its id), the bootstrap key, anyone on this machine, or the server itself."),
+    action: z.string().describe("What, such as `process.create`, `policy.change` or `tool.call`."),
+    object: z.object({ kind: z.string(), id: z.string().nullable() }).nullable(),
+    outcome: z
+      .enum(OUTCOMES)
+      .describe("`refused`: by a rule or because it was wrong. `failed`: it went wrong."),
+    code: z.string().nullable().describe("The error code of an outcome that is not `ok`."),
+    requestId: z.string().nullable(),
+    processId: z.number().int().nullable().describe("The process whose script made the call."),
+    decision: z.enum(DECISIONS).nullable().describe("Of a tool call: what the policies said."),
+    policyId: z.string().nullable().describe("The rule that decided; null: the default."),
+    parametersSha256: z
+      .string()
+      .nullable()
+      .describe(
+        "Of the parameters as JSON with sorted keys; of settings that are secret, without their values.",
+      ),
+    parameters: z.unknown().describe("The parameters, redacted and cut; null without any."),
+  })
+  .describe("One record of the audit trail.");
+export type AuditRecord = z.infer<typeof auditRecordSchema>;
+
+const text = z
+  .string()
+  .max(200)
+  .refine((value) => !value.includes("\0"), { error: "must not hold a NUL character" });
+const time = z.iso
+  .datetime({ offset: true, error: "expected a date and time such as 2030-01-31T12:00:00Z" })
+  .transform((value) => new Date(value));
+
+export const auditFilterSchema = z.strictObject({
+  actor: text.optional().describe("A key id, `bootstrap` or `anonymous`."),
+  action: text.optional().describe("The whole name, or its beginning up to a dot with `*`: `key.*`."),
+  objectKind: text.optional(),
+  objectId: text.optional(),
+  outcome: z.enum(OUTCOMES).optional(),
+  decision: z.enum(DECISIONS).optional(),
+  processId: z
+    .string()
+    .regex(/^[1-9][0-9]{0,14}$/, "expected a process id in digits")
+    .transform(Number)
+    .optional(),
+  requestId: text.optional(),
+  from: time.optional().describe("Not before this time."),
+  to: time.optional().describe("Before this time."),
+});
+export type AuditFilter = z.output<typeof auditFilterSchema>;
+
+export const auditQuerySchema = auditFilterSchema.extend(pageQuerySchema.shape);
+export const auditListSchema = z.object({
+  records: z.array(auditRecordSchema),
+  nextCursor: z.string().nullable(),
+});

@@ -1,0 +1,107 @@
+/**
+ * What the audit trail keeps of parameters: a SHA-256 of all of it, which proves what they were to whoever has them,
+ * and a preview in which secrets are replaced, names that sound like one are covered and everything long is cut.
+ */
+import { createHash } from "node:crypto";
+
+/** Replaces the known secrets in JSON data. */
+export type Redact = <T>(json: T) => T;
+
+export interface DescribedParameters {
+  sha256: Buffer;
+  /** JSON text. */
+  preview: string;
+}
+
+const MAX_PREVIEW_CHARACTERS = 2000;
+const MAX_TEXT_CHARACTERS = 100;
+const MAX_ITEMS = 20;
+const MAX_DEPTH = 5;
+/** Beyond this nesting the data is told apart by its place only: JSON from outside is bounded to less. */
+const MAX_HASH_DEPTH = 200;
+const COVERED = "[redacted]";
+const SOUNDS_SECRET =
+  /secret|passw|passphrase|token|credential|authori[sz]ation|api[-_]?key|private[-_]?key|cookie|bearer/i;
+/** Whole documents and scripts: their beginning says little and may hold anything. */
+const DOCUMENTS = new Set(["code", "content", "definition", "script", "body"]);
+
+export function describeParameters(
+  parameters: unknown,
+  redact: Redact = (json) => json,
+): DescribedParameters {
+  const hash = createHash("sha256");
+  updateCanonical(parameters, 0, (text) => hash.update(text));
+  return { sha256: hash.digest(), preview: cutText(preview(parameters, redact), MAX_PREVIEW_CHARACTERS) };
+}
+
+/** JSON with sorted keys, piece by piece, so that equal parameters hash equally whoever wrote them. */
+function updateCanonical(value: unknown, depth: number, update: (text: string) => void): void {
+  if (typeof value !== "object" || value === null || depth >= MAX_HASH_DEPTH) {
+    update(JSON.stringify(typeof value === "object" && value !== null ? "[too deep]" : value) ?? "null");
+    return;
+  }
+  const isList = Array.isArray(value);
+  update(isList ? "[" : "{");
+  let separator = "";
+  const entries = isList
+    ? value.map((item): [null, unknown] => [null, item])
+    : Object.entries(value)
+        .filter(([, item]) => item !== undefined)
+        .sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [key, item] of entries) {
+    update(key === null ? separator : `${separator}${JSON.stringify(key)}:`);
+    updateCanonical(item, depth + 1, update);
+    separator = ",";
+  }
+  update(isList ? "]" : "}");
+}
+
+/** Cut first: redaction of what is shown, not of megabytes that are not. */
+function preview(parameters: unknown, redact: Redact): string {
+  try {
+    return JSON.stringify(redact(shorten(parameters, 0))) ?? "null";
+  } catch {
+    return JSON.stringify(COVERED);
+  }
+}
+
+function shorten(value: unknown, depth: number): unknown {
+  if (typeof value === "string") return shortenText(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth >= MAX_DEPTH) return Array.isArray(value) ? `[${value.length} items]` : "{...}";
+  if (Array.isArray(value)) {
+    const items = value.slice(0, MAX_ITEMS).map((item) => shorten(item, depth + 1));
+    return value.length > MAX_ITEMS ? [...items, `[${value.length - MAX_ITEMS} more]`] : items;
+  }
+  const entries = Object.entries(value);
+  // A JSON Patch names in `path` what its `value` is.
+  const { path } = value as { path?: unknown };
+  const names = typeof path === "string" && SOUNDS_SECRET.test(path.slice(0, 1000)) ? ["value"] : [];
+  const shown = entries.slice(0, MAX_ITEMS).map(([key, item]) => {
+    if (names.includes(key) || SOUNDS_SECRET.test(key.slice(0, 200))) return [shortenText(key), COVERED];
+    if (typeof item === "string" && DOCUMENTS.has(key)) return [key, `[${item.length} characters]`];
+    return [shortenText(key), shorten(item, depth + 1)];
+  });
+  if (entries.length > MAX_ITEMS) shown.push(["...", `${entries.length - MAX_ITEMS} more`]);
+  return Object.fromEntries(shown);
+}
+
+/** The start of a text, without the parts of a URL that carry credentials. */
+function shortenText(text: string): string {
+  // What would be cut could be half of a secret that redaction knows whole.
+  if (text.length > MAX_TEXT_CHARACTERS) return `[${text.length} characters]`;
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || !URL.canParse(text)) return text;
+  const url = new URL(text);
+  if (url.username !== "" || url.password !== "") {
+    url.username = "redacted";
+    url.password = "";
+  }
+  if (url.search !== "") url.search = "?redacted";
+  return url.href;
+}
+
+/** Too long a preview is told by its size only: cut JSON is no JSON. */
+function cutText(text: string, max: number): string {
+  const storable = text.replaceAll("\0", "").toWellFormed();
+  return storable.length <= max ? storable : JSON.stringify(`[${storable.length} characters]`);
+}

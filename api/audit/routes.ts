@@ -1,0 +1,82 @@
+/** The audit trail over HTTP. Reading needs `logs:read`; nothing can be written. */
+import { Readable } from "node:stream";
+import { z } from "zod";
+import type { App } from "../http/app-type.ts";
+import { requireScope } from "../http/auth.ts";
+import { decodeCursor, encodeCursor } from "../http/cursor.ts";
+import { errorResponses } from "../http/responses.ts";
+import { auditFilterSchema, auditListSchema, auditQuerySchema } from "./model.ts";
+import type { AuditTrail } from "./service.ts";
+
+const CURSOR_KIND = "audit";
+const idSchema = z.int().positive();
+const read = { onRequest: requireScope("logs:read") };
+const tags = ["audit"];
+const MAX_EXPORT_BUFFER_BYTES = 256 * 1024;
+/** A client of an export that takes nothing for this long is cut off. */
+const MAX_EXPORT_STALL_MS = 30_000;
+
+export function registerAuditRoutes(app: App, trail: AuditTrail): void {
+  app.get(
+    "/audit",
+    {
+      ...read,
+      schema: {
+        tags,
+        summary: "The audit trail, newest first",
+        querystring: auditQuerySchema,
+        response: { 200: auditListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
+      },
+    },
+    async (request) => {
+      const { limit, cursor, ...filter } = request.query;
+      const before = cursor === undefined ? null : decodeCursor(CURSOR_KIND, idSchema, cursor);
+      const { records, next } = await trail.list(filter, { before, limit });
+      return { records, nextCursor: next === null ? null : encodeCursor(CURSOR_KIND, next) };
+    },
+  );
+
+  app.get(
+    "/audit/export",
+    {
+      ...read,
+      exposeHeadRoute: false,
+      schema: {
+        tags,
+        summary: "The audit trail as JSON lines, oldest first",
+        querystring: auditFilterSchema,
+        response: {
+          200: {
+            description: "One record per line.",
+            content: { "application/x-ndjson": { schema: z.string() } },
+          },
+          ...errorResponses("invalid_request", "audit_unavailable"),
+        },
+      },
+    },
+    async (request, reply) => {
+      const open = await trail.openExport(request.query);
+      const body = Readable.from(
+        cutOffStalled(open.lines, () => reply.raw.destroy()),
+        { objectMode: false, highWaterMark: MAX_EXPORT_BUFFER_BYTES },
+      );
+      body.once("close", () => open[Symbol.dispose]());
+      // The schema documents the text; fastify pipes a stream of it.
+      return reply.type("application/x-ndjson").send(body as never);
+    },
+  );
+}
+
+async function* cutOffStalled(
+  lines: AsyncGenerator<string, void>,
+  cutOff: () => void,
+): AsyncGenerator<string, void> {
+  for await (const part of lines) {
+    const timer = setTimeout(cutOff, MAX_EXPORT_STALL_MS);
+    try {
+      yield part;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

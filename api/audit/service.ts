@@ -1,0 +1,86 @@
+/** Reading the audit trail: page by page, or all of it as lines. */
+import type { Db } from "#api/db/pool.ts";
+import { AppError } from "../errors.ts";
+import type { AuditFilter, AuditRecord } from "./model.ts";
+import { listAuditRows, readAuditRows, readLastAuditId, type StoredAuditRow } from "./store.ts";
+
+const EXPORT_BATCH_RECORDS = 500;
+const MAX_EXPORTS = 4;
+
+export interface AuditPage {
+  records: AuditRecord[];
+  /** Where the next page starts; null at the end. */
+  next: number | null;
+}
+
+export interface AuditTrail {
+  list(filter: AuditFilter, page: { before: number | null; limit: number }): Promise<AuditPage>;
+  /** What was recorded before the call. Throws AppError `rate_limited` while `MAX_EXPORTS` are under way. */
+  openExport(filter: AuditFilter): Promise<AuditExport>;
+}
+
+/** Dispose it when it is not read any more. */
+export interface AuditExport extends Disposable {
+  /** Oldest first, as JSON lines; several lines at a time. */
+  lines: AsyncGenerator<string, void>;
+}
+
+export function createAuditTrail(db: Db): AuditTrail {
+  let exports = 0;
+
+  async function* exportLines(filter: AuditFilter, upTo: number): AsyncGenerator<string, void> {
+    for (let after = 0; ; ) {
+      const rows = await readAuditRows(db, filter, { after, upTo, limit: EXPORT_BATCH_RECORDS });
+      if (rows.length > 0) yield rows.map((row) => `${JSON.stringify(toRecord(row))}\n`).join("");
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < EXPORT_BATCH_RECORDS) return;
+      after = last.id;
+    }
+  }
+
+  return {
+    async list(filter, { before, limit }) {
+      const rows = await listAuditRows(db, filter, { before, limit: limit + 1 });
+      const shown = rows.slice(0, limit);
+      const next = rows.length > limit ? (shown.at(-1)?.id ?? null) : null;
+      return { records: shown.map(toRecord), next };
+    },
+    async openExport(filter) {
+      if (exports >= MAX_EXPORTS) {
+        throw new AppError(
+          "rate_limited",
+          `${MAX_EXPORTS} exports are under way already. Try again shortly.`,
+          {
+            retryAfterSeconds: 5,
+          },
+        );
+      }
+      exports += 1;
+      using undo = new DisposableStack();
+      undo.defer(() => {
+        exports -= 1;
+      });
+      const lines = exportLines(filter, await readLastAuditId(db));
+      const close = undo.move();
+      return { lines, [Symbol.dispose]: () => close.dispose() };
+    },
+  };
+}
+
+function toRecord(row: StoredAuditRow): AuditRecord {
+  return {
+    id: row.id,
+    at: row.at.toISOString(),
+    actor: { kind: row.actorKind, id: row.actorKind === "key" ? row.actorId : null, name: row.actorName },
+    action: row.action,
+    object: row.objectKind === null ? null : { kind: row.objectKind, id: row.objectId },
+    outcome: row.outcome,
+    code: row.code,
+    requestId: row.requestId,
+    processId: row.processId,
+    decision: row.decision,
+    policyId: row.policyId,
+    parametersSha256: row.parametersSha256?.toString("hex") ?? null,
+    parameters: row.parametersPreview === null ? null : JSON.parse(row.parametersPreview),
+  };
+}

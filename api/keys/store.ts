@@ -1,0 +1,84 @@
+/** The statements on `api_keys`, one function each. */
+import type { Db } from "#api/db/pool.ts";
+import { lockRevision } from "#api/db/revisions.ts";
+
+export interface KeyRow {
+  position: number;
+  id: string;
+  name: string;
+  prefix: string;
+  scopes: string[];
+  roleId: string | null;
+  createdAt: Date;
+  expiresAt: Date | null;
+  lastUsedAt: Date | null;
+}
+
+export interface NewKey {
+  id: string;
+  name: string;
+  prefix: string;
+  /** SHA-256 of the whole key. */
+  hash: Buffer;
+  scopes: readonly string[];
+  roleId: string | null;
+  expiresAt: Date | null;
+}
+
+/** First in a transaction that changes keys: see `lockRevision`. */
+export function lockKeys(db: Db): Promise<void> {
+  return lockRevision(db, "keys");
+}
+
+/** Throws a foreign key violation for an unknown role: see `isUnknownRole`. */
+export async function insertKey(db: Db, key: NewKey): Promise<KeyRow> {
+  const [row] = await db<KeyRow[]>`
+    insert into api_keys (id, name, prefix, hash, scopes, role_id, expires_at)
+    values (${key.id}, ${key.name}, ${key.prefix}, ${key.hash}, ${[...key.scopes]}, ${key.roleId}, ${key.expiresAt})
+    returning ${columns(db)}`;
+  return row as KeyRow;
+}
+
+export function isUnknownRole(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "23503";
+}
+
+export async function countLiveKeys(db: Db): Promise<number> {
+  const [row] = await db<{ count: number }[]>`
+    select count(*)::int as count from api_keys where revoked_at is null`;
+  return row?.count ?? 0;
+}
+
+/** Keys that are not revoked, newest first, before a position (null is the start). */
+export async function listKeyRows(db: Db, page: { before: number | null; limit: number }): Promise<KeyRow[]> {
+  return db<KeyRow[]>`
+    select ${columns(db)} from api_keys
+    where revoked_at is null and (${page.before}::bigint is null or position < ${page.before})
+    order by position desc limit ${page.limit}`;
+}
+
+/** All keys that are not revoked, with their hashes. */
+export async function readLiveKeys(db: Db): Promise<(KeyRow & { hash: Buffer })[]> {
+  return db<
+    (KeyRow & { hash: Buffer })[]
+  >`select ${columns(db)}, hash from api_keys where revoked_at is null`;
+}
+
+/** False when there is no such key, or it is revoked already. */
+export async function revokeKey(db: Db, id: string): Promise<boolean> {
+  const rows = await db`
+    update api_keys set revoked_at = now() where id = ${id} and revoked_at is null returning id`;
+  return rows.length === 1;
+}
+
+/** Notes that keys were used; those noted less than a minute ago stay as they are. */
+export async function touchKeys(db: Db, ids: readonly string[]): Promise<void> {
+  await db`
+    update api_keys set last_used_at = now()
+    where id = any(${[...ids]}) and (last_used_at is null or last_used_at < now() - interval '1 minute')`;
+}
+
+function columns(db: Db) {
+  return db`position, id, name, prefix, scopes, role_id as "roleId", created_at as "createdAt",
+    expires_at as "expiresAt", last_used_at as "lastUsedAt"`;
+}

@@ -1,0 +1,45 @@
+/** The rules in memory, compiled, and what they say about a call. Compiled anew when they change and when one expires. */
+import type { Db } from "#api/db/pool.ts";
+import type { RevisionWatch } from "#api/db/revisions.ts";
+import type { DefaultPolicy } from "./defaults.ts";
+import type { Decision } from "./model.ts";
+import { compileRules, type Rule, type RuleCall } from "./rules.ts";
+import { readPolicies } from "./store.ts";
+
+export interface PolicyDecision {
+  decision: Decision;
+  /** Absent: the default decided. */
+  policyId?: string;
+}
+
+export interface PolicyDirectory {
+  /** By what is in memory. Whether that can be relied on is the caller's question: see RevisionWatch.isFresh. */
+  decide(call: RuleCall & { destructive: boolean }): PolicyDecision;
+}
+
+export function createPolicyDirectory(
+  db: Db,
+  watch: RevisionWatch,
+  defaultPolicy: DefaultPolicy,
+): PolicyDirectory {
+  let rules: readonly Rule[] = [];
+  let compiled = compileRules(rules, Date.now());
+  watch.follow("policies", async () => {
+    rules = await readPolicies(db);
+    compiled = compileRules(rules, Date.now());
+  });
+  return {
+    decide(call) {
+      const nowMs = Date.now();
+      if (nowMs >= compiled.validUntilMs) compiled = compileRules(rules, nowMs);
+      const rule = compiled.find(call);
+      if (rule !== null) return { decision: rule.decision, policyId: rule.id };
+      return { decision: decideByDefault(defaultPolicy, call.destructive) };
+    },
+  };
+}
+
+export function decideByDefault(policy: DefaultPolicy, destructive: boolean): Decision {
+  if (policy === "ask-destructive") return destructive ? "ask" : "allow";
+  return policy;
+}

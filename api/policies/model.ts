@@ -1,0 +1,104 @@
+/** What the policies feature takes and answers over HTTP. No behaviour. */
+import { z } from "zod";
+import { segmentPatternSchema } from "../tool-patterns.ts";
+import { DEFAULT_POLICIES } from "./defaults.ts";
+
+export const DECISIONS = ["allow", "ask", "block"] as const;
+export type Decision = (typeof DECISIONS)[number];
+
+/** Every server holds all rules compiled in memory. */
+export const MAX_POLICIES = 10_000;
+/** Tools in one answer of a preview. */
+export const MAX_PREVIEW_TOOLS = 500;
+
+const POLICY_ID_PATTERN = /^pol_[0-9a-f]{20}$/;
+const ROLE_ID_PATTERN = /^role_[0-9a-f]{20}$/;
+const policyId = z.string().regex(POLICY_ID_PATTERN, "expected the id of a policy: GET /policies lists them");
+const roleId = z.string().regex(ROLE_ID_PATTERN, "expected the id of a role: GET /roles lists them");
+const expiresAt = z.iso
+  .datetime({ offset: true, error: "expected a date and time such as 2030-01-31T12:00:00Z" })
+  .nullable();
+const decision = z.enum(DECISIONS);
+
+export const policySchema = z
+  .object({
+    id: z.string(),
+    servicePattern: z.string(),
+    toolPattern: z.string(),
+    roleId: z.string().nullable().describe("Only for calls under this role; null: for all."),
+    processId: z.number().int().nullable().describe("Only for calls of this process; null: for all."),
+    decision,
+    expiresAt: z.iso.datetime().nullable().describe("The rule is over then; null: it stays."),
+    createdAt: z.iso.datetime(),
+  })
+  .describe("A rule over tool calls. Rules are asked in order; the first that matches decides.");
+export type PolicyRecord = z.infer<typeof policySchema>;
+
+/** A rule as answered to whoever has just changed it. */
+export const changedPolicySchema = policySchema.extend({
+  affected: z.number().int().describe("Installed tools that its patterns match now."),
+  hints: z
+    .array(z.string())
+    .describe("What may be wrong: no tool matches, or an earlier rule is always first."),
+});
+export type ChangedPolicy = z.infer<typeof changedPolicySchema>;
+
+export const createPolicyBodySchema = z.strictObject({
+  servicePattern: segmentPatternSchema,
+  toolPattern: segmentPatternSchema,
+  roleId: roleId.nullable().default(null),
+  decision,
+  expiresAt: expiresAt.default(null),
+});
+export type CreatePolicyBody = z.output<typeof createPolicyBodySchema>;
+
+export const patchPolicyBodySchema = z
+  .strictObject({
+    servicePattern: segmentPatternSchema.optional(),
+    toolPattern: segmentPatternSchema.optional(),
+    roleId: roleId.nullable().optional(),
+    decision: decision.optional(),
+    expiresAt: expiresAt.optional(),
+  })
+  .refine((body) => Object.keys(body).length > 0, {
+    error: "name what to change: servicePattern, toolPattern, roleId, decision or expiresAt",
+  });
+export type PatchPolicyBody = z.output<typeof patchPolicyBodySchema>;
+
+export const orderBodySchema = z.strictObject({
+  orderedIds: z
+    .array(policyId)
+    .max(MAX_POLICIES)
+    .refine((ids) => new Set(ids).size === ids.length, { error: "an id is named twice" })
+    .describe("The id of every rule, in the order in which they shall be asked."),
+});
+export const orderAnswerSchema = z.object({ orderedIds: z.array(z.string()) });
+
+export const policyListSchema = z.object({
+  policies: z.array(policySchema),
+  defaultPolicy: z.enum(DEFAULT_POLICIES).describe("What decides where no rule matches."),
+  nextCursor: z.string().nullable(),
+});
+export const policyParamsSchema = z.object({ id: policyId });
+
+export const previewQuerySchema = z.strictObject({
+  servicePattern: segmentPatternSchema,
+  toolPattern: segmentPatternSchema,
+  roleId: roleId.optional().describe("As for a caller with this role. Absent: for one without a role."),
+});
+export type PreviewQuery = z.output<typeof previewQuerySchema>;
+
+export const previewSchema = z.object({
+  tools: z.array(
+    z.object({
+      serviceId: z.string(),
+      id: z.string(),
+      destructive: z.boolean(),
+      decision: decision.describe("What happens to a call now."),
+      policyId: z.string().nullable().describe("The rule that decides; null: the default."),
+    }),
+  ),
+  affected: z.number().int().describe("How many tools match; `tools` holds the first of them."),
+  hints: z.array(z.string()),
+});
+export type Preview = z.infer<typeof previewSchema>;

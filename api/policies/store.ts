@@ -1,0 +1,107 @@
+/** The statements on `policies`, one function each. */
+import type { Db } from "#api/db/pool.ts";
+import { lockRevision } from "#api/db/revisions.ts";
+import type { Decision } from "./model.ts";
+
+export interface PolicyRow {
+  position: number;
+  id: string;
+  servicePattern: string;
+  toolPattern: string;
+  roleId: string | null;
+  processId: number | null;
+  decision: Decision;
+  expiresAt: Date | null;
+  createdAt: Date;
+}
+
+export type NewPolicy = Omit<PolicyRow, "position" | "createdAt">;
+
+/** First in a transaction that changes policies: see `lockRevision`. */
+export function lockPolicies(db: Db): Promise<void> {
+  return lockRevision(db, "policies");
+}
+
+export async function countPolicies(db: Db): Promise<number> {
+  const [row] = await db<{ count: number }[]>`select count(*)::int as count from policies`;
+  return row?.count ?? 0;
+}
+
+/** After `lockPolicies`. `first` puts it before all others, else after them. Throws as `isUnknownRole` says. */
+export async function insertPolicy(db: Db, policy: NewPolicy, place: "first" | "last"): Promise<PolicyRow> {
+  const [row] = await db<PolicyRow[]>`
+    insert into policies (
+      id, position, service_pattern, tool_pattern, role_id, process_id, decision, expires_at
+    )
+    select ${policy.id},
+      case when ${place === "first"} then coalesce(min(position), 1) - 1 else coalesce(max(position), 0) + 1 end,
+      ${policy.servicePattern}, ${policy.toolPattern}, ${policy.roleId}, ${policy.processId}::bigint,
+      ${policy.decision}, ${policy.expiresAt}::timestamptz
+    from policies
+    returning ${columns(db)}`;
+  return row as PolicyRow;
+}
+
+/** Null when there is no such policy. */
+export async function findPolicy(db: Db, id: string): Promise<PolicyRow | null> {
+  const [row] = await db<PolicyRow[]>`select ${columns(db)} from policies where id = ${id}`;
+  return row ?? null;
+}
+
+/** After `lockPolicies` and `findPolicy`. Throws as `isUnknownRole` says. */
+export async function replacePolicy(db: Db, policy: NewPolicy): Promise<PolicyRow | null> {
+  const [row] = await db<PolicyRow[]>`
+    update policies set service_pattern = ${policy.servicePattern}, tool_pattern = ${policy.toolPattern},
+      role_id = ${policy.roleId}, decision = ${policy.decision}, expires_at = ${policy.expiresAt}
+    where id = ${policy.id} returning ${columns(db)}`;
+  return row ?? null;
+}
+
+export async function deletePolicy(db: Db, id: string): Promise<boolean> {
+  const rows = await db`delete from policies where id = ${id} returning id`;
+  return rows.length === 1;
+}
+
+/** Removes rules that are over. Returns how many. */
+export async function deleteExpiredPolicies(db: Db): Promise<number> {
+  const rows = await db`delete from policies where expires_at <= now() returning id`;
+  return rows.length;
+}
+
+/** Numbers the rules in the order of `ids`, if those are all there are: false, and nothing changed, when not. */
+export async function orderPolicies(db: Db, ids: readonly string[]): Promise<boolean> {
+  if (ids.length === 0) return (await countPolicies(db)) === 0;
+  const rows = await db`
+    with wanted as (
+      select id, place from unnest(${[...ids]}::text[]) with ordinality as wanted (id, place)
+    )
+    update policies as p set position = wanted.place from wanted
+    where p.id = wanted.id
+      and (select count(*) from policies) = ${ids.length}
+      and not exists (select from wanted where not exists (select from policies where policies.id = wanted.id))
+    returning p.id`;
+  return rows.length === ids.length;
+}
+
+/** In the order in which they are asked, after a position (null is the start). */
+export async function listPolicyRows(
+  db: Db,
+  page: { after: number | null; limit: number },
+): Promise<PolicyRow[]> {
+  return db<PolicyRow[]>`
+    select ${columns(db)} from policies where (${page.after}::int is null or position > ${page.after})
+    order by position limit ${page.limit}`;
+}
+
+export async function readPolicies(db: Db): Promise<PolicyRow[]> {
+  return db<PolicyRow[]>`select ${columns(db)} from policies order by position`;
+}
+
+export function isUnknownRole(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "23503";
+}
+
+function columns(db: Db) {
+  return db`position, id, service_pattern as "servicePattern", tool_pattern as "toolPattern", role_id as "roleId",
+    process_id as "processId", decision, expires_at as "expiresAt", created_at as "createdAt"`;
+}

@@ -1,0 +1,57 @@
+/** What the roles feature takes and answers over HTTP. No behaviour. */
+import { z } from "zod";
+import { pathPatternSchema } from "../tool-patterns.ts";
+
+/** Every server holds all roles compiled in memory. */
+export const MAX_ROLES = 1000;
+export const MAX_ROLE_PATTERNS = 1000;
+export const ROLE_ID_PATTERN = /^role_[0-9a-f]{20}$/;
+
+const nameSchema = z
+  .string()
+  .trim()
+  .min(1, "name must not be empty")
+  .max(200)
+  .refine((text) => !/\p{Cc}/u.test(text) && text.isWellFormed(), {
+    error: "name must not hold control characters",
+  });
+const patternsSchema = z.array(pathPatternSchema).max(MAX_ROLE_PATTERNS);
+
+export const roleSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    allow: z.array(z.string()).describe("Patterns of tools it may see and call. Empty: none."),
+    deny: z.array(z.string()).describe("Patterns of tools it may not see, whatever `allow` says."),
+    createdAt: z.iso.datetime(),
+  })
+  .describe("A role: which tools a key may see and call.");
+export type RoleRecord = z.infer<typeof roleSchema>;
+
+export const hintsSchema = z
+  .array(z.string())
+  .describe("Patterns that no installed tool matches, and why that may be.");
+
+/** A role as answered to whoever has just changed it. */
+export const changedRoleSchema = roleSchema.extend({ hints: hintsSchema });
+
+export const createRoleBodySchema = z.strictObject({
+  name: nameSchema,
+  allow: patternsSchema.default([]),
+  deny: patternsSchema.default([]),
+});
+export type CreateRoleBody = z.output<typeof createRoleBodySchema>;
+
+export const patchRoleBodySchema = z
+  .strictObject({
+    name: nameSchema.optional(),
+    allow: patternsSchema.optional(),
+    deny: patternsSchema.optional(),
+  })
+  .refine((body) => Object.keys(body).length > 0, { error: "name what to change: name, allow or deny" });
+export type PatchRoleBody = z.output<typeof patchRoleBodySchema>;
+
+export const roleListSchema = z.object({ roles: z.array(roleSchema), nextCursor: z.string().nullable() });
+export const roleParamsSchema = z.object({
+  id: z.string().regex(ROLE_ID_PATTERN, "expected the id of a role: GET /roles lists them"),
+});
