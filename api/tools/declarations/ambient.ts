@@ -1,0 +1,84 @@
+/** The declarations that are the same for everyone: `cyrnel`, `tools`, and what both answer. Pure. */
+
+/** A service as it appears in the document. */
+export interface DeclaredService {
+  id: string;
+  /** The namespace with its types; null where they were not written and any tool may be called in any way. */
+  namespace: string | null;
+}
+
+export function namespaceOf(serviceId: string): string {
+  return `CyrnelService_${serviceId}`;
+}
+
+/** The part of the document that comes before the namespaces. */
+export function printAmbient(services: readonly DeclaredService[]): string {
+  const members = services.map(({ id, namespace }) => ({
+    id,
+    type: namespace === null ? "CyrnelUntypedTools" : `${namespace}.Tools`,
+  }));
+  return [
+    HEAD,
+    "interface CyrnelServices {",
+    ...members.map(({ id, type }) => `  readonly ${id}: { readonly tools: CyrnelInvocable<${type}> };`),
+    "}",
+    "",
+    "interface CyrnelTools {",
+    ...members.map(({ id, type }) => `  readonly ${id}: ${type};`),
+    "}",
+    "",
+    GLOBALS,
+    "",
+  ].join("\n");
+}
+
+const HEAD = `// What a script calls: the tools of installed services, and cyrnel. Made from their definitions.
+
+interface CyrnelServiceSummary {
+  id: string;
+  name: string;
+  description: string;
+}
+interface CyrnelToolSummary {
+  serviceId: string;
+  id: string;
+  /** \`service.tool\`. */
+  path: string;
+  name: string;
+  description: string;
+  score?: number;
+}
+interface CyrnelToolDetails extends CyrnelToolSummary {
+  destructive: boolean;
+  inputSchema: Record<string, unknown>;
+  outputSchema: Record<string, unknown>;
+}
+interface CyrnelUntypedTools {
+  [tool: string]: (parameters?: Record<string, unknown>) => Promise<unknown>;
+}
+type CyrnelInvocable<Tools> = { readonly [Tool in keyof Tools]: { readonly invoke: Tools[Tool] } };
+`;
+
+const GLOBALS = `declare const cyrnel: {
+  /** \`cyrnel.services.<service>.tools.<tool>.invoke(parameters)\`. */
+  readonly services: CyrnelServices;
+  /** Merges \`value\` into the output of the process; later keys win. */
+  output(value: object): void;
+  discoverServices(query?: { query?: string; limit?: number }): Promise<CyrnelServiceSummary[]>;
+  discoverTools(query?: { query?: string; serviceId?: string; limit?: number }): Promise<CyrnelToolSummary[]>;
+  getService(
+    id: string,
+  ): Promise<CyrnelServiceSummary & { tools: { id: string; name: string; description: string }[] }>;
+  getTool(tool: { serviceId: string; toolId: string }): Promise<CyrnelToolDetails>;
+  /** Markdown. */
+  getToolDocs(tool: { serviceId: string; toolId: string }): Promise<string>;
+  /** Asks a person; resolves with the answer. */
+  ask(request: { message: string; schema?: object }): Promise<unknown>;
+  readonly process: { readonly id: number; readonly ref: string | null };
+};
+
+/** The same tools with less to write: \`tools.<service>.<tool>(parameters)\`. Cannot be enumerated. */
+declare const tools: CyrnelTools & {
+  search(query: string | { query?: string; serviceId?: string; limit?: number }): Promise<CyrnelToolSummary[]>;
+  describe: { tool(tool: { path: string }): Promise<CyrnelToolDetails> };
+};`;

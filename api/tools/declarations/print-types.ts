@@ -1,0 +1,156 @@
+/**
+ * Bounded schemas as TypeScript declarations, for a whole service at once: the library that writes the signature of one
+ * tool goes over a schema many times and needs seconds for a thousand tools. Takes only what `makePlainSchema` makes.
+ */
+import type { PlainSchema } from "#runner/docs/plain-schema.ts";
+
+interface Printer {
+  definitions: Record<string, PlainSchema>;
+  aliases: ReadonlyMap<string, string>;
+  /** Definitions that would be defined by themselves, without an object or array in between. */
+  circular: ReadonlySet<string>;
+}
+
+/** One exported declaration for each definition; `aliases` stand for property names that are no identifiers. */
+export function printDefinitions(
+  definitions: Record<string, PlainSchema>,
+  aliases: ReadonlyMap<string, string>,
+): string {
+  const printer: Printer = { definitions, aliases, circular: findCircular(definitions) };
+  return Object.entries(definitions)
+    .map(([name, schema]) => printDefinition(printer, name, schema))
+    .join("\n");
+}
+
+function printDefinition(printer: Printer, name: string, schema: PlainSchema): string {
+  const comment = printComment(schema, "  ");
+  if (printer.circular.has(name)) return `${comment}  export type ${name} = unknown;`;
+  if (isPlainObject(schema))
+    return `${comment}  export interface ${name} ${printObject(printer, schema, "  ")}`;
+  return `${comment}  export type ${name} = ${printType(printer, schema, "  ")};`;
+}
+
+function isPlainObject(schema: PlainSchema): boolean {
+  const { type, nullable, enum: values, anyOf, oneOf, allOf, $ref } = schema;
+  const isOther = nullable ?? values ?? anyOf ?? oneOf ?? allOf ?? $ref;
+  return (
+    isOther === undefined && (type === "object" || (type === undefined && schema.properties !== undefined))
+  );
+}
+
+function printType(printer: Printer, schema: PlainSchema, indent: string): string {
+  const parts = listParts(printer, schema, indent);
+  const whole =
+    parts.length === 0
+      ? "unknown"
+      : parts.length === 1
+        ? (parts[0] as string)
+        : parts.map(enclose).join(" & ");
+  return schema.nullable === true && whole !== "unknown" ? `${enclose(whole)} | null` : whole;
+}
+
+/** What has to hold of a value, each as a type. */
+function listParts(printer: Printer, schema: PlainSchema, indent: string): string[] {
+  if (schema.$ref !== undefined) {
+    const name = schema.$ref.slice("#/$defs/".length);
+    return [Object.hasOwn(printer.definitions, name) ? name : "unknown"];
+  }
+  if (schema.enum !== undefined) {
+    return [
+      schema.enum.length === 0 ? "never" : schema.enum.map((value) => JSON.stringify(value)).join(" | "),
+    ];
+  }
+  const parts: string[] = [];
+  const types = [schema.type ?? guessType(schema)]
+    .flat()
+    .filter((type) => type !== undefined && type !== "any");
+  if (types.length > 0) {
+    parts.push(
+      [...new Set(types.map((type) => printNamed(printer, type as string, schema, indent)))].join(" | "),
+    );
+  }
+  for (const branches of [schema.anyOf, schema.oneOf]) {
+    if (branches === undefined) continue;
+    const printed = new Set(branches.map((branch) => printType(printer, branch, indent)));
+    parts.push(printed.has("unknown") ? "unknown" : [...printed].map(enclose).join(" | "));
+  }
+  for (const branch of schema.allOf ?? []) parts.push(printType(printer, branch, indent));
+  const telling = [...new Set(parts.filter((part) => part !== "unknown"))];
+  return telling;
+}
+
+function guessType(schema: PlainSchema): string | undefined {
+  if (schema.properties !== undefined || schema.additionalProperties !== undefined) return "object";
+  return schema.items === undefined ? undefined : "array";
+}
+
+function printNamed(printer: Printer, type: string, schema: PlainSchema, indent: string): string {
+  switch (type) {
+    case "object":
+      return printObject(printer, schema, indent);
+    case "array":
+      return printArray(printer, schema, indent);
+    case "integer":
+      return "number";
+    default:
+      return type;
+  }
+}
+
+function printObject(printer: Printer, schema: PlainSchema, indent: string): string {
+  const inner = `${indent}  `;
+  const required = new Set(schema.required ?? []);
+  const lines = Object.entries(schema.properties ?? {}).map(([key, value]) => {
+    const original = printer.aliases.get(key);
+    const name = original === undefined ? key : JSON.stringify(original);
+    const mark = required.has(key) ? "" : "?";
+    return `${printComment(value, inner)}${inner}${name}${mark}: ${printType(printer, value, inner)};`;
+  });
+  const rest = schema.additionalProperties;
+  if (rest === true) lines.push(`${inner}[name: string]: unknown;`);
+  else if (typeof rest === "object")
+    lines.push(`${inner}[name: string]: ${printType(printer, rest, inner)};`);
+  return lines.length === 0 ? "{}" : `{\n${lines.join("\n")}\n${indent}}`;
+}
+
+function printArray(printer: Printer, { items, additionalItems }: PlainSchema, indent: string): string {
+  if (items === undefined) return "unknown[]";
+  if (!Array.isArray(items)) return `${enclose(printType(printer, items, indent))}[]`;
+  const elements = items.map((item) => `${enclose(printType(printer, item, indent))}?`);
+  if (additionalItems !== false) {
+    const rest =
+      typeof additionalItems === "object" ? printType(printer, additionalItems, indent) : "unknown";
+    elements.push(`...${enclose(rest)}[]`);
+  }
+  return `[${elements.join(", ")}]`;
+}
+
+/** In parentheses unless it is a name. */
+function enclose(type: string): string {
+  return /^[A-Za-z]\w*$/.test(type) ? type : `(${type})`;
+}
+
+function printComment({ description = "", deprecated }: PlainSchema, indent: string): string {
+  const text = deprecated === true ? `${description}\n@deprecated`.trim() : description;
+  if (text === "") return "";
+  const lines = text.split("\n");
+  if (lines.length === 1) return `${indent}/** ${text} */\n`;
+  return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join("\n")}\n${indent} */\n`;
+}
+
+/** TypeScript refuses an alias that is a union or intersection with itself. */
+function findCircular(definitions: Record<string, PlainSchema>): Set<string> {
+  const direct = new Map(Object.entries(definitions).map(([name, schema]) => [name, listDirect(schema)]));
+  const circular = new Set<string>();
+  for (const start of direct.keys()) {
+    const reached = new Set(direct.get(start));
+    for (const name of reached) for (const next of direct.get(name) ?? []) reached.add(next);
+    if (reached.has(start)) circular.add(start);
+  }
+  return circular;
+}
+
+function listDirect(schema: PlainSchema): string[] {
+  if (schema.$ref !== undefined) return [schema.$ref.slice("#/$defs/".length)];
+  return [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])].flatMap(listDirect);
+}

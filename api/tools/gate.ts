@@ -1,0 +1,57 @@
+/** Who calls, and the two questions every call and every listing asks about them. The answers are another feature's. */
+
+/** On whose behalf a tool is looked for or called. Empty: nobody in particular, as in anonymous mode. */
+export interface CallCaller {
+  /** The API key that asks, or that created the process. */
+  keyId?: string;
+  /** That key's role; absent: no role restricts it. */
+  roleId?: string;
+  /** The process whose run calls; absent for a direct call. */
+  processId?: number;
+}
+
+export interface ToolPath {
+  serviceId: string;
+  toolId: string;
+}
+
+export const DECISIONS = ["allow", "ask", "block"] as const;
+export type Decision = (typeof DECISIONS)[number];
+
+export interface GateDecision {
+  decision: Decision;
+  /** The rule that decided; absent for the default. */
+  policyId?: string;
+}
+
+export interface CallGate {
+  /** Whether the caller's role shows the tool. What it hides does not exist for the caller. Synchronous and cheap: asked for each tool of a listing. */
+  canSee(caller: CallCaller, path: ToolPath): boolean;
+  /** What the policies say about a call. A rejection blocks the call. */
+  decide(caller: CallCaller, call: ToolPath & { destructive: boolean }): Promise<GateDecision>;
+}
+
+/** Every tool is visible and every call allowed. */
+export const OPEN_GATE: CallGate = {
+  canSee: () => true,
+  decide: async () => ({ decision: "allow" }),
+};
+
+/** Why a call that was to be asked about is not made. */
+export interface CallRefusal {
+  failure: "approval_unavailable" | "approval_denied" | "approval_expired" | "too_many_approvals" | "call_unavailable";
+  message: string;
+}
+
+/** A call as part of a run: who decides whether it may be made, and the record that keeps it from being made twice. */
+export interface CallInRun {
+  /** Whether a person was asked about this very call, before the run was repeated: that counts more than a policy that allows it. */
+  readonly isAsked: boolean;
+  /** Waits until a person has decided; null: approved. `parameters` are what the person is shown. */
+  approve(
+    asked: { parameters: Record<string, unknown>; destructive: boolean; policyId?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<CallRefusal | null>;
+  /** Right before the adapter is called; a refusal or rejection means that it must not be. */
+  begin(tool: { destructive: boolean }): Promise<CallRefusal | null>;
+}

@@ -1,0 +1,156 @@
+/** What scripts are given of tools: calls, search, details and documentation, as their role allows. */
+
+import type { Db } from "../db/pool.ts";
+import { AppError } from "../errors.ts";
+import type { ToolHost } from "../processes/tool-host.ts";
+import type { ToolCaller } from "./call.ts";
+import { CallError, refuseCall } from "./calling/failure.ts";
+import type { CallCaller, CallGate, ToolPath } from "./gate.ts";
+import type { ToolListing } from "./listing.ts";
+import {
+  findServiceSummary,
+  findToolDetails,
+  listServiceSummaries,
+  listToolRows,
+  type ToolDetailsRow,
+} from "./store.ts";
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 200;
+const MAX_SERVICES_LOOKED_AT = 1000;
+const MAX_SERVICE_TOOLS = 5000;
+/** Of a description in a list; details have the whole of it. */
+const MAX_LISTED_CHARACTERS = 600;
+
+export interface ToolHostParts {
+  db: Db;
+  caller: ToolCaller;
+  gate: CallGate;
+  listing: ToolListing;
+  catalog: {
+    describeUnknown(path: ToolPath, caller: CallCaller): Promise<string>;
+    describeUnknownService(serviceId: string, caller: CallCaller): Promise<string>;
+  };
+  /** Markdown. */
+  writeDocs(tool: ToolDetailsRow): Promise<string>;
+  log: { error(fields: object, message: string): void };
+}
+
+export function createToolHost(parts: ToolHostParts): ToolHost {
+  const { db, gate, listing, catalog } = parts;
+
+  async function requireTool(path: ToolPath, caller: CallCaller): Promise<ToolDetailsRow> {
+    const tool = gate.canSee(caller, path) ? await findToolDetails(db, path) : null;
+    if (tool === null) throw refuseCall("not_found", await catalog.describeUnknown(path, caller));
+    return tool;
+  }
+
+  async function listToolsOf(serviceId: string, caller: CallCaller) {
+    const rows = await listToolRows(
+      db,
+      { serviceId, effective: true },
+      { after: null, limit: MAX_SERVICE_TOOLS },
+    );
+    return rows.filter(({ id }) => gate.canSee(caller, { serviceId, toolId: id }));
+  }
+
+  /** Nothing of a failure inside the server reaches a script but that it happened. */
+  async function answer<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof CallError) throw error;
+      if (error instanceof AppError && error.code !== "internal_error") {
+        throw new CallError(error.message, {
+          name: "ToolError",
+          code: error.code,
+          status: error.status,
+          outcome: "error",
+          failure: "call_unavailable",
+        });
+      }
+      parts.log.error({ err: error }, "a script's question about tools failed inside the server");
+      throw refuseCall("call_unavailable", "The server could not answer at the moment. Try again shortly.");
+    }
+  }
+
+  return {
+    invoke: (call) => parts.caller.call(call),
+    discoverServices: (query, caller) =>
+      answer(async () => {
+        const limit = readLimit(query.limit);
+        const filter = { query: query.query?.trim() || undefined, effective: true };
+        const rows = await listServiceSummaries(db, filter, MAX_SERVICES_LOOKED_AT);
+        const isRestricted = caller.keyId !== undefined || caller.roleId !== undefined;
+        const found = [];
+        for (const { id, name, description } of rows) {
+          if (found.length === limit) break;
+          if (isRestricted && (await listToolsOf(id, caller)).length === 0) continue;
+          found.push({ id, name, description: shorten(description) });
+        }
+        return found;
+      }),
+    discoverTools: (query, caller) =>
+      answer(async () => {
+        const limit = readLimit(query.limit);
+        const text = query.query?.trim() ?? "";
+        const filter = { serviceId: query.serviceId, effective: true };
+        const page = { after: null, limit };
+        const { tools } =
+          text === ""
+            ? await listing.list(filter, page, caller)
+            : await listing.search(text, filter, page, caller);
+        return tools.map(({ serviceId, id, name, description, score }) => ({
+          serviceId,
+          id,
+          path: `${serviceId}.${id}`,
+          name,
+          description: shorten(description),
+          ...(score !== undefined && { score }),
+        }));
+      }),
+    getService: (id, caller) =>
+      answer(async () => {
+        const service = await findServiceSummary(db, id);
+        const tools = service === null ? [] : await listToolsOf(id, caller);
+        const isRestricted = caller.keyId !== undefined || caller.roleId !== undefined;
+        if (service === null || (isRestricted && tools.length === 0)) {
+          throw refuseCall("not_found", await catalog.describeUnknownService(id, caller));
+        }
+        return {
+          id,
+          name: service.name,
+          description: service.description,
+          tools: tools.map((tool) => ({
+            id: tool.id,
+            name: tool.name,
+            description: shorten(tool.description),
+          })),
+        };
+      }),
+    getTool: (path, caller) =>
+      answer(async () => {
+        const { serviceId, id, name, description, destructive, inputSchema, outputSchema } =
+          await requireTool(path, caller);
+        return {
+          serviceId,
+          id,
+          path: `${serviceId}.${id}`,
+          name,
+          description,
+          destructive,
+          inputSchema,
+          outputSchema,
+        };
+      }),
+    getToolDocs: (path, caller) => answer(async () => parts.writeDocs(await requireTool(path, caller))),
+  };
+}
+
+function readLimit(limit: number | undefined): number {
+  return Math.min(Math.max(Math.trunc(limit ?? DEFAULT_LIMIT) || DEFAULT_LIMIT, 1), MAX_LIMIT);
+}
+
+function shorten(text: string): string {
+  return text.length <= MAX_LISTED_CHARACTERS ? text : `${text.slice(0, MAX_LISTED_CHARACTERS)}...`;
+}

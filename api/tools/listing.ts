@@ -1,0 +1,116 @@
+/** Pages of tools, ranked or in the order of installation, without those that the caller's role hides. */
+import type { Db } from "../db/pool.ts";
+import type { CallCaller, CallGate, Decision } from "./gate.ts";
+import type { ToolSearch } from "./search/search.ts";
+import type { RankedTool } from "./search/store.ts";
+import { listToolRows, type ToolFilter, type ToolPosition, type ToolRow } from "./store.ts";
+
+/** Rows read at a time, and how often, where a role hides most of them. */
+const CHUNK_ROWS = 200;
+const MAX_CHUNKS = 100;
+
+export interface ListedTool extends ToolRow {
+  policy: Decision;
+  /** Only of a ranked listing. */
+  score?: number;
+}
+
+export interface ToolPage<Position> {
+  tools: ListedTool[];
+  /** Where the next page starts; null at the end. */
+  next: Position | null;
+}
+
+export interface ToolListing {
+  /** Unranked. */
+  list(
+    filter: ToolFilter,
+    page: { after: ToolPosition | null; limit: number },
+    caller: CallCaller,
+  ): Promise<ToolPage<ToolPosition>>;
+  /** Ranked by `query`, which has to hold a word to find anything. */
+  search(
+    query: string,
+    filter: ToolFilter,
+    page: { after: RankedTool | null; limit: number },
+    caller: CallCaller,
+  ): Promise<ToolPage<RankedTool>>;
+  /** What the policies say about a call of a tool; `block` when they cannot be asked. */
+  decide(caller: CallCaller, tool: Pick<ToolRow, "serviceId" | "id" | "destructive">): Promise<Decision>;
+}
+
+export function createToolListing(db: Db, search: ToolSearch, gate: CallGate): ToolListing {
+  const canSee = (caller: CallCaller, tool: { serviceId: string; id: string }) =>
+    gate.canSee(caller, { serviceId: tool.serviceId, toolId: tool.id });
+
+  /** Reads chunk after chunk until `limit` items and one more are visible. */
+  async function collect<Row extends { serviceId: string; id: string }, Position>(
+    limit: number,
+    start: Position | null,
+    caller: CallCaller,
+    read: (after: Position | null, limit: number) => Promise<Row[]>,
+    positionOf: (row: Row) => Position,
+  ): Promise<{ rows: Row[]; next: Position | null }> {
+    const rows: Row[] = [];
+    let after = start;
+    for (let chunk = 0; chunk < MAX_CHUNKS; chunk += 1) {
+      const size = chunk === 0 ? limit + 1 : CHUNK_ROWS;
+      const found = await read(after, size);
+      for (const row of found) {
+        if (!canSee(caller, row)) continue;
+        if (rows.length === limit) return { rows, next: positionOf(rows.at(-1) as Row) };
+        rows.push(row);
+      }
+      const last = found.at(-1);
+      if (last === undefined || found.length < size) return { rows, next: null };
+      after = positionOf(last);
+    }
+    return { rows, next: after };
+  }
+
+  async function decide(
+    caller: CallCaller,
+    { serviceId, id, destructive }: Pick<ToolRow, "serviceId" | "id" | "destructive">,
+  ): Promise<Decision> {
+    try {
+      return (await gate.decide(caller, { serviceId, toolId: id, destructive })).decision;
+    } catch {
+      return "block";
+    }
+  }
+
+  async function addPolicies(
+    rows: readonly (ToolRow & { score?: number })[],
+    caller: CallCaller,
+  ): Promise<ListedTool[]> {
+    return Promise.all(rows.map(async (row) => ({ ...row, policy: await decide(caller, row) })));
+  }
+
+  return {
+    decide,
+    async list(filter, { after, limit }, caller) {
+      const { rows, next } = await collect(
+        limit,
+        after,
+        caller,
+        (from, size) => listToolRows(db, filter, { after: from, limit: size }),
+        ({ servicePosition, position, id }): ToolPosition => ({
+          service: servicePosition,
+          tool: position,
+          id,
+        }),
+      );
+      return { tools: await addPolicies(rows, caller), next };
+    },
+    async search(query, filter, { after, limit }, caller) {
+      const { rows, next } = await collect(
+        limit,
+        after,
+        caller,
+        async (from, size) => (await search.rank(query, filter, { after: from, limit: size })) ?? [],
+        ({ serviceId, id, score }): RankedTool => ({ serviceId, id, score }),
+      );
+      return { tools: await addPolicies(rows, caller), next };
+    },
+  };
+}

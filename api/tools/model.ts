@@ -1,0 +1,86 @@
+/**
+ * What the tools feature takes and answers over HTTP: one schema per thing, from which types, validation and the
+ * OpenAPI document follow. No behaviour.
+ */
+import { z } from "zod";
+import { IDENTIFIER_PATTERN } from "#sdk";
+import { DECISIONS } from "./gate.ts";
+
+export const MAX_QUERY_CHARACTERS = 200;
+const MAX_SERVICE_ID_CHARACTERS = 100;
+const MAX_TOOL_ID_CHARACTERS = 200;
+
+const identifier = z.string().regex(IDENTIFIER_PATTERN, {
+  error: "expected an identifier: letters, digits, _ and $, not starting with a digit",
+});
+const serviceId = identifier.max(MAX_SERVICE_ID_CHARACTERS);
+const toolId = identifier.max(MAX_TOOL_ID_CHARACTERS);
+
+export const toolSummarySchema = z
+  .object({
+    serviceId: z.string(),
+    id: z.string().describe("Scripts call `tools.<serviceId>.<id>(parameters)`."),
+    name: z.string(),
+    description: z.string(),
+    enabled: z.boolean().describe("What was asked for."),
+    effectivelyEnabled: z
+      .boolean()
+      .describe(
+        "Whether it can be called: it and its service are enabled, the service is not stale, its adapter is enabled and present.",
+      ),
+    destructive: z.boolean().describe("Whether a call may change something."),
+    policy: z.enum(DECISIONS).describe("What the policies say about a call by whoever asks."),
+    score: z.number().optional().describe("How well it fits `query`; only with one."),
+  })
+  .describe("A tool.");
+export type ToolSummaryRecord = z.infer<typeof toolSummarySchema>;
+
+const jsonSchema = z.record(z.string(), z.unknown());
+
+export const toolDetailsSchema = toolSummarySchema.omit({ score: true }).extend({
+  inputSchema: jsonSchema.describe("JSON Schema of the parameters."),
+  outputSchema: jsonSchema.describe("JSON Schema of the result."),
+});
+export type ToolDetailsRecord = z.infer<typeof toolDetailsSchema>;
+
+export const toolListSchema = z.object({
+  tools: z.array(toolSummarySchema),
+  nextCursor: z.string().nullable(),
+});
+
+export const toolFilterSchema = z.strictObject({
+  serviceId: serviceId.optional().describe("Only tools of this service; 404 where there is none."),
+  query: z
+    .string()
+    .trim()
+    .max(MAX_QUERY_CHARACTERS)
+    .refine((text) => !text.includes("\0"), { error: "must not hold a NUL character" })
+    .optional()
+    .describe(
+      "Words that all have to be found in path, name or description: whole, as the start of a word, or misspelt. The best come first.",
+    ),
+  enabled: z
+    .enum(["true", "false"], { error: "expected true or false" })
+    .transform((value) => value === "true")
+    .optional()
+    .describe("The tool's own flag."),
+});
+export type ToolListFilter = z.output<typeof toolFilterSchema>;
+
+export const toolParamsSchema = z.object({ serviceId, toolId });
+
+export const declarationsQuerySchema = z.strictObject({
+  serviceId: serviceId.optional().describe("Only tools of this service."),
+});
+
+export const enabledBodySchema = z.strictObject({ enabled: z.boolean() });
+export const enabledAnswerSchema = z.object({ serviceId: z.string(), id: z.string(), enabled: z.boolean() });
+
+export const invokeBodySchema = z.strictObject({
+  parameters: jsonSchema
+    .default({})
+    .describe("What the tool is called with; checked against its `inputSchema`."),
+});
+export const invokeAnswerSchema = z.object({
+  result: z.unknown().describe("What the tool answered: any JSON."),
+});

@@ -1,0 +1,212 @@
+/** HTTP of the tools feature. Reading needs any key; switching needs `services:admin`, calling `processes:write`. */
+import type { FastifyReply } from "fastify";
+import { z } from "zod";
+import type { App } from "../http/app-type.ts";
+import { type Caller, requireKey, requireScope } from "../http/auth.ts";
+import { decodeCursor, encodeCursor, pageQuerySchema } from "../http/cursor.ts";
+import { BODY_ERRORS, errorResponses } from "../http/responses.ts";
+import type { CallCaller } from "./gate.ts";
+import {
+  declarationsQuerySchema,
+  enabledAnswerSchema,
+  enabledBodySchema,
+  invokeAnswerSchema,
+  invokeBodySchema,
+  toolDetailsSchema,
+  toolFilterSchema,
+  toolListSchema,
+  toolParamsSchema,
+} from "./model.ts";
+import type { Tools } from "./service.ts";
+
+const LISTED_KIND = "tools";
+const RANKED_KIND = "ranked tools";
+const listedPositionSchema = z.object({
+  service: z.int().positive(),
+  tool: z.int().min(0),
+  id: z.string().max(200),
+});
+const rankedPositionSchema = z.object({
+  serviceId: z.string().max(100),
+  id: z.string().max(200),
+  score: z.number().min(0).max(1e6),
+});
+const listQuerySchema = toolFilterSchema.extend(pageQuerySchema.shape);
+const anyKey = { tags: ["tools"], security: [{ key: [] }] };
+const tagged = { tags: ["tools"] };
+
+/** What a direct call may fail with besides the failures of any request. */
+const CALL_ERRORS = [
+  "invalid_parameters",
+  "policy_blocked",
+  "approval_unavailable",
+  "not_found",
+  "service_disabled",
+  "service_stale",
+  "adapter_inactive",
+  "tool_disabled",
+  "too_many_calls",
+  "tool_schema_invalid",
+  "tool_failed",
+  "result_invalid",
+  "result_too_large",
+  "call_canceled",
+  "call_unavailable",
+  "call_timeout",
+] as const;
+
+export function registerToolRoutes(app: App, tools: Tools): void {
+  registerReading(app, tools);
+  registerDeclarations(app, tools);
+
+  app.post(
+    "/tools/:serviceId/:toolId/enabled",
+    {
+      onRequest: requireScope("services:admin"),
+      schema: {
+        ...tagged,
+        summary: "Enable or disable a tool",
+        params: toolParamsSchema,
+        body: enabledBodySchema,
+        response: { 200: enabledAnswerSchema, ...errorResponses(...BODY_ERRORS, "not_found") },
+      },
+    },
+    async (request) => {
+      const { serviceId, toolId } = request.params;
+      const { enabled } = request.body;
+      await tools.setEnabled(request.params, enabled, toCaller(request.caller));
+      return { serviceId, id: toolId, enabled };
+    },
+  );
+
+  app.post(
+    "/tools/:serviceId/:toolId/invoke",
+    {
+      onRequest: requireScope("processes:write"),
+      schema: {
+        ...tagged,
+        summary: "Call a tool once, without a script",
+        description: "The same checks, limits and records as for a call by a script.",
+        params: toolParamsSchema,
+        body: invokeBodySchema,
+        response: { 200: invokeAnswerSchema, ...errorResponses(...BODY_ERRORS, ...CALL_ERRORS) },
+      },
+    },
+    async (request, reply) => {
+      const { parameters } = request.body;
+      const signal = abortWhenGone(reply);
+      const call = { ...request.params, parameters, caller: toCaller(request.caller), signal };
+      return { result: await tools.invoke(call) };
+    },
+  );
+}
+
+function registerReading(app: App, tools: Tools): void {
+  app.get(
+    "/tools",
+    {
+      onRequest: requireKey(),
+      schema: {
+        ...anyKey,
+        summary: "Tools that the caller can see: of the service installed last first, or ranked by `query`",
+        querystring: listQuerySchema,
+        response: {
+          200: toolListSchema,
+          ...errorResponses("invalid_request", "invalid_cursor", "not_found"),
+        },
+      },
+    },
+    async (request) => {
+      const { limit, cursor, query, ...filter } = request.query;
+      const caller = toCaller(request.caller);
+      if (query === undefined || query === "") {
+        const after = cursor === undefined ? null : decodeCursor(LISTED_KIND, listedPositionSchema, cursor);
+        const page = await tools.list(filter, { after, limit }, caller);
+        return { tools: page.tools, nextCursor: page.next && encodeCursor(LISTED_KIND, page.next) };
+      }
+      const after = cursor === undefined ? null : decodeCursor(RANKED_KIND, rankedPositionSchema, cursor);
+      const page = await tools.search(query, filter, { after, limit }, caller);
+      return { tools: page.tools, nextCursor: page.next && encodeCursor(RANKED_KIND, page.next) };
+    },
+  );
+
+  app.get(
+    "/tools/:serviceId/:toolId",
+    {
+      onRequest: requireKey(),
+      schema: {
+        ...anyKey,
+        summary: "One tool, with the schemas of its parameters and its result",
+        params: toolParamsSchema,
+        response: { 200: toolDetailsSchema, ...errorResponses("invalid_request", "not_found") },
+      },
+    },
+    async (request) => tools.get(request.params, toCaller(request.caller)),
+  );
+
+  app.get(
+    "/tools/:serviceId/:toolId/docs",
+    {
+      onRequest: requireKey(),
+      schema: {
+        ...anyKey,
+        summary: "The documentation of a tool, written by the active environment",
+        params: toolParamsSchema,
+        response: {
+          200: textAnswer("text/markdown", "Markdown with a TypeScript signature and an example."),
+          ...errorResponses("invalid_request", "not_found", "no_environment", "module_failed"),
+        },
+      },
+    },
+    async (request, reply) => {
+      const docs = await tools.readDocs(request.params, toCaller(request.caller));
+      return reply.type("text/markdown; charset=utf-8").serializer(String).send(docs);
+    },
+  );
+}
+
+function registerDeclarations(app: App, tools: Tools): void {
+  app.get(
+    "/tools/types.d.ts",
+    {
+      onRequest: requireKey(),
+      schema: {
+        ...anyKey,
+        summary:
+          "TypeScript declarations of `cyrnel`, `tools` and every tool that the caller can see and call",
+        querystring: declarationsQuerySchema,
+        response: {
+          200: textAnswer("text/plain", "TypeScript; `ETag` and `If-None-Match` are supported."),
+          304: textAnswer("text/plain", "Not changed."),
+          ...errorResponses("invalid_request", "not_found"),
+        },
+      },
+    },
+    async (request, reply) => {
+      const written = await tools.readDeclarations(request.query.serviceId, toCaller(request.caller));
+      void reply.header("etag", written.entityTag);
+      void reply.type("text/plain; charset=utf-8").serializer(((text: Buffer) => text) as never);
+      if (request.headers["if-none-match"] === written.entityTag) return reply.status(304).send("");
+      return reply.send(written.text as never);
+    },
+  );
+}
+
+function textAnswer(type: string, description: string) {
+  return { description, content: { [type]: { schema: z.string() } } };
+}
+
+/** On whose behalf a request asks. */
+function toCaller(caller: Caller | null): CallCaller {
+  const { keyId, roleId } = caller ?? {};
+  return { ...(keyId !== undefined && { keyId }), ...(roleId !== undefined && { roleId }) };
+}
+
+/** Aborts when the client has gone before it was answered. */
+function abortWhenGone(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}

@@ -1,0 +1,168 @@
+/** What can be done with tools over HTTP and by scripts, put together over one database and one path of calls. */
+import type { Pool } from "../db/pool.ts";
+import { AppError } from "../errors.ts";
+import type { Environments } from "../modules/environments.ts";
+import type { ToolHost } from "../processes/tool-host.ts";
+import { createToolCaller, type ToolCall, type ToolCaller, type ToolCallerOptions } from "./call.ts";
+import type { CallError } from "./calling/failure.ts";
+import { createCatalog } from "./catalog.ts";
+import {
+  createDeclarations,
+  type Declarations,
+  type WrittenDeclarations,
+} from "./declarations/declarations.ts";
+import { writeToolDocs } from "./docs.ts";
+import type { CallCaller, ToolPath } from "./gate.ts";
+import { createToolHost } from "./host.ts";
+import { createToolListing, type ListedTool, type ToolPage } from "./listing.ts";
+import type { ToolDetailsRecord, ToolListFilter, ToolSummaryRecord } from "./model.ts";
+import { createToolSearch } from "./search/search.ts";
+import type { RankedTool } from "./search/store.ts";
+import {
+  findToolDetails,
+  hasService,
+  setToolEnabled,
+  type ToolDetailsRow,
+  type ToolPosition,
+} from "./store.ts";
+import { createParameterValidator } from "./validation/validator.ts";
+
+export interface ToolsOptions
+  extends Pick<
+    ToolCallerOptions,
+    "adapters" | "gate" | "redactor" | "limits" | "admit" | "onCall" | "log"
+  > {
+  pool: Pool;
+  environments: Pick<Environments, "acquire">;
+}
+
+/** A page of a listing; the position is that of the kind of listing asked for. */
+export interface ToolRecordPage<Position> {
+  tools: ToolSummaryRecord[];
+  next: Position | null;
+}
+
+export interface Tools extends AsyncDisposable {
+  /** What scripts are given. */
+  readonly host: ToolHost;
+  /** The one path of calls. */
+  readonly caller: ToolCaller;
+  /** A service or its tools have changed; to be called after the change is committed. */
+  forget(serviceId: string): void;
+  /** Throws AppError `not_found` for an unknown service. */
+  list(
+    filter: Omit<ToolListFilter, "query">,
+    page: { after: ToolPosition | null; limit: number },
+    caller: CallCaller,
+  ): Promise<ToolRecordPage<ToolPosition>>;
+  search(
+    query: string,
+    filter: Omit<ToolListFilter, "query">,
+    page: { after: RankedTool | null; limit: number },
+    caller: CallCaller,
+  ): Promise<ToolRecordPage<RankedTool>>;
+  get(path: ToolPath, caller: CallCaller): Promise<ToolDetailsRecord>;
+  /** Markdown. Throws AppError `not_found`, `no_environment` or `module_failed`. */
+  readDocs(path: ToolPath, caller: CallCaller): Promise<string>;
+  /** TypeScript of everything that is visible and can be called. */
+  readDeclarations(serviceId: string | undefined, caller: CallCaller): Promise<WrittenDeclarations>;
+  setEnabled(path: ToolPath, enabled: boolean, caller: CallCaller): Promise<void>;
+  /** One call. Throws AppError. */
+  invoke(call: ToolCall): Promise<unknown>;
+}
+
+export function createTools(options: ToolsOptions): Tools {
+  const { pool, gate, environments, log } = options;
+  const open = new AsyncDisposableStack();
+  const validator = open.use(createParameterValidator());
+  const declarations: Declarations = open.use(createDeclarations(pool, gate));
+  const catalog = createCatalog(pool, gate);
+  const caller = createToolCaller({ ...options, catalog, validator });
+  const listing = createToolListing(pool, createToolSearch(pool), gate);
+  const writeDocs = (tool: ToolDetailsRow) => writeToolDocs(environments, toDocsInput(tool));
+  const host = createToolHost({ db: pool, caller, gate, listing, catalog, writeDocs, log });
+
+  async function requireService(serviceId: string | undefined, asker: CallCaller): Promise<void> {
+    if (serviceId === undefined || (await hasService(pool, serviceId))) return;
+    throw new AppError("not_found", await catalog.describeUnknownService(serviceId, asker));
+  }
+
+  async function requireTool(path: ToolPath, asker: CallCaller): Promise<ToolDetailsRow> {
+    const tool = gate.canSee(asker, path) ? await findToolDetails(pool, path) : null;
+    if (tool === null) throw new AppError("not_found", await catalog.describeUnknown(path, asker));
+    return tool;
+  }
+
+  return {
+    host,
+    caller,
+    forget: catalog.forget,
+    async list(filter, page, asker) {
+      await requireService(filter.serviceId, asker);
+      return toRecords(await listing.list(filter, page, asker));
+    },
+    async search(query, filter, page, asker) {
+      await requireService(filter.serviceId, asker);
+      return toRecords(await listing.search(query, filter, page, asker));
+    },
+    async get(path, asker) {
+      const tool = await requireTool(path, asker);
+      const { inputSchema, outputSchema } = tool;
+      return {
+        ...toRecord({ ...tool, policy: await listing.decide(asker, tool) }),
+        inputSchema,
+        outputSchema,
+      };
+    },
+    readDocs: async (path, asker) => writeDocs(await requireTool(path, asker)),
+    async readDeclarations(serviceId, asker) {
+      await requireService(serviceId, asker);
+      return declarations.write(serviceId, asker);
+    },
+    async setEnabled(path, enabled, asker) {
+      const isSet = gate.canSee(asker, path) && (await setToolEnabled(pool, path, enabled));
+      catalog.forget(path.serviceId);
+      if (isSet) return;
+      throw new AppError("not_found", await catalog.describeUnknown(path, asker));
+    },
+    async invoke(call) {
+      try {
+        return await caller.call(call);
+      } catch (error) {
+        throw toAppError(error as CallError);
+      }
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+/** A failed call as an HTTP client is told of it: an adapter's own words stay, under the host's code. */
+function toAppError(error: CallError): AppError {
+  return new AppError(error.failure, error.message, {
+    ...(error.issues && { issues: error.issues }),
+    cause: error.cause ?? error,
+  });
+}
+
+function toRecords<Position>({ tools, next }: ToolPage<Position>): ToolRecordPage<Position> {
+  return { tools: tools.map(toRecord), next };
+}
+
+function toRecord(tool: ListedTool): ToolSummaryRecord {
+  const { serviceId, id, name, description, enabled, effectivelyEnabled, destructive, policy, score } = tool;
+  return {
+    serviceId,
+    id,
+    name,
+    description,
+    enabled,
+    effectivelyEnabled,
+    destructive,
+    policy,
+    ...(score !== undefined && { score }),
+  };
+}
+
+function toDocsInput({ serviceId, id, description, inputSchema, outputSchema }: ToolDetailsRow) {
+  return { serviceId, toolId: id, description, inputSchema, outputSchema };
+}

@@ -1,0 +1,167 @@
+/** The statements on `tools`, one function each. Searching is in search/store.ts. */
+import type { Db } from "#api/db/pool.ts";
+import type { JSONSchema } from "#sdk";
+import type { ToolPath } from "./gate.ts";
+
+/** Schemas larger than this, as JSON text, are not read. */
+export const MAX_SCHEMA_BYTES = 4 * 1024 * 1024;
+
+/** A service and one of its tools, as a call finds them. */
+export interface CallTarget {
+  serviceEnabled: boolean;
+  stale: boolean;
+  /** Module id. */
+  adapter: string;
+  /** The tool's id; null: the service has no such tool. What follows means nothing then. */
+  tool: string | null;
+  toolEnabled: boolean;
+  destructive: boolean;
+  inputHash: string;
+}
+
+/** One indexed read; null without such a service. */
+export async function findCallTarget(db: Db, { serviceId, toolId }: ToolPath): Promise<CallTarget | null> {
+  const [row] = await db<CallTarget[]>`
+    select s.enabled as "serviceEnabled", s.stale, s.adapter, t.id as tool, coalesce(t.enabled, false) as "toolEnabled",
+      coalesce(t.destructive, true) as destructive, coalesce(t.input_hash, '') as "inputHash"
+    from services s left join tools t on t.service_id = s.id and t.id = ${toolId} where s.id = ${serviceId}`;
+  return row ?? null;
+}
+
+/** Null when the tool no longer has the schema of this hash. One that is too large is read as one that says nothing. */
+export async function readInputSchema(db: Db, path: ToolPath, hash: string): Promise<JSONSchema | null> {
+  const [row] = await db<{ schema: JSONSchema | null }[]>`
+    select case when octet_length(input_schema::text) <= ${MAX_SCHEMA_BYTES} then input_schema end as schema from tools
+    where service_id = ${path.serviceId} and id = ${path.toolId} and input_hash = ${hash}`;
+  return row === undefined ? null : (row.schema ?? {});
+}
+
+/** A tool as a listing shows it. */
+export interface ToolRow {
+  serviceId: string;
+  id: string;
+  name: string;
+  description: string;
+  enabled: boolean;
+  /** Its own flag, and everything it depends on. */
+  effectivelyEnabled: boolean;
+  destructive: boolean;
+  /** Where it stands in the unranked listing. */
+  servicePosition: number;
+  position: number;
+}
+
+export interface ToolFilter {
+  serviceId?: string | undefined;
+  enabled?: boolean | undefined;
+  /** Only tools that can be called. */
+  effective?: boolean | undefined;
+}
+
+/** Where a page of the unranked listing ends. */
+export interface ToolPosition {
+  service: number;
+  tool: number;
+  id: string;
+}
+
+/** Tools of the service installed last first, each in the order of its definition. */
+export async function listToolRows(
+  db: Db,
+  filter: ToolFilter,
+  page: { after: ToolPosition | null; limit: number },
+): Promise<ToolRow[]> {
+  const { serviceId = null, enabled = null, effective = false } = filter;
+  const { after } = page;
+  return db<ToolRow[]>`
+    select ${toolColumns(db)} ${toolTables(db)}
+    where (${serviceId}::text is null or t.service_id = ${serviceId})
+      and (${enabled}::boolean is null or t.enabled = ${enabled})
+      and (not ${effective}::boolean or ${isEffective(db)})
+      and (${after === null}::boolean or (-s.position, t.position, t.id collate "C")
+        > (${-(after?.service ?? 0)}::bigint, ${after?.tool ?? 0}::int, ${after?.id ?? ""}))
+    order by -s.position, t.position, t.id collate "C" limit ${page.limit}`;
+}
+
+export interface ToolDetailsRow extends ToolRow {
+  inputSchema: JSONSchema;
+  outputSchema: JSONSchema;
+}
+
+export async function findToolDetails(
+  db: Db,
+  { serviceId, toolId }: ToolPath,
+): Promise<ToolDetailsRow | null> {
+  const [row] = await db<ToolDetailsRow[]>`
+    select ${toolColumns(db)}, t.input_schema as "inputSchema", t.output_schema as "outputSchema" ${toolTables(db)}
+    where t.service_id = ${serviceId} and t.id = ${toolId}`;
+  return row ?? null;
+}
+
+export async function hasService(db: Db, id: string): Promise<boolean> {
+  const [row] = await db`select from services where id = ${id}`;
+  return row !== undefined;
+}
+
+/** False: there is no such tool. */
+export async function setToolEnabled(db: Db, path: ToolPath, enabled: boolean): Promise<boolean> {
+  const rows = await db`
+    update tools set enabled = ${enabled} where service_id = ${path.serviceId} and id = ${path.toolId} returning id`;
+  return rows.length > 0;
+}
+
+export interface ServiceSummaryRow {
+  id: string;
+  name: string;
+  description: string;
+  isEffective: boolean;
+}
+
+/** The newest first. `query` is a part of an id, a name or a description, in any case. */
+export async function listServiceSummaries(
+  db: Db,
+  filter: { query?: string | undefined; effective?: boolean },
+  limit: number,
+): Promise<ServiceSummaryRow[]> {
+  const { query = null, effective = false } = filter;
+  return db<ServiceSummaryRow[]>`
+    select s.id, s.name, s.description, s.enabled and not s.stale and m.enabled and not m.missing as "isEffective"
+    from services s join modules m on m.id = s.adapter
+    where (${query}::text is null or position(lower(${query}) in lower(concat_ws(' ', s.id, s.name, s.description))) > 0)
+      and (not ${effective}::boolean or (s.enabled and not s.stale and m.enabled and not m.missing))
+    order by s.position desc limit ${limit}`;
+}
+
+export async function findServiceSummary(db: Db, id: string): Promise<ServiceSummaryRow | null> {
+  const [row] = await db<ServiceSummaryRow[]>`
+    select s.id, s.name, s.description, s.enabled and not s.stale and m.enabled and not m.missing as "isEffective"
+    from services s join modules m on m.id = s.adapter where s.id = ${id}`;
+  return row ?? null;
+}
+
+/** Paths to compare a mistyped one with: of one service, or of every service the tools of this id. */
+export async function listPathsOfService(db: Db, serviceId: string, limit: number): Promise<string[]> {
+  const rows = await db<
+    { id: string }[]
+  >`select id from tools where service_id = ${serviceId} limit ${limit}`;
+  return rows.map((row) => row.id);
+}
+
+export async function listServiceIds(db: Db, limit: number): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`select id from services order by position desc limit ${limit}`;
+  return rows.map((row) => row.id);
+}
+
+/** Of `t`, with `s` its service and `m` the adapter of that. */
+export function toolColumns(db: Db) {
+  return db`t.service_id as "serviceId", t.id, t.name, t.description, t.enabled, t.destructive,
+    ${isEffective(db)} as "effectivelyEnabled", s.position as "servicePosition", t.position`;
+}
+
+function toolTables(db: Db) {
+  return db`from tools t join services s on s.id = t.service_id join modules m on m.id = s.adapter`;
+}
+
+function isEffective(db: Db) {
+  return db`(t.enabled and s.enabled and not s.stale and m.enabled and not m.missing)`;
+}

@@ -1,0 +1,86 @@
+/** Checks that may take long, in a thread of their own: one at a time, callers by turns, each within a time limit. */
+import { createJobThread } from "../job-thread.ts";
+import type { CheckAnswer, CheckJob } from "./thread.ts";
+
+const CHECK_LIMITS = {
+  maxWaiting: 1000,
+  maxCheckMs: 1000,
+  /** The compilation of a schema, before its first check. */
+  maxPrepareMs: 5000,
+  maxHeapMb: 128,
+  idleMs: 60_000,
+} as const;
+
+export type ThreadOutcome =
+  | Exclude<CheckAnswer, { kind: "unknown" | "prepared" }>
+  /** Too much was waiting already. */
+  | { kind: "busy" }
+  | { kind: "timeout"; maxMs: number };
+
+export interface CheckingThread extends AsyncDisposable {
+  /** `schema` is JSON text; checks of one `caller` wait for each other, not those of another for them. Never rejects. */
+  check(
+    caller: string,
+    hash: string,
+    schema: string,
+    parameters: Record<string, unknown>,
+  ): Promise<ThreadOutcome>;
+}
+
+export function createCheckingThread(): CheckingThread {
+  const thread = createJobThread<CheckJob, CheckAnswer>(
+    new URL("./thread.ts", import.meta.url),
+    CHECK_LIMITS,
+  );
+  /** What waits, by caller; the caller that has waited longest for its turn is the first. */
+  const queues = new Map<string, (() => Promise<void>)[]>();
+  let waiting = 0;
+  let isWorking = false;
+
+  async function send(job: CheckJob): Promise<CheckAnswer | { kind: "timeout"; maxMs: number }> {
+    const end = await thread.run(
+      job,
+      job.kind === "check" ? CHECK_LIMITS.maxCheckMs : CHECK_LIMITS.maxPrepareMs,
+    );
+    return end.kind === "answered" ? end.answer : end;
+  }
+
+  async function work(): Promise<void> {
+    if (isWorking) return;
+    isWorking = true;
+    for (;;) {
+      const [next] = queues;
+      if (next === undefined) break;
+      const [caller, jobs] = next;
+      const job = jobs.shift();
+      queues.delete(caller);
+      if (jobs.length > 0) queues.set(caller, jobs);
+      await job?.();
+    }
+    isWorking = false;
+  }
+
+  return {
+    async check(caller, hash, schema, parameters) {
+      if (waiting >= CHECK_LIMITS.maxWaiting) return { kind: "busy" };
+      waiting += 1;
+      const { promise, resolve } = Promise.withResolvers<ThreadOutcome>();
+      const jobs = queues.get(caller) ?? [];
+      if (jobs.length === 0) queues.set(caller, jobs);
+      jobs.push(async () => {
+        let answer = await send({ kind: "check", hash, parameters });
+        if (answer.kind === "unknown") answer = await send({ kind: "prepare", hash, schema });
+        if (answer.kind === "prepared") answer = await send({ kind: "check", hash, parameters });
+        const isLost = answer.kind === "unknown" || answer.kind === "prepared";
+        resolve(isLost ? { kind: "failed", message: "The schema was lost." } : (answer as ThreadOutcome));
+      });
+      void work();
+      try {
+        return await promise;
+      } finally {
+        waiting -= 1;
+      }
+    },
+    [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,97 @@
+/** Compiles the check of one tool's parameters, and says what is wrong with them in words. Runs in the server and in its thread. */
+import type { ErrorObject } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import ajvFormats from "ajv-formats";
+import type { JSONSchema } from "#sdk";
+import { compilePattern } from "./linear-pattern.ts";
+
+const MAX_ISSUES = 10;
+const MAX_NAMES = 30;
+const MAX_VALUES_CHARACTERS = 300;
+
+export interface ParameterIssue {
+  /** `parameters.body.title`. */
+  path: string;
+  message: string;
+}
+
+/** Fills in defaults in place; empty when the parameters fit. */
+export type ParameterCheck = (parameters: Record<string, unknown>) => ParameterIssue[];
+
+/** `schema` as `readSchema` made it. Throws for one that the validator cannot compile. */
+export function compileCheck(schema: JSONSchema): ParameterCheck {
+  const ajv = new Ajv2020({
+    strict: false,
+    validateSchema: false,
+    allErrors: true,
+    verbose: true,
+    useDefaults: true,
+    logger: false,
+    // Longer chains of references to references are called, not written out into each other.
+    inlineRefs: 20,
+    code: { regExp: Object.assign(compilePattern, { code: "compilePattern" }) as never },
+  });
+  // Its types describe a CommonJS module; Node hands over the function itself.
+  (ajvFormats as unknown as (instance: unknown, options: unknown) => void)(ajv, { mode: "fast" });
+  const validate = ajv.compile(schema);
+  return (parameters) => (validate(parameters) ? [] : describeIssues(validate.errors ?? []));
+}
+
+function describeIssues(errors: readonly ErrorObject[]): ParameterIssue[] {
+  const issues = new Map<string, ParameterIssue>();
+  for (const error of errors) {
+    const issue = describeIssue(error);
+    issues.set(`${issue.path} ${issue.message}`, issue);
+    if (issues.size >= MAX_ISSUES) break;
+  }
+  return [...issues.values()];
+}
+
+function describeIssue(error: ErrorObject): ParameterIssue {
+  const { keyword, params } = error;
+  const path = toPath(error.instancePath);
+  switch (keyword) {
+    case "required":
+      return { path: `${path}${member(params.missingProperty)}`, message: "is missing" };
+    case "additionalProperties":
+    case "unevaluatedProperties": {
+      const name = params.additionalProperty ?? params.unevaluatedProperty;
+      const known = Object.keys((error.parentSchema?.properties as object | undefined) ?? {});
+      const list = known.length === 0 ? "" : `; known are ${known.slice(0, MAX_NAMES).join(", ")}`;
+      return { path: `${path}${member(name)}`, message: `is not a known name${list}` };
+    }
+    case "type":
+      return { path, message: `must be ${[params.type].flat().join(" or ")}, found ${nameType(error.data)}` };
+    case "enum":
+      return { path, message: `must be one of ${list(params.allowedValues)}` };
+    case "const":
+      return { path, message: `must be ${list([params.allowedValue])}` };
+    case "false schema":
+      return { path, message: "must not be given" };
+    default:
+      return { path, message: error.message ?? "does not fit the schema" };
+  }
+}
+
+function nameType(value: unknown): string {
+  return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+}
+
+function list(values: unknown[]): string {
+  const text = values.map((value) => JSON.stringify(value)).join(", ");
+  return text.length > MAX_VALUES_CHARACTERS ? `${text.slice(0, MAX_VALUES_CHARACTERS)}...` : text;
+}
+
+function toPath(pointer: string): string {
+  const segments = pointer.split("/").slice(1);
+  return segments.reduce(
+    (path, segment) => path + member(segment.replaceAll("~1", "/").replaceAll("~0", "~")),
+    "parameters",
+  );
+}
+
+function member(name: unknown): string {
+  const text = String(name).slice(0, 200);
+  if (/^\d+$/.test(text)) return `[${text}]`;
+  return /^[A-Za-z_$][\w$]*$/.test(text) ? `.${text}` : `[${JSON.stringify(text)}]`;
+}

@@ -1,0 +1,46 @@
+/** Thread entry: checks parameters whose check may take long. Whoever started it ends it when the time is up. */
+import { parentPort } from "node:worker_threads";
+import { compileCheck, type ParameterCheck, type ParameterIssue } from "./compile.ts";
+
+const MAX_CHECKS = 200;
+
+export type CheckJob =
+  /** `schema` is JSON text. */
+  | { kind: "prepare"; hash: string; schema: string }
+  | { kind: "check"; hash: string; parameters: Record<string, unknown> };
+export type CheckAnswer =
+  | { kind: "prepared" }
+  | { kind: "checked"; issues: ParameterIssue[]; parameters: Record<string, unknown> }
+  /** The schema was not prepared in this thread, or is forgotten. */
+  | { kind: "unknown" }
+  | { kind: "failed"; message: string };
+
+const checks = new Map<string, ParameterCheck>();
+
+parentPort?.on("message", (job: CheckJob) => parentPort?.postMessage(answer(job)));
+
+function answer(job: CheckJob): CheckAnswer {
+  try {
+    if (job.kind === "prepare") {
+      keep(job.hash, compileCheck(JSON.parse(job.schema)));
+      return { kind: "prepared" };
+    }
+    const check = checks.get(job.hash);
+    if (check === undefined) return { kind: "unknown" };
+    keep(job.hash, check);
+    const issues = check(job.parameters);
+    return { kind: "checked", issues, parameters: job.parameters };
+  } catch (error) {
+    return { kind: "failed", message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** What was used last stays. */
+function keep(hash: string, check: ParameterCheck): void {
+  checks.delete(hash);
+  checks.set(hash, check);
+  for (const oldest of checks.keys()) {
+    if (checks.size <= MAX_CHECKS) break;
+    checks.delete(oldest);
+  }
+}

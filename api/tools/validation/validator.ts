@@ -1,0 +1,127 @@
+/**
+ * Checks parameters against the input schema of a tool and fills in its defaults. Small schemas of a harmless kind are
+ * checked at once; all others in a thread of their own with a time limit. Kept by the hash of the schema, within bounds.
+ */
+import type { JSONSchema } from "#sdk";
+import { createCheckingThread } from "./checking-thread.ts";
+import { compileCheck, type ParameterCheck, type ParameterIssue } from "./compile.ts";
+import { readSchema } from "./readable-schema.ts";
+
+const VALIDATOR_LIMITS = {
+  maxCached: 1000,
+  maxCachedCharacters: 32 * 1024 * 1024,
+  /** Schemas up to this size are compiled here; a compilation takes up to 0.2 ms for each node. */
+  maxNodesHere: 60,
+  /** Values in the parameters that are checked here. */
+  maxValuesHere: 2000,
+} as const;
+
+export type CheckOutcome =
+  | { kind: "fits"; parameters: Record<string, unknown> }
+  | { kind: "misfit"; issues: ParameterIssue[] }
+  /** The schema cannot be used, or the check took too long; `message` is a sentence without the tool's name. */
+  | { kind: "unusable" | "timeout" | "busy"; message: string };
+
+export interface ParameterValidator extends AsyncDisposable {
+  /**
+   * `loadSchema` is called where nothing is kept for the hash. The parameters given are not changed. Checks that take
+   * long hold up those of the same `caller` first.
+   */
+  check(
+    caller: string,
+    hash: string,
+    loadSchema: () => Promise<JSONSchema>,
+    parameters: Record<string, unknown>,
+  ): Promise<CheckOutcome>;
+}
+
+type Prepared =
+  | { kind: "here"; check: ParameterCheck; characters: number; schema: string }
+  | { kind: "thread"; characters: number; schema: string }
+  | { kind: "unusable"; characters: number; message: string };
+
+export function createParameterValidator(): ParameterValidator {
+  const thread = createCheckingThread();
+  const cache = new Map<string, Prepared>();
+  let cachedCharacters = 0;
+
+  async function takePrepared(hash: string, loadSchema: () => Promise<JSONSchema>): Promise<Prepared> {
+    const known = cache.get(hash);
+    if (known !== undefined) {
+      cache.delete(hash);
+      cache.set(hash, known);
+      return known;
+    }
+    const prepared = prepare(await loadSchema());
+    if (!cache.has(hash)) cachedCharacters += prepared.characters;
+    cache.set(hash, prepared);
+    for (const [oldest, { characters }] of cache) {
+      const isWithin =
+        cache.size <= VALIDATOR_LIMITS.maxCached && cachedCharacters <= VALIDATOR_LIMITS.maxCachedCharacters;
+      if (isWithin || cache.size === 1) break;
+      cache.delete(oldest);
+      cachedCharacters -= characters;
+    }
+    return prepared;
+  }
+
+  return {
+    async check(caller, hash, loadSchema, parameters) {
+      const prepared = await takePrepared(hash, loadSchema);
+      if (prepared.kind === "unusable") return { kind: "unusable", message: prepared.message };
+      if (prepared.kind === "here" && isSmall(parameters)) {
+        const copy = structuredClone(parameters);
+        const issues = prepared.check(copy);
+        return issues.length === 0 ? { kind: "fits", parameters: copy } : { kind: "misfit", issues };
+      }
+      const outcome = await thread.check(caller, hash, prepared.schema, parameters);
+      switch (outcome.kind) {
+        case "checked":
+          return outcome.issues.length === 0
+            ? { kind: "fits", parameters: outcome.parameters }
+            : { kind: "misfit", issues: outcome.issues };
+        case "busy":
+          return { kind: "busy", message: "Too many parameters wait to be checked. Try again shortly." };
+        case "timeout":
+          return {
+            kind: "timeout",
+            message: `The parameters could not be checked against the tool's schema within ${outcome.maxMs} ms. Send less at once.`,
+          };
+        case "failed":
+          return { kind: "unusable", message: describeUnusable(outcome.message) };
+      }
+    },
+    [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
+  };
+}
+
+function prepare(source: JSONSchema): Prepared {
+  try {
+    const { schema, nodes, isLinear } = readSchema(source);
+    const text = JSON.stringify(schema);
+    const characters = text.length;
+    if (!isLinear || nodes > VALIDATOR_LIMITS.maxNodesHere)
+      return { kind: "thread", schema: text, characters };
+    return { kind: "here", check: compileCheck(schema), schema: text, characters };
+  } catch (error) {
+    return { kind: "unusable", message: describeUnusable((error as Error).message), characters: 100 };
+  }
+}
+
+function describeUnusable(reason: string): string {
+  return `The input schema of the tool cannot be used: ${reason.slice(0, 300)} Correct the definition of the service.`;
+}
+
+/** Whether there are few values: a check of a harmless schema then takes well under a millisecond. */
+function isSmall(parameters: Record<string, unknown>): boolean {
+  const open: unknown[] = [parameters];
+  let values = 0;
+  while (open.length > 0) {
+    const value = open.pop();
+    values += 1;
+    if (values + open.length > VALIDATOR_LIMITS.maxValuesHere) return false;
+    if (value !== null && typeof value === "object")
+      open.push(...Object.values(value).slice(0, VALIDATOR_LIMITS.maxValuesHere + 1));
+  }
+  return true;
+}

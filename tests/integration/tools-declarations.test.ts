@@ -1,0 +1,173 @@
+/** GET /tools/types.d.ts: compiles under tsc, whatever the schemas say, and follows changes. */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startToolsServer, type ToolsServer } from "./tools-server.ts";
+
+const TSC = path.resolve(import.meta.dirname, "../../node_modules/.bin/tsc");
+
+let server: ToolsServer;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "cyrnel-types-"));
+  server = await startToolsServer();
+});
+afterAll(async () => {
+  await server?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** What tsc says about a script over the declarations; empty when it compiles. */
+async function compile(declarations: string, script: string): Promise<string> {
+  await writeFile(path.join(folder, "types.d.ts"), declarations);
+  await writeFile(path.join(folder, "script.ts"), `export {};\n${script}`);
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    target: "es2024",
+    lib: ["es2024"],
+    types: [],
+    module: "preserve",
+  };
+  await writeFile(path.join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+  return promisify(execFile)(TSC, ["-p", folder], { cwd: folder }).then(
+    () => "",
+    (error: { stdout: string }) => error.stdout,
+  );
+}
+
+async function read(query = ""): Promise<string> {
+  const answer = await server.get(`/tools/types.d.ts${query}`);
+  expect(answer.status, answer.text).toBe(200);
+  return answer.text;
+}
+
+test("declares calls, results and what is optional, so that mistakes are found before a run", async () => {
+  await server.addService("shop", {
+    list: {
+      description: "Lists */ orders.",
+      inputSchema: {
+        type: "object",
+        properties: { page: { type: "integer" }, state: { enum: ["open", "closed"] } },
+      },
+      outputSchema: {
+        type: "array",
+        items: { $ref: "#/$defs/order" },
+        $defs: {
+          order: {
+            type: "object",
+            properties: { id: { type: "string" }, next: { $ref: "#/$defs/order" } },
+            required: ["id"],
+          },
+        },
+      },
+    },
+    get: {
+      inputSchema: { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
+      outputSchema: {
+        $defs: { order: { type: "object", properties: { other: { type: "boolean" } } } },
+        $ref: "#/$defs/order",
+      },
+    },
+  });
+  const declarations = await read();
+  const fine = `
+    const orders = await tools.shop.list();
+    const id: string | undefined = orders[0]?.next?.id;
+    const { other } = await cyrnel.services.shop.tools.get.invoke({ id: id ?? "x" });
+    const flag: boolean | undefined = other;
+    const found = await tools.search({ query: "x" });
+    cyrnel.output({ flag, first: found[0]?.path, docs: await cyrnel.getToolDocs({ serviceId: "shop", toolId: "get" }) });`;
+  expect(await compile(declarations, fine)).toBe("");
+  for (const wrong of [
+    "await tools.shop.get();",
+    "await tools.shop.get({ id: 5 });",
+    'await tools.shop.list({ state: "shut" });',
+    "await tools.shop.lst();",
+    "await tools.shopp.list();",
+  ]) {
+    expect(await compile(declarations, wrong), wrong).toContain("error TS");
+  }
+});
+
+test("compiles whatever schemas and names say", async () => {
+  // biome-ignore lint/suspicious/noThenProperty: the name of a tool.
+  await server.addService("describe", { tool: {}, then: {}, constructor: {}, class: {} });
+  await server.addService("delete", {
+    $: { description: "*/ declare const x: { \u2028 `${1}`" },
+    a_b: {
+      inputSchema: {
+        type: "object",
+        properties: { "weird key": { type: "string" }, "*/": {}, inKey0_: {}, __proto__x: { type: "null" } },
+        required: ["weird key"],
+      },
+    },
+    aB: {
+      inputSchema: {
+        type: "object",
+        additionalProperties: { type: "number" },
+        properties: { a: { type: "string" } },
+      },
+    },
+    A_B: { outputSchema: { anyOf: [{ $ref: "#" }, { type: "string" }] } },
+    loop: {
+      outputSchema: {
+        $defs: {
+          a: { allOf: [{ $ref: "#/$defs/b" }] },
+          b: { anyOf: [{ $ref: "#/$defs/a" }, { type: "null" }] },
+        },
+        $ref: "#/$defs/a",
+      },
+    },
+    tuple: {
+      outputSchema: {
+        type: "array",
+        prefixItems: [{ type: "string" }, { type: ["null", "integer"] }],
+        items: false,
+      },
+    },
+    odd: {
+      outputSchema: {
+        type: "object",
+        properties: {
+          n: { type: "string", nullable: true, enum: ["a", 'b"\n', null] },
+          m: { oneOf: [{}, { not: {} }] },
+          e: { enum: [] },
+          f: false,
+        },
+      },
+    },
+    foreign: { inputSchema: { $ref: "file:///etc/passwd" }, outputSchema: { $ref: "http://127.0.0.1:1/x" } },
+    Input: {},
+    Tools: {},
+    many: {
+      outputSchema: {
+        type: "object",
+        properties: Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`p${n}`, { type: "string" }])),
+      },
+    },
+  });
+  expect(
+    await compile(
+      await read(),
+      'await tools.delete.a_b({ "weird key": "x" }); await tools.describe.tool({ path: "a.b" });',
+    ),
+  ).toBe("");
+});
+
+test("follows changes, and says when nothing has changed", async () => {
+  const first = await server.get("/tools/types.d.ts?serviceId=shop");
+  const tag = first.headers.get("etag") ?? "";
+  expect((await server.get("/tools/types.d.ts?serviceId=shop", { "if-none-match": tag })).status).toBe(304);
+  await server.post("/tools/shop/get/enabled", { enabled: false });
+  const second = await server.get("/tools/types.d.ts?serviceId=shop", { "if-none-match": tag });
+  expect(second.status).toBe(200);
+  expect(second.text).not.toContain("get(");
+  await server.post("/services/shop/enabled", { enabled: false });
+  expect(await read("?serviceId=shop")).not.toContain("list(");
+  expect((await server.get("/tools/types.d.ts?serviceId=shpo")).body.error).toContain("Did you mean");
+});
