@@ -2,15 +2,20 @@
 
 export interface SerialQueue {
   /** Runs `work` after everything before it. Throws what `refuse` makes when too much is waiting already. */
-  run<T>(work: () => Promise<T>): Promise<T>;
+  run<T>(work: () => Promise<T>, options?: TurnOptions): Promise<T>;
+}
+
+export interface TurnOptions {
+  /** Never refused: for the host's own work, which is bounded elsewhere. */
+  always?: boolean;
 }
 
 export function createSerialQueue(maxWaiting: number, refuse: () => Error): SerialQueue {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   return {
-    async run(work) {
-      if (waiting >= maxWaiting) throw refuse();
+    async run(work, { always = false } = {}) {
+      if (waiting >= maxWaiting && !always) throw refuse();
       waiting += 1;
       const turn = last.then(work);
       last = turn.catch(() => {});

@@ -11,7 +11,7 @@ const LIST = /^\s*(?:W\/)?"[\x21\x23-\x7e]*"(?:\s*,\s*(?:W\/)?"[\x21\x23-\x7e]*"
  * Does nothing when the header is absent, `*`, or names the version. Throws AppError `precondition_failed` for
  * another version, `invalid_request` for a header that is no list of entity tags. Weak tags never match.
  */
-export function requireMatch(header: string | undefined, version: number): void {
+export function requireMatch(header: string | undefined, version: number, noun = "configuration"): void {
   if (header === undefined || header.trim() === "*") return;
   if (header.length > 1000 || !LIST.test(header)) {
     throw new AppError(
@@ -23,13 +23,13 @@ export function requireMatch(header: string | undefined, version: number): void 
     );
   }
   const tags = header.split(",").map((tag) => tag.trim());
-  if (!tags.includes(formatEntityTag(version))) throw changedMeanwhile(version);
+  if (!tags.includes(formatEntityTag(version))) throw changedMeanwhile(version, noun);
 }
 
 /** Somebody else's change came first. */
-export function changedMeanwhile(version: number): AppError {
+export function changedMeanwhile(version: number, noun = "configuration"): AppError {
   return new AppError(
     "precondition_failed",
-    `The configuration has changed since it was read (now ${formatEntityTag(version)}). Read it again and repeat the change.`,
+    `The ${noun} has changed since it was read (now ${formatEntityTag(version)}). Read it again and repeat the change.`,
   );
 }

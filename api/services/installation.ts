@@ -1,0 +1,276 @@
+/**
+ * Installing services and making them anew. A definition is obtained and made into tools first; one transaction then
+ * writes everything, so nothing is ever half installed.
+ */
+import type { AdapterModule, DefinitionContext, ServiceDefinition } from "#sdk";
+import { AppError } from "../errors.ts";
+import { requireAdapter, requireService, type ServiceContext, serviceNotFound } from "./context.ts";
+import { generateDefinition } from "./definitions/generate.ts";
+import { unpackDefinition } from "./definitions/packing.ts";
+import {
+  downloadDefinition,
+  MAX_DEFINITION_BYTES,
+  type ObtainedDefinition,
+  obtainDefinition,
+  readDescriptor,
+} from "./definitions/source.ts";
+import { handOver } from "./lifecycle/handover.ts";
+import { partsOfDefinition, readServiceSettings, withDefaults } from "./lifecycle/state.ts";
+import type { CreateServiceBody, InstallServiceBody, PatchServiceBody } from "./model.ts";
+import {
+  findServiceDetails,
+  findServiceRow,
+  insertService,
+  type MadeService,
+  readDefinition,
+  replaceService,
+  type ServiceRow,
+  type StoredDefinition,
+  setServiceError,
+} from "./store.ts";
+import { replaceTools } from "./store-tools.ts";
+
+/** A direct installation. Throws AppError. */
+export async function createService(context: ServiceContext, body: CreateServiceBody): Promise<void> {
+  const { id, adapter } = body;
+  await install(context, { id, adapter, source: "" }, () => obtainDefinition(context.download, body));
+}
+
+/** An installation from a registry: what the request says wins over the descriptor. Resolves to the id. */
+export async function installFromRegistry(
+  context: ServiceContext,
+  body: InstallServiceBody,
+): Promise<string> {
+  const { source } = body;
+  const descriptor = await readDescriptor(context.download, source);
+  const id = body.id ?? descriptor.id;
+  const adapter = body.adapter ?? descriptor.adapter;
+  const lacking = [
+    ...(id === undefined
+      ? [{ path: "body.id", message: "neither the request nor the descriptor has one" }]
+      : []),
+    ...(adapter === undefined
+      ? [{ path: "body.adapter", message: "neither the request nor the descriptor has one" }]
+      : []),
+  ];
+  if (id === undefined || adapter === undefined) {
+    throw new AppError(
+      "invalid_request",
+      "The service needs an id and an adapter: give them in the request.",
+      {
+        issues: lacking,
+      },
+    );
+  }
+  await install(context, { id, adapter, source }, () =>
+    downloadDefinition(context.download, descriptor.downloadUrl, descriptor.hash),
+  );
+  return id;
+}
+
+async function install(
+  context: ServiceContext,
+  service: { id: string; adapter: string; source: string },
+  obtain: () => Promise<ObtainedDefinition>,
+): Promise<void> {
+  const { id, adapter: adapterId } = service;
+  await context.changes.run(id, async () => {
+    requireAdapter(context, adapterId);
+    if ((await findServiceRow(context.pool, id)) !== null) throw serviceTaken(id);
+    await context.generations.run(async () => {
+      const t0 = performance.now();
+      const made = await make(context, adapterId, obtain);
+      console.error("ZZ make", performance.now() - t0);
+      await context.pool.begin(async (transaction) => {
+        // Secrets of a service that had this id before must never become this one's.
+        await context.secrets.remove(transaction, { kind: "service", id });
+        const row = { ...service, ...toRow(made.service), hash: made.hash, packed: made.packed };
+        if (!(await insertService(transaction, row))) throw serviceTaken(id);
+        console.error("ZZ insert service", performance.now() - t0);
+        await replaceTools(transaction, id, made.service.tools, true);
+        console.error("ZZ tools", performance.now() - t0);
+      });
+      console.error("ZZ commit", performance.now() - t0);
+    });
+  });
+  context.announce(id);
+}
+
+/** Another definition for the service. Resolves to false when it is the one that is installed. Throws AppError. */
+export async function changeDefinition(
+  context: ServiceContext,
+  id: string,
+  body: PatchServiceBody,
+): Promise<boolean> {
+  return context.changes.run(id, async () => {
+    const row = await requireService(context, id);
+    requireAdapter(context, row.adapter);
+    return remake(context, row, () => obtainDefinition(context.download, body));
+  });
+}
+
+/** The definition that its registry has now. Resolves to false when it is the one that is installed. Throws AppError. */
+export async function updateFromRegistry(context: ServiceContext, id: string): Promise<boolean> {
+  return context.changes.run(id, async () => {
+    const row = await requireService(context, id);
+    if (row.source === "") {
+      throw new AppError(
+        "no_source",
+        `The service ${id} was not installed from a registry. Change it with PATCH /services/${id}.`,
+      );
+    }
+    requireAdapter(context, row.adapter);
+    const { downloadUrl, hash } = await readDescriptor(context.download, row.source);
+    if (hash === row.hash) return false;
+    return remake(context, row, () => downloadDefinition(context.download, downloadUrl, hash));
+  });
+}
+
+/** Makes the tools of the stored definition anew. Throws AppError. */
+export async function syncService(context: ServiceContext, id: string): Promise<void> {
+  await context.changes.run(id, async () => {
+    const row = await requireService(context, id);
+    await context.generations.run(() => regenerate(context, row, requireAdapter(context, row.adapter)));
+  });
+}
+
+/**
+ * Makes the tools of the stored definition anew, for a caller that holds the service's turn. `adapter` may be an
+ * instance that is not in place yet: it is handed nothing. Throws AppError.
+ */
+export async function regenerate(
+  context: ServiceContext,
+  row: ServiceRow,
+  adapter: AdapterModule,
+): Promise<void> {
+  const isInPlace = context.adapters.get(row.adapter) === adapter;
+  const packed = await readDefinition(context.pool, row.id);
+  if (packed === null) throw serviceNotFound(row.id);
+  const text = await unpackDefinition(packed, MAX_DEFINITION_BYTES);
+  const service = await generate(context, row.adapter, adapter, text, row);
+  if (isInPlace) requireSameAdapter(context, row.adapter, adapter);
+  await replace(context, row, service, null, isInPlace ? adapter : null);
+}
+
+/** Resolves to false when the definition is the one that is installed. */
+async function remake(
+  context: ServiceContext,
+  row: ServiceRow,
+  obtain: () => Promise<ObtainedDefinition>,
+): Promise<boolean> {
+  return context.generations.run(async () => {
+    const made = await make(context, row.adapter, obtain, row);
+    if (made === null) return false;
+    await replace(context, row, made.service, made, made.adapter);
+    return true;
+  });
+}
+
+interface Made extends StoredDefinition {
+  service: ServiceDefinition;
+  adapter: AdapterModule;
+}
+
+function make(
+  context: ServiceContext,
+  adapterId: string,
+  obtain: () => Promise<ObtainedDefinition>,
+): Promise<Made>;
+function make(
+  context: ServiceContext,
+  adapterId: string,
+  obtain: () => Promise<ObtainedDefinition>,
+  installed: ServiceRow,
+): Promise<Made | null>;
+/** Tools of a definition, by the adapter that is in place before and after. Null when it is the one that is installed. */
+async function make(
+  context: ServiceContext,
+  adapterId: string,
+  obtain: () => Promise<ObtainedDefinition>,
+  installed?: ServiceRow,
+): Promise<Made | null> {
+  const t1 = performance.now();
+  const { text, packed, hash } = await obtain();
+  console.error("ZZ obtain", performance.now() - t1);
+  if (hash === installed?.hash) return null;
+  const adapter = requireAdapter(context, adapterId);
+  const service = await generate(context, adapterId, adapter, text, installed);
+  requireSameAdapter(context, adapterId, adapter);
+  return { service, packed, hash, adapter };
+}
+
+async function generate(
+  context: ServiceContext,
+  adapterId: string,
+  adapter: AdapterModule,
+  definition: string,
+  installed: ServiceRow | undefined,
+): Promise<ServiceDefinition> {
+  const settings = installed === undefined ? undefined : await readDefinitionContext(context, installed.id);
+  return generateDefinition({
+    adapterId,
+    adapter,
+    definition,
+    redact: (text) => context.watch.text(text),
+    ...(settings === undefined ? {} : { settings }),
+  });
+}
+
+async function readDefinitionContext(context: ServiceContext, id: string): Promise<DefinitionContext> {
+  const details = await findServiceDetails(context.pool, id);
+  if (details === null) throw serviceNotFound(id);
+  return withDefaults(details, await readServiceSettings(context.pool, context.secrets, id));
+}
+
+/** Another version of the adapter may not understand what this one made. Throws AppError `adapter_inactive`. */
+function requireSameAdapter(context: ServiceContext, adapterId: string, adapter: AdapterModule): void {
+  if (requireAdapter(context, adapterId) === adapter) return;
+  throw new AppError(
+    "adapter_inactive",
+    `The adapter ${adapterId} was replaced while it read the definition. Try again.`,
+  );
+}
+
+/** `holder` is handed the service if that is enabled. */
+async function replace(
+  context: ServiceContext,
+  row: ServiceRow,
+  service: ServiceDefinition,
+  definition: StoredDefinition | null,
+  holder: AdapterModule | null,
+): Promise<void> {
+  const { pool } = context;
+  const write = () =>
+    pool.begin(async (transaction) => {
+      if (holder !== null) requireSameAdapter(context, row.adapter, holder);
+      const isThere = await replaceService(transaction, row.id, toRow(service), definition);
+      if (!isThere) throw serviceNotFound(row.id);
+      // Nobody has looked at the new tools of a service that is in use.
+      await replaceTools(transaction, row.id, service.tools, !row.enabled);
+    });
+  if (!row.enabled || holder === null) await write();
+  else {
+    const settings = await readServiceSettings(pool, context.secrets, row.id);
+    const next = partsOfDefinition(row.id, service, settings);
+    await handOver(context, row, { next, newDefinition: true }, write);
+    await setServiceError(pool, row.id, null);
+  }
+  context.announce(row.id);
+}
+
+function toRow(service: ServiceDefinition): MadeService {
+  return {
+    name: service.name,
+    description: service.description,
+    adapterDomain: JSON.stringify(service.adapterDomain) ?? "null",
+    configSchema: JSON.stringify(service.configSchema),
+    secretsSchema: JSON.stringify(service.secretsSchema),
+  };
+}
+
+function serviceTaken(id: string): AppError {
+  return new AppError(
+    "service_taken",
+    `There is a service ${id} already. Choose another id, or change that one with PATCH /services/${id}.`,
+  );
+}

@@ -1,0 +1,153 @@
+/**
+ * What the services feature takes and answers over HTTP: one schema per thing, from which types, validation and the
+ * OpenAPI document follow. No behaviour.
+ */
+import { z } from "zod";
+import { IDENTIFIER_PATTERN, MODULE_ID_PATTERN } from "#sdk";
+
+const MAX_ID_CHARACTERS = 100;
+const MAX_URL_CHARACTERS = 4000;
+const MAX_QUERY_CHARACTERS = 200;
+
+/** `__proto__` fits the pattern, but an object cannot hold it as a key like any other. */
+export const serviceIdSchema = z
+  .string()
+  .regex(IDENTIFIER_PATTERN, {
+    error: "expected an identifier: letters, digits, _ and $, not starting with a digit",
+  })
+  .max(MAX_ID_CHARACTERS)
+  .refine((id) => id !== "__proto__", { error: "this name cannot be used" });
+
+export const adapterIdSchema = z.string().regex(MODULE_ID_PATTERN).max(MAX_ID_CHARACTERS);
+
+const webUrl = z
+  .string()
+  .max(MAX_URL_CHARACTERS)
+  .refine((text) => /^https?:\/\/./i.test(text) && URL.canParse(text), {
+    error: "expected an http or https URL",
+  });
+
+/** Stored and shown: nothing secret may be in it. */
+const sourceUrl = webUrl.refine(
+  (text) => {
+    const { username, password } = new URL(text);
+    return username === "" && password === "";
+  },
+  { error: "must not hold a user name or password: the source is stored and shown" },
+);
+
+export const serviceRecordSchema = z
+  .object({
+    id: z.string().describe("Chosen at installation; scripts call `tools.<id>.<tool>`."),
+    name: z.string(),
+    description: z.string(),
+    adapter: z.string().describe("The module that made the tools of the definition and performs calls."),
+    hash: z.string().describe("SHA-256 of the definition."),
+    source: z.string().describe("Registry URL; empty for a direct installation."),
+    enabled: z.boolean().describe("What was asked for."),
+    effectivelyEnabled: z
+      .boolean()
+      .describe("Whether its tools can be called: enabled, not stale, and its adapter is active."),
+    stale: z.boolean().describe("The adapter has changed and could not make the tools anew."),
+    error: z.string().nullable().describe("Why it is stale, or could not be taken on by its adapter."),
+    createdAt: z.iso.datetime(),
+  })
+  .describe("A service.");
+export type ServiceRecord = z.infer<typeof serviceRecordSchema>;
+
+export const jsonSchemaSchema = z.record(z.string(), z.unknown());
+
+export const serviceDetailsSchema = serviceRecordSchema.extend({
+  configSchema: jsonSchemaSchema.describe("JSON Schema of the configuration."),
+  secretsSchema: jsonSchemaSchema.describe("JSON Schema of the secrets."),
+});
+export type ServiceDetailsRecord = z.infer<typeof serviceDetailsSchema>;
+
+const flag = z
+  .enum(["true", "false"], { error: "expected true or false" })
+  .transform((value) => value === "true")
+  .optional();
+
+export const serviceFilterSchema = z.strictObject({
+  query: z
+    .string()
+    .trim()
+    .max(MAX_QUERY_CHARACTERS)
+    .refine((text) => !text.includes("\0"), { error: "must not hold a NUL character" })
+    .optional()
+    .describe("Part of an id, a name or a description, in any case."),
+  enabled: flag,
+  stale: flag,
+  adapter: adapterIdSchema.optional(),
+});
+export type ServiceFilter = z.output<typeof serviceFilterSchema>;
+
+export const serviceListSchema = z.object({
+  services: z.array(serviceRecordSchema),
+  nextCursor: z.string().nullable(),
+});
+
+export const serviceParamsSchema = z.object({ id: serviceIdSchema });
+
+const url = webUrl.optional().describe("Where the definition is downloaded from, once; it is not stored.");
+const content = z.string().min(1).optional().describe("The definition itself.");
+const oneOfBoth = { error: "give either url or content" };
+const hasOne = (body: { url?: string | undefined; content?: string | undefined }) =>
+  (body.url === undefined) !== (body.content === undefined);
+
+export const createServiceBodySchema = z
+  .strictObject({ id: serviceIdSchema, adapter: adapterIdSchema, url, content })
+  .refine(hasOne, oneOfBoth)
+  .describe("Exactly one of `url` and `content`.");
+export type CreateServiceBody = z.output<typeof createServiceBodySchema>;
+
+export const installServiceBodySchema = z.strictObject({
+  source: sourceUrl.describe("URL of the registry's descriptor. Stored, for updates."),
+  id: serviceIdSchema.optional().describe("Default: what the descriptor says."),
+  adapter: adapterIdSchema.optional().describe("Default: what the descriptor says."),
+});
+export type InstallServiceBody = z.output<typeof installServiceBodySchema>;
+
+export const patchServiceBodySchema = z
+  .strictObject({ url, content })
+  .refine(hasOne, oneOfBoth)
+  .describe("Exactly one of `url` and `content`.");
+export type PatchServiceBody = z.output<typeof patchServiceBodySchema>;
+
+/** What a registry answers at `source`. Extra keys are ignored. */
+export const descriptorSchema = z.object({
+  downloadUrl: z.string().min(1).max(MAX_URL_CHARACTERS),
+  hash: z
+    .string()
+    .regex(/^[0-9a-fA-F]{64}$/, { error: "expected a SHA-256 in hexadecimal" })
+    .transform((hash) => hash.toLowerCase())
+    .optional(),
+  id: serviceIdSchema.optional(),
+  adapter: adapterIdSchema.optional(),
+});
+export type Descriptor = z.output<typeof descriptorSchema>;
+
+export const createdAnswerSchema = z.object({ id: z.string() });
+export const updatedAnswerSchema = z.object({
+  id: z.string(),
+  updated: z.boolean().describe("False when the definition is the one that is installed."),
+});
+export const enabledBodySchema = z.strictObject({ enabled: z.boolean() });
+export const enabledAnswerSchema = z.object({ id: z.string(), enabled: z.boolean() });
+
+const outdated = z.array(z.string()).describe("JSON pointers of what no longer fits the schema.");
+export const configAnswerSchema = z.object({
+  config: z.record(z.string(), z.unknown()).describe("What was set; defaults are in the schema."),
+  outdated,
+});
+export type ConfigAnswer = z.infer<typeof configAnswerSchema>;
+export const secretsAnswerSchema = z.object({
+  present: z
+    .array(z.string())
+    .describe("JSON pointers of the values that are set. Values are never returned."),
+  outdated,
+});
+export type SecretsAnswer = z.infer<typeof secretsAnswerSchema>;
+export const secretsUpdatedSchema = z.object({ updated: z.literal(true) });
+export const configSchemaAnswerSchema = z.object({ configSchema: jsonSchemaSchema });
+export const secretsSchemaAnswerSchema = z.object({ secretsSchema: jsonSchemaSchema });

@@ -1,0 +1,39 @@
+/** What services need of other features, as narrow types: they come in as arguments. */
+import type { Db } from "#api/db/pool.ts";
+import type { ModuleLogger } from "#sdk";
+
+export interface SecretOwner {
+  kind: "service";
+  id: string;
+}
+
+/** Secrets at rest. Without a row: no values, version 0. */
+export interface SecretStore {
+  read(db: Db, owner: SecretOwner): Promise<{ values: Record<string, unknown>; version: number }>;
+  /** Writes only over `expectedVersion`: the new version, or null when somebody else was first. */
+  write(
+    db: Db,
+    owner: SecretOwner,
+    values: Record<string, unknown>,
+    expectedVersion: number,
+  ): Promise<number | null>;
+  remove(db: Db, owner: SecretOwner): Promise<void>;
+}
+
+/** Learns secret values, to take them out of whatever leaves the server. Owner keys are `service:<id>`. */
+export interface SecretWatch {
+  setOwner(ownerKey: string, values: Record<string, unknown>): void;
+  dropOwner(ownerKey: string): void;
+  /** The text with every known value replaced. */
+  text(text: string): string;
+}
+
+export interface Download {
+  bytes: Buffer;
+  /** After redirects. */
+  finalUrl: string;
+}
+/** Fetches over http(s) within the egress rules. Throws AppError. */
+export type Downloader = (url: string, options: { maxBytes: number; accept?: string }) => Promise<Download>;
+
+export type Logger = ModuleLogger;

@@ -1,0 +1,180 @@
+/**
+ * What can be done with services: install, look at, configure, switch, make anew, delete. Changes of one service happen
+ * one at a time; a change that fails leaves everything as it was.
+ */
+import { createKeyedQueue } from "#api/bounds/keyed-queue.ts";
+import { createGate } from "#api/bounds/parallel.ts";
+import type { Pool } from "#api/db/pool.ts";
+import type { PatchOperation } from "#api/settings/patch-model.ts";
+import type { AdapterServices, Adapters } from "../modules/adapters.ts";
+import {
+  refuseWaitingChanges,
+  refuseWaitingDefinitions,
+  type ServiceContext,
+  serviceNotFound,
+} from "./context.ts";
+import {
+  changeDefinition,
+  createService,
+  installFromRegistry,
+  syncService,
+  updateFromRegistry,
+} from "./installation.ts";
+import { linkAdapters } from "./lifecycle/adapter-link.ts";
+import { createHydration, type HydrationLimits } from "./lifecycle/hydration.ts";
+import type {
+  ConfigAnswer,
+  CreateServiceBody,
+  InstallServiceBody,
+  PatchServiceBody,
+  SecretsAnswer,
+  ServiceDetailsRecord,
+  ServiceFilter,
+  ServiceRecord,
+} from "./model.ts";
+import type { Downloader, Logger, SecretStore, SecretWatch } from "./ports.ts";
+import {
+  patchServiceConfig,
+  patchServiceSecrets,
+  readServiceConfig,
+  readServiceSchemas,
+  readServiceSecrets,
+  type Versioned,
+} from "./settings.ts";
+import { findServiceDetails, listServiceRows, type ServiceRow, type ServiceSchemas } from "./store.ts";
+import { removeService, setEnabled } from "./switching.ts";
+
+export interface ServiceLimits extends HydrationLimits {
+  maxWaitingChangesPerService: number;
+  /** Definitions that are in memory at once, with what is made of them. */
+  maxDefinitionsAtOnce: number;
+  maxWaitingDefinitions: number;
+}
+
+const DEFAULT_LIMITS: ServiceLimits = {
+  maxHydrateMs: 20_000,
+  maxDehydrateMs: 10_000,
+  maxWaitingChangesPerService: 20,
+  maxDefinitionsAtOnce: 2,
+  maxWaitingDefinitions: 20,
+};
+
+export interface ServicesOptions {
+  pool: Pool;
+  logger: Logger;
+  adapters: Adapters;
+  secrets: SecretStore;
+  watch: SecretWatch;
+  download: Downloader;
+  limits?: Partial<ServiceLimits>;
+}
+
+export interface ServicePage {
+  services: ServiceRecord[];
+  /** Where the next page starts; null at the end. */
+  next: number | null;
+}
+
+export interface Services {
+  /** For `adapters.attach`. */
+  readonly link: AdapterServices;
+  list(filter: ServiceFilter, page: { before: number | null; limit: number }): Promise<ServicePage>;
+  get(id: string): Promise<ServiceDetailsRecord>;
+  create(body: CreateServiceBody): Promise<void>;
+  /** Resolves to the id. */
+  install(body: InstallServiceBody): Promise<string>;
+  /** Resolves to whether anything changed; so does `update`. */
+  patch(id: string, body: PatchServiceBody): Promise<boolean>;
+  update(id: string): Promise<boolean>;
+  sync(id: string): Promise<void>;
+  setEnabled(id: string, enabled: boolean): Promise<void>;
+  remove(id: string): Promise<void>;
+  readConfig(id: string): Promise<Versioned<ConfigAnswer>>;
+  patchConfig(
+    id: string,
+    operations: PatchOperation[],
+    ifMatch: string | undefined,
+  ): Promise<Versioned<ConfigAnswer>>;
+  readSecrets(id: string): Promise<Versioned<SecretsAnswer>>;
+  /** Resolves to the new version. */
+  patchSecrets(id: string, operations: PatchOperation[], ifMatch: string | undefined): Promise<number>;
+  readSchemas(id: string): Promise<ServiceSchemas>;
+  /** Called after a service, its tools or its adapter changed. Returns the function that stops listening. */
+  onChange(listener: (serviceId: string) => void): () => void;
+}
+
+export function createServices(options: ServicesOptions): Services {
+  const { pool, logger, adapters, watch } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const listeners = new Set<(serviceId: string) => void>();
+  const context: ServiceContext = {
+    pool,
+    logger,
+    adapters,
+    watch,
+    secrets: options.secrets,
+    download: options.download,
+    hydration: createHydration({ logger, watch, limits }),
+    changes: createKeyedQueue(limits.maxWaitingChangesPerService, refuseWaitingChanges),
+    generations: createGate({
+      maxRunning: limits.maxDefinitionsAtOnce,
+      maxWaiting: limits.maxWaitingDefinitions,
+      refuse: refuseWaitingDefinitions,
+    }),
+    announce(serviceId) {
+      for (const listener of [...listeners]) listener(serviceId);
+    },
+  };
+  const toRecord = (row: ServiceRow) => renderRecord(row, adapters);
+
+  return {
+    link: linkAdapters(context),
+    async list(filter, page) {
+      const rows = await listServiceRows(pool, filter, { before: page.before, limit: page.limit + 1 });
+      const shown = rows.slice(0, page.limit);
+      const next = rows.length > page.limit ? (shown.at(-1)?.position ?? null) : null;
+      return { services: shown.map(toRecord), next };
+    },
+    async get(id) {
+      const row = await findServiceDetails(pool, id);
+      if (row === null) throw serviceNotFound(id);
+      const { configSchema, secretsSchema } = row;
+      return { ...toRecord(row), configSchema, secretsSchema };
+    },
+    create: (body) => createService(context, body),
+    install: (body) => installFromRegistry(context, body),
+    patch: (id, body) => changeDefinition(context, id, body),
+    update: (id) => updateFromRegistry(context, id),
+    sync: (id) => syncService(context, id),
+    setEnabled: (id, enabled) => setEnabled(context, id, enabled),
+    remove: (id) => removeService(context, id),
+    readConfig: (id) => readServiceConfig(context, id),
+    patchConfig: (id, operations, ifMatch) => patchServiceConfig(context, id, operations, ifMatch),
+    readSecrets: (id) => readServiceSecrets(context, id),
+    patchSecrets: (id, operations, ifMatch) => patchServiceSecrets(context, id, operations, ifMatch),
+    readSchemas: (id) => readServiceSchemas(context, id),
+    onChange(listener) {
+      const entry = (serviceId: string) => listener(serviceId);
+      listeners.add(entry);
+      return () => {
+        listeners.delete(entry);
+      };
+    },
+  };
+}
+
+function renderRecord(row: ServiceRow, adapters: Adapters): ServiceRecord {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    adapter: row.adapter,
+    hash: row.hash,
+    source: row.source,
+    enabled: row.enabled,
+    effectivelyEnabled: row.enabled && !row.stale && adapters.get(row.adapter) !== null,
+    stale: row.stale,
+    error: row.error,
+    createdAt: row.createdAt.toISOString(),
+  };
+}

@@ -1,0 +1,180 @@
+/** The statements on `services` and `service_settings`, one function each. */
+import type { Db } from "#api/db/pool.ts";
+import type { JSONSchema } from "#sdk";
+import type { ServiceFilter } from "./model.ts";
+
+export interface ServiceRow {
+  position: number;
+  id: string;
+  name: string;
+  description: string;
+  adapter: string;
+  hash: string;
+  source: string;
+  enabled: boolean;
+  stale: boolean;
+  error: string | null;
+  createdAt: Date;
+}
+
+export interface ServiceSchemas {
+  configSchema: JSONSchema;
+  secretsSchema: JSONSchema;
+}
+
+/** Rows after `before` (a position; null is the start), newest first, `limit` at most. */
+export async function listServiceRows(
+  db: Db,
+  filter: ServiceFilter,
+  page: { before: number | null; limit: number },
+): Promise<ServiceRow[]> {
+  const { enabled = null, stale = null, adapter = null, query = null } = filter;
+  return db<ServiceRow[]>`
+    select ${columns(db)} from services
+    where (${page.before}::bigint is null or position < ${page.before})
+      and (${enabled}::boolean is null or enabled = ${enabled})
+      and (${stale}::boolean is null or stale = ${stale})
+      and (${adapter}::text is null or adapter = ${adapter})
+      and (${query}::text is null
+        or position(lower(${query}) in lower(concat_ws(' ', id, name, description))) > 0)
+    order by position desc limit ${page.limit}`;
+}
+
+export async function findServiceRow(db: Db, id: string): Promise<ServiceRow | null> {
+  const [row] = await db<ServiceRow[]>`select ${columns(db)} from services where id = ${id}`;
+  return row ?? null;
+}
+
+export async function findServiceDetails(db: Db, id: string): Promise<(ServiceRow & ServiceSchemas) | null> {
+  const [row] = await db<(ServiceRow & ServiceSchemas)[]>`
+    select ${columns(db)}, config_schema as "configSchema", secrets_schema as "secretsSchema"
+    from services where id = ${id}`;
+  return row ?? null;
+}
+
+/** Ids of the services of an adapter, the oldest first. */
+export async function listServiceIds(
+  db: Db,
+  adapter: string,
+  only: { enabled?: boolean } = {},
+): Promise<string[]> {
+  const { enabled = null } = only;
+  const rows = await db<{ id: string }[]>`
+    select id from services
+    where adapter = ${adapter} and (${enabled}::boolean is null or enabled = ${enabled}) order by position`;
+  return rows.map((row) => row.id);
+}
+
+/** Packed, as it was stored. */
+export async function readDefinition(db: Db, id: string): Promise<Buffer | null> {
+  const [row] = await db<{ definition: Buffer }[]>`select definition from services where id = ${id}`;
+  return row?.definition ?? null;
+}
+
+export async function readAdapterDomain(db: Db, id: string): Promise<unknown> {
+  const [row] = await db<
+    { domain: unknown }[]
+  >`select adapter_domain as domain from services where id = ${id}`;
+  return row?.domain ?? null;
+}
+
+/** A definition as it is stored. */
+export interface StoredDefinition {
+  hash: string;
+  packed: Buffer;
+}
+
+/** What a definition was made into. JSON columns as text: written once, by the caller. */
+export interface MadeService {
+  name: string;
+  description: string;
+  adapterDomain: string;
+  configSchema: string;
+  secretsSchema: string;
+}
+
+export async function insertService(
+  db: Db,
+  row: MadeService & StoredDefinition & { id: string; adapter: string; source: string },
+): Promise<boolean> {
+  const inserted = await db`
+    insert into services (id, name, description, adapter, hash, source, definition, adapter_domain, config_schema,
+      secrets_schema)
+    values (${row.id}, ${row.name}, ${row.description}, ${row.adapter}, ${row.hash}, ${row.source}, ${row.packed},
+      ${row.adapterDomain}::text::json, ${row.configSchema}::text::json, ${row.secretsSchema}::text::json)
+    on conflict (id) do nothing returning id`;
+  return inserted.length === 1;
+}
+
+/**
+ * The same service made anew: no longer stale, flags and settings as they were. Of the definition it has, without
+ * another one. False when it is gone.
+ */
+export async function replaceService(
+  db: Db,
+  id: string,
+  row: MadeService,
+  definition: StoredDefinition | null,
+): Promise<boolean> {
+  const updated = await db`
+    update services set name = ${row.name}, description = ${row.description},
+      hash = coalesce(${definition?.hash ?? null}, hash),
+      definition = coalesce(${definition?.packed ?? null}::bytea, definition), adapter_domain = ${row.adapterDomain}::text::json,
+      config_schema = ${row.configSchema}::text::json, secrets_schema = ${row.secretsSchema}::text::json,
+      stale = false, error = null
+    where id = ${id} returning id`;
+  return updated.length === 1;
+}
+
+export async function setServiceEnabled(db: Db, id: string, enabled: boolean): Promise<void> {
+  await db`
+    update services set enabled = ${enabled}, error = case when stale then error else null end where id = ${id}`;
+}
+
+/** Why the adapter does not hold it. The reason why a service is stale stays. */
+export async function setServiceError(db: Db, id: string, error: string | null): Promise<void> {
+  await db`update services set error = ${error} where id = ${id} and not stale and error is distinct from ${error}`;
+}
+
+export async function markStale(db: Db, id: string, error: string): Promise<void> {
+  await db`update services set stale = true, error = ${error} where id = ${id}`;
+}
+
+export async function deleteService(db: Db, id: string): Promise<void> {
+  await db`delete from services where id = ${id}`;
+}
+
+export interface ConfigRow {
+  config: Record<string, unknown>;
+  /** 0: nothing was ever set. */
+  version: number;
+}
+
+export async function readConfig(db: Db, serviceId: string): Promise<ConfigRow> {
+  const [row] = await db<ConfigRow[]>`
+    select config, version from service_settings where service_id = ${serviceId}`;
+  return row ?? { config: {}, version: 0 };
+}
+
+/** Writes only over `expectedVersion`. Returns the new version, or null when somebody else was first. */
+export async function writeConfig(
+  db: Db,
+  serviceId: string,
+  config: Record<string, unknown>,
+  expectedVersion: number,
+): Promise<number | null> {
+  const text = JSON.stringify(config);
+  const [row] =
+    expectedVersion === 0
+      ? await db<{ version: number }[]>`
+          insert into service_settings (service_id, config, version) values (${serviceId}, ${text}::text::json, 1)
+          on conflict (service_id) do nothing returning version`
+      : await db<{ version: number }[]>`
+          update service_settings set config = ${text}::text::json, version = version + 1, updated_at = now()
+          where service_id = ${serviceId} and version = ${expectedVersion} returning version`;
+  return row?.version ?? null;
+}
+
+function columns(db: Db) {
+  return db`position, id, name, description, adapter, hash, source, enabled, stale, error, created_at as "createdAt"`;
+}

@@ -1,0 +1,147 @@
+/** Services over HTTP with the bundled OpenAPI adapter and a real upstream: from a document to a call and back. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { exampleDocuments, largeDocuments } from "#tests/contract/adapters/openapi/documents.ts";
+import { startServer, type TestServer } from "./harness/server.ts";
+import { builtin } from "./modules-server.ts";
+import { ScriptedEnvironment } from "./scripted-environment.ts";
+import { SECRETS_KEY, serveFiles } from "./services-server.ts";
+
+const TOKEN = "bearer-7Hd2kQ9z-of-the-shop";
+
+let upstream: Server;
+let url: string;
+const seen: { path: string; authorization: string | undefined }[] = [];
+let server: TestServer;
+
+beforeAll(async () => {
+  upstream = createServer((request, response) => {
+    seen.push({ path: request.url ?? "", authorization: request.headers.authorization });
+    response.setHeader("content-type", "application/json");
+    if (request.headers.authorization !== `Bearer ${TOKEN}`) response.writeHead(401).end('{"error":"who?"}');
+    else response.end(JSON.stringify({ path: request.url, echo: request.headers.authorization }));
+  });
+  await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+  server = await startServer({
+    builtins: [
+      builtin({ id: "typescript-process" }, () => new ScriptedEnvironment()),
+      { id: "openapi", type: "adapter", load: () => import("#modules/openapi/index.ts") },
+    ],
+    environment: { CYRNEL_SECRETS_KEY: SECRETS_KEY, CYRNEL_EGRESS_ALLOW: "127.0.0.1" },
+  });
+});
+afterAll(async () => {
+  await server?.close();
+  upstream?.closeAllConnections();
+  upstream?.close();
+});
+
+const operation = (operationId: string) => ({
+  operationId,
+  parameters: [{ name: "id", in: "path", required: true, schema: { type: "integer" } }],
+  responses: { 200: { description: "ok", content: { "application/json": { schema: { type: "object" } } } } },
+});
+const document = (paths: Record<string, unknown>) =>
+  JSON.stringify({
+    openapi: "3.1.0",
+    info: { title: "Shop", version: "1", description: "Sells things." },
+    servers: [{ url }],
+    components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+    security: [{ token: [] }],
+    paths,
+  });
+const items = { "/items/{id}": { get: operation("getItem"), delete: operation("removeItem") } };
+const patch = (path: string, json: unknown) => server.request("PATCH", path, { json });
+const call = (tool: string, parameters: unknown = { path: { id: 7 } }) =>
+  server.post(`/tools/shop/${tool}/invoke`, { parameters });
+
+test("a document becomes a service whose calls carry the secret, and nothing else ever shows it", async () => {
+  expect(
+    (await server.post("/services", { id: "shop", adapter: "openapi", content: document(items) })).status,
+  ).toBe(201);
+  expect((await call("getItem")).body.code).toBe("service_disabled");
+  const { secretsSchema } = (await server.get("/services/shop/secrets/schema")).body;
+  expect(Object.keys(secretsSchema.properties)).toEqual(["token"]);
+  expect((await patch("/services/shop/secrets", [{ op: "add", path: "/token", value: TOKEN }])).status).toBe(
+    200,
+  );
+  expect((await server.post("/services/shop/enabled", { enabled: true })).status).toBe(200);
+  const answer = await call("getItem");
+  expect(answer.status).toBe(200);
+  expect(answer.body.result).toMatchObject({
+    status: "200",
+    body: { path: "/items/7", echo: "Bearer [secret]" },
+  });
+  expect(seen.at(-1)).toEqual({ path: "/items/7", authorization: `Bearer ${TOKEN}` });
+  expect(JSON.stringify(server.logs())).not.toContain(TOKEN);
+});
+
+test("another secret counts from the next call on", async () => {
+  await patch("/services/shop/secrets", [{ op: "replace", path: "/token", value: "outdated-token" }]);
+  expect((await call("getItem")).body.result).toMatchObject({ status: "401" });
+  await patch("/services/shop/secrets", [{ op: "replace", path: "/token", value: TOKEN }]);
+  expect((await call("getItem")).body.result).toMatchObject({ status: "200" });
+});
+
+test("a new definition of a service in use: its new tools wait to be enabled, the others go on", async () => {
+  const paths = { ...items, "/orders/{id}": { get: operation("getOrder") } };
+  expect((await patch("/services/shop", { content: document(paths) })).body).toEqual({
+    id: "shop",
+    updated: true,
+  });
+  expect((await call("getItem")).status).toBe(200);
+  expect((await call("getOrder")).body.code).toBe("tool_disabled");
+  expect((await server.post("/tools/shop/getOrder/enabled", { enabled: true })).status).toBe(200);
+  expect((await call("getOrder")).body.result).toMatchObject({ status: "200", body: { path: "/orders/7" } });
+});
+
+test("what is no OpenAPI document is refused in the adapter's words, and the service goes on", async () => {
+  for (const content of [
+    "nonsense",
+    '{"openapi":"3.1.0"',
+    '{"openapi":"9.0.0","info":{},"paths":{}}',
+    "[1]",
+  ]) {
+    const answer = await patch("/services/shop", { content });
+    expect([content, answer.status, answer.body.code]).toEqual([content, 400, "invalid_definition"]);
+  }
+  expect((await call("getItem")).status).toBe(200);
+});
+
+test("disabled and deleted services cannot be called", async () => {
+  await server.post("/services/shop/enabled", { enabled: false });
+  expect((await call("getItem")).body.code).toBe("service_disabled");
+  expect((await server.request("DELETE", "/services/shop")).status).toBe(204);
+  expect((await call("getItem")).status).toBe(404);
+  expect((await server.get("/services/shop/secrets")).status).toBe(404);
+});
+
+test("real documents are installed whole, taken on, and made anew without a difference", async () => {
+  const bySize = [...exampleDocuments(), ...largeDocuments()]
+    .map(({ name, text }) => ({ name, text: text() }))
+    .filter(({ text }) => text.length < 700_000)
+    .sort((left, right) => right.text.length - left.text.length)
+    .slice(0, 2);
+  await using files = await serveFiles(
+    Object.fromEntries(bySize.map(({ text }, index) => [`/${index}`, text])),
+  );
+  for (const [index, { name }] of bySize.entries()) {
+    const id = `large${index}`;
+    const installed = await server.post("/services", {
+      id,
+      adapter: "openapi",
+      url: `${files.url}/${index}`,
+    });
+    expect([name, installed.status]).toEqual([name, 201]);
+    const rows = () => server.pool`select * from tools where service_id = ${id} order by position`;
+    const before = await rows();
+    expect(before.length).toBeGreaterThan(10);
+    const config = await patch(`/services/${id}/config`, [{ op: "add", path: "/serverUrl", value: url }]);
+    expect(config.status).toBe(200);
+    expect((await server.post(`/services/${id}/enabled`, { enabled: true })).status).toBe(200);
+    expect((await server.post(`/services/${id}/sync`)).body).toEqual({ id, updated: true });
+    expect(await rows()).toEqual(before);
+  }
+}, 180_000);
