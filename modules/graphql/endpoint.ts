@@ -1,0 +1,166 @@
+/** One POST to a GraphQL endpoint through the host's fetch: bounded in time and size, never redirected. */
+import { z } from "zod";
+import { GraphqlFailure, quoteForeign } from "./failures.ts";
+
+export interface Endpoint {
+  fetch: typeof globalThis.fetch;
+  url: URL;
+  headers: Record<string, string>;
+  timeoutMs: number;
+  maxResponseBytes: number;
+}
+
+export interface GraphqlRequest {
+  query: string;
+  operationName?: string;
+  variables?: Record<string, unknown>;
+}
+
+const MAX_ERRORS = 50;
+
+const answerSchema = z.looseObject({
+  data: z.record(z.string(), z.unknown()).nullish(),
+  errors: z.array(z.looseObject({ message: z.string() })).nullish(),
+});
+
+export interface GraphqlAnswer {
+  /** The HTTP status. */
+  status: number;
+  data: Record<string, unknown> | null;
+  /** What the endpoint says went wrong; 50 at most. */
+  errors: { message: string; [key: string]: unknown }[];
+}
+
+/**
+ * @throws GraphqlFailure when there is no GraphQL answer: not reached, refused, redirected, too slow, too large, not
+ * JSON, canceled. Refusals of the host's egress rules stay what they are.
+ */
+export async function post(
+  endpoint: Endpoint,
+  request: GraphqlRequest,
+  signals: readonly (AbortSignal | undefined)[] = [],
+): Promise<GraphqlAnswer> {
+  const { timeoutMs } = endpoint;
+  // By hand: a signal of time-outs and combinations would live on until its time is up, for every call.
+  const ends = new AbortController();
+  let end: GraphqlFailure | null = null;
+  const endWith = (failure: GraphqlFailure) => {
+    end ??= failure;
+    ends.abort();
+  };
+  const cancel = () => endWith(new GraphqlFailure("graphql_canceled", "The call was canceled."));
+  const late = `The endpoint did not answer within ${timeoutMs} ms.`;
+  const timer = setTimeout(() => endWith(new GraphqlFailure("graphql_timeout", late)), timeoutMs);
+  for (const signal of signals) {
+    if (signal?.aborted) cancel();
+    signal?.addEventListener("abort", cancel, { once: true });
+  }
+  try {
+    return await exchange(endpoint, request, ends.signal);
+  } catch (error) {
+    throw end ?? toFailure(error);
+  } finally {
+    clearTimeout(timer);
+    for (const signal of signals) signal?.removeEventListener("abort", cancel);
+  }
+}
+
+async function exchange(
+  endpoint: Endpoint,
+  request: GraphqlRequest,
+  signal: AbortSignal,
+): Promise<GraphqlAnswer> {
+  const response = await endpoint.fetch(endpoint.url, {
+    method: "POST",
+    headers: {
+      ...endpoint.headers,
+      accept: "application/graphql-response+json, application/json;q=0.9",
+      "content-type": "application/json",
+    },
+    body: JSON.stringify(request),
+    redirect: "manual",
+    signal,
+  });
+  if (response.status >= 300 && response.status < 400) {
+    await response.body?.cancel();
+    throw new GraphqlFailure(
+      "graphql_refused",
+      `The endpoint answered ${response.status}, a redirect${describeTarget(response, endpoint.url)}. Redirects are not followed; set the endpoint to where it leads.`,
+      { status: response.status },
+    );
+  }
+  return readAnswer(response, await readText(response, endpoint.maxResponseBytes));
+}
+
+async function readText(response: Response, maxBytes: number): Promise<string> {
+  if (response.body === null) return "";
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body) {
+    bytes += chunk.byteLength;
+    // Leaving the loop cancels the body.
+    if (bytes > maxBytes) {
+      throw new GraphqlFailure(
+        "graphql_too_large",
+        `The endpoint's answer is larger than ${maxBytes} bytes (maxResponseBytes of the service).`,
+      );
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function readAnswer(response: Response, text: string): GraphqlAnswer {
+  const { status } = response;
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    const type = response.headers.get("content-type") ?? "no content type";
+    const found = response.ok
+      ? `${quoteForeign(type, 100)} that is not JSON`
+      : quoteForeign(text, 300) || "no text";
+    throw new GraphqlFailure(
+      response.ok ? "graphql_bad_answer" : "graphql_refused",
+      `The endpoint answered ${status}: ${found}`,
+      {
+        status,
+      },
+    );
+  }
+  const parsed = answerSchema.safeParse(json);
+  const isAnswer =
+    parsed.success && (parsed.data.data !== undefined || (parsed.data.errors ?? []).length > 0);
+  if (!isAnswer) {
+    throw new GraphqlFailure(
+      response.ok ? "graphql_bad_answer" : "graphql_refused",
+      `The endpoint answered ${status} with JSON that is no GraphQL answer: ${quoteForeign(text, 300)}`,
+      { status },
+    );
+  }
+  return { status, data: parsed.data.data ?? null, errors: (parsed.data.errors ?? []).slice(0, MAX_ERRORS) };
+}
+
+function describeTarget(response: Response, url: URL): string {
+  const location = response.headers.get("location") ?? "";
+  if (!URL.canParse(location, url)) return "";
+  const target = new URL(location, url);
+  return ` to ${target.origin}${quoteForeign(target.pathname, 200)}`;
+}
+
+const MAX_CHAIN = 8;
+
+function toFailure(error: unknown): Error {
+  if (error instanceof GraphqlFailure) return error;
+  let reason = "no reason given";
+  let link = error;
+  for (let depth = 0; depth < MAX_CHAIN && link instanceof Error; depth += 1) {
+    const { code, message, cause } = link as Error & { code?: unknown };
+    if (code === "egress_refused") return link;
+    reason = typeof code === "string" ? code : quoteForeign(message, 300) || reason;
+    link = cause;
+  }
+  return new GraphqlFailure("graphql_unreachable", `The endpoint cannot be reached: ${reason}.`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,25 @@
+/** Thread entry: a schema to tools. One job, one answer. */
+import { parentPort, workerData } from "node:worker_threads";
+import { loadSchema } from "./definition.ts";
+import { GraphqlFailure, messageOf } from "./failures.ts";
+import type { GenerateAnswer, GenerateJob } from "./generate.ts";
+import { makeTools } from "./tools.ts";
+
+parentPort?.postMessage(generate(workerData as GenerateJob));
+
+function generate({ source, limits }: GenerateJob): GenerateAnswer {
+  try {
+    const { schema, sdl } = loadSchema(source);
+    return {
+      ok: true,
+      made: { description: schema.description ?? null, sdl, tools: makeTools(schema, limits) },
+    };
+  } catch (error) {
+    if (error instanceof GraphqlFailure) return { ok: false, code: error.code, message: error.message };
+    return {
+      ok: false,
+      code: "graphql_bad_definition",
+      message: `The schema cannot be used: ${messageOf(error)}`,
+    };
+  }
+}

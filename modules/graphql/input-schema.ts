@@ -1,0 +1,144 @@
+/** Arguments of a field as JSON Schema: input objects and enums as definitions, so that recursive ones need no end. */
+import {
+  GRAPHQL_MAX_INT,
+  GRAPHQL_MIN_INT,
+  type GraphQLArgument,
+  type GraphQLEnumType,
+  type GraphQLInputField,
+  type GraphQLInputObjectType,
+  type GraphQLInputType,
+  type GraphQLScalarType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isRequiredArgument,
+  isRequiredInputField,
+  print,
+} from "graphql";
+import type { JSONSchema } from "#sdk";
+import { quoteForeign } from "./failures.ts";
+
+/**
+ * Definitions in the schema of one tool, nearest first. What lies further away is described in words and checked at the
+ * call by the GraphQL library: a filter language of thousands of types would else be copied into every tool.
+ */
+const MAX_DEFINITIONS = 60;
+const MAX_DESCRIPTION_CHARACTERS = 2000;
+const MAX_DEFAULT_CHARACTERS = 200;
+
+type Defined = GraphQLEnumType | GraphQLInputObjectType;
+
+/** An object schema with one property per argument, and `extra` ones besides. */
+export function makeInputSchema(
+  args: readonly GraphQLArgument[],
+  extra: Record<string, JSONSchema>,
+): JSONSchema {
+  const definitions = new Map<string, JSONSchema>();
+  const waiting: Defined[] = [];
+  const refer = (type: Defined): JSONSchema => {
+    if (!definitions.has(type.name)) {
+      if (definitions.size >= MAX_DEFINITIONS) return describeFarType(type);
+      definitions.set(type.name, {});
+      waiting.push(type);
+    }
+    return { $ref: `#/$defs/${type.name}` };
+  };
+  const properties: [string, JSONSchema][] = args.map((arg) => [arg.name, makeProperty(arg, refer)]);
+  for (const type of drain(waiting)) {
+    definitions.set(type.name, isEnumType(type) ? makeEnum(type) : makeInputObject(type, refer));
+  }
+  return {
+    type: "object",
+    properties: Object.fromEntries([...properties, ...Object.entries(extra)]),
+    required: args.filter(isRequiredArgument).map((arg) => arg.name),
+    additionalProperties: false,
+    ...(definitions.size > 0 ? { $defs: Object.fromEntries(definitions) } : {}),
+  };
+}
+
+type Refer = (type: Defined) => JSONSchema;
+
+function* drain(waiting: Defined[]): Generator<Defined> {
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) yield next;
+}
+
+function makeProperty(value: GraphQLArgument | GraphQLInputField, refer: Refer): JSONSchema {
+  // A default stands in for what is not given, also where null would be refused.
+  return describe(makeType(value.type, refer), [
+    value.description,
+    value.default?.literal &&
+      `Default: ${quoteForeign(print(value.default.literal), MAX_DEFAULT_CHARACTERS)}`,
+    value.deprecationReason && `Deprecated: ${value.deprecationReason}`,
+  ]);
+}
+
+function makeType(type: GraphQLInputType, refer: Refer): JSONSchema {
+  if (isNonNullType(type)) return makePresent(type.ofType, refer);
+  const present = makePresent(type, refer);
+  if (Object.keys(present).every((key) => key === "description")) return present;
+  return { anyOf: [present, { type: "null" }] };
+}
+
+function makePresent(type: GraphQLInputType, refer: Refer): JSONSchema {
+  if (isListType(type)) return { type: "array", items: makeType(type.ofType, refer) };
+  if (isEnumType(type) || isInputObjectType(type)) return refer(type);
+  return makeScalar(type as GraphQLScalarType);
+}
+
+/** Of input and output alike. A scalar of the schema's own can be anything. */
+export function makeScalar(type: GraphQLScalarType): JSONSchema {
+  switch (type.name) {
+    case "Int":
+      return { type: "integer", minimum: GRAPHQL_MIN_INT, maximum: GRAPHQL_MAX_INT };
+    case "Float":
+      return { type: "number" };
+    case "String":
+      return { type: "string" };
+    case "Boolean":
+      return { type: "boolean" };
+    case "ID":
+      return { type: ["string", "integer"] };
+    default:
+      return describe({}, [
+        `Scalar ${type.name}.`,
+        type.description,
+        type.specifiedByURL && `See ${type.specifiedByURL}`,
+      ]);
+  }
+}
+
+function makeEnum(type: GraphQLEnumType): JSONSchema {
+  const values = type.getValues();
+  const notes = values
+    .filter((value) => value.description)
+    .map((value) => `${value.name}: ${value.description}`);
+  return describe({ type: "string", enum: values.map((value) => value.name) }, [type.description, ...notes]);
+}
+
+function makeInputObject(type: GraphQLInputObjectType, refer: Refer): JSONSchema {
+  const fields = Object.values(type.getFields());
+  const properties = fields.map((field) => [field.name, makeProperty(field, refer)] as const);
+  return describe(
+    {
+      type: "object",
+      properties: Object.fromEntries(properties),
+      required: fields.filter(isRequiredInputField).map((field) => field.name),
+      additionalProperties: false,
+      ...(type.isOneOf ? { minProperties: 1, maxProperties: 1 } : {}),
+    },
+    [type.description],
+  );
+}
+
+function describeFarType(type: Defined): JSONSchema {
+  return describe({ type: isEnumType(type) ? "string" : "object" }, [
+    `GraphQL type ${type.name}, checked at the call.`,
+    type.description,
+  ]);
+}
+
+function describe(schema: JSONSchema, parts: readonly (string | null | undefined | false)[]): JSONSchema {
+  const text = quoteForeign(parts.filter(Boolean).join("\n\n"), MAX_DESCRIPTION_CHARACTERS);
+  return text === "" ? schema : { ...schema, description: text };
+}

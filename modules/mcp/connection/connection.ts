@@ -1,0 +1,175 @@
+/**
+ * One connection to a server: agreed on, asked, lost at most once, closed with everything that belongs to it. It offers
+ * the server nothing: requests of the server's own (sampling, elicitation, roots) are declined by the library.
+ */
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import type { RequestOptions } from "@modelcontextprotocol/sdk/shared/protocol.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+} from "@modelcontextprotocol/sdk/types.js";
+import type { z } from "zod";
+import { McpFailure, toFailure } from "../failures.ts";
+import { currentExchange, type Exchange, outsideExchange, runExchange } from "./exchange.ts";
+
+export interface RequestLimits {
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+export interface ServerInfo {
+  name: string;
+  instructions: string;
+  hasTools: boolean;
+}
+
+export interface Connection {
+  readonly server: ServerInfo;
+  /** It can take no more requests. */
+  readonly lost: boolean;
+  /** Rejects with McpFailure, or with the host's refusal of the address. */
+  request<T>(
+    method: string,
+    params: Record<string, unknown>,
+    answer: z.ZodType<T>,
+    limits: RequestLimits,
+  ): Promise<T>;
+  /** Bounded in time, idempotent; requests under way fail. */
+  close(): Promise<void>;
+}
+
+/** A transport and what this adapter knows of it besides. */
+export interface Carrier {
+  transport: Transport;
+  /** A better reason for its end than that it ended. */
+  describeEnd?(): string | null;
+  /** Takes leave of the server; failures do not matter. */
+  sayGoodbye?(): Promise<void>;
+}
+
+const CLIENT = { name: "cyrnel", version: "1" };
+
+/** Answers to a server's own requests that may be on their way at once. */
+const MAX_REPLIES_IN_FLIGHT = 32;
+
+/** Notifications and requests of the server between two answers. */
+const MAX_UNASKED_MESSAGES = 10_000;
+
+/** Output schemas are a server's claims; nothing is compiled from them here. */
+const NO_VALIDATION = {
+  getValidator: () => () => ({ valid: true as const, data: undefined as never, errorMessage: undefined }),
+};
+
+/**
+ * Connects. `makeCarrier` is given the way to report that the transport has failed by itself.
+ * @throws McpFailure, or the host's refusal of the address; then nothing is left open.
+ */
+export async function openConnection(
+  makeCarrier: (lose: (error: Error) => void) => Carrier,
+  limits: RequestLimits,
+): Promise<Connection> {
+  const pending = new Set<Exchange>();
+  let failure: Error | null = null;
+  let closing: Promise<void> | null = null;
+
+  const lose = (error: Error) => {
+    if (failure !== null) return;
+    failure = error;
+    for (const exchange of pending) exchange.fail(error);
+    void closeTransport();
+  };
+  const carrier = makeCarrier(lose);
+  const { transport } = carrier;
+  const closeTransport = () => transport.close().catch(() => {});
+  const describeLoss = () =>
+    new McpFailure(
+      "mcp_connection_lost",
+      carrier.describeEnd?.() ?? "The connection ended before the server answered.",
+    );
+  guardTransport(transport, lose);
+
+  const client = new Client(CLIENT, { capabilities: {}, jsonSchemaValidator: NO_VALIDATION });
+  async function run<T>(
+    requestLimits: RequestLimits,
+    work: (options: RequestOptions) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await runExchange(requestLimits, pending, (signal) =>
+        // The exchange has the earlier deadline; this one only keeps the library's own out of the way.
+        work({ signal, timeout: requestLimits.timeoutMs + 60_000 }),
+      );
+    } catch (error) {
+      const own = toFailure(error);
+      const isLoss = own instanceof McpFailure && own.code === "mcp_connection_lost";
+      throw isLoss ? (failure ?? describeLoss()) : own;
+    }
+  }
+
+  try {
+    await run(limits, (options) => client.connect(transport, options));
+  } catch (error) {
+    await closeTransport();
+    throw error;
+  }
+  // Not before: a library that gives up connecting closes too, and its reason comes later.
+  client.onclose = () => lose(describeLoss());
+  const version = client.getServerVersion();
+  return {
+    server: {
+      name: version?.title ?? version?.name ?? "",
+      instructions: client.getInstructions() ?? "",
+      hasTools: client.getServerCapabilities()?.tools !== undefined,
+    },
+    get lost() {
+      return failure !== null;
+    },
+    request: (method, params, answer, requestLimits) => {
+      if (failure !== null) return Promise.reject(failure);
+      return run(requestLimits, (options) => client.request({ method, params }, answer, options));
+    },
+    close() {
+      closing ??= (async () => {
+        if (failure === null) await carrier.sayGoodbye?.().catch(() => {});
+        failure ??= new McpFailure("mcp_canceled", "The service was taken down or changed.");
+        for (const exchange of pending) exchange.fail(failure);
+        await closeTransport();
+      })();
+      return closing;
+    },
+  };
+}
+
+/** Keeps what is no request out of the exchange that caused it, and a server from making this client send without end. */
+function guardTransport(transport: Transport, lose: (error: Error) => void): void {
+  const send = transport.send.bind(transport);
+  let replies = 0;
+  let unasked = 0;
+  transport.send = async (message, options) => {
+    if (isJSONRPCRequest(message)) return send(message, options);
+    if ("method" in message) return outsideExchange(() => send(message, options));
+    if (replies >= MAX_REPLIES_IN_FLIGHT) {
+      lose(new McpFailure("mcp_bad_answer", "The server asks more of this client than it waits for."));
+      return;
+    }
+    replies += 1;
+    try {
+      await outsideExchange(() => send(message, options));
+    } finally {
+      replies -= 1;
+    }
+  };
+  transport.onmessage = (message) => {
+    if (!isJSONRPCResultResponse(message) && !isJSONRPCErrorResponse(message)) {
+      unasked += 1;
+      if (unasked > MAX_UNASKED_MESSAGES) {
+        lose(new McpFailure("mcp_bad_answer", "The server sends messages without end and answers nothing."));
+      }
+      return;
+    }
+    unasked = 0;
+    const exchange = currentExchange();
+    if (exchange !== undefined) exchange.answered = true;
+  };
+}

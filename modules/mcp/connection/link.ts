@@ -1,0 +1,130 @@
+/**
+ * The one connection of a service: opened at the first call, shared by all, opened anew after it was lost or the server
+ * has forgotten the session.
+ */
+import { McpFailure } from "../failures.ts";
+import type { Connection } from "./connection.ts";
+
+export interface Link {
+  /** Runs `work` on the connection. A request that the server did not take because the session had ended is sent once more. */
+  use<T>(work: (connection: Connection) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** For good. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** For this long after a failed attempt, calls get its error instead of another attempt. */
+const RETRY_AFTER_MS = 500;
+
+export function createLink(open: (signal: AbortSignal) => Promise<Connection>): Link {
+  const closed = new AbortController();
+  const closings = new Set<Promise<void>>();
+  const uses = new Map<Connection, number>();
+  let current: Promise<Connection> | null = null;
+  let held: Connection | null = null;
+  let lastFailure: { error: unknown; at: number } | null = null;
+
+  /** Takes it out of use for new calls; those under way finish on it. */
+  function retire(connection: Connection): void {
+    if (held === connection) {
+      held = null;
+      current = null;
+    }
+    if ((uses.get(connection) ?? 0) === 0) close(connection);
+  }
+
+  function close(connection: Connection): void {
+    const closing = connection.close().finally(() => closings.delete(closing));
+    closings.add(closing);
+  }
+
+  async function useOnce<T>(
+    connection: Connection,
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    uses.set(connection, (uses.get(connection) ?? 0) + 1);
+    try {
+      return await work(connection);
+    } catch (error) {
+      if (isForgotten(error)) retire(connection);
+      throw error;
+    } finally {
+      const left = (uses.get(connection) ?? 1) - 1;
+      if (left > 0) uses.set(connection, left);
+      else {
+        uses.delete(connection);
+        if (connection !== held) close(connection);
+      }
+    }
+  }
+
+  function connect(): Promise<Connection> {
+    if (held?.lost) retire(held);
+    if (current !== null) return current;
+    if (lastFailure !== null && performance.now() - lastFailure.at < RETRY_AFTER_MS) {
+      return Promise.reject(lastFailure.error);
+    }
+    const opening = open(closed.signal).then(
+      (connection) => {
+        lastFailure = null;
+        held = connection;
+        if (closed.signal.aborted) retire(connection);
+        return connection;
+      },
+      (error: unknown) => {
+        current = null;
+        lastFailure = { error, at: performance.now() };
+        throw error;
+      },
+    );
+    current = opening;
+    return opening;
+  }
+
+  return {
+    async use(work, signal) {
+      for (let attempt = 1; ; attempt += 1) {
+        if (closed.signal.aborted)
+          throw new McpFailure("mcp_canceled", "The service was taken down or changed.");
+        const isReused = held !== null && !held.lost;
+        const connection = await waitFor(connect(), signal);
+        try {
+          return await useOnce(connection, work);
+        } catch (error) {
+          if (!isForgotten(error) || attempt > 1 || !isReused || closed.signal.aborted) throw error;
+        }
+      }
+    },
+    async close() {
+      closed.abort();
+      const open = new Set(uses.keys());
+      if (held !== null) open.add(held);
+      for (const connection of open) close(connection);
+      held = null;
+      await current?.catch(() => {});
+      await Promise.all(closings);
+    },
+  };
+}
+
+/** 404 is what the protocol prescribes for a session that has ended; some servers say 400. Neither ran anything. */
+function isForgotten(error: unknown): boolean {
+  return (
+    error instanceof McpFailure &&
+    error.code === "mcp_refused" &&
+    (error.status === 404 || error.status === 400)
+  );
+}
+
+async function waitFor<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  const { promise: given, reject } = Promise.withResolvers<never>();
+  const giveUp = () => reject(new McpFailure("mcp_canceled", "The call was canceled."));
+  if (signal.aborted) giveUp();
+  signal.addEventListener("abort", giveUp, { once: true });
+  promise.catch(() => {});
+  try {
+    return await Promise.race([promise, given]);
+  } finally {
+    signal.removeEventListener("abort", giveUp);
+  }
+}

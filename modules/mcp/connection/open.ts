@@ -1,0 +1,76 @@
+/** Opens the connection a definition asks for: Streamable HTTP, the older HTTP transport where a server knows only that, or a program. */
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { McpFailure } from "../failures.ts";
+import { createBoundedFetch } from "./bounded-fetch.ts";
+import { type Connection, openConnection, type RequestLimits } from "./connection.ts";
+import { createStdioTransport } from "./stdio-transport.ts";
+
+export type Server =
+  | { transport: "http"; url: string; headers: Record<string, string> }
+  | { transport: "stdio"; command: string; args: string[]; env: Record<string, string> };
+
+export interface OpenOptions extends RequestLimits {
+  fetch: typeof globalThis.fetch;
+  maxResponseBytes: number;
+}
+
+/** Statuses by which a server says that it does not know Streamable HTTP. */
+const OLDER_TRANSPORT_STATUSES = new Set([400, 404, 405, 406, 415, 501]);
+
+/** @throws McpFailure, or the host's refusal of the address; then nothing is left open. */
+export async function openServer(server: Server, options: OpenOptions): Promise<Connection> {
+  if (server.transport === "stdio") {
+    return openConnection(() => {
+      const transport = createStdioTransport({ ...server, maxMessageBytes: options.maxResponseBytes });
+      return { transport, describeEnd: transport.describeEnd };
+    }, options);
+  }
+  const startedAt = performance.now();
+  try {
+    return await openHttp(server, "streamable", options);
+  } catch (error) {
+    const isOlder = error instanceof McpFailure && OLDER_TRANSPORT_STATUSES.has(error.status ?? 0);
+    if (!isOlder) throw error;
+    const timeoutMs = Math.max(1, options.timeoutMs - (performance.now() - startedAt));
+    try {
+      return await openHttp(server, "sse", { ...options, timeoutMs });
+    } catch (second) {
+      // What the server said to the current transport is the better explanation.
+      throw options.signal?.aborted ? second : error;
+    }
+  }
+}
+
+function openHttp(
+  server: Extract<Server, { transport: "http" }>,
+  mode: "streamable" | "sse",
+  options: OpenOptions,
+): Promise<Connection> {
+  const url = new URL(server.url);
+  return openConnection((lose) => {
+    const fetch = createBoundedFetch({
+      fetch: options.fetch,
+      url,
+      headers: server.headers,
+      maxResponseBytes: options.maxResponseBytes,
+      mode,
+      onStreamEnd: lose,
+    });
+    if (mode === "sse") return { transport: new SSEClientTransport(url, { fetch }) };
+    const transport = new StreamableHTTPClientTransport(url, {
+      fetch,
+      reconnectionOptions: NO_RESUMPTION,
+    });
+    return { transport: transport as Transport, sayGoodbye: () => transport.terminateSession() };
+  }, options);
+}
+
+/** A stream that breaks fails its call: the server decides how long a resumption would wait, and how often. */
+const NO_RESUMPTION = {
+  maxRetries: 0,
+  initialReconnectionDelay: 1000,
+  maxReconnectionDelay: 1000,
+  reconnectionDelayGrowFactor: 1,
+};

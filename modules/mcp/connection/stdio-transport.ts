@@ -1,0 +1,145 @@
+/**
+ * A server as a program of this host, over its standard streams. Unlike the library's transport it ends the whole process
+ * group, waits until the program is gone, and bounds what the program may write.
+ */
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { ReadBuffer, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { McpFailure, quoteForeign } from "../failures.ts";
+
+export interface Program {
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+  maxMessageBytes: number;
+}
+
+export interface StdioTransport extends Transport {
+  /** Why the program ended, with the end of what it wrote to stderr; null while it runs. */
+  describeEnd(): string | null;
+}
+
+const MAX_STDERR_TAIL_BYTES = 4096;
+const MAX_SHOWN_STDERR_CHARACTERS = 500;
+/** After standard input was closed, and again after SIGTERM. */
+const END_GRACE_MS = 1000;
+
+export function createStdioTransport(program: Program): StdioTransport {
+  const messages = new ReadBuffer({ maxBufferSize: program.maxMessageBytes });
+  let child: ChildProcessByStdio<Writable, Readable, Readable> | null = null;
+  let ended: Promise<void> = Promise.resolve();
+  let end: string | null = null;
+  let stderrTail = Buffer.alloc(0);
+  let closing: Promise<void> | null = null;
+
+  const transport: StdioTransport = {
+    start,
+    send,
+    close() {
+      closing ??= close();
+      return closing;
+    },
+    describeEnd: () => end,
+  };
+
+  async function start(): Promise<void> {
+    const started = spawn(program.command, program.args, {
+      env: { ...getDefaultEnvironment(), ...program.env },
+      stdio: ["pipe", "pipe", "pipe"],
+      // A group of its own: what the program starts is ended with it.
+      detached: process.platform !== "win32",
+      windowsHide: true,
+    });
+    child = started;
+    ended = new Promise((resolve) => {
+      started.once("exit", (code, signal) => {
+        signalGroup(started.pid, "SIGKILL");
+        const tail = quoteForeign(stderrTail.toString("utf8"), MAX_SHOWN_STDERR_CHARACTERS);
+        end = `The program ended (${signal ?? `exit code ${code}`})${tail === "" ? "." : `; its last words: ${tail}`}`;
+        for (const stream of [started.stdin, started.stdout, started.stderr]) stream.destroy();
+        resolve();
+        transport.onclose?.();
+      });
+      started.once("error", () => started.pid === undefined && resolve());
+    });
+    started.stdin.on("error", (error) => transport.onerror?.(error));
+    started.stdout.on("error", (error) => transport.onerror?.(error));
+    started.stderr.on("error", () => {});
+    started.stdout.on("data", read);
+    started.stderr.on("data", (chunk: Buffer) => {
+      stderrTail = Buffer.concat([stderrTail, chunk]).subarray(-MAX_STDERR_TAIL_BYTES);
+    });
+    await new Promise<void>((resolve, reject) => {
+      started.once("spawn", resolve);
+      started.once("error", (error: NodeJS.ErrnoException) =>
+        reject(
+          new McpFailure(
+            "mcp_unreachable",
+            `The program cannot be started: ${error.code ?? "unknown reason"}.`,
+          ),
+        ),
+      );
+    });
+  }
+
+  function read(chunk: Buffer): void {
+    try {
+      messages.append(chunk);
+    } catch {
+      transport.onerror?.(
+        new McpFailure(
+          "mcp_too_large",
+          `The program sent a message of more than ${program.maxMessageBytes} bytes.`,
+        ),
+      );
+      void transport.close();
+      return;
+    }
+    while (closing === null) {
+      try {
+        const message = messages.readMessage();
+        if (message === null) return;
+        transport.onmessage?.(message);
+      } catch (error) {
+        transport.onerror?.(error as Error);
+      }
+    }
+  }
+
+  function send(message: JSONRPCMessage): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (child === null || end !== null || closing !== null) {
+        reject(new McpFailure("mcp_connection_lost", end ?? "The program has been ended."));
+        return;
+      }
+      child.stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  async function close(): Promise<void> {
+    if (child === null || child.pid === undefined || end !== null) return;
+    const { pid } = child;
+    child.stdin.end();
+    for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+      await Promise.race([ended, sleep(END_GRACE_MS, undefined, { ref: false })]);
+      if (end !== null) return;
+      signalGroup(pid, signal);
+    }
+    await ended;
+  }
+
+  return transport;
+}
+
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(process.platform === "win32" ? pid : -pid, signal);
+  } catch {
+    // Nothing of the group is left.
+  }
+}

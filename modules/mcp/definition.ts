@@ -1,0 +1,78 @@
+/** What a definition of this adapter may say: where a server is, or how it is started. */
+import { z } from "zod";
+import { McpFailure } from "./failures.ts";
+
+const MAX_DEFINITION_CHARACTERS = 256 * 1024;
+
+const serverUrl = z
+  .string()
+  .max(8192)
+  .transform((text, context) => {
+    const problem = findUrlProblem(text);
+    if (problem === null) return new URL(text).href;
+    context.addIssue({ code: "custom", message: problem });
+    return z.NEVER;
+  });
+
+const noNul = z
+  .string()
+  .max(32_768)
+  .regex(/^[^\0]*$/, { error: "must not hold a NUL character" });
+
+const httpServer = z.strictObject({ transport: z.literal("http"), url: serverUrl });
+const stdioServer = z.strictObject({
+  transport: z.literal("stdio"),
+  command: noNul.min(1),
+  args: z.array(noNul).max(200).default([]),
+  env: z
+    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: "not the name of a variable" }), noNul)
+    .default({}),
+});
+
+export const serverDefinitionSchema = z.discriminatedUnion("transport", [httpServer, stdioServer], {
+  error: (issue) => (issue.code === "invalid_union" ? 'expected "http" or "stdio"' : undefined),
+});
+export type ServerDefinition = z.infer<typeof serverDefinitionSchema>;
+
+/** What the adapter keeps of a tool: all it needs to call it. */
+export const toolDomainSchema = z.object({
+  name: z.string(),
+  /** The server has promised structured content. */
+  structured: z.boolean(),
+});
+export type ToolDomain = z.infer<typeof toolDomainSchema>;
+
+const EXAMPLES =
+  'Expected JSON: {"transport": "http", "url": "https://..."} or {"transport": "stdio", "command": "...", "args": [], "env": {}}.';
+
+/** Reads a definition. @throws McpFailure that says what was expected and what was found. */
+export function readDefinition(input: string): ServerDefinition {
+  if (input.length > MAX_DEFINITION_CHARACTERS) {
+    throw refuse(`it is longer than ${MAX_DEFINITION_CHARACTERS} characters`);
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(input);
+  } catch {
+    throw refuse("it is not JSON");
+  }
+  const parsed = serverDefinitionSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw refuse(`${issue?.path.join(".") || "the whole of it"}: ${issue?.message ?? "does not fit"}`);
+}
+
+function refuse(problem: string): McpFailure {
+  return new McpFailure("mcp_bad_settings", `The definition cannot be used: ${problem}. ${EXAMPLES}`);
+}
+
+function findUrlProblem(text: string): string | null {
+  if (!URL.canParse(text)) return "expected an http or https URL";
+  const url = new URL(text);
+  if (url.protocol !== "http:" && url.protocol !== "https:") return "expected an http or https URL";
+  if (url.username !== "" || url.password !== "") {
+    return "must not hold credentials; they belong into the service's secrets";
+  }
+  if (url.hash !== "") return "must not hold a fragment (#...)";
+  return null;
+}

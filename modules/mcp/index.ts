@@ -1,0 +1,18 @@
+/** Entry of the module: what it is, and how to make one. */
+import type { AdapterModule, ModuleManifest } from "#sdk";
+import { createMcpAdapter } from "./adapter.ts";
+import { moduleConfigSchema, toSettingsSchema } from "./config.ts";
+
+export const manifest: ModuleManifest = {
+  id: "mcp",
+  type: "adapter",
+  name: "MCP",
+  description:
+    "The tools of an MCP server, over Streamable HTTP or, where it is allowed, as a program of the host.",
+  main: "index.ts",
+  configSchema: toSettingsSchema(moduleConfigSchema),
+};
+
+export function instantiate(): AdapterModule {
+  return createMcpAdapter();
+}

@@ -1,0 +1,106 @@
+/** Checks the JSON Schemas a server claims for its tools, before anybody compiles, stores or walks them. */
+import { Ajv } from "ajv";
+import { Ajv2019 } from "ajv/dist/2019.js";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { JSONSchema } from "#sdk";
+
+const MAX_SCHEMA_BYTES = 256 * 1024;
+const MAX_SCHEMA_DEPTH = 64;
+const MAX_SCHEMA_NODES = 20_000;
+
+const OPTIONS = { strict: false, logger: false, validateFormats: false } as const;
+const DIALECTS = {
+  "draft-06": () => new Ajv(OPTIONS),
+  "draft-07": () => new Ajv(OPTIONS),
+  "2019-09": () => new Ajv2019(OPTIONS),
+  "2020-12": () => new Ajv2020(OPTIONS),
+} as const;
+type Dialect = keyof typeof DIALECTS;
+
+const checkers = new Map<Dialect, Ajv>();
+
+export type SchemaCheck = { ok: true; schema: JSONSchema } | { ok: false; problem: string };
+
+/**
+ * A copy that stands alone: no identifier of its own (two tools may claim the same), no dialect nobody knows, references
+ * into itself only. Or why there is none.
+ */
+export function checkSchema(claimed: unknown): SchemaCheck {
+  if (claimed === null || typeof claimed !== "object" || Array.isArray(claimed)) return no("it is no object");
+  const structure = findStructureProblem(claimed as JSONSchema);
+  if (structure !== null) return no(structure);
+  const text = JSON.stringify(claimed);
+  if (Buffer.byteLength(text) > MAX_SCHEMA_BYTES) return no(`it is larger than ${MAX_SCHEMA_BYTES} bytes`);
+  if (text.includes("\\u0000")) return no("it holds a NUL character");
+  const { $id: _, id: _old, ...schema } = JSON.parse(text) as JSONSchema;
+  const dialect = findDialect(schema.$schema);
+  if (dialect === null) delete schema.$schema;
+  const problem = findMetaProblem(schema, dialect ?? "2020-12");
+  return problem === null ? { ok: true, schema } : no(problem);
+}
+
+function no(problem: string): SchemaCheck {
+  return { ok: false, problem };
+}
+
+function findDialect(claimed: unknown): Dialect | null {
+  if (typeof claimed !== "string") return null;
+  return (Object.keys(DIALECTS) as Dialect[]).find((dialect) => claimed.includes(dialect)) ?? null;
+}
+
+function findMetaProblem(schema: JSONSchema, dialect: Dialect): string | null {
+  const checker = checkers.get(dialect) ?? DIALECTS[dialect]();
+  checkers.set(dialect, checker);
+  if (checker.validateSchema(schema)) return null;
+  const [error] = checker.errors ?? [];
+  return `it is not valid JSON Schema at ${error?.instancePath || "its top"}: ${error?.message ?? "unknown reason"}`;
+}
+
+/**
+ * Too deep or too large to work with, or a reference that leads nowhere or outside. Without recursion: depth is what it
+ * looks for.
+ */
+function findStructureProblem(schema: JSONSchema): string | null {
+  const open: { node: object; depth: number }[] = [{ node: schema, depth: 1 }];
+  const references = new Set<string>();
+  const anchors = new Set<unknown>();
+  let nodes = 0;
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { node, depth } = next;
+    nodes += 1;
+    if (depth > MAX_SCHEMA_DEPTH) return `it is nested deeper than ${MAX_SCHEMA_DEPTH} levels`;
+    if (nodes > MAX_SCHEMA_NODES) return `it has more than ${MAX_SCHEMA_NODES} parts`;
+    for (const [key, value] of Object.entries(node)) {
+      if ((key === "$ref" || key === "$dynamicRef") && typeof value === "string") references.add(value);
+      if (key === "$anchor" || key === "$dynamicAnchor") anchors.add(value);
+      if (value !== null && typeof value === "object") open.push({ node: value, depth: depth + 1 });
+    }
+  }
+  for (const reference of references) {
+    if (leadsSomewhere(schema, reference, anchors)) continue;
+    return `its reference ${JSON.stringify(reference.slice(0, 200))} leads nowhere within it`;
+  }
+  return null;
+}
+
+function leadsSomewhere(schema: JSONSchema, reference: string, anchors: Set<unknown>): boolean {
+  if (reference === "#") return true;
+  if (!reference.startsWith("#")) return false;
+  if (!reference.startsWith("#/")) return anchors.has(reference.slice(1));
+  let node: unknown = schema;
+  for (const segment of reference.slice(2).split("/")) {
+    const name = unescapeSegment(segment);
+    if (name === null || node === null || typeof node !== "object" || !Object.hasOwn(node, name))
+      return false;
+    node = (node as Record<string, unknown>)[name];
+  }
+  return node !== null && (typeof node === "object" || typeof node === "boolean");
+}
+
+function unescapeSegment(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment).replaceAll("~1", "/").replaceAll("~0", "~");
+  } catch {
+    return null;
+  }
+}

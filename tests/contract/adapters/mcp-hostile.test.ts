@@ -1,0 +1,439 @@
+/** MCP servers that lie, flood, stall and lure. Each is refused with a sentence; nothing is left behind. */
+import { gzipSync } from "node:zlib";
+import { afterEach, describe, expect, test } from "vitest";
+import { type HostedAdapter, hostMcp } from "./mcp-host.ts";
+import { type Exchange, eventually, startScripted } from "./mcp-scripted-server.ts";
+
+const open: AsyncDisposable[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]();
+});
+
+async function prepare(
+  handle: (exchange: Exchange) => boolean | undefined,
+  options: { module?: Record<string, unknown>; tools?: unknown[] } = {},
+) {
+  const server = await startScripted(handle, options.tools);
+  const host = await hostMcp({ config: options.module ?? {} });
+  open.push(server, host);
+  return { server, host, definition: { transport: "http", url: server.url } };
+}
+
+/** Installed while the server is still honest; then calls meet `handle`. */
+async function prepareCalls(
+  handle: (exchange: Exchange) => boolean | undefined,
+  config: Record<string, unknown> = {},
+): Promise<HostedAdapter> {
+  const { host, definition } = await prepare((exchange) =>
+    exchange.message.method === "tools/call" ? handle(exchange) : false,
+  );
+  await host.install("s", definition, { config });
+  return host;
+}
+
+const listing = (tools: (exchange: Exchange) => unknown) => (exchange: Exchange) => {
+  if (exchange.message.method !== "tools/list") return false;
+  exchange.answer(tools(exchange));
+  return true;
+};
+
+describe("the list of tools", () => {
+  test("pages without end are refused", async () => {
+    let page = 0;
+    const { host, definition, server } = await prepare(
+      listing(() => ({ tools: [], nextCursor: `page-${++page}` })),
+      { module: { maxListPages: 7 } },
+    );
+    await expect(host.install("s", definition)).rejects.toThrow("has more than 7 pages (maxListPages");
+    expect(server.received.filter((message) => message.method === "tools/list")).toHaveLength(7);
+  });
+
+  test("pages in a circle are refused", async () => {
+    const { host, definition } = await prepare(
+      listing(({ message }) => ({ tools: [], nextCursor: message.params?.cursor === "a" ? "b" : "a" })),
+    );
+    await expect(host.install("s", definition)).rejects.toThrow("goes in circles");
+  });
+
+  test("too many tools, and too large ones, are refused", async () => {
+    const tool = (name: string, description = "") => ({ name, description, inputSchema: { type: "object" } });
+    const many = await prepare(
+      listing(() => ({ tools: Array.from({ length: 11 }, (_, n) => tool(`t${n}`)) })),
+      { module: { maxTools: 10 } },
+    );
+    await expect(many.host.install("s", many.definition)).rejects.toThrow("more than 10 tools");
+    const large = await prepare(
+      listing(() => ({ tools: [tool("t", "x".repeat(50_000))] })),
+      { module: { maxListBytes: 20_000 } },
+    );
+    await expect(large.host.install("s", large.definition)).rejects.toThrow("larger than 20000 bytes");
+    const gigantic = await prepare(listing(() => ({ tools: [tool("t", "x".repeat(9 * 1024 * 1024))] })));
+    await expect(gigantic.host.install("s", gigantic.definition)).rejects.toMatchObject({
+      code: "mcp_too_large",
+    });
+  });
+
+  test("a list that takes for ever is given up", async () => {
+    const { host, definition } = await prepare((exchange) => exchange.message.method === "tools/list", {
+      module: { listTimeoutMs: 300 },
+    });
+    await expect(host.install("s", definition)).rejects.toMatchObject({ code: "mcp_timeout" });
+  });
+
+  test("something else than a list is refused", async () => {
+    for (const result of [null, { tools: "many" }, { tools: [], nextCursor: 7 }]) {
+      const { host, definition } = await prepare(listing(() => result));
+      await expect(host.install("s", definition)).rejects.toMatchObject({ code: "mcp_bad_answer" });
+    }
+  });
+
+  test("tools that cannot be offered are left out by name, with the reason; the others are there", async () => {
+    const deep: Record<string, unknown> = { type: "object" };
+    let node = deep;
+    for (let n = 0; n < 200; n += 1) {
+      node.properties = { a: { type: "object" } };
+      node = (node.properties as { a: Record<string, unknown> }).a;
+    }
+    const schema = (inputSchema: unknown) => ({ name: "x", inputSchema });
+    const bad: [string, object, string][] = [
+      ["no_schema", {}, "its inputSchema is not what the protocol prescribes"],
+      ["text_schema", schema("object"), "its inputSchema is not what the protocol prescribes"],
+      ["array_input", schema({ type: "array" }), "not that of an object"],
+      [
+        "bad_type",
+        schema({ type: "object", properties: { a: { type: "banana" } } }),
+        "not valid JSON Schema at /properties/a/type",
+      ],
+      ["bad_pattern", schema({ type: "object", required: "a" }), "not valid JSON Schema"],
+      [
+        "remote",
+        schema({ type: "object", properties: { a: { $ref: "http://127.0.0.1:1/schema" } } }),
+        "leads nowhere within it",
+      ],
+      [
+        "dangling",
+        schema({ type: "object", properties: { a: { $ref: "#/$defs/none" } } }),
+        "leads nowhere within it",
+      ],
+      ["deep", schema(deep), "nested deeper than 64 levels"],
+      ["nul", schema({ type: "object", description: "a\0b" }), "NUL character"],
+      ["huge", schema({ type: "object", description: "x".repeat(300_000) }), "larger than 262144 bytes"],
+      [
+        "background",
+        { ...schema({ type: "object" }), execution: { taskSupport: "required" } },
+        "background task only",
+      ],
+    ];
+    const tools = [
+      ...bad.map(([name, tool]) => ({ ...tool, name })),
+      { name: "good", inputSchema: { type: "object" } },
+      { name: "good", inputSchema: { type: "object" } },
+      "not a tool",
+      { name: "bell\u0007", inputSchema: { type: "object" } },
+    ];
+    const { host, definition } = await prepare(() => false, { tools });
+    const made = await host.adapter.generateDefinition(JSON.stringify(definition));
+    expect(made.tools.map((tool) => tool.id)).toEqual(["good"]);
+    expect(made.description).toContain("Left out: no_schema (its inputSchema");
+    expect(made.description).toContain("and 4 more.");
+    const { offerTools } = await import("#modules/mcp/tools.ts");
+    const { leftOut } = offerTools(tools);
+    for (const [name, , reason] of bad) {
+      expect(leftOut.find((entry) => entry.name === name)?.reason, name).toContain(reason);
+    }
+    expect(leftOut).toHaveLength(bad.length + 3);
+  });
+
+  test("a list nested without end is refused", async () => {
+    const depth = 200_000;
+    const deep = `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+    const { host, definition } = await prepare(({ message, response }) => {
+      if (message.method !== "tools/list") return false;
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(
+        `{"jsonrpc":"2.0","id":${message.id},"result":{"tools":[{"name":"x","inputSchema":${deep}}]}}`,
+      );
+      return true;
+    });
+    await expect(host.install("s", definition)).rejects.toMatchObject({ code: "mcp_bad_answer" });
+  });
+
+  test("if nothing can be offered, the install is refused", async () => {
+    const { host, definition } = await prepare(() => false, { tools: [{ name: "x", inputSchema: 1 }] });
+    await expect(host.install("s", definition)).rejects.toThrow(
+      "None of the server's tools can be offered. x (its inputSchema",
+    );
+  });
+});
+
+describe("connecting", () => {
+  test("a server that never answers is given up", async () => {
+    const { host, definition } = await prepare(() => true, { module: { connectTimeoutMs: 300 } });
+    await expect(host.install("s", definition)).rejects.toMatchObject({ code: "mcp_timeout" });
+  });
+
+  test.each([
+    ["a page", 200, "text/html", "<html>", "mcp_unreachable"],
+    ["broken JSON", 200, "application/json", "{", "mcp_bad_answer"],
+    ["another protocol", 200, "application/json", '{"hello":1}', "mcp_bad_answer"],
+    ["a server error", 500, "text/plain", "database password is hunter2", "mcp_refused"],
+  ])("%s is no MCP server", async (_name, status, type, body, code) => {
+    const { host, definition } = await prepare(
+      ({ response }) => {
+        response.writeHead(status, { "content-type": type });
+        response.end(body);
+        return true;
+      },
+      { module: { connectTimeoutMs: 2000 } },
+    );
+    await expect(host.install("s", definition)).rejects.toMatchObject({ code });
+  });
+
+  test("a protocol version nobody knows is refused", async () => {
+    const { host, definition } = await prepare(({ message, answer }) => {
+      if (message.method !== "initialize") return false;
+      answer({
+        protocolVersion: "1999-01-01",
+        capabilities: { tools: {} },
+        serverInfo: { name: "x", version: "1" },
+      });
+      return true;
+    });
+    await expect(host.install("s", definition)).rejects.toThrow("1999-01-01");
+  });
+
+  test("a server that says it has no tools is refused", async () => {
+    const { host, definition } = await prepare(({ message, answer }) => {
+      if (message.method !== "initialize") return false;
+      answer({
+        protocolVersion: message.params?.protocolVersion,
+        capabilities: {},
+        serverInfo: { name: "x", version: "1" },
+      });
+      return true;
+    });
+    await expect(host.install("s", definition)).rejects.toThrow("it has no tools");
+  });
+
+  test.each([301, 302, 303, 307, 308])(
+    "a redirect (%i) to another origin is not followed, and no secret goes there",
+    async (status) => {
+      const other = await startScripted();
+      open.push(other);
+      const { host, definition } = await prepare(({ refuse, message }) => {
+        if (message.method !== "tools/call") return false;
+        refuse(status, "", { location: other.url });
+        return true;
+      });
+      await host.install("s", definition, { secrets: { bearerToken: "planted-secret" } });
+      await expect(host.call("s", "ping")).rejects.toMatchObject({ code: "mcp_refused", status });
+      expect(other.received).toEqual([]);
+    },
+  );
+
+  test("the older transport's endpoint on another origin is not used", async () => {
+    const other = await startScripted();
+    open.push(other);
+    const { host, definition } = await prepare(
+      ({ request, refuse, stream }) => {
+        if (request.method === "POST") refuse(404, "use the old transport");
+        else stream().raw(`event: endpoint\ndata: ${other.url}\n\n`);
+        return true;
+      },
+      { module: { connectTimeoutMs: 3000 } },
+    );
+    await expect(host.install("s", definition)).rejects.toThrow("use the old transport");
+    expect(other.received).toEqual([]);
+  });
+
+  test("the host's refusal of an address is told as it is", async () => {
+    const refused = Object.assign(new Error("CYRNEL_EGRESS_DENY 127.0.0.0/8 refuses 127.0.0.1"), {
+      code: "egress_refused",
+    });
+    await using host = await hostMcp({
+      fetch: async () => {
+        throw new TypeError("fetch failed", { cause: refused });
+      },
+    });
+    await expect(host.install("s", { transport: "http", url: "http://127.0.0.1:1/" })).rejects.toBe(refused);
+  });
+
+  test.each([
+    ["not JSON", "http://127.0.0.1/", "it is not JSON"],
+    ["another transport", { transport: "carrier-pigeon" }, 'transport: expected "http" or "stdio"'],
+    ["another scheme", { transport: "http", url: "file:///etc/passwd" }, "expected an http or https URL"],
+    [
+      "credentials in the URL",
+      { transport: "http", url: "https://u:hunter2@h/" },
+      "must not hold credentials",
+    ],
+    ["a misspelt key", { transport: "http", url: "https://h/", header: {} }, "header"],
+    ["a NUL in an argument", { transport: "stdio", command: "a", args: ["\0"] }, "NUL"],
+    ["a variable that is none", { transport: "stdio", command: "a", env: { "A=B": "" } }, "A=B"],
+  ])("a definition with %s is refused with what was expected", async (_name, definition, message) => {
+    await using host = await hostMcp({ allowStdio: true });
+    const input = typeof definition === "string" ? definition : JSON.stringify(definition);
+    const made = host.adapter.generateDefinition(input);
+    await expect(made).rejects.toThrow(message);
+    await expect(made).rejects.toThrow("Expected JSON");
+    await expect(made).rejects.not.toThrow("hunter2");
+  });
+});
+
+describe("answers", () => {
+  test("larger than allowed: given up after that many bytes, plain, packed or as a stream", async () => {
+    const big = Buffer.alloc(64 * 1024 * 1024, 120);
+    const plain = await prepareCalls(
+      ({ response }) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(big);
+        return true;
+      },
+      { maxResponseBytes: 100_000 },
+    );
+    await expect(plain.call("s", "ping")).rejects.toMatchObject({ code: "mcp_too_large" });
+
+    const packed = gzipSync(big);
+    expect(packed.length).toBeLessThan(100_000);
+    const bomb = await prepareCalls(
+      ({ response }) => {
+        response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" });
+        response.end(packed);
+        return true;
+      },
+      { maxResponseBytes: 100_000 },
+    );
+    await expect(bomb.call("s", "ping")).rejects.toMatchObject({ code: "mcp_too_large" });
+
+    const endless = await prepareCalls(
+      ({ stream, response }) => {
+        const events = stream();
+        const more = () => {
+          while (
+            !response.destroyed &&
+            events.raw(
+              `data: ${JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: {} })}\n\n`,
+            )
+          );
+          if (!response.destroyed) response.once("drain", more);
+        };
+        more();
+        return true;
+      },
+      { maxResponseBytes: 100_000 },
+    );
+    await expect(endless.call("s", "ping")).rejects.toMatchObject({ code: "mcp_too_large" });
+  });
+
+  test("a stream that says nothing, but does not end, costs its time limit", async () => {
+    let closed = false;
+    const host = await prepareCalls(
+      ({ stream, response }) => {
+        const events = stream();
+        const timer = setInterval(() => events.raw(": still here\n\n"), 20);
+        response.on("close", () => {
+          clearInterval(timer);
+          closed = true;
+        });
+        return true;
+      },
+      { timeoutMs: 300 },
+    );
+    await expect(host.call("s", "ping")).rejects.toMatchObject({ code: "mcp_timeout" });
+    await eventually(() => closed);
+  });
+
+  test.each([
+    ["ends without an answer", (exchange: Exchange) => exchange.stream().end()],
+    [
+      "breaks off",
+      (exchange: Exchange) => {
+        exchange.stream().raw("data: {\n");
+        setTimeout(() => exchange.response.destroy(), 20);
+      },
+    ],
+    [
+      "asks for a reconnection in a month",
+      (exchange: Exchange) => {
+        const events = exchange.stream();
+        events.raw("retry: 2592000000\nid: 1\ndata: \n\n");
+        events.end();
+      },
+    ],
+  ])("a stream that %s fails the call at once", async (_name, answer) => {
+    const host = await prepareCalls((exchange) => {
+      answer(exchange);
+      return true;
+    });
+    await expect(host.call("s", "ping")).rejects.toMatchObject({ code: "mcp_connection_lost" });
+  });
+
+  test.each([
+    ["of another shape", { content: "text" }],
+    ["of an unknown kind", { content: [{ type: "hologram" }] }],
+    ["of nothing", null],
+  ])("content %s is refused", async (_name, result) => {
+    const host = await prepareCalls(({ answer }) => {
+      answer(result);
+      return true;
+    });
+    await expect(host.call("s", "ping")).rejects.toMatchObject({ code: "mcp_bad_answer" });
+  });
+
+  test("a promise of structure that is not kept is told", async () => {
+    const { host, definition } = await prepare(() => false, {
+      tools: [
+        { name: "ping", inputSchema: { type: "object" }, outputSchema: { type: "object", properties: {} } },
+      ],
+    });
+    await host.install("s", definition);
+    await expect(host.call("s", "ping")).rejects.toThrow("declared an outputSchema");
+  });
+
+  test("an error's text is cut, and free of control characters", async () => {
+    const host = await prepareCalls(({ message, response }) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      const error = { code: -32000, message: `\u001b[31m${"long ".repeat(100_000)}` };
+      response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id, error }));
+      return true;
+    });
+    const error = (await host.call("s", "ping").catch((thrown) => thrown)) as Error;
+    expect(error.message.length).toBeLessThan(2200);
+    expect(error.message).not.toContain("\u001b");
+  });
+});
+
+describe("requests of the server's own", () => {
+  test("sampling, elicitation and roots are declined, and the call goes on", async () => {
+    const replies: unknown[] = [];
+    const asked = ["sampling/createMessage", "elicitation/create", "roots/list"];
+    const { host, definition } = await prepare((exchange) => {
+      const { message, refuse } = exchange;
+      if (message.error !== undefined || message.result !== undefined) {
+        replies.push(message.error?.code ?? "answered");
+        refuse(202);
+        return true;
+      }
+      if (message.method !== "tools/call") return false;
+      const events = exchange.stream();
+      for (const [index, method] of asked.entries()) events.send({ id: 100 + index, method, params: {} });
+      void eventually(() => replies.length === asked.length).then(() =>
+        events.send({ id: message.id, result: { content: [{ type: "text", text: "went on" }] } }),
+      );
+      return true;
+    });
+    await host.install("s", definition);
+    expect(await host.call("s", "ping")).toBe("went on");
+    expect(replies).toEqual([-32601, -32601, -32601]);
+  });
+
+  test("more of them than a client could wait for end the connection", async () => {
+    const host = await prepareCalls(({ stream, message }) => {
+      const events = stream();
+      for (let n = 0; n < 2000; n += 1) events.send({ id: n, method: "ping" });
+      void message;
+      return true;
+    });
+    await expect(host.call("s", "ping")).rejects.toThrow("asks more of this client than it waits for");
+  });
+});
