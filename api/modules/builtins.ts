@@ -4,7 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { type ModuleEntry, type ModuleManifest, type ModuleType, moduleManifestSchema } from "#sdk";
-import { readFailure } from "./activation/failure.ts";
+import { readFailure } from "../bounds/failure-text.ts";
+import { type ModuleRegistration, readEntry, refuseToOpen } from "./registration.ts";
 
 export const DEFAULT_ENVIRONMENT_ID = "typescript-process";
 
@@ -22,18 +23,10 @@ export const BUILTIN_MODULES: readonly BuiltinModule[] = [
     load: () => import("#modules/typescript-process/index.ts"),
   },
   { id: "typescript-ivm", type: "environment", load: () => import("#modules/typescript-ivm/index.ts") },
+  { id: "openapi", type: "adapter", load: () => import("#modules/openapi/index.ts") },
+  { id: "mcp", type: "adapter", load: () => import("#modules/mcp/index.ts") },
+  { id: "graphql", type: "adapter", load: () => import("#modules/graphql/index.ts") },
 ];
-
-/** A module as the host holds it. */
-export interface ModuleRegistration {
-  manifest: ModuleManifest;
-  isBuiltin: boolean;
-  hash: string;
-  source: string;
-  entry: ModuleEntry | null;
-  /** Why there is no entry. */
-  loadError: string | null;
-}
 
 /** Loads all of them at once. Never rejects. */
 export function loadBuiltins(builtins: readonly BuiltinModule[]): Promise<ModuleRegistration[]> {
@@ -74,16 +67,14 @@ function register(
   entry: ModuleEntry | null,
   loadError: string | null,
 ): ModuleRegistration {
-  const hash = createHash("sha256").update(JSON.stringify(manifest)).digest("hex");
-  return { manifest, isBuiltin: true, hash, source: "", entry, loadError };
-}
-
-/** `instantiate` as a named export or on the default export. */
-function readEntry(loaded: unknown): ModuleEntry {
-  for (const candidate of [loaded, (loaded as { default?: unknown } | null)?.default]) {
-    if (candidate === null || candidate === undefined) continue;
-    const entry = candidate as ModuleEntry;
-    if (typeof entry.instantiate === "function") return entry;
-  }
-  throw new Error("It exports no function named instantiate.");
+  return {
+    manifest,
+    isBuiltin: true,
+    hash: createHash("sha256").update(JSON.stringify(manifest)).digest("hex"),
+    source: "",
+    folder: null,
+    isDescribed: entry !== null,
+    loadError,
+    open: entry === null ? refuseToOpen(loadError ?? "It was not loaded.") : async () => entry,
+  };
 }

@@ -1,7 +1,8 @@
 /** Reads the active environment's documentation: foreign text, bounded in time and size. */
+
+import { waitAtMost } from "../bounds/deadline.ts";
+import { readFailure } from "../bounds/failure-text.ts";
 import { AppError } from "../errors.ts";
-import { waitAtMost } from "./activation/deadline.ts";
-import { readFailure } from "./activation/failure.ts";
 import type { Environments } from "./environments.ts";
 
 const MAX_DOCS_MS = 15_000;

@@ -7,10 +7,8 @@ import { MODULE_ID_PATTERN, MODULE_TYPES } from "#sdk";
 
 export const MODULE_STATES = ["inactive", "active", "draining"] as const;
 
-export const MAX_PATCH_OPERATIONS = 100;
-const MAX_POINTER_CHARACTERS = 1000;
-const MAX_POINTER_SEGMENTS = 32;
 const MAX_QUERY_CHARACTERS = 200;
+const MAX_URL_CHARACTERS = 4000;
 
 export const moduleRecordSchema = z
   .object({
@@ -23,12 +21,18 @@ export const moduleRecordSchema = z
     version: z.string().nullable(),
     isBuiltin: z.boolean().describe("Comes with the server; cannot be deleted."),
     enabled: z.boolean().describe("What was asked for; see `state` for what is."),
-    missing: z.boolean().describe("The module was not found at the last start. Its settings are kept."),
+    missing: z
+      .boolean()
+      .describe("The module was not found at the last start or reload. Its settings are kept."),
     error: z.string().nullable().describe("Why it did not load or could not be activated."),
     state: z
       .enum(MODULE_STATES)
       .describe("`draining`: replaced, and ending its last runs. It takes no new ones."),
-    hash: z.string().describe("SHA-256 of the module; of the manifest for a built-in."),
+    hash: z
+      .string()
+      .describe(
+        "SHA-256: of the package, of the files of a folder placed by hand, of the manifest of a built-in.",
+      ),
     source: z.string().describe("Registry URL; empty without one."),
     createdAt: z.iso.datetime(),
   })
@@ -76,49 +80,53 @@ export const configAnswerSchema = z.object({
 });
 export type ConfigAnswer = z.infer<typeof configAnswerSchema>;
 
+export const secretsAnswerSchema = z.object({
+  present: z
+    .array(z.string())
+    .describe("JSON pointers of the values that are set. Values are never returned."),
+  outdated: z.array(z.string()).describe("JSON pointers of secrets that no longer fit the schema."),
+});
+export type SecretsAnswer = z.infer<typeof secretsAnswerSchema>;
+export const secretsUpdatedSchema = z.object({ updated: z.literal(true) });
+export const secretsSchemaAnswerSchema = z.object({
+  secretsSchema: z.record(z.string(), z.unknown()).describe("JSON Schema of the secrets."),
+});
+
+const webUrl = z
+  .string()
+  .max(MAX_URL_CHARACTERS)
+  .refine(isWebUrl, { error: "expected an http or https URL without user name and password" });
+export const installBodySchema = z.strictObject({
+  url: webUrl.describe("URL of a package (.tar.zst). Used once, not stored."),
+});
+export const installFromBodySchema = z.strictObject({
+  source: webUrl.describe(
+    "URL of the registry's descriptor, `{downloadUrl, hash?, id?}`. Stored, for updates.",
+  ),
+});
+export const installedAnswerSchema = z.object({ id: z.string() });
+export const updatedAnswerSchema = z.object({
+  id: z.string(),
+  updated: z.boolean().describe("False when the package is the one that is installed."),
+});
+export const reloadAnswerSchema = z.object({
+  added: z
+    .array(z.string())
+    .describe("Ids that were not there before; they are disabled unless they were known."),
+  changed: z.array(z.string()).describe("Ids whose files are others than before."),
+  removed: z.array(z.string()).describe("Ids whose files are gone; they are `missing` now."),
+  problems: z
+    .array(z.object({ folder: z.string(), error: z.string() }))
+    .describe("Folders that hold no module that could be used, and why."),
+});
+export type ReloadAnswer = z.infer<typeof reloadAnswerSchema>;
+
+function isWebUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return (protocol === "http:" || protocol === "https:") && username === "" && password === "";
+}
+
 export const configSchemaAnswerSchema = z.object({
   configSchema: z.record(z.string(), z.unknown()).describe("JSON Schema of the configuration."),
 });
-
-/** A JSON Pointer (RFC 6901) that cannot reach what an object inherits. */
-const pointer = z
-  .string()
-  .max(MAX_POINTER_CHARACTERS)
-  .regex(/^(?:\/(?:[^/~]|~[01])*)*$/, {
-    error: "expected a JSON Pointer: empty, or segments that each start with / (write ~ as ~0, / as ~1)",
-  })
-  .refine((text) => text.split("/").length <= MAX_POINTER_SEGMENTS + 1, {
-    error: `expected at most ${MAX_POINTER_SEGMENTS} segments`,
-  })
-  .refine((text) => !splitPointer(text).some((segment) => segment in Object.prototype), {
-    error: "names that every object has (__proto__, constructor, toString, ...) are not settings",
-  });
-
-/** The unescaped segments of a JSON Pointer. */
-export function splitPointer(text: string): string[] {
-  return text
-    .split("/")
-    .slice(1)
-    .map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"));
-}
-
-const patchValue = z
-  .unknown()
-  .refine((value) => value !== undefined, { error: "add, replace and test need a value" })
-  .describe("Any JSON.");
-
-const patchOperationSchema = z.discriminatedUnion("op", [
-  z.object({ op: z.literal("add"), path: pointer, value: patchValue }),
-  z.object({ op: z.literal("replace"), path: pointer, value: patchValue }),
-  z.object({ op: z.literal("test"), path: pointer, value: patchValue }),
-  z.object({ op: z.literal("remove"), path: pointer }),
-  z.object({ op: z.literal("move"), from: pointer, path: pointer }),
-  z.object({ op: z.literal("copy"), from: pointer, path: pointer }),
-]);
-export type PatchOperation = z.infer<typeof patchOperationSchema>;
-
-export const patchBodySchema = z
-  .array(patchOperationSchema)
-  .min(1)
-  .max(MAX_PATCH_OPERATIONS)
-  .describe("JSON Patch (RFC 6902), applied as a whole or not at all.");

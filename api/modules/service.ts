@@ -1,52 +1,54 @@
 /**
- * What can be done with modules: list, enable, disable, configure, delete. Changes happen one at a time; a change that
- * fails leaves everything as it was.
+ * What can be done with modules: list, install, update, enable, configure, delete. Changes happen one at a time; a change
+ * that fails leaves everything as it was.
  */
 import type { Pool } from "#api/db/pool.ts";
 import type { EnvironmentBindings, IsolationLevel, JSONSchema, ModuleManifest } from "#sdk";
+import { createSerialQueue } from "../bounds/serial-queue.ts";
 import { AppError } from "../errors.ts";
+import type { PatchOperation } from "../settings/patch-model.ts";
+import { type Activator, createActivator, type HostLogger } from "./activation/activator.ts";
+import type { SettingsKind } from "./activation/settings.ts";
+import type { Adapters } from "./adapters.ts";
+import { BUILTIN_MODULES, type BuiltinModule, loadBuiltins } from "./builtins.ts";
+import { changeEnabled } from "./changes/enabled.ts";
+import { installPrepared, requireCustom } from "./changes/install.ts";
+import { prepareModule } from "./changes/prepared.ts";
+import { reloadModules } from "./changes/reload.ts";
+import { removeModule } from "./changes/remove.ts";
 import {
-  type Activator,
-  createActivator,
-  type HostLogger,
-  readSettingsSchema,
-  type StartedModule,
-} from "./activation/activator.ts";
-import { ModuleFailure } from "./activation/failure.ts";
-import type { InstanceLimits } from "./activation/instance.ts";
-import { BUILTIN_MODULES, type BuiltinModule, loadBuiltins, type ModuleRegistration } from "./builtins.ts";
-import { changedMeanwhile, requireMatch } from "./entity-tag.ts";
+  changeModuleSettings,
+  readModuleSettings,
+  readModuleSettingsSchema,
+  readPresentSecrets,
+} from "./changes/settings.ts";
+import { replaceModule } from "./changes/update.ts";
 import { noEnvironment, readEnvironmentDocs } from "./environment-docs.ts";
 import type { ActiveEnvironment, Environments } from "./environments.ts";
-import type { ConfigAnswer, ModuleFilter, ModuleRecord, PatchOperation } from "./model.ts";
-import { createSerialQueue } from "./serial-queue.ts";
-import { type Config, NO_SETTINGS, patchConfig } from "./settings.ts";
-import { startModules } from "./start-up.ts";
 import {
-  deleteModuleRow,
-  disableOtherEnvironments,
-  findModuleRow,
-  listModuleRows,
-  type ModuleRow,
-  readSettings,
-  setModuleEnabled,
-  setModuleError,
-  writeSettings,
-} from "./store.ts";
+  DEFAULT_LIMITS,
+  type ModuleHost,
+  type ModuleLimits,
+  type ModuleSecrets,
+  refuseBuiltin,
+  refuseWaiting,
+  requireRow,
+  type SecretWatch,
+} from "./host.ts";
+import { createAttempts } from "./loader/attempts.ts";
+import type { ConfigAnswer, ModuleFilter, ModuleRecord, ReloadAnswer, SecretsAnswer } from "./model.ts";
+import {
+  type Download,
+  type FetchedPackage,
+  fetchDescribed,
+  fetchDescriptor,
+  fetchPackage,
+} from "./packages/fetch-package.ts";
+import { createModulePlace } from "./packages/place.ts";
+import { startModules } from "./start-up.ts";
+import { listModuleRows, type ModuleRow } from "./store.ts";
 
-export interface ModuleLimits extends InstanceLimits {
-  /** Replaced environments that still have runs. More are refused: each keeps its children and memory. */
-  maxDraining: number;
-  /** Changes that wait for the one before them. */
-  maxWaitingChanges: number;
-}
-
-const DEFAULT_LIMITS: ModuleLimits = {
-  maxSetupMs: 60_000,
-  maxTeardownMs: 15_000,
-  maxDraining: 4,
-  maxWaitingChanges: 50,
-};
+export type { ModuleLimits } from "./host.ts";
 
 export interface ModulesOptions {
   pool: Pool;
@@ -54,8 +56,18 @@ export interface ModulesOptions {
   bindings: EnvironmentBindings;
   /** What environments must put round every run. */
   isolation: IsolationLevel;
+  /** The guarded fetch that modules are given. */
+  fetch: typeof globalThis.fetch;
+  /** Whether adapters may start programs of the host. Default: no. */
+  allowStdio?: boolean;
   /** Default: the bundled modules. */
   builtins?: readonly BuiltinModule[];
+  /** Modules of the operator's own, in this folder (absolute; it need not exist). Absent: only the bundled ones. */
+  custom?: { directory: string; download: Download };
+  /** Absent: modules have no secrets. */
+  secrets?: ModuleSecrets;
+  /** Learns the secrets of modules; takes them out of what modules say. */
+  redaction?: SecretWatch & { text(text: string): string };
   limits?: Partial<ModuleLimits>;
 }
 
@@ -65,23 +77,36 @@ export interface ModulePage {
   next: number | null;
 }
 
-/** A configuration and the version its entity tag is made of. */
-export type VersionedConfig = ConfigAnswer & { version: number };
+/** An answer and the version its entity tag is made of. */
+export type Versioned<T> = T & { version: number };
 
 export interface Modules {
   readonly environments: Environments;
+  readonly adapters: Adapters;
   /** Reconciles and activates. Rejects only when the database does. */
   start(): Promise<void>;
   list(filter: ModuleFilter, page: { before: number | null; limit: number }): Promise<ModulePage>;
   get(id: string): Promise<ModuleRecord>;
+  /** Installs the package at the URL, disabled. Answers its id. */
+  install(url: string): Promise<string>;
+  /** Installs what the registry's descriptor at `source` names, disabled. Answers its id. */
+  installFrom(source: string): Promise<string>;
+  /** Replaces the module by the package at the URL. False when it is the one that is installed. */
+  replace(id: string, url: string): Promise<boolean>;
+  /** The same from the registry it was installed from. Throws AppError `no_source` without one. */
+  update(id: string): Promise<boolean>;
+  reload(): Promise<ReloadAnswer>;
   setEnabled(id: string, enabled: boolean): Promise<void>;
-  readConfig(id: string): Promise<VersionedConfig>;
-  readConfigSchema(id: string): Promise<JSONSchema>;
+  readConfig(id: string): Promise<Versioned<ConfigAnswer>>;
+  readSettingsSchema(id: string, kind: SettingsKind): Promise<JSONSchema>;
   patchConfig(
     id: string,
     operations: PatchOperation[],
     ifMatch: string | undefined,
-  ): Promise<VersionedConfig>;
+  ): Promise<Versioned<ConfigAnswer>>;
+  readSecrets(id: string): Promise<Versioned<SecretsAnswer>>;
+  /** Answers the new version. */
+  patchSecrets(id: string, operations: PatchOperation[], ifMatch: string | undefined): Promise<number>;
   remove(id: string): Promise<void>;
   /** The manifest of a module that is there. */
   manifestOf(id: string): ModuleManifest | null;
@@ -99,107 +124,55 @@ export interface Modules {
 
 /** Nothing is loaded or activated before `start`; `environments` may be handed on at once. */
 export function createModules(options: ModulesOptions): Modules {
-  const { pool, logger, bindings, isolation } = options;
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const registry = new Map<string, ModuleRegistration>();
-  const activator = createActivator({ logger, bindings, isolation, limits });
+  const host = createHost(options);
+  const { pool, limits, activator, registry } = host;
   const changes = createSerialQueue(limits.maxWaitingChanges, refuseWaiting);
-  const { environments } = activator;
+  // One after another: each holds a package in memory and up to its limit on disk.
+  const packages = createSerialQueue(limits.maxWaitingPackages, refuseWaiting);
+  const { environments, adapters } = activator;
 
-  async function requireRow(id: string): Promise<ModuleRow> {
-    const row = await findModuleRow(pool, id);
-    if (row === null) throw new AppError("not_found", `There is no module ${id}. GET /modules lists them.`);
+  /** Unpacks outside the queue of changes: nothing waits for a slow or large package but other packages. */
+  function take<T>(
+    fetch: () => Promise<FetchedPackage | null>,
+    source: string,
+    use: (prepared: Awaited<ReturnType<typeof prepareModule>>) => Promise<T>,
+  ): Promise<T | null> {
+    const { place } = requireCustom(host);
+    return packages.run(async () => {
+      const fetched = await fetch();
+      if (fetched === null) return null;
+      await using prepared = await prepareModule(place, fetched, source);
+      return await changes.run(() => use(prepared));
+    });
+  }
+
+  async function requireOwn(id: string): Promise<ModuleRow> {
+    const row = await requireRow(host, id);
+    refuseBuiltin(row, "replaced. It changes with the server");
     return row;
   }
 
-  function requireRegistration(id: string): ModuleRegistration {
-    const registration = registry.get(id);
-    if (registration !== undefined) return registration;
-    throw new AppError(
-      "module_missing",
-      `The module ${id} was not found when the server started. Put it back and restart, then try again.`,
-    );
-  }
+  /** Whether the files are the package's, unchanged since. */
+  const isInstalled = (id: string, hash: string) => registry.get(id)?.hash === hash;
 
-  /** Starts a module that shall be put in place; 502 with its own message when it cannot. */
-  async function startRequested(registration: ModuleRegistration, config: Config): Promise<StartedModule> {
-    const { id, type } = registration.manifest;
-    if (type === "environment" && environments.draining().length >= limits.maxDraining)
-      throw refuseDraining(limits);
-    try {
-      return await activator.start(registration, config);
-    } catch (error) {
-      logger.error({ module: id, err: error }, "a module could not be activated");
-      throw toModuleFailed(id, error);
-    }
-  }
-
-  async function enable(row: ModuleRow): Promise<void> {
-    const registration = requireRegistration(row.id);
-    if (row.enabled && activator.stateOf(row.id) === "active") return;
-    const { config } = await readSettings(pool, row.id);
-    let started: StartedModule;
-    try {
-      started = await startRequested(registration, config);
-    } catch (error) {
-      if (error instanceof AppError && error.code === "module_failed") {
-        await setModuleError(pool, row.id, (error.cause as Error).message);
-      }
-      throw error;
-    }
-    await commit(started, () =>
-      pool.begin(async (transaction) => {
-        if (row.type === "environment") await disableOtherEnvironments(transaction, row.id);
-        await setModuleEnabled(transaction, row.id, true);
-      }),
-    );
-  }
-
-  /** Stores, then puts in place; what was started is ended when it cannot be stored. */
-  async function commit<T>(started: StartedModule, store: () => Promise<T>): Promise<T> {
-    let stored: T;
-    try {
-      stored = await store();
-    } catch (error) {
-      void started.instance.teardown();
-      throw error;
-    }
-    await activator.install(started);
-    return stored;
-  }
-
-  async function changeConfig(
-    id: string,
-    operations: PatchOperation[],
-    ifMatch: string | undefined,
-  ): Promise<VersionedConfig> {
-    const row = await requireRow(id);
-    const registration = requireRegistration(id);
-    const current = await readSettings(pool, id);
-    requireMatch(ifMatch, current.version);
-    const config = patchConfig(current.config, operations);
-    requireFit(registration, config);
-    if (JSON.stringify(config) === JSON.stringify(current.config)) {
-      return { config, outdated: [], version: current.version };
-    }
-    const store = async () => {
-      const version = await writeSettings(pool, id, config, current.version);
-      if (version === null) throw changedMeanwhile((await readSettings(pool, id)).version);
-      return version;
+  async function replaceBy(id: string, fetch: () => Promise<FetchedPackage | null>): Promise<boolean> {
+    const { source } = await requireOwn(id);
+    const unlessInstalled = async () => {
+      const fetched = await fetch();
+      return fetched === null || isInstalled(id, fetched.hash) ? null : fetched;
     };
-    if (!row.enabled) return { config, outdated: [], version: await store() };
-    const version = await commit(await startRequested(registration, config), store);
-    await setModuleError(pool, id, null);
-    return { config, outdated: [], version };
+    const done = await take(unlessInstalled, source, async (prepared) => {
+      await replaceModule(host, await requireOwn(id), prepared);
+      return true;
+    });
+    return done ?? false;
   }
 
   return {
     environments,
+    adapters,
     async start() {
-      for (const registration of await loadBuiltins(options.builtins ?? BUILTIN_MODULES)) {
-        registry.set(registration.manifest.id, registration);
-      }
-      await startModules({ db: pool, logger, registry, activator });
+      await startModules(host, await loadBuiltins(options.builtins ?? BUILTIN_MODULES));
     },
     async list(filter, page) {
       const rows = await listModuleRows(pool, filter, { before: page.before, limit: page.limit + 1 });
@@ -207,39 +180,55 @@ export function createModules(options: ModulesOptions): Modules {
       const next = rows.length > page.limit ? (shown.at(-1)?.position ?? null) : null;
       return { modules: shown.map((row) => toRecord(row, activator)), next };
     },
-    get: async (id) => toRecord(await requireRow(id), activator),
-    setEnabled: (id, enabled) =>
-      changes.run(async () => {
-        const row = await requireRow(id);
-        if (enabled) return enable(row);
-        await setModuleEnabled(pool, id, false);
-        await activator.remove(id);
-      }),
-    async readConfig(id) {
-      await requireRow(id);
-      const { config, version } = await readSettings(pool, id);
-      const registration = registry.get(id);
-      const outdated = registration === undefined ? [] : compiled(registration).findOutdated(config);
-      return { config, outdated, version };
+    get: async (id) => toRecord(await requireRow(host, id), activator),
+    async install(url) {
+      const { download } = requireCustom(host);
+      const id = await take(
+        () => fetchPackage(download, url),
+        "",
+        (prepared) => installPrepared(host, prepared),
+      );
+      return id as string;
     },
-    async readConfigSchema(id) {
-      await requireRow(id);
-      return requireRegistration(id).manifest.configSchema ?? NO_SETTINGS;
+    async installFrom(source) {
+      const { download } = requireCustom(host);
+      const descriptor = await fetchDescriptor(download, source);
+      const fetch = () => fetchDescribed(download, descriptor);
+      const id = await take(fetch, source, (prepared) => {
+        requireDescribed(descriptor.id, prepared.manifest.id);
+        return installPrepared(host, prepared);
+      });
+      return id as string;
     },
-    patchConfig: (id, operations, ifMatch) => changes.run(() => changeConfig(id, operations, ifMatch)),
-    remove: (id) =>
-      changes.run(async () => {
-        const row = await requireRow(id);
-        if (row.isBuiltin) {
-          throw new AppError(
-            "builtin_module",
-            `${id} comes with the server and cannot be deleted. Disable it instead.`,
-          );
-        }
-        await deleteModuleRow(pool, id);
-        await activator.remove(id);
-        registry.delete(id);
-      }),
+    replace: (id, url) => replaceBy(id, () => fetchPackage(requireCustom(host).download, url)),
+    async update(id) {
+      const { source } = await requireOwn(id);
+      if (source === "") {
+        throw new AppError(
+          "no_source",
+          `The module ${id} was not installed from a registry. Use PATCH /modules/${id} with a url.`,
+        );
+      }
+      return replaceBy(id, async () => {
+        const { download } = requireCustom(host);
+        const descriptor = await fetchDescriptor(download, source);
+        requireDescribed(descriptor.id, id);
+        if (descriptor.hash !== null && isInstalled(id, descriptor.hash)) return null;
+        return fetchDescribed(download, descriptor);
+      });
+    },
+    reload: () => changes.run(() => reloadModules(host)),
+    setEnabled: (id, enabled) => changes.run(() => changeEnabled(host, id, enabled)),
+    readConfig: async (id) => toConfigAnswer(await readModuleSettings(host, id, "config")),
+    readSettingsSchema: (id, kind) => readModuleSettingsSchema(host, id, kind),
+    patchConfig: async (id, operations, ifMatch) =>
+      toConfigAnswer(await changes.run(() => changeModuleSettings(host, id, "config", operations, ifMatch))),
+    readSecrets: (id) => readPresentSecrets(host, id),
+    patchSecrets: async (id, operations, ifMatch) => {
+      const changed = await changes.run(() => changeModuleSettings(host, id, "secrets", operations, ifMatch));
+      return changed.version;
+    },
+    remove: (id) => changes.run(() => removeModule(host, id)),
     manifestOf: (id) => registry.get(id)?.manifest ?? null,
     requireActive() {
       const active = environments.active();
@@ -253,51 +242,57 @@ export function createModules(options: ModulesOptions): Modules {
   };
 }
 
-function compiled(registration: ModuleRegistration) {
-  try {
-    return readSettingsSchema(registration);
-  } catch (error) {
-    throw toModuleFailed(registration.manifest.id, error);
-  }
+const NO_SECRETS: ModuleSecrets = {
+  read: async () => ({ values: {}, version: 0 }),
+  write: () => Promise.reject(new Error("Modules have no secrets here.")),
+  remove: async () => {},
+};
+const NO_WATCH: SecretWatch = { setOwner() {}, dropOwner() {} };
+
+function createHost(options: ModulesOptions): ModuleHost {
+  const { pool, logger, bindings, isolation, fetch, allowStdio = false, custom, redaction } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  return {
+    pool,
+    logger,
+    limits,
+    activator: createActivator({ logger, bindings, isolation, fetch, allowStdio, limits }),
+    registry: new Map(),
+    secrets: options.secrets ?? NO_SECRETS,
+    watch: redaction ?? NO_WATCH,
+    custom:
+      custom === undefined
+        ? null
+        : {
+            place: createModulePlace(custom.directory),
+            attempts: createAttempts(custom.directory),
+            download: custom.download,
+          },
+    redact: (text) => redaction?.text(text) ?? text,
+  };
 }
 
-function requireFit(registration: ModuleRegistration, config: Config): void {
-  const settings = compiled(registration);
-  const issues = settings.findIssues(settings.applyDefaults(config));
-  const [first] = issues;
-  if (first === undefined) return;
-  const rest = issues.length > 1 ? ` (and ${issues.length - 1} more)` : "";
+/** A registry that names an id must mean the module that comes. */
+function requireDescribed(promised: string | null, found: string): void {
+  if (promised === null || promised === found) return;
   throw new AppError(
-    "invalid_request",
-    `The configuration would not fit its schema: ${first.path} ${first.message}${rest}.`,
-    {
-      issues,
-    },
+    "invalid_descriptor",
+    `The registry says the module is ${promised}; it is ${found}. Nothing was changed.`,
   );
 }
 
 function toRecord(row: ModuleRow, activator: Activator): ModuleRecord {
-  const { position: _, createdAt, ...rest } = row;
+  const { position: _, definitionsDue: __, createdAt, ...rest } = row;
   return { ...rest, state: activator.stateOf(row.id), createdAt: createdAt.toISOString() };
 }
 
-function toModuleFailed(id: string, error: unknown): AppError {
-  const failure = error instanceof ModuleFailure ? error : new ModuleFailure(error);
-  return new AppError("module_failed", `The module ${id} could not be activated: ${failure.message}`, {
-    cause: failure,
-  });
-}
-
-function refuseDraining(limits: ModuleLimits): AppError {
-  return new AppError(
-    "environments_draining",
-    `${limits.maxDraining} replaced environments still have runs. Wait for those runs to end, or kill them, then try again.`,
-    { retryAfterSeconds: 10 },
-  );
-}
-
-function refuseWaiting(): AppError {
-  return new AppError("rate_limited", "Too many changes of modules are waiting already. Try again shortly.", {
-    retryAfterSeconds: 5,
-  });
+function toConfigAnswer({
+  values,
+  ...rest
+}: {
+  values: Record<string, unknown>;
+  outdated: string[];
+  version: number;
+}): Versioned<ConfigAnswer> {
+  return { config: values, ...rest };
 }

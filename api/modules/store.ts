@@ -16,6 +16,8 @@ export interface ModuleRow {
   error: string | null;
   hash: string;
   source: string;
+  /** Its services' tools were made by other files than those that are there now. */
+  definitionsDue: boolean;
   createdAt: Date;
 }
 
@@ -56,27 +58,47 @@ export interface RegisteredRow {
   isBuiltin: boolean;
   hash: string;
   source: string;
-  /** Why it could not be loaded; what an earlier start knew of it is kept then. */
+  /** Whether the above is the module's own word; if not, what an earlier start knew of it is kept. */
+  isDescribed: boolean;
+  /** Why it could not be loaded. */
   error: string | null;
   /** Whether a row that does not exist yet starts enabled. An environment does only while no other is enabled. */
   enabledAtFirst: boolean;
 }
 
-/** Makes the row of a module that is there, or brings it up to date: no longer missing, flags kept. */
+/**
+ * Makes the row of a module that is there, or brings it up to date: no longer missing, flags kept. A module that became
+ * another one under the same id (of another type, or no longer the server's own) starts disabled.
+ */
 export async function registerModuleRow(db: Db, row: RegisteredRow): Promise<void> {
-  const loaded = row.error === null;
+  const described = row.isDescribed;
   await db`
     insert into modules as stored (id, type, name, description, version, is_builtin, enabled, error, hash, source)
     values (${row.id}, ${row.type}, ${row.name}, ${row.description}, ${row.version}, ${row.isBuiltin},
       ${row.enabledAtFirst} and (${row.type} <> 'environment'
         or not exists (select from modules where type = 'environment' and enabled)),
       ${row.error}, ${row.hash}, ${row.source})
-    on conflict (id) do update set type = excluded.type, is_builtin = excluded.is_builtin, source = excluded.source,
-      name = case when ${loaded} then excluded.name else stored.name end,
-      description = case when ${loaded} then excluded.description else stored.description end,
-      version = case when ${loaded} then excluded.version else stored.version end,
-      hash = case when ${loaded} then excluded.hash else stored.hash end,
-      enabled = stored.enabled and stored.type = excluded.type, missing = false, error = excluded.error`;
+    on conflict (id) do update set is_builtin = excluded.is_builtin,
+      type = case when ${described} then excluded.type else stored.type end,
+      name = case when ${described} then excluded.name else stored.name end,
+      description = case when ${described} then excluded.description else stored.description end,
+      version = case when ${described} then excluded.version else stored.version end,
+      hash = case when ${described} then excluded.hash else stored.hash end,
+      source = case when ${described} then excluded.source else stored.source end,
+      enabled = stored.enabled and (stored.type = excluded.type or not ${described})
+        and (excluded.is_builtin or not stored.is_builtin),
+      definitions_due = stored.definitions_due or (${described} and not excluded.is_builtin
+        and stored.type = 'adapter' and stored.hash <> excluded.hash),
+      missing = false, error = excluded.error`;
+}
+
+/** The services' tools are to be made anew by whatever files are there when the adapter is next activated. */
+export async function setDefinitionsDue(db: Db, id: string): Promise<void> {
+  await db`update modules set definitions_due = true where id = ${id} and type = 'adapter'`;
+}
+
+export async function clearDefinitionsDue(db: Db, id: string): Promise<void> {
+  await db`update modules set definitions_due = false where id = ${id} and definitions_due`;
 }
 
 /** Marks every row whose module is not among `presentIds`; nothing else of it changes. Returns the ids marked now. */
@@ -138,5 +160,5 @@ export async function writeSettings(
 
 function columns(db: Db) {
   return db`position, id, type, name, description, version, is_builtin as "isBuiltin", enabled, missing, error, hash,
-    source, created_at as "createdAt"`;
+    source, definitions_due as "definitionsDue", created_at as "createdAt"`;
 }

@@ -46,10 +46,18 @@ function personalPath(): string {
 export const PERSONAL_ENVIRONMENT = { PATH: personalPath(), HOME: process.env.HOME ?? "/" };
 
 /** Starts on a free port of loopback and waits until it is ready. */
-export async function startServer(dataDirectory: string): Promise<StartedServer> {
+export async function startServer(
+  dataDirectory: string,
+  variables: Record<string, string> = {},
+): Promise<StartedServer> {
   const port = await findFreePort();
   const origin = `http://127.0.0.1:${port}`;
-  const environment = { ...PERSONAL_ENVIRONMENT, PORT: String(port), CYRNEL_DATA_DIR: dataDirectory };
+  const environment = {
+    ...PERSONAL_ENVIRONMENT,
+    PORT: String(port),
+    CYRNEL_DATA_DIR: dataDirectory,
+    ...variables,
+  };
   const child = spawn("npm", ["start"], {
     cwd: PROJECT,
     env: environment,

@@ -28,8 +28,12 @@ async function run(code: string): Promise<ProcessRecord> {
   return (await send<ProcessRecord>(server, "POST", "/processes", { code, block: true })).body;
 }
 
-test("both bundled environments load; only the default is enabled", async () => {
-  const { body } = await send<{ modules: ModuleRecord[] }>(server, "GET", "/modules");
+test("both bundled environments load; only the default is enabled. All bundled adapters are active", async () => {
+  const adapters = await send<{ modules: ModuleRecord[] }>(server, "GET", "/modules?type=adapter");
+  for (const adapter of adapters.body.modules) {
+    expect(adapter).toMatchObject({ isBuiltin: true, enabled: true, state: "active", error: null });
+  }
+  const { body } = await send<{ modules: ModuleRecord[] }>(server, "GET", "/modules?type=environment");
   const seen = body.modules.map(({ id, type, enabled, state, error }) => ({
     id,
     type,

@@ -1,4 +1,4 @@
-/** The example scripts type-check against examples/cyrnel.d.ts, as an editor shows them. */
+/** The example scripts type-check against examples/cyrnel.d.ts, as an editor shows them; the example modules against the SDK. */
 import { execFile } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -17,4 +17,19 @@ test("type-check, apart from the return at the end", async () => {
   expect(lines.filter((line) => !line.includes(RETURN_OUTSIDE_FUNCTION))).toEqual([]);
   // Otherwise nothing was checked at all.
   expect(lines.length).toBeGreaterThan(3);
+});
+
+test("the modules type-check against the contract", async () => {
+  const outcome = await promisify(execFile)(
+    path.join(PROJECT, "node_modules/.bin/tsc"),
+    ["-p", "examples/modules", "--listFilesOnly"],
+    { cwd: PROJECT },
+  );
+  expect(outcome.stdout.match(/examples\/modules\/.*\.mts$/gm)?.length).toBeGreaterThan(8);
+  const checked = await promisify(execFile)(
+    path.join(PROJECT, "node_modules/.bin/tsc"),
+    ["-p", "examples/modules", "--noEmit"],
+    { cwd: PROJECT },
+  ).catch((error: { stdout: string }) => error);
+  expect(checked.stdout).toBe("");
 });

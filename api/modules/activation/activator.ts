@@ -4,18 +4,22 @@
  */
 import type {
   AdapterModule,
+  AdapterSetupContext,
   EnvironmentBindings,
   EnvironmentModule,
   EnvironmentSetupContext,
   IsolationLevel,
   ModuleLogger,
 } from "#sdk";
-import type { ModuleRegistration } from "../builtins.ts";
+import type { Config } from "../../settings/schema.ts";
+import { type AdapterServices, type Adapters, NO_SERVICES } from "../adapters.ts";
 import type { ModuleState } from "../model.ts";
-import { type Config, compileSettings, NO_SETTINGS, type Settings } from "../settings.ts";
+import type { ModuleRegistration } from "../registration.ts";
 import { createEnvironmentHost, type EnvironmentHost } from "./environment-host.ts";
-import { ModuleFailure } from "./failure.ts";
+import { copyError } from "./failure.ts";
 import { type InstanceLimits, type ModuleInstance, startInstance } from "./instance.ts";
+import { requireIsolation } from "./isolation.ts";
+import { fitSettings } from "./settings.ts";
 
 /** What a logger of the host can do besides what modules are given. */
 export interface HostLogger extends ModuleLogger {
@@ -29,14 +33,25 @@ export type StartedModule =
 
 export interface Activator {
   readonly environments: EnvironmentHost;
+  readonly adapters: Adapters;
+  /** How the services follow what happens to their adapter. */
+  readonly services: AdapterServices;
   /** Throws ModuleFailure with the module's message; then nothing is left running. */
-  start(registration: ModuleRegistration, config: Config): Promise<StartedModule>;
-  /** Puts a started module in place and lets its predecessor go. */
+  start(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule>;
+  /** Puts a started module in place and lets its predecessor go. The services of an adapter come with it. */
   install(started: StartedModule): Promise<void>;
   /** Ends a module: an environment drains first. Does nothing for one that is not active. */
   remove(id: string): Promise<void>;
   stateOf(id: string): ModuleState;
+  /** Which files the active instance was made from; null when none is active. */
+  hashOf(id: string): string | null;
   close(): Promise<void>;
+}
+
+/** As they are stored, without defaults. */
+export interface StoredSettings {
+  config: Config;
+  secrets: Config;
 }
 
 export interface ActivatorOptions {
@@ -44,48 +59,90 @@ export interface ActivatorOptions {
   bindings: EnvironmentBindings;
   /** What environments must put round every run. */
   isolation: IsolationLevel;
+  /** The guarded fetch that modules are given. */
+  fetch: typeof globalThis.fetch;
+  /** Whether adapters may start programs of the host. */
+  allowStdio: boolean;
   limits: InstanceLimits;
 }
 
 export function createActivator(options: ActivatorOptions): Activator {
   const { logger, limits } = options;
-  const environments = createEnvironmentHost((error, message) => logger.error({ err: error }, message));
+  const environments = createEnvironmentHost((error, message) =>
+    logger.error({ err: copyError(error) }, message),
+  );
   const adapters = new Map<string, ModuleInstance<AdapterModule>>();
+  let services = NO_SERVICES;
   let closed = false;
 
-  async function start(registration: ModuleRegistration, stored: Config): Promise<StartedModule> {
+  async function start(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule> {
     const { id, type } = registration.manifest;
     const context: EnvironmentSetupContext = {
-      config: fitConfig(registration, stored),
-      secrets: {},
+      config: fitSettings(registration, "config", stored.config),
+      secrets: fitSettings(registration, "secrets", stored.secrets),
       logger: logger.child({ module: id }),
+      fetch: options.fetch,
       bindings: options.bindings,
       isolation: options.isolation,
     };
     if (type === "environment") {
-      return { type, instance: await startInstance<EnvironmentModule>(registration, context, limits) };
+      const instance = await startInstance<EnvironmentModule>(registration, context, limits);
+      if (!registration.isBuiltin) await requireIsolation(instance, options.isolation);
+      return { type, instance };
     }
-    const { bindings: _, isolation: _level, ...adapterContext } = context;
+    const { bindings: _, isolation: _level, ...moduleContext } = context;
+    const adapterContext: AdapterSetupContext = { ...moduleContext, allowStdio: options.allowStdio };
     return { type, instance: await startInstance<AdapterModule>(registration, adapterContext, limits) };
+  }
+
+  async function installAdapter(instance: ModuleInstance<AdapterModule>): Promise<void> {
+    const { id } = instance;
+    // Before it is in place: a call in between must find its service in whichever instance it meets.
+    try {
+      await services.prepareAdapter(id, instance.module);
+    } catch (error) {
+      await instance.teardown();
+      throw error;
+    }
+    if (closed) return instance.teardown();
+    const previous = adapters.get(id);
+    adapters.set(id, instance);
+    try {
+      await services.onAdapterActive(id);
+    } finally {
+      await previous?.teardown();
+    }
   }
 
   return {
     environments,
+    adapters: {
+      get: (id) => adapters.get(id)?.module ?? null,
+      attach(attached) {
+        services = attached;
+      },
+    },
+    get services() {
+      return services;
+    },
     start,
     async install(started) {
       if (closed) return started.instance.teardown();
       if (started.type === "environment") return environments.replace(started.instance);
-      const { instance } = started;
-      const previous = adapters.get(instance.id);
-      adapters.set(instance.id, instance);
-      await previous?.teardown();
+      return installAdapter(started.instance);
     },
     async remove(id) {
       if (environments.active()?.id === id) environments.replace(null);
       const adapter = adapters.get(id);
+      if (adapter === undefined) return;
       adapters.delete(id);
-      await adapter?.teardown();
+      try {
+        await services.onAdapterGone(id, adapter.module);
+      } finally {
+        await adapter.teardown();
+      }
     },
+    hashOf: (id) => adapters.get(id)?.hash ?? environments.hashOf(id),
     stateOf: (id) => (adapters.has(id) ? "active" : environments.stateOf(id)),
     async close() {
       closed = true;
@@ -94,25 +151,4 @@ export function createActivator(options: ActivatorOptions): Activator {
       await Promise.all([environments.close(), ...instances.map((instance) => instance.teardown())]);
     },
   };
-}
-
-/** The schema of a registered module, compiled. Throws ModuleFailure when it is none. */
-export function readSettingsSchema(registration: ModuleRegistration): Settings {
-  try {
-    return compileSettings(registration.manifest.configSchema ?? NO_SETTINGS);
-  } catch (error) {
-    throw new ModuleFailure(`Its configSchema is not a valid JSON Schema: ${(error as Error).message}`);
-  }
-}
-
-function fitConfig(registration: ModuleRegistration, stored: Config): Config {
-  const settings = readSettingsSchema(registration);
-  const config = settings.applyDefaults(stored);
-  const [issue] = settings.findIssues(config);
-  if (issue !== undefined) {
-    throw new ModuleFailure(
-      `Its configuration does not fit its schema: ${issue.path} ${issue.message}. Change it with PATCH /modules/${registration.manifest.id}/config.`,
-    );
-  }
-  return config;
 }

@@ -18,6 +18,7 @@ export interface EnvironmentHost extends Environments {
   /** Takes over the instance (or none) and lets the old one drain. */
   replace(next: EnvironmentInstance | null): void;
   stateOf(id: string): ModuleState;
+  hashOf(id: string): string | null;
   /** Replaced environments that have not been torn down yet, oldest first. */
   draining(): { id: string; runs: number }[];
   /** Runs that hold the active environment. */
@@ -105,6 +106,7 @@ export function createEnvironmentHost(onError: (error: unknown, message: string)
       if (active?.instance.id === id) return "active";
       return [...draining].some((held) => held.instance.id === id) ? "draining" : "inactive";
     },
+    hashOf: (id) => (active?.instance.id === id ? active.instance.hash : null),
     draining: () => [...draining].map((held) => ({ id: held.instance.id, runs: held.leases })),
     activeRuns: () => active?.leases ?? 0,
     async close() {

@@ -1,31 +1,24 @@
-/** What a module says when it fails: foreign text, made safe to store and to show. */
-
-const MAX_FAILURE_CHARACTERS = 2000;
-
-/** A message of 1 to 2000 characters, whatever was thrown; never a stack. */
-export function readFailure(error: unknown): string {
-  const text = readText(error)
-    .toWellFormed()
-    .replaceAll(/[^\P{Cc}\n\t]/gu, " ")
-    .trim();
-  if (text === "") return "It gave no reason.";
-  return text.length > MAX_FAILURE_CHARACTERS ? `${text.slice(0, MAX_FAILURE_CHARACTERS - 3)}...` : text;
-}
-
-function readText(error: unknown): string {
-  try {
-    const message = error instanceof Error ? error.message : error;
-    return typeof message === "string" ? message : String(message);
-  } catch {
-    return "";
-  }
-}
+/** The failure of a module, with its own message. */
+import { readFailure } from "../../bounds/failure-text.ts";
 
 /** A module could not be activated; the message is the module's own. */
 export class ModuleFailure extends Error {
   override readonly name = "ModuleFailure";
 
   constructor(cause: unknown) {
-    super(readFailure(cause), { cause });
+    super(readFailure(cause), { cause: copyError(cause) });
   }
+}
+
+/** An Error with the texts of what was thrown and nothing else of it: reading a foreign one again might throw. */
+export function copyError(thrown: unknown): Error {
+  const copy = new Error(readFailure(thrown));
+  try {
+    const { name, stack } = thrown as Error;
+    if (typeof name === "string") copy.name = name.slice(0, 200);
+    if (typeof stack === "string") copy.stack = stack.slice(0, 10_000);
+  } catch {
+    // The texts could be had, the rest not.
+  }
+  return copy;
 }

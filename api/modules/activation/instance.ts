@@ -2,9 +2,9 @@
  * One activated module: made, checked, set up within a time limit, torn down once. Knows nothing of rows or leases.
  */
 import type { Module, ModuleLogger, ModuleSetupContext, ModuleType } from "#sdk";
-import type { ModuleRegistration } from "../builtins.ts";
-import { DeadlineExceeded, waitAtMost } from "./deadline.ts";
-import { ModuleFailure } from "./failure.ts";
+import { DeadlineExceeded, waitAtMost } from "../../bounds/deadline.ts";
+import type { ModuleRegistration } from "../registration.ts";
+import { copyError, ModuleFailure } from "./failure.ts";
 
 export interface InstanceLimits {
   /** instantiate and setup, each. */
@@ -14,6 +14,8 @@ export interface InstanceLimits {
 
 export interface ModuleInstance<M extends Module = Module> {
   readonly id: string;
+  /** Of the registration it was made from. */
+  readonly hash: string;
   readonly module: M;
   /** Idempotent, bounded in time; failures are logged, never thrown. */
   teardown(): Promise<void>;
@@ -31,10 +33,10 @@ export async function startInstance<M extends Module>(
   context: ModuleSetupContext,
   limits: InstanceLimits,
 ): Promise<ModuleInstance<M>> {
+  const { hash } = registration;
   const { id, type } = registration.manifest;
-  const { entry } = registration;
-  if (entry === null) throw new ModuleFailure(registration.loadError);
   try {
+    const entry = await registration.open();
     const made = Promise.resolve().then(() => entry.instantiate());
     const module = await waitAtMost(made, limits.maxSetupMs, `instantiate() of ${id}`);
     const lacking = REQUIRED_MEMBERS[type].filter(
@@ -42,7 +44,7 @@ export async function startInstance<M extends Module>(
     );
     if (lacking.length > 0)
       throw new Error(`The ${type} lacks ${lacking.map((name) => `${name}()`).join(", ")}.`);
-    const instance = holdInstance(id, module as M, context.logger, limits);
+    const instance = holdInstance({ id, hash }, module as M, context.logger, limits);
     await setUp(instance, context, limits);
     return instance;
   } catch (error) {
@@ -66,7 +68,7 @@ async function setUp(
 }
 
 function holdInstance<M extends Module>(
-  id: string,
+  { id, hash }: Pick<ModuleInstance, "id" | "hash">,
   module: M,
   logger: ModuleLogger,
   limits: InstanceLimits,
@@ -78,13 +80,14 @@ function holdInstance<M extends Module>(
       await waitAtMost(done, limits.maxTeardownMs, `teardown() of ${id}`);
     } catch (error) {
       logger.error(
-        { err: error },
+        { err: copyError(error) },
         "the module could not be torn down; what it holds may stay until the server stops",
       );
     }
   };
   return {
     id,
+    hash,
     module,
     teardown: () => {
       ended ??= end();

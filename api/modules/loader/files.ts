@@ -1,0 +1,104 @@
+/**
+ * The files of a module folder: read in a fixed order into one hash, and copied on the way if asked. Bounded in number,
+ * depth and bytes; whatever is neither file, folder nor link is refused, because opening it might wait for ever.
+ */
+import { createHash, type Hash } from "node:crypto";
+import { type FileHandle, lstat, mkdir, open, readdir, readlink, symlink } from "node:fs/promises";
+import path from "node:path";
+import { PACKAGE_NOTE } from "../packages/note.ts";
+
+export interface FolderLimits {
+  maxEntries: number;
+  maxBytes: number;
+  maxDepth: number;
+}
+
+export const FOLDER_LIMITS: FolderLimits = { maxEntries: 20_000, maxBytes: 256 * 1024 * 1024, maxDepth: 64 };
+
+/** Not the module's: version control, and the note the host left about the package. */
+const SKIPPED_AT_THE_TOP = new Set([".git", PACKAGE_NOTE]);
+const CHUNK_BYTES = 256 * 1024;
+
+/**
+ * SHA-256 over names, kinds, permission to execute and contents. With `copyTo` (a folder that does not exist yet) the
+ * same is written there: the hash is that of the copy, whatever happens to the folder meanwhile.
+ * @throws Error naming the entry that is beyond a limit or of another kind; file system errors as they are.
+ */
+export async function readFolder(
+  folder: string,
+  limits: FolderLimits = FOLDER_LIMITS,
+  copyTo: string | null = null,
+): Promise<string> {
+  const hash = createHash("sha256");
+  const counted = { entries: 0, bytes: 0 };
+  const chunk = Buffer.alloc(CHUNK_BYTES);
+
+  async function visit(relative: string, depth: number): Promise<void> {
+    if (depth > limits.maxDepth) throw new Error(`${relative} is more than ${limits.maxDepth} folders deep.`);
+    if (copyTo !== null) await mkdir(path.join(copyTo, relative));
+    const names = await readdir(path.join(folder, relative));
+    counted.entries += names.length;
+    if (counted.entries > limits.maxEntries) {
+      throw new Error(`It holds more than ${limits.maxEntries} files and folders. Bundle what it needs.`);
+    }
+    for (const name of names.sort()) {
+      if (depth === 0 && SKIPPED_AT_THE_TOP.has(name)) continue;
+      await visitEntry(relative === "" ? name : `${relative}/${name}`, depth);
+    }
+  }
+
+  async function visitEntry(relative: string, depth: number): Promise<void> {
+    const source = path.join(folder, relative);
+    const found = await lstat(source);
+    if (found.isDirectory()) {
+      note(hash, "folder", relative, "");
+      await visit(relative, depth + 1);
+    } else if (found.isSymbolicLink()) {
+      const target = await readlink(source);
+      note(hash, "link", relative, target);
+      if (copyTo !== null) await symlink(target, path.join(copyTo, relative));
+    } else if (found.isFile()) {
+      const isExecutable = (found.mode & 0o100) !== 0;
+      note(hash, isExecutable ? "program" : "file", relative, String(found.size));
+      await readContents(relative, found.size, isExecutable ? 0o755 : 0o644);
+    } else throw new Error(`${relative} is neither a file, a folder nor a link.`);
+  }
+
+  async function readContents(relative: string, size: number, mode: number): Promise<void> {
+    counted.bytes += size;
+    if (counted.bytes > limits.maxBytes) {
+      throw new Error(`It holds more than ${limits.maxBytes} bytes. Bundle what it needs.`);
+    }
+    await using source = await open(path.join(folder, relative), "r");
+    await using target = copyTo === null ? null : await open(path.join(copyTo, relative), "wx", mode);
+    const read = await readInto(source, chunk, size, hash, target);
+    if (read !== size) throw new Error(`${relative} changed while it was read.`);
+  }
+
+  await visit("", 0);
+  return hash.digest("hex");
+}
+
+/** Bytes read: `size`, or another number if the file has changed. */
+async function readInto(
+  source: FileHandle,
+  chunk: Buffer,
+  size: number,
+  hash: Hash,
+  target: FileHandle | null,
+): Promise<number> {
+  let total = 0;
+  for (;;) {
+    const { bytesRead } = await source.read(chunk, 0, chunk.length, null);
+    total += bytesRead;
+    if (bytesRead === 0 || total > size) return total;
+    const part = chunk.subarray(0, bytesRead);
+    hash.update(part);
+    if (target !== null) await target.writeFile(part);
+  }
+}
+
+/** Lengths first: no two folders write the same bytes into the hash. */
+function note(hash: Hash, ...words: string[]): void {
+  hash.update(`${words.map((word) => `${Buffer.byteLength(word)}:${word}`).join("")}\n`);
+}

@@ -1,0 +1,33 @@
+/** What the host remembers about a package, inside the folder it became: it is moved, swapped and restored with it. */
+import { readFile, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { z } from "zod";
+
+export const PACKAGE_NOTE = ".cyrnel-package.json";
+const MAX_NOTE_BYTES = 16 * 1024;
+
+const noteSchema = z.object({
+  /** SHA-256 of the package. */
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Registry URL; empty without one. */
+  source: z.string().max(4000),
+  /** Of the files as they were unpacked: where it is another one, somebody has changed them since. */
+  filesHash: z.string(),
+});
+export type PackageNote = z.infer<typeof noteSchema>;
+
+/** Null for a folder that was placed by hand. */
+export async function readPackageNote(folder: string): Promise<PackageNote | null> {
+  const file = path.join(folder, PACKAGE_NOTE);
+  try {
+    const found = await stat(file);
+    if (!found.isFile() || found.size > MAX_NOTE_BYTES) return null;
+    return noteSchema.parse(JSON.parse(await readFile(file, "utf8")));
+  } catch {
+    return null;
+  }
+}
+
+export async function writePackageNote(folder: string, note: PackageNote): Promise<void> {
+  await writeFile(path.join(folder, PACKAGE_NOTE), `${JSON.stringify(note, null, 2)}\n`, { flag: "wx" });
+}
