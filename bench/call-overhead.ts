@@ -3,9 +3,9 @@
  * and an adapter to a loopback server, beside a direct fetch of the same server by the host, in turns. Needs a build.
  * Run: npm run build && node bench/call-overhead.ts
  */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
@@ -19,12 +19,11 @@ const ROUNDS = 8;
 const CALLS = 150;
 const MAX_ADDED_MS = 1;
 
-const target = createServer((_request, response) => {
-  response.setHeader("content-type", "application/json");
-  response.end('{"items":[{"id":1,"title":"one"},{"id":2,"title":"two"}]}');
+const target = spawn(process.execPath, [new URL("./loopback-server.ts", import.meta.url).pathname], {
+  stdio: ["pipe", "pipe", "inherit"],
 });
-await new Promise<void>((resolve) => target.listen(0, "127.0.0.1", resolve));
-const url = `http://127.0.0.1:${(target.address() as AddressInfo).port}/items`;
+const [port] = await once(target.stdout, "data");
+const url = `http://127.0.0.1:${Number(port)}/items`;
 
 function createAdapter(): AdapterModule {
   let request = globalThis.fetch;
@@ -133,7 +132,6 @@ try {
   console.log(formatTable(rows));
   if (added > MAX_ADDED_MS) process.exitCode = 1;
 } finally {
-  target.closeAllConnections();
-  target.close();
+  target.stdin.end();
   await rm(directory, { recursive: true, force: true });
 }

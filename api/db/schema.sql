@@ -1,6 +1,258 @@
 -- The schema after all migrations, printed by: node api/db/schema-dump.ts
 -- Not applied by anything; migrations/ is.
 
+create extension pg_trgm;
+
+CREATE OR REPLACE FUNCTION public.forget_pauses()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update approvals set state = 'expired', decided_at = now(), reason = 'The process ended.'
+    where process_id = new.id and state = 'pending';
+  delete from process_checkpoints where process_id = new.id;
+  delete from process_journal where process_id = new.id;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.forget_sealed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from secrets where (owner_kind, owner_id) in (
+    select tg_argv[0],
+      case tg_table_name
+        when 'approvals' then gone ->> 'id' || suffix
+        when 'process_checkpoints' then gone ->> 'process_id'
+        else (gone ->> 'process_id') || ':' || (gone ->> 'seq')
+      end
+    from (select to_json(old) gone) row,
+      unnest(case tg_table_name when 'approvals' then array['', ':answer'] else array[''] end) suffix
+  );
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.forget_tool_words()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('cyrnel tool vocabulary', 0));
+  delete from tool_vocabulary v
+    using (select distinct word from changed, unnest(tsvector_to_array(search)) word) gone
+    where v.word = gone.word
+      and not exists (select from tools t where t.search @@ (quote_literal(gone.word)::tsquery));
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.learn_tool_words()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  -- Most updates switch a tool on or off.
+  if tg_op = 'UPDATE' and not exists (
+    select from changed c, unnest(tsvector_to_array(c.search)) w
+    where length(w) between 3 and 40 and not w ~ '[0-9]' and not exists (select from tool_vocabulary v where v.word = w)
+  ) then
+    return null;
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('cyrnel tool vocabulary', 0));
+  insert into tool_vocabulary (word)
+    select distinct word from changed, unnest(tsvector_to_array(search)) word
+    where length(word) between 3 and 40 and not word ~ '[0-9]'
+    order by word
+    on conflict do nothing;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.note_approval()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_notify('cyrnel_approvals', json_build_array(new.id, new.process_id, new.state)::text);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.note_revision()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update revisions set revision = revision + 1 where kind = tg_argv[0];
+  perform pg_notify('cyrnel_revisions', tg_argv[0]);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_audit_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'DELETE' and current_setting('cyrnel.audit_retention', true) = 'on' then
+    return null;
+  end if;
+  raise exception 'audit records are append-only: % is refused', lower(tg_op) using errcode = 'insufficient_privilege';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.remove_old_audit(older_than interval, max_rows integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  removed bigint;
+begin
+  if older_than < interval '1 day' then
+    raise exception 'audit records younger than a day are never removed' using errcode = 'invalid_parameter_value';
+  end if;
+  perform set_config('cyrnel.audit_retention', 'on', true);
+  delete from audit_log where id = any(array(
+    select id from audit_log where at < now() - older_than order by at, id limit max_rows
+  ));
+  get diagnostics removed = row_count;
+  perform set_config('cyrnel.audit_retention', 'off', true);
+  return removed;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.schema_hash(source json)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+  select encode(sha256(convert_to(source::text, 'UTF8')), 'hex')
+$function$;
+
+CREATE OR REPLACE FUNCTION public.tool_words(source text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+  select lower(regexp_replace(
+    regexp_replace(
+      regexp_replace(source, '([a-z0-9])([A-Z])', '\1 \2', 'g'),
+      '([A-Z])([A-Z][a-z])', '\1 \2', 'g'),
+    '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f]+', ' ', 'g'))
+$function$;
+
+CREATE OR REPLACE FUNCTION public.waiting_approvals(process bigint)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(array_agg(id order by position), '{}') from approvals where process_id = process and state = 'pending'
+$function$;
+
+create table api_keys (
+  id text not null,
+  "position" bigint not null generated always as identity,
+  name text not null,
+  prefix text not null,
+  hash bytea not null,
+  scopes text[] not null,
+  role_id text,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  constraint api_keys_hash_key UNIQUE (hash),
+  constraint api_keys_position_key UNIQUE ("position"),
+  constraint api_keys_pkey PRIMARY KEY (id),
+  constraint api_keys_role_id_fkey FOREIGN KEY (role_id) REFERENCES roles(id),
+  constraint api_keys_hash_check CHECK ((length(hash) = 32)),
+  constraint api_keys_id_check CHECK ((id ~ '^key_[0-9a-f]{20}$'::text)),
+  constraint api_keys_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint api_keys_prefix_check CHECK (((length(prefix) >= 4) AND (length(prefix) <= 16)))
+);
+CREATE INDEX api_keys_by_role ON public.api_keys USING btree (role_id) WHERE (role_id IS NOT NULL);
+CREATE INDEX api_keys_live ON public.api_keys USING btree ("position" DESC) WHERE (revoked_at IS NULL);
+CREATE TRIGGER api_keys_revision AFTER INSERT OR DELETE OR UPDATE OF name, hash, scopes, role_id, expires_at, revoked_at ON public.api_keys FOR EACH STATEMENT EXECUTE FUNCTION note_revision('keys');
+
+create table approvals (
+  id text not null,
+  "position" bigint not null generated always as identity,
+  process_id bigint not null,
+  run uuid not null,
+  seq integer not null,
+  kind text not null,
+  service_id text,
+  tool_id text,
+  destructive boolean not null,
+  digest bytea not null,
+  message text not null,
+  requested_by text not null,
+  policy_id text,
+  state text not null default 'pending'::text,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  decided_at timestamp with time zone,
+  decided_by text,
+  reason text,
+  used_at timestamp with time zone,
+  constraint approvals_once UNIQUE (process_id, run, seq),
+  constraint approvals_position_key UNIQUE ("position"),
+  constraint approvals_pkey PRIMARY KEY (id),
+  constraint approvals_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE,
+  constraint approvals_decided CHECK (((state = 'pending'::text) = (decided_at IS NULL))),
+  constraint approvals_decider CHECK (((state <> ALL (ARRAY['approved'::text, 'denied'::text])) OR (decided_by IS NOT NULL))),
+  constraint approvals_digest_check CHECK ((length(digest) = 32)),
+  constraint approvals_id_check CHECK ((id ~ '^apr_[A-Za-z0-9_-]{22}$'::text)),
+  constraint approvals_kind_check CHECK ((kind = ANY (ARRAY['call'::text, 'ask'::text]))),
+  constraint approvals_message_check CHECK (((length(message) >= 1) AND (length(message) <= 4000))),
+  constraint approvals_path CHECK ((((kind = 'call'::text) = (service_id IS NOT NULL)) AND ((kind = 'call'::text) = (tool_id IS NOT NULL)))),
+  constraint approvals_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 1000))),
+  constraint approvals_seq_check CHECK ((seq > 0)),
+  constraint approvals_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'approved'::text, 'denied'::text, 'expired'::text]))),
+  constraint approvals_used CHECK (((used_at IS NULL) OR (state = 'approved'::text)))
+);
+CREATE INDEX approvals_by_service ON public.approvals USING btree (service_id, "position" DESC) WHERE (service_id IS NOT NULL);
+CREATE INDEX approvals_by_state ON public.approvals USING btree (state, "position" DESC);
+CREATE INDEX approvals_due ON public.approvals USING btree (expires_at) WHERE (state = 'pending'::text);
+CREATE INDEX approvals_pending ON public.approvals USING btree ("position" DESC) WHERE (state = 'pending'::text);
+CREATE TRIGGER approvals_forget_sealed AFTER DELETE ON public.approvals FOR EACH ROW EXECUTE FUNCTION forget_sealed('approval');
+CREATE TRIGGER approvals_note_change AFTER UPDATE OF state ON public.approvals FOR EACH ROW WHEN ((old.state <> new.state)) EXECUTE FUNCTION note_approval();
+CREATE TRIGGER approvals_note_new AFTER INSERT ON public.approvals FOR EACH ROW EXECUTE FUNCTION note_approval();
+
+create table audit_log (
+  id bigint not null generated always as identity,
+  at timestamp with time zone not null,
+  actor_kind text not null,
+  actor_id text,
+  actor_name text not null,
+  action text not null,
+  object_kind text,
+  object_id text,
+  outcome text not null,
+  code text,
+  request_id text,
+  process_id bigint,
+  decision text,
+  policy_id text,
+  parameters_sha256 bytea,
+  parameters_preview text,
+  constraint audit_log_pkey PRIMARY KEY (id),
+  constraint audit_log_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['anonymous'::text, 'bootstrap'::text, 'key'::text, 'system'::text]))),
+  constraint audit_log_decision_check CHECK ((decision = ANY (ARRAY['allow'::text, 'ask'::text, 'block'::text]))),
+  constraint audit_log_outcome_check CHECK ((outcome = ANY (ARRAY['ok'::text, 'refused'::text, 'failed'::text]))),
+  constraint audit_log_parameters_sha256_check CHECK ((length(parameters_sha256) = 32))
+);
+CREATE INDEX audit_log_by_action ON public.audit_log USING btree (action, id);
+CREATE INDEX audit_log_by_actor ON public.audit_log USING btree (actor_id, id);
+CREATE INDEX audit_log_by_object ON public.audit_log USING btree (object_kind, object_id, id);
+CREATE INDEX audit_log_by_process ON public.audit_log USING btree (process_id, id) WHERE (process_id IS NOT NULL);
+CREATE INDEX audit_log_by_request ON public.audit_log USING btree (request_id, id) WHERE (request_id IS NOT NULL);
+CREATE INDEX audit_log_by_time ON public.audit_log USING btree (at, id);
+CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change();
+
 create table idempotency_keys (
   caller text not null,
   key text not null,
@@ -38,6 +290,7 @@ create table modules (
   hash text not null,
   source text not null default ''::text,
   created_at timestamp with time zone not null default now(),
+  definitions_due boolean not null default false,
   constraint modules_position_key UNIQUE ("position"),
   constraint modules_pkey PRIMARY KEY (id),
   constraint modules_error_check CHECK (((length(error) >= 1) AND (length(error) <= 4000))),
@@ -47,6 +300,60 @@ create table modules (
   constraint modules_type_check CHECK ((type = ANY (ARRAY['adapter'::text, 'environment'::text])))
 );
 CREATE UNIQUE INDEX modules_one_enabled_environment ON public.modules USING btree (type) WHERE ((type = 'environment'::text) AND enabled);
+
+create table policies (
+  id text not null,
+  "position" integer not null,
+  service_pattern text not null,
+  tool_pattern text not null,
+  role_id text,
+  process_id bigint,
+  decision text not null,
+  expires_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  constraint policies_position UNIQUE ("position") DEFERRABLE INITIALLY DEFERRED,
+  constraint policies_pkey PRIMARY KEY (id),
+  constraint policies_role_id_fkey FOREIGN KEY (role_id) REFERENCES roles(id),
+  constraint policies_decision_check CHECK ((decision = ANY (ARRAY['allow'::text, 'ask'::text, 'block'::text]))),
+  constraint policies_id_check CHECK ((id ~ '^pol_[0-9a-f]{20}$'::text)),
+  constraint policies_process_id_check CHECK ((process_id > 0)),
+  constraint policies_process_rules_expire CHECK (((process_id IS NULL) OR (expires_at IS NOT NULL))),
+  constraint policies_service_pattern_check CHECK (((length(service_pattern) >= 1) AND (length(service_pattern) <= 200))),
+  constraint policies_tool_pattern_check CHECK (((length(tool_pattern) >= 1) AND (length(tool_pattern) <= 200)))
+);
+CREATE INDEX policies_by_role ON public.policies USING btree (role_id) WHERE (role_id IS NOT NULL);
+CREATE TRIGGER policies_revision AFTER INSERT OR DELETE OR UPDATE ON public.policies FOR EACH STATEMENT EXECUTE FUNCTION note_revision('policies');
+
+create table process_checkpoints (
+  process_id bigint not null,
+  run uuid not null,
+  replayable boolean not null,
+  detached boolean not null default false,
+  replays smallint not null default 0,
+  trail json not null,
+  usage json not null,
+  paused_at timestamp with time zone not null default now(),
+  constraint process_checkpoints_pkey PRIMARY KEY (process_id),
+  constraint process_checkpoints_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE,
+  constraint process_checkpoints_replays_check CHECK ((replays >= 0))
+);
+CREATE TRIGGER process_checkpoints_forget_sealed AFTER DELETE ON public.process_checkpoints FOR EACH ROW EXECUTE FUNCTION forget_sealed('call_log');
+
+create table process_journal (
+  process_id bigint not null,
+  seq integer not null,
+  service_id text not null,
+  tool_id text not null,
+  digest bytea not null,
+  destructive boolean not null,
+  started_at timestamp with time zone not null default now(),
+  ended_at timestamp with time zone,
+  constraint process_journal_pkey PRIMARY KEY (process_id, seq),
+  constraint process_journal_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE,
+  constraint process_journal_digest_check CHECK ((length(digest) = 32)),
+  constraint process_journal_seq_check CHECK ((seq > 0))
+);
+CREATE TRIGGER process_journal_forget_sealed AFTER DELETE ON public.process_journal FOR EACH ROW EXECUTE FUNCTION forget_sealed('call_log');
 
 create table process_results (
   process_id bigint not null,
@@ -82,9 +389,15 @@ create table processes (
   queued_at timestamp with time zone,
   started_at timestamp with time zone,
   completed_at timestamp with time zone,
+  creator text not null default 'anonymous'::text,
+  key_id text,
+  asked boolean not null default false,
   constraint processes_ref_key UNIQUE (ref),
   constraint processes_pkey PRIMARY KEY (id),
+  constraint processes_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id),
   constraint processes_cpu_ms_check CHECK ((cpu_ms > 0)),
+  constraint processes_creator_check CHECK ((creator = ANY (ARRAY['anonymous'::text, 'bootstrap'::text, 'key'::text]))),
+  constraint processes_creator_key CHECK (((creator = 'key'::text) = (key_id IS NOT NULL))),
   constraint processes_exit_complete CHECK ((((exit_state IS NULL) = (reason IS NULL)) AND ((exit_state IS NULL) = (completed_at IS NULL)))),
   constraint processes_exit_only_idle CHECK (((state = 'idle'::text) OR (exit_state IS NULL))),
   constraint processes_exit_state_check CHECK ((exit_state = ANY (ARRAY['success'::text, 'failed'::text, 'timeout'::text, 'canceled'::text]))),
@@ -101,6 +414,32 @@ CREATE INDEX processes_by_exit_state ON public.processes USING btree (exit_state
 CREATE INDEX processes_finished ON public.processes USING btree (completed_at, id) WHERE (exit_state IS NOT NULL);
 CREATE INDEX processes_live ON public.processes USING btree (state, id) WHERE (state <> 'idle'::text);
 CREATE INDEX processes_queue ON public.processes USING btree (priority DESC, queued_at, id) WHERE (state = 'queued'::text);
+CREATE TRIGGER processes_forget_pauses AFTER UPDATE OF state ON public.processes FOR EACH ROW WHEN ((old.asked AND (new.state = 'idle'::text) AND (old.state <> 'idle'::text))) EXECUTE FUNCTION forget_pauses();
+
+create table revisions (
+  kind text not null,
+  revision bigint not null default 0,
+  constraint revisions_pkey PRIMARY KEY (kind),
+  constraint revisions_kind_check CHECK ((kind = ANY (ARRAY['keys'::text, 'roles'::text, 'policies'::text])))
+);
+
+create table roles (
+  id text not null,
+  "position" bigint not null generated always as identity,
+  name text not null,
+  allow text[] not null,
+  deny text[] not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint roles_name_key UNIQUE (name),
+  constraint roles_position_key UNIQUE ("position"),
+  constraint roles_pkey PRIMARY KEY (id),
+  constraint roles_allow_check CHECK ((cardinality(allow) <= 1000)),
+  constraint roles_deny_check CHECK ((cardinality(deny) <= 1000)),
+  constraint roles_id_check CHECK ((id ~ '^role_[0-9a-f]{20}$'::text)),
+  constraint roles_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+);
+CREATE TRIGGER roles_revision AFTER INSERT OR DELETE OR UPDATE ON public.roles FOR EACH STATEMENT EXECUTE FUNCTION note_revision('roles');
 
 create table schema_migrations (
   id integer not null default nextval('schema_migrations_id_seq'::regclass),
@@ -108,6 +447,58 @@ create table schema_migrations (
   run_on timestamp without time zone not null,
   constraint schema_migrations_pkey PRIMARY KEY (id)
 );
+
+create table secrets (
+  owner_kind text not null,
+  owner_id text not null,
+  sealed json not null,
+  version integer not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint secrets_pkey PRIMARY KEY (owner_kind, owner_id),
+  constraint secrets_owner_id_check CHECK ((owner_id <> ''::text)),
+  constraint secrets_owner_kind_check CHECK ((owner_kind = ANY (ARRAY['service'::text, 'module'::text, 'approval'::text, 'call_log'::text]))),
+  constraint secrets_sealed_check CHECK ((json_typeof(sealed) = 'object'::text)),
+  constraint secrets_version_check CHECK ((version > 0))
+);
+CREATE INDEX secrets_by_key ON public.secrets USING btree (((sealed ->> 'kid'::text)));
+
+create table service_settings (
+  service_id text not null,
+  config json not null,
+  version integer not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint service_settings_pkey PRIMARY KEY (service_id),
+  constraint service_settings_service_id_fkey FOREIGN KEY (service_id) REFERENCES services(id) ON DELETE CASCADE,
+  constraint service_settings_config_check CHECK ((json_typeof(config) = 'object'::text)),
+  constraint service_settings_version_check CHECK ((version > 0))
+);
+
+create table services (
+  id text not null,
+  "position" bigint not null generated always as identity,
+  name text not null,
+  description text not null,
+  adapter text not null,
+  hash text not null,
+  source text not null default ''::text,
+  definition bytea not null,
+  adapter_domain json not null,
+  config_schema json not null,
+  secrets_schema json not null,
+  enabled boolean not null default false,
+  stale boolean not null default false,
+  error text,
+  created_at timestamp with time zone not null default now(),
+  constraint services_position_key UNIQUE ("position"),
+  constraint services_pkey PRIMARY KEY (id),
+  constraint services_adapter_fkey FOREIGN KEY (adapter) REFERENCES modules(id) ON DELETE CASCADE,
+  constraint services_config_schema_check CHECK ((json_typeof(config_schema) = 'object'::text)),
+  constraint services_error_check CHECK (((length(error) >= 1) AND (length(error) <= 4000))),
+  constraint services_hash_check CHECK ((hash ~ '^[0-9a-f]{64}$'::text)),
+  constraint services_id_check CHECK (((id ~ '^[A-Za-z_$][A-Za-z0-9_$]*$'::text) AND (length(id) <= 100))),
+  constraint services_secrets_schema_check CHECK ((json_typeof(secrets_schema) = 'object'::text))
+);
+CREATE INDEX services_by_adapter ON public.services USING btree (adapter, id);
 
 create table tool_calls (
   process_id bigint not null,
@@ -132,3 +523,36 @@ create table tool_calls (
   constraint tool_calls_seq_check CHECK ((seq > 0)),
   constraint tool_calls_status_check CHECK ((status = ANY (ARRAY['ok'::text, 'error'::text, 'denied'::text, 'canceled'::text])))
 );
+
+create table tool_vocabulary (
+  word text not null,
+  constraint tool_vocabulary_pkey PRIMARY KEY (word)
+);
+CREATE INDEX tool_vocabulary_trigrams ON public.tool_vocabulary USING gist (word gist_trgm_ops);
+
+create table tools (
+  service_id text not null,
+  id text not null,
+  "position" integer not null,
+  name text not null,
+  description text not null,
+  input_schema json not null,
+  output_schema json not null,
+  adapter_domain json not null,
+  destructive boolean not null default false,
+  enabled boolean not null default true,
+  input_hash text not null generated always as (schema_hash(input_schema)) stored,
+  output_hash text not null generated always as (schema_hash(output_schema)) stored,
+  search tsvector not null generated always as (((setweight(to_tsvector('simple'::regconfig, ((((tool_words(((service_id || '.'::text) || id)) || ' '::text) || lower(service_id)) || ' '::text) || lower(id))), 'A'::"char") || setweight(to_tsvector('simple'::regconfig, tool_words("left"(name, 500))), 'B'::"char")) || setweight(to_tsvector('simple'::regconfig, tool_words("left"(description, 4000))), 'C'::"char"))) stored,
+  constraint tools_pkey PRIMARY KEY (service_id, id),
+  constraint tools_service_id_fkey FOREIGN KEY (service_id) REFERENCES services(id) ON DELETE CASCADE,
+  constraint tools_id_check CHECK (((id ~ '^[A-Za-z_$][A-Za-z0-9_$]*$'::text) AND (length(id) <= 200))),
+  constraint tools_input_schema_check CHECK ((json_typeof(input_schema) = 'object'::text)),
+  constraint tools_output_schema_check CHECK ((json_typeof(output_schema) = 'object'::text)),
+  constraint tools_position_check CHECK (("position" >= 0))
+);
+CREATE INDEX tools_search ON public.tools USING gin (search) WITH (fastupdate=off);
+CREATE INDEX tools_search_names ON public.tools USING gin (ts_filter(search, '{a,b}'::"char"[])) WITH (fastupdate=off);
+CREATE TRIGGER tools_forget_words AFTER DELETE ON public.tools REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION forget_tool_words();
+CREATE TRIGGER tools_learn_words AFTER INSERT ON public.tools REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION learn_tool_words();
+CREATE TRIGGER tools_relearn_words AFTER UPDATE ON public.tools REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION learn_tool_words();

@@ -78,19 +78,14 @@ async function install(
     requireAdapter(context, adapterId);
     if ((await findServiceRow(context.pool, id)) !== null) throw serviceTaken(id);
     await context.generations.run(async () => {
-      const t0 = performance.now();
       const made = await make(context, adapterId, obtain);
-      console.error("ZZ make", performance.now() - t0);
       await context.pool.begin(async (transaction) => {
         // Secrets of a service that had this id before must never become this one's.
         await context.secrets.remove(transaction, { kind: "service", id });
         const row = { ...service, ...toRow(made.service), hash: made.hash, packed: made.packed };
         if (!(await insertService(transaction, row))) throw serviceTaken(id);
-        console.error("ZZ insert service", performance.now() - t0);
         await replaceTools(transaction, id, made.service.tools, true);
-        console.error("ZZ tools", performance.now() - t0);
       });
-      console.error("ZZ commit", performance.now() - t0);
     });
   });
   context.announce(id);
@@ -189,9 +184,7 @@ async function make(
   obtain: () => Promise<ObtainedDefinition>,
   installed?: ServiceRow,
 ): Promise<Made | null> {
-  const t1 = performance.now();
   const { text, packed, hash } = await obtain();
-  console.error("ZZ obtain", performance.now() - t1);
   if (hash === installed?.hash) return null;
   const adapter = requireAdapter(context, adapterId);
   const service = await generate(context, adapterId, adapter, text, installed);
