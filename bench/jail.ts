@@ -63,6 +63,7 @@ async function openEnvironment(isolation: IsolationLevel): Promise<EnvironmentMo
   await environment.setup({
     config: {},
     secrets: {},
+    fetch: globalThis.fetch,
     isolation,
     logger: { debug: nothing, info: nothing, warn: nothing, error: nothing },
     bindings: {

@@ -14,3 +14,11 @@ export function toKernelBudget(memoryMb: number): number {
 export function toWatchBudget(memoryMb: number): number {
   return (memoryMb + WATCH_SLACK_MB) * BYTES_PER_MB;
 }
+
+/** What a child has before its script, and what the kernel counts in a control group beside its own memory, at most. */
+const GROUP_BASE_MB = 96;
+
+/** Bytes everything of a process with this limit may take, pages of files and the kernel's own included. */
+export function toGroupBudget(memoryMb: number): number {
+  return toWatchBudget(memoryMb) + GROUP_BASE_MB * BYTES_PER_MB;
+}

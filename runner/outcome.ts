@@ -13,8 +13,17 @@ export type EndCause =
   | { kind: "killed" }
   | { kind: "cpu_limit"; limitMs: number | null }
   | { kind: "memory_limit"; limitMb: number }
+  | { kind: "diverged"; what: string }
   | { kind: "violation"; reason: "sandbox_violation" | "output_limit"; message: string }
-  | { kind: "exit"; exit: ProcessExit; engineText: string; memoryMb: number; cpuMs: number | null }
+  | {
+      kind: "exit";
+      exit: ProcessExit;
+      engineText: string;
+      /** The kernel ended it because its control group had no memory left. */
+      ranOutOfMemory: boolean;
+      memoryMb: number;
+      cpuMs: number | null;
+    }
   | { kind: "host_error"; error: unknown };
 
 export interface Verdict {
@@ -44,6 +53,13 @@ export function judge(cause: EndCause): Verdict {
       return failCpu(cause.limitMs);
     case "memory_limit":
       return failMemory(cause.limitMb);
+    case "diverged":
+      return fail(
+        "failed",
+        "replay_divergence",
+        "ReplayDivergenceError",
+        `The run was repeated after its approval, and the script ${cause.what}. Scripts that wait for approvals have to do the same each time they are run.`,
+      );
     case "violation":
       return judgeViolation(cause.reason, cause.message);
     case "exit":
@@ -93,8 +109,9 @@ function judgeViolation(reason: "sandbox_violation" | "output_limit", message: s
 const HEAP_FULL =
   /heap out of memory|Ineffective mark-compacts|Fatal process out of memory|Reached heap limit|std::bad_alloc/;
 
-function judgeExit({ exit, engineText, memoryMb, cpuMs }: Extract<EndCause, { kind: "exit" }>): Verdict {
-  if (HEAP_FULL.test(engineText)) return failMemory(memoryMb);
+function judgeExit(cause: Extract<EndCause, { kind: "exit" }>): Verdict {
+  const { exit, engineText, ranOutOfMemory, memoryMb, cpuMs } = cause;
+  if (ranOutOfMemory || HEAP_FULL.test(engineText)) return failMemory(memoryMb);
   switch (exit.signal) {
     case "SIGXCPU":
       return failCpu(cpuMs);

@@ -5,11 +5,11 @@ import { CHILD_FLAGS } from "./child/flags.ts";
 import { DIST } from "./dist-folder.ts";
 import { listInheritedFds } from "./inherited-fds.ts";
 import type { Wall } from "./isolation/wall.ts";
-import { toKernelBudget } from "./memory-budget.ts";
+import { toGroupBudget, toKernelBudget } from "./memory-budget.ts";
 import type { NodeBinary } from "./node-binary.ts";
 import type { ChildLaunch } from "./spawn.ts";
 
-/** What a process child may read while it boots. */
+/** What a process child may read while it boots, and what it is made of: the folder of the build. */
 export const PROCESS_READABLE = [DIST];
 
 /** How its first child shows layers 0 and 1: for the report. */
@@ -28,12 +28,13 @@ export interface ProcessSettings {
 /** Generous: a machine that starts many at once is slow, and one that hangs must still be noticed. */
 const BOOT_TIMEOUT_MS = 10_000;
 
-/** Answers how to start a child with a given memory limit. `cwd` is an empty directory. */
+/** Answers how to start a child with a given memory limit. `cwd` is an empty directory; `folder` holds a build of the child. */
 export function planProcessLaunch(
   node: NodeBinary,
   wall: Wall,
   { allowEval, allowWasm, paranoid }: ProcessSettings,
   cwd: string,
+  folder: string = DIST,
 ): (memoryMb: number) => ChildLaunch {
   const argument = encodeBootOptions({
     allowEval,
@@ -48,7 +49,7 @@ export function planProcessLaunch(
       ...CHILD_FLAGS,
       ...wall.nodeFlags,
       // The bundle of the realm and its code cache are there; the permission is dropped before a script comes.
-      `--allow-fs-read=${DIST}/`,
+      `--allow-fs-read=${folder}/`,
       // Reading the system's file would need a grant of its own under a jail, and nothing here uses it.
       "--openssl-config=/dev/null",
       `--max-old-space-size=${memoryMb}`,
@@ -56,12 +57,13 @@ export function planProcessLaunch(
       // WebAssembly compiles in threads: without one, its promises never settle.
       ...(allowWasm ? ["--v8-pool-size=1"] : []),
       ...(paranoid ? ["--jitless"] : []),
-      join(DIST, "child.js"),
+      join(folder, "child.js"),
       argument,
     ],
     cwd,
     bootTimeoutMs: BOOT_TIMEOUT_MS,
     isLocked: wall.lock !== null,
     inspect: (pid) => wall.admit(pid, toKernelBudget(memoryMb)),
+    place: (pid) => wall.place(pid, toGroupBudget(memoryMb)),
   });
 }

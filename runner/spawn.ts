@@ -3,6 +3,7 @@
  * process until its exit; knows no run.
  */
 import { type Channel, createChannel } from "./channel.ts";
+import type { Placement } from "./jail/run-groups.ts";
 import { childMessageSchema, PROTOCOL_VERSION, type ReadyParams } from "./protocol.ts";
 import { type ProcessExit, type StartProcess, startProcess } from "./start-process.ts";
 import { createTail } from "./tail.ts";
@@ -29,6 +30,8 @@ export interface ChildLaunch {
   isLocked: boolean;
   /** A last look at a child that says it is ready: what is wrong with it, as half a sentence; null: nothing. */
   inspect?(pid: number): string | null;
+  /** Puts the child into a control group while it boots; null: there are none. It is not ready before it is there. */
+  place?(pid: number): Promise<Placement> | null;
 }
 
 export interface Child {
@@ -45,6 +48,10 @@ export interface Child {
   readonly exited: Promise<ProcessExit>;
   /** The end of what the engine wrote to descriptor 2; for a child that has exited. */
   engineText(): Promise<string>;
+  /** The control group it was put into while it booted; null without one. */
+  readonly groupName: string | null;
+  /** For a child that has exited: whether the kernel killed it because its control group was out of memory. */
+  ranOutOfMemory(): Promise<boolean>;
   /** SIGKILL. Idempotent. */
   kill(): void;
 }
@@ -71,10 +78,18 @@ export async function spawnChild(
     },
   );
   let exit: ProcessExit | null = null;
+  let isKilled = false;
   const exited = started.exited.then((value) => {
     exit = value;
     return value;
   });
+  const placing = launch.place?.(started.pid) ?? null;
+  // Its failure is told once the child is ready; one that ended before has another reason.
+  placing?.catch(() => {});
+  const outOfMemory =
+    placing === null
+      ? NOT_OUT_OF_MEMORY
+      : exited.then(() => leaveGroup(placing, () => !isKilled && exit?.signal === "SIGKILL"));
   const tail = createTail(started.stderr, MAX_ENGINE_TEXT_BYTES, MAX_ENGINE_BYTES);
   const channel = createChannel(started.stdout, started.stdin);
   try {
@@ -90,6 +105,9 @@ export async function spawnChild(
       throw new ChildStartError(`The child is not what was started: ${check.why}.`);
     const fault = launch.inspect?.(started.pid) ?? null;
     if (fault !== null) throw new ChildStartError(`The child is not what it must be: ${fault}.`);
+    const placement = await placing?.catch((error: Error) => {
+      throw new ChildStartError(`The child could not be put into its control group: ${error.message}.`);
+    });
     return {
       pid: started.pid,
       channel,
@@ -101,7 +119,12 @@ export async function spawnChild(
       },
       exited,
       engineText: () => tail.read(MAX_ENGINE_WAIT_MS),
-      kill: () => started.kill(),
+      groupName: placement?.groupName ?? null,
+      ranOutOfMemory: () => outOfMemory,
+      kill() {
+        isKilled ||= exit === null;
+        started.kill();
+      },
     };
   } catch (error) {
     started.kill();
@@ -110,6 +133,16 @@ export async function spawnChild(
       `${(error as Error).message}${describeEarlyExit(await exited, await tail.read(MAX_ENGINE_WAIT_MS))}`,
     );
   }
+}
+
+const NOT_OUT_OF_MEMORY = Promise.resolve(false);
+
+/** Leaves the group of a child that was reaped, for the next one. `mayBeMemory`: the kernel may have ended it. Never rejects. */
+async function leaveGroup(placing: Promise<Placement>, mayBeMemory: () => boolean): Promise<boolean> {
+  const placement = await placing.catch(() => null);
+  const ranOut = placement !== null && mayBeMemory() && (await placement.ranOutOfMemory().catch(() => false));
+  await placement?.release();
+  return ranOut;
 }
 
 /** Layers a child must say that it has made: realm, permissions, and the lock if it was given one. */

@@ -2,17 +2,20 @@
  * One run on one child: starts its session, its clock and its watch, and ends it by whatever comes first. The only way
  * it stops a child is SIGKILL. Knows no pool and no binding.
  */
-import { type Deadline, startDeadline } from "./deadline.ts";
+
+import type { CallLog } from "./call-log.ts";
+import { startDeadline } from "./deadline.ts";
 import { toWatchBudget } from "./memory-budget.ts";
 import type { Monitor } from "./monitor.ts";
 import { type EndCause, judge, type Verdict } from "./outcome.ts";
-import type { StartParams } from "./protocol.ts";
+import type { Journal, StartParams } from "./protocol.ts";
 import {
   type CallHandlers,
   runSession,
   type SessionEnd,
   type SessionEvents,
   type SessionLimits,
+  type SessionPause,
 } from "./session.ts";
 import type { Child } from "./spawn.ts";
 
@@ -27,6 +30,8 @@ const MAX_EXIT_WAIT_MS = 500;
 const AFTER_END_MS = 10;
 /** A child killed by somebody else this soon after it was given its run may not have taken it yet. */
 const MAX_HAND_OVER_MS = 100;
+/** How much longer than the first time doing everything again may take, beyond twice as long. */
+const REPETITION_MARGIN_MS = 10_000;
 
 export interface RunLimits {
   /** Of running time, from `start`; null is none. */
@@ -34,6 +39,13 @@ export interface RunLimits {
   /** Of CPU time; null is none. */
   cpuMs: number | null;
   memoryMb: number;
+}
+
+/** Freezes a run and lets it go on; its clock stands still in between. */
+export interface RunPause {
+  /** Answers once the script is frozen; `journal` is null for a run that cannot be repeated. Rejects when it ends before. */
+  pause(): Promise<{ journal: Journal | null; usedMs: number }>;
+  resume(): void;
 }
 
 export interface SupervisedRun {
@@ -49,8 +61,12 @@ export interface SupervisedRun {
   killSignal: AbortSignal;
   /** `keep`: a child that ended its run by the protocol lives on. It is killed in every other case. */
   afterEnd: "kill" | "keep";
-  /** Called with the run's clock once it has started, for whoever may pause it. */
-  onDeadline?: (deadline: Deadline) => void;
+  /** What the run asks and is told; for a repeated run, with what it asked before. */
+  log?: CallLog;
+  /** Running time of the run that is repeated, which this one is taken to have used already. */
+  usedMs?: number;
+  /** Given the means to pause the run once it has started. */
+  onStart?: (pause: RunPause) => void;
 }
 
 export interface RunOutcome extends Verdict {
@@ -95,12 +111,19 @@ export async function superviseRun(run: SupervisedRun): Promise<RunOutcome> {
         : { kind: "memory_limit", limitMb: limits.memoryMb },
     ),
   );
-  using deadline = startDeadline(limits.timeoutMs, () =>
-    endBy({ kind: "timeout", limitMs: limits.timeoutMs ?? 0 }),
-  );
+  const onDeadline = () => endBy({ kind: "timeout", limitMs: limits.timeoutMs ?? 0 });
+  const { usedMs = 0 } = run;
+  const leftMs = limits.timeoutMs === null ? null : Math.max(1, limits.timeoutMs - usedMs);
+  using clock = startDeadline(leftMs, onDeadline);
+  // Doing again what was done before costs no time of the run's own, and must not take for ever.
+  using repetition = startDeadline(run.start.journal ? usedMs * 2 + REPETITION_MARGIN_MS : null, onDeadline);
+  if (run.start.journal) clock.pause();
+  /** Since when the script does what it has not done before. */
+  let ownSince = startedAt;
+  let pausedMs = 0;
+  let frozenAt: number | null = null;
   run.killSignal.addEventListener("abort", onKill, { once: true });
   if (run.killSignal.aborted) onKill();
-  run.onDeadline?.(deadline);
 
   const session = runSession({
     channel: child.channel,
@@ -109,7 +132,32 @@ export async function superviseRun(run: SupervisedRun): Promise<RunOutcome> {
     events: run.events,
     limits: run.sessionLimits,
     signal: stop.signal,
+    ...(run.log !== undefined && { log: run.log }),
+    onStart: (session) => run.onStart?.(withClock(session)),
+    onLive() {
+      repetition[Symbol.dispose]();
+      ownSince = performance.now();
+      clock.resume();
+    },
   });
+
+  function withClock(session: SessionPause): RunPause {
+    return {
+      async pause() {
+        const journal = await session.pause();
+        frozenAt = performance.now();
+        clock.pause();
+        return { journal, usedMs: usedMs + frozenAt - ownSince - pausedMs };
+      },
+      resume() {
+        if (frozenAt === null) return;
+        pausedMs += performance.now() - frozenAt;
+        frozenAt = null;
+        clock.resume();
+        session.resume();
+      },
+    };
+  }
   const end = await drainAfter(stop.signal, child, session);
   const wallMs = performance.now() - startedAt;
   cause ??= await explain(end, run);
@@ -123,7 +171,7 @@ export async function superviseRun(run: SupervisedRun): Promise<RunOutcome> {
     wallMs,
     ...usage,
     toolCalls: end.toolCalls,
-    wasNeverStarted: end.kind === "closed" && !end.hasReceived && wasGone(cause, child, wallMs),
+    wasNeverStarted: end.kind === "closed" && !end.hasReceived && wasGone(cause, child, limits, wallMs),
     ...(cause.kind === "host_error" && { hostError: cause.error }),
   };
 }
@@ -134,9 +182,11 @@ function endChild(child: Child): void {
 }
 
 /** Whether a child that never said anything was ended by somebody else before, or about when, it was given its run. */
-function wasGone(cause: EndCause, child: Child, wallMs: number): boolean {
+function wasGone(cause: EndCause, child: Child, limits: RunLimits, wallMs: number): boolean {
   if (child.channel.hasWriteFailed) return true;
-  return cause.kind === "exit" && cause.exit.signal === "SIGKILL" && wallMs < MAX_HAND_OVER_MS;
+  if (cause.kind !== "exit" || cause.ranOutOfMemory || wallMs >= MAX_HAND_OVER_MS) return false;
+  // A run without a limit of CPU time cannot have met one: that was an earlier run's, on a process that serves several.
+  return cause.exit.signal === "SIGKILL" || (cause.exit.signal === "SIGXCPU" && limits.cpuMs === null);
 }
 
 /** The end of the session; once it was stopped from outside, the channel closes within a bounded time. */
@@ -162,6 +212,8 @@ async function explain(end: SessionEnd, { child, limits }: SupervisedRun): Promi
   switch (end.kind) {
     case "end":
       return { kind: "end", end: end.end, memoryMb: limits.memoryMb };
+    case "diverged":
+      return { kind: "diverged", what: end.what };
     case "violation":
       return { kind: "violation", reason: end.reason, message: end.message };
     case "host_error":
@@ -174,6 +226,7 @@ async function explain(end: SessionEnd, { child, limits }: SupervisedRun): Promi
         kind: "exit",
         exit,
         engineText: await child.engineText(),
+        ranOutOfMemory: exit.signal === "SIGKILL" && (await child.ranOutOfMemory()),
         memoryMb: limits.memoryMb,
         cpuMs: limits.cpuMs,
       };

@@ -1,17 +1,25 @@
-/** What the self-test tries, as system calls, and which answers count as a refusal. Harmless where it succeeds. */
+/**
+ * What the self-test tries, as system calls, and which answers count as a refusal: each class of what the jail forbids, with
+ * arguments that do no harm where they get through.
+ */
 import {
   AF_INET,
+  AF_UNIX,
   AT_FDCWD,
+  CLONE_NEWUSER,
   EACCES,
   ENOMEM,
+  ENOSYS,
   EPERM,
   MAP_PRIVATE_ANONYMOUS,
+  O_WRONLY,
   PROT_READ_WRITE,
+  PTRACE_PEEKTEXT,
   SIGCHLD,
   SOCK_STREAM,
 } from "../jail/kernel-headers.ts";
 import { type Architecture, type SyscallName, syscallNumber } from "../jail/seccomp/syscall-numbers.ts";
-import type { Attack, SelfTestOrders, StepArgument } from "./self-test-child.ts";
+import type { Attack, SelfTestOrders, StepArgument } from "./self-test-orders.ts";
 
 /** Of the server, made for the test. */
 export interface Canaries {
@@ -25,57 +33,73 @@ export interface Canaries {
 export const TEST_MEMORY_BYTES = 32 * 1024 * 1024;
 const ALLOCATE = "allocate twice its limit";
 const ALLOCATE_LITTLE = "allocate a quarter of its limit";
+/** For a call the architecture does not have: a number no kernel knows, whose answer is ENOSYS, filter or not. */
+const NO_SUCH_CALL = 0x7fff;
+/** linux/kexec.h: KEXEC_SEGMENT_MAX is 16; more is refused by a kernel that gets to look at it. */
+const TOO_MANY_SEGMENTS = 17;
 
 /** Every list of attacks, for a kernel of this architecture. */
 export function planAttacks(
   architecture: Architecture,
   { file, port }: Canaries,
-): Omit<SelfTestOrders, "lock"> {
+): Omit<SelfTestOrders, "lock" | "first" | "spin"> & { trace: Attack } {
   const step = (name: SyscallName, ...args: StepArgument[]) => ({
-    call: syscallNumber(name, architecture) as number,
+    call: syscallNumber(name, architecture) ?? NO_SUCH_CALL,
     args,
   });
+  const one = (name: string, ...call: Parameters<typeof step>): Attack => ({ name, steps: [step(...call)] });
   const address = { bytes: [AF_INET, 0, port >> 8, port & 255, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0] };
-  const allocate = (name: string, bytes: number): Attack => ({
-    name,
-    steps: [step("mmap", 0, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0)],
-  });
-  const read = { name: "read a file", steps: [step("openat", AT_FDCWD, { text: file }, 0, 0)] };
-  const execute = { name: "start a program", steps: [step("execve", { text: file }, 0, 0)] };
-  const outside: Attack[] = [
-    read,
-    { name: "open a socket", steps: [step("socket", AF_INET, SOCK_STREAM, 0)] },
+  const empty = (bytes: number) => ({ bytes: Array<number>(bytes).fill(0) });
+  const allocate = (name: string, bytes: number) =>
+    one(name, "mmap", 0, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0);
+  const server = process.pid;
+
+  const always: Attack[] = [
+    one("read a file", "openat", AT_FDCWD, { text: file }, 0, 0),
+    one("write a file", "openat", AT_FDCWD, { text: file }, O_WRONLY, 0),
+    one("change a file", "fchmodat", AT_FDCWD, { text: file }, 0o500),
+    one("open a socket", "socket", AF_INET, SOCK_STREAM, 0),
+    one("open a local socket", "socket", AF_UNIX, SOCK_STREAM, 0),
     {
       name: "connect to the server's machine",
       steps: [step("socket", AF_INET, SOCK_STREAM, 0), step("connect", "previous", address, 16)],
     },
-    { name: "signal the server", steps: [step("kill", process.pid, 0)] },
+    one("signal the server", "kill", server, 0),
+    one("hold the server by pidfd", "pidfd_open", server, 0),
+    one("read the server's limits", "prlimit64", server, 7, 0, empty(16)),
+    one("open an io_uring", "io_uring_setup", 8, empty(120)),
+    one("watch performance counters", "perf_event_open", 0, 0, -1, -1, 0),
+    one("handle page faults", "userfaultfd", 0),
+    one("use the kernel's keys", "keyctl", 0, -3, 1),
+    one("mount", "mount", { text: "none" }, { text: "/nowhere" }, { text: "tmpfs" }, 0, 0),
+    one("enter a namespace", "unshare", CLONE_NEWUSER),
+    { ...one("fork into a namespace", "clone", CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0), isFork: true },
+    one("load a kernel module", "init_module", 0, 0, { text: "" }),
+    one("replace the kernel", "kexec_load", 0, TOO_MANY_SEGMENTS, 0, 0),
+    one("make shared memory", "memfd_create", { text: "x" }, 0),
+    one("change its user", "setuid", process.getuid?.() ?? 0),
   ];
   return {
-    birth: [...outside, execute],
+    trace: one("trace", "ptrace", PTRACE_PEEKTEXT, 0, 0, 0),
+    birth: [...always, one("start a program", "execve", { text: file }, 0, 0)],
     locked: [
-      ...outside,
-      {
-        name: "look at a file",
-        steps: [step("statx", AT_FDCWD, { text: file }, 0, 0x7ff, { bytes: Array(256).fill(0) })],
-      },
-      {
-        name: "open what it was started from",
-        steps: [step("openat", AT_FDCWD, { text: "/dev/null" }, 0, 0)],
-      },
-      { name: "make a copy of itself", isFork: true, steps: [step("clone", SIGCHLD, 0, 0, 0, 0)] },
+      ...always,
+      one("look at a file", "statx", AT_FDCWD, { text: file }, 0, 0x7ff, empty(256)),
+      one("open what it was started from", "openat", AT_FDCWD, { text: "/dev/null" }, 0, 0),
+      one("change its own limits", "prlimit64", 0, 7, empty(16), 0),
+      { ...one("make a copy of itself", "clone", SIGCHLD, 0, 0, 0, 0), isFork: true },
     ],
     limited: [allocate(ALLOCATE, TEST_MEMORY_BYTES * 2), allocate(ALLOCATE_LITTLE, TEST_MEMORY_BYTES / 4)],
-    last: execute,
+    last: one("start a program", "execve", { text: file }, 0, 0),
   };
 }
 
 /** Whether the kernel's answer to an attack is a refusal. */
 export function isRefusal(answer: number | undefined): boolean {
-  return answer === -EPERM || answer === -EACCES;
+  return answer === -EPERM || answer === -EACCES || answer === -ENOSYS;
 }
 
-/** Whether a limit was felt: much was refused, little was given. */
-export function isLimited(answers: Record<string, number>): boolean {
+/** Whether the limit of memory was felt: much was refused, little was given. */
+export function isMemoryLimited(answers: Record<string, number>): boolean {
   return answers[ALLOCATE] === -ENOMEM && (answers[ALLOCATE_LITTLE] ?? -1) > 0;
 }

@@ -2,14 +2,13 @@
  * What this machine can put round a run, found out as an environment does it, without a server: for an operator who was
  * refused a level, or wants to know before the first start.
  */
-import { chmod, mkdtemp, rmdir } from "node:fs/promises";
-import { release, tmpdir } from "node:os";
-import { join } from "node:path";
+import { release } from "node:os";
 import { ISOLATION_LEVELS, type IsolationLayer, type IsolationLevel } from "#sdk";
 import { createMonitor } from "../monitor.ts";
 import { findNodeBinary } from "../node-binary.ts";
 import { PROCESS_OBSERVED, PROCESS_READABLE, planProcessLaunch } from "../process-launch.ts";
 import { spawnChild } from "../spawn.ts";
+import { openEmptyFolder } from "../temporary.ts";
 import { listLayers, REQUIRED_LAYERS } from "./report.ts";
 import { openWall } from "./wall.ts";
 
@@ -59,9 +58,7 @@ export async function diagnose(level: IsolationLevel): Promise<Diagnosis> {
 async function examine(level: IsolationLevel) {
   await using undo = new AsyncDisposableStack();
   const node = findNodeBinary();
-  const cwd = await mkdtemp(join(tmpdir(), "cyrnel-doctor-"));
-  undo.defer(() => rmdir(cwd));
-  await chmod(cwd, 0o500);
+  const { path: cwd } = undo.use(await openEmptyFolder("doctor"));
   const wall = undo.use(
     await openWall({ level, nodePath: node.path, readable: PROCESS_READABLE, cwd, paranoid: false }),
   );

@@ -1,7 +1,10 @@
 /** What is reported of the wall round a run: per layer whether it is required, whether it is there, and how that is known. */
+import { readFileSync } from "node:fs";
 import { release } from "node:os";
 import { ISOLATION_LEVELS, type IsolationLayer, type IsolationLevel, type IsolationReport } from "#sdk";
+import type { CgroupsAbsent } from "../jail/cgroup.ts";
 import type { JailProbe } from "../jail/probe.ts";
+import type { RunGroups } from "../jail/run-groups.ts";
 import type { NodeBinary } from "../node-binary.ts";
 import type { Child } from "../spawn.ts";
 import { describeDescriptorLayer } from "../verify-child.ts";
@@ -79,7 +82,7 @@ export function listLayers({ wall, first, isMonitored, observed }: IsolationEvid
           verified: "a child still had a permission after it had given up every one",
           fix: `use a Node that has process.permission.drop, such as ${process.version}`,
         },
-    ...listKernelLayers(wall),
+    ...listKernelLayers(wall, first),
     {
       layer: 6,
       name: "monitor",
@@ -93,7 +96,7 @@ export function listLayers({ wall, first, isMonitored, observed }: IsolationEvid
   ];
 }
 
-function listKernelLayers({ jail, level }: Wall): Seen[] {
+function listKernelLayers({ jail, level }: Wall, first: Child): Seen[] {
   const names = { 2: "birth jail", 3: "self-lock", 4: "limits from outside", 5: "control group" };
   if (jail === null) {
     const verified = `not asked for: the server was started with CYRNEL_ISOLATION=${level}`;
@@ -121,13 +124,34 @@ function listKernelLayers({ jail, level }: Wall): Seen[] {
     seen(2, test.birth, `${mechanisms.text}; before its own lock; ${readOutside}`),
     seen(3, test.locked, `${mechanisms.text}; after its own lock; ${readOutside}`),
     seen(4, test.limited, "set by prlimit(2) on each child before it gets a script"),
-    {
-      layer: 5,
-      name: names[5],
-      obtained: false,
-      verified: "runs have no control group of their own: memory and CPU time are limited by layers 4 and 6",
-    },
+    { layer: 5, name: names[5], ...describeGroups(jail.groups, first) },
   ];
+}
+
+/** Whether the first child is in a control group of its own, as the kernel says from outside. */
+function describeGroups(
+  groups: RunGroups | CgroupsAbsent,
+  { pid, groupName }: Child,
+): Omit<Seen, "layer" | "name"> {
+  const otherwise = "memory and CPU time of runs are limited by layers 4 and 6 alone";
+  if (groups.version === 0) {
+    return { obtained: false, verified: `${groups.reason}; ${otherwise}`, fix: groups.fix };
+  }
+  const obtained = groupName !== null && readGroups(pid).includes(groupName);
+  return {
+    obtained,
+    verified: obtained
+      ? `cgroup v${groups.version} at ${groups.path}; the first child was found in a group of its own in /proc/<pid>/cgroup; every child is put into one before it gets a script, with limits of memory (swap included), processes and CPU`
+      : `the first child was not found in a group below ${groups.path}; ${otherwise}`,
+  };
+}
+
+function readGroups(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cgroup`, "latin1");
+  } catch {
+    return "";
+  }
 }
 
 /** Kernel and ABI versions, and what is missing. */

@@ -4,34 +4,12 @@
  */
 import { readSync, writeSync } from "node:fs";
 import { NR_EXIT_GROUP } from "../jail/kernel-headers.ts";
-import { lockKernel, type SelfLock } from "../jail/lock-self.ts";
+import { lockKernel } from "../jail/lock-self.ts";
 import { allocate, type KernelArgument, openKernel } from "../jail/syscalls.ts";
+import type { Attack, SelfTestAnswers, SelfTestOrders, StepArgument } from "./self-test-orders.ts";
 
-/** An argument of a system call: a number, a text, bytes, or the answer of the step before. */
-export type StepArgument = number | { text: string } | { bytes: number[] } | "previous";
-
-/** System calls one after another, up to the first that is refused. */
-export interface Attack {
-  name: string;
-  /** Answer 0 means being the copy. */
-  isFork?: true;
-  steps: { call: number; args: StepArgument[] }[];
-}
-
-export interface SelfTestOrders {
-  lock: SelfLock;
-  /** Before the child has locked itself. */
-  birth: Attack[];
-  /** After it. */
-  locked: Attack[];
-  /** After its limits were put on. */
-  limited: Attack[];
-  /** Ends the child if all is well. */
-  last: Attack;
-}
-
-/** The kernel's answers, by attack: `-errno`, or what it gave. One line per phase. */
-export type SelfTestAnswers = Record<string, number>;
+/** Kernels before 5.5 take a limit of 0 s for one of 1 s. */
+const MAX_SPIN_MS = 3000;
 
 const orders = JSON.parse(process.argv[2] ?? "") as SelfTestOrders;
 const kernel = openKernel();
@@ -57,18 +35,21 @@ function toKernelArgument(argument: StepArgument, previous: number): KernelArgum
 function performAll(attacks: Attack[]): void {
   const answers: SelfTestAnswers = {};
   for (const attack of attacks) {
-    answers[attack.name] = perform(attack);
+    const answer = perform(attack);
     // In the copy that a fork has made.
-    if (attack.isFork && answers[attack.name] === 0) kernel.syscall(NR_EXIT_GROUP, 0);
+    if (attack.isFork && answer === 0) kernel.syscall(NR_EXIT_GROUP, 0);
+    answers[attack.name] = answer;
   }
   writeSync(1, `${JSON.stringify(answers)}\n`);
 }
 
 try {
+  if (orders.first !== null) performAll([orders.first]);
   performAll(orders.birth);
   lockKernel(orders.lock);
   performAll(orders.locked);
   readSync(0, Buffer.alloc(1));
+  if (orders.spin) for (const until = performance.now() + MAX_SPIN_MS; performance.now() < until; );
   performAll(orders.limited);
   performAll([orders.last]);
 } catch (error) {

@@ -1,19 +1,18 @@
 /**
- * What the jail of the kernel refuses, observed: a child of the same jail attacks the server, once per activation. What it
- * reports counts only where the server can see it as well, or where a lie would only speak against the jail.
+ * What the jail of the kernel refuses, observed: children of the same jail attack the server, once per activation. What they
+ * report counts only where the server can see it as well, or where a lie would only speak against the jail.
  */
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { chmod, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CHILD_FLAGS } from "../child/flags.ts";
 import { DIST } from "../dist-folder.ts";
 import type { Jail } from "../jail/jail.ts";
+import type { ProcessExit } from "../start-process.ts";
 import { createTail } from "../tail.ts";
-import { isLimited, isRefusal, planAttacks, TEST_MEMORY_BYTES } from "./attacks.ts";
-import type { SelfTestAnswers } from "./self-test-child.ts";
+import { openCanary } from "../temporary.ts";
+import { isMemoryLimited, isRefusal, planAttacks, TEST_MEMORY_BYTES } from "./attacks.ts";
+import type { SelfTestAnswers, SelfTestOrders } from "./self-test-orders.ts";
 
 /** What was seen of one phase. */
 export interface Finding {
@@ -36,18 +35,21 @@ export interface SelfTestOptions {
   cwd: string;
 }
 
+/** What its children run. */
+export const SELF_TEST = join(DIST, "self-test.js");
+
 const MAX_TEST_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** Far more than the test uses: that CPU time is limited is read back, not waited for. */
+/** Far more than the attacks use: it only shows that the kernel takes it. Another child is there to meet its limit. */
 const TEST_CPU_MS = 60_000;
+/** Phases a child goes through before it waits for its limits. */
+const PHASES_BEFORE_LIMITS = 2;
 
-/** Runs the test; takes as long as a child's start. Rejects with a sentence when the child does not get through it. */
-export async function runSelfTest({ jail, nodePath, cwd }: SelfTestOptions): Promise<SelfTest> {
+/** Runs the test; takes as long as a child's start. Rejects with a sentence when a child does not get through it. */
+export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
+  const { jail } = options;
   await using undo = new AsyncDisposableStack();
-  const file = join(tmpdir(), `cyrnel-canary-${randomUUID()}`);
-  await writeFile(file, "canary", { flag: "wx" });
-  undo.defer(() => rm(file, { force: true }));
-  await chmod(file, 0o500);
+  const { path: file } = undo.use(await openCanary());
   let reached = 0;
   const server = createServer((socket) => {
     reached += 1;
@@ -60,16 +62,43 @@ export async function runSelfTest({ jail, nodePath, cwd }: SelfTestOptions): Pro
 
   const { architecture } = jail.probe;
   if (architecture === null) throw new Error(`there are no system call numbers for ${process.arch}`);
-  const orders = { lock: jail.lock, ...planAttacks(architecture, { file, port }) };
+  const { trace, ...attacks } = planAttacks(architecture, { file, port });
+  const plan = { lock: jail.lock, ...attacks, first: null, spin: false };
+  // Of what ends a child each can only try one thing.
+  const [tracer, attacker, spinner] = await Promise.all([
+    runChild(options, { ...plan, first: trace }, () => {}),
+    runChild(options, plan, (pid) => jail.limit(pid, { cpuMs: TEST_CPU_MS, memoryBytes: TEST_MEMORY_BYTES })),
+    runChild(options, { ...plan, birth: [], locked: [], spin: true }, (pid) =>
+      jail.limitCpu(pid, Number.NEGATIVE_INFINITY, "for good"),
+    ),
+  ]);
+  const [birth, locked, limited, last] = attacker.phases;
+  if (birth === undefined || locked === undefined || limited === undefined) throw notThrough(attacker);
+  if (spinner.phases.length < PHASES_BEFORE_LIMITS) throw notThrough(spinner);
+  const isUnreached = reached === 0;
+  return {
+    birth: judge(birth, isUnreached, judgeKill("trace a process", tracer.exit, tracer.phases[0])),
+    locked: judge(locked, isUnreached, judgeKill("start a program", attacker.exit, last)),
+    limited: judgeLimits(limited, spinner.exit),
+  };
+}
+
+interface Played {
+  phases: SelfTestAnswers[];
+  exit: ProcessExit;
+  engineText: string;
+}
+
+/** One child, from its start to its end; `limit` is called when it waits for its limits. */
+async function runChild(
+  { jail, nodePath, cwd }: SelfTestOptions,
+  orders: SelfTestOrders,
+  limit: (pid: number) => void,
+): Promise<Played> {
+  await using undo = new AsyncDisposableStack();
   const child = await jail.start({
     path: nodePath,
-    args: [
-      ...CHILD_FLAGS,
-      ...jail.nodeFlags,
-      "--max-old-space-size=32",
-      join(DIST, "self-test.js"),
-      JSON.stringify(orders),
-    ],
+    args: [...CHILD_FLAGS, ...jail.nodeFlags, "--max-old-space-size=32", SELF_TEST, JSON.stringify(orders)],
     cwd,
   });
   undo.defer(async () => {
@@ -89,35 +118,20 @@ export async function runSelfTest({ jail, nodePath, cwd }: SelfTestOptions): Pro
     for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n")) {
       phases.push(JSON.parse(text.slice(0, end)) as SelfTestAnswers);
       text = text.slice(end + 1);
-      if (phases.length !== 2) continue;
-      jail.limit(child.pid, { cpuMs: TEST_CPU_MS, memoryBytes: TEST_MEMORY_BYTES });
+      if (phases.length !== PHASES_BEFORE_LIMITS) continue;
+      limit(child.pid);
       child.stdin.write("\n");
     }
   }
-  const [birth, locked, limited, last] = phases;
-  const exit = await child.exited;
-  if (birth === undefined || locked === undefined || limited === undefined) {
-    const reason =
-      (await engineText.read(250)).trim() || `it ended with ${exit.signal ?? `exit code ${exit.code}`}`;
-    throw new Error(`the self-test did not get through: ${reason}`);
-  }
-  const isKilled = exit.signal === "SIGSYS" && last === undefined;
-  const unseen = reached === 0;
-  return {
-    birth: judge(birth, unseen),
-    locked: judge(locked, unseen, {
-      holds: isKilled,
-      observed: isKilled
-        ? "ended with SIGSYS when it tried to start a program"
-        : `not ended with SIGSYS when it tried to start a program (${exit.signal ?? `exit code ${exit.code}`})`,
-    }),
-    limited: {
-      holds: isLimited(limited),
-      observed: isLimited(limited)
-        ? "a child was refused memory beyond its limit by the kernel; limits of CPU time, files, core dumps and descriptors were accepted by it"
-        : `a child could allocate beyond its limit, or not below it (${JSON.stringify(limited)})`,
-    },
-  };
+  return { phases, exit: await child.exited, engineText: (await engineText.read(250)).trim() };
+}
+
+function notThrough({ engineText, exit }: Played): Error {
+  return new Error(`the self-test did not get through: ${engineText || `it ended ${describeExit(exit)}`}`);
+}
+
+function describeExit({ code, signal }: ProcessExit): string {
+  return signal === null ? `with exit code ${code}` : `by ${signal}`;
 }
 
 function judge(answers: SelfTestAnswers, isServerUnreached: boolean, more?: Finding): Finding {
@@ -133,5 +147,33 @@ function judge(answers: SelfTestAnswers, isServerUnreached: boolean, more?: Find
   return {
     holds: allowed.length === 0 && isServerUnreached && more?.holds !== false,
     observed: observed.join("; "),
+  };
+}
+
+/** What ends a child; an answer would have come from one that lives on. */
+function judgeKill(attack: string, exit: ProcessExit, answer: SelfTestAnswers | undefined): Finding {
+  const holds = exit.signal === "SIGSYS" && answer === undefined;
+  return {
+    holds,
+    observed: holds
+      ? `ended with SIGSYS when it tried to ${attack}`
+      : `not ended with SIGSYS when it tried to ${attack} (it ended ${describeExit(exit)})`,
+  };
+}
+
+function judgeLimits(answers: SelfTestAnswers, spinnerExit: ProcessExit): Finding {
+  const hasMemory = isMemoryLimited(answers);
+  const hasCpu = spinnerExit.signal === "SIGXCPU";
+  return {
+    holds: hasMemory && hasCpu,
+    observed: [
+      hasMemory
+        ? "a child was refused memory beyond its limit by the kernel"
+        : `a child could allocate beyond its limit, or not below it (${JSON.stringify(answers)})`,
+      hasCpu
+        ? "another, past its limit of CPU time, was ended by SIGXCPU"
+        : `another went on computing past its limit of CPU time (it ended ${describeExit(spinnerExit)})`,
+      "limits of files, core dumps and descriptors were accepted by it",
+    ].join("; "),
   };
 }

@@ -1,13 +1,16 @@
 /**
- * What the operating system puts round the children of one environment, at the level that was asked for: opened, tried out
- * once, and kept for as long as the environment lives. Fails closed: never a lower level than the one asked for.
+ * The wall of one environment: the jail its level asks for, tested by attacking it from inside, and control groups where there
+ * are any; or nothing of the kernel at all for level `development`. Fails closed: what does not hold is an error that names
+ * the layer and the way out.
  */
 import type { IsolationLevel } from "#sdk";
+import { type CgroupsAbsent, openCgroups } from "../jail/cgroup.ts";
 import { describeAbsence, type Jail, JailUnavailableError, openJail } from "../jail/jail.ts";
 import type { SelfLock } from "../jail/lock-self.ts";
 import type { JailProbe } from "../jail/probe.ts";
+import { createRunGroups, type Placement, type RunGroups } from "../jail/run-groups.ts";
 import { type StartProcess, startProcess } from "../start-process.ts";
-import { runSelfTest, type SelfTest } from "./self-test.ts";
+import { runSelfTest, SELF_TEST, type SelfTest } from "./self-test.ts";
 
 export interface WallOptions {
   level: IsolationLevel;
@@ -23,7 +26,7 @@ export interface WallOptions {
 export interface Wall extends AsyncDisposable {
   readonly level: IsolationLevel;
   /** What the machine offers and what was observed; null at level `development`, which asks nothing of the kernel. */
-  readonly jail: { probe: JailProbe; test: SelfTest } | null;
+  readonly jail: { probe: JailProbe; test: SelfTest; groups: RunGroups | CgroupsAbsent } | null;
   readonly start: StartProcess;
   /** For BootOptions. */
   readonly lock: SelfLock | null;
@@ -33,16 +36,50 @@ export interface Wall extends AsyncDisposable {
    * with it, as half a sentence; null: nothing.
    */
   admit(pid: number, memoryBytes: number): string | null;
+  /** Puts a child that boots into a control group with `memoryBytes` for all that is in it; null where there are none. */
+  place(pid: number, memoryBytes: number): Promise<Placement> | null;
   /** See jail/rlimits.ts. Does nothing at level `development`. */
   limitCpu(pid: number, cpuMs: number | null, scope: "for good" | "until the next"): void;
 }
 
-/** Throws JailUnavailableError with the layer, the reason, the remedy and the lower level. Disposing ends every child. */
-export async function openWall(options: WallOptions, open = openJail): Promise<Wall> {
-  const { level, nodePath, cwd } = options;
-  if (level === "development") return openNoWall(options);
+/** The parts of the machine a wall is made of; others in tests. */
+export interface WallParts {
+  openJail: typeof openJail;
+  openCgroups: typeof openCgroups;
+}
+
+/** Threads of a child and a few more: it cannot start processes. */
+const MAX_GROUP_THREADS = 64;
+/** A script runs in one thread; V8 and libuv have a few more. */
+const MAX_GROUP_CPU_MILLIS = 2000;
+
+/** Throws JailUnavailableError with the layer, the reason, the remedy and a lower level that stands. Disposing ends every child. */
+export async function openWall(
+  options: WallOptions,
+  parts: WallParts = { openJail, openCgroups },
+): Promise<Wall> {
+  if (options.level === "development") return openNoWall(options);
+  try {
+    return await openKernelWall(options, options.level, parts);
+  } catch (error) {
+    if (!(error instanceof JailUnavailableError)) throw error;
+    throw new JailUnavailableError(`${error.message} ${await describeWayOut(options, parts)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function openKernelWall(
+  { level: _, ...options }: WallOptions,
+  level: Exclude<IsolationLevel, "development">,
+  parts: WallParts,
+): Promise<Wall> {
+  const { nodePath, cwd } = options;
+  const readable = [...new Set([...options.readable, SELF_TEST])];
   await using undo = new AsyncDisposableStack();
-  const jail = undo.use(await open({ ...options, level }));
+  const cgroups = parts.openCgroups();
+  const groups = cgroups.version === 0 ? cgroups : undo.use(createRunGroups(cgroups));
+  const jail = undo.use(await parts.openJail({ ...options, readable, level }));
   const test = await runSelfTest({ jail, nodePath, cwd }).catch((error: Error) => {
     throw new JailUnavailableError(
       describeAbsence(level, "a child that can be tested", { reason: error.message, fix: FIX_TEST }),
@@ -52,17 +89,43 @@ export async function openWall(options: WallOptions, open = openJail): Promise<W
   const owned = undo.move();
   return {
     level,
-    jail: { probe: jail.probe, test },
+    jail: { probe: jail.probe, test, groups },
     start: jail.start,
     lock: jail.lock,
     nodeFlags: jail.nodeFlags,
     admit: (pid, memoryBytes) => admit(jail, pid, memoryBytes),
+    place(pid, memoryBytes) {
+      if (groups.version === 0) return null;
+      return groups.place(pid, {
+        memoryBytes,
+        maxThreads: MAX_GROUP_THREADS,
+        cpuMillis: MAX_GROUP_CPU_MILLIS,
+      });
+    },
     limitCpu: jail.limitCpu,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
 const FIX_TEST = "run `npm run build`, then `npm run doctor`, which shows what the kernel answers";
+
+/** A lower level, tried here and now: what is advised must stand. Only ever called where a level was refused. */
+async function describeWayOut(options: WallOptions, parts: WallParts): Promise<string> {
+  if (options.level === "strict" && (await stands(options, parts))) {
+    return "To run without this layer: CYRNEL_ISOLATION=standard.";
+  }
+  const without = options.paranoid ? ", with the setting `paranoid` turned off" : "";
+  return `To run without limits of the kernel, on loopback only${without}: CYRNEL_ISOLATION=development.`;
+}
+
+async function stands(options: WallOptions, parts: WallParts): Promise<boolean> {
+  try {
+    await using _ = await openKernelWall(options, "standard", parts);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function openNoWall({ level, paranoid }: WallOptions): Wall {
   if (paranoid) {
@@ -77,6 +140,7 @@ function openNoWall({ level, paranoid }: WallOptions): Wall {
     lock: null,
     nodeFlags: [],
     admit: () => null,
+    place: () => null,
     limitCpu() {},
     async [Symbol.asyncDispose]() {},
   };

@@ -2,7 +2,16 @@
  * One control group per run, where the server may write a part of the cgroup tree: version 2 delegated to it, or version 1.
  * Limits are then exact and hold for everything in the group; where there is none, `openCgroups` says why.
  */
-import { accessSync, constants, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -17,13 +26,20 @@ export interface GroupLimits {
 }
 
 export interface RunGroup {
-  /** Sets what the run may use; rejects when the kernel refuses. */
+  /** As /proc/<pid>/cgroup names it, for whoever wants to see from outside that a process is in it. */
+  readonly name: string;
+  /** Sets what those in it may use; rejects when the kernel refuses. */
   limit(limits: GroupLimits): Promise<void>;
-  /** Whether the kernel has killed in this group for want of memory. */
-  ranOutOfMemory(): Promise<boolean>;
+  /**
+   * Moves a process into it; rejects when the kernel refuses. Waits for the whole kernel, up to 25 ms, hardly any of it
+   * work: do it while the child boots, never between a run and its start.
+   */
+  admit(pid: number): Promise<void>;
+  /** How often the kernel has killed in this group for want of memory, since it was made. */
+  countMemoryKills(): Promise<number>;
   /** SIGKILL to everything in it. */
   kill(): Promise<void>;
-  /** Removes the group once it is empty; gives up after a second and leaves it to the end of the server. */
+  /** Removes the group once it is empty; gives up after a second and leaves it to the next start of a server. */
   remove(): Promise<void>;
 }
 
@@ -31,11 +47,8 @@ export interface Cgroups extends Disposable {
   version: 1 | 2;
   /** Where the groups are made. */
   path: string;
-  /**
-   * Makes a group and moves a process into it; rejects when the kernel refuses. Moving waits for the whole kernel, up to
-   * 25 ms: do it to an idle child, never between a run and its start.
-   */
-  place(name: string, pid: number): Promise<RunGroup>;
+  /** Makes a group; rejects when the kernel refuses. */
+  make(name: string): Promise<RunGroup>;
   /** Removes what is empty. */
   [Symbol.dispose](): void;
 }
@@ -54,7 +67,10 @@ export interface CgroupSources {
 
 const CONTROLLERS = ["memory", "pids", "cpu"] as const;
 type Controller = (typeof CONTROLLERS)[number];
+/** The folder of one wall's groups: the process that made it, and which of its walls. */
+const ROOT_NAME = /^cyrnel-(\d+)-\d+$/;
 const CPU_PERIOD_US = 100_000;
+let wallCount = 0;
 const REMOVE_TRIES = 20;
 const REMOVE_INTERVAL_MS = 50;
 const FIX =
@@ -114,18 +130,19 @@ function openVersion2(sources: CgroupSources): Cgroups {
   }
   const enable = CONTROLLERS.map((controller) => `+${controller}`).join(" ");
   writeFileSync(join(base, "cgroup.subtree_control"), enable);
-  const root = join(base, `cyrnel-${process.pid}`);
+  removeLeftovers(base);
+  const root = join(base, nameRoot());
   mkdirSync(root);
   writeFileSync(join(root, "cgroup.subtree_control"), enable);
 
   return {
     version: 2,
     path: root,
-    async place(name, pid) {
+    async make(name) {
       const group = join(root, name);
       await mkdir(group);
-      await writeFile(join(group, "cgroup.procs"), `${pid}`);
       return {
+        name: join(basename(root), name),
         async limit({ memoryBytes, maxThreads, cpuMillis }) {
           await writeOptional(join(group, "memory.swap.max"), "0");
           await writeOptional(join(group, "memory.oom.group"), "1");
@@ -135,7 +152,8 @@ function openVersion2(sources: CgroupSources): Cgroups {
             await writeFile(join(group, "cpu.max"), `${quota(cpuMillis)} ${CPU_PERIOD_US}`);
           }
         },
-        ranOutOfMemory: () => hasOomKill(join(group, "memory.events")),
+        admit: (pid) => writeFile(join(group, "cgroup.procs"), `${pid}`),
+        countMemoryKills: () => countMemoryKills(join(group, "memory.events")),
         kill: () => writeFile(join(group, "cgroup.kill"), "1"),
         remove: () => removeSoon([group]),
       };
@@ -144,34 +162,35 @@ function openVersion2(sources: CgroupSources): Cgroups {
   };
 }
 
-/** The folder of the server's runs to be, by controller. Throws when one of them cannot be made. */
+/** The server's own folder, by controller. Throws when nothing can be made in one of them. */
 function findVersion1(sources: CgroupSources): { version: 1; roots: Map<Controller, string> } {
   const roots = new Map<Controller, string>();
   for (const controller of CONTROLLERS) {
     const { path: own } = findOwnGroup(sources, controller);
     accessSync(own, constants.W_OK);
-    roots.set(controller, join(own, `cyrnel-${process.pid}`));
+    roots.set(controller, own);
   }
   return { version: 1, roots };
 }
 
 function openVersion1(sources: CgroupSources): Cgroups {
-  const { roots } = findVersion1(sources);
+  const { roots: owned } = findVersion1(sources);
+  const rootName = nameRoot();
+  for (const own of new Set(owned.values())) removeLeftovers(own);
+  const roots = new Map([...owned].map(([controller, own]) => [controller, join(own, rootName)]));
   for (const root of roots.values()) mkdirSync(root, { recursive: true });
   const at = (controller: Controller, ...path: string[]) => join(roots.get(controller) ?? "", ...path);
 
   return {
     version: 1,
     path: at("memory"),
-    async place(name, pid) {
+    async make(name) {
       const groups = [...new Set(CONTROLLERS.map((controller) => at(controller, name)))];
       for (const group of groups) await mkdir(group);
-      for (const group of groups) await writeFile(join(group, "cgroup.procs"), `${pid}`);
       return {
+        name: join(rootName, name),
         async limit({ memoryBytes, maxThreads, cpuMillis }) {
-          await writeFile(at("memory", name, "memory.limit_in_bytes"), `${memoryBytes}`);
-          // Where the kernel accounts for swap: memory and swap together, so no swap.
-          await writeOptional(at("memory", name, "memory.memsw.limit_in_bytes"), `${memoryBytes}`);
+          await setMemory(at("memory", name), memoryBytes);
           await writeOptional(at("memory", name, "memory.swappiness"), "0");
           await writeFile(at("pids", name, "pids.max"), `${maxThreads}`);
           if (cpuMillis !== null) {
@@ -179,7 +198,10 @@ function openVersion1(sources: CgroupSources): Cgroups {
             await writeFile(at("cpu", name, "cpu.cfs_quota_us"), `${quota(cpuMillis)}`);
           }
         },
-        ranOutOfMemory: () => hasOomKill(at("memory", name, "memory.oom_control")),
+        async admit(pid) {
+          await Promise.all(groups.map((group) => writeFile(join(group, "cgroup.procs"), `${pid}`)));
+        },
+        countMemoryKills: () => countMemoryKills(at("memory", name, "memory.oom_control")),
         kill: () => killMembers(at("pids", name)),
         remove: () => removeSoon(groups),
       };
@@ -188,9 +210,39 @@ function openVersion1(sources: CgroupSources): Cgroups {
   };
 }
 
-async function hasOomKill(events: string): Promise<boolean> {
-  const kills = /^oom_kill (\d+)$/m.exec(await readFile(events, "latin1"))?.[1] ?? "0";
-  return Number(kills) > 0;
+/** Memory, and memory with swap together where the kernel counts it. The second must never be below the first. */
+async function setMemory(group: string, memoryBytes: number): Promise<void> {
+  const memory = join(group, "memory.limit_in_bytes");
+  const withSwap = join(group, "memory.memsw.limit_in_bytes");
+  try {
+    await writeFile(memory, `${memoryBytes}`);
+    await writeOptional(withSwap, `${memoryBytes}`);
+  } catch (error) {
+    // More than the second allows at present: that one goes up first.
+    if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
+    await writeFile(withSwap, `${memoryBytes}`);
+    await writeFile(memory, `${memoryBytes}`);
+  }
+}
+
+function nameRoot(): string {
+  wallCount += 1;
+  return `cyrnel-${process.pid}-${wallCount}`;
+}
+
+/** Empty folders of servers that were killed. One with a process in it cannot be removed. */
+function removeLeftovers(base: string): void {
+  for (const name of readdirSync(base)) {
+    const pid = ROOT_NAME.exec(name)?.[1];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    const root = join(base, name);
+    const groups = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    removeEmpty([...groups.map((group) => join(root, group.name)), root]);
+  }
+}
+
+async function countMemoryKills(events: string): Promise<number> {
+  return Number(/^oom_kill (\d+)$/m.exec(await readFile(events, "latin1"))?.[1] ?? "0");
 }
 
 async function removeSoon(groups: readonly string[]): Promise<void> {
@@ -236,7 +288,12 @@ function quota(cpuMillis: number): number {
 
 async function killMembers(group: string): Promise<void> {
   for (const pid of (await readFile(join(group, "cgroup.procs"), "latin1")).split("\n")) {
-    if (pid !== "") process.kill(Number(pid), "SIGKILL");
+    if (pid === "") continue;
+    try {
+      process.kill(Number(pid), "SIGKILL");
+    } catch {
+      // It has ended in the meantime.
+    }
   }
 }
 

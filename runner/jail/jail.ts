@@ -1,7 +1,7 @@
 /**
  * The jail of one environment, put together for the level that was asked for: how its children are started, what they do to
  * themselves, what is checked of them and how they are limited. Fails closed: what the level requires and the machine lacks
- * is an error that names the layer, the reason, the remedy and the lower level.
+ * is an error that names the layer, the reason and the remedy.
  */
 import type { IsolationLevel } from "#sdk";
 import type { StartProcess } from "../start-process.ts";
@@ -57,25 +57,23 @@ export async function openJail(
   probe: JailProbe = probeJail(),
   openSpawner = startSpawner,
 ): Promise<Jail> {
-  const { level } = options;
   const missing = findMissing(options, probe);
   if (missing !== null || probe.architecture === null) {
     throw new JailUnavailableError(missing ?? `There is no jail for ${probe.platform}.`);
   }
-  const hasFilters = probe.seccomp === true;
-  const landlockAbi = typeof probe.landlockAbi === "number" ? probe.landlockAbi : 0;
   const runtime = await inspectNode(options.nodePath);
   const files = await listRuntimeFiles(runtime, options.readable);
   const birthFilter = compilePolicy(birthPolicy(process.pid), probe.architecture);
-  const birthJail = { ...files, landlockAbi, filter: hasFilters ? birthFilter : null };
-  const spawners = keepSpawner(
-    () => openSpawner(birthJail),
-    await openSpawner(birthJail).catch((error: Error) => {
-      throw new JailUnavailableError(
-        describeAbsence(level, "layer 2 (birth jail)", { reason: error.message, fix: FIX_CONTAINER }),
-      );
-    }),
-  );
+  const openAs = ({ seccomp, landlockAbi }: JailProbe) =>
+    openSpawner({
+      ...files,
+      landlockAbi: typeof landlockAbi === "number" ? landlockAbi : 0,
+      filter: seccomp === true ? birthFilter : null,
+    });
+  const { spawner, found } = await openFirst(options, probe, openAs);
+  const spawners = keepSpawner(() => openAs(found), spawner);
+  const hasFilters = found.seccomp === true;
+  const landlockAbi = typeof found.landlockAbi === "number" ? found.landlockAbi : 0;
   const lockFilter = compilePolicy(selfLockPolicy({ paranoid: options.paranoid }), probe.architecture);
   const kernel = openKernel();
   const main = readThreads("self").find(({ threadId }) => threadId === process.pid);
@@ -86,7 +84,7 @@ export async function openJail(
   let look: "all" | "main" = "all";
 
   return {
-    probe,
+    probe: found,
     start: spawners.start,
     lock: {
       parentPid: process.pid,
@@ -109,6 +107,26 @@ export async function openJail(
     limitCpu: (pid, cpuMs, scope) => limitCpu(kernel, pid, cpuMs, scope),
     [Symbol.asyncDispose]: spawners[Symbol.asyncDispose],
   };
+}
+
+/**
+ * The first spawner, and the machine as it turned out to be: one that lets a filter or a ruleset be made need not let it be put
+ * on. Level standard then goes on without, and its report says so.
+ */
+async function openFirst(
+  { level, paranoid }: JailOptions,
+  probe: JailProbe,
+  open: (probe: JailProbe) => Promise<Spawner>,
+): Promise<{ spawner: Spawner; found: JailProbe }> {
+  try {
+    return { spawner: await open(probe), found: probe };
+  } catch (error) {
+    const refused = { reason: (error as Error).message, fix: FIX_CONTAINER };
+    const found: JailProbe = { ...probe, seccomp: refused, landlockAbi: refused };
+    const spawner = level === "standard" && !paranoid ? await open(found).catch(() => null) : null;
+    if (spawner !== null) return { spawner, found };
+    throw new JailUnavailableError(describeAbsence(level, "layer 2 (birth jail)", refused));
+  }
 }
 
 /** One spawner at a time: one that has ended, and its children with it, gives way to another at the next start. */
@@ -168,17 +186,11 @@ function findMissing({ level, paranoid }: JailOptions, probe: JailProbe): string
   return null;
 }
 
-/** The paragraph of a JailUnavailableError. */
+/** The first two sentences of a JailUnavailableError; whoever knows the machine adds what level would stand. */
 export function describeAbsence(
   level: JailOptions["level"],
   layer: string,
   { reason, fix }: Absence,
 ): string {
-  const lower = level === "strict" ? "standard" : "development";
-  const consequence =
-    level === "strict" ? "without this layer" : "without limits of the kernel, on loopback only";
-  return (
-    `Isolation level ${level} needs ${layer}, which cannot be had here: ${reason}. ` +
-    `To have it: ${fix}. To run ${consequence}: CYRNEL_ISOLATION=${lower}.`
-  );
+  return `Isolation level ${level} needs ${layer}, which cannot be had here: ${reason}. To have it: ${fix}.`;
 }

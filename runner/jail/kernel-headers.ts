@@ -21,7 +21,6 @@ export const WNOHANG = 1;
 // asm-generic/signal.h
 export const SIGKILL = 9;
 export const SIGCHLD = 17;
-export const SIGSYS = 31;
 
 // asm-generic/errno-base.h, asm-generic/errno.h
 export const EPERM = 1;

@@ -39,7 +39,7 @@ export function limitChild(kernel: Kernel, pid: number, limits: RunLimits, idle:
 }
 
 /**
- * Limits the CPU time from now on. `for good` cannot be undone and ends in SIGKILL; `until the next` can be replaced by the
+ * Limits the CPU time from now on; one that is passed already (-Infinity) ends the process at once. `for good` cannot be undone and ends in SIGKILL; `until the next` can be replaced by the
  * next run's limit, or lifted by null. Throws as `limitChild` does.
  */
 export function limitCpu(
@@ -48,7 +48,7 @@ export function limitCpu(
   cpuMs: number | null,
   scope: "for good" | "until the next",
 ): void {
-  const seconds = cpuMs === null ? INFINITE : BigInt(Math.ceil((readCpuMs(pid) + cpuMs) / 1000));
+  const seconds = cpuMs === null ? INFINITE : BigInt(Math.max(0, Math.ceil((readCpuMs(pid) + cpuMs) / 1000)));
   set(kernel, pid, "RLIMIT_CPU", RLIMIT_CPU, seconds, scope === "for good" ? seconds + 1n : INFINITE);
 }
 

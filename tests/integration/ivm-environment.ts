@@ -72,6 +72,7 @@ export async function openIvm(
   await env.setup({
     config,
     secrets: {},
+    fetch: globalThis.fetch,
     bindings,
     logger: { debug: () => {}, info: () => {}, warn, error: warn },
   });

@@ -30,6 +30,7 @@ async function open(config: object = {}, bindings: Partial<EnvironmentBindings> 
   await environment.setup({
     config: { warmPool: { min: 1, max: 2 }, ...config },
     secrets: {},
+    fetch: globalThis.fetch,
     logger: { debug() {}, info() {}, warn: (_, message) => void warnings.push(message ?? ""), error() {} },
     bindings: {
       invokeTool: async ({ parameters }) => parameters,

@@ -9,10 +9,14 @@ import { type Bench, type EnvironmentUnderTest, openBench, type Run } from "../c
 import { runControl } from "./corpus/control/run-control.ts";
 import { PROBES } from "./corpus/index.ts";
 import type { Probe } from "./corpus/probe.ts";
+import { HOST_PROBES } from "./host-realm/probes.ts";
+import { ATTACKS } from "./jail/attacks.ts";
 
-const MIN_PROBES = 90;
-const MIN_CONTROLS = 60;
-const DEFAULT_TIMEOUT_MS = 15_000;
+/** Of all three kinds: as scripts, in the host's realm, as native code. */
+const MIN_ALL_PROBES = 360;
+const MIN_PROBES = 240;
+const MIN_CONTROLS = 120;
+const DEFAULT_TIMEOUT_MS = 60_000;
 
 const ENVIRONMENTS: Record<string, EnvironmentUnderTest> = {
   "typescript-process": {
@@ -54,7 +58,7 @@ describe.concurrent.each(Object.entries(ENVIRONMENTS))("on %s", (_name, subject)
       expect(errors).toEqual([]);
       expect(describePrototypes()).toBe(prototypes);
     },
-    60_000,
+    180_000,
   );
 });
 
@@ -83,6 +87,18 @@ describe("the corpus", () => {
     expect(new Set(PROBES.map(({ id }) => id)).size).toBe(PROBES.length);
     expect(PROBES.length).toBeGreaterThanOrEqual(MIN_PROBES);
     expect(controlled.length).toBeGreaterThanOrEqual(MIN_CONTROLS);
+  });
+
+  test(`has at least ${MIN_ALL_PROBES} probes of all kinds`, () => {
+    const counts = {
+      "as scripts, on both environments": PROBES.length,
+      "in the host's realm of a child": Object.keys(HOST_PROBES).length,
+      "as native code": Object.keys(ATTACKS).length,
+    };
+    const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    const each = Object.entries(counts).map(([kind, count]) => `${count} ${kind}`);
+    console.log(`escape corpus: ${all} probes: ${each.join(", ")}`);
+    expect(all).toBeGreaterThanOrEqual(MIN_ALL_PROBES);
   });
 
   describe.concurrent("each attack works in the weaker sandbox of its control", () => {

@@ -45,7 +45,6 @@ describe.runIf(process.platform === "linux")("the jail of a level that the machi
     expect(answer).toMatchObject({ opened: false, name: "JailUnavailableError" });
     expect(answer.message).toContain("Isolation level strict needs layers 2 and 3 (Landlock)");
     expect(answer.message).toContain("landlock in its lsm= list");
-    expect(answer.message).toContain("CYRNEL_ISOLATION=standard");
     expect(await openOn("standard", errno, ["landlock_create_ruleset"])).toEqual({
       opened: true,
       seccomp: true,
@@ -63,11 +62,14 @@ describe.runIf(process.platform === "linux")("the jail of a level that the machi
   });
 
   it("on a container that lets rulesets be made but not put on", async () => {
-    for (const level of ["strict", "standard"] as const) {
-      const answer = await openOn(level, EPERM, ["landlock_restrict_self"]);
-      expect(answer.message).toContain("landlock_restrict_self failed with errno 1");
-      expect(answer.message).toContain("the container's seccomp profile");
-    }
+    const answer = await openOn("strict", EPERM, ["landlock_restrict_self"]);
+    expect(answer.message).toContain("landlock_restrict_self failed with errno 1");
+    expect(answer.message).toContain("the container's seccomp profile");
+    expect(await openOn("standard", EPERM, ["landlock_restrict_self"])).toEqual({
+      opened: true,
+      seccomp: false,
+      landlock: false,
+    });
   });
 
   it("on a Node without FFI", async () => {

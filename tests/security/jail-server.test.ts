@@ -116,14 +116,16 @@ describe.runIf(process.platform === "linux")("the wall through the server", () =
           .poll(() => listChildrenOf(pid).some(({ ticks }) => ticks > 40), { timeout: 20_000 })
           .toBe(true);
         const children = listChildrenOf(pid);
+        const killedAt = performance.now();
         main.child.kill("SIGKILL");
         await main.ended();
-        const killedAt = performance.now();
         while (
           children.some(({ pid: child }) => isAlive(child)) &&
           performance.now() - killedAt < GONE_WITHIN_MS + GRACE_MS
         )
-          await delay(10);
+          await delay(5);
+        const goneAfterMs = Math.round(performance.now() - killedAt);
+        console.log(`${id}: ${children.length} children gone ${goneAfterMs} ms after the server was killed`);
         expect(children.filter(({ pid: child }) => isAlive(child))).toEqual([]);
       } finally {
         main.child.kill("SIGKILL");

@@ -22,7 +22,7 @@ interface Peer {
   deaths: (string | null)[];
   stdout: string[];
   /** Starts a run on the slot, as the environment does. */
-  run(): { outcome: Promise<RunOutcome>; finish(): Promise<unknown> };
+  run(): { outcome: Promise<RunOutcome>; finish(): Promise<unknown>; release(): void };
 }
 
 const monitor = createMonitor();
@@ -51,6 +51,8 @@ function openPeer(): Peer {
     },
     exited: exited.promise,
     engineText: async () => "",
+    groupName: null,
+    ranOutOfMemory: async () => false,
     kill() {
       exit ??= { code: null, signal: "SIGKILL" };
       exited.resolve(exit);
@@ -64,7 +66,7 @@ function openPeer(): Peer {
     deaths: [],
     stdout: [],
     run() {
-      const { child: childOfRun, finish } = slot.begin(BEGIN);
+      const { child: childOfRun, finish, release } = slot.begin(BEGIN);
       const outcome = superviseRun({
         child: childOfRun,
         monitor,
@@ -73,6 +75,8 @@ function openPeer(): Peer {
           mappings: "",
           process: { id: 1, ref: null },
           seed: "",
+          randomSeed: [1, 2, 3, 4],
+          readsWideClocks: false,
           limits: { ...DEFAULT_SESSION_LIMITS, maxOutputBytes: 1000, maxResultBytes: 1000 },
         },
         calls: { invoke: async () => 1 } as never,
@@ -86,7 +90,7 @@ function openPeer(): Peer {
         killSignal: new AbortController().signal,
         afterEnd: "keep",
       });
-      return { outcome, finish };
+      return { outcome, finish, release };
     },
   };
   const slot = createSlot(child, {
@@ -109,10 +113,11 @@ afterEach(() => peer.slot.kill());
 describe("a slot process that keeps to the rules", () => {
   test("serves runs one after another, each with its own begin", async () => {
     for (const result of ["first", "second"]) {
-      const { outcome, finish } = peer.run();
+      const { outcome, finish, release } = peer.run();
       peer.say({ ...END, params: { ok: true, result } }, DONE);
       expect(await outcome).toMatchObject({ state: "success", result: { value: result } });
       expect(await finish()).toEqual(DONE.params);
+      release();
       expect(peer.slot.state).toBe("tidying");
       peer.say(IDLE);
       await settle();
@@ -125,17 +130,71 @@ describe("a slot process that keeps to the rules", () => {
   });
 
   test("a reply that comes after the run does not reach the next run", async () => {
-    const first = peer.slot.begin(BEGIN).child.channel;
+    const { child, release } = peer.slot.begin(BEGIN);
+    const first = child.channel;
     first.attach({ message: () => {}, closed: () => {} });
     first.send('{"jsonrpc":"2.0","method":"start"}');
     peer.say(DONE, IDLE);
     await settle();
+    release();
     const second = peer.slot.begin(BEGIN).child.channel;
     second.send('{"jsonrpc":"2.0","method":"start"}');
     expect(first.send('{"jsonrpc":"2.0","id":1,"result":"late"}')).toBe(false);
     await settle();
     expect(JSON.stringify(peer.heard())).not.toContain("late");
     expect(peer.heard()).toHaveLength(2);
+  });
+});
+
+describe("a slot is handed on", () => {
+  const STOPPED = { ...DONE, params: { ...DONE.params, cause: "memory_limit" } };
+
+  test("only when the run before it was judged, however early the process says that it is idle", async () => {
+    const { outcome, finish, release } = peer.run();
+    peer.say(END, DONE, IDLE);
+    expect(await outcome).toMatchObject({ state: "success" });
+    await finish();
+    await settle();
+    expect([peer.slot.state, peer.idles]).toEqual(["tidying", 0]);
+    expect(() => peer.slot.begin(BEGIN)).toThrow(/tidying/);
+    release();
+    expect([peer.slot.state, peer.idles]).toEqual(["idle", 1]);
+  });
+
+  test.each([
+    ["whose isolate was stopped", [STOPPED, IDLE]],
+    ["that broke the protocol", [{ jsonrpc: "2.0", method: "ready", params: {} }, DONE, IDLE]],
+  ])("never after a run %s, with all that the process says in one read", async (_, said) => {
+    const { outcome, finish, release } = peer.run();
+    peer.say(...said);
+    expect(await outcome).toMatchObject({ state: "failed" });
+    await finish();
+    release();
+    await settle();
+    expect(peer.slot.state).toBe("dead");
+    expect(peer.idles).toBe(0);
+    expect(peer.deaths).toHaveLength(1);
+  });
+
+  test("to a run that an earlier one can no longer end", async () => {
+    const first = peer.slot.begin(BEGIN);
+    first.child.channel.attach({ message: () => {}, closed: () => {} });
+    first.child.channel.send('{"jsonrpc":"2.0","method":"start"}');
+    peer.say(DONE, IDLE);
+    await settle();
+    first.release();
+    const second = peer.run();
+    first.child.kill();
+    first.release();
+    peer.say(END, DONE);
+    expect(await second.outcome).toMatchObject({ state: "success" });
+  });
+
+  test("not by somebody who lets go of it in the middle of a run: it is ended", async () => {
+    const { release } = peer.slot.begin(BEGIN);
+    release();
+    await settle();
+    expect([peer.slot.state, peer.idles]).toEqual(["dead", 0]);
   });
 });
 

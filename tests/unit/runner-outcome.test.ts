@@ -6,6 +6,7 @@ const exit = (signal: NodeJS.Signals | null, code: number | null = null, engineT
   kind: "exit",
   exit: { signal, code },
   engineText,
+  ranOutOfMemory: false,
   memoryMb: 64,
   cpuMs: 500,
 });

@@ -120,7 +120,9 @@ function judgeOutcome(conversation: Conversation, leaving: WayToLeave, outcome: 
   const { state, reason, error, wallMs, hostError } = outcome;
   const faults: string[] = [];
   if (!REASONS[state].includes(reason)) faults.push(`ended ${state} for ${reason}`);
-  if (state !== "success" && !error?.message) faults.push(`${reason} without a sentence`);
+  // Words for an end of the child's own making are its own too.
+  if (!["ok", "script_error", "output_limit"].includes(reason) && !error?.message)
+    faults.push(`${reason} without a sentence`);
   if (hostError !== undefined) faults.push(`the host failed: ${String(hostError)}`);
   if (wallMs > TIMEOUT_MS + MAX_LATE_MS) faults.push(`ended after ${Math.round(wallMs)} ms`);
   if (state === "timeout" && wallMs < TIMEOUT_MS * 0.9)

@@ -35,6 +35,8 @@ export const START: StartParams = {
   mappings: "",
   process: { id: 7, ref: null },
   seed: "",
+  randomSeed: [1, 2, 3, 4],
+  readsWideClocks: false,
   limits: {
     maxConcurrentCalls: 1,
     maxCalls: 1,

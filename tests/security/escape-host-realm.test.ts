@@ -1,0 +1,157 @@
+/**
+ * A script that has left its realm: the host's realm of a real child behind the real wall, with layer 0 taken out (host-realm).
+ * Layers 1 to 4 alone must hold; in a Node without any layer the same attacks work.
+ */
+import { execFile } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
+import { type Bench, openBench } from "../contract/bench.ts";
+import { buildHostRealmChild } from "./host-realm/build.ts";
+import { HOST_PROBES, type HostProbe, type Targets, toControl, toScript } from "./host-realm/probes.ts";
+
+const MIN_PROBES = 40;
+const probes = Object.entries(HOST_PROBES);
+const open = new AsyncDisposableStack();
+let bench: Bench;
+let targets: Targets;
+/** Connections and packets that reached what listens beside the server. */
+let reached = 0;
+
+beforeAll(async () => {
+  const directory = await mkdtemp(join(tmpdir(), "cyrnel-host-probes-"));
+  open.defer(() => rm(directory, { recursive: true, force: true }));
+  const folder = join(directory, "folder");
+  await mkdir(folder);
+  targets = {
+    file: join(directory, "secret"),
+    folder,
+    database: join(directory, "database"),
+    tcpPort: await listen(0),
+    udpPort: 0,
+    unixPath: join(directory, "socket"),
+  };
+  await listen(targets.unixPath);
+  const udp = createSocket("udp4", () => {
+    reached += 1;
+  });
+  udp.bind(0, "127.0.0.1");
+  await once(udp, "listening");
+  open.defer(() => void udp.close());
+  targets.udpPort = udp.address().port;
+  await writeFile(targets.file, "secret");
+  const database = new DatabaseSync(targets.database);
+  database.exec("create table t (a); insert into t values ('secret')");
+  database.close();
+  const child = open.use(await buildHostRealmChild());
+  const instantiate = () => createProcessEnvironment(child.folder);
+  bench = open.use(await openBench({ instantiate, config: { warmPool: { min: 2, max: 3 } } }));
+});
+afterAll(() => open.disposeAsync());
+
+async function listen(where: number | string): Promise<number> {
+  const server = createServer((socket) => {
+    reached += 1;
+    socket.destroy();
+  });
+  if (typeof where === "number") server.listen(where, "127.0.0.1");
+  else server.listen(where);
+  await once(server, "listening");
+  open.defer(() => void server.close());
+  const address = server.address();
+  return typeof address === "object" ? (address?.port ?? 0) : 0;
+}
+
+function hasLoot(answer: { loot?: unknown } | undefined): boolean {
+  const loot = answer?.loot;
+  return loot !== undefined && loot !== null && loot !== "" && loot !== false;
+}
+
+describe.runIf(process.platform === "linux")("a script in the host's realm", () => {
+  test.each(probes)("%s", async (_, probe) => {
+    const run = await bench.run(toScript(probe, targets));
+    const seen = { reason: run.error?.reason ?? run.state, loot: hasLoot(run.result), answer: run.result };
+    // Refused, or ended for trying.
+    expect(["success", "sandbox_violation", "crashed", "timeout"]).toContain(seen.reason);
+    expect(seen).toMatchObject({ loot: false });
+    expect(reached).toBe(0);
+    expect(await readdir(targets.folder)).toEqual([]);
+  });
+
+  test("has whatever Node gives it: the probes reach their mark", async () => {
+    const run = await bench.run("return [typeof host.process.kill, typeof host.builtin('fs').readFileSync]");
+    expect(run.result).toEqual(["function", "function"]);
+  });
+
+  test("cannot put off its limits", async () => {
+    const deaf =
+      "for (const name of ['SIGTERM', 'SIGXCPU', 'SIGINT', 'SIGHUP']) try { host.process.on(name, () => {}); } catch {}";
+    const [cpu, time, memory] = await Promise.all([
+      bench.run(`${deaf}; for (;;);`, { cpuMs: 300, timeoutMs: 90_000 }),
+      bench.run(`${deaf}; for (;;);`, { timeoutMs: 300 }),
+      bench.run(
+        `${deaf}; host.builtin("v8").setFlagsFromString("--max-old-space-size=4000"); const held = []; for (;;) held.push(host.Buffer.alloc(4 << 20, 1));`,
+        {
+          memoryMb: 48,
+          timeoutMs: 90_000,
+        },
+      ),
+    ]);
+    expect([cpu.error?.reason, time.error?.reason]).toEqual(["cpu_limit", "timeout"]);
+    // What the kernel refuses is an error in the script, which this one may put into words of its own.
+    expect(["memory_limit", "script_error"]).toContain(memory.error?.reason);
+    expect(memory.usage.peakMemoryBytes).toBeLessThan(300 * 1024 * 1024);
+  }, 120_000);
+
+  test("can write frames of its own, and gets no further with them than the protocol allows", async () => {
+    const write = (text: string) =>
+      `const text = host.Buffer.from(${JSON.stringify(text)}); const head = host.Buffer.alloc(4); head.writeUInt32BE(text.length); host.builtin("fs").writeSync(1, host.Buffer.concat([head, text])); for (;;);`;
+    const forged = await bench.run(
+      write(JSON.stringify({ jsonrpc: "2.0", method: "stdout", params: { text: "x", eid: 1 } })),
+    );
+    expect([forged.state, forged.error?.reason]).toEqual(["failed", "sandbox_violation"]);
+    const garbage = await bench.run(write("\u0000garbage"));
+    expect([garbage.state, garbage.error?.reason]).toEqual(["failed", "sandbox_violation"]);
+    const ended = await bench.run(
+      write(JSON.stringify({ jsonrpc: "2.0", method: "end", params: { ok: true, result: "its own" } })),
+    );
+    expect([ended.state, ended.result]).toEqual(["success", "its own"]);
+  });
+
+  test("that writes into the pipes of its own event loop harms itself at most", async () => {
+    const run = await bench.run(
+      `const { fstatSync, writeSync } = host.builtin("fs"); for (let fd = 3; fd < 64; fd++) { try { if (fstatSync(fd).isFIFO()) writeSync(fd, host.Buffer.alloc(16, 0x41)); } catch {} } await new Promise((resolve) => host.setTimeout(resolve, 50)); return 1;`,
+      { timeoutMs: 5_000 },
+    );
+    expect(["success", "failed", "timeout"]).toContain(run.state);
+    expect((await bench.run("return 1")).result).toBe(1);
+  });
+});
+
+describe("in a Node without any layer", () => {
+  const controlled = probes.filter(([, { hasNoControl }]) => hasNoControl !== true);
+
+  test(`there are at least ${MIN_PROBES} probes, most of them with a control`, () => {
+    console.log(`${probes.length} probes in the host's realm, ${controlled.length} with a control`);
+    expect(probes.length).toBeGreaterThanOrEqual(MIN_PROBES);
+    expect(controlled.length).toBeGreaterThanOrEqual(MIN_PROBES - 5);
+  });
+
+  test.each(controlled)("%s gets its loot", async (_, probe: HostProbe) => {
+    const folder = await mkdtemp(join(targets.folder, "../control-"));
+    try {
+      const program = toControl(probe, { ...targets, folder });
+      const { stdout } = await promisify(execFile)(process.execPath, ["--no-warnings", "-e", program]);
+      expect({ answer: stdout, loot: hasLoot(JSON.parse(stdout)) }).toMatchObject({ loot: true });
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
