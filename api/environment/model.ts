@@ -28,6 +28,7 @@ export const reportedStatusSchema = z.object({
   slots: count,
   busy: count,
   warm: count,
+  memoryBytes: count.optional(),
   isolation: isolationReportSchema,
 });
 
@@ -39,6 +40,9 @@ export const environmentSchema = z
       busy: count.describe("Runs at the moment."),
       queued: count.describe("Processes that wait for a slot."),
       warm: count.describe("Started ahead, waiting for a run."),
+      memoryBytes: count
+        .nullable()
+        .describe("Memory of all processes of runs, idle ones included; null when it is not known."),
     }),
     isolation: isolationReportSchema.nullable().describe("Null when the environment does not report it."),
     draining: z

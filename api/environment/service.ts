@@ -35,6 +35,7 @@ export function createEnvironmentService({
           busy: status?.busy ?? modules.activeRuns(),
           queued,
           warm: status?.warm ?? 0,
+          memoryBytes: status?.memoryBytes ?? null,
         },
         isolation: status?.isolation ?? null,
         draining: modules.draining(),

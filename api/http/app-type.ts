@@ -24,5 +24,7 @@ declare module "fastify" {
     scope?: string;
     /** A POST, PUT, PATCH or DELETE that is still accepted while the server shuts down. */
     whileDraining?: boolean;
+    /** Answered while the database cannot be reached. */
+    withoutDatabase?: boolean;
   }
 }

@@ -3,6 +3,8 @@
  * neither stops the server from being built.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler, RouteOptions } from "fastify";
 import { AppError } from "../errors.ts";
 import type { App } from "./app-type.ts";
@@ -19,16 +21,49 @@ export const SCOPES = [
 export type Scope = (typeof SCOPES)[number];
 
 export interface Caller {
-  kind: "anonymous" | "key";
-  /** `anonymous`, or the name of the key; never the key itself. */
+  kind: "anonymous" | "bootstrap" | "key";
+  /** `anonymous`, `bootstrap`, or the id of the key; never the key itself. */
   id: string;
+  /** For people: what the key was called. */
+  name?: string;
   scopes: ReadonlySet<Scope>;
+  /** The stored key; absent for the two others, which see every tool. */
+  keyId?: string;
+  /** The role of the stored key, if it has one. */
+  roleId?: string;
+}
+
+/** A stored key that counts now. */
+export interface VerifiedKey {
+  id: string;
+  name: string;
+  scopes: ReadonlySet<Scope>;
+  /** Null: sees every tool. */
+  roleId: string | null;
+}
+
+/** The stored keys, as far as requests need them. */
+export interface KeyVerifier {
+  /** Null for a key that is unknown, revoked or expired. Rejects when that cannot be known now. */
+  verify(key: string): Promise<VerifiedKey | null>;
+  /** Null once a key does not count any more. */
+  find(id: string): VerifiedKey | null;
+}
+
+export interface AuthOptions {
+  /** The bootstrap key; null: anonymous mode. */
+  apiKey: string | null;
+  keys: KeyVerifier;
 }
 
 const ALL_SCOPES: ReadonlySet<Scope> = new Set(SCOPES);
 const ANONYMOUS: Caller = { kind: "anonymous", id: "anonymous", scopes: ALL_SCOPES };
-const BOOTSTRAP: Caller = { kind: "key", id: "bootstrap", scopes: ALL_SCOPES };
+const BOOTSTRAP: Caller = { kind: "bootstrap", id: "bootstrap", scopes: ALL_SCOPES };
 const MAX_KEY_CHARACTERS = 500;
+/** How every stored key begins; a bootstrap key is chosen by the operator. */
+const STORED_KEY_MARK = "cyk_";
+/** How soon a stream of a revoked or expired key ends. */
+const STREAM_CHECK_MS = 1000;
 
 const scopeOfHook = new WeakMap<object, Scope>();
 const anyKeyHooks = new WeakSet<object>();
@@ -57,14 +92,19 @@ export function requireKey(): onRequestAsyncHookHandler {
   return hook;
 }
 
-/** Adds `request.caller` for all routes, the refusal of unknown callers, and the check that no route is left open. */
-export function registerAuth(app: App, options: { apiKey: string | null }): void {
-  const expected = options.apiKey === null ? null : digest(options.apiKey);
+/**
+ * Adds `request.caller` for all routes, the end of what a revoked key has still open, and the check that no route is
+ * left open.
+ */
+export function registerAuth(app: App, { apiKey, keys }: AuthOptions): void {
+  const expected = apiKey === null ? null : digest(apiKey);
   app.decorateRequest("caller", null);
   app.addHook("onRoute", requireDeclaredAccess);
   app.addHook("onRequest", async (request) => {
-    request.caller = expected === null ? ANONYMOUS : identify(request.headers.authorization, expected);
+    if (request.routeOptions.config.public) return;
+    request.caller = await identify(readKey(request.headers.authorization), expected, keys);
   });
+  endWithTheKey(app, keys);
 }
 
 /** The second half, after the rate limit has counted the attempt. */
@@ -80,11 +120,56 @@ function refuse(reply: FastifyReply): never {
   throw new AppError("unauthorized", "Unauthorized");
 }
 
-function identify(header: string | undefined, expected: Buffer): Caller | null {
+function readKey(header: string | undefined): string | null {
   const key = /^Bearer +([^\s]+) *$/i.exec(header ?? "")?.[1];
-  if (key === undefined || key.length > MAX_KEY_CHARACTERS) return null;
+  return key === undefined || key.length > MAX_KEY_CHARACTERS ? null : key;
+}
+
+/**
+ * Without a bootstrap key everyone on this machine is let in, but a stored key still counts as what it is: with its
+ * scopes and role, and not at all once it is revoked.
+ */
+async function identify(
+  key: string | null,
+  expected: Buffer | null,
+  keys: KeyVerifier,
+): Promise<Caller | null> {
   // Digests have one length, so the comparison takes the same time for every wrong key.
-  return timingSafeEqual(digest(key), expected) ? BOOTSTRAP : null;
+  if (key !== null && expected !== null && timingSafeEqual(digest(key), expected)) return BOOTSTRAP;
+  if (key?.startsWith(STORED_KEY_MARK)) {
+    const found = await keys.verify(key);
+    return found && callerOf(found);
+  }
+  return expected === null ? ANONYMOUS : null;
+}
+
+function callerOf({ id, name, scopes, roleId }: VerifiedKey): Caller {
+  return { kind: "key", id, name, scopes, keyId: id, ...(roleId === null ? {} : { roleId }) };
+}
+
+/** A key that is revoked while it waits for an answer to a reading request gets none; its streams are cut off. */
+function endWithTheKey(app: App, keys: KeyVerifier): void {
+  const open = new Map<ServerResponse, string>();
+  app.addHook("onRequest", async (request, reply) => {
+    const keyId = request.caller?.keyId;
+    if (keyId === undefined) return;
+    open.set(reply.raw, keyId);
+    reply.raw.once("close", () => open.delete(reply.raw));
+  });
+  app.addHook("onSend", async (request, reply, payload) => {
+    const keyId = request.caller?.keyId;
+    const isReading = request.method === "GET" && reply.statusCode < 400;
+    if (keyId === undefined || !isReading || keys.find(keyId) !== null) return payload;
+    // A stream that is not sent would never end by itself.
+    if (payload instanceof Readable) payload.destroy();
+    return refuse(reply);
+  });
+  const timer = setInterval(() => {
+    for (const [response, keyId] of open) {
+      if (response.headersSent && keys.find(keyId) === null) response.destroy();
+    }
+  }, STREAM_CHECK_MS).unref();
+  app.addHook("onClose", async () => clearInterval(timer));
 }
 
 function digest(key: string): Buffer {

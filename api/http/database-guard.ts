@@ -7,7 +7,8 @@ const RETRY_SECONDS = 2;
 /** For routes registered after it; 503 `database_unavailable`. */
 export function registerDatabaseGuard(app: App, database: { readonly reachable: boolean }): void {
   app.addHook("onRequest", async (request) => {
-    if (database.reachable || request.routeOptions.config.public || request.is404) return;
+    const { config } = request.routeOptions;
+    if (database.reachable || config.public || config.withoutDatabase || request.is404) return;
     throw new AppError(
       "database_unavailable",
       "The database cannot be reached at the moment. Try again shortly.",

@@ -8,6 +8,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
 import { isDatabaseUnavailable } from "../db/pool.ts";
 import { AppError, type ErrorCode, type ErrorIssue } from "../errors.ts";
+import type { Redactor } from "../secrets/redactor.ts";
 import type { App } from "./app-type.ts";
 
 const DATABASE_RETRY_SECONDS = 2;
@@ -22,9 +23,12 @@ export interface ErrorBody {
   issues?: ErrorIssue[];
 }
 
+/** Takes secrets out of what a client reads. */
+export type ErrorRedactor = Pick<Redactor, "text">;
+
 /** Installs the handlers for thrown errors, unknown routes and requests that are not HTTP. */
-export function registerErrorHandler(app: App): void {
-  app.setErrorHandler<FastifyError>(answerError);
+export function registerErrorHandler(app: App, redactor: ErrorRedactor): void {
+  app.setErrorHandler<FastifyError>((error, request, reply) => answerError(error, request, reply, redactor));
   app.setNotFoundHandler(async (request) => {
     throw new AppError("not_found", `There is no ${request.method} ${pathOf(request.url)} here. See /docs.`);
   });
@@ -35,6 +39,7 @@ export function answerError(
   error: FastifyError | Error,
   request: FastifyRequest,
   reply: FastifyReply,
+  redactor: ErrorRedactor,
 ): FastifyReply {
   const known = describeError(error);
   if (known.status >= 500)
@@ -43,8 +48,13 @@ export function answerError(
       "request failed",
     );
   if (known.retryAfterSeconds !== undefined) void reply.header("retry-after", known.retryAfterSeconds);
-  const body: ErrorBody = { error: known.message, code: known.code, requestId: request.id };
-  if (known.issues !== undefined) body.issues = known.issues;
+  const body: ErrorBody = { error: redactor.text(known.message), code: known.code, requestId: request.id };
+  if (known.issues !== undefined) {
+    body.issues = known.issues.map(({ path, message }) => ({
+      path: redactor.text(path),
+      message: redactor.text(message),
+    }));
+  }
   // Serialised here: an error must not depend on the response schema of the route it came from.
   return reply
     .status(known.status)

@@ -1,6 +1,7 @@
 /** The server's logger: JSON lines on standard output, request ids, and no secret in any of them. */
 import { type DestinationStream, type Logger, type LoggerOptions as LoggerSettings, pino } from "pino";
 import type { Config } from "../config.ts";
+import type { Redactor } from "../secrets/redactor.ts";
 
 const REDACTED_FIELDS = [
   "authorization",
@@ -15,13 +16,15 @@ const REDACTED_FIELDS = [
 const MIN_SECRET_CHARACTERS = 8;
 
 export interface LoggerOptions {
+  /** Knows the secrets of services and modules. */
+  redactor?: Pick<Redactor, "jsonText">;
   /** Default: standard output. */
   stream?: DestinationStream;
 }
 
 /**
- * Builds the logger. Fields that hold secrets by name are replaced, and so is every appearance of the API key and of
- * the database's password in a finished line, wherever it came from.
+ * Builds the logger. Fields that hold secrets by name are replaced, and so is every appearance of the API key, of the
+ * database's password and of what the redactor knows in a finished line, wherever it came from.
  */
 export function createLogger(
   config: Pick<Config, "logLevel" | "apiKey" | "databaseUrl">,
@@ -40,7 +43,10 @@ export function createLogger(
       censor: "[redacted]",
     },
     hooks: {
-      streamWrite: (line) => known.reduce((text, secret) => text.replaceAll(secret, "[secret]"), line),
+      streamWrite: (line) => {
+        const ours = known.reduce((text, secret) => text.replaceAll(secret, "[secret]"), line);
+        return options.redactor?.jsonText(ours) ?? ours;
+      },
     },
   };
   return options.stream ? pino(settings, options.stream) : pino(settings);

@@ -1,16 +1,33 @@
 /** Dependencies for building the app only to describe it: registering routes uses none of them, serving would throw. */
 import type { FastifyBaseLogger } from "fastify";
 import type { AppDeps } from "../app.ts";
+import { createRedactor } from "../secrets/redactor.ts";
 import { createLifecycle } from "./lifecycle.ts";
+import { createMetrics } from "./metrics.ts";
 
 export function describeOnly(logger: FastifyBaseLogger): AppDeps {
   return {
     logger,
     lifecycle: createLifecycle(),
     readiness: [],
+    metrics: createMetrics(),
     database: { reachable: true },
     processes: unused("processes"),
     modules: unused("modules"),
+    redactor: createRedactor(),
+    services: unused("services"),
+    tools: unused("tools"),
+    approvals: unused("approvals"),
+    access: {
+      verifier: unused("verifier"),
+      keys: unused("keys"),
+      roles: unused("roles"),
+      policies: unused("policies"),
+      gate: unused("gate"),
+      trail: unused("trail"),
+      // The only part that every changing request uses: so the HTTP layer can be tried by itself.
+      audit: { admit: async () => {}, record: () => {}, recordStored: async () => {} },
+    },
   };
 }
 

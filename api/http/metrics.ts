@@ -1,0 +1,230 @@
+/**
+ * What the server counts about itself, for Prometheus: requests, runs and calls as they end, the rest read when it is asked.
+ * Every label is bounded: nothing a client or a script can choose becomes one. Knows no feature; server.ts connects it.
+ */
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { z } from "zod";
+import type { EnvironmentDescription } from "#api/environment/model.ts";
+import type { ProcessesHealth } from "#api/processes/service.ts";
+import type { CallRecord } from "#api/tools/call.ts";
+import { ISOLATION_LEVELS, type Usage } from "#sdk";
+import type { App } from "./app-type.ts";
+import { requireScope } from "./auth.ts";
+import { createLabelBound } from "./metrics-labels.ts";
+
+/** A run as it ended. */
+export interface EndedRun {
+  /** Module id. */
+  environment: string;
+  exitState: string;
+  reason: string;
+  usage: Usage;
+}
+
+/** What is read at the moment somebody asks. */
+export interface MetricsSources {
+  /** Rejects or resolves to null while no environment is active. */
+  environment(): Promise<EnvironmentDescription | null>;
+  processes(): ProcessesHealth;
+  database: {
+    readonly reachable: boolean;
+    /** A statement that does nothing. Absent: its time is not told. */
+    ping?(): Promise<unknown>;
+  };
+}
+
+export interface Metrics {
+  runEnded(run: EndedRun): void;
+  callEnded(call: CallRecord): void;
+  /** Counts the requests of all routes and answers `GET /metrics`. */
+  register(app: App, sources: MetricsSources): void;
+}
+
+/** Reasons that mean that somebody or something ended the run. */
+const KILLS = new Set([
+  "timeout",
+  "cpu_limit",
+  "memory_limit",
+  "output_limit",
+  "sandbox_violation",
+  "crashed",
+  "killed",
+  "interrupted",
+]);
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+const MEBIBYTE = 1024 * 1024;
+const BYTES = [16, 32, 64, 128, 192, 256, 384, 512, 1024, 2048, 4096].map((size) => size * MEBIBYTE);
+const MAX_PING_MS = 1000;
+const MS_PER_SECOND = 1000;
+
+/** Makes them for one server. Nothing is measured until it is told or asked. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const counter = <T extends string>(name: string, help: string, labelNames: readonly T[]) =>
+    new Counter({ name: `cyrnel_${name}`, help, labelNames, registers });
+  const histogram = <T extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly T[],
+    buckets: number[] = SECONDS,
+  ) => new Histogram({ name: `cyrnel_${name}`, help, labelNames, buckets, registers });
+
+  const requests = counter("http_requests_total", "Requests answered.", ["method", "route", "status"]);
+  const requestSeconds = histogram("http_request_duration_seconds", "From a request to its whole answer.", [
+    "method",
+    "route",
+  ]);
+  const runs = counter("runs_total", "Runs ended.", ["environment", "exit_state", "reason"]);
+  const kills = counter("run_kills_total", "Runs that were ended from outside, or by breaking out.", [
+    "reason",
+  ]);
+  const queueSeconds = histogram("run_queue_seconds", "Waiting for a slot before a run.", ["environment"]);
+  const startSeconds = histogram(
+    "run_start_seconds",
+    "From a slot to the script's start: its preparation and its child.",
+    ["environment"],
+  );
+  const runSeconds = histogram("run_duration_seconds", "Running time.", ["environment", "exit_state"]);
+  const runCpu = histogram("run_cpu_seconds", "CPU time of a run.", ["environment"]);
+  const runMemory = histogram("run_peak_memory_bytes", "Peak memory of a run.", ["environment"], BYTES);
+  const callSeconds = histogram("tool_call_duration_seconds", "Tool calls, refused ones included.", [
+    "service",
+    "tool",
+    "status",
+  ]);
+  const boundEnvironment = createLabelBound(50);
+  const boundTool = createLabelBound(1000);
+  const boundRoute = createLabelBound(500);
+
+  return {
+    runEnded({ environment: id, exitState, reason, usage }) {
+      const environment = boundEnvironment(id);
+      runs.inc({ environment, exit_state: exitState, reason });
+      if (KILLS.has(reason)) kills.inc({ reason });
+      queueSeconds.observe({ environment }, usage.queuedMs / MS_PER_SECOND);
+      startSeconds.observe({ environment }, usage.startMs / MS_PER_SECOND);
+      runSeconds.observe({ environment, exit_state: exitState }, usage.wallMs / MS_PER_SECOND);
+      runCpu.observe({ environment }, usage.cpuMs / MS_PER_SECOND);
+      runMemory.observe({ environment }, usage.peakMemoryBytes);
+    },
+
+    callEnded({ serviceId, toolId, decision, outcome, durationMs }) {
+      // Refused before anybody was asked: the tool may not exist, and its name is then the script's own.
+      const path = decision === null ? "unknown" : boundTool(`${serviceId}.${toolId}`);
+      const [service = path, tool = path] = path.split(".", 2);
+      callSeconds.observe({ service, tool, status: outcome }, durationMs / MS_PER_SECOND);
+    },
+
+    register(app, sources) {
+      app.addHook("onResponse", async (request, reply) => {
+        const { method } = request;
+        const route = boundRoute(request.routeOptions.url ?? "unknown");
+        requests.inc({ method, route, status: String(reply.statusCode) });
+        requestSeconds.observe({ method, route }, reply.elapsedTime / MS_PER_SECOND);
+      });
+      const readGauges = createGauges(registry, sources);
+      app.get(
+        "/metrics",
+        {
+          onRequest: requireScope("logs:read"),
+          // What a server without its database counts is worth knowing.
+          config: { withoutDatabase: true },
+          schema: {
+            tags: ["health"],
+            security: [{ key: [] }],
+            summary: "What the server counts about itself, for Prometheus",
+            produces: ["text/plain"],
+            response: { 200: z.string().describe("The text format of Prometheus.") },
+          },
+        },
+        async (_request, reply) => {
+          await readGauges();
+          const text = await registry.metrics();
+          return reply.type(registry.contentType).serializer(String).send(text);
+        },
+      );
+    },
+  };
+}
+
+/** Answers what brings them up to date; to be called before each look at the registry. */
+function createGauges(registry: Registry, sources: MetricsSources): () => Promise<void> {
+  const registers = [registry];
+  const gauge = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) =>
+    new Gauge({ name: `cyrnel_${name}`, help, labelNames, registers });
+  const slots = gauge("slots", "Runs at once, of the active environment.");
+  const busy = gauge("slots_busy", "Runs at the moment, of the active environment.");
+  const warm = gauge("warm_children", "Children started ahead, waiting for a run.");
+  const memory = gauge("children_memory_bytes", "Own memory of all children, idle ones included.");
+  const level = gauge("isolation_level", "1 for the strongest level whose layers all stand.", ["level"]);
+  const layer = gauge("isolation_layer", "Whether a layer round each run stands.", [
+    "layer",
+    "name",
+    "required",
+  ]);
+  const queued = gauge("queue_depth", "Processes waiting for a slot.");
+  const active = gauge("processes_active", "Queued, running and terminating.");
+  const unstored = gauge("endings_unstored", "Finished runs that wait for the database.");
+  const listeners = gauge("listeners", "Long-polls, blocking requests and event streams.");
+  const up = gauge("database_up", "Whether the database answers.");
+  const pool = gauge(
+    "database_pool_seconds",
+    "How long a statement that does nothing took, the wait for a connection of the pool included.",
+  );
+  const resident = gauge("resident_memory_bytes", "Memory of the server itself.");
+  const cpu = gauge("cpu_seconds", "CPU time of the server itself since its start.");
+
+  function showEnvironment(environment: EnvironmentDescription | null): void {
+    for (const one of [slots, busy, warm, memory, level, layer]) one.reset();
+    if (environment === null) return;
+    const { capacity, isolation } = environment;
+    if (capacity.slots !== null) slots.set(capacity.slots);
+    busy.set(capacity.busy);
+    warm.set(capacity.warm);
+    if (capacity.memoryBytes !== null) memory.set(capacity.memoryBytes);
+    if (isolation === null) return;
+    for (const name of ISOLATION_LEVELS) level.set({ level: name }, isolation.level === name ? 1 : 0);
+    for (const { layer: number, name, required, obtained } of isolation.layers) {
+      layer.set({ layer: String(number), name, required: String(required) }, obtained ? 1 : 0);
+    }
+  }
+
+  return async () => {
+    const { database } = sources;
+    const [environment, seconds] = await Promise.all([
+      sources.environment().catch(() => null),
+      database.reachable && database.ping ? measurePing(database.ping) : null,
+    ]);
+    showEnvironment(environment);
+    const health = sources.processes();
+    queued.set(health.queued);
+    active.set(health.active);
+    unstored.set(health.unstored);
+    listeners.set(health.listeners);
+    up.set(database.reachable ? 1 : 0);
+    if (seconds === null) pool.remove();
+    else pool.set(seconds);
+    resident.set(process.memoryUsage.rss());
+    const { user, system } = process.cpuUsage();
+    cpu.set((user + system) / 1e6);
+  };
+}
+
+/** Null: it failed, or took too long. */
+async function measurePing(ping: () => Promise<unknown>): Promise<number | null> {
+  const before = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, MAX_PING_MS, false);
+  });
+  const answered = await Promise.race([
+    ping().then(
+      () => true,
+      () => false,
+    ),
+    late,
+  ]);
+  clearTimeout(timer);
+  return answered ? (performance.now() - before) / MS_PER_SECOND : null;
+}
