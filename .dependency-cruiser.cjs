@@ -88,11 +88,12 @@ module.exports = {
     {
       name: "service-imports-its-own-feature",
       severity: "error",
-      comment: "Other services come in as arguments; their types may be named.",
+      comment:
+        "Other services come in as arguments; their types may be named. Settings and bounds are shared.",
       from: { path: "^api/([^/]+)/.*\\bservice[^/]*\\.ts$" },
       to: {
         path: `${OWN}|${DRIVER}|(^|/)node_modules/@?fastify`,
-        pathNot: "^api/errors\\.ts$|^sdk/|^api/$1/(?!.*routes)",
+        pathNot: "^api/errors\\.ts$|^sdk/|^api/(settings|bounds)/|^api/$1/(?!.*routes)",
         dependencyTypesNot: ["type-only"],
       },
     },
@@ -115,11 +116,12 @@ module.exports = {
     {
       name: "features-do-not-import-each-other",
       severity: "error",
-      comment: "app.ts puts features together; a feature may only name the types of another.",
-      from: { path: "^api/([^/]+)/", pathNot: "^api/(http|db)/" },
+      comment:
+        "app.ts puts features together; a feature may only name the types of another. Shared by all: http, db, settings, bounds.",
+      from: { path: "^api/([^/]+)/", pathNot: "^api/http/" },
       to: {
         path: "^api/[^/]+/",
-        pathNot: "^api/(http|db|$1)/",
+        pathNot: "^api/(http|db|settings|bounds|$1)/",
         dependencyTypesNot: ["type-only"],
       },
     },
@@ -132,8 +134,32 @@ module.exports = {
     {
       name: "clients-know-the-document-only",
       severity: "error",
-      from: { path: "^(client|web)/" },
+      comment:
+        "A client runs without the server's source; only the runtime in this program has an environment in it.",
+      from: { path: "^(client|web)/", pathNot: "^client/local/" },
       to: { path: "^(api|runner|modules|sdk)/" },
+    },
+    {
+      name: "local-runtime-imports-the-process-environment",
+      severity: "error",
+      comment: "No server and no database in it.",
+      from: { path: "^client/local/" },
+      to: { path: OWN, pathNot: "^(client|sdk|runner)/|^modules/typescript-process/" },
+    },
+    {
+      name: "client-runs-anywhere",
+      severity: "error",
+      comment: "Node, Deno, Bun and browsers load the same files; what needs Node is in client/local/.",
+      from: { path: "^client/", pathNot: "^client/(local|generate)/" },
+      to: { dependencyTypes: ["core"] },
+    },
+    {
+      name: "local-runtime-is-chosen-by-condition",
+      severity: "error",
+      comment:
+        "#local-runtime is another file where there is no Node: nothing else may lead into client/local/.",
+      from: { path: "^client/", pathNot: "^client/(local/|runtime\\.ts$)" },
+      to: { path: "^client/local/" },
     },
     {
       name: "nothing-imports-tests-or-bench",
@@ -159,7 +185,10 @@ module.exports = {
       name: "production-needs-no-development-packages",
       severity: "error",
       comment: "`npm ci --omit=dev` must be enough to serve; what build.ts bundles into the child is exempt.",
-      from: { path: "^(api|runner|modules|sdk)/", pathNot: "^runner/child/realm/|^runner/build[^/]*\\.ts$" },
+      from: {
+        path: "^(api|runner|modules|sdk|client)/",
+        pathNot: "^runner/child/realm/|^runner/build[^/]*\\.ts$|^client/generate/",
+      },
       to: {
         dependencyTypes: ["npm-dev"],
         dependencyTypesNot: ["type-only"],

@@ -7,9 +7,14 @@ import type { IncomingMessage } from "node:http";
 import helmet from "@fastify/helmet";
 import Fastify, { type FastifyBaseLogger, LogController } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
+import { registerApprovalRoutes } from "./approvals/routes.ts";
+import type { Approvals } from "./approvals/service.ts";
+import { registerAudit } from "./audit/http-hook.ts";
+import { registerAuditRoutes } from "./audit/routes.ts";
 import type { Config } from "./config.ts";
 import { registerEnvironmentRoutes } from "./environment/routes.ts";
 import { createEnvironmentService } from "./environment/service.ts";
+import type { AccessDeps } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
 import { registerAuth, registerAuthRefusal } from "./http/auth.ts";
 import { registerDatabaseGuard } from "./http/database-guard.ts";
@@ -18,20 +23,39 @@ import { type ReadinessCheck, registerHealthRoutes } from "./http/health.ts";
 import { MAX_BODY_BYTES, registerJsonBody } from "./http/json-body.ts";
 import { type Lifecycle, registerLifecycle } from "./http/lifecycle.ts";
 import { registerLocalGuard } from "./http/local-guard.ts";
+import type { Metrics } from "./http/metrics.ts";
 import { registerDocumentation, registerOpenApi } from "./http/openapi.ts";
 import { registerRateLimit } from "./http/rate-limit.ts";
+import { registerKeyRoutes } from "./keys/routes.ts";
+import { registerMcpRoutes } from "./mcp/routes.ts";
+import { createMcpPorts } from "./mcp-ports.ts";
 import { registerModuleRoutes } from "./modules/routes.ts";
 import type { Modules } from "./modules/service.ts";
+import { registerPolicyRoutes } from "./policies/routes.ts";
 import { registerProcessRoutes } from "./processes/routes.ts";
 import type { ProcessService } from "./processes/service.ts";
+import { registerRoleRoutes } from "./roles/routes.ts";
+import type { Redactor } from "./secrets/redactor.ts";
+import { registerServiceRoutes } from "./services/routes.ts";
+import type { Services } from "./services/service.ts";
+import { registerToolRoutes } from "./tools/routes.ts";
+import type { Tools } from "./tools/service.ts";
 
 export interface AppDeps {
   logger: FastifyBaseLogger;
   lifecycle: Lifecycle;
   readiness: ReadinessCheck[];
-  database: { readonly reachable: boolean };
+  metrics: Metrics;
+  database: { readonly reachable: boolean; ping?(): Promise<unknown> };
   processes: ProcessService;
   modules: Modules;
+  /** Knows the secrets that no answer may hold. */
+  redactor: Redactor;
+  services: Services;
+  tools: Tools;
+  approvals: Approvals;
+  /** Keys, roles, policies and the audit trail. */
+  access: AccessDeps;
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
@@ -50,7 +74,7 @@ const HTTP_LIMITS = {
 
 /** Builds the server with all its routes; call `ready()` before `listen()`. */
 export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
-  const { logger, processes, modules } = deps;
+  const { logger, processes, modules, access } = deps;
   const app: App = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
@@ -65,7 +89,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
     return503OnClosing: false,
     requestIdHeader: false,
     genReqId: chooseRequestId,
-    frameworkErrors: (error, request, reply) => void answerError(error, request, reply),
+    frameworkErrors: (error, request, reply) => void answerError(error, request, reply, deps.redactor),
     clientErrorHandler: answerBrokenRequest,
   }).withTypeProvider<ZodTypeProvider>();
   app.server.maxConnections = HTTP_LIMITS.maxConnections;
@@ -74,7 +98,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
 
   registerRequestTrace(app);
   await registerSecurityHeaders(app);
-  registerErrorHandler(app);
+  registerErrorHandler(app, deps.redactor);
   if (config.apiKey === null) registerLocalGuard(app);
   registerLifecycle(app, deps.lifecycle);
   registerJsonBody(app);
@@ -82,16 +106,45 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   // Before the check that routes declare their access: the routes of the page are its library's.
   await registerDocumentation(app);
 
-  registerAuth(app, config);
+  registerAuth(app, { apiKey: config.apiKey, keys: access.verifier });
   await registerRateLimit(app, config.rateLimit);
   registerAuthRefusal(app);
 
+  const countQueued = () => processes.health().queued;
+  const environment = createEnvironmentService({ modules, countQueued, logger });
+
   registerHealthRoutes(app, deps.readiness);
+  deps.metrics.register(app, {
+    environment: () => environment.describe(),
+    processes: () => processes.health(),
+    database: deps.database,
+  });
   registerDatabaseGuard(app, deps.database);
+  registerAudit(app, access.audit);
   registerProcessRoutes(app, processes, config);
   registerModuleRoutes(app, modules);
-  const countQueued = () => processes.health().queued;
-  registerEnvironmentRoutes(app, createEnvironmentService({ modules, countQueued, logger }));
+  registerServiceRoutes(app, deps.services);
+  registerToolRoutes(app, deps.tools);
+  registerApprovalRoutes(app, deps.approvals);
+  registerKeyRoutes(app, access.keys);
+  registerRoleRoutes(app, access.roles);
+  registerPolicyRoutes(app, access.policies, access.gate);
+  registerAuditRoutes(app, access.trail);
+  registerEnvironmentRoutes(app, environment);
+  registerMcpRoutes(
+    app,
+    createMcpPorts({
+      config,
+      processes,
+      tools: deps.tools,
+      approvals: deps.approvals,
+      readDocs: () => environment.readDocs(),
+      keys: access.verifier,
+      audit: access.audit,
+      redactor: deps.redactor,
+      log: logger,
+    }),
+  );
   return app;
 }
 

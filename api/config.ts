@@ -2,10 +2,14 @@
  * The server's configuration: environment variables, parsed and checked once, frozen. Every variable is described
  * here; docs/configuration.md is printed from this file. With api/main.ts the only reader of process.env.
  */
+import type { KeyObject } from "node:crypto";
 import { isIP } from "node:net";
 import path from "node:path";
 import { z } from "zod";
 import { ISOLATION_LEVELS, type IsolationLevel } from "#sdk";
+import { type EgressEntry, parseEgressEntries } from "./egress/entries.ts";
+import { DEFAULT_POLICIES, type DefaultPolicy } from "./policies/defaults.ts";
+import { MAKE_KEY_COMMAND, parseKeyMaterial } from "./secrets/key-material.ts";
 
 const MIN_KEY_CHARACTERS = 24;
 const MIN_KEY_DISTINCT_CHARACTERS = 10;
@@ -28,6 +32,12 @@ function wholeNumber(min: number, max = 2_147_483_647) {
 
 const text = z.string().trim();
 
+const flag = z
+  .string()
+  .trim()
+  .pipe(z.enum(["true", "false"], { error: "expected true or false" }))
+  .transform((value) => value === "true");
+
 const apiKey = text
   .min(MIN_KEY_CHARACTERS, {
     error: `too short: expected ${MIN_KEY_CHARACTERS} characters or more (make one with: openssl rand -hex 32)`,
@@ -49,6 +59,29 @@ const hostName = text.refine(
     error: "expected an IP address or a host name, without scheme or port",
   },
 );
+
+const secretsKey = text.transform((value, context) => {
+  const parsed = parseKeyMaterial(value);
+  if (parsed.ok) return parsed.key;
+  context.addIssue({ code: "custom", message: parsed.problem });
+  return z.NEVER;
+});
+
+const secretsKeys = text.transform((list, context) => {
+  const keys: KeyObject[] = [];
+  for (const [index, value] of list.split(",").entries()) {
+    const parsed = parseKeyMaterial(value);
+    if (parsed.ok) keys.push(parsed.key);
+    else context.addIssue({ code: "custom", message: `key ${index + 1}: ${parsed.problem}` });
+  }
+  return keys;
+});
+
+const egressEntries = text.transform((list, context): readonly EgressEntry[] => {
+  const { entries, problems } = parseEgressEntries(list);
+  for (const message of problems) context.addIssue({ code: "custom", message });
+  return entries;
+});
 
 /** One entry per variable: how it is parsed, what it is without a value, what it means. */
 export const CONFIG_VARIABLES = {
@@ -122,6 +155,84 @@ export const CONFIG_VARIABLES = {
     fallback: "30000",
     description: "Longest time of one tool call, in milliseconds.",
   },
+  CYRNEL_MAX_CALLS_IN_FLIGHT: {
+    schema: wholeNumber(1, 100_000),
+    fallback: "2000",
+    description: "Tool calls under way at most, of all callers together; more are refused with `too_many_calls`.",
+  },
+  CYRNEL_MAX_CALL_RESULT_BYTES: {
+    schema: wholeNumber(1024, 16 * 1024 * 1024),
+    fallback: "16777216",
+    description: "Largest answer of a tool, in bytes of JSON; larger ones fail with `result_too_large`.",
+  },
+  CYRNEL_ALLOW_STDIO_MCP: {
+    schema: flag,
+    fallback: "false",
+    description:
+      "Whether MCP services may use the `stdio` transport, which starts programs on this host with the server's rights, outside every egress rule.",
+  },
+  CYRNEL_SECRETS_KEY: {
+    schema: secretsKey,
+    fallback: null,
+    description: `What secrets of services and modules are encrypted with: 32 random bytes in base64 (\`${MAKE_KEY_COMMAND}\`); keys that are easy to guess are refused. Unset with DATABASE_URL: secrets cannot be used. Unset without DATABASE_URL: a key is made in CYRNEL_DATA_DIR (\`secrets.key\`, mode 0600).`,
+  },
+  CYRNEL_SECRETS_PREVIOUS_KEYS: {
+    schema: secretsKeys,
+    fallback: null,
+    description:
+      "Earlier values of CYRNEL_SECRETS_KEY, comma-separated: they decrypt, nothing new is encrypted with them. `npm run secrets:rotate` encrypts everything with the current key; then they can go.",
+  },
+  CYRNEL_EGRESS_ALLOW: {
+    schema: egressEntries,
+    fallback: null,
+    description:
+      "Destinations outside the public internet that downloads and adapters may connect to: addresses, blocks (`10.0.0.0/8`) and host names (`db.corp.example`, `*.corp.example`: every host below it), comma-separated. Link-local and cloud metadata addresses only if named exactly, address by address.",
+  },
+  CYRNEL_EGRESS_DENY: {
+    schema: egressEntries,
+    fallback: null,
+    description:
+      "Destinations that downloads and adapters never connect to, written as in CYRNEL_EGRESS_ALLOW. Wins over it.",
+  },
+  CYRNEL_DEFAULT_POLICY: {
+    schema: z.enum(DEFAULT_POLICIES, { error: "expected allow, ask-destructive, ask or block" }),
+    fallback: "allow",
+    description:
+      "What happens to a tool call that no policy matches: `allow`, `ask-destructive` (a person decides calls of destructive tools), `ask` (a person decides every call), `block`.",
+  },
+  CYRNEL_APPROVAL_TTL_MS: {
+    schema: wholeNumber(100),
+    fallback: String(DAY_MS),
+    description:
+      "How long a parked call waits for a decision, in milliseconds; then it expires and the script is told so.",
+  },
+  CYRNEL_APPROVAL_HOLD_MS: {
+    schema: wholeNumber(0),
+    fallback: "60000",
+    description:
+      "How long a paused run keeps its child, in milliseconds, so that a decision lets it go on at once; later ones repeat the run from its record.",
+  },
+  CYRNEL_ALLOW_SELF_APPROVAL: {
+    schema: flag,
+    fallback: "false",
+    description: "Whether the key that created a process may decide the process's approvals.",
+  },
+  CYRNEL_MAX_APPROVALS_PER_PROCESS: {
+    schema: wholeNumber(1, 10_000),
+    fallback: "100",
+    description: "Times a run may ask a person; further calls are refused with `too_many_approvals`.",
+  },
+  CYRNEL_MAX_PAUSED_PROCESSES: {
+    schema: wholeNumber(1, 1_000_000),
+    fallback: "10000",
+    description:
+      "Paused processes at most; further ones cannot ask a person. They do not count for CYRNEL_MAX_ACTIVE_PROCESSES.",
+  },
+  CYRNEL_AUDIT_RETENTION_DAYS: {
+    schema: wholeNumber(0, 36_500),
+    fallback: "0",
+    description: "Audit records are removed after this many days. 0: kept for ever.",
+  },
   CYRNEL_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     fallback: "0",
@@ -183,6 +294,22 @@ export interface Config {
   /** Null: no maximum. */
   readonly maxCpuMs: number | null;
   readonly invokeTimeoutMs: number;
+  readonly maxCallsInFlight: number;
+  readonly maxCallResultBytes: number;
+  readonly allowStdioMcp: boolean;
+  /** Null: none is given. */
+  readonly secretsKey: KeyObject | null;
+  readonly secretsPreviousKeys: readonly KeyObject[];
+  readonly egress: { readonly allow: readonly EgressEntry[]; readonly deny: readonly EgressEntry[] };
+  /** What decides a tool call that no policy matches. */
+  readonly defaultPolicy: DefaultPolicy;
+  readonly approvalTtlMs: number;
+  readonly approvalHoldMs: number;
+  readonly allowSelfApproval: boolean;
+  readonly maxApprovalsPerProcess: number;
+  readonly maxPausedProcesses: number;
+  /** Null: kept for ever. */
+  readonly auditRetentionDays: number | null;
   /** Null: kept for ever. */
   readonly retentionDays: number | null;
   /** Null: no maximum. */
@@ -231,6 +358,22 @@ export function parseConfig(
     maxTimeoutMs: read("CYRNEL_MAX_TIMEOUT_MS") || null,
     maxCpuMs: read("CYRNEL_MAX_CPU_MS") || null,
     invokeTimeoutMs: read("CYRNEL_INVOKE_TIMEOUT_MS"),
+    maxCallsInFlight: read("CYRNEL_MAX_CALLS_IN_FLIGHT"),
+    maxCallResultBytes: read("CYRNEL_MAX_CALL_RESULT_BYTES"),
+    allowStdioMcp: read("CYRNEL_ALLOW_STDIO_MCP"),
+    secretsKey: read("CYRNEL_SECRETS_KEY"),
+    secretsPreviousKeys: Object.freeze(read("CYRNEL_SECRETS_PREVIOUS_KEYS") ?? []),
+    egress: Object.freeze({
+      allow: Object.freeze(read("CYRNEL_EGRESS_ALLOW") ?? []),
+      deny: Object.freeze(read("CYRNEL_EGRESS_DENY") ?? []),
+    }),
+    defaultPolicy: read("CYRNEL_DEFAULT_POLICY"),
+    approvalTtlMs: read("CYRNEL_APPROVAL_TTL_MS"),
+    approvalHoldMs: read("CYRNEL_APPROVAL_HOLD_MS"),
+    allowSelfApproval: read("CYRNEL_ALLOW_SELF_APPROVAL"),
+    maxApprovalsPerProcess: read("CYRNEL_MAX_APPROVALS_PER_PROCESS"),
+    maxPausedProcesses: read("CYRNEL_MAX_PAUSED_PROCESSES"),
+    auditRetentionDays: read("CYRNEL_AUDIT_RETENTION_DAYS") || null,
     retentionDays: read("CYRNEL_RETENTION_DAYS") || null,
     retentionMax: read("CYRNEL_RETENTION_MAX") || null,
     rateLimit:
@@ -242,6 +385,11 @@ export function parseConfig(
   });
   problems.push(...listContradictions(environment, config, platform));
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
+}
+
+/** `parseConfig` over the environment of this process, for entries besides the server's. */
+export function readConfig(): ConfigResult {
+  return parseConfig(process.env);
 }
 
 /** Problems of two variables together. A variable that is wrong by itself is reported as that only. */
@@ -268,6 +416,11 @@ function listContradictions(
     problems.push(
       `CYRNEL_ISOLATION: ${config.isolation} needs Linux, this is ${platform}. ` +
         "Run the server in a Linux container or virtual machine, or, for trying it out on this machine alone, set CYRNEL_ISOLATION=development",
+    );
+  }
+  if (isSet("CYRNEL_SECRETS_PREVIOUS_KEYS") && isSet("DATABASE_URL") && !isSet("CYRNEL_SECRETS_KEY")) {
+    problems.push(
+      "CYRNEL_SECRETS_PREVIOUS_KEYS: set without CYRNEL_SECRETS_KEY, so nothing could be encrypted; set both, the key in use as CYRNEL_SECRETS_KEY",
     );
   }
   if (isSet("CYRNEL_RATE_LIMIT_MAX") !== isSet("CYRNEL_RATE_LIMIT_WINDOW_MS")) {

@@ -7,6 +7,8 @@ import { type Config, formatProblems, parseConfig } from "./config.ts";
 import { type Database, openDatabase } from "./db/database.ts";
 import { EMBEDDED_POSTGRES_MISSING } from "./db/embedded/binaries.ts";
 import { createLogger } from "./http/logging.ts";
+import { createRedactor } from "./secrets/redactor.ts";
+import { findKeyring } from "./secrets/server-keyring.ts";
 import { openServer } from "./server.ts";
 
 /** sysexits.h */
@@ -41,7 +43,11 @@ const { config } = parsed;
 // Nothing that is started from here inherits them.
 delete process.env.CYRNEL_API_KEY;
 delete process.env.DATABASE_URL;
+delete process.env.CYRNEL_SECRETS_KEY;
+delete process.env.CYRNEL_SECRETS_PREVIOUS_KEYS;
 
+/** Knows no secret yet; the server tells it. */
+const redactor = createRedactor();
 const resources = new AsyncDisposableStack();
 const stopping = new AbortController();
 const grace = closeWithGrace(
@@ -73,8 +79,16 @@ async function start(config: Config): Promise<void> {
   const { signal } = stopping;
   const database = resources.use(await openDatabase(config, { onTakenOver, signal }));
   signal.throwIfAborted();
-  const logger = createLogger({ ...config, databaseUrl: database.url });
-  const server = resources.use(await openServer(config, { database, logger }));
+  const logger = createLogger({ ...config, databaseUrl: database.url }, { redactor });
+  const { keyring, made } = await findKeyring(config);
+  if (made !== null) {
+    const message = `made a key for secrets: ${made} (mode 0600). Keep a copy of it: without it, stored secrets are lost`;
+    report(message);
+    logger.info({ type: "secrets", path: made, kid: keyring?.current.kid }, message);
+  }
+  const server = resources.use(
+    await openServer(config, { database, logger, redactor, ...(keyring === null ? {} : { keyring }) }),
+  );
   signal.throwIfAborted();
   const address = await server.listen();
   report(describeStart(address, config, database));
@@ -102,7 +116,7 @@ function onTakenOver(): void {
 /** For the person at the terminal; the log is JSON lines on standard output. */
 function report(message: unknown): void {
   const text = message instanceof Error ? (message.stack ?? message.message) : String(message);
-  process.stderr.write(`cyrnel: ${text}\n`);
+  process.stderr.write(`cyrnel: ${redactor.text(text)}\n`);
 }
 
 function describeStart(address: string, config: Config, database: Database): string {

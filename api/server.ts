@@ -2,21 +2,38 @@
  * One server in this process: its features over an open database, built, recovered and ready to listen, and the order
  * in which all of it ends. Opens no database, reads no environment variable, handles no signal.
  */
+import { createHash } from "node:crypto";
+import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
+import type { JSONSchema } from "#sdk";
 import { buildApp } from "./app.ts";
+import { createApprovalDesk } from "./approvals/desk.ts";
+import { type Approvals, createApprovals } from "./approvals/service.ts";
 import type { Config } from "./config.ts";
 import { listAppliedMigrations, listMigrations } from "./db/migrate.ts";
 import type { Pool } from "./db/pool.ts";
+import { createDownload } from "./egress/download.ts";
+import { createGuardedFetch } from "./egress/fetch.ts";
+import { createGovernance, type Governance } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
 import type { ReadinessCheck } from "./http/health.ts";
 import { createLifecycle } from "./http/lifecycle.ts";
+import { createMetrics } from "./http/metrics.ts";
 import type { BuiltinModule } from "./modules/builtins.ts";
 import { createModules, type Modules } from "./modules/service.ts";
 import { createBindings } from "./processes/bindings.ts";
+import { createPausing } from "./processes/pausing/pausing.ts";
 import { RunRegistry } from "./processes/registry.ts";
 import { createProcessService } from "./processes/service.ts";
-import { NO_TOOLS, type ToolHost } from "./processes/tool-host.ts";
+import type { ToolHost } from "./processes/tool-host.ts";
+import { createKeyring, type Keyring } from "./secrets/keyring.ts";
+import { learnStoredSecrets } from "./secrets/known.ts";
+import { createRedactor, type Redactor } from "./secrets/redactor.ts";
+import { createVault } from "./secrets/vault.ts";
+import { createServices, type Services } from "./services/service.ts";
+import { listKnownTools } from "./tools/known-tools.ts";
+import { createTools, type Tools } from "./tools/service.ts";
 
 export interface ServerDeps {
   /** Migrated, and of this server only. Closed by whoever opened it. */
@@ -24,13 +41,21 @@ export interface ServerDeps {
   logger: FastifyBaseLogger;
   /** Default: the bundled modules. */
   builtins?: readonly BuiltinModule[];
-  /** Default: no services are installed. */
+  /** What scripts are given instead of the tools of installed services. */
   tools?: ToolHost;
+  /** What secrets are sealed with. Default: the keys of the configuration; without any, secrets are refused. */
+  keyring?: Keyring;
+  /** The one that the logger was made with. Default: a fresh one, which the log does not know. */
+  redactor?: Redactor;
 }
 
 export interface CyrnelServer extends AsyncDisposable {
   readonly app: App;
   readonly modules: Modules;
+  readonly services: Services;
+  readonly tools: Tools;
+  readonly approvals: Approvals;
+  readonly governance: Governance;
   /** Listens as configured; the address as a URL. */
   listen(): Promise<string>;
   /**
@@ -42,27 +67,124 @@ export interface CyrnelServer extends AsyncDisposable {
 
 /** How long answers that are being written may take after the last run has ended. */
 const ANSWER_GRACE_MS = 1000;
+/** How long a server that is asked something may be silent at least. */
+const MIN_IDLE_TIMEOUT_MS = 300_000;
+/** Of one process or of one key: some more than an environment lets a script make at once. */
+const MAX_CALLS_IN_FLIGHT_PER_CALLER = 128;
 
 export async function openServer(config: Config, deps: ServerDeps): Promise<CyrnelServer> {
   const { database, logger } = deps;
   await using undo = new AsyncDisposableStack();
   const lifecycle = createLifecycle();
+  const redactor = deps.redactor ?? createRedactor();
+  const vault = createVault(deps.keyring ?? readKeyring(config), redactor);
+  const fetch = undo.use(
+    createGuardedFetch(config.egress, {
+      // A call may take as long as it is allowed to.
+      idleTimeoutMs: Math.max(MIN_IDLE_TIMEOUT_MS, config.invokeTimeoutMs),
+    }),
+  );
+  const download = createDownload(fetch);
+  const governance = undo.use(
+    createGovernance({
+      pool: database.pool,
+      config,
+      log: logger,
+      listTools: () => listKnownTools(database.pool),
+      redact: (json) => redactor.value(json),
+    }),
+  );
   const registry = new RunRegistry();
-  const bindings = createBindings({
-    registry,
-    tools: deps.tools ?? NO_TOOLS,
-    invokeTimeoutMs: config.invokeTimeoutMs,
+  const metrics = createMetrics();
+  const tools = undo.use(
+    createTools({
+      pool: database.pool,
+      // Modules are made below, of bindings that need the tools; nothing is called before they start.
+      adapters: { get: (id) => modules.adapters.get(id) },
+      environments: { acquire: () => modules.environments.acquire() },
+      gate: governance.gate,
+      redactor,
+      limits: {
+        invokeTimeoutMs: config.invokeTimeoutMs,
+        maxResultBytes: config.maxCallResultBytes,
+        maxInFlight: config.maxCallsInFlight,
+        maxInFlightPerCaller: MAX_CALLS_IN_FLIGHT_PER_CALLER,
+      },
+      admit: () => governance.audit.admit(),
+      onCall(record) {
+        metrics.callEnded(record);
+        governance.recordCall(record);
+      },
+      log: logger,
+    }),
+  );
+  const pausing = createPausing({
+    pool: database.pool,
+    sealer: vault,
+    desk: createApprovalDesk(vault, config.approvalTtlMs),
+    holdMs: config.approvalHoldMs,
+    maxApprovals: config.maxApprovalsPerProcess,
+    maxPaused: config.maxPausedProcesses,
+    redactor,
+    async checkSchema(schema) {
+      const outcome = await tools.validator.check("schemas", hashSchema(schema), async () => schema, {});
+      return outcome.kind === "fits" || outcome.kind === "misfit" ? null : outcome.message;
+    },
+    log: logger,
   });
+  const bindings = createBindings({ registry, tools: deps.tools ?? tools.host, pausing });
   const modules = createModules({
     pool: database.pool,
     logger,
     bindings,
     isolation: config.isolation,
+    fetch,
+    allowStdio: config.allowStdioMcp,
+    custom: { directory: path.join(config.dataDirectory, "modules"), download },
+    secrets: vault,
+    redaction: redactor,
     ...(deps.builtins === undefined ? {} : { builtins: deps.builtins }),
   });
   undo.defer(() => modules.close());
-  const { environments } = modules;
-  const processes = createProcessService({ db: database.pool, environments, registry, log: logger, config });
+  const { environments, adapters } = modules;
+  const services = createServices({
+    pool: database.pool,
+    logger,
+    adapters,
+    secrets: vault,
+    watch: redactor,
+    download,
+  });
+  adapters.attach(services.link);
+  undo.defer(services.onChange((id) => tools.forget(id)));
+  const processes = createProcessService({
+    db: database.pool,
+    environments,
+    registry,
+    log: logger,
+    config,
+    redactor,
+    pausing,
+    onEnded: (ending, environment) => metrics.runEnded({ ...ending, environment }),
+  });
+  const approvals = undo.use(
+    createApprovals({
+      pool: database.pool,
+      vault,
+      redactor,
+      gate: governance.gate,
+      processes,
+      remember: (rule) => governance.policies.remember(rule),
+      roleOf: (keyId) => governance.verifier.find(keyId)?.roleId ?? null,
+      audit: governance.audit,
+      checkAnswer: (decider, hash, schema, data) =>
+        tools.validator.check(decider, hash, async () => schema, data as Record<string, unknown>),
+      allowSelfApproval: config.allowSelfApproval,
+      ttlMs: config.approvalTtlMs,
+      log: logger,
+    }),
+  );
+  undo.defer(services.onChange((id) => approvals.forgetTools(id)));
 
   const known = await listMigrations();
   const readiness: ReadinessCheck[] = [
@@ -98,13 +220,34 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     },
     { name: "draining", check: () => (lifecycle.draining ? "the server is shutting down" : null) },
   ];
-  const app = await buildApp(config, { logger, lifecycle, readiness, database, processes, modules });
+  const app = await buildApp(config, {
+    logger,
+    lifecycle,
+    readiness,
+    metrics,
+    database: {
+      get reachable() {
+        return database.reachable;
+      },
+      ping: () => database.pool`select 1`,
+    },
+    processes,
+    modules,
+    services,
+    tools,
+    approvals,
+    redactor,
+    access: governance,
+  });
   undo.defer(() => closeApp(app));
   await app.ready();
 
+  await learnStoredSecrets({ db: database.pool, vault, redactor, log: logger });
+  await governance.start();
   await modules.start();
   undo.defer(() => processes.drain(config.shutdownTimeoutMs));
   await processes.start();
+  await approvals.start();
 
   const close = undo.move();
   let stopping: Promise<void> | null = null;
@@ -116,10 +259,22 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   return {
     app,
     modules,
+    services,
+    tools,
+    approvals,
+    governance,
     listen: () => app.listen({ port: config.port, host: config.host }),
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+function hashSchema(schema: JSONSchema): string {
+  return `ask ${createHash("sha256").update(JSON.stringify(schema)).digest("hex")}`;
+}
+
+function readKeyring(config: Config): Keyring | null {
+  return config.secretsKey === null ? null : createKeyring(config.secretsKey, config.secretsPreviousKeys);
 }
 
 /** Lets answers that are on their way finish, then cuts what is still open (event streams, idle connections). */

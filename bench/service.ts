@@ -6,9 +6,12 @@ import http from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import packageFile from "../package.json" with { type: "json" };
 
 const START_TIMEOUT_MS = 60_000;
-const PROGRAM = new URL("../api/main.ts", import.meta.url).pathname;
+const ROOT = new URL("..", import.meta.url).pathname;
+/** `node`, its flags and the program, as in package.json. */
+const [, ...START_ARGUMENTS] = packageFile.scripts.start.split(" ");
 
 export interface Answer {
   status: number;
@@ -32,7 +35,8 @@ async function findFreePort(): Promise<number> {
 export async function startService(environment: Record<string, string> = {}): Promise<BenchService> {
   const dataDirectory = await mkdtemp(join(tmpdir(), "cyrnel-bench-"));
   const port = await findFreePort();
-  const child = spawn(process.execPath, ["--disable-sigusr1", PROGRAM], {
+  const child = spawn(process.execPath, START_ARGUMENTS, {
+    cwd: ROOT,
     stdio: ["ignore", "ignore", "inherit"],
     env: {
       PATH: process.env.PATH ?? "",

@@ -68,11 +68,15 @@ export interface AuditedRoute {
   secret: boolean;
 }
 
+/** One request may do several things: what does them records each under its own name. */
+const RECORDED_WITHIN = new Set(["POST /mcp", "DELETE /mcp"]);
+
 /** Null for requests that change nothing. `url` with its parameters as `:name`. */
 export function describeRoute(method: string, url: string): AuditedRoute | null {
   const name = `${method} ${url}`;
   const known = ACTIONS[name];
   if (known === undefined && READING_METHODS.includes(method)) return null;
+  if (RECORDED_WITHIN.has(name)) return null;
   const action = known ?? name.toLowerCase();
   const [, folder = ""] = url.split("/");
   return {

@@ -99,3 +99,8 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   // A Unix socket that is not there.
   return error.code === "ENOENT" && "syscall" in error && error.syscall === "connect";
 }
+
+/** Whether a statement failed for the data it was given (a value or a constraint), so that it will fail each time. */
+export function isRefusedData(error: unknown): boolean {
+  return error instanceof Error && "code" in error && /^2[23]/.test(String(error.code));
+}

@@ -330,7 +330,6 @@ create table process_checkpoints (
   replayable boolean not null,
   detached boolean not null default false,
   replays smallint not null default 0,
-  trail json not null,
   usage json not null,
   paused_at timestamp with time zone not null default now(),
   constraint process_checkpoints_pkey PRIMARY KEY (process_id),

@@ -1,26 +1,30 @@
 /**
  * What the host does for environments: reports of a run land on the live run they name, and nowhere else; tool calls
- * are recorded, bounded in time and cut off when the run is over.
+ * are made on behalf of their run, recorded in its trail, and cut off when the run is over.
  */
-import type { EnvironmentBindings, InvokeInput } from "#sdk";
+import type { CallCaller } from "#api/tools/gate.ts";
+import type { CallContext, EnvironmentBindings, InvokeInput } from "#sdk";
+import type { LiveRun } from "./live/run.ts";
 import { type CallEnding, MAX_TRAIL_CALLS } from "./live/trail.ts";
+import type { CallStatus } from "./model.ts";
+import type { Pausing } from "./pausing/pausing.ts";
+import { askPerson, createCallRequest } from "./pausing/requests.ts";
 import type { RunRegistry } from "./registry.ts";
 import { ToolError, type ToolHost } from "./tool-host.ts";
 
 export interface BindingsOptions {
   registry: RunRegistry;
   tools: ToolHost;
-  /** Longest time of one tool call. */
-  invokeTimeoutMs: number;
+  /** Absent: nobody can be asked. */
+  pausing?: Pausing;
 }
 
-/** Codes of a refusal by a rule or a person, as opposed to a failure. */
-const DENIED_CODES = new Set(["approval_denied", "approval_expired", "policy_blocked"]);
-
 /** Reports about a run that is not (any more) in memory are dropped. Malformed ones throw TypeError. */
-export function createBindings({ registry, tools, invokeTimeoutMs }: BindingsOptions): EnvironmentBindings {
+export function createBindings(options: BindingsOptions): EnvironmentBindings {
+  const { registry, tools } = options;
+  const asker = (context: CallContext | undefined) => findAsker(registry, context?.eid);
   return {
-    invokeTool: (input) => invokeTool(registry, tools, invokeTimeoutMs, input),
+    invokeTool: (input) => invokeTool(options, input),
     setState: (eid, state) => registry.get(eid)?.setState(state),
     setError: (eid, error) => registry.get(eid)?.setError(error),
     emitStdout: (eid, data) => registry.get(eid)?.write("stdout", toBytes(data)),
@@ -28,21 +32,59 @@ export function createBindings({ registry, tools, invokeTimeoutMs }: BindingsOpt
     emitOutput: (eid, data) => registry.get(eid)?.emitOutput(toObject(data)),
     setResult: (eid, value) => registry.get(eid)?.setResult(value),
     setUsage: (eid, usage) => registry.get(eid)?.setUsage(usage),
-    discoverServices: (query) => tools.discoverServices(query ?? {}),
-    discoverTools: (query) => tools.discoverTools(query ?? {}),
-    getService: (id) => tools.getService(id),
-    getTool: ({ serviceId, toolId }) => tools.getTool(serviceId, toolId),
-    getToolDocs: ({ serviceId, toolId }) => tools.getToolDocs(serviceId, toolId),
-    ask: async () => {
-      throw new ToolError("ask_unavailable", "Nobody can be asked: this server has no approvals.");
-    },
+    discoverServices: async (query, context) => tools.discoverServices(query ?? {}, asker(context)),
+    discoverTools: async (query, context) => tools.discoverTools(query ?? {}, asker(context)),
+    getService: async (id, context) => tools.getService(id, asker(context)),
+    getTool: async (path, context) => tools.getTool(path, asker(context)),
+    getToolDocs: async (path, context) => tools.getToolDocs(path, asker(context)),
+    ask: (eid, request, call) => ask(options, eid, request, call),
   };
 }
 
+function callerOf(run: LiveRun): CallCaller {
+  const { keyId } = run.row;
+  return { processId: run.id, ...(keyId !== null && { keyId }) };
+}
+
+/**
+ * On whose behalf something is looked up. An environment that does not say for which run is shown only what every run
+ * it may be for can see: runs of one key share a role, and for any others there is no caller who sees what all see.
+ */
+function findAsker(registry: RunRegistry, eid: number | undefined): CallCaller {
+  if (eid !== undefined) {
+    const run = registry.get(eid);
+    if (run === undefined) throw runIsOver();
+    return callerOf(run);
+  }
+  const keys = [...new Set(registry.all().map(({ live }) => live.row.keyId))];
+  if (keys.length > 1) {
+    throw new ToolError(
+      "eid_missing",
+      "Several runs are under way: the environment has to say which one asks.",
+    );
+  }
+  const [keyId = null] = keys;
+  return keyId === null ? {} : { keyId };
+}
+
+async function ask(
+  { registry, pausing }: BindingsOptions,
+  eid: number,
+  request: Parameters<EnvironmentBindings["ask"]>[1],
+  call: Parameters<EnvironmentBindings["ask"]>[2],
+): Promise<unknown> {
+  const run = registry.get(eid);
+  if (!run || run.signal.aborted) throw runIsOver();
+  const pauses = registry.pauses(eid);
+  if (pauses === null || pausing === undefined) {
+    throw new ToolError("ask_unavailable", "Nobody can be asked: this server has no approvals.");
+  }
+  const signal = call === undefined ? run.signal : AbortSignal.any([run.signal, call.signal]);
+  return askPerson(pausing, pauses, request, { seq: call?.seq ?? pauses.nextSeq(), signal });
+}
+
 async function invokeTool(
-  registry: RunRegistry,
-  tools: ToolHost,
-  timeoutMs: number,
+  { registry, tools, pausing }: BindingsOptions,
   input: InvokeInput,
 ): Promise<unknown> {
   const run = input.eid === undefined ? undefined : registry.get(input.eid);
@@ -51,20 +93,34 @@ async function invokeTool(
     throw new ToolError("too_many_calls", `A run may make at most ${MAX_TRAIL_CALLS} tool calls.`, 429);
   }
   const { serviceId, toolId, parameters } = input;
-  const end = run.trail.begin(serviceId, toolId, parameters);
+  const pauses = registry.pauses(run.id);
+  const seq = input.seq ?? pauses?.nextSeq();
+  const request =
+    pauses && pausing && seq !== undefined
+      ? createCallRequest(pausing, pauses, { seq, serviceId, toolId, parameters })
+      : undefined;
+  const end = run.trail.begin(serviceId, toolId, parameters, input.seq);
   // A cut is recorded at once, not when the race below is lost: the trail is read as soon as the run is over.
-  const call = openCall(run.signal, input.signal, timeoutMs, (error) => end(endingOf(error)));
+  using call = openCall(run.signal, input.signal, (error) => end(endingOf(error)));
   try {
-    const hosted = { serviceId, toolId, parameters, eid: run.id, signal: call.signal };
-    // A race, because the run must not wait for an adapter that ignores its signal.
-    const result = await Promise.race([tools.invoke(hosted), call.cutOff]);
+    const hosted = {
+      serviceId,
+      toolId,
+      parameters,
+      caller: callerOf(run),
+      signal: call.signal,
+      run: request,
+    };
+    const invoke = () => tools.invoke(hosted);
+    const made = request ? (request.repeated() ?? request.carryOut(invoke)) : invoke();
+    // A race: the run must not wait for a host that ignores its signal.
+    const result = await Promise.race([made, call.cutOff]);
     end({ status: "ok", result });
     return result;
   } catch (error) {
     end(endingOf(error));
     throw error;
   } finally {
-    call[Symbol.dispose]();
     run.noteCall();
   }
 }
@@ -75,11 +131,10 @@ interface OpenCall extends Disposable {
   cutOff: Promise<never>;
 }
 
-/** Cuts a call off when its run is over, its issuer gives up or its time has passed, whichever is first. */
+/** Cuts a call off when its run is over or its issuer gives up, whichever is first. */
 function openCall(
   runOver: AbortSignal,
   givenUp: AbortSignal | undefined,
-  maxMs: number,
   onCut: (error: ToolError) => void,
 ): OpenCall {
   const controller = new AbortController();
@@ -91,8 +146,8 @@ function openCall(
     reject(error);
   };
   const onRunOver = () => cut(runIsOver());
-  const onGivenUp = () => cut(new ToolError("call_canceled", "The call was canceled."));
-  const timer = setTimeout(() => cut(timedOut(maxMs)), maxMs);
+  const onGivenUp = () =>
+    cut(new ToolError("call_canceled", "The call was canceled.", undefined, "canceled"));
   runOver.addEventListener("abort", onRunOver, { once: true });
   givenUp?.addEventListener("abort", onGivenUp, { once: true });
   if (givenUp?.aborted) onGivenUp();
@@ -100,7 +155,6 @@ function openCall(
     signal: controller.signal,
     cutOff,
     [Symbol.dispose]: () => {
-      clearTimeout(timer);
       runOver.removeEventListener("abort", onRunOver);
       givenUp?.removeEventListener("abort", onGivenUp);
     },
@@ -108,22 +162,16 @@ function openCall(
 }
 
 function runIsOver(): ToolError {
-  return new ToolError("run_ended", "The run of this call has ended.");
+  return new ToolError("run_ended", "The run of this call has ended.", undefined, "canceled");
 }
 
-function timedOut(maxMs: number): ToolError {
-  return new ToolError(
-    "call_timeout",
-    `The call took longer than ${maxMs} ms (CYRNEL_INVOKE_TIMEOUT_MS).`,
-    504,
-  );
-}
+const FAILED: ReadonlySet<unknown> = new Set<CallStatus>(["error", "denied", "canceled"]);
 
+/** What the host says of a failure is its `outcome`; what an adapter threw never has one. */
 function endingOf(error: unknown): CallEnding {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const outcome = error instanceof Error && "outcome" in error ? error.outcome : undefined;
   const message = error instanceof Error ? error.message : String(error);
-  if (code === "run_ended" || code === "call_canceled") return { status: "canceled", error: message };
-  return { status: typeof code === "string" && DENIED_CODES.has(code) ? "denied" : "error", error: message };
+  return { status: FAILED.has(outcome) ? (outcome as CallStatus) : "error", error: message };
 }
 
 function toBytes(data: unknown): Buffer {

@@ -12,7 +12,10 @@ import {
   insertProcess,
   type NewProcess,
   type Placement,
+  type ProcessCreator,
 } from "./store.ts";
+
+export type { ProcessCreator } from "./store.ts";
 
 export const IDEMPOTENCY_TTL_MS = 24 * 60 * 60_000;
 const MAX_KEY_ATTEMPTS = 5;
@@ -21,6 +24,7 @@ export interface Submission {
   body: CreateProcessBody;
   /** Keys of different callers are different keys. */
   caller: string;
+  creator: ProcessCreator;
   idempotencyKey: string | null;
   /** Aborts when the client has gone. */
   signal: AbortSignal;
@@ -37,7 +41,7 @@ export async function createProcess(
   const { body, signal } = submission;
   const key = identify(submission);
   for (let attempt = 0; attempt < MAX_KEY_ATTEMPTS; attempt += 1) {
-    const outcome = await insert(context, body, key);
+    const outcome = await insert(context, submission, key);
     const id = await resolve(context, outcome, submission, key);
     if (id === null) continue;
     const view = body.autorun && body.block ? await waitForEnd(context, id, signal) : null;
@@ -48,12 +52,13 @@ export async function createProcess(
 
 async function insert(
   context: ProcessesContext,
-  body: CreateProcessBody,
+  submission: Submission,
   key: IdempotencyKey | null,
 ): Promise<InsertOutcome> {
+  const { body } = submission;
   const idempotency = key && { ...key, keyTtlMs: IDEMPOTENCY_TTL_MS };
   const store = (run: Placement | "queued" | null) =>
-    insertProcess(context.db, describe(context, body), run, idempotency);
+    insertProcess(context.db, describe(context, submission), run, idempotency);
   if (!body.autorun) return store(null);
   const { inserted } = await context.dispatcher.submit(async (placement) => {
     const outcome = await store(placement ?? "queued");
@@ -65,9 +70,9 @@ async function insert(
   return inserted;
 }
 
-function describe({ environments, maxima }: ProcessesContext, body: CreateProcessBody): NewProcess {
+function describe({ environments, maxima }: ProcessesContext, { body, creator }: Submission): NewProcess {
   const status = environments.active()?.status() ?? null;
-  return { ref: body.ref ?? null, code: body.code, ...clampLimits(body.options, maxima, status) };
+  return { ref: body.ref ?? null, code: body.code, creator, ...clampLimits(body.options, maxima, status) };
 }
 
 /** The id to answer; null when the process of the key was deleted a moment ago, and the key with it. */

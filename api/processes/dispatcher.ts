@@ -3,19 +3,24 @@
  * start to its stored ending. Counts in memory, so that a refusal needs no database.
  */
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { Environments } from "#api/modules/environments.ts";
+import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ExecutionInput, ModuleLogger } from "#sdk";
 import { memoryInForce } from "./limits.ts";
-import { failedWith } from "./live/ending.ts";
+import { type EnvironmentAnswer, failedWith } from "./live/ending.ts";
 import type { EndingWriter } from "./live/ending-writer.ts";
 import { RunExecution } from "./live/execution.ts";
 import type { ProcessFeed } from "./live/feed.ts";
 import { LiveRun, type RunLimits } from "./live/run.ts";
 import { type Slot, Slots } from "./live/slots.ts";
+import type { Pausing } from "./pausing/pausing.ts";
+import type { RunPauses } from "./pausing/run-pauses.ts";
+import { recoverPausedRuns } from "./pausing/store.ts";
 import type { RunRegistry } from "./registry.ts";
-import { claimQueued, type Placement, type ProcessRow } from "./store.ts";
+import { claimQueued, type Placement, type ProcessRow, type RunEnding } from "./store.ts";
 import { countQueued, endAbandonedRuns } from "./store-sweeps.ts";
 
 /** How long an environment may take to confirm a kill before the process ends without it. */
@@ -27,6 +32,8 @@ const RECONCILE_INTERVAL_MS = 30_000;
 /** A statement that claimed a run has long been answered, or never will be. */
 const LOST_CLAIM_MS = 120_000;
 const MAX_CLAIM_BATCH = 32;
+const MIN_PARKED_RUNS = 8;
+const NOBODY_TO_ASK = "The run waited for a person, and this server has no approvals.";
 const RETRY_AFTER_SECONDS = 1;
 const SHUTDOWN_RETRY_AFTER_SECONDS = 5;
 
@@ -46,6 +53,11 @@ export interface DispatcherOptions {
   log: ModuleLogger;
   maxActiveProcesses: number;
   limits: RunLimits;
+  redactor: Redactor;
+  /** Null: nobody can be asked. */
+  pausing: Pausing | null;
+  /** Told of each run as it ended, before it is stored; must not throw. */
+  onEnded?: (ending: RunEnding, environment: string) => void;
 }
 
 export interface StoredRun {
@@ -53,11 +65,22 @@ export interface StoredRun {
   code: string;
 }
 
+/** What a run holds of the dispatcher's counts. */
+interface Place {
+  slot: Slot;
+  /** Counted by admission: a paused run is not. */
+  isAdmitted: boolean;
+}
+
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #slots: Slots;
   readonly #whenEmpty = new Set<() => void>();
   readonly #open = new DisposableStack();
+  /** Runs that their child is about to let go of: none of the same process may begin before. */
+  readonly #leaving = new Map<number, PromiseWithResolvers<void>>();
+  /** Claimed, and waiting for that. */
+  readonly #claimed = new Set<number>();
   #active = 0;
   #queued = 0;
   /** Counts every change of the queue that this server makes. */
@@ -73,7 +96,7 @@ export class Dispatcher {
     this.#slots = new Slots(options.environments, () => this.#tellWhenEmpty());
   }
 
-  /** Admitted processes: queued, running, paused, terminating. */
+  /** Admitted processes: queued, running, terminating. A paused one counts again when it goes on. */
   get active(): number {
     return this.#active;
   }
@@ -124,6 +147,14 @@ export class Dispatcher {
     }
   }
 
+  /** A paused process without a child was queued in the database: a decision has come. */
+  noteRequeued(id: number): void {
+    this.#changeQueue(1);
+    this.#active += 1;
+    this.#options.feed.notify(id, "state");
+    this.#claim();
+  }
+
   /** A queued process was ended in the database. */
   forgetQueued(): void {
     this.#changeQueue(-1);
@@ -144,7 +175,10 @@ export class Dispatcher {
   async reconcile(): Promise<void> {
     const { db, registry, log } = this.#options;
     try {
-      const held = registry.all().map(({ live }) => live.id);
+      const held = [...registry.all().map(({ live }) => live.id), ...this.#claimed, ...this.#leaving.keys()];
+      // Before the rest: what can be repeated is not interrupted. Also those that this server lost the answer about.
+      const repeated = await recoverPausedRuns(db, { except: held, olderThanMs: LOST_CLAIM_MS });
+      if (repeated > 0) log.warn({ repeated }, "paused runs that nobody held are repeated");
       const ended = await endAbandonedRuns(db, INTERRUPTED.error, {
         except: held,
         olderThanMs: LOST_CLAIM_MS,
@@ -172,9 +206,11 @@ export class Dispatcher {
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
     this.#open.dispose();
+    for (const { pauses } of this.#options.registry.all()) pauses?.leave();
     await this.#empty(timeoutMs);
     this.#isInterrupting = true;
-    for (const { live, execution } of this.#options.registry.all()) interrupt(live, execution);
+    for (const { live, execution, pauses } of this.#options.registry.all())
+      interrupt(live, execution, pauses);
     await this.#empty(SHUTDOWN_KILL_GRACE_MS + SHUTDOWN_STORE_MS);
     this.#options.writer.stop();
     await this.#empty(SHUTDOWN_STORE_MS);
@@ -261,8 +297,21 @@ export class Dispatcher {
     this.#retry = setTimeout(() => this.#claim(), QUEUE_RETRY_MS).unref();
   }
 
-  #start(slot: Slot, { row, code }: StoredRun): void {
-    const { registry, feed, limits, environments, log } = this.#options;
+  #start(slot: Slot, stored: StoredRun): void {
+    const leaving = this.#leaving.get(stored.row.id);
+    if (leaving === undefined) {
+      this.#place(slot, stored);
+      return;
+    }
+    this.#claimed.add(stored.row.id);
+    void leaving.promise.then(() => {
+      this.#claimed.delete(stored.row.id);
+      this.#place(slot, stored);
+    });
+  }
+
+  #place(slot: Slot, { row, code }: StoredRun): void {
+    const { registry, feed, limits, environments, log, redactor, pausing } = this.#options;
     const { lease } = slot;
     const execution = new RunExecution(row.id, lease.module, log);
     const active = environments.active();
@@ -273,26 +322,107 @@ export class Dispatcher {
       code,
       memoryMb: memoryInForce(row.memoryMb, active?.module === lease.module ? active.status() : null),
       limits,
+      redactor,
       onChange: (change) => feed.notify(row.id, change),
       onDecided: () => execution.requestEnd(KILL_GRACE_MS),
     });
-    registry.add(live, execution);
-    if (this.#isInterrupting) interrupt(live, execution);
+    const place: Place = { slot, isAdmitted: true };
+    const pauses =
+      pausing?.open(live, lease.module, {
+        parked: () => {
+          slot.giveUp();
+          this.#setAdmitted(place, false);
+          this.#claim();
+          this.#keepFewParked();
+        },
+        goesOn: () => {
+          slot.takeBack();
+          this.#setAdmitted(place, true);
+        },
+        left: () => this.#letGo(live, execution),
+      }) ?? null;
+    registry.add(live, execution, pauses);
+    if (this.#isDraining) pauses?.leave();
+    if (this.#isInterrupting) interrupt(live, execution, pauses);
     feed.notify(row.id, "state");
-    void this.#carryOut(live, execution, slot);
+    void this.#carryOut(live, execution, pauses, place);
   }
 
-  async #carryOut(live: LiveRun, execution: RunExecution, slot: Slot): Promise<void> {
-    const { registry, writer, limits } = this.#options;
-    const answer = await execution.carryOut(describeExecution(live, limits));
+  #setAdmitted(place: Place, isAdmitted: boolean): void {
+    if (place.isAdmitted === isAdmitted) return;
+    place.isAdmitted = isAdmitted;
+    this.#active += isAdmitted ? 1 : -1;
+  }
+
+  /** The child of a paused run ends, the run does not. */
+  #letGo(live: LiveRun, execution: RunExecution): void {
+    this.#leaving.set(live.id, Promise.withResolvers());
+    this.#options.registry.remove(live);
+    live.markLeft();
+    execution.requestEnd(KILL_GRACE_MS);
+  }
+
+  /** Each holds a child and its memory: beyond as many as there are slots, those go first that wait longest. */
+  #keepFewParked(): void {
+    const { registry, environments } = this.#options;
+    const max = Math.max(MIN_PARKED_RUNS, environments.active()?.status()?.slots ?? 0);
+    const parked = registry.all().filter(({ pauses }) => pauses?.phase === "parked");
+    for (const { pauses } of parked.slice(0, Math.max(0, parked.length - max))) pauses?.giveUpHold();
+  }
+
+  async #carryOut(
+    live: LiveRun,
+    execution: RunExecution,
+    pauses: RunPauses | null,
+    place: Place,
+  ): Promise<void> {
+    const { registry, writer } = this.#options;
+    const answer = live.row.asked
+      ? await this.#repeat(live, execution, pauses)
+      : await execution.carryOut(describeExecution(live, this.#options.limits));
+    if (live.isLeft) return this.#finishLeaving(live, execution, place);
     if (answer.kind === "unconfirmed") registry.holdUntil(live.id, execution.confirmed);
+    if (answer.kind === "returned" && answer.value === "success") pauses?.checkAllRepeated();
     const ending = live.conclude(answer);
-    slot.release();
+    pauses?.close();
+    place.slot.release();
+    this.#options.onEnded?.(ending, live.environment);
     this.#claim();
     const row = await writer.store(ending);
     registry.remove(live);
-    this.#active -= 1;
+    this.#setAdmitted(place, false);
     live.markStored(row);
+    this.#tellWhenEmpty();
+  }
+
+  /** A later child of a run that was left by an earlier one. */
+  async #repeat(
+    live: LiveRun,
+    execution: RunExecution,
+    pauses: RunPauses | null,
+  ): Promise<EnvironmentAnswer> {
+    const { pausing, limits } = this.#options;
+    const carried =
+      pausing === null || pauses === null
+        ? ({ name: "InterruptedError", message: NOBODY_TO_ASK, reason: "interrupted" } as const)
+        : await pausing.carry(live, pauses);
+    if ("reason" in carried) {
+      live.setError(carried);
+      return { kind: "returned", value: "failed" };
+    }
+    return execution.carryOut({ ...describeExecution(live, limits), checkpoint: carried.checkpoint });
+  }
+
+  async #finishLeaving(live: LiveRun, execution: RunExecution, place: Place): Promise<void> {
+    const { registry, feed } = this.#options;
+    await Promise.race([execution.confirmed, sleep(KILL_GRACE_MS, undefined, { ref: false })]);
+    place.slot.release();
+    registry.remove(live);
+    this.#setAdmitted(place, false);
+    this.#leaving.get(live.id)?.resolve();
+    this.#leaving.delete(live.id);
+    feed.notify(live.id, "state");
+    this.#claim();
     this.#tellWhenEmpty();
   }
 
@@ -307,7 +437,7 @@ export class Dispatcher {
   }
 
   #isEmpty(): boolean {
-    return this.#slots.taken === 0 && this.#options.registry.size === 0;
+    return this.#slots.taken === 0 && this.#options.registry.size === 0 && this.#leaving.size === 0;
   }
 
   #tellWhenEmpty(): void {
@@ -316,8 +446,10 @@ export class Dispatcher {
   }
 }
 
-function interrupt(live: LiveRun, execution: RunExecution): void {
-  if (live.state !== "terminating") live.decide(INTERRUPTED);
+/** What can be repeated is left to the next server. */
+function interrupt(live: LiveRun, execution: RunExecution, pauses: RunPauses | null): void {
+  if (live.state !== "terminating" && pauses?.abandon()) live.markLeft();
+  else if (live.state !== "terminating") live.decide(INTERRUPTED);
   execution.requestEnd(SHUTDOWN_KILL_GRACE_MS);
 }
 

@@ -8,6 +8,7 @@ import { sliceUtf8 } from "./live/capture.ts";
 import type { ProcessFeed } from "./live/feed.ts";
 import { ChangeWaiter } from "./live/feed.ts";
 import type { LiveRun } from "./live/run.ts";
+import type { ApprovalEvent } from "./live/run-approvals.ts";
 import type { TrailCall } from "./live/trail.ts";
 import type { ProcessEventName } from "./model.ts";
 import { type ProcessView, renderCall } from "./render.ts";
@@ -26,6 +27,8 @@ export interface EventPosition {
   stderr: number;
   outputs: number;
   calls: number;
+  /** Left out of an id while it is 0: few runs ask anybody. */
+  approvals: number;
 }
 
 const STATE_LETTERS = {
@@ -40,16 +43,19 @@ const STATE_LETTERS = {
 const STATES_BY_LETTER = new Map(
   Object.entries(STATE_LETTERS).map(([state, letter]) => [letter as string, state as EventPosition["state"]]),
 );
-const ID_PATTERN = /^([0-9a-f]{8})\.([nqrptie])\.(\d{1,10})\.(\d{1,10})\.(\d{1,10})\.(\d{1,10})$/;
+const ID_PATTERN =
+  /^([0-9a-f]{8})\.([nqrptie])\.(\d{1,10})\.(\d{1,10})\.(\d{1,10})\.(\d{1,10})(?:\.([1-9]\d{0,9}))?$/;
 const RUN_CHARACTERS = 8;
+const NOTHING = { state: "none", stdout: 0, stderr: 0, outputs: 0, calls: 0, approvals: 0 } as const;
 const NO_RUN = "0".repeat(RUN_CHARACTERS);
 
 export const EXPECTED_EVENT_ID =
-  'the id of an event of this stream, like "3f2a91bc.r.120.0.1.3" (run, state, bytes of stdout and stderr, outputs, calls)';
+  'the id of an event of this stream, like "3f2a91bc.r.120.0.1.3" (run, state, bytes of stdout and stderr, outputs, calls, approvals)';
 
 export function formatEventId(position: EventPosition): string {
-  const { run, state, stdout, stderr, outputs, calls } = position;
-  return `${run}.${STATE_LETTERS[state]}.${stdout}.${stderr}.${outputs}.${calls}`;
+  const { run, state, stdout, stderr, outputs, calls, approvals } = position;
+  const last = approvals === 0 ? "" : `.${approvals}`;
+  return `${run}.${STATE_LETTERS[state]}.${stdout}.${stderr}.${outputs}.${calls}${last}`;
 }
 
 /** Null for anything that no event of ours was called. */
@@ -57,8 +63,8 @@ export function parseEventId(id: string): EventPosition | null {
   const match = ID_PATTERN.exec(id);
   const state = STATES_BY_LETTER.get(match?.[2] ?? "");
   if (!match || !state) return null;
-  const [stdout, stderr, outputs, calls] = match.slice(3).map(Number) as [number, number, number, number];
-  return { run: match[1] as string, state, stdout, stderr, outputs, calls };
+  const [stdout, stderr, outputs, calls] = match.slice(3, 7).map(Number) as [number, number, number, number];
+  return { run: match[1] as string, state, stdout, stderr, outputs, calls, approvals: Number(match[7] ?? 0) };
 }
 
 /** What events are made of, from memory or from the database. */
@@ -66,17 +72,28 @@ export interface EventSource {
   view: ProcessView;
   /** In the order in which the calls ended. */
   endedCalls: readonly TrailCall[];
+  /** In the order in which they happened. */
+  approvals: readonly ApprovalEvent[];
   /** JSON text of what output after this many emissions has set. */
   outputSince(outputs: number): string;
 }
 
 export function sourceOfLiveRun(live: LiveRun, view: ProcessView): EventSource {
-  return { view, endedCalls: live.trail.ended, outputSince: (outputs) => live.output.textSince(outputs) };
+  return {
+    view,
+    endedCalls: live.trail.ended,
+    approvals: live.approvals.events,
+    outputSince: (outputs) => live.output.textSince(outputs),
+  };
 }
 
-export function sourceOfStored(view: ProcessView, calls: readonly TrailCall[]): EventSource {
+export function sourceOfStored(
+  view: ProcessView,
+  calls: readonly TrailCall[],
+  approvals: readonly ApprovalEvent[],
+): EventSource {
   const endedCalls = [...calls].sort((a, b) => (a.position ?? 0) - (b.position ?? 0));
-  return { view, endedCalls, outputSince: () => view.results.output };
+  return { view, endedCalls, approvals, outputSince: () => view.results.output };
 }
 
 export function runOfSource({ view }: EventSource): string {
@@ -106,7 +123,7 @@ export async function* followProcess(options: FollowOptions): AsyncGenerator<str
     const source = await read();
     if (!source) return;
     const run = runOfSource(source);
-    if (position?.run !== run) position = { run, state: "none", stdout: 0, stderr: 0, outputs: 0, calls: 0 };
+    if (position?.run !== run) position = { run, ...NOTHING };
     yield* eventsSince(source, position);
     if (position.state === "ended") return;
     while ((await waiter.next(PING_INTERVAL_MS, signals)) === "time") yield PING;
@@ -138,6 +155,11 @@ function* eventsSince(source: EventSource, position: EventPosition): Generator<s
     const call = source.endedCalls[position.calls] as TrailCall;
     position.calls += 1;
     yield formatEvent("call", position, renderCall(call));
+  }
+  while (position.approvals < source.approvals.length) {
+    const { id, state } = source.approvals[position.approvals] as ApprovalEvent;
+    position.approvals += 1;
+    yield formatEvent("approval", position, JSON.stringify({ id, state }));
   }
   if (row.state !== "idle") return;
   if (position.state !== "idle" && position.state !== "ended") {

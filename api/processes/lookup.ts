@@ -5,6 +5,7 @@ import type { Environments } from "#api/modules/environments.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { LimitMaxima } from "./limits.ts";
 import type { ProcessFeed } from "./live/feed.ts";
+import type { ApprovalEvent } from "./live/run-approvals.ts";
 import { type WaitOptions, waitUntilIdle } from "./live/waits.ts";
 import type { RunRegistry } from "./registry.ts";
 import { type ProcessView, viewLiveRun, viewStored } from "./render.ts";
@@ -20,6 +21,8 @@ export interface ProcessesContext {
   feed: ProcessFeed;
   dispatcher: Dispatcher;
   maxima: LimitMaxima;
+  /** What the last run of a process has asked people, in the order in which it happened. */
+  readApprovals(id: number): Promise<readonly ApprovalEvent[]>;
 }
 
 /** From memory while it runs, else from the database; null when there is none. */

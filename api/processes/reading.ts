@@ -118,7 +118,7 @@ export async function getCalls(
 
 /** Server-sent events as text; null when the client has the whole of a finished process already. */
 export async function openEvents(
-  { db, registry, feed }: ProcessesContext,
+  { db, registry, feed, readApprovals }: ProcessesContext,
   id: number,
   lastEventId: string | null,
   signal: AbortSignal,
@@ -131,10 +131,12 @@ export async function openEvents(
   // One stream shows one run to its end, also when the next run has begun before a slow client has read it all.
   let live: LiveRun | undefined;
   const read = async (): Promise<EventSource | null> => {
-    live ??= registry.get(id);
+    if (live === undefined || live.isLeft) live = registry.get(id);
     if (live && (live.isStored || live.state !== "idle")) return sourceOfLiveRun(live, viewLiveRun(live));
     const stored = await readProcess(db, id);
-    return stored && sourceOfStored(viewStored(stored), await readCalls(db, id));
+    if (stored === null) return null;
+    const approvals = stored.asked ? await readApprovals(id) : [];
+    return sourceOfStored(viewStored(stored), await readCalls(db, id), approvals);
   };
   const first = (await read()) ?? refuseUnknown(id);
   const { row } = first.view;

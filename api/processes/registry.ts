@@ -1,10 +1,13 @@
 /** The runs in memory, by process id. Environments reach them through the bindings, readers through the service. */
 import type { RunExecution } from "./live/execution.ts";
 import type { LiveRun } from "./live/run.ts";
+import type { RunPauses } from "./pausing/run-pauses.ts";
 
 interface HeldRun {
   live: LiveRun;
   execution: RunExecution;
+  /** Null where nobody can be asked. */
+  pauses: RunPauses | null;
 }
 
 export class RunRegistry {
@@ -24,12 +27,16 @@ export class RunRegistry {
     return this.#runs.get(id)?.execution;
   }
 
+  pauses(id: number): RunPauses | null {
+    return this.#runs.get(id)?.pauses ?? null;
+  }
+
   all(): HeldRun[] {
     return [...this.#runs.values()];
   }
 
-  add(live: LiveRun, execution: RunExecution): void {
-    this.#runs.set(live.id, { live, execution });
+  add(live: LiveRun, execution: RunExecution, pauses: RunPauses | null = null): void {
+    this.#runs.set(live.id, { live, execution, pauses });
   }
 
   remove(live: LiveRun): void {

@@ -66,7 +66,7 @@ function commonParts(row: ProcessRow, results: SummaryResults): { head: string; 
     truncated: { stdout: results.stdoutTruncated, stderr: results.stderrTruncated },
     environment: row.environment,
     usage: row.usage ?? NO_USAGE,
-    approvals: [],
+    approvals: row.approvals,
     createdAt: row.createdAt,
     startedAt: row.startedAt,
     completedAt: row.completedAt,

@@ -1,10 +1,11 @@
 /** The processes over HTTP: paths, scopes, status codes and headers. Rules are in service.ts. */
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
-import { requireScope } from "#api/http/auth.ts";
+import { type Caller, requireScope } from "#api/http/auth.ts";
 import { decodeCursor, encodeCursor } from "#api/http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
 import { clientGone, sendJson, sendText } from "./answers.ts";
+import type { ProcessCreator } from "./creation.ts";
 import {
   callTrailSchema,
   createdSchema,
@@ -59,6 +60,7 @@ export function registerProcessRoutes(
       const { id, view } = await service.create({
         body: request.body,
         caller: request.caller?.id ?? "",
+        creator: creatorOf(request.caller),
         idempotencyKey: request.headers["idempotency-key"] ?? null,
         signal: clientGone(reply),
       });
@@ -172,6 +174,11 @@ export function registerProcessRoutes(
 
   registerPartRoutes(app, service);
   registerEventRoute(app, service);
+}
+
+function creatorOf(caller: Caller | null): ProcessCreator {
+  if (caller === null) throw new Error("a process is submitted by a caller who is known");
+  return { kind: caller.kind, keyId: caller.keyId ?? null };
 }
 
 /** The parts of a record on their own. */

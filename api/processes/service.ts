@@ -5,14 +5,18 @@
 import type { Config } from "#api/config.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { Environments } from "#api/modules/environments.ts";
+import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ModuleLogger } from "#sdk";
 import { createProcess, IDEMPOTENCY_TTL_MS, type Submission } from "./creation.ts";
-import { Dispatcher, INTERRUPTED } from "./dispatcher.ts";
+import { Dispatcher, type DispatcherOptions, INTERRUPTED } from "./dispatcher.ts";
 import { MAX_OUTPUT_BYTES, MAX_RESULT_BYTES } from "./limits.ts";
 import { EndingWriter } from "./live/ending-writer.ts";
 import { ProcessFeed } from "./live/feed.ts";
 import type { ProcessesContext } from "./lookup.ts";
 import type { ListQuery, RunSignalBody } from "./model.ts";
+import type { ApprovalState } from "./pausing/desk.ts";
+import type { Pausing } from "./pausing/pausing.ts";
+import { lockProcess, recoverPausedRuns, requeueRun } from "./pausing/store.ts";
 import { getCalls, getCode, getOutput, getProcess, getStream, listPage, openEvents } from "./reading.ts";
 import type { RunRegistry } from "./registry.ts";
 import { startRetention } from "./retention.ts";
@@ -37,6 +41,12 @@ export interface ProcessesDeps {
   registry: RunRegistry;
   log: ModuleLogger;
   config: ProcessesConfig;
+  /** Knows the secrets that nothing of a run may hold. */
+  redactor: Redactor;
+  /** The pauses that the bindings were made with. Absent: nobody can be asked. */
+  pausing?: Pausing | null;
+  /** Told of each run as it ended, and of the id of its environment. */
+  onEnded?: DispatcherOptions["onEnded"];
 }
 
 /** Counts for readiness, metrics and leak checks. */
@@ -55,7 +65,8 @@ export interface ProcessesHealth {
 export type ProcessService = ReturnType<typeof createProcessService>;
 
 /** Call `start` once before the first request and `drain` once at the end. Refusals are AppErrors. */
-export function createProcessService({ db, environments, registry, log, config }: ProcessesDeps) {
+export function createProcessService(deps: ProcessesDeps) {
+  const { db, environments, registry, log, config, redactor, pausing = null } = deps;
   const feed = new ProcessFeed();
   const writer = new EndingWriter(db, log);
   const { maxActiveProcesses, maxStdoutBytes, maxStderrBytes, retentionDays, retentionMax } = config;
@@ -74,8 +85,19 @@ export function createProcessService({ db, environments, registry, log, config }
     log,
     maxActiveProcesses,
     limits,
+    redactor,
+    pausing,
+    ...(deps.onEnded && { onEnded: deps.onEnded }),
   });
-  const context: ProcessesContext = { db, environments, registry, feed, dispatcher, maxima: config };
+  const context: ProcessesContext = {
+    db,
+    environments,
+    registry,
+    feed,
+    dispatcher,
+    maxima: config,
+    readApprovals: async (id) => pausing?.options.desk.listEvents(db, id) ?? [],
+  };
   let retention: AsyncDisposable | null = null;
 
   return {
@@ -94,9 +116,12 @@ export function createProcessService({ db, environments, registry, log, config }
 
     /** Ends what a dead server left running, takes over its queue, begins retention. */
     async start(): Promise<void> {
-      const ended = await endAbandonedRuns(db, INTERRUPTED.error, { except: [], olderThanMs: null });
+      const nobody = { except: [], olderThanMs: null };
+      const repeated = await recoverPausedRuns(db, nobody);
+      const ended = await endAbandonedRuns(db, INTERRUPTED.error, nobody);
       const queued = await countQueued(db);
-      if (ended + queued > 0) log.info({ ended, queued }, "took over the processes of an earlier server");
+      if (ended + queued > 0)
+        log.info({ ended, queued, repeated }, "took over the processes of an earlier server");
       dispatcher.open(queued);
       retention = startRetention(db, { retentionDays, retentionMax, keyTtlMs: IDEMPOTENCY_TTL_MS }, log);
     },
@@ -107,6 +132,19 @@ export function createProcessService({ db, environments, registry, log, config }
       feed.close();
       await retention?.[Symbol.asyncDispose]();
     },
+
+    /** First in a transaction that decides about an approval: nothing else changes the run's pauses meanwhile. */
+    lockForDecision: (transaction: Db, id: number) => lockProcess(transaction, id),
+    /** In that transaction: a run that no child holds is queued, to be repeated. Then `noteRequeued` after the commit. */
+    requeue: (transaction: Db, id: number) => requeueRun(transaction, id),
+    noteRequeued: (id: number) => dispatcher.noteRequeued(id),
+    /** An approval of a process was asked for or decided, here or elsewhere. Any number of times. */
+    noteApproval(id: number, approval: { id: string; state: ApprovalState; reason: string | null }): void {
+      registry.pauses(id)?.decided(approval.id, approval.state, approval.reason);
+      feed.notify(id, "data");
+    },
+    /** Approvals that runs of this server wait for. */
+    waitingApprovals: () => registry.all().flatMap(({ pauses }) => pauses?.pending ?? []),
 
     /** Also runs by itself every 30 s. */
     reconcile: () => dispatcher.reconcile(),

@@ -4,6 +4,7 @@ import { AppError } from "#api/errors.ts";
 import type { LiveRun } from "./live/run.ts";
 import { type ProcessesContext, readView, refuseUnknown, requireIdle, waitForEnd } from "./lookup.ts";
 import type { RunSignalBody } from "./model.ts";
+import { cancelDetached } from "./pausing/store.ts";
 import { type ProcessView, viewLiveRun } from "./render.ts";
 import { cancelQueued, changeHeldState, deleteProcess, restartProcess } from "./store.ts";
 import { readProcessRow } from "./store-reads.ts";
@@ -43,7 +44,7 @@ async function refuseRun({ db }: ProcessesContext, id: number): Promise<never> {
   );
 }
 
-/** Queued: ended at once. Running or paused: asked to end. Throws process_idle. */
+/** Queued, or paused without a child: ended at once. Running or paused: asked to end. Throws process_idle. */
 export async function killProcess(context: ProcessesContext, id: number): Promise<ProcessView> {
   const { db, registry, dispatcher, feed } = context;
   for (let attempt = 0; attempt < CLAIM_VISIBLE_ATTEMPTS; attempt += 1) {
@@ -51,6 +52,10 @@ export async function killProcess(context: ProcessesContext, id: number): Promis
     if (live) return killLive(context, live);
     if (await cancelQueued(db, id)) {
       dispatcher.forgetQueued();
+      feed.notify(id, "state");
+      return (await readView(context, id)) ?? refuseUnknown(id);
+    }
+    if (await cancelDetached(db, id)) {
       feed.notify(id, "state");
       return (await readView(context, id)) ?? refuseUnknown(id);
     }

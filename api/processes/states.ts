@@ -3,7 +3,7 @@
  * exactly this table; a test walks all pairs through them.
  *
  *      POST, autorun:false            signals/run, no slot
- *   ──────────────────────► idle ───────────────────────────► queued ◄── POST, no slot
+ *   ──────────────────────► idle ───────────────────────────► queued ◄── POST, no slot; decided after the child has gone
  *                           ▲ ▲ ▲ │ signals/run, free slot       │
  *            kill           │ │ │ └───────────────┐              │ a slot is free
  *      queued ──────────────┘ │ │                 ▼              ▼
@@ -22,8 +22,10 @@ export type ProcessState = (typeof PROCESS_STATES)[number];
 export const STATE_TRANSITIONS = {
   idle: ["queued", "running"],
   queued: ["running", "idle"],
-  running: ["paused", "terminating", "idle"],
-  paused: ["running", "terminating", "idle"],
+  /** `queued`: the server died while it repeated the run. */
+  running: ["paused", "queued", "terminating", "idle"],
+  /** `queued`: decided when no child held the run any more. */
+  paused: ["running", "queued", "terminating", "idle"],
   terminating: ["idle"],
 } as const satisfies Record<ProcessState, readonly ProcessState[]>;
 

@@ -4,7 +4,8 @@ import type { ProcessErrorDetail } from "./model.ts";
 
 /**
  * Ends what nobody runs any more: `running` and `paused` as failed/interrupted, `terminating` as canceled/killed. Only
- * for the one server that owns the database. `except` names what it is running itself; `olderThanMs` null is any age.
+ * for the one server that owns the database. Paused runs without a child wait for their approvals and are left alone.
+ * `except` names what it is running itself; `olderThanMs` null is any age.
  * Returns how many.
  */
 export async function endAbandonedRuns(
@@ -20,6 +21,7 @@ export async function endAbandonedRuns(
         reason = case when state = 'terminating' then 'killed' else 'interrupted' end,
         results_bytes = case when state = 'terminating' then 0 else ${detail.length}::int end
       where state in ('running', 'paused', 'terminating') and id <> all(${[...except]}::bigint[])
+        and not (state = 'paused' and exists (select from process_checkpoints where process_id = id and detached))
         and (${olderThanMs === null}::boolean or started_at <= now() - make_interval(secs => ${(olderThanMs ?? 0) / 1000}))
       returning id, exit_state
     ), details as (

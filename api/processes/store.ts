@@ -20,7 +20,13 @@ export interface ProcessRow {
   timeoutMs: number | null;
   memoryMb: number | null;
   cpuMs: number | null;
+  /** The key that submitted it: its role, and whether it still counts, decide what the script sees. Null: no stored key. */
+  keyId: string | null;
   usage: Usage | null;
+  /** The run has asked a person: while it is `queued`, it is to be repeated. */
+  asked: boolean;
+  /** Ids of approvals that it waits for. */
+  approvals: string[];
   createdAt: Date;
   queuedAt: Date | null;
   startedAt: Date | null;
@@ -33,6 +39,13 @@ export interface NewProcess {
   timeoutMs: number | null;
   memoryMb: number | null;
   cpuMs: number | null;
+  creator: ProcessCreator;
+}
+
+/** Who submitted a process. `keyId` goes with `key` only. */
+export interface ProcessCreator {
+  kind: "anonymous" | "bootstrap" | "key";
+  keyId: string | null;
 }
 
 /** Where a run starts at once. */
@@ -67,8 +80,8 @@ export interface RunEnding {
 
 export function processColumns(db: Db) {
   return db`p.id, p.ref, p.state, p.exit_state as "exitState", p.reason, p.claim, p.environment,
-    p.timeout_ms as "timeoutMs", p.memory_mb as "memoryMb", p.cpu_ms as "cpuMs", p.usage,
-    p.created_at as "createdAt", p.queued_at as "queuedAt", p.started_at as "startedAt", p.completed_at as "completedAt"`;
+    p.timeout_ms as "timeoutMs", p.memory_mb as "memoryMb", p.cpu_ms as "cpuMs", p.key_id as "keyId", p.usage, p.asked,
+    case when p.asked and p.state <> 'idle' then waiting_approvals(p.id) else '{}' end as approvals, p.created_at as "createdAt", p.queued_at as "queuedAt", p.started_at as "startedAt", p.completed_at as "completedAt"`;
 }
 
 export type InsertOutcome =
@@ -90,8 +103,10 @@ export async function insertProcess(
   const values = db`
     ${input.ref}, ${input.code}, ${placement ? "running" : (run ?? "idle")}, ${placement?.claim ?? null}::uuid,
     ${placement?.environment ?? null}, ${input.timeoutMs}::int, ${input.memoryMb}::int, ${input.cpuMs}::int,
-    case when ${run !== null}::boolean then now() end, case when ${placement !== null}::boolean then now() end`;
-  const columns = db`ref, code, state, claim, environment, timeout_ms, memory_mb, cpu_ms, queued_at, started_at`;
+    case when ${run !== null}::boolean then now() end, case when ${placement !== null}::boolean then now() end,
+    ${input.creator.kind}, ${input.creator.keyId}`;
+  const columns = db`ref, code, state, claim, environment, timeout_ms, memory_mb, cpu_ms, queued_at, started_at,
+    creator, key_id`;
   try {
     const [row] = idempotency
       ? await db<ProcessRow[]>`
@@ -144,7 +159,7 @@ export async function restartProcess(
     with restarted as (
       update processes as p set state = ${placement ? "running" : "queued"}, claim = ${placement?.claim ?? null}::uuid,
         environment = ${placement?.environment ?? null}, exit_state = null, reason = null, usage = null,
-        results_bytes = 0, queued_at = now(), started_at = case when ${placement !== null}::boolean then now() end,
+        results_bytes = 0, asked = false, queued_at = now(), started_at = case when ${placement !== null}::boolean then now() end,
         completed_at = null
       where id = ${id} and state = 'idle' and (${force}::boolean or exit_state is null)
       returning ${processColumns(db)}, p.code
@@ -158,8 +173,9 @@ export async function restartProcess(
 }
 
 /**
- * Claims the oldest queued processes for an environment, each with a token of its own. The array makes the inner query
- * run once: joined, it may run once per row and lock more than its limit.
+ * Claims the oldest queued processes for an environment, each with a token of its own; the beginning of the token names
+ * the run to readers, so a run that is repeated keeps it. The array makes the inner query run once: joined, it may run
+ * once per row and lock more than its limit.
  */
 export async function claimQueued(
   db: Db,
@@ -167,8 +183,11 @@ export async function claimQueued(
   limit: number,
 ): Promise<(ProcessRow & { code: string })[]> {
   return db<(ProcessRow & { code: string })[]>`
-    update processes as p
-    set state = 'running', claim = gen_random_uuid(), environment = ${environment}, started_at = now()
+    update processes as p set state = 'running', environment = ${environment},
+      claim = case when p.asked then overlay(gen_random_uuid()::text placing left(p.claim::text, 8) from 1 for 8)::uuid
+        else gen_random_uuid() end,
+      started_at = case when p.asked then coalesce(p.started_at, now()) else now() end,
+      queued_at = case when p.asked then now() else p.queued_at end
     where p.state = 'queued' and p.id = any(array(
       select id from processes where state = 'queued'
       order by priority desc, queued_at, id limit ${limit} for update skip locked
@@ -218,13 +237,19 @@ export async function finishRun(db: Db, ending: RunEnding): Promise<ProcessRow |
       select id, ${ending.stdout}, ${ending.stderr}, ${ending.truncated.stdout}, ${ending.truncated.stderr},
         ${ending.output}::text::json, ${ending.outputs}, ${ending.result}::text::json, ${errorDetail}::text::json
       from finished
-    )${ending.calls.length === 0 ? db`` : insertCalls(db, ending.calls)}
+    )${ending.calls.length === 0 ? db`` : callsOfFinished(db, ending.calls)}
     select * from finished`;
   return row ?? null;
 }
 
+/** The trail of a run that is left by its child: what has ended of it. */
+export async function insertCalls(db: Db, id: number, calls: readonly TrailCall[]): Promise<void> {
+  if (calls.length === 0) return;
+  await db`with finished as (select ${id}::bigint as id)${callsOfFinished(db, calls)} select from finished`;
+}
+
 /** The part of `finishRun` that stores the call trail; most runs have none. */
-function insertCalls(db: Db, calls: readonly TrailCall[]) {
+function callsOfFinished(db: Db, calls: readonly TrailCall[]) {
   return db`, calls as (
       insert into tool_calls (
         process_id, seq, position, service_id, tool_id, started_at, duration_ms, status, error,

@@ -1,27 +1,32 @@
 /** What runs ask of the tools of installed services, and the error shape a script sees when they cannot have it. */
+import type { CallCaller, CallInRun, ToolPath } from "#api/tools/gate.ts";
 import type {
   DiscoverServices,
   DiscoverTools,
-  InvokeInput,
   ServiceDetails,
   ServiceSummary,
   ToolDetails,
   ToolSummary,
 } from "#sdk";
+import type { CallStatus } from "./model.ts";
 
-/** A call with everything it runs under. `signal` aborts when the run is killed or over, or the call took too long. */
-export type HostedCall = Required<
-  Pick<InvokeInput, "serviceId" | "toolId" | "parameters" | "eid" | "signal">
->;
-export type ToolCaller = (call: HostedCall) => Promise<unknown>;
+/** A call with everything it runs under. `signal` aborts when the run is killed or over. */
+export interface HostedCall extends ToolPath {
+  parameters: Record<string, unknown>;
+  caller: CallCaller;
+  signal: AbortSignal;
+  /** The call as part of its run; absent where nobody can be asked. */
+  run?: CallInRun | undefined;
+}
 
+/** What it rejects with may say its `outcome` for the trail: `error` where it does not. */
 export interface ToolHost {
-  invoke: ToolCaller;
-  discoverServices(query: DiscoverServices): Promise<ServiceSummary[]>;
-  discoverTools(query: DiscoverTools): Promise<ToolSummary[]>;
-  getService(id: string): Promise<ServiceDetails>;
-  getTool(serviceId: string, toolId: string): Promise<ToolDetails>;
-  getToolDocs(serviceId: string, toolId: string): Promise<string>;
+  invoke(call: HostedCall): Promise<unknown>;
+  discoverServices(query: DiscoverServices, caller: CallCaller): Promise<ServiceSummary[]>;
+  discoverTools(query: DiscoverTools, caller: CallCaller): Promise<ToolSummary[]>;
+  getService(id: string, caller: CallCaller): Promise<ServiceDetails>;
+  getTool(path: ToolPath, caller: CallCaller): Promise<ToolDetails>;
+  getToolDocs(path: ToolPath, caller: CallCaller): Promise<string>;
 }
 
 /** A refusal or failure a script can read: `name`, `message`, `code`, sometimes `status`; no stack crosses. */
@@ -29,17 +34,19 @@ export class ToolError extends Error {
   override readonly name = "ToolError";
   readonly code: string;
   readonly status: number | undefined;
+  readonly outcome: Exclude<CallStatus, "ok">;
 
-  constructor(code: string, message: string, status?: number) {
+  constructor(code: string, message: string, status?: number, outcome: Exclude<CallStatus, "ok"> = "error") {
     super(message);
     this.code = code;
     this.status = status;
+    this.outcome = outcome;
   }
 }
 
 function refuseService(id: string): ToolError {
   return new ToolError(
-    "service_not_found",
+    "not_found",
     `There is no service "${id}": no services are installed on this server.`,
     404,
   );
@@ -55,10 +62,10 @@ export const NO_TOOLS: ToolHost = {
   getService: async (id) => {
     throw refuseService(id);
   },
-  getTool: async (serviceId) => {
+  getTool: async ({ serviceId }) => {
     throw refuseService(serviceId);
   },
-  getToolDocs: async (serviceId) => {
+  getToolDocs: async ({ serviceId }) => {
     throw refuseService(serviceId);
   },
 };

@@ -39,7 +39,12 @@ export const OPEN_GATE: CallGate = {
 
 /** Why a call that was to be asked about is not made. */
 export interface CallRefusal {
-  failure: "approval_unavailable" | "approval_denied" | "approval_expired" | "too_many_approvals" | "call_unavailable";
+  failure:
+    | "approval_unavailable"
+    | "approval_denied"
+    | "approval_expired"
+    | "too_many_approvals"
+    | "call_unavailable";
   message: string;
 }
 

@@ -15,7 +15,7 @@ import { writeToolDocs } from "./docs.ts";
 import type { CallCaller, ToolPath } from "./gate.ts";
 import { createToolHost } from "./host.ts";
 import { createToolListing, type ListedTool, type ToolPage } from "./listing.ts";
-import type { ToolDetailsRecord, ToolListFilter, ToolSummaryRecord } from "./model.ts";
+import type { ToolDetailsRecord, ToolSummaryRecord } from "./model.ts";
 import { createToolSearch } from "./search/search.ts";
 import type { RankedTool } from "./search/store.ts";
 import {
@@ -23,9 +23,10 @@ import {
   hasService,
   setToolEnabled,
   type ToolDetailsRow,
+  type ToolFilter,
   type ToolPosition,
 } from "./store.ts";
-import { createParameterValidator } from "./validation/validator.ts";
+import { createParameterValidator, type ParameterValidator } from "./validation/validator.ts";
 
 export interface ToolsOptions
   extends Pick<
@@ -47,17 +48,19 @@ export interface Tools extends AsyncDisposable {
   readonly host: ToolHost;
   /** The one path of calls. */
   readonly caller: ToolCaller;
+  /** Checks data against a foreign schema, bounded. */
+  readonly validator: Pick<ParameterValidator, "check">;
   /** A service or its tools have changed; to be called after the change is committed. */
   forget(serviceId: string): void;
   /** Throws AppError `not_found` for an unknown service. */
   list(
-    filter: Omit<ToolListFilter, "query">,
+    filter: ToolFilter,
     page: { after: ToolPosition | null; limit: number },
     caller: CallCaller,
   ): Promise<ToolRecordPage<ToolPosition>>;
   search(
     query: string,
-    filter: Omit<ToolListFilter, "query">,
+    filter: ToolFilter,
     page: { after: RankedTool | null; limit: number },
     caller: CallCaller,
   ): Promise<ToolRecordPage<RankedTool>>;
@@ -96,6 +99,7 @@ export function createTools(options: ToolsOptions): Tools {
   return {
     host,
     caller,
+    validator,
     forget: catalog.forget,
     async list(filter, page, asker) {
       await requireService(filter.serviceId, asker);

@@ -57,24 +57,37 @@ export function readFrame(): string {
 /** Whether a read started by `readLater` is still waiting; blocking reads must not race it. */
 export let isReading = false;
 
-/** Calls back once with every frame that has come, at least one; meanwhile the event loop goes on. */
+/** Calls back once with every frame that has come, at least one: at once with what came along with an earlier one. */
 export function readLater(deliver: (frames: string[]) => void): void {
+  const before = takeFrames();
+  if (before.length > 0) {
+    deliver(before);
+    return;
+  }
   isReading = true;
   read(0, chunk, 0, CHUNK_BYTES, null, (error, bytes) => {
     isReading = false;
     if (error !== null) leave(0);
-    const frames: string[] = [];
     try {
       takeIn(bytes);
-      for (let payload = reader.next(); payload !== null; payload = reader.next()) {
-        frames.push(payload.toString());
-      }
     } catch {
       leave(0);
     }
-    if (frames.length === 0) readLater(deliver);
-    else deliver(frames);
+    readLater(deliver);
   });
+}
+
+/** The whole frames that were read. */
+function takeFrames(): string[] {
+  const frames: string[] = [];
+  try {
+    for (let payload = reader.next(); payload !== null; payload = reader.next()) {
+      frames.push(payload.toString());
+    }
+  } catch {
+    leave(0);
+  }
+  return frames;
 }
 
 function takeIn(bytes: number): void {

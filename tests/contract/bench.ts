@@ -82,6 +82,7 @@ export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & 
   await module.setup({
     config: subject.config,
     secrets: {},
+    fetch: globalThis.fetch,
     logger,
     bindings: {
       async invokeTool(input) {

@@ -5,12 +5,14 @@ import { buildApp } from "#api/app.ts";
 import { parseConfig } from "#api/config.ts";
 import { createPool, type Pool } from "#api/db/pool.ts";
 import { createLifecycle } from "#api/http/lifecycle.ts";
+import { describeOnly } from "#api/http/openapi-deps.ts";
 import type { BuiltinModule } from "#api/modules/builtins.ts";
 import { createModules, type ModuleLimits, type Modules } from "#api/modules/service.ts";
 import { createBindings } from "#api/processes/bindings.ts";
 import { RunRegistry } from "#api/processes/registry.ts";
 import { createProcessService } from "#api/processes/service.ts";
 import { NO_TOOLS } from "#api/processes/tool-host.ts";
+import { createRedactor } from "#api/secrets/redactor.ts";
 import type { ModuleManifest } from "#sdk";
 
 export interface ModulesServer extends AsyncDisposable {
@@ -38,9 +40,10 @@ export async function startModulesServer(options: ModulesServerOptions): Promise
   const pool = createPool(options.databaseUrl, { maxConnections: 5 });
   const lifecycle = createLifecycle();
   const registry = new RunRegistry();
-  const bindings = createBindings({ registry, tools: NO_TOOLS, invokeTimeoutMs: config.invokeTimeoutMs });
+  const bindings = createBindings({ registry, tools: NO_TOOLS });
   const modules = createModules({
     isolation: "strict",
+    fetch: globalThis.fetch,
     pool,
     logger,
     bindings,
@@ -48,11 +51,24 @@ export async function startModulesServer(options: ModulesServerOptions): Promise
     ...(options.limits && { limits: options.limits }),
   });
   const { environments } = modules;
-  const processes = createProcessService({ db: pool, environments, registry, log: logger, config });
+  const processes = createProcessService({
+    db: pool,
+    environments,
+    registry,
+    log: logger,
+    config,
+    redactor: createRedactor(),
+  });
   await modules.start();
   await processes.start();
   const database = { pool, reachable: true };
-  const app = await buildApp(config, { logger, lifecycle, readiness: [], database, processes, modules });
+  const app = await buildApp(config, {
+    ...describeOnly(logger),
+    lifecycle,
+    database,
+    processes,
+    modules,
+  });
   await app.listen({ port: 0, host: "127.0.0.1" });
   const { port } = app.server.address() as AddressInfo;
   let stopping: Promise<void> | null = null;

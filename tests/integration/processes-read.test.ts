@@ -30,7 +30,7 @@ const tools = {
   invoke: async (call: HostedCall) => {
     calls.push(call);
     if (call.toolId === "hang") await new Promise(() => {});
-    if (call.toolId === "deny") throw new ToolError("policy_blocked", "not allowed here", 403);
+    if (call.toolId === "deny") throw new ToolError("policy_blocked", "not allowed here", 403, "denied");
     if (call.toolId === "slow") await new Promise((resolve) => setTimeout(resolve, 30));
     if (call.toolId === "broken") throw new Error("adapter broke");
     return { echoed: call.parameters };
@@ -45,7 +45,6 @@ beforeAll(async () => {
     variables: {
       CYRNEL_MAX_STDOUT_BYTES: "5000",
       CYRNEL_MAX_STDERR_BYTES: "3000",
-      CYRNEL_INVOKE_TIMEOUT_MS: "400",
     },
   });
 });
@@ -421,7 +420,7 @@ describe("GET /processes/:id/calls", () => {
     expect(await trail(id)).toEqual(live);
   });
 
-  test("a call is cut off by the end of the run, by a kill and by its own limit", async () => {
+  test("a call is cut off by the end of the run and by a kill", async () => {
     const ended = await runScript(server, "call-in-background shop hang {}");
     expect(await trail(ended.id)).toMatchObject([{ status: "canceled" }]);
     expect(calls.at(-1)?.signal.aborted).toBe(true);
@@ -432,16 +431,13 @@ describe("GET /processes/:id/calls", () => {
     await read(server, killed, "?wait=10000");
     expect(await trail(killed)).toMatchObject([{ status: "canceled" }]);
     expect(calls.at(-1)?.signal.aborted).toBe(true);
-    const late = await runScript(server, "call shop hang {}");
-    expect(late.stdout).toContain("call_timeout");
-    expect(await trail(late.id)).toMatchObject([{ status: "error" }]);
   });
 
   test("a server without services refuses calls and lists nothing", async () => {
     const other = await startProcessesServer({ databaseUrl: database.url });
     await using _ = other;
     expect((await runScript(other, "call shop list {}")).stdout).toMatch(
-      /^ToolError service_not_found: There is no service "shop"/,
+      /^ToolError not_found: There is no service "shop"/,
     );
     expect((await runScript(other, "discover")).result).toEqual([[], []]);
     expect((await runScript(other, "ask Sure?")).stdout).toContain("no approvals");

@@ -13,6 +13,7 @@ import type { ProcessRecord } from "#api/processes/model.ts";
 import { RunRegistry } from "#api/processes/registry.ts";
 import { createProcessService, type ProcessService } from "#api/processes/service.ts";
 import { NO_TOOLS, type ToolHost } from "#api/processes/tool-host.ts";
+import { createRedactor, type Redactor } from "#api/secrets/redactor.ts";
 import { ScriptedEnvironment } from "./scripted-environment.ts";
 
 export interface ProcessesServer extends AsyncDisposable {
@@ -38,6 +39,8 @@ export interface ProcessesServerOptions {
   /** false: no environment is active. */
   active?: boolean;
   pool?: Pool;
+  /** Default: one that knows no secret. */
+  redactor?: Redactor;
 }
 
 export async function startProcessesServer(options: ProcessesServerOptions): Promise<ProcessesServer> {
@@ -49,22 +52,30 @@ export async function startProcessesServer(options: ProcessesServerOptions): Pro
   const pool = options.pool ?? createPool(options.databaseUrl, { maxConnections: 5 });
   const lifecycle = createLifecycle();
   const registry = new RunRegistry();
+  const redactor = options.redactor ?? createRedactor();
   const bindings = createBindings({
     registry,
     tools: options.tools ?? NO_TOOLS,
-    invokeTimeoutMs: config.invokeTimeoutMs,
   });
   const environment = new ScriptedEnvironment(options.slots);
-  await environment.setup({ config: {}, secrets: {}, logger, bindings });
+  await environment.setup({ config: {}, secrets: {}, fetch: globalThis.fetch, logger, bindings });
   const environments = createEnvironmentHost((error) => logger.error({ err: error }, "environment"));
   if (options.active !== false) activate(environments, environment);
-  const service = createProcessService({ db: pool, environments, registry, log: logger, config });
+  const service = createProcessService({
+    db: pool,
+    environments,
+    registry,
+    log: logger,
+    config,
+    redactor,
+  });
   await service.start();
   const app = await buildApp(config, {
     ...describeOnly(logger),
     lifecycle,
     database: { reachable: true },
     processes: service,
+    redactor,
   });
   await app.listen({ port: 0, host: "127.0.0.1" });
   const { port } = app.server.address() as AddressInfo;
@@ -97,7 +108,7 @@ export async function startProcessesServer(options: ProcessesServerOptions): Pro
 }
 
 export function activate(environments: EnvironmentHost, module: ScriptedEnvironment, id = "scripted"): void {
-  environments.replace({ id, module, teardown: () => module.teardown() });
+  environments.replace({ id, hash: "", module, teardown: () => module.teardown() });
 }
 
 export interface Answer<T = Record<string, unknown>> {

@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ProcessRecord } from "#api/processes/model.ts";
+import {
+  cancelDetached,
+  pauseRun,
+  recoverPausedRuns,
+  requeueRun,
+  resumeRun,
+} from "#api/processes/pausing/store.ts";
 import { mayChangeState, PROCESS_STATES, type ProcessState } from "#api/processes/states.ts";
 import {
   cancelQueued,
@@ -268,6 +275,7 @@ describe("environments", () => {
     await next.setup({
       config: {},
       secrets: {},
+      fetch: globalThis.fetch,
       logger: other.app.log,
       bindings: other.environment.bindings,
     });
@@ -297,8 +305,15 @@ describe("changes of state in the database", () => {
       insert into processes (code, state, claim, queued_at, started_at)
       values ('', ${state}, ${held ? claim : null}, now(), case when ${held}::boolean then now() end) returning id`;
     claims.set(row?.id ?? 0, claim);
+    if (state === "running" || state === "paused") {
+      await server.pool`
+        insert into process_checkpoints (process_id, run, replayable, detached, usage)
+        values (${row?.id ?? 0}, ${claim}, true, ${state === "paused"}, '{}')`;
+    }
     return row?.id ?? 0;
   }
+
+  const asRow = async (id: number, isDone: boolean) => (isDone ? readProcessRow(server.pool, id) : null);
 
   const ending = (id: number, claim: string): RunEnding => ({
     id,
@@ -322,16 +337,34 @@ describe("changes of state in the database", () => {
     ProcessState,
     ((id: number, from: ProcessState) => Promise<ProcessRow | null | undefined>)[]
   > = {
-    queued: [(id) => restartProcess(server.pool, id, null, true)],
+    queued: [
+      (id) => restartProcess(server.pool, id, null, true),
+      async (id) => asRow(id, await requeueRun(server.pool, id)),
+      async (id) => {
+        const nobody = { except: [], olderThanMs: null };
+        return asRow(id, (await recoverPausedRuns(server.pool, nobody)) > 0);
+      },
+    ],
     running: [
       (id) => restartProcess(server.pool, id, { environment: "e", claim: randomUUID() }, true),
       async (id) => (await claimQueued(server.pool, "e", 100)).find((row) => row.id === id),
       (id) => changeHeldState(server.pool, id, claims.get(id) ?? "", "running"),
+      async (id, from) =>
+        asRow(id, (await resumeRun(server.pool, id, claims.get(id) ?? "")) && from !== "running"),
     ],
-    paused: [(id) => changeHeldState(server.pool, id, claims.get(id) ?? "", "paused")],
+    paused: [
+      (id) => changeHeldState(server.pool, id, claims.get(id) ?? "", "paused"),
+      async (id, from) => {
+        const claim = claims.get(id) ?? "";
+        const { usage } = ending(id, claim);
+        const isDone = await pauseRun(server.pool, { id, claim, run: claim }, { replayable: true, usage });
+        return asRow(id, isDone && from !== "paused");
+      },
+    ],
     terminating: [(id) => changeHeldState(server.pool, id, claims.get(id) ?? "", "terminating")],
     idle: [
       (id) => cancelQueued(server.pool, id),
+      async (id) => asRow(id, await cancelDetached(server.pool, id)),
       (id) => finishRun(server.pool, ending(id, claims.get(id) ?? "")),
     ],
   };

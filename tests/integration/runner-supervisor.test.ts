@@ -1,10 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Deadline } from "#runner/deadline.ts";
 import { createMonitor, type Monitor } from "#runner/monitor.ts";
 import { DEFAULT_SESSION_LIMITS } from "#runner/session.ts";
 import { type Child, spawnChild } from "#runner/spawn.ts";
-import { type SupervisedRun, superviseRun } from "#runner/supervisor.ts";
+import { type RunPause, type SupervisedRun, superviseRun } from "#runner/supervisor.ts";
 import { echoCalls, launchHostile, listChildren, startParams, startReal } from "./runner/harness.ts";
 
 let monitor: Monitor;
@@ -107,16 +106,17 @@ describe("a run", () => {
     expect(lines).toEqual(lines.map((_, index) => String(index)));
   });
 
-  test("does not use up its time while its clock is paused", async () => {
-    const clock = Promise.withResolvers<Deadline>();
+  test("does not use up its time while it is paused", async () => {
+    const started = Promise.withResolvers<RunPause>();
     const { outcome } = await runReal("async()=>{await new Promise(r=>setTimeout(r,900));return 1}", {
       limits: { timeoutMs: 600, cpuMs: null, memoryMb: 128 },
-      onDeadline: clock.resolve,
+      onStart: started.resolve,
     });
-    const deadline = await clock.promise;
-    deadline.pause();
+    const control = await started.promise;
+    const { usedMs } = await control.pause();
+    expect(usedMs).toBeLessThan(600);
     await delay(600);
-    deadline.resume();
+    control.resume();
     expect(await outcome).toMatchObject({ state: "success" });
   });
 

@@ -2,6 +2,7 @@
  * A real environment module whose "language" is one small command per line, so that a test can drive a run to exactly
  * the point it wants. Knows nothing of the server beyond the module contract.
  */
+import { createHash } from "node:crypto";
 import type {
   EnvironmentBindings,
   EnvironmentModule,
@@ -16,6 +17,26 @@ interface Execution {
   killed: PromiseWithResolvers<void>;
   isKilled: boolean;
   isDeaf: boolean;
+  /** Everything asked of the host so far, in the order of issue. */
+  calls: LoggedCall[];
+  /** Of the execution that is repeated. */
+  log: LoggedCall[];
+  frozen: PromiseWithResolvers<void> | null;
+  /** Between two steps: pending while the script does not come to a halt. */
+  halt: PromiseWithResolvers<void> | null;
+  diverged: string | null;
+}
+
+interface LoggedCall {
+  seq: number;
+  method: string;
+  digest: string;
+  /** JSON text of what the script is told; null: not yet. */
+  reply: string | null;
+}
+
+interface Checkpoint {
+  calls: LoggedCall[];
 }
 
 const REPORT = {
@@ -27,8 +48,12 @@ const REPORT = {
 } as const;
 
 /**
+ * Can pause as the contract says: what it has asked of the host is the whole of its checkpoint, because nothing else of
+ * its language depends on time or chance (but `call-attempt`, which passes how often the process was executed).
+ *
  * Commands: `print <text>`, `warn <text>`, `hex <stdout|stderr> <hex>`, `flood <stdout|stderr> <bytes>`, `output <json>`,
  * `return <json>`, `usage <json>`, `state <queued|running>`, `call <service> <tool> <json>`, `discover`, `ask`,
+ * `must-call` (fails the script when it fails), `together <json: [service, tool, parameters][]>`, `busy <gate>` (cannot be paused meanwhile),
  * `gate <name>` (until `open(name)`), `sleep <ms>`, `hang`, `deaf` (ignores kill from here), `deep <levels>`,
  * `big-output <bytes>`, `big-return <bytes>`, `error <json>`, `fail <message>`, `end <exit state>`, `throw`, `nonsense`.
  */
@@ -40,6 +65,7 @@ export class ScriptedEnvironment implements EnvironmentModule {
   maxConcurrent = 0;
   #bindings: EnvironmentBindings | null = null;
   readonly #executions = new Map<number, Execution>();
+  readonly attempts = new Map<number, number>();
   readonly #gates = new Map<string, PromiseWithResolvers<void>>();
 
   constructor(slots = 4) {
@@ -66,7 +92,7 @@ export class ScriptedEnvironment implements EnvironmentModule {
   status(): EnvironmentStatus {
     return {
       slots: this.slots,
-      busy: this.held,
+      busy: [...this.#executions.values()].filter(({ frozen }) => frozen === null).length,
       warm: 0,
       limits: this.limits,
       isolation: { ...REPORT, layers: [] },
@@ -79,15 +105,33 @@ export class ScriptedEnvironment implements EnvironmentModule {
   }
 
   async execute(input: ExecutionInput): Promise<ExecutionExitState> {
-    const execution: Execution = { input, killed: Promise.withResolvers(), isKilled: false, isDeaf: false };
+    if (this.#executions.has(input.eid)) throw new Error(`${input.eid} is being executed already`);
+    const checkpoint = structuredClone(input.checkpoint) as Checkpoint | undefined;
+    const execution: Execution = {
+      input,
+      killed: Promise.withResolvers(),
+      isKilled: false,
+      isDeaf: false,
+      calls: [],
+      log: checkpoint?.calls ?? [],
+      frozen: null,
+      halt: null,
+      diverged: null,
+    };
+    this.attempts.set(input.eid, (this.attempts.get(input.eid) ?? 0) + 1);
     this.#executions.set(input.eid, execution);
     this.inputs.push(input);
     this.maxConcurrent = Math.max(this.maxConcurrent, this.held);
     try {
       for (const line of input.code.split("\n")) {
         const ended = await this.#perform(execution, line.trim());
+        if (execution.diverged !== null) return this.#diverge(execution);
         if (ended) return ended;
         if (execution.isKilled && !execution.isDeaf) return "canceled";
+      }
+      if (execution.calls.length < execution.log.length) {
+        execution.diverged = `request ${execution.calls.length + 1} was not made again`;
+        return this.#diverge(execution);
       }
       return "success";
     } finally {
@@ -101,6 +145,67 @@ export class ScriptedEnvironment implements EnvironmentModule {
     if (!execution || execution.isDeaf) return;
     execution.isKilled = true;
     execution.killed.resolve();
+  }
+
+  async pause(eid: number): Promise<Checkpoint> {
+    const execution = this.#executions.get(eid);
+    if (!execution) throw new Error(`${eid} is not being executed`);
+    await Promise.race([execution.halt?.promise, execution.killed.promise]);
+    // A turn of the event loop, like the way to a child and back.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (execution.isKilled || this.#executions.get(eid) !== execution) throw new Error(`${eid} has ended`);
+    execution.frozen ??= Promise.withResolvers();
+    return structuredClone({ calls: execution.calls });
+  }
+
+  resume(eid: number): void {
+    const execution = this.#executions.get(eid);
+    execution?.frozen?.resolve();
+    if (execution) execution.frozen = null;
+  }
+
+  /** One request of the host: answered from the log where that has it; what comes while frozen waits. */
+  async #request<T>(
+    execution: Execution,
+    method: string,
+    params: unknown,
+    send: (seq: number) => Promise<T>,
+  ): Promise<T> {
+    const seq = execution.calls.length + 1;
+    const digest = createHash("sha256")
+      .update(JSON.stringify([method, params]))
+      .digest("hex");
+    const logged = execution.log[seq - 1];
+    const call: LoggedCall = { seq, method, digest, reply: null };
+    execution.calls.push(call);
+    if (logged && logged.digest !== digest) {
+      execution.diverged = `request ${seq} is another one`;
+      throw new Error(execution.diverged);
+    }
+    if (logged?.reply != null) call.reply = logged.reply;
+    else {
+      call.reply = await send(seq).then(
+        (value) => JSON.stringify({ value: value ?? null }),
+        ({ name, message, code, status }) => JSON.stringify({ error: { name, message, code, status } }),
+      );
+    }
+    while (execution.frozen)
+      await Promise.race([
+        execution.frozen.promise,
+        execution.killed.promise.then(() => new Promise(() => {})),
+      ]);
+    const { value, error } = JSON.parse(call.reply) as { value: T; error?: { message: string } };
+    if (error) throw Object.assign(new Error(error.message), error);
+    return value;
+  }
+
+  #diverge(execution: Execution): ExecutionExitState {
+    this.bindings.setError(execution.input.eid, {
+      name: "ReplayError",
+      message: execution.diverged ?? "",
+      reason: "replay_divergence",
+    });
+    return "failed";
   }
 
   async generateDocs(): Promise<string> {
@@ -169,10 +274,41 @@ export class ScriptedEnvironment implements EnvironmentModule {
         bindings.setState(eid, first as "queued" | "running");
         return undefined;
       case "call":
-        await this.#call(eid, first, second, words.slice(2).join(" "));
+        await wait(this.#call(execution, first, second, words.slice(2).join(" ")));
         return undefined;
       case "call-in-background":
-        void this.#call(eid, first, second, words.slice(2).join(" "));
+        void this.#call(execution, first, second, words.slice(2).join(" "));
+        return undefined;
+      case "call-attempt":
+        await wait(this.#call(execution, first, second, `{"attempt":${this.attempts.get(eid)}}`));
+        return undefined;
+      case "together": {
+        const calls = JSON.parse(rest) as [string, string, unknown][];
+        await wait(
+          Promise.all(
+            calls.map(([service, tool, given]) =>
+              this.#call(execution, service, tool, JSON.stringify(given)),
+            ),
+          ),
+        );
+        return undefined;
+      }
+      case "must-call": {
+        let failure: Error | undefined;
+        await wait(
+          this.#invoke(execution, first, second, words.slice(2).join(" ")).catch((error: Error) => {
+            failure = error;
+          }),
+        );
+        if (!failure || execution.isKilled) return undefined;
+        bindings.setError(eid, { name: failure.name, message: failure.message });
+        return "failed";
+      }
+      case "busy":
+        execution.halt = Promise.withResolvers();
+        await wait(this.#gate(first).promise);
+        execution.halt.resolve();
+        execution.halt = null;
         return undefined;
       case "discover":
         bindings.setResult(eid, [
@@ -180,11 +316,20 @@ export class ScriptedEnvironment implements EnvironmentModule {
           await bindings.discoverTools({ query: "x" }),
         ]);
         return undefined;
-      case "ask":
-        await bindings
-          .ask(eid, { message: rest })
-          .catch((error: Error) => emit("stdout", Buffer.from(error.message)));
+      case "ask": {
+        const question = rest.startsWith("{")
+          ? (JSON.parse(rest) as { message: string; schema?: Record<string, unknown> })
+          : { message: rest };
+        await wait(
+          this.#request(execution, "ask", question, (seq) =>
+            bindings.ask(eid, question, { seq, signal: new AbortController().signal }),
+          ).then(
+            (answer) => emit("stdout", Buffer.from(`${JSON.stringify(answer)}\n`)),
+            (error: Error) => emit("stdout", Buffer.from(error.message)),
+          ),
+        );
         return undefined;
+      }
       case "gate":
         return wait(this.#gate(first).promise);
       case "sleep":
@@ -216,18 +361,23 @@ export class ScriptedEnvironment implements EnvironmentModule {
     }
   }
 
-  async #call(eid: number, serviceId: string, toolId: string, parameters: string): Promise<void> {
+  async #call(execution: Execution, serviceId: string, toolId: string, parameters: string): Promise<void> {
+    const { eid } = execution.input;
+    const print = (text: string) => this.bindings.emitStdout(eid, Buffer.from(text));
     try {
-      const value = await this.bindings.invokeTool({
-        eid,
-        serviceId,
-        toolId,
-        parameters: JSON.parse(parameters || "{}") as Record<string, unknown>,
-      });
-      this.bindings.emitStdout(eid, Buffer.from(`${JSON.stringify(value)}\n`));
+      const value = await this.#invoke(execution, serviceId, toolId, parameters);
+      print(`${JSON.stringify(value)}\n`);
     } catch (error) {
       const { name, message, code } = error as Error & { code?: string };
-      this.bindings.emitStdout(eid, Buffer.from(`${name} ${code}: ${message}\n`));
+      print(`${name} ${code}: ${message}\n`);
     }
+  }
+
+  #invoke(execution: Execution, serviceId: string, toolId: string, text: string): Promise<unknown> {
+    const parameters = JSON.parse(text || "{}") as Record<string, unknown>;
+    const { eid } = execution.input;
+    return this.#request(execution, "invoke", [serviceId, toolId, parameters], (seq) =>
+      this.bindings.invokeTool({ eid, seq, serviceId, toolId, parameters }),
+    );
   }
 }

@@ -31,10 +31,13 @@ export interface ToolsServer extends TestServer {
 export interface ToolsServerOptions extends Omit<StartServerOptions, "builtins"> {
   /** Default: the scripted environment. */
   environments?: readonly BuiltinModule[];
+  /** Functions of services that the database has already. */
+  services?: Readonly<Record<string, Record<string, TestTool>>>;
 }
 
 export async function startToolsServer(options: ToolsServerOptions = {}): Promise<ToolsServer> {
-  const services = new Map<string, Record<string, TestTool>>();
+  const services = new Map(Object.entries(options.services ?? {}));
+  const installed = new Set<string>();
   const calls: InvokeInput[] = [];
   const environment = new ScriptedEnvironment();
   const adapter: AdapterModule = {
@@ -49,7 +52,7 @@ export async function startToolsServer(options: ToolsServerOptions = {}): Promis
       return tool?.invoke === undefined ? { echoed: input.parameters } : tool.invoke(input);
     },
   };
-  const { environments, ...rest } = options;
+  const { environments, services: _, ...rest } = options;
   const server = await startServer({
     ...rest,
     builtins: [
@@ -65,7 +68,8 @@ export async function startToolsServer(options: ToolsServerOptions = {}): Promis
     environment,
     calls,
     async addService(id, tools, details = {}) {
-      const known = services.has(id);
+      const known = installed.has(id);
+      installed.add(id);
       services.set(id, tools);
       const content = JSON.stringify(define(id, tools, details));
       must(

@@ -20,7 +20,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const PROJECT = path.resolve(import.meta.dirname, "../..");
-const FOLDERS = ["api", "runner", "modules", "sdk", "tests", "bench"];
+const FOLDERS = ["api", "runner", "modules", "sdk", "client", "tests", "bench"];
 
 interface CruiseReport {
   modules: {
@@ -65,7 +65,7 @@ describe("on the project", () => {
       .filter((to) => to.module.startsWith("#"));
     expect(aliased.length).toBeGreaterThan(20);
     for (const dependency of aliased)
-      expect(dependency.resolved).toMatch(/^(api|runner|modules|sdk|tests)\/.*\.ts$/);
+      expect(dependency.resolved).toMatch(/^(api|runner|modules|sdk|client|tests)\/.*\.ts$/);
   });
 
   test("NOTICE names every package that is bundled into the child", () => {
@@ -112,8 +112,25 @@ const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[
     file: "api/modules/loader.ts",
     imports: "#api/processes/model.ts",
   },
+  {
+    rule: "features-do-not-import-each-other",
+    file: "api/settings/patch.ts",
+    imports: "#api/processes/model.ts",
+  },
   { rule: "driver-stays-with-storage", file: "api/processes/dispatcher.ts", imports: "postgres" },
   { rule: "clients-know-the-document-only", file: "client/index.ts", imports: "#sdk" },
+  {
+    rule: "local-runtime-imports-the-process-environment",
+    file: "client/local/index.ts",
+    imports: "#api/errors.ts",
+  },
+  {
+    rule: "local-runtime-imports-the-process-environment",
+    file: "client/local/other.ts",
+    imports: "#modules/mcp/index.ts",
+  },
+  { rule: "client-runs-anywhere", file: "client/retry.ts", imports: "node:fs" },
+  { rule: "local-runtime-is-chosen-by-condition", file: "client/events.ts", imports: "./local/index.ts" },
   { rule: "nothing-imports-tests-or-bench", file: "api/app.ts", imports: "#tests/fixture.ts" },
   { rule: "no-cycles", file: "api/http/one.ts", imports: "./two.ts" },
   { rule: "no-unresolvable", file: "api/http/lost.ts", imports: "./nowhere.ts" },

@@ -5,8 +5,10 @@ import {
   failedWith,
   parseReportedError,
 } from "#api/processes/live/ending.ts";
+import { createRedactor } from "#api/secrets/redactor.ts";
 import { EXECUTION_EXIT_STATES, EXECUTION_REASONS } from "#sdk";
 
+const read = (error: Parameters<typeof parseReportedError>[0]) => parseReportedError(error, createRedactor());
 const returned = (value: unknown) => ({ kind: "returned", value }) as const;
 const inputs = (over: Partial<EndingInputs>): EndingInputs => ({
   answer: returned("success"),
@@ -17,7 +19,7 @@ const inputs = (over: Partial<EndingInputs>): EndingInputs => ({
   ...over,
 });
 const report = (reason?: string) =>
-  parseReportedError({
+  read({
     name: "E",
     message: "m",
     ...(reason === undefined ? {} : { reason: reason as "crashed" }),
@@ -97,7 +99,7 @@ describe("how a run ended", () => {
   });
 
   test("reported errors are cut, cleaned, and refused when they are none", () => {
-    const detail = parseReportedError({
+    const detail = read({
       name: "N".repeat(5000),
       message: `a\0b${"x".repeat(200_000)}`,
       line: 3,
@@ -107,7 +109,7 @@ describe("how a run ended", () => {
     expect(detail.message.startsWith("a\ufffdb")).toBe(true);
     expect(detail.message).toHaveLength(100_000);
     expect(detail).toMatchObject({ line: 3, column: null, stack: null, reason: null });
-    expect(parseReportedError("plain")).toMatchObject({ name: "Error", message: "plain" });
-    expect(() => parseReportedError(7 as unknown as string)).toThrow(TypeError);
+    expect(read("plain")).toMatchObject({ name: "Error", message: "plain" });
+    expect(() => read(7 as unknown as string)).toThrow(TypeError);
   });
 });

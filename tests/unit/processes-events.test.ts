@@ -11,6 +11,7 @@ const position: fc.Arbitrary<EventPosition> = fc.record({
   stderr: count,
   outputs: count,
   calls: count,
+  approvals: count,
 });
 
 test("an event id is the position, and nothing else is an event id", () => {

@@ -4,7 +4,9 @@ import { StreamCapture, sliceUtf8 } from "#api/processes/live/capture.ts";
 import { toJsonText } from "#api/processes/live/json-text.ts";
 import { OutputMerge } from "#api/processes/live/output.ts";
 import { CallTrail, MAX_PREVIEW_BYTES, MAX_TRAIL_PREVIEW_BYTES } from "#api/processes/live/trail.ts";
+import { createRedactor } from "#api/secrets/redactor.ts";
 
+const NO_SECRETS = createRedactor();
 const unicode = fc.string({ unit: "binary" }).map((text) => text.toWellFormed());
 
 describe("a captured stream", () => {
@@ -83,7 +85,7 @@ describe("merged output", () => {
   test("is the shallow merge, and knows its own size", () => {
     fc.assert(
       fc.property(fc.array(emission), (emissions) => {
-        const output = new OutputMerge(1_000_000);
+        const output = new OutputMerge(1_000_000, NO_SECRETS);
         const expected = new Map<string, unknown>();
         for (const data of emissions) {
           expect(output.merge(data)).toBeNull();
@@ -104,7 +106,7 @@ describe("merged output", () => {
   test("a reader that merges what came since its position has the whole", () => {
     fc.assert(
       fc.property(fc.array(emission), fc.nat(), (emissions, at) => {
-        const output = new OutputMerge(1_000_000);
+        const output = new OutputMerge(1_000_000, NO_SECRETS);
         const cut = at % (emissions.length + 1);
         for (const data of emissions.slice(0, cut)) output.merge(data);
         const seen = JSON.parse(output.text()) as object;
@@ -117,7 +119,7 @@ describe("merged output", () => {
   });
 
   test("changes nothing when it would become too large", () => {
-    const output = new OutputMerge(50);
+    const output = new OutputMerge(50, NO_SECRETS);
     expect(output.merge({ a: "x".repeat(30) })).toBeNull();
     expect(output.merge({ b: 1, c: "y".repeat(30) })).toContain("50 bytes");
     expect(JSON.parse(output.text())).toEqual({ a: "x".repeat(30) });
@@ -127,7 +129,7 @@ describe("merged output", () => {
   });
 
   test("leaves members named __proto__ out, at every depth", () => {
-    const output = new OutputMerge(1000);
+    const output = new OutputMerge(1000, NO_SECRETS);
     output.merge(
       JSON.parse('{"__proto__":{"x":1},"a":{"__proto__":{"y":1},"b":"__proto__"}}') as Record<
         string,
@@ -165,7 +167,7 @@ describe("JSON text of a value", () => {
 
 describe("the call trail", () => {
   test("keeps order of issue and order of ending apart", () => {
-    const trail = new CallTrail();
+    const trail = new CallTrail(NO_SECRETS);
     const first = trail.begin("s", "one", { a: 1 });
     const second = trail.begin("s", "two", {});
     second({ status: "ok", result: [1, 2] });
@@ -188,7 +190,7 @@ describe("the call trail", () => {
   });
 
   test("caps each value and all of them together", () => {
-    const trail = new CallTrail();
+    const trail = new CallTrail(NO_SECRETS);
     const big = "ä".repeat(MAX_PREVIEW_BYTES);
     trail.begin("s", "t", big)({ status: "ok", result: "small" });
     const [call] = trail.calls;

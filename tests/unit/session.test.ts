@@ -17,6 +17,8 @@ const START: StartParams = {
   mappings: "",
   process: { id: 7, ref: null },
   seed: "",
+  randomSeed: [1, 2, 3, 4],
+  readsWideClocks: false,
   limits: {
     maxConcurrentCalls: 2,
     maxCalls: 5,

@@ -65,6 +65,12 @@ export class StreamCapture {
       return;
     }
     this.#push(bytes.subarray(0, characterBoundary(bytes, room)));
+    this.truncate();
+  }
+
+  /** Nothing more is kept, and a line says so. For what is lost before it comes here. */
+  truncate(): void {
+    if (this.#truncated) return;
     this.#truncated = true;
     const startsLine = this.#length === 0 || this.#buffer[this.#length - 1] === 0x0a;
     this.#push(

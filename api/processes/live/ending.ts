@@ -2,6 +2,8 @@
  * How a run ended, decided from everything that had a say. The first reason wins: what the host decided before the
  * environment answered, then a kill, then the environment's own word.
  */
+
+import type { Redactor } from "#api/secrets/redactor.ts";
 import {
   type ErrorDetail,
   EXECUTION_EXIT_STATES,
@@ -120,16 +122,21 @@ export function errorDetail(name: string, message: string): ProcessErrorDetail {
   return { name, message, stack: null, line: null, column: null };
 }
 
-/** What an environment reported, cut to what is stored. Throws TypeError for what is neither text nor a detail. */
-export function parseReportedError(error: string | ErrorDetail): ReportedError {
+/** What an environment reported, without secrets and cut to what is stored. Throws TypeError for what is neither text nor a detail. */
+export function parseReportedError(
+  error: string | ErrorDetail,
+  redactor: Pick<Redactor, "text">,
+): ReportedError {
   const detail = typeof error === "string" ? { name: "Error", message: error } : error;
   if (typeof detail !== "object" || detail === null || typeof detail.message !== "string") {
     throw new TypeError("setError takes a message or { name, message, stack?, line?, column?, reason? }.");
   }
+  // Before it is cut: half a secret would not be recognised.
+  const clean = (text: string, maxCharacters: number) => cut(redactor.text(text), maxCharacters);
   return {
-    name: cut(typeof detail.name === "string" ? detail.name : "Error", MAX_NAME_CHARACTERS),
-    message: cut(detail.message, MAX_TEXT_CHARACTERS),
-    stack: typeof detail.stack === "string" ? cut(detail.stack, MAX_TEXT_CHARACTERS) : null,
+    name: clean(typeof detail.name === "string" ? detail.name : "Error", MAX_NAME_CHARACTERS),
+    message: clean(detail.message, MAX_TEXT_CHARACTERS),
+    stack: typeof detail.stack === "string" ? clean(detail.stack, MAX_TEXT_CHARACTERS) : null,
     line: positiveOrNull(detail.line),
     column: positiveOrNull(detail.column),
     reason: detail.reason ?? null,

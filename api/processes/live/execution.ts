@@ -28,7 +28,13 @@ export class RunExecution {
 
   /** Never rejects. Resolves with `unconfirmed` when `requestEnd` was called and its time has passed. */
   async carryOut(input: ExecutionInput): Promise<EnvironmentAnswer> {
-    if (this.#killSent) return { kind: "unconfirmed" };
+    if (this.#killSent) {
+      // It never began, so nobody has anything to let go of.
+      clearTimeout(this.#deadline?.timer);
+      this.#isAnswered = true;
+      this.#resolveConfirmed();
+      return { kind: "unconfirmed" };
+    }
     try {
       return await Promise.race([this.#execute(input), this.#abandoned.promise]);
     } finally {

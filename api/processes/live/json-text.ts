@@ -2,6 +2,8 @@
  * Values of a run as JSON text: made once, checked once, and stored and answered as that text. No value of a script is
  * ever assigned into an object of ours.
  */
+import type { Redactor } from "#api/secrets/redactor.ts";
+
 export const MAX_VALUE_DEPTH = 512;
 
 export type JsonText = { ok: true; text: string; bytes: number } | { ok: false; problem: string };
@@ -29,6 +31,19 @@ export function toJsonText(what: string, value: unknown, maxBytes: number): Json
     return { ok: false, problem: `${what} is nested deeper than ${MAX_VALUE_DEPTH} levels.` };
   }
   return { ok: true, text, bytes };
+}
+
+/** As `toJsonText`, without secrets. The limit is for the value as it was given. */
+export function toCleanJsonText(
+  what: string,
+  value: unknown,
+  maxBytes: number,
+  redactor: Pick<Redactor, "jsonText">,
+): JsonText {
+  const json = toJsonText(what, value, maxBytes);
+  if (!json.ok) return json;
+  const text = redactor.jsonText(json.text);
+  return text === json.text ? json : { ok: true, text, bytes: Buffer.byteLength(text) };
 }
 
 function dropProto(key: string, value: unknown): unknown {

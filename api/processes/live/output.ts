@@ -1,5 +1,6 @@
 /** The merged output of a run: shallow, later keys win, bounded. Each key is kept as the JSON text it was emitted with. */
-import { toJsonText } from "./json-text.ts";
+import type { Redactor } from "#api/secrets/redactor.ts";
+import { toCleanJsonText } from "./json-text.ts";
 
 interface OutputMember {
   text: string;
@@ -10,12 +11,14 @@ interface OutputMember {
 
 export class OutputMerge {
   readonly #maxBytes: number;
+  readonly #redactor: Redactor;
   readonly #members = new Map<string, OutputMember>();
   #bytes = 2;
   #version = 0;
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, redactor: Redactor) {
     this.#maxBytes = maxBytes;
+    this.#redactor = redactor;
   }
 
   /** How many times output was emitted: a reader's position. */
@@ -33,9 +36,10 @@ export class OutputMerge {
     const merged = new Map<string, OutputMember>();
     let bytes = this.#bytes;
     let count = this.#members.size;
-    for (const [key, value] of Object.entries(data)) {
-      if (key === "__proto__" || value === undefined) continue;
-      const json = toJsonText("output", value, this.#maxBytes);
+    for (const [given, value] of Object.entries(data)) {
+      if (given === "__proto__" || value === undefined) continue;
+      const key = this.#redactor.text(given);
+      const json = toCleanJsonText("output", value, this.#maxBytes, this.#redactor);
       if (!json.ok) return json.problem;
       const name = JSON.stringify(key);
       const member = {

@@ -3,7 +3,10 @@
  * Knows neither the database nor the environment; the dispatcher moves it along.
  */
 import { performance } from "node:perf_hooks";
+import type { ByteStreamRedactor, Redactor } from "#api/secrets/redactor.ts";
 import type { ErrorDetail, ExecutionState, Usage } from "#sdk";
+import type { ApprovalState } from "../pausing/desk.ts";
+import type { CarriedRun, RunSnapshot } from "../pausing/records.ts";
 import type { ProcessState } from "../states.ts";
 import type { ProcessRow, RunEnding } from "../store.ts";
 import { StreamCapture } from "./capture.ts";
@@ -15,8 +18,9 @@ import {
   parseReportedError,
   type ReportedError,
 } from "./ending.ts";
-import { toJsonText } from "./json-text.ts";
+import { toCleanJsonText } from "./json-text.ts";
 import { OutputMerge } from "./output.ts";
+import { RunApprovals } from "./run-approvals.ts";
 import { CallTrail } from "./trail.ts";
 
 export interface RunLimits {
@@ -35,6 +39,8 @@ export interface LiveRunOptions {
   /** The memory limit in force. */
   memoryMb: number | null;
   limits: RunLimits;
+  /** Takes secrets out of whatever the run reports, before it is kept. */
+  redactor: Redactor;
   /** Called after every change that a reader could see. */
   onChange: (change: "state" | "data") => void;
   /** Called once when the host decided that the run must end now. */
@@ -59,11 +65,18 @@ export class LiveRun {
   readonly stdout: StreamCapture;
   readonly stderr: StreamCapture;
   readonly output: OutputMerge;
-  readonly trail = new CallTrail();
+  readonly trail: CallTrail;
+  /** What the run has asked people. */
+  readonly approvals = new RunApprovals();
 
   readonly #options: LiveRunOptions;
+  readonly #streams: Record<"stdout" | "stderr", ByteStreamRedactor>;
+  readonly #received = { stdout: 0, stderr: 0 };
   readonly #calls = new AbortController();
-  readonly #startedMs = performance.now();
+  /** When the run's own time began: moved on by its pauses. */
+  #startedMs = performance.now();
+  #parkedSinceMs: number | null = null;
+  #isLeft = false;
   #row: ProcessRow;
   #state: ProcessState = "running";
   #queuedByEnvironment = false;
@@ -76,7 +89,7 @@ export class LiveRun {
   #isStored = false;
 
   constructor(options: LiveRunOptions) {
-    const { row, limits } = options;
+    const { row, limits, redactor } = options;
     this.#options = options;
     this.#row = row;
     this.id = row.id;
@@ -86,9 +99,19 @@ export class LiveRun {
     this.memoryMb = options.memoryMb;
     this.stdout = new StreamCapture("stdout", limits.maxStdoutBytes);
     this.stderr = new StreamCapture("stderr", limits.maxStderrBytes);
-    this.output = new OutputMerge(limits.maxOutputBytes);
+    this.output = new OutputMerge(limits.maxOutputBytes, redactor);
+    this.trail = new CallTrail(redactor);
+    this.#streams = { stdout: redactor.createByteStream(), stderr: redactor.createByteStream() };
     const queuedMs = Math.max(0, (row.startedAt?.getTime() ?? 0) - (row.queuedAt?.getTime() ?? 0));
     this.#usage = { ...HOST_USAGE, queuedMs };
+  }
+
+  /** Before the run begins: it is a repetition. */
+  carry({ trail, usage, events }: Pick<CarriedRun, "trail" | "usage" | "events">): void {
+    this.trail.restore(trail);
+    for (const { id, state } of events) this.approvals.note(id, state);
+    this.#usage = { ...usage };
+    this.#startedMs -= usage.wallMs;
   }
 
   /** Whether `row` is the stored ending of this run. */
@@ -103,7 +126,12 @@ export class LiveRun {
 
   /** Whether the environment's word is in: nothing the environment says after that counts. */
   get isOver(): boolean {
-    return this.#ending !== null;
+    return this.#ending !== null || this.#isLeft;
+  }
+
+  /** No child holds the run any more, and it is not over: what is shown of it is in the database. */
+  get isLeft(): boolean {
+    return this.#isLeft;
   }
 
   /** Aborts when the run is killed or over. */
@@ -115,7 +143,13 @@ export class LiveRun {
   get row(): ProcessRow {
     return this.#isStored
       ? this.#row
-      : { ...this.#row, state: this.state, memoryMb: this.memoryMb, usage: this.usage };
+      : {
+          ...this.#row,
+          state: this.state,
+          memoryMb: this.memoryMb,
+          usage: this.usage,
+          approvals: this.approvals.pending,
+        };
   }
 
   get ending(): Ending | null {
@@ -128,7 +162,7 @@ export class LiveRun {
   }
 
   get usage(): Usage {
-    const wallMs = this.#ending ? this.#usage.wallMs : toMicroseconds(performance.now() - this.#startedMs);
+    const wallMs = this.#ending ? this.#usage.wallMs : this.#wallMs();
     return { ...this.#usage, wallMs, toolCalls: this.trail.calls.length };
   }
 
@@ -141,8 +175,19 @@ export class LiveRun {
 
   write(stream: "stdout" | "stderr", data: Buffer): void {
     if (this.isOver || this[stream].truncated) return;
-    this[stream].write(data);
+    this[stream].write(this.#streams[stream].push(data));
+    // Counted as it came: what an environment drops is not made good by secrets that took less room afterwards.
+    this.#received[stream] += data.length;
+    if (this.#received[stream] > this.#maxBytes(stream)) {
+      this[stream].write(this.#streams[stream].cut());
+      this[stream].truncate();
+    }
     this.#options.onChange("data");
+  }
+
+  #maxBytes(stream: "stdout" | "stderr"): number {
+    const { maxStdoutBytes, maxStderrBytes } = this.#options.limits;
+    return stream === "stdout" ? maxStdoutBytes : maxStderrBytes;
   }
 
   emitOutput(data: Record<string, unknown>): void {
@@ -154,14 +199,15 @@ export class LiveRun {
 
   setResult(value: unknown): void {
     if (this.isOver || this.#decided) return;
-    const json = toJsonText("The result", value, this.#options.limits.maxResultBytes);
+    const { limits, redactor } = this.#options;
+    const json = toCleanJsonText("The result", value, limits.maxResultBytes, redactor);
     if (json.ok) this.#result = json.text;
     else this.decide(failedWith("output_limit", "OutputLimitError", json.problem));
   }
 
   /** The first error reported is kept. */
   setError(error: string | ErrorDetail): void {
-    const reported = parseReportedError(error);
+    const reported = parseReportedError(error, this.#options.redactor);
     if (!this.isOver) this.#reported ??= reported;
   }
 
@@ -178,6 +224,51 @@ export class LiveRun {
       if (typeof value === "number" && Number.isFinite(value) && value >= 0)
         this.#usage[name] = toMicroseconds(value);
     }
+  }
+
+  /** A person is waited for: the run's time stands still. */
+  markParked(): void {
+    if (this.#state !== "running") return;
+    this.#state = "paused";
+    this.#parkedSinceMs = performance.now();
+    this.#options.onChange("state");
+  }
+
+  markGoesOn(): void {
+    if (this.#state !== "paused") return;
+    this.#startedMs += performance.now() - (this.#parkedSinceMs ?? 0);
+    this.#parkedSinceMs = null;
+    this.#state = "running";
+    this.#options.onChange("state");
+  }
+
+  /** What readers are shown while no child holds the run. */
+  snapshot(): RunSnapshot {
+    return {
+      stdout: this.stdout.bytes(),
+      stderr: this.stderr.bytes(),
+      truncated: { stdout: this.stdout.truncated, stderr: this.stderr.truncated },
+      output: this.output.text(),
+      outputs: this.output.version,
+      calls: this.trail.ended,
+    };
+  }
+
+  /** The child goes, the run stays: a later child repeats it. */
+  markLeft(): void {
+    this.#isLeft = true;
+    this.#calls.abort(runEnded());
+    this.#options.onChange("state");
+  }
+
+  /** Somebody was asked, or has decided. */
+  noteApproval(id: string, state: ApprovalState): void {
+    this.approvals.note(id, state);
+    this.#options.onChange(state === "pending" ? "state" : "data");
+  }
+
+  #wallMs(): number {
+    return toMicroseconds((this.#parkedSinceMs ?? performance.now()) - this.#startedMs);
   }
 
   /** Records that a person asked for the end. */
@@ -199,16 +290,20 @@ export class LiveRun {
 
   /** The environment has answered, or will not: closes the books and says what to store. */
   conclude(answer: EnvironmentAnswer): RunEnding {
-    this.stdout.end();
-    this.stderr.end();
-    this.#usage.wallMs = toMicroseconds(performance.now() - this.#startedMs);
-    const ending = concludeRun({
+    for (const stream of ["stdout", "stderr"] as const) {
+      this[stream].write(this.#streams[stream].end());
+      this[stream].end();
+    }
+    this.#usage.wallMs = this.#wallMs();
+    const concluded = concludeRun({
       answer,
       decided: this.#decided,
       killed: this.#killed,
       reported: this.#reported,
       timeoutMs: this.#row.timeoutMs,
     });
+    const ending = this.approvals.explain(concluded);
+    this.approvals.close();
     this.#ending = ending;
     if (ending.exitState !== "success") this.#result = null;
     this.#calls.abort(runEnded());

@@ -4,6 +4,10 @@ import type { EnvironmentLease, Environments } from "#api/modules/environments.t
 /** Room for one run. */
 export interface Slot {
   readonly lease: EnvironmentLease;
+  /** While its run is paused another may have its place; the environment stays held. */
+  giveUp(): void;
+  /** The run goes on at once, also where no place is free. */
+  takeBack(): void;
   /** Idempotent. */
   release(): void;
 }
@@ -36,14 +40,20 @@ export class Slots {
     if (!lease) return null;
     this.#count(lease, 1);
     let isHeld = true;
+    let isCounted = true;
+    const setCounted = (counted: boolean) => {
+      if (!isHeld || isCounted === counted) return;
+      isCounted = counted;
+      this.#count(lease, counted ? 1 : -1);
+    };
     const release = () => {
       if (!isHeld) return;
+      setCounted(false);
       isHeld = false;
-      this.#count(lease, -1);
       lease[Symbol.dispose]();
       this.#onRelease();
     };
-    return { lease, release };
+    return { lease, giveUp: () => setCounted(false), takeBack: () => setCounted(true), release };
   }
 
   #count({ module }: EnvironmentLease, change: 1 | -1): void {

@@ -1,5 +1,6 @@
 /** The call trail of one run: what was called, when, how it ended and how much it carried. Values are capped previews. */
 import { performance } from "node:perf_hooks";
+import type { Redactor } from "#api/secrets/redactor.ts";
 import type { CallStatus } from "../model.ts";
 import { withoutNul } from "./json-text.ts";
 
@@ -13,6 +14,8 @@ const MAX_ID_CHARACTERS = 500;
 
 /** One call as it is stored. `parameters` and `result` are JSON text. */
 export interface TrailCall {
+  /** Its place among all that the run asked of the host, where the environment says it; not stored with the call. */
+  requestSeq?: number;
   /** Order of issue, from 1. */
   seq: number;
   /** Order of ending, from 0; null while the call is under way. */
@@ -36,9 +39,16 @@ export interface CallEnding {
 }
 
 export class CallTrail {
+  readonly #redactor: Redactor;
   readonly #calls: TrailCall[] = [];
   readonly #ended: TrailCall[] = [];
+  /** Calls of an earlier child that had not ended there, by their place: made again, they are the same calls. */
+  readonly #open = new Map<number, TrailCall>();
   #previewBytes = 0;
+
+  constructor(redactor: Redactor) {
+    this.#redactor = redactor;
+  }
 
   /** All calls, in order of issue. */
   get calls(): readonly TrailCall[] {
@@ -54,14 +64,38 @@ export class CallTrail {
     return this.#calls.length >= MAX_TRAIL_CALLS;
   }
 
+  /** The trail of an earlier child of the run. */
+  restore(calls: readonly TrailCall[]): void {
+    this.#calls.push(...calls);
+    for (const call of calls) {
+      if (call.position === null && call.requestSeq !== undefined) this.#open.set(call.requestSeq, call);
+    }
+    const ended = calls.filter(({ position }) => position !== null);
+    this.#ended.push(...ended.sort((a, b) => (a.position ?? 0) - (b.position ?? 0)));
+    for (const { parameters, result } of calls) {
+      this.#previewBytes += Buffer.byteLength(parameters ?? "") + Buffer.byteLength(result ?? "");
+    }
+  }
+
   /** Records a call and returns the function that records its end; only its first use counts. */
-  begin(serviceId: string, toolId: string, parameters: unknown): (ending: CallEnding) => void {
+  begin(
+    serviceId: string,
+    toolId: string,
+    parameters: unknown,
+    requestSeq?: number,
+  ): (ending: CallEnding) => void {
+    const begun = requestSeq === undefined ? undefined : this.#open.get(requestSeq);
+    if (begun !== undefined) {
+      this.#open.delete(requestSeq as number);
+      return this.#endOf(begun, performance.now() - (Date.now() - begun.startedAt.getTime()));
+    }
     const startedMs = performance.now();
     const call: TrailCall = {
+      ...(requestSeq !== undefined && { requestSeq }),
       seq: this.#calls.length + 1,
       position: null,
-      serviceId: withoutNul(serviceId.slice(0, MAX_ID_CHARACTERS)),
-      toolId: withoutNul(toolId.slice(0, MAX_ID_CHARACTERS)),
+      serviceId: this.#clean(serviceId, MAX_ID_CHARACTERS),
+      toolId: this.#clean(toolId, MAX_ID_CHARACTERS),
       startedAt: new Date(),
       durationMs: null,
       status: null,
@@ -71,22 +105,30 @@ export class CallTrail {
       result: null,
     };
     this.#calls.push(call);
+    return this.#endOf(call, startedMs);
+  }
+
+  #endOf(call: TrailCall, startedMs: number): (ending: CallEnding) => void {
     return (ending) => {
       if (call.position !== null) return;
       call.position = this.#ended.length;
       call.durationMs = Math.round((performance.now() - startedMs) * 1000) / 1000;
       call.status = ending.status;
-      call.error =
-        ending.error === undefined ? null : withoutNul(ending.error.slice(0, MAX_ERROR_CHARACTERS));
+      call.error = ending.error === undefined ? null : this.#clean(ending.error, MAX_ERROR_CHARACTERS);
       if ("result" in ending) Object.assign(call, prefixed("result", this.#preview(ending.result)));
       this.#ended.push(call);
     };
   }
 
+  /** Secrets go before the cut: half of one would not be recognised. */
+  #clean(text: string, maxCharacters: number): string {
+    return withoutNul(this.#redactor.text(text).slice(0, maxCharacters));
+  }
+
   #preview(value: unknown): Preview {
     let text: string;
     try {
-      text = JSON.stringify(value) ?? "null";
+      text = this.#redactor.jsonText(JSON.stringify(value) ?? "null");
     } catch {
       return { bytes: 0, text: null };
     }

@@ -24,7 +24,8 @@ export async function waitUntilIdle(options: WaitOptions): Promise<ProcessView |
   using waiter = new ChangeWaiter(feed, id, "state");
   let live: LiveRun | undefined;
   for (;;) {
-    live ??= registry.get(id);
+    // A run that its child has left is repeated by another.
+    if (live === undefined || live.isLeft) live = registry.get(id);
     if (!live) {
       const view = await read();
       if (!view || view.row.state === "idle") return view;

@@ -2,8 +2,8 @@
 import type { ErrorObject } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
+import { compilePattern } from "#runner/linear-pattern.ts";
 import type { JSONSchema } from "#sdk";
-import { compilePattern } from "./linear-pattern.ts";
 
 const MAX_ISSUES = 10;
 const MAX_NAMES = 30;

@@ -92,7 +92,7 @@ export async function startServer(options: StartServerOptions = {}): Promise<Tes
       redirect: "manual",
     });
     const text = await response.text();
-    const isJson = response.headers.get("content-type")?.includes("json") ?? false;
+    const isJson = /[/+]json\b/.test(response.headers.get("content-type") ?? "");
     return {
       status: response.status,
       headers: response.headers,

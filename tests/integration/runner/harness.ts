@@ -77,6 +77,8 @@ export function startParams(code: string): StartParams {
     mappings: "",
     process: { id: 1, ref: null },
     seed: Buffer.alloc(32, 7).toString("base64"),
+    randomSeed: [1, 2, 3, 4],
+    readsWideClocks: false,
     limits: {
       maxConcurrentCalls,
       maxCalls,

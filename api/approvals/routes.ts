@@ -1,0 +1,165 @@
+/** The approvals over HTTP: paths, scopes, status codes. Rules are in service.ts. */
+import { Readable } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import type { App } from "../http/app-type.ts";
+import { requireScope } from "../http/auth.ts";
+import { decodeCursor, encodeCursor, pageQuerySchema } from "../http/cursor.ts";
+import { BODY_ERRORS, errorResponses } from "../http/responses.ts";
+import {
+  approvalFilterSchema,
+  approvalListSchema,
+  approvalParamsSchema,
+  approvalSchema,
+  approveBodySchema,
+  denyBodySchema,
+} from "./model.ts";
+import type { Approvals, Decider } from "./service.ts";
+
+const CURSOR_KIND = "approvals";
+/** A client of the stream that takes nothing for this long is cut off. */
+const MAX_EVENT_STALL_MS = 30_000;
+const MAX_EVENT_BUFFER_BYTES = 64 * 1024;
+const cursorSchema = z.int().positive();
+const tags = ["approvals"];
+// Reading too: parameters of calls are for those who decide about them.
+const deciding = { onRequest: requireScope("approvals:decide") };
+const params = approvalParamsSchema;
+
+export function registerApprovalRoutes(app: App, approvals: Approvals): void {
+  app.get(
+    "/approvals",
+    {
+      ...deciding,
+      schema: {
+        tags,
+        summary: "List approvals, newest first",
+        querystring: pageQuerySchema.extend(approvalFilterSchema.shape),
+        response: { 200: approvalListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
+      },
+    },
+    async (request) => {
+      const { limit, cursor, ...filter } = request.query;
+      const before = cursor === undefined ? null : decodeCursor(CURSOR_KIND, cursorSchema, cursor);
+      const page = await approvals.list(filter, { before, limit }, deciderOf(request));
+      return {
+        approvals: page.approvals,
+        nextCursor: page.next === null ? null : encodeCursor(CURSOR_KIND, page.next),
+      };
+    },
+  );
+
+  app.get(
+    "/approvals/stream",
+    {
+      ...deciding,
+      exposeHeadRoute: false,
+      schema: {
+        tags,
+        summary: "Server-sent events of approvals as they are asked for and decided",
+        description:
+          "Events: `approval` with the approval as a list shows it; `reset` when some were missed and the list is to be read anew. `Last-Event-ID` resumes.",
+        headers: z.looseObject({ "last-event-id": z.string().optional() }),
+        response: {
+          200: { description: "The stream.", content: { "text/event-stream": { schema: z.string() } } },
+          ...errorResponses("invalid_request"),
+        },
+      },
+    },
+    async (request, reply) => {
+      const lastEventId = request.headers["last-event-id"] || null;
+      const events = approvals.follow(lastEventId, deciderOf(request), clientGone(reply));
+      reply.header("cache-control", "no-store, no-transform").header("x-accel-buffering", "no");
+      const body = Readable.from(
+        cutOffStalled(events, () => reply.raw.destroy()),
+        {
+          objectMode: false,
+          highWaterMark: MAX_EVENT_BUFFER_BYTES,
+        },
+      );
+      // The schema documents the text; fastify pipes a stream of it.
+      return reply.type("text/event-stream").send(body as never);
+    },
+  );
+
+  app.get(
+    "/approvals/:id",
+    {
+      ...deciding,
+      schema: {
+        tags,
+        summary: "Read an approval with what it is about",
+        params,
+        response: {
+          200: approvalSchema,
+          ...errorResponses("invalid_request", "not_found", "secrets_key_missing"),
+        },
+      },
+    },
+    async (request) => approvals.get(request.params.id, deciderOf(request)),
+  );
+
+  const decided = {
+    200: approvalSchema,
+    ...errorResponses(
+      ...BODY_ERRORS,
+      "not_found",
+      "self_approval",
+      "already_decided",
+      "approval_expired",
+      "secrets_key_missing",
+      "limit_reached",
+      "audit_unavailable",
+    ),
+  };
+
+  app.post(
+    "/approvals/:id/approve",
+    {
+      ...deciding,
+      schema: {
+        tags,
+        summary: "Approve; the run goes on",
+        params,
+        body: approveBodySchema,
+        response: decided,
+      },
+    },
+    async (request) => approvals.approve(request.params.id, request.body, deciderOf(request)),
+  );
+
+  app.post(
+    "/approvals/:id/deny",
+    {
+      ...deciding,
+      schema: { tags, summary: "Deny; the script is told", params, body: denyBodySchema, response: decided },
+    },
+    async (request) => approvals.deny(request.params.id, request.body, deciderOf(request)),
+  );
+}
+
+function deciderOf({ caller }: FastifyRequest): Decider {
+  const { id = "", keyId, roleId } = caller ?? {};
+  return { name: id, ...(keyId !== undefined && { keyId }), ...(roleId !== undefined && { roleId }) };
+}
+
+function clientGone(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once("close", () => controller.abort());
+  return controller.signal;
+}
+
+/** Passes events on; calls `cutOff` when one is not taken in time. */
+async function* cutOffStalled(
+  events: AsyncGenerator<string, void>,
+  cutOff: () => void,
+): AsyncGenerator<string, void> {
+  for await (const event of events) {
+    const timer = setTimeout(cutOff, MAX_EVENT_STALL_MS);
+    try {
+      yield event;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

@@ -1,0 +1,171 @@
+/** The operations of the other features as the MCP surface uses them: the same schemas, services and records as HTTP. */
+import type { z } from "zod";
+import { approveBodySchema, denyBodySchema } from "./approvals/model.ts";
+import type { Approvals, Decider } from "./approvals/service.ts";
+import type { AuditEntry, AuditLog } from "./audit/log.ts";
+import type { Config } from "./config.ts";
+import { AppError } from "./errors.ts";
+import type { Caller, KeyVerifier } from "./http/auth.ts";
+import { describeError } from "./http/error-handler.ts";
+import type { ApprovalsPort, McpPorts, ProcessesPort, RequestContext, Script } from "./mcp/ports.ts";
+import { createProcessBodySchema } from "./processes/model.ts";
+import { renderCalls, renderRecord } from "./processes/render.ts";
+import type { ProcessService } from "./processes/service.ts";
+import type { Redactor } from "./secrets/redactor.ts";
+import type { Tools } from "./tools/service.ts";
+
+/** How long an answer waits for its audit record. */
+const MAX_RECORD_MS = 3000;
+
+export interface McpPortsOptions {
+  config: Pick<Config, "maxCodeSizeBytes" | "allowSelfApproval">;
+  processes: ProcessService;
+  tools: Tools;
+  approvals: Approvals;
+  readDocs(): Promise<string>;
+  keys: Pick<KeyVerifier, "find">;
+  audit: AuditLog;
+  redactor: Pick<Redactor, "text">;
+  log: McpPorts["log"];
+}
+
+export function createMcpPorts(options: McpPortsOptions): McpPorts {
+  const { config, tools, approvals, keys, audit, redactor, log } = options;
+  return {
+    processes: createProcessesPort(options),
+    tools,
+    approvals: createApprovalsPort(approvals, audit),
+    allowSelfApproval: config.allowSelfApproval,
+    readDocs: options.readDocs,
+    isLive: ({ keyId }) => keyId === undefined || keys.find(keyId) !== null,
+    describeError(error) {
+      const { status, code, message, issues } = describeError(error);
+      return {
+        status,
+        code,
+        message: redactor.text(message),
+        ...(issues && {
+          issues: issues.map(({ path, message: text }) => ({
+            // There is no body here: the names are those of the arguments.
+            path: redactor.text(path.replace(/^body\./, "")),
+            message: redactor.text(text),
+          })),
+        }),
+      };
+    },
+    log,
+  };
+}
+
+function createProcessesPort({ config, processes, audit }: McpPortsOptions): ProcessesPort {
+  const bodySchema = createProcessBodySchema(config.maxCodeSizeBytes);
+  const never = new AbortController().signal;
+  return {
+    async submit(script, context) {
+      const { caller } = context;
+      const sent = toBody(script);
+      const entry = { action: "process.create", object: { kind: "process", id: null }, parameters: sent };
+      return recorded(audit, context, entry, async () => {
+        const { id } = await processes.create({
+          body: read(bodySchema, sent),
+          caller: caller.id,
+          creator: { kind: caller.kind, keyId: caller.keyId ?? null },
+          idempotencyKey: null,
+          signal: context.signal,
+        });
+        return { value: id, objectId: String(id) };
+      });
+    },
+    async wait(id, waitMs, signal) {
+      const { row } = await processes.get(id, waitMs, signal);
+      return { state: row.state, approvals: row.approvals };
+    },
+    read: async (id) => JSON.parse(renderRecord(await processes.get(id, 0, never))),
+    readCalls: async (id) => JSON.parse(renderCalls(await processes.getCalls(id))).calls,
+  };
+}
+
+function toBody({ script, timeoutMs, ref }: Script): Record<string, unknown> {
+  return {
+    code: script,
+    ...(ref !== undefined && { ref }),
+    ...(timeoutMs !== undefined && { options: { timeout: timeoutMs } }),
+  };
+}
+
+/** What HTTP bodies call differently. */
+const ARGUMENT_NAMES: Readonly<Record<string, string>> = {
+  code: "script",
+  "options.timeout": "timeoutMs",
+  reason: "data",
+};
+
+/** By the schema of the HTTP route. Throws invalid_request. */
+function read<S extends z.ZodType>(schema: S, sent: unknown): z.output<S> {
+  const parsed = schema.safeParse(sent);
+  if (!parsed.success) throw describeInvalid(parsed.error);
+  return parsed.data;
+}
+
+function describeInvalid(error: z.ZodError): AppError {
+  const issues = error.issues.map(({ path, message }) => {
+    const name = path.map(String).join(".");
+    return { path: ARGUMENT_NAMES[name] ?? name, message };
+  });
+  const [first] = issues;
+  return new AppError("invalid_request", `The arguments are not valid: ${first?.path}: ${first?.message}`, {
+    issues,
+  });
+}
+
+function createApprovalsPort(approvals: Approvals, audit: AuditLog): ApprovalsPort {
+  return {
+    get: (id, { caller }) => approvals.get(id, toDecider(caller)),
+    decide: (id, decision, context) => {
+      const { approved, ...parameters } = decision;
+      const action = approved ? "approval.approve" : "approval.deny";
+      const entry = { action, object: { kind: "approval", id }, parameters };
+      return recorded(audit, context, entry, async () => {
+        const decider = toDecider(context.caller);
+        const value = approved
+          ? await approvals.approve(id, read(approveBodySchema, parameters), decider)
+          : await approvals.deny(id, read(denyBodySchema, parameters), decider);
+        return { value, objectId: id };
+      });
+    },
+  };
+}
+
+function toDecider({ id, keyId, roleId }: Caller): Decider {
+  return { name: id, ...(keyId !== undefined && { keyId }), ...(roleId !== undefined && { roleId }) };
+}
+
+/** What stops something is never refused for want of a record. */
+const ALWAYS_ADMITTED = "approval.deny";
+/** The row of a process names its key: its record is not waited for. */
+const NOT_AWAITED = "process.create";
+
+async function recorded<T>(
+  audit: AuditLog,
+  { caller, requestId }: RequestContext,
+  entry: Pick<AuditEntry, "action" | "parameters"> & { object: { kind: string; id: string | null } },
+  work: () => Promise<{ value: T; objectId: string }>,
+): Promise<T> {
+  if (entry.action !== ALWAYS_ADMITTED) await audit.admit();
+  const shared = { ...entry, actor: actorOf(caller), requestId };
+  try {
+    const { value, objectId } = await work();
+    const done = { ...shared, object: { ...entry.object, id: objectId }, outcome: "ok" as const };
+    if (entry.action === NOT_AWAITED) audit.record(done);
+    else await audit.recordStored(done, MAX_RECORD_MS);
+    return value;
+  } catch (error) {
+    const { status, code } = describeError(error);
+    audit.record({ ...shared, outcome: status >= 500 ? "failed" : "refused", code });
+    throw error;
+  }
+}
+
+function actorOf({ kind, keyId, name }: Caller): AuditEntry["actor"] {
+  return { kind, id: keyId, name };
+}

@@ -1,0 +1,32 @@
+/**
+ * Who may decide an approval through this surface. A person who answers in an MCP client answers with the client's key:
+ * for the rule against self-approval it is the key that decides, not the person.
+ */
+import type { ApprovalRecord } from "../approvals/model.ts";
+import type { McpPorts, RequestContext } from "./ports.ts";
+
+type Rule = Pick<McpPorts, "allowSelfApproval">;
+type Asked = Pick<ApprovalRecord, "id" | "requestedBy" | "processId">;
+type Asker = Pick<RequestContext, "caller">;
+
+export type Deciding = "may" | "same_key" | "no_scope";
+
+export function mayDecide({ allowSelfApproval }: Rule, approval: Asked, { caller }: Asker): Deciding {
+  if (!caller.scopes.has("approvals:decide")) return "no_scope";
+  // Without any key there is nobody else: everyone on the machine is the same caller.
+  const isOwn = approval.requestedBy === caller.id && caller.kind !== "anonymous";
+  return isOwn && !allowSelfApproval ? "same_key" : "may";
+}
+
+/** What the model is told to do about a pause. */
+export function describeDeciders(rule: Rule, approval: Asked, asker: Asker): string {
+  const elsewhere = `Somebody with another key and the scope approvals:decide has to: POST /approvals/${approval.id}/approve or /deny. Then: result {"processId":${approval.processId}}.`;
+  switch (mayDecide(rule, approval, asker)) {
+    case "may":
+      return `Ask a person, then: resume {"execution_id":"${approval.id}","approved":true or false}.`;
+    case "same_key":
+      return `This key started the process, so it may not decide (CYRNEL_ALLOW_SELF_APPROVAL is off); an answer given in this client counts as this key's. ${elsewhere}`;
+    case "no_scope":
+      return `This key lacks the scope approvals:decide. ${elsewhere}`;
+  }
+}

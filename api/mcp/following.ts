@@ -1,0 +1,147 @@
+/**
+ * Waits for a run as long as the client is patient: tells its progress, and lets the person at the client decide what the
+ * run stops for, where this key may.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type ClientCapabilities,
+  type ElicitRequest,
+  type ElicitResult,
+  ElicitResultSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import type { ApprovalRecord } from "../approvals/model.ts";
+import { mayDecide } from "./deciding.ts";
+import { canElicit, describeForm, readDecision } from "./elicitation.ts";
+import type { McpPorts, RequestContext } from "./ports.ts";
+
+/** Below the minute that clients wait by default. */
+const PATIENCE_MS = 50_000;
+/** Where the client hears of progress, which lets it wait on. */
+const PATIENCE_WITH_PROGRESS_MS = 300_000;
+const MAX_PATIENCE_MS = 600_000;
+const PROGRESS_INTERVAL_MS = 5000;
+/** How soon a decision made elsewhere takes the question back. */
+const DECIDED_ELSEWHERE_MS = 1000;
+/** Between a decision and the run going on. */
+const RESUMING_MS = 50;
+/** The longest wait of the processes feature. */
+const MAX_WAIT_MS = 60_000;
+
+/** How long the client waits, if it says so: `_meta` of the request. */
+export const PATIENCE_KEY = "cyrnel/patienceMs";
+
+/** The part of the protocol's request handling that waiting needs. */
+export interface ClientLink {
+  capabilities: ClientCapabilities | undefined;
+  /** Of the request that waits; undefined: the client asked for no progress. */
+  progressToken: string | number | undefined;
+  /** Of `_meta`. */
+  patienceMs: unknown;
+  notify(progress: { progressToken: string | number; progress: number; message: string }): Promise<void>;
+  ask(
+    request: ElicitRequest,
+    schema: typeof ElicitResultSchema,
+    options: { signal: AbortSignal; timeout: number },
+  ): Promise<ElicitResult>;
+}
+
+/**
+ * Resolves when the process is idle, or paused with nothing that can be asked here, or patience or client are gone.
+ * `answered`: approvals that are decided, so that the run is about to go on. `asksPerson: false` asks nobody.
+ */
+export async function followRun(
+  ports: McpPorts,
+  id: number,
+  link: ClientLink,
+  context: RequestContext,
+  { answered = [], asksPerson = true }: { answered?: readonly string[]; asksPerson?: boolean } = {},
+): Promise<void> {
+  const { processes, approvals } = ports;
+  const done = new Set(answered);
+  const startMs = performance.now();
+  const deadlineMs = startMs + patienceOf(link);
+  let state = "queued";
+  const progress = startProgress(link, startMs, () => `Process ${id} is ${state}.`);
+  try {
+    for (;;) {
+      const leftMs = deadlineMs - performance.now();
+      if (leftMs <= 0 || context.signal.aborted) return;
+      const now = await processes.wait(id, Math.ceil(Math.min(leftMs, MAX_WAIT_MS)), context.signal);
+      state = now.state;
+      if (state === "idle") return;
+      if (state !== "paused") continue;
+      const open = now.approvals.find((approval) => !done.has(approval));
+      if (open === undefined) {
+        await sleep(RESUMING_MS, undefined, { signal: context.signal }).catch(() => {});
+        continue;
+      }
+      if (!asksPerson) return;
+      const approval = await approvals.get(open, context);
+      const timeoutMs = deadlineMs - performance.now();
+      if (!(await askPerson(ports, approval, link, context, timeoutMs))) return;
+      done.add(open);
+    }
+  } finally {
+    clearInterval(progress);
+  }
+}
+
+function patienceOf({ patienceMs, progressToken }: ClientLink): number {
+  if (typeof patienceMs === "number" && patienceMs >= 0) return Math.min(patienceMs, MAX_PATIENCE_MS);
+  return progressToken === undefined ? PATIENCE_MS : PATIENCE_WITH_PROGRESS_MS;
+}
+
+/** At once, so that a client whose patience ends early knows the process, and every few seconds. */
+function startProgress(link: ClientLink, startMs: number, describe: () => string) {
+  const { progressToken } = link;
+  if (progressToken === undefined) return undefined;
+  const tell = () => {
+    const progress = Math.round(performance.now() - startMs) / 1000;
+    // A client that has gone is noticed by the request's signal.
+    link.notify({ progressToken, progress, message: describe() }).catch(() => {});
+  };
+  tell();
+  return setInterval(tell, PROGRESS_INTERVAL_MS);
+}
+
+/** True when it is decided, here or elsewhere. */
+async function askPerson(
+  ports: McpPorts,
+  approval: ApprovalRecord,
+  link: ClientLink,
+  context: RequestContext,
+  timeoutMs: number,
+): Promise<boolean> {
+  const { approvals } = ports;
+  const { id } = approval;
+  if (approval.state !== "pending") return true;
+  const form = canElicit(link.capabilities) ? describeForm(approval) : null;
+  if (form === null || timeoutMs <= 0 || mayDecide(ports, approval, context) !== "may") return false;
+
+  const decidedElsewhere = new AbortController();
+  const watch = setInterval(() => {
+    approvals.get(id, context).then(
+      ({ state }) => state !== "pending" && decidedElsewhere.abort(),
+      () => decidedElsewhere.abort(),
+    );
+  }, DECIDED_ELSEWHERE_MS);
+  try {
+    const answer = await link.ask({ method: "elicitation/create", params: form }, ElicitResultSchema, {
+      signal: AbortSignal.any([context.signal, decidedElsewhere.signal]),
+      timeout: Math.ceil(timeoutMs),
+    });
+    const decision = readDecision(approval, answer);
+    if (decision === null) return false;
+    await approvals.decide(id, decision, context);
+    return true;
+  } catch (error) {
+    // No answer in time, one that does not fit, or somebody else was faster: the approval itself says which.
+    ports.log.debug(
+      { err: error, approval: id, requestId: context.requestId },
+      "no decision at the MCP client",
+    );
+    return (await approvals.get(id, context)).state !== "pending";
+  } finally {
+    clearInterval(watch);
+  }
+}

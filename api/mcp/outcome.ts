@@ -1,0 +1,162 @@
+/**
+ * A process as `run`, `resume` and `result` answer it. What would flood a model's context is cut, and the answer says
+ * where the whole of it is.
+ */
+import type { ApprovalRecord } from "../approvals/model.ts";
+import { AppError } from "../errors.ts";
+import type { ProcessRecord } from "../processes/model.ts";
+import { describeDeciders } from "./deciding.ts";
+import type { CallTrailEntry, McpPorts, RequestContext } from "./ports.ts";
+
+const MAX_STREAM_CHARACTERS = 64 * 1024;
+const MAX_JSON_CHARACTERS = 256 * 1024;
+const MAX_LOG_LINES = 500;
+const MAX_CALLS = 200;
+const MAX_CALLS_CHARACTERS = 64 * 1024;
+
+type Json = Record<string, unknown>;
+
+/** For `run` and `resume`: the outcome of a run, as the runtime of the client library gives it too. */
+export async function describeRun(ports: McpPorts, id: number, context: RequestContext): Promise<Json> {
+  const { record, calls, paused } = await readOutcome(ports, id, context);
+  const cut: string[] = [];
+  const stdout = cutText("stdout", record.stdout, record.truncated.stdout, cut);
+  const stderr = cutText("stderr", record.stderr, record.truncated.stderr, cut);
+  return finish(record, paused, cut, {
+    ...valuesOf(record, cut),
+    calls: cutCalls(calls, cut).map(({ path, args }) => ({ path, ...(args !== undefined && { args }) })),
+    logs: [...linesOf(stdout, "info", cut), ...linesOf(stderr, "error", cut)],
+    usage: record.usage,
+  });
+}
+
+/** For `result`. */
+export async function describeResult(ports: McpPorts, id: number, context: RequestContext): Promise<Json> {
+  const { record, calls, paused } = await readOutcome(ports, id, context);
+  const cut: string[] = [];
+  return finish(record, paused, cut, {
+    ...valuesOf(record, cut),
+    stdout: cutText("stdout", record.stdout, record.truncated.stdout, cut),
+    stderr: cutText("stderr", record.stderr, record.truncated.stderr, cut),
+    calls: cutCalls(calls, cut),
+    usage: record.usage,
+  });
+}
+
+async function readOutcome(ports: McpPorts, id: number, context: RequestContext) {
+  const [record, calls] = await Promise.all([ports.processes.read(id), ports.processes.readCalls(id)]);
+  return { record, calls, paused: await describePause(ports, record, context) };
+}
+
+function finish(record: ProcessRecord, paused: Json | null, cut: readonly string[], rest: Json): Json {
+  const next = describeNext(record, paused);
+  return {
+    processId: record.id,
+    ...(record.ref !== undefined && { ref: record.ref }),
+    success: record.exitState === "success",
+    state: record.state,
+    exitState: record.exitState,
+    reason: record.reason,
+    ...(record.error !== null && { error: record.error, ...placeOf(record) }),
+    ...rest,
+    ...(paused !== null && { paused }),
+    ...(cut.length > 0 && { cut: `${cut.join("; ")}. The whole: GET /processes/${record.id}.` }),
+    ...(next !== null && { next }),
+  };
+}
+
+function placeOf({ errorDetail }: ProcessRecord): Json {
+  if (errorDetail?.line == null) return {};
+  return { line: errorDetail.line, ...(errorDetail.column !== null && { column: errorDetail.column }) };
+}
+
+function describeNext({ id, state }: ProcessRecord, paused: Json | null): string | null {
+  if (state === "idle" || paused !== null) return null;
+  return `The process is ${state}. Ask for the outcome later: result {"processId":${id}}.`;
+}
+
+function valuesOf(record: ProcessRecord, cut: string[]): Json {
+  const values: Json = {};
+  if (record.exitState === "success") addJson(values, "value", record.result, cut);
+  if (Object.keys(record.output).length > 0) addJson(values, "output", record.output, cut);
+  return values;
+}
+
+function addJson(values: Json, name: string, value: unknown, cut: string[]): void {
+  const { length } = JSON.stringify(value) ?? "";
+  if (length <= MAX_JSON_CHARACTERS) values[name] = value;
+  else cut.push(`${name} is left out, it has ${length} characters of JSON`);
+}
+
+function cutText(name: string, text: string, wasTruncated: boolean, cut: string[]): string {
+  if (wasTruncated) cut.push(`${name} was longer than the server keeps`);
+  if (text.length <= MAX_STREAM_CHARACTERS) return text;
+  cut.push(`${name} shows its first ${MAX_STREAM_CHARACTERS} of ${text.length} characters`);
+  return text.slice(0, MAX_STREAM_CHARACTERS).toWellFormed();
+}
+
+function linesOf(text: string, level: "info" | "error", cut: string[]) {
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  if (lines.length > MAX_LOG_LINES) cut.push(`${MAX_LOG_LINES} of ${lines.length} ${level} lines are shown`);
+  return lines.slice(0, MAX_LOG_LINES).map((message) => ({ level, message }));
+}
+
+function cutCalls(calls: readonly CallTrailEntry[], cut: string[]) {
+  let characters = 0;
+  let withoutArgs = 0;
+  const shown = calls.slice(0, MAX_CALLS).map((call) => {
+    characters += call.parameters === undefined ? 0 : JSON.stringify(call.parameters).length;
+    const fits = characters <= MAX_CALLS_CHARACTERS;
+    if (!fits) withoutArgs += 1;
+    return {
+      path: `${call.serviceId}.${call.toolId}`,
+      ...(fits && call.parameters !== undefined && { args: call.parameters }),
+      status: call.status,
+      durationMs: call.durationMs,
+      ...(call.error !== undefined && { error: call.error }),
+    };
+  });
+  if (calls.length > MAX_CALLS) cut.push(`${MAX_CALLS} of ${calls.length} calls are shown`);
+  if (withoutArgs > 0) cut.push(`${withoutArgs} calls are shown without their arguments`);
+  return shown;
+}
+
+const HIDDEN = "It waits for a decision about a tool that this key's role does not show.";
+
+async function findApproval(
+  ports: McpPorts,
+  id: string,
+  context: RequestContext,
+): Promise<ApprovalRecord | null> {
+  try {
+    return await ports.approvals.get(id, context);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "not_found") return null;
+    throw error;
+  }
+}
+
+/** The first of the approvals that the run waits for, and the ids of all. */
+async function describePause(
+  ports: McpPorts,
+  record: ProcessRecord,
+  context: RequestContext,
+): Promise<Json | null> {
+  const [first] = record.approvals;
+  if (record.state !== "paused" || first === undefined) return null;
+  const approval = await findApproval(ports, first, context);
+  const all = record.approvals.length > 1 ? { all: record.approvals } : {};
+  if (approval === null) return { executionId: first, ...all, next: HIDDEN };
+  const isQuestion = approval.kind === "ask";
+  return {
+    executionId: approval.id,
+    kind: approval.kind,
+    ...(!isQuestion && { toolPath: `${approval.serviceId}.${approval.toolId}`, args: approval.parameters }),
+    message: approval.message,
+    ...(isQuestion && approval.schema != null && { schema: approval.schema }),
+    expiresAt: approval.expiresAt,
+    ...all,
+    next: describeDeciders(ports, approval, context),
+  };
+}

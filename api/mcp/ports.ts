@@ -1,0 +1,78 @@
+/**
+ * What the MCP surface uses of the other features: the same services as HTTP, behind the few operations its tools need.
+ * api/mcp-ports.ts fills them. Refusals are AppErrors.
+ */
+import type { z } from "zod";
+import type { ApprovalRecord } from "../approvals/model.ts";
+import type { Caller } from "../http/auth.ts";
+import type { ProcessRecord, toolCallSchema } from "../processes/model.ts";
+import type { ProcessState } from "../processes/states.ts";
+import type { Tools } from "../tools/service.ts";
+
+export type CallTrailEntry = z.output<typeof toolCallSchema>;
+
+/** On whose behalf one HTTP request to the endpoint asks. */
+export interface RequestContext {
+  caller: Caller;
+  requestId: string;
+  /** Aborts when the client has gone before it was answered. */
+  signal: AbortSignal;
+}
+
+export interface Script {
+  script: string;
+  /** Milliseconds; null: no limit; absent: the default of the server. */
+  timeoutMs?: number | null | undefined;
+  ref?: string | undefined;
+}
+
+export interface ProcessesPort {
+  /** Stores and queues it. Throws what `POST /processes` answers. */
+  submit(script: Script, context: RequestContext): Promise<number>;
+  /** Waits until it is idle or paused, for `waitMs` at most. Throws not_found. */
+  wait(
+    id: number,
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<{ state: ProcessState; approvals: readonly string[] }>;
+  read(id: number): Promise<ProcessRecord>;
+  readCalls(id: number): Promise<CallTrailEntry[]>;
+}
+
+export type Decision =
+  | { approved: true; data?: unknown }
+  /** `reason` is told to the script. */
+  | { approved: false; reason?: string };
+
+export interface ApprovalsPort {
+  /** As the caller may see it. Throws not_found. */
+  get(id: string, context: RequestContext): Promise<ApprovalRecord>;
+  /**
+   * On behalf of the caller, who has the scope. Throws not_found, already_decided, approval_expired, self_approval,
+   * invalid_request for data that does not fit the schema.
+   */
+  decide(id: string, decision: Decision, context: RequestContext): Promise<ApprovalRecord>;
+}
+
+export interface McpPorts {
+  processes: ProcessesPort;
+  tools: Pick<Tools, "list" | "search" | "get" | "readDocs">;
+  approvals: ApprovalsPort;
+  /** Whether the key that created a process may decide its approvals. */
+  allowSelfApproval: boolean;
+  /** How to write scripts, as Markdown. Throws no_environment, module_failed. */
+  readDocs(): Promise<string>;
+  /** Whether a caller's key still counts. */
+  isLive(caller: Caller): boolean;
+  /** Any error as what a client is told, without secrets. */
+  describeError(error: unknown): {
+    status: number;
+    code: string;
+    message: string;
+    issues?: readonly { path: string; message: string }[];
+  };
+  log: {
+    error(fields: object, message: string): void;
+    debug(fields: object, message: string): void;
+  };
+}

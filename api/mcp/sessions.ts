@@ -1,0 +1,107 @@
+/**
+ * The sessions of this server: each belongs to the caller that opened it, and there are only so many. A caller that opens
+ * more loses its own longest idle one; nobody can push out what another is using.
+ */
+import { randomUUID } from "node:crypto";
+import type { Caller } from "../http/auth.ts";
+import type { McpPorts } from "./ports.ts";
+import { type ClientSession, openSession } from "./session.ts";
+
+export interface SessionLimits {
+  maxSessions: number;
+  maxSessionsPerCaller: number;
+  maxIdleMs: number;
+  /** Requests of one session that wait for their answer. */
+  maxRequestsPerSession: number;
+}
+
+export const SESSION_LIMITS: SessionLimits = {
+  maxSessions: 2000,
+  maxSessionsPerCaller: 100,
+  maxIdleMs: 30 * 60_000,
+  maxRequestsPerSession: 32,
+};
+const SWEEP_INTERVAL_MS = 30_000;
+/** Idle for less than this, a session is only pushed out by its own caller. */
+const MIN_IDLE_MS = 60_000;
+
+export interface HeldSession {
+  readonly session: ClientSession;
+  readonly caller: Caller;
+  /** Requests that wait for their answer. */
+  waiting: number;
+  /** As of `performance.now()`. */
+  lastUsedMs: number;
+}
+
+export interface Sessions {
+  readonly size: number;
+  /** One that is not held yet: `keep` it once the client is let in, else close it. */
+  open(caller: Caller): Promise<HeldSession>;
+  /** False when there is no room; then it is closed. */
+  keep(held: HeldSession): boolean;
+  /** Null: there is no such session, or it is another's. */
+  find(id: string, caller: Caller): HeldSession | null;
+  close(): Promise<void>;
+}
+
+export function createSessions(ports: McpPorts, limits: SessionLimits = SESSION_LIMITS): Sessions {
+  const held = new Map<string, HeldSession>();
+  const sweeper = setInterval(sweep, SWEEP_INTERVAL_MS).unref();
+
+  function sweep(): void {
+    const oldestMs = performance.now() - limits.maxIdleMs;
+    for (const one of held.values()) {
+      const isForgotten = one.waiting === 0 && one.lastUsedMs < oldestMs;
+      if (isForgotten || !ports.isLive(one.caller)) end(one);
+    }
+  }
+
+  function end(one: HeldSession): void {
+    held.delete(one.session.id);
+    one.session.close().catch((error: unknown) => {
+      ports.log.debug({ err: error, session: one.session.id }, "an MCP session did not close");
+    });
+  }
+
+  /** Ends the longest idle of these, if it is idle for `minIdleMs`. */
+  function makeRoom(candidates: Iterable<HeldSession>, minIdleMs: number): boolean {
+    let found: HeldSession | null = null;
+    for (const one of candidates) {
+      if (one.waiting === 0 && (found === null || one.lastUsedMs < found.lastUsedMs)) found = one;
+    }
+    if (found === null || performance.now() - found.lastUsedMs < minIdleMs) return false;
+    end(found);
+    return true;
+  }
+
+  return {
+    get size() {
+      return held.size;
+    },
+    async open(caller) {
+      const id = randomUUID();
+      const session = await openSession(ports, id, () => held.delete(id));
+      return { session, caller, waiting: 0, lastUsedMs: performance.now() };
+    },
+    keep(one) {
+      const own = [...held.values()].filter(({ caller }) => caller.id === one.caller.id);
+      const fits =
+        (own.length < limits.maxSessionsPerCaller || makeRoom(own, 0)) &&
+        (held.size < limits.maxSessions || makeRoom(own, 0) || makeRoom(held.values(), MIN_IDLE_MS));
+      if (fits) held.set(one.session.id, one);
+      else end(one);
+      return fits;
+    },
+    find(id, caller) {
+      const one = held.get(id);
+      return one === undefined || one.caller.id !== caller.id ? null : one;
+    },
+    async close() {
+      clearInterval(sweeper);
+      const all = [...held.values()];
+      held.clear();
+      await Promise.all(all.map(({ session }) => session.close()));
+    },
+  };
+}

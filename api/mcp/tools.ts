@@ -1,0 +1,218 @@
+/** The five tools: what each takes, needs and does. Everything is done by the services that HTTP uses too. */
+import type { CallToolResult, Tool, ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+import { AppError } from "../errors.ts";
+import type { Scope } from "../http/auth.ts";
+import type { CallCaller, ToolPath } from "../tools/gate.ts";
+import { answerInvalid, answerRefusal, answerWith } from "./answers.ts";
+import { type ClientLink, followRun } from "./following.ts";
+import { readToolInput, resultInput, resumeInput, runInput, searchToolsInput } from "./inputs.ts";
+import { describeResult, describeRun } from "./outcome.ts";
+import type { McpPorts, RequestContext } from "./ports.ts";
+
+interface Call {
+  ports: McpPorts;
+  context: RequestContext;
+  link: ClientLink;
+}
+
+interface SurfaceTool<Input extends z.ZodType> {
+  /** For people. */
+  title: string;
+  description: string;
+  annotations: ToolAnnotations;
+  /** Null: any key. */
+  scope: Scope | null;
+  input: Input;
+  perform(input: z.output<Input>, call: Call): Promise<Record<string, unknown>>;
+}
+
+const readOnly: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
+const changing: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, openWorldHint: true };
+
+function define<Input extends z.ZodType>(tool: SurfaceTool<Input>): SurfaceTool<z.ZodType> {
+  return tool as unknown as SurfaceTool<z.ZodType>;
+}
+
+const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
+  [
+    "run",
+    define({
+      title: "Run a script",
+      description: "Runs TypeScript in a sandbox; it calls tools as `await tools.<service>.<tool>(params)`.",
+      annotations: { ...changing, idempotentHint: false },
+      scope: "processes:write",
+      input: runInput,
+      async perform(input, { ports, context, link }) {
+        const id = await ports.processes.submit(input, context);
+        await followRun(ports, id, link, context);
+        return describeRun(ports, id, context);
+      },
+    }),
+  ],
+  [
+    "search_tools",
+    define({
+      title: "Search tools",
+      description: "Finds tools that scripts can call, best first.",
+      annotations: readOnly,
+      scope: null,
+      input: searchToolsInput,
+      async perform({ query, limit, serviceId }, { ports, context }) {
+        const filter = { serviceId, effective: true };
+        const page = { after: null, limit };
+        const asker = toCallCaller(context);
+        const { tools, next } =
+          query === ""
+            ? await ports.tools.list(filter, page, asker)
+            : await ports.tools.search(query, filter, page, asker);
+        return {
+          tools: tools.map((tool) => ({
+            path: `${tool.serviceId}.${tool.id}`,
+            name: tool.name,
+            description: shorten(tool.description),
+            destructive: tool.destructive,
+            policy: tool.policy,
+          })),
+          ...(next !== null && { more: true }),
+        };
+      },
+    }),
+  ],
+  [
+    "read_tool",
+    define({
+      title: "Read a tool",
+      description: "The schemas, TypeScript signature and an example of one tool.",
+      annotations: readOnly,
+      scope: null,
+      input: readToolInput,
+      async perform({ path }, { ports, context }) {
+        const asker = toCallCaller(context);
+        const toolPath = splitPath(path);
+        const [tool, docs] = await Promise.all([
+          ports.tools.get(toolPath, asker),
+          // Without an environment there is nobody to write it; the schemas are still worth having.
+          ports.tools.readDocs(toolPath, asker).catch((error: unknown) => noDocs(error)),
+        ]);
+        const { serviceId, id, name, description, destructive, policy, effectivelyEnabled } = tool;
+        const { inputSchema, outputSchema } = tool;
+        return {
+          path: `${serviceId}.${id}`,
+          name,
+          description,
+          destructive,
+          policy,
+          effectivelyEnabled,
+          inputSchema,
+          outputSchema,
+          docs,
+        };
+      },
+    }),
+  ],
+  [
+    "resume",
+    define({
+      title: "Decide an approval",
+      description: "Tells a paused run what a person decided, if this key may, and waits for its outcome.",
+      annotations: { ...changing, idempotentHint: true },
+      scope: "approvals:decide",
+      input: resumeInput,
+      async perform({ execution_id: id, approved, data }, { ports, context, link }) {
+        const decision = approved
+          ? { approved, ...(data !== undefined && { data }) }
+          : { approved, ...(typeof data === "string" && { reason: data }) };
+        const approval = await ports.approvals.decide(id, decision, context);
+        const decided = { id, state: approval.state, decidedBy: approval.decidedBy };
+        if (!context.caller.scopes.has("processes:read")) {
+          const next = "What became of the run is for keys with the scope processes:read.";
+          return { approval: decided, processId: approval.processId, next };
+        }
+        await followRun(ports, approval.processId, link, context, { answered: [id] });
+        return { approval: decided, ...(await describeRun(ports, approval.processId, context)) };
+      },
+    }),
+  ],
+  [
+    "result",
+    define({
+      title: "Read a run",
+      description: "State, value, output, stdout, stderr and calls of a process; waits a while for its end.",
+      annotations: readOnly,
+      scope: "processes:read",
+      input: resultInput,
+      async perform({ processId }, { ports, context, link }) {
+        // Reading asks nobody anything.
+        await followRun(ports, processId, link, context, { asksPerson: false });
+        return describeResult(ports, processId, context);
+      },
+    }),
+  ],
+]);
+
+/** Those that the caller's scopes let it use. */
+export function listSurfaceTools({ caller }: RequestContext): Tool[] {
+  return [...TOOLS]
+    .filter(([, { scope }]) => scope === null || caller.scopes.has(scope))
+    .map(([name, { title, description, annotations }]) => ({
+      name,
+      title,
+      description,
+      inputSchema: INPUT_SCHEMAS.get(name) as Tool["inputSchema"],
+      annotations,
+    }));
+}
+
+/** Null for a name that there is no tool of. Never rejects: what goes wrong is part of the answer. */
+export async function callSurfaceTool(
+  name: string,
+  input: unknown,
+  call: Call,
+): Promise<CallToolResult | null> {
+  const tool = TOOLS.get(name);
+  if (tool === undefined) return null;
+  const { ports, context } = call;
+  const { requestId, caller } = context;
+  try {
+    if (tool.scope !== null && !caller.scopes.has(tool.scope)) {
+      const message = `${name} needs a key with the scope ${tool.scope}. Ask an administrator for one.`;
+      throw new AppError("forbidden", message);
+    }
+    const parsed = tool.input.safeParse(input ?? {});
+    if (!parsed.success) return answerInvalid(name, parsed.error, requestId);
+    return answerWith(await tool.perform(parsed.data, call));
+  } catch (error) {
+    return answerRefusal(error, ports, requestId);
+  }
+}
+
+const INPUT_SCHEMAS = new Map([...TOOLS].map(([name, { input }]) => [name, describeInput(input)]));
+
+function describeInput(input: z.ZodType): Record<string, unknown> {
+  const { $schema: _, ...schema } = z.toJSONSchema(input, { io: "input" });
+  return schema;
+}
+
+const MAX_LISTED_CHARACTERS = 600;
+
+function shorten(text: string): string {
+  return text.length <= MAX_LISTED_CHARACTERS
+    ? text
+    : `${text.slice(0, MAX_LISTED_CHARACTERS).toWellFormed()}...`;
+}
+
+function splitPath(path: string): ToolPath {
+  const dot = path.indexOf(".");
+  return { serviceId: path.slice(0, dot), toolId: path.slice(dot + 1) };
+}
+
+function noDocs(error: unknown): null {
+  if (error instanceof AppError && (error.code === "no_environment" || error.code === "module_failed"))
+    return null;
+  throw error;
+}
+
+function toCallCaller({ caller: { keyId, roleId } }: RequestContext): CallCaller {
+  return { ...(keyId !== undefined && { keyId }), ...(roleId !== undefined && { roleId }) };
+}

@@ -1,0 +1,56 @@
+/** What a run needs of approvals, so that neither feature imports the other. api/approvals/desk.ts is what fills it. */
+import type { Db } from "#api/db/pool.ts";
+import type { ToolPath } from "#api/tools/gate.ts";
+
+export const APPROVAL_STATES = ["pending", "approved", "denied", "expired"] as const;
+export type ApprovalState = (typeof APPROVAL_STATES)[number];
+
+/** What a person is to decide. */
+export interface NewApproval {
+  processId: number;
+  /** The first claim of the run. */
+  run: string;
+  /** Which of the run's requests it is, from 1. */
+  seq: number;
+  kind: "call" | "ask";
+  /** Null for a question. */
+  path: ToolPath | null;
+  destructive: boolean;
+  digest: Buffer;
+  message: string;
+  /** Sealed: the parameters of a call, the schema of an answer. */
+  content: unknown;
+  policyId?: string | undefined;
+}
+
+/** A parked request as the run knows it. */
+export interface RunApproval {
+  id: string;
+  seq: number;
+  kind: "call" | "ask";
+  digest: Buffer;
+  state: ApprovalState;
+  reason: string | null;
+}
+
+/** An approval that is sealed and has its id, and is not stored yet. */
+export interface PreparedApproval extends RunApproval {
+  state: "pending";
+}
+
+export interface ApprovalDesk {
+  /** Throws AppError `secrets_key_missing`, RangeError for what is too large to be kept. */
+  prepare(asked: NewApproval): PreparedApproval;
+  /** In the transaction that pauses the run. */
+  store(db: Db, prepared: readonly PreparedApproval[]): Promise<void>;
+  /** All that a run has asked so far, in the order of asking. */
+  listOfRun(db: Db, processId: number, run: string): Promise<RunApproval[]>;
+  /** What the last run of a process has asked, and was told, in the order in which it happened. */
+  listEvents(db: Db, processId: number): Promise<{ id: string; state: ApprovalState }[]>;
+  /** Marks an approved request as used; false when it was, or is not approved. */
+  use(db: Db, id: string): Promise<boolean>;
+  /** Those that are pending are expired: nobody waits for them any more. */
+  withdraw(db: Db, ids: readonly string[], reason: string): Promise<void>;
+  /** What the person answered. */
+  readAnswer(db: Db, id: string): Promise<unknown>;
+}

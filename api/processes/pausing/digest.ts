@@ -1,0 +1,21 @@
+/** A request of a script as 32 bytes: equal requests have equal digests, however their members were ordered. */
+import { createHash } from "node:crypto";
+import type { ToolPath } from "#api/tools/gate.ts";
+
+/** SHA-256. `parameters` are JSON data. */
+export function digestCall({ serviceId, toolId }: ToolPath, parameters: unknown): Buffer {
+  return digest(["call", serviceId, toolId, parameters]);
+}
+
+/** SHA-256. */
+export function digestQuestion(request: { message: string; schema?: unknown }): Buffer {
+  return digest(["ask", request.message, request.schema ?? null]);
+}
+
+function digest(value: unknown): Buffer {
+  const text = JSON.stringify(value, (_key, member: unknown) => {
+    if (member === null || typeof member !== "object" || Array.isArray(member)) return member;
+    return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,195 @@
+/** The database's part of the pauses of one run: transactions over the statements of store.ts, with everything sealed. */
+import { promisify } from "node:util";
+import { zstdCompress, zstdDecompress } from "node:zlib";
+import type { Db, Pool } from "#api/db/pool.ts";
+import type { KeptValue, Vault } from "#api/secrets/vault.ts";
+import type { TrailCall } from "../live/trail.ts";
+import { insertCalls } from "../store.ts";
+import type { ApprovalDesk } from "./desk.ts";
+import type { CallReply, CarriedRun, RunRecords } from "./records.ts";
+import {
+  beginCall,
+  detachRun,
+  endCall,
+  hasRoomToPause,
+  keepCalls,
+  listJournal,
+  lockProcess,
+  markAsked,
+  pauseRun,
+  resumeRun,
+  storeSnapshot,
+  takeCheckpoint,
+} from "./store.ts";
+
+const compress = promisify(zstdCompress);
+const decompress = promisify(zstdDecompress);
+/** Smaller values are sealed as they are. */
+const MIN_COMPRESSED_CHARACTERS = 16 * 1024;
+const MAX_DECOMPRESSED_BYTES = 64 * 1024 * 1024;
+/** A run that does not get to its next pause for this many children is not repeated again. */
+const MAX_REPLAYS = 10;
+
+export type Sealer = Pick<Vault, "seal" | "keep" | "recall">;
+
+export interface PauseStorage {
+  pool: Pool;
+  sealer: Sealer;
+  desk: ApprovalDesk;
+  maxPaused: number;
+}
+
+/** What is sealed of a paused run. */
+interface KeptRun {
+  checkpoint: unknown;
+  trail: readonly TrailCall[];
+}
+
+export interface RunName {
+  id: number;
+  /** Of this child. */
+  claim: string;
+  /** Of the first. */
+  run: string;
+}
+
+export function createRunRecords(storage: PauseStorage, name: RunName): RunRecords {
+  const { pool, sealer, desk } = storage;
+  const { id } = name;
+  const now = <T>(work: (db: Db) => Promise<T>): Promise<T> => pool.begin(work) as Promise<T>;
+
+  async function sealCheckpoint(kept: KeptRun): Promise<KeptValue | null> {
+    if (kept.checkpoint === null) return null;
+    try {
+      return sealLog(sealer, String(id), await pack(kept));
+    } catch (error) {
+      if (error instanceof RangeError) return null;
+      throw error;
+    }
+  }
+
+  return {
+    async pause({ checkpoint, approvals, calls, unanswered, trail, usage }) {
+      const sealed = await sealCheckpoint({ checkpoint, trail });
+      const replayable = sealed !== null;
+      const replies = calls.flatMap(({ seq, reply }) =>
+        reply === null ? [] : [sealLog(sealer, `${id}:${seq}`, reply)],
+      );
+      return now(async (db) => {
+        await lockProcess(db, id);
+        if (!(await pauseRun(db, name, { replayable, usage }))) return null;
+        await keepCalls(db, id, calls, unanswered);
+        for (const { seq, reply } of calls) if (reply !== null) await endCall(db, id, seq);
+        await sealer.keep(db, [...(sealed === null ? [] : [sealed]), ...replies]);
+        await desk.store(db, approvals);
+        return { replayable };
+      });
+    },
+    async resume(withdrawn) {
+      if (withdrawn.length === 0) return resumeRun(pool, id, name.claim);
+      return now(async (db) => {
+        await lockProcess(db, id);
+        await desk.withdraw(db, withdrawn, "It could not be stored for the run.");
+        return resumeRun(db, id, name.claim);
+      });
+    },
+    detach: (waiting, snapshot) =>
+      now(async (db) => {
+        await lockProcess(db, id);
+        if (!(await detachRun(db, name, waiting))) return false;
+        await storeSnapshot(db, id, snapshot);
+        await insertCalls(db, id, snapshot.calls);
+        return true;
+      }),
+    async beginCall(call, approvalId) {
+      if (approvalId === null) {
+        const outcome = await beginCall(pool, name, call);
+        return outcome === "none" ? "begun" : outcome;
+      }
+      return now(async (db) => {
+        const outcome = await beginCall(db, name, call);
+        if (outcome === "gone") return outcome;
+        const isFirst = await desk.use(db, approvalId);
+        // A call that changes nothing may be made again after a server has died.
+        return isFirst || !call.destructive ? "begun" : "used";
+      });
+    },
+    endCall: (seq, reply) =>
+      now(async (db) => {
+        if (await endCall(db, id, seq)) await sealer.keep(db, [sealReply(sealer, id, seq, reply)]);
+      }),
+    async useAnswer(approvalId) {
+      await desk.use(pool, approvalId);
+      return desk.readAnswer(pool, approvalId);
+    },
+    hasRoom: () => hasRoomToPause(pool, storage.maxPaused),
+    storeApprovals: (approvals) =>
+      now(async (db) => {
+        await lockProcess(db, id);
+        if (!(await markAsked(db, id, name.claim))) return false;
+        await desk.store(db, approvals);
+        return true;
+      }),
+  };
+
+  function sealReply(by: Sealer, process: number, seq: number, reply: CallReply): KeptValue {
+    try {
+      return sealLog(by, `${process}:${seq}`, reply);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      const message = "The result is too large to be kept for a repetition of the run.";
+      return sealLog(by, `${process}:${seq}`, {
+        ok: false,
+        error: { name: "ToolError", message, code: "result_too_large" },
+      });
+    }
+  }
+}
+
+/** What a run is repeated from; a sentence when it cannot be. Rejects when the database does. */
+export async function readCarriedRun(storage: PauseStorage, id: number): Promise<CarriedRun | string> {
+  const { pool, sealer, desk } = storage;
+  const row = await takeCheckpoint(pool, id);
+  if (row === null) return "Nothing is stored to repeat it from.";
+  if (row.replays > MAX_REPLAYS) return `It was repeated ${MAX_REPLAYS} times and never got further.`;
+  const { run, usage } = row;
+  const [approvals, journal] = [await desk.listOfRun(pool, id, run), await listJournal(pool, id)];
+  const events = await desk.listEvents(pool, id);
+  const keys = journal.map(({ seq }) => `${id}:${seq}`);
+  let kept: Map<string, unknown>;
+  try {
+    kept = await sealer.recall(pool, "call_log", [String(id), ...keys]);
+  } catch (error) {
+    if (!(error instanceof Error) || !("code" in error) || error.code !== "secrets_key_missing") throw error;
+    return `What it is repeated from does not open. ${error.message}`;
+  }
+  const packed = kept.get(String(id));
+  if (packed === undefined) return "Nothing is stored to repeat it from.";
+  const { checkpoint, trail } = (await unpack(packed)) as KeptRun;
+  const calls = journal.map(({ endedAt, ...call }) => {
+    const reply = (kept.get(`${id}:${call.seq}`) as CallReply | undefined) ?? null;
+    return { ...call, reply: endedAt === null ? null : reply };
+  });
+  const calledAt = trail.map((call) => ({ ...call, startedAt: new Date(call.startedAt) }));
+  return { run, checkpoint, trail: calledAt, usage, approvals, events, calls };
+}
+
+function sealLog(sealer: Sealer, id: string, value: unknown): KeptValue {
+  const owner = { kind: "call_log" as const, id };
+  return { owner, sealed: sealer.seal(owner, value) };
+}
+
+async function pack(value: unknown): Promise<unknown> {
+  const text = JSON.stringify(value);
+  if (text.length < MIN_COMPRESSED_CHARACTERS) return { json: text };
+  return { zstd: (await compress(text)).toString("base64") };
+}
+
+async function unpack(packed: unknown): Promise<unknown> {
+  const { json, zstd } = packed as { json?: string; zstd?: string };
+  if (json !== undefined) return JSON.parse(json);
+  const bytes = await decompress(Buffer.from(zstd ?? "", "base64"), {
+    maxOutputLength: MAX_DECOMPRESSED_BYTES,
+  });
+  return JSON.parse(bytes.toString("utf8"));
+}

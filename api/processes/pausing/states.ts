@@ -1,0 +1,32 @@
+/**
+ * A run that asks a person, from the first question to its end: where it is, what may happen there, what follows. The
+ * controller (run-pauses.ts) moves along this table only; a property test walks it with every interleaving.
+ *
+ *                        asks                    frozen, and in one transaction: approvals, checkpoint,
+ *        ┌─────────► going ───────► freezing     calls under way, state `paused`
+ *        │             ▲               │ stored
+ *        │     decided │               ▼                     hold passed, nothing under way
+ *        │             └──────────── parked ───────────────────────────► detached ◄──── the server died
+ *        │                             │                                     │ decided
+ *        │                             │ end, kill                           ▼
+ *        │                             ▼                                  waiting for a slot (`queued`)
+ *        │                           over ◄── kill, end ─────────────┐       │ claimed
+ *        └───────────────────────────────────────────────────────────┴── replaying
+ */
+export const PAUSE_PHASES = ["going", "freezing", "parked", "detached", "over"] as const;
+export type PausePhase = (typeof PAUSE_PHASES)[number];
+
+/** Within one child. `detached` and `over` are the last of it; a replay begins with `going` in another. */
+export const PHASE_TRANSITIONS = {
+  /** `over`: the script ended, failed or was killed. `detached`: the server stops, the run is left to a replay. */
+  going: ["freezing", "detached", "over"],
+  /** `going`: everything was decided, or could not be stored, before it was frozen. */
+  freezing: ["parked", "going", "detached", "over"],
+  parked: ["going", "detached", "over"],
+  detached: [],
+  over: [],
+} as const satisfies Record<PausePhase, readonly PausePhase[]>;
+
+export function mayEnter(from: PausePhase, to: PausePhase): boolean {
+  return (PHASE_TRANSITIONS[from] as readonly PausePhase[]).includes(to);
+}

@@ -1,0 +1,220 @@
+/** The statements by which runs pause and go on, guarded by state and claim like all others of processes. */
+import type { Db } from "#api/db/pool.ts";
+import type { Usage } from "#sdk";
+import type { JournaledCall } from "./records.ts";
+
+export interface CheckpointRow {
+  run: string;
+  replays: number;
+  usage: Usage;
+}
+
+export interface JournalRow extends JournaledCall {
+  endedAt: Date | null;
+}
+
+/** First in every transaction that decides, pauses or leaves a run: they follow each other from here on. */
+export async function lockProcess(db: Db, id: number): Promise<void> {
+  await db`select from processes where id = ${id} for update`;
+}
+
+/** `running` (or `paused` already) to `paused`, with what is needed to repeat it. False when the run is over or another. */
+export async function pauseRun(
+  db: Db,
+  run: { id: number; claim: string; run: string },
+  kept: { replayable: boolean; usage: Usage },
+): Promise<boolean> {
+  const { count } = await db`
+    with paused as (
+      update processes set state = 'paused', asked = true
+      where id = ${run.id} and claim = ${run.claim}::uuid and state in ('running', 'paused')
+      returning id
+    )
+    insert into process_checkpoints as c (process_id, run, replayable, usage, paused_at)
+    select id, ${run.run}::uuid, ${kept.replayable},
+      ${JSON.stringify(kept.usage)}::text::json, clock_timestamp()
+    from paused
+    on conflict (process_id) do update set replayable = excluded.replayable, detached = false, replays = 0,
+      usage = excluded.usage, paused_at = excluded.paused_at`;
+  return count === 1;
+}
+
+/** Marks a run that goes on while a person is asked: its approvals are over when it is. */
+export async function markAsked(db: Db, id: number, claim: string): Promise<boolean> {
+  const { count } = await db`
+    update processes set asked = true where id = ${id} and claim = ${claim}::uuid and state in ('running', 'paused')`;
+  return count === 1;
+}
+
+export async function resumeRun(db: Db, id: number, claim: string): Promise<boolean> {
+  const { count } = await db`
+    update processes set state = 'running'
+    where id = ${id} and claim = ${claim}::uuid and state in ('running', 'paused')`;
+  return count === 1;
+}
+
+/** After `lockProcess`: no child holds the run any more, unless one of `waiting` was decided. */
+export async function detachRun(
+  db: Db,
+  { id, claim }: { id: number; claim: string },
+  waiting: readonly string[],
+): Promise<boolean> {
+  const { count } = await db`
+    update process_checkpoints set detached = true
+    where process_id = ${id} and replayable
+      and exists (select from processes where id = ${id} and claim = ${claim}::uuid and state = 'paused')
+      and not exists (select from approvals where id = any(${[...waiting]}::text[]) and state <> 'pending')`;
+  return count === 1;
+}
+
+/** After `lockProcess`: queues a run without a child, if it is one. */
+export async function requeueRun(db: Db, id: number): Promise<boolean> {
+  const { count } = await db`
+    with queued as (
+      update processes set state = 'queued', queued_at = now()
+      where id = ${id} and state = 'paused'
+        and exists (select from process_checkpoints where process_id = ${id} and detached)
+      returning id
+    ), cleared_results as (
+      delete from process_results where process_id in (select id from queued)
+    ), cleared_calls as (
+      delete from tool_calls where process_id in (select id from queued)
+    )
+    select id from queued`;
+  return count === 1;
+}
+
+/** Ends a paused run without a child. */
+export async function cancelDetached(db: Db, id: number): Promise<boolean> {
+  const { count } = await db`
+    update processes set state = 'idle', exit_state = 'canceled', reason = 'killed', completed_at = now()
+    where id = ${id} and state = 'paused'
+      and exists (select from process_checkpoints where process_id = ${id} and detached)`;
+  return count === 1;
+}
+
+/** A replay begins: counts it. Null when there is nothing to repeat it from. */
+export async function takeCheckpoint(db: Db, id: number): Promise<CheckpointRow | null> {
+  const [row] = await db<CheckpointRow[]>`
+    update process_checkpoints set detached = false, replays = replays + 1 where process_id = ${id} and replayable
+    returning run, replays, usage`;
+  return row ?? null;
+}
+
+/** Calls without a row are stored as `started`; what the checkpoint has the reply of goes. */
+export async function keepCalls(
+  db: Db,
+  id: number,
+  calls: readonly JournaledCall[],
+  unanswered: readonly number[],
+): Promise<void> {
+  await db`
+    with covered as (
+      delete from process_journal where process_id = ${id} and seq <> all(${[...unanswered]}::integer[])
+    )
+    insert into process_journal (process_id, seq, service_id, tool_id, digest, destructive)
+    select ${id}, seq, "serviceId", "toolId", decode(digest, 'hex'), destructive
+    from json_to_recordset(${JSON.stringify(calls.map(toJson))}::text::json) as c (
+      seq integer, "serviceId" text, "toolId" text, digest text, destructive boolean
+    )
+    where seq = any(${[...unanswered]}::integer[])
+    on conflict do nothing`;
+}
+
+/** `none`: the run has no checkpoint, so nothing has to be kept of its calls. */
+export async function beginCall(
+  db: Db,
+  { id, claim }: { id: number; claim: string },
+  call: JournaledCall,
+): Promise<"begun" | "none" | "gone"> {
+  const [row] = await db<{ kept: boolean }[]>`
+    with run as (
+      select p.id, c.process_id is not null as kept
+      from processes p left join process_checkpoints c on c.process_id = p.id
+      where p.id = ${id} and p.claim = ${claim}::uuid and p.state in ('running', 'paused')
+    ), stored as (
+      insert into process_journal (process_id, seq, service_id, tool_id, digest, destructive)
+      select id, ${call.seq}, ${call.serviceId}, ${call.toolId}, ${call.digest}, ${call.destructive} from run where kept
+      on conflict (process_id, seq) do update set started_at = now()
+    )
+    select kept from run`;
+  return row === undefined ? "gone" : row.kept ? "begun" : "none";
+}
+
+/** False when the call is not there: nothing has to be kept of it. */
+export async function endCall(db: Db, id: number, seq: number): Promise<boolean> {
+  const { count } = await db`
+    update process_journal set ended_at = now() where process_id = ${id} and seq = ${seq}`;
+  return count === 1;
+}
+
+export async function listJournal(db: Db, id: number): Promise<JournalRow[]> {
+  return db<JournalRow[]>`
+    select seq, service_id as "serviceId", tool_id as "toolId", digest, destructive, ended_at as "endedAt"
+    from process_journal where process_id = ${id} order by seq`;
+}
+
+/** Whether fewer than `max` are paused. */
+export async function hasRoomToPause(db: Db, max: number): Promise<boolean> {
+  const [row] = await db<{ count: number }[]>`
+    select count(*)::int as count from (select from processes where state = 'paused' limit ${max}) paused`;
+  return (row?.count ?? 0) < max;
+}
+
+/** What a run shows that no child holds. */
+export async function storeSnapshot(
+  db: Db,
+  id: number,
+  shown: {
+    stdout: Buffer;
+    stderr: Buffer;
+    truncated: { stdout: boolean; stderr: boolean };
+    output: string;
+    outputs: number;
+  },
+): Promise<void> {
+  await db`
+    insert into process_results (process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs)
+    values (${id}, ${shown.stdout}, ${shown.stderr}, ${shown.truncated.stdout}, ${shown.truncated.stderr},
+      ${shown.output}::text::json, ${shown.outputs})
+    on conflict (process_id) do nothing`;
+}
+
+/**
+ * What a dead server has left of runs that can be repeated: paused ones have no child any more; those that ran, and
+ * those that nothing is asked about any more, are queued. Returns how many were queued.
+ */
+export async function recoverPausedRuns(
+  db: Db,
+  { except, olderThanMs }: { except: readonly number[]; olderThanMs: number | null },
+): Promise<number> {
+  const [row] = await db<{ count: number }[]>`
+    with lost as (
+      update process_checkpoints c set detached = true from processes p
+      where p.id = c.process_id and p.state in ('running', 'paused') and c.replayable
+        and p.id <> all(${[...except]}::bigint[]) and not (p.state = 'paused' and c.detached)
+        and (${olderThanMs === null}::boolean or p.queued_at <= now() - make_interval(secs => ${(olderThanMs ?? 0) / 1000}))
+      returning c.process_id, c.run, c.paused_at
+    ), queued as (
+      update processes p set state = 'queued', queued_at = now() from lost
+      where p.id = lost.process_id and p.state in ('running', 'paused') and (
+        p.state = 'running'
+        or not exists (select from approvals a where a.process_id = p.id and a.run = lost.run and a.state = 'pending')
+        or exists (
+          select from approvals a
+          where a.process_id = p.id and a.run = lost.run and a.state <> 'pending' and a.decided_at >= lost.paused_at
+        )
+      )
+      returning p.id
+    ), cleared_results as (
+      delete from process_results where process_id in (select id from queued)
+    ), cleared_calls as (
+      delete from tool_calls where process_id in (select id from queued)
+    )
+    select count(*)::int as count from queued`;
+  return row?.count ?? 0;
+}
+
+function toJson({ seq, serviceId, toolId, digest, destructive }: JournaledCall) {
+  return { seq, serviceId, toolId, digest: digest.toString("hex"), destructive };
+}

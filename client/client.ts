@@ -1,0 +1,61 @@
+/** The typed client of the HTTP API: every route of docs/openapi.json, and the helpers that most callers want. */
+import createFetchClient, { type Client } from "openapi-fetch";
+import { type FollowOptions, followEvents, type ProcessEvent } from "./events.ts";
+import { createRetryingFetch, type RetryOptions } from "./retry.ts";
+import { type RunOptions, runScript, type WaitOptions, waitUntilIdle } from "./runs.ts";
+import type { components, paths } from "./schema.ts";
+
+export type ProcessRecord = components["schemas"]["Process"];
+
+export interface ClientOptions extends RetryOptions {
+  /** Of the server, with the path it is reachable under if any: `https://cyrnel.example.com`. */
+  url: string;
+  /** An API key; none for a server in anonymous mode. */
+  key?: string;
+  /** In place of the program's own. */
+  fetch?: typeof globalThis.fetch;
+}
+
+/** `GET`, `POST`, … take a path of the API and answer `{data, error, response}`; the helpers throw CyrnelError. */
+export interface CyrnelClient extends Client<paths> {
+  readonly url: string;
+  /** Submits a script, follows its events and answers the process when its run has ended, however it ended. */
+  run(code: string, options?: RunOptions): Promise<ProcessRecord>;
+  /** Answers the process once it is idle. While it is paused for a person, it goes on waiting. */
+  waitForIdle(id: number, options?: WaitOptions): Promise<ProcessRecord>;
+  /** What happened in the current run, then what happens, to its end; connects anew where a connection breaks. */
+  events(id: number, options?: FollowOptions): AsyncGenerator<ProcessEvent, void>;
+}
+
+/** @throws TypeError for a URL that is none of a server. */
+export function createClient(options: ClientOptions): CyrnelClient {
+  const url = readUrl(options.url);
+  const fetch = createRetryingFetch(options.fetch ?? ((request) => globalThis.fetch(request)), options);
+  const api = createFetchClient<paths>({
+    baseUrl: url,
+    fetch,
+    // A redirect could take the key elsewhere.
+    redirect: "error",
+    ...(options.key !== undefined && { headers: { authorization: `Bearer ${options.key}` } }),
+  });
+  return {
+    ...api,
+    url,
+    run: (code, runOptions) => runScript(api, code, runOptions),
+    waitForIdle: (id, waitOptions) => waitUntilIdle(api, id, waitOptions),
+    events: (id, followOptions) => followEvents(api, id, followOptions),
+  };
+}
+
+function readUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !["http:", "https:"].includes(url.protocol)) {
+    throw new TypeError(
+      `url must be the address of a server, such as http://127.0.0.1:9371; found "${text}".`,
+    );
+  }
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
+    throw new TypeError("url must not hold a user, a password, a query or a fragment. Give the key as key.");
+  }
+  return url.href.replace(/\/+$/, "");
+}

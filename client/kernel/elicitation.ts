@@ -1,0 +1,165 @@
+/**
+ * Calls that wait for a person, in this program: which calls have to, which wait, and what was decided. Each is decided
+ * once. Knows no run: whoever asks `gate` waits for `decided`.
+ */
+
+/** What is asked about. */
+export interface GatedTool {
+  /** `service.tool`. */
+  path: string;
+  destructive?: boolean;
+}
+
+export interface PendingElicitation {
+  executionId: string;
+  toolPath: string;
+  message: string;
+  args?: unknown;
+  /** JSON Schema of the answer to a question. */
+  schema?: Record<string, unknown>;
+  /** ISO 8601, UTC. */
+  createdAt: string;
+  expiresAt: string;
+}
+
+/** `withdrawn`: nobody waits any more. */
+export type Decision =
+  | { state: "approved"; data: unknown }
+  | { state: "denied"; data: unknown }
+  | { state: "expired" | "withdrawn" };
+
+export type Gate =
+  | { allowed: true }
+  | { allowed: false; pending: PendingElicitation; decided: Promise<Decision> };
+
+export interface ElicitationOptions {
+  /** Whether a person is asked, and with which words; `true` for the usual ones. Default: for destructive tools. */
+  needsApproval?: (tool: GatedTool, args: unknown) => boolean | string;
+  /** Told of each call that begins to wait. */
+  onPending?: (pending: PendingElicitation) => void;
+  /** An undecided one expires. */
+  expiresAfterMs?: number;
+  /** More at once are refused. */
+  maxPending?: number;
+}
+
+/** What a question of a script may be answered with: throws for what does not fit. */
+type CheckAnswer = (data: unknown) => void;
+
+interface Waiting {
+  pending: PendingElicitation;
+  settle(decision: Decision): void;
+  check: CheckAnswer | undefined;
+}
+
+const DEFAULT_EXPIRES_AFTER_MS = 24 * 60 * 60 * 1000;
+const DEFAULT_MAX_PENDING = 1000;
+/** The longest delay a timer takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export class ElicitationEngine {
+  readonly #options: ElicitationOptions;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #sessionApprovals = new Set<string>();
+
+  constructor(options: ElicitationOptions = {}) {
+    this.#options = options;
+  }
+
+  /** Whether a call may be made at once; if not, it waits from now on. A `needsApproval` that throws lets nothing pass. */
+  gate(tool: GatedTool | string, args?: unknown): Gate {
+    const gated = typeof tool === "string" ? { path: tool } : tool;
+    if (this.#sessionApprovals.has(gated.path)) return { allowed: true };
+    const { needsApproval = ({ destructive }: GatedTool) => destructive === true } = this.#options;
+    const need = needsApproval(gated, args);
+    if (need === false) return { allowed: true };
+    const message = typeof need === "string" ? need : `Call ${gated.path}?`;
+    return this.#open({ toolPath: gated.path, message, ...(args !== undefined && { args }) });
+  }
+
+  /** A question of a script: always waits. `check` throws for an answer that does not fit. */
+  ask(
+    request: { message: string; schema?: Record<string, unknown> },
+    check?: CheckAnswer,
+  ): Gate & { allowed: false } {
+    const { message, schema } = request;
+    return this.#open(
+      { toolPath: "cyrnel.ask", message, ...(schema && { schema, args: { schema } }) },
+      check,
+    );
+  }
+
+  /**
+   * Decides. `data` answers a question; with a denial it is the reason. False when nothing of this id waits (any more).
+   * @throws what is wrong with an answer that does not fit; it goes on waiting then.
+   */
+  resolve(executionId: string, approved: boolean, data?: unknown): boolean {
+    const waiting = this.#waiting.get(executionId);
+    if (waiting === undefined) return false;
+    if (approved) waiting.check?.(data);
+    waiting.settle({ state: approved ? "approved" : "denied", data });
+    return true;
+  }
+
+  /** Whoever asked does not wait any more. */
+  withdraw(executionId: string): void {
+    this.#waiting.get(executionId)?.settle({ state: "withdrawn" });
+  }
+
+  getPending(executionId: string): PendingElicitation | undefined {
+    return this.#waiting.get(executionId)?.pending;
+  }
+
+  /** The oldest first. */
+  getAllPending(): PendingElicitation[] {
+    return [...this.#waiting.values()].map(({ pending }) => pending);
+  }
+
+  hasPending(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** Calls of this tool pass from now on, until `clearSessionApprovals`. */
+  addSessionApproval(path: string): void {
+    this.#sessionApprovals.add(path);
+  }
+
+  isSessionApproved(path: string): boolean {
+    return this.#sessionApprovals.has(path);
+  }
+
+  clearSessionApprovals(): void {
+    this.#sessionApprovals.clear();
+  }
+
+  #open(
+    request: Pick<PendingElicitation, "toolPath" | "message" | "args" | "schema">,
+    check?: CheckAnswer,
+  ): Gate & { allowed: false } {
+    const { maxPending = DEFAULT_MAX_PENDING, expiresAfterMs = DEFAULT_EXPIRES_AFTER_MS } = this.#options;
+    if (this.#waiting.size >= maxPending) {
+      throw Object.assign(new Error(`More than ${maxPending} calls wait for a person.`), {
+        name: "ToolError",
+        code: "too_many_approvals",
+        status: 429,
+      });
+    }
+    const now = Date.now();
+    const pending: PendingElicitation = {
+      executionId: `exec_${crypto.randomUUID()}`,
+      ...request,
+      createdAt: new Date(now).toISOString(),
+      expiresAt: new Date(now + expiresAfterMs).toISOString(),
+    };
+    const { promise: decided, resolve } = Promise.withResolvers<Decision>();
+    const settle = (decision: Decision) => {
+      clearTimeout(timer);
+      this.#waiting.delete(pending.executionId);
+      resolve(decision);
+    };
+    const timer = setTimeout(() => settle({ state: "expired" }), Math.min(expiresAfterMs, MAX_TIMER_MS));
+    this.#waiting.set(pending.executionId, { pending, settle, check });
+    this.#options.onPending?.(pending);
+    return { allowed: false, pending, decided };
+  }
+}

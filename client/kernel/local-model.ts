@@ -1,0 +1,99 @@
+/** What a runtime in this program is made of. Types only, so that they can be named where it cannot run. */
+import type { paths } from "../schema.ts";
+import type { ElicitationEngine } from "./elicitation.ts";
+import type { ExecuteOptions, ExecutionResult, Runtime } from "./model.ts";
+import type { SearchQuery } from "./proxy.ts";
+
+type JsonSchema = Record<string, unknown>;
+
+/** The isolation report of `GET /environment`. */
+export type IsolationReport =
+  paths["/environment"]["get"]["responses"][200]["content"]["application/json"]["isolation"];
+
+/** For which call a tool is called. */
+export interface CallContext {
+  processId: number;
+  /** Which of the run's calls it is, from 1. */
+  seq: number;
+  /** Aborts when the run is over. */
+  signal: AbortSignal;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the parameters of a tool are what its own schema says.
+export type ToolFunction = (args: any, context: CallContext) => unknown;
+
+export interface LocalTool {
+  /** `service.tool`, both identifiers. */
+  path: string;
+  name?: string;
+  description?: string;
+  /** Parameters that do not fit are refused before the tool is called. */
+  inputSchema?: JsonSchema;
+  outputSchema?: JsonSchema;
+  /** A call may change something: by default a person is asked, if there is an elicitation engine. */
+  destructive?: boolean;
+  /** Default: the runtime's `invoke`. */
+  invoke?: ToolFunction;
+}
+
+/** `{ mail: { send } }`, or `{ "mail.send": send }`. */
+export interface ToolTree {
+  readonly [name: string]: ToolFunction | ToolTree;
+}
+
+export interface FoundTool {
+  serviceId: string;
+  id: string;
+  path?: string;
+  name: string;
+  description: string;
+  score?: number;
+}
+
+export interface LocalOptions {
+  local: true;
+  /** The tools there are. Without it, and with `invoke`, any path is a tool. */
+  tools?: readonly LocalTool[] | ToolTree;
+  /** Calls the tools that have no function of their own. */
+  invoke?: (path: string, args: Record<string, unknown>, context: CallContext) => unknown;
+  /** In place of the search over `tools`. Tools outside the role are taken out of what it answers. */
+  searchTools?: (query: SearchQuery) => readonly FoundTool[] | Promise<readonly FoundTool[]>;
+  /** In place of what `tools` say of a tool. */
+  describeTools?: (path: string) => Partial<LocalTool> | Promise<Partial<LocalTool>>;
+  /** Patterns over `service.tool` as in roles of a server: deny wins, an empty `allow` allows nothing. Absent: all tools. */
+  role?: { allow: readonly string[]; deny?: readonly string[] };
+  /** Asks a person before some calls. Absent: nobody is asked, and a question of a script is refused. */
+  elicitation?: ElicitationEngine;
+  /** The least that has to stand round each run; refused otherwise. Default: `strict`. */
+  isolation?: "strict" | "standard" | "development";
+  /** Settings of the environment, as `GET /modules/typescript-process/config/schema` describes them. */
+  environment?: Record<string, unknown>;
+}
+
+export interface LocalExecuteOptions extends ExecuteOptions {
+  /** `cyrnel.process.id` of the script and `processId` of its calls. Default: counted from 1. */
+  processId?: number;
+  /** Kept of each stream; what goes beyond is cut off, and the last line says so. Default: 1 MiB. */
+  maxStdoutBytes?: number;
+  maxStderrBytes?: number;
+}
+
+export interface LocalRuntime extends Runtime {
+  execute(script: string, options?: LocalExecuteOptions): Promise<ExecutionResult>;
+  /**
+   * How the run of a call goes on that was decided by `ElicitationEngine.resolve` in place of `resolve`: its next pause
+   * or its end. Rejects for a call that none of the latest runs made.
+   */
+  outcome(executionId: string): Promise<ExecutionResult>;
+  /** What stands round each run, as observed. */
+  isolation(): Promise<IsolationReport>;
+  /** Markdown for the author of a script. */
+  docs(): Promise<string>;
+  /** Places in use and limits, as `GET /environment` has them. */
+  status(): Promise<{
+    slots: number;
+    busy: number;
+    warm: number;
+    limits: { memoryMb: number; maxMemoryMb: number };
+  }>;
+}

@@ -1,0 +1,94 @@
+/** What a runtime answers and takes: the same for a server and for this program. Types only. */
+
+/** Why a run ended: docs/glossary.md and the design of the API. `null` while it is paused. */
+export type ExitState = "success" | "failed" | "timeout" | "canceled";
+
+export interface ToolCallMade {
+  /** `service.tool`. */
+  path: string;
+  args: unknown;
+}
+
+export interface LogLine {
+  /** `info` for what the script wrote to stdout, `error` for stderr. */
+  level: "info" | "error";
+  message: string;
+}
+
+/** A call or question that waits for a person. */
+export interface PausedCall {
+  /** For `resolve`. */
+  executionId: string;
+  /** `service.tool`, or `cyrnel.ask` for a question of the script. */
+  toolPath: string;
+  message: string;
+  args?: unknown;
+}
+
+/** Lines and columns are 1-based, in the submitted source. */
+export interface RunError {
+  name: string;
+  message: string;
+  stack?: string;
+  line?: number;
+  column?: number;
+}
+
+/** Times in milliseconds. */
+export interface RunUsage {
+  queuedMs: number;
+  startMs: number;
+  wallMs: number;
+  cpuMs: number;
+  peakMemoryBytes: number;
+  toolCalls: number;
+}
+
+export interface ExecutionResult {
+  success: boolean;
+  /** What the script returned, as JSON. A script that returned nothing: absent, or null where a server stored it. */
+  value?: unknown;
+  /** A sentence; absent while it is paused and when it succeeded. */
+  error?: string;
+  errorDetail?: RunError;
+  calls: ToolCallMade[];
+  logs: LogLine[];
+  /** Set while a person is waited for: `resolve(paused.executionId, …)` lets the run go on. */
+  paused?: PausedCall;
+  processId: number;
+  exitState: ExitState | null;
+  /** The machine-readable word beside `exitState`. */
+  reason: string | null;
+  usage: RunUsage | null;
+}
+
+export interface ExecuteOptions {
+  /** null: no limit. Time spent paused does not count. */
+  timeoutMs?: number | null;
+  memoryMb?: number;
+  cpuMs?: number;
+  /** What the script is told as `cyrnel.process.ref`. */
+  ref?: string;
+  /** Kills the run. */
+  signal?: AbortSignal;
+  onStdout?: (text: string) => void;
+  onStderr?: (text: string) => void;
+  /** Each object the script emitted by `cyrnel.output`. */
+  onOutput?: (value: Record<string, unknown>) => void;
+}
+
+export interface Runtime extends AsyncDisposable {
+  /**
+   * Runs a script to its end or to the first call that waits for a person. A script that fails is a result like any other.
+   * Rejects when it could not be run at all.
+   */
+  execute(script: string, options?: ExecuteOptions): Promise<ExecutionResult>;
+  /** Decides about a call that waits and answers how the run goes on. Rejects when there is none of this id. */
+  resolve(executionId: string, approved: boolean, data?: unknown): Promise<ExecutionResult>;
+  /** Paths of the tools a script can call. Of a server: as it listed them last, nothing before `ready`. */
+  availableTools(): string[];
+  /** Resolves when it is set up; rejects with the reason why it cannot be. `execute` waits for it by itself. */
+  ready(): Promise<void>;
+  /** Ends every run of it and gives everything back. Idempotent. */
+  dispose(): Promise<void>;
+}

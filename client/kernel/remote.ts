@@ -1,0 +1,208 @@
+/** A runtime whose scripts run on a server: its tools, roles, policies and approvals count. */
+import { type ClientOptions, type CyrnelClient, createClient, type ProcessRecord } from "../client.ts";
+import { CyrnelError, unwrap } from "../errors.ts";
+import type { ProcessEvent } from "../events.ts";
+import { followToStop, readProcess } from "../runs.ts";
+import { createLogLines, type LogLines } from "./log-lines.ts";
+import type { ExecuteOptions, ExecutionResult, PausedCall, Runtime } from "./model.ts";
+
+const PAGE_ITEMS = 200;
+/** Tools of a server beyond these are not listed. */
+const MAX_TOOLS = 20_000;
+/** Paused runs whose log lines are kept for when they go on. */
+const MAX_REMEMBERED_RUNS = 1000;
+
+interface FollowedRun {
+  logs: LogLines;
+  lastEventId: string | undefined;
+}
+
+export interface RemoteRuntime extends Runtime {
+  readonly client: CyrnelClient;
+}
+
+export function createRemoteRuntime(options: ClientOptions): RemoteRuntime {
+  const client = createClient(options);
+  const disposal = new AbortController();
+  const runs = new Map<number, FollowedRun>();
+  let tools: string[] = [];
+  let loading: Promise<void> | null = null;
+
+  async function loadTools(): Promise<void> {
+    tools = await listTools(client, disposal.signal);
+  }
+
+  function ready(): Promise<void> {
+    loading ??= loadTools().catch((error) => {
+      loading = null;
+      throw error;
+    });
+    return loading;
+  }
+
+  async function answer(record: ProcessRecord): Promise<ExecutionResult> {
+    const { logs } = runs.get(record.id) ?? { logs: createLogLines() };
+    const paused = record.state === "paused" ? await readPause(client, record) : undefined;
+    const { calls } = unwrap(
+      await client.GET("/processes/{id}/calls", { params: { path: { id: String(record.id) } } }),
+    );
+    if (record.state === "idle") runs.delete(record.id);
+    return {
+      success: record.exitState === "success",
+      ...(record.exitState === "success" && { value: record.result }),
+      ...describeError(record),
+      calls: calls.map(({ serviceId, toolId, parameters }) => ({
+        path: `${serviceId}.${toolId}`,
+        args: parameters,
+      })),
+      logs: logs.lines(),
+      ...(paused !== undefined && { paused }),
+      processId: record.id,
+      exitState: record.exitState,
+      reason: record.reason,
+      usage: record.state === "idle" ? record.usage : null,
+    };
+  }
+
+  function remember(id: number, run: FollowedRun): void {
+    runs.set(id, run);
+    const [oldest] = runs.keys();
+    if (runs.size > MAX_REMEMBERED_RUNS && oldest !== undefined) runs.delete(oldest);
+  }
+
+  return {
+    client,
+    ready,
+    availableTools: () => [...tools],
+
+    async execute(script, executeOptions = {}) {
+      disposal.signal.throwIfAborted();
+      const { onStdout: _out, onStderr: _err, onOutput: _output, signal, ...limits } = executeOptions;
+      // What the tools are is for the caller to know: a script runs without that.
+      await ready().catch(() => {});
+      const run: FollowedRun = { logs: createLogLines(), lastEventId: undefined };
+      const record = await client.run(script, {
+        ...limits,
+        signal: signal === undefined ? disposal.signal : AbortSignal.any([signal, disposal.signal]),
+        untilPaused: true,
+        onEvent: (event) => take(run, event, executeOptions),
+      });
+      remember(record.id, run);
+      return answer(record);
+    },
+
+    async resolve(executionId, approved, data) {
+      const { processId } = await decide(client, executionId, approved, data);
+      const run = runs.get(processId) ?? { logs: createLogLines(), lastEventId: undefined };
+      remember(processId, run);
+      return answer(await followOn(client, processId, run, disposal.signal));
+    },
+
+    async dispose() {
+      disposal.abort(new Error("The runtime has been disposed of."));
+    },
+    async [Symbol.asyncDispose]() {
+      await this.dispose();
+    },
+  };
+}
+
+function take(run: FollowedRun, event: ProcessEvent, { onStdout, onStderr, onOutput }: ExecuteOptions): void {
+  run.lastEventId = event.id;
+  if (event.event === "stdout") {
+    run.logs.add("info", event.data.text);
+    onStdout?.(event.data.text);
+  } else if (event.event === "stderr") {
+    run.logs.add("error", event.data.text);
+    onStderr?.(event.data.text);
+  } else if (event.event === "output") onOutput?.(event.data);
+}
+
+/** Waits until the run has ended or waits for another decision than the one that was just made. */
+async function followOn(
+  client: CyrnelClient,
+  id: number,
+  run: FollowedRun,
+  signal: AbortSignal,
+): Promise<ProcessRecord> {
+  // It may wait for something else already, and then nothing would happen that could be followed.
+  const record = await readProcess(client, id, signal);
+  if (record.state === "paused" && record.approvals.length > 0) return record;
+  return followToStop(client, id, {
+    signal,
+    untilPaused: true,
+    lastEventId: run.lastEventId,
+    onEvent: (event) => take(run, event, {}),
+  });
+}
+
+async function decide(
+  client: CyrnelClient,
+  id: string,
+  approved: boolean,
+  data: unknown,
+): Promise<{ processId: number }> {
+  const params = { path: { id } };
+  if (approved) {
+    return unwrap(
+      await client.POST("/approvals/{id}/approve", { params, body: { ...(data !== undefined && { data }) } }),
+    );
+  }
+  const body = typeof data === "string" && data !== "" ? { reason: data } : {};
+  return unwrap(await client.POST("/approvals/{id}/deny", { params, body }));
+}
+
+/** A key that may not read approvals is told their ids all the same. */
+async function readPause(client: CyrnelClient, record: ProcessRecord): Promise<PausedCall | undefined> {
+  const [executionId] = record.approvals;
+  if (executionId === undefined) return undefined;
+  try {
+    const approval = unwrap(await client.GET("/approvals/{id}", { params: { path: { id: executionId } } }));
+    const { kind, serviceId, toolId, message, parameters, schema } = approval;
+    if (kind === "ask") {
+      return { executionId, toolPath: "cyrnel.ask", message, ...(schema != null && { args: { schema } }) };
+    }
+    return { executionId, toolPath: `${serviceId}.${toolId}`, message, args: parameters };
+  } catch (error) {
+    if (!(error instanceof CyrnelError) || error.status !== 403) throw error;
+    const message = "A call waits for a person. This key may not read approvals (approvals:decide).";
+    return { executionId, toolPath: "", message };
+  }
+}
+
+function describeError({ error, errorDetail }: ProcessRecord): Partial<ExecutionResult> {
+  if (error === null) return {};
+  const { name = "Error", stack, line, column } = errorDetail ?? {};
+  return {
+    error,
+    errorDetail: {
+      name,
+      message: error,
+      ...(stack != null && { stack }),
+      ...(line != null && { line }),
+      ...(column != null && { column }),
+    },
+  };
+}
+
+async function listTools(client: CyrnelClient, signal: AbortSignal): Promise<string[]> {
+  const paths: string[] = [];
+  let cursor: string | null | undefined;
+  while (cursor !== null && paths.length < MAX_TOOLS) {
+    const page: {
+      tools: { serviceId: string; id: string; effectivelyEnabled: boolean }[];
+      nextCursor: string | null;
+    } = unwrap(
+      await client.GET("/tools", {
+        params: {
+          query: { limit: String(PAGE_ITEMS), enabled: "true", ...(cursor !== undefined && { cursor }) },
+        },
+        signal,
+      }),
+    );
+    const callable = page.tools.filter(({ effectivelyEnabled }) => effectivelyEnabled);
+    paths.push(...callable.map(({ serviceId, id }) => `${serviceId}.${id}`));
+    cursor = page.nextCursor;
+  }
+  return paths;
+}

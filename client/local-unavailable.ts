@@ -1,0 +1,9 @@
+/** In place of the local runtime where there is no Node: browsers, Deno, Bun. */
+import type { LocalOptions, LocalRuntime } from "./kernel/local-model.ts";
+
+/** @throws Error always. */
+export function createLocalRuntime(_options: LocalOptions): LocalRuntime {
+  throw new Error(
+    "local: true needs Node: it starts locked-down Node processes. Give url and key of a server in its place.",
+  );
+}

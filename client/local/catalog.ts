@@ -1,0 +1,172 @@
+/** The tools of a local runtime: which there are, which of them the role shows, and what is said about them. */
+import { findPatternProblem } from "#runner/tool-patterns.ts";
+import { compileRole, type Visibility } from "#runner/tool-visibility.ts";
+import type {
+  DiscoverServices,
+  DiscoverTools,
+  ServiceDetails,
+  ServiceSummary,
+  ToolDetails,
+  ToolSummary,
+} from "#sdk";
+import type { FoundTool, LocalOptions, LocalTool, ToolFunction, ToolTree } from "../kernel/local-model.ts";
+import { unknownTool } from "../kernel/proxy.ts";
+
+export interface Catalog {
+  /** Paths of the tools that the role shows. */
+  paths(): string[];
+  /** @throws an error with code `not_found` for a tool that is not there or not shown: the two cannot be told apart. */
+  find(serviceId: string, toolId: string): LocalTool & { invoke: ToolFunction };
+  discoverTools(query: DiscoverTools): Promise<ToolSummary[]>;
+  discoverServices(query: DiscoverServices): Promise<ServiceSummary[]>;
+  getService(id: string): Promise<ServiceDetails>;
+  getTool(serviceId: string, toolId: string): Promise<ToolDetails>;
+}
+
+/** The same as for services and tools of a server (IDENTIFIER_PATTERN of the SDK, which brings a library along). */
+const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
+const EVERYTHING: Visibility = { sees: () => true };
+const DEFAULT_LIMIT = 50;
+const WEIGHTS = { path: 12, name: 10, description: 5 };
+
+/** @throws TypeError for tools or patterns that are none. */
+export function createCatalog(options: LocalOptions): Catalog {
+  const { invoke, searchTools, describeTools } = options;
+  const tools = readTools(options.tools, invoke !== undefined);
+  const role = readRole(options.role);
+  const isOpen = options.tools === undefined && invoke !== undefined;
+  const sees = ({ path }: { path: string }) => role.sees(...splitPath(path));
+  const shown = () => [...tools.values()].filter(sees);
+
+  function find(serviceId: string, toolId: string): LocalTool & { invoke: ToolFunction } {
+    const path = `${serviceId}.${toolId}`;
+    const isNamed = IDENTIFIER.test(serviceId) && IDENTIFIER.test(toolId);
+    const tool = tools.get(path) ?? (isOpen && isNamed ? { path } : undefined);
+    if (!isNamed || tool === undefined || !role.sees(serviceId, toolId)) {
+      throw unknownTool(path, new Set(shown().map((other) => other.path)));
+    }
+    const call: ToolFunction = tool.invoke ?? ((args, context) => invoke?.(path, args, context));
+    return { ...tool, invoke: call };
+  }
+
+  async function describe(path: string): Promise<LocalTool> {
+    const tool = find(...splitPath(path));
+    return describeTools === undefined ? tool : { ...tool, ...(await describeTools(path)), path };
+  }
+
+  async function search(query: DiscoverTools): Promise<FoundTool[]> {
+    const found = searchTools === undefined ? rank(shown(), query) : await searchTools(query);
+    return found.filter(({ serviceId, id }) => role.sees(serviceId, id));
+  }
+
+  return {
+    paths: () => shown().map(({ path }) => path),
+    find,
+    async discoverTools(query) {
+      const found = await search(query);
+      return found.slice(0, query.limit ?? DEFAULT_LIMIT).map((tool) => ({
+        ...tool,
+        path: `${tool.serviceId}.${tool.id}`,
+      }));
+    },
+    async discoverServices({ query, limit = DEFAULT_LIMIT }) {
+      const found = await search(query === undefined ? {} : { query });
+      const ids = [...new Set(found.map(({ serviceId }) => serviceId))];
+      return ids.slice(0, limit).map((id) => ({ id, name: id, description: "" }));
+    },
+    async getService(id) {
+      const found = await search({ serviceId: id });
+      const own = found.filter(({ serviceId }) => serviceId === id);
+      if (own.length === 0) throw unknownService(id);
+      const summaries = own.map(({ id: toolId, name, description }) => ({ id: toolId, name, description }));
+      return { id, name: id, description: "", tools: summaries };
+    },
+    async getTool(serviceId, toolId) {
+      const { inputSchema, outputSchema, destructive, ...tool } = await describe(`${serviceId}.${toolId}`);
+      return {
+        ...summarize(tool),
+        inputSchema: inputSchema ?? { type: "object" },
+        outputSchema: outputSchema ?? {},
+        ...(destructive !== undefined && { destructive }),
+      };
+    },
+  };
+}
+
+function readRole(role: LocalOptions["role"]): Visibility {
+  if (role === undefined) return EVERYTHING;
+  const { allow, deny = [] } = role;
+  for (const pattern of [...allow, ...deny]) {
+    const problem = findPatternProblem(pattern);
+    if (problem !== null) throw new TypeError(`role: the pattern "${pattern}": ${problem}.`);
+  }
+  return compileRole({ allow, deny });
+}
+
+function readTools(tools: LocalOptions["tools"], hasInvoke: boolean): Map<string, LocalTool> {
+  const list = tools === undefined ? [] : Array.isArray(tools) ? tools : flatten(tools as ToolTree, "");
+  const byPath = new Map<string, LocalTool>();
+  for (const tool of list as readonly LocalTool[]) {
+    const segments = tool.path.split(".");
+    if (segments.length !== 2 || !segments.every((segment) => IDENTIFIER.test(segment))) {
+      throw new TypeError(`tools: a path is "service.tool", both identifiers; found "${tool.path}".`);
+    }
+    if (byPath.has(tool.path)) throw new TypeError(`tools: ${tool.path} is there twice.`);
+    if (tool.invoke === undefined && !hasInvoke) {
+      throw new TypeError(`tools: ${tool.path} has no function. Give it invoke, or the runtime.`);
+    }
+    byPath.set(tool.path, tool);
+  }
+  return byPath;
+}
+
+function flatten(tree: ToolTree, prefix: string): LocalTool[] {
+  return Object.entries(tree).flatMap(([name, node]) => {
+    const path = prefix === "" ? name : `${prefix}.${name}`;
+    return typeof node === "function" ? [{ path, invoke: node }] : flatten(node, path);
+  });
+}
+
+function splitPath(path: string): [string, string] {
+  const dot = path.indexOf(".");
+  return [path.slice(0, dot), path.slice(dot + 1)];
+}
+
+function summarize({ path, name, description }: LocalTool): ToolSummary {
+  const [serviceId, id] = splitPath(path);
+  return { serviceId, id, path, name: name ?? id, description: description ?? "" };
+}
+
+/** The tools in which every word is found, the most fitting first; without words all, as they were given. */
+function rank(tools: readonly LocalTool[], { query = "", serviceId }: DiscoverTools): ToolSummary[] {
+  const words = query
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== "");
+  const candidates = tools
+    .map(summarize)
+    .filter((tool) => serviceId === undefined || tool.serviceId === serviceId);
+  if (words.length === 0) return candidates;
+  const scored = candidates.map((tool) => ({ ...tool, score: scoreTool(tool, words) }));
+  return scored.filter(({ score }) => score > 0).sort((a, b) => b.score - a.score);
+}
+
+/** 0 if a word is nowhere. */
+function scoreTool(tool: ToolSummary, words: readonly string[]): number {
+  const texts = Object.entries(WEIGHTS).map(([key, weight]) => ({
+    text: (tool[key as keyof typeof WEIGHTS] ?? "").toLowerCase(),
+    weight,
+  }));
+  const scores = words.map((word) =>
+    texts.reduce((sum, { text, weight }) => sum + (text.includes(word) ? weight : 0), 0),
+  );
+  return scores.includes(0) ? 0 : scores.reduce((sum, score) => sum + score, 0);
+}
+
+function unknownService(id: string): Error {
+  return Object.assign(new Error(`There is no service ${id}.`), {
+    name: "ToolError",
+    code: "not_found",
+    status: 404,
+  });
+}

@@ -1,0 +1,38 @@
+/** The bundled environment, set up for a runtime in this program. Loaded at the first need: it is most of what there is. */
+import { instantiate } from "#modules/typescript-process/index.ts";
+import { type EnvironmentModule, EXECUTION_REASONS, type ExecutionExitState } from "#sdk";
+import type { LocalOptions } from "../kernel/local-model.ts";
+import { type BindingsOptions, createBindings } from "./bindings.ts";
+
+export type LocalEnvironment = EnvironmentModule &
+  Required<Pick<EnvironmentModule, "pause" | "resume" | "status">> & {
+    /** The reason of an ending for which the environment gave none. */
+    usualReason(state: ExecutionExitState): string;
+  };
+
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
+/** One child is made ready ahead, and more when they are needed. */
+const WARM_POOL = { min: 0, max: 2 };
+
+/** @throws where the isolation that was asked for cannot be had. */
+export async function openEnvironment(
+  options: LocalOptions,
+  bindings: BindingsOptions,
+): Promise<LocalEnvironment> {
+  const environment = instantiate() as Omit<LocalEnvironment, "usualReason">;
+  await environment.setup({
+    config: { warmPool: WARM_POOL, ...options.environment },
+    secrets: {},
+    logger: SILENT,
+    fetch: refuseFetch,
+    bindings: createBindings(bindings),
+    ...(options.isolation !== undefined && { isolation: options.isolation }),
+  });
+  return Object.assign(environment, {
+    usualReason: (state: ExecutionExitState) => EXECUTION_REASONS[state][0],
+  });
+}
+
+const refuseFetch: typeof globalThis.fetch = async () => {
+  throw new Error("The environment of a local runtime makes no requests.");
+};

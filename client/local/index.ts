@@ -1,0 +1,129 @@
+/**
+ * Scripts in this program: each in a locked-down Node process of its own, with the given functions as tools. No server and
+ * no database; never in this process.
+ */
+import type { LocalExecuteOptions, LocalOptions, LocalRuntime } from "../kernel/local-model.ts";
+import type { ExecutionResult } from "../kernel/model.ts";
+import { createCatalog } from "./catalog.ts";
+import type { LocalEnvironment } from "./environment.ts";
+import { createExecution, DEFAULT_MAX_STREAM_BYTES, type LocalExecution } from "./execution.ts";
+import { createPauses } from "./pauses.ts";
+
+/** Calls that were asked about whose runs are still known, for `outcome`. */
+const MAX_KNOWN_CALLS = 10_000;
+const DEFAULT_TIMEOUT_MS = 30_000;
+
+/** @throws TypeError for tools or a role that are none. What else may be wrong rejects `ready` and `execute`. */
+export function createLocalRuntime(options: LocalOptions): LocalRuntime {
+  const catalog = createCatalog(options);
+  const runs = new Map<number, LocalExecution>();
+  const askedBy = new Map<string, LocalExecution>();
+  const { elicitation: engine } = options;
+  let opening: Promise<LocalEnvironment> | null = null;
+  let isDisposed = false;
+  let lastId = 0;
+
+  function open(): Promise<LocalEnvironment> {
+    if (isDisposed) return Promise.reject(new Error("The runtime has been disposed of."));
+    opening ??= import("./environment.ts")
+      .then(({ openEnvironment }) => openEnvironment(options, { catalog, find: (eid) => runs.get(eid) }))
+      .catch((error) => {
+        opening = null;
+        throw error;
+      });
+    return opening;
+  }
+
+  function start(
+    environment: LocalEnvironment,
+    code: string,
+    executeOptions: LocalExecuteOptions,
+  ): LocalExecution {
+    const { timeoutMs = DEFAULT_TIMEOUT_MS, memoryMb, cpuMs, ref, signal } = executeOptions;
+    const { maxStdoutBytes = DEFAULT_MAX_STREAM_BYTES, maxStderrBytes = DEFAULT_MAX_STREAM_BYTES } =
+      executeOptions;
+    const { processId: id = ++lastId } = executeOptions;
+    if (runs.has(id)) throw new Error(`The process ${id} is running already.`);
+    const run = createExecution(id, executeOptions);
+    run.pauses = createPauses({
+      eid: id,
+      engine,
+      environment,
+      onWaiting: (executionId) => rememberAsked(executionId, run),
+      onPaused: (pending) => run.pausedAt(pending),
+    });
+    runs.set(id, run);
+    const limits = {
+      timeoutMs,
+      maxStdoutBytes,
+      maxStderrBytes,
+      ...(memoryMb !== undefined && { memoryMb }),
+      ...(cpuMs !== undefined && { cpuMs }),
+    };
+    const kill = () => void environment.kill(id);
+    signal?.addEventListener("abort", kill, { once: true });
+    void environment
+      .execute({ eid: id, code, options: limits, ...(ref !== undefined && { ref }) })
+      .finally(() => {
+        signal?.removeEventListener("abort", kill);
+        runs.delete(id);
+      })
+      .then(
+        (state) => run.end(state, environment.usualReason(state)),
+        (error: unknown) => run.fail(error),
+      );
+    return run;
+  }
+
+  function rememberAsked(executionId: string, run: LocalExecution): void {
+    askedBy.set(executionId, run);
+    const [oldest] = askedBy.keys();
+    if (askedBy.size > MAX_KNOWN_CALLS && oldest !== undefined) askedBy.delete(oldest);
+  }
+
+  function findAsker(executionId: string): LocalExecution {
+    const run = askedBy.get(executionId);
+    if (run === undefined) throw new Error(`No call of this runtime waits as ${executionId}.`);
+    return run;
+  }
+
+  async function execute(code: string, executeOptions: LocalExecuteOptions = {}): Promise<ExecutionResult> {
+    const { signal } = executeOptions;
+    signal?.throwIfAborted();
+    const environment = await open();
+    signal?.throwIfAborted();
+    const result = await start(environment, code, executeOptions).next();
+    if (result.exitState === "canceled") signal?.throwIfAborted();
+    return result;
+  }
+
+  return {
+    execute,
+    async resolve(executionId, approved, data) {
+      const run = findAsker(executionId);
+      if (engine?.resolve(executionId, approved, data) !== true) {
+        throw new Error(
+          `${executionId} does not wait any more: it was decided, it expired, or its run has ended.`,
+        );
+      }
+      return run.next();
+    },
+    outcome: async (executionId) => findAsker(executionId).next(),
+    availableTools: () => catalog.paths(),
+    ready: async () => void (await open()),
+    isolation: async () => (await open()).status().isolation,
+    docs: async () => (await open()).generateDocs(),
+    async status() {
+      const { slots, busy, warm, limits } = (await open()).status();
+      return { slots, busy, warm, limits };
+    },
+    async dispose() {
+      isDisposed = true;
+      const environment = await opening?.catch(() => null);
+      await environment?.teardown();
+    },
+    async [Symbol.asyncDispose]() {
+      await this.dispose();
+    },
+  };
+}

@@ -1,0 +1,154 @@
+/**
+ * The waits of one run for a person. While anything waits the run is frozen: its clock stands still and nothing reaches
+ * the script. A script in an endless loop cannot be frozen; its time goes on.
+ */
+import type {
+  Decision,
+  ElicitationEngine,
+  Gate,
+  GatedTool,
+  PendingElicitation,
+} from "../kernel/elicitation.ts";
+
+/** Calls and questions of one run that a person is asked about. */
+const MAX_ASKED = 100;
+
+export interface PausesOptions {
+  eid: number;
+  /** Absent: nobody can be asked. */
+  engine: ElicitationEngine | undefined;
+  environment: { pause(eid: number): Promise<unknown>; resume(eid: number): void };
+  /** Told of each call that begins to wait. */
+  onWaiting(executionId: string): void;
+  /** Told when the run is frozen, with what has waited longest. */
+  onPaused(pending: PendingElicitation): void;
+}
+
+export interface Pauses {
+  /** Resolves when the call may be made. Rejects when a person has refused it, or did not answer in time. */
+  pass(tool: GatedTool, args: unknown, signal: AbortSignal): Promise<void>;
+  /** Resolves with a person's answer. */
+  ask(
+    request: { message: string; schema?: Record<string, unknown> },
+    check: ((data: unknown) => void) | undefined,
+    signal: AbortSignal,
+  ): Promise<unknown>;
+  /** Which refusal a script that did not catch it ended by: its sentence names the call by an id nobody guesses. */
+  explain(message: string): "approval_denied" | "approval_expired" | null;
+}
+
+export function createPauses(options: PausesOptions): Pauses {
+  const { eid, engine, environment, onWaiting, onPaused } = options;
+  const waiting = new Set<PendingElicitation>();
+  /** What was asked and refused -> the sentence: it is not asked again. */
+  const denied = new Map<string, Error>();
+  const refused = new Map<string, "approval_denied" | "approval_expired">();
+  let asked = 0;
+  let isFrozen = false;
+  let isFreezing = false;
+
+  async function freeze(): Promise<void> {
+    if (isFreezing || isFrozen) return;
+    isFreezing = true;
+    try {
+      await environment.pause(eid);
+      isFrozen = true;
+    } catch {
+      // The run has ended meanwhile.
+    } finally {
+      isFreezing = false;
+    }
+    if (!isFrozen) return;
+    const [oldest] = waiting;
+    if (oldest === undefined) thaw();
+    else onPaused(oldest);
+  }
+
+  function thaw(): void {
+    if (!isFrozen) return;
+    isFrozen = false;
+    environment.resume(eid);
+    if (waiting.size > 0) void freeze();
+  }
+
+  async function wait(gate: Gate & { allowed: false }, signal: AbortSignal): Promise<Decision> {
+    const { pending, decided } = gate;
+    const { executionId } = pending;
+    const withdraw = () => engine?.withdraw(executionId);
+    waiting.add(pending);
+    onWaiting(executionId);
+    signal.addEventListener("abort", withdraw, { once: true });
+    if (signal.aborted) withdraw();
+    void freeze();
+    try {
+      return await decided;
+    } finally {
+      signal.removeEventListener("abort", withdraw);
+      waiting.delete(pending);
+      thaw();
+    }
+  }
+
+  function countAsked(): void {
+    if (++asked > MAX_ASKED) {
+      throw refusal("too_many_approvals", `A run may ask a person ${MAX_ASKED} times.`, 429);
+    }
+  }
+
+  function refuse(decision: Exclude<Decision, { state: "approved" }>, id: string, what: string): Error {
+    switch (decision.state) {
+      case "denied": {
+        refused.set(id, "approval_denied");
+        const reason = typeof decision.data === "string" && decision.data !== "" ? `: ${decision.data}` : ".";
+        return refusal("approval_denied", `${id}: ${what} was denied${reason}`, 403);
+      }
+      case "expired":
+        refused.set(id, "approval_expired");
+        return refusal("approval_expired", `${id}: nobody decided about ${what} in time.`, 409);
+      case "withdrawn":
+        return refusal("call_canceled", `${what} was given up.`, 503);
+    }
+  }
+
+  return {
+    async pass(tool, args, signal) {
+      if (engine === undefined) return;
+      const digest = JSON.stringify([tool.path, args]);
+      const before = denied.get(digest);
+      if (before !== undefined) throw before;
+      const gate = engine.gate(tool, args);
+      if (gate.allowed) return;
+      try {
+        countAsked();
+      } catch (error) {
+        engine.withdraw(gate.pending.executionId);
+        throw error;
+      }
+      const decision = await wait(gate, signal);
+      if (decision.state === "approved") return;
+      const error = refuse(decision, gate.pending.executionId, `the call of ${tool.path}`);
+      if (decision.state === "denied") denied.set(digest, error);
+      throw error;
+    },
+
+    async ask(request, check, signal) {
+      if (engine === undefined) {
+        throw refusal("ask_unavailable", "Nobody can be asked: this runtime has no elicitation engine.", 403);
+      }
+      countAsked();
+      const gate = engine.ask(request, check);
+      const decision = await wait(gate, signal);
+      if (decision.state === "approved") return decision.data ?? null;
+      throw refuse(decision, gate.pending.executionId, "the question");
+    },
+
+    explain(message) {
+      for (const [id, reason] of refused) if (message.includes(id)) return reason;
+      return null;
+    },
+  };
+}
+
+function refusal(code: string, message: string, status: number): Error {
+  return Object.assign(new Error(message), { name: "ToolError", code, status });
+}

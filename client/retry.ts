@@ -1,0 +1,62 @@
+/**
+ * `fetch` that waits and asks again where the server says when (429 and 503 with `Retry-After`), and where a request
+ * that may be repeated did not get through. Both are bounded.
+ */
+import { readRetryAfterMs } from "./errors.ts";
+import { sleep } from "./waiting.ts";
+
+export interface RetryOptions {
+  /** Further attempts after the first. 0: none. */
+  maxRetries?: number;
+  /** A longer `Retry-After` is not waited for: the answer is handed out. */
+  maxWaitMs?: number;
+}
+
+const DEFAULT_MAX_RETRIES = 4;
+const DEFAULT_MAX_WAIT_MS = 30_000;
+const FIRST_BACKOFF_MS = 200;
+const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 503]);
+const REPEATABLE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+
+/** With these two statuses a server says that it did not do what was asked, so any request may be repeated. */
+export function createRetryingFetch(
+  base: typeof globalThis.fetch,
+  options: RetryOptions = {},
+): (request: Request) => Promise<Response> {
+  const { maxRetries = DEFAULT_MAX_RETRIES, maxWaitMs = DEFAULT_MAX_WAIT_MS } = options;
+  return async (request) => {
+    for (let attempt = 0; ; attempt++) {
+      const isLast = attempt >= maxRetries;
+      const waitMs = await tryOnce(base, isLast ? request : request.clone(), attempt, isLast, maxWaitMs);
+      if (typeof waitMs !== "number") return waitMs;
+      await sleep(waitMs, request.signal);
+    }
+  };
+}
+
+/** The answer, or how long to wait before asking again. */
+async function tryOnce(
+  base: typeof globalThis.fetch,
+  request: Request,
+  attempt: number,
+  isLast: boolean,
+  maxWaitMs: number,
+): Promise<Response | number> {
+  let response: Response;
+  try {
+    response = await base(request);
+  } catch (error) {
+    if (isLast || request.signal.aborted || !isRepeatable(request)) throw error;
+    return Math.min(maxWaitMs, FIRST_BACKOFF_MS * 2 ** attempt);
+  }
+  if (isLast || !RETRIED_STATUSES.has(response.status)) return response;
+  const waitMs = readRetryAfterMs(response.headers.get("retry-after"), Date.now());
+  if (waitMs === null || waitMs > maxWaitMs) return response;
+  await response.body?.cancel();
+  return waitMs;
+}
+
+/** Whether doing it twice is the same as doing it once. */
+function isRepeatable({ method, headers }: Request): boolean {
+  return REPEATABLE_METHODS.has(method) || headers.has("idempotency-key");
+}

@@ -1,0 +1,127 @@
+/** Submitting a script and waiting for what comes of it. */
+import type { Client } from "openapi-fetch";
+import { unwrap } from "./errors.ts";
+import { followEvents, type ProcessEvent } from "./events.ts";
+import type { components, paths } from "./schema.ts";
+import { sleep } from "./waiting.ts";
+
+type Api = Pick<Client<paths>, "GET" | "POST">;
+type ProcessRecord = components["schemas"]["Process"];
+
+export interface RunOptions {
+  /** The caller's own unique label of the process. */
+  ref?: string;
+  /** null: no limit. Default: the server's. */
+  timeoutMs?: number | null;
+  memoryMb?: number;
+  cpuMs?: number;
+  /** Kills the process, and rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** Told of each event as it comes. What it throws ends the wait, not the process. */
+  onEvent?: (event: ProcessEvent) => void;
+  /** Answers as soon as the run is paused for a person, in place of waiting for the end. */
+  untilPaused?: boolean;
+}
+
+export interface WaitOptions {
+  signal?: AbortSignal;
+  /** Answers as soon as the run is paused, in place of waiting for the end. */
+  untilPaused?: boolean;
+}
+
+/** Shorter than the minute after which proxies tend to cut a request. */
+const LONG_POLL_MS = 25_000;
+/** A paused process is answered at once, so it has to be asked again. */
+const PAUSED_POLL_MS = 1000;
+const KILL_TIMEOUT_MS = 10_000;
+
+/** @throws CyrnelError where the server refuses the script. A script that fails is a process like any other. */
+export async function runScript(api: Api, code: string, options: RunOptions = {}): Promise<ProcessRecord> {
+  const { ref, timeoutMs, memoryMb, cpuMs, signal, onEvent, untilPaused } = options;
+  const { id } = unwrap(
+    await api.POST("/processes", {
+      // Repeated where the answer is lost, and yet run once.
+      params: { header: { "idempotency-key": crypto.randomUUID() } },
+      body: {
+        code,
+        ...(ref !== undefined && { ref }),
+        options: {
+          ...(timeoutMs !== undefined && { timeout: timeoutMs }),
+          ...(memoryMb !== undefined && { memoryMb }),
+          ...(cpuMs !== undefined && { cpuMs }),
+        },
+      },
+      ...(signal !== undefined && { signal }),
+    }),
+  );
+  try {
+    return await followToStop(api, id, { signal, onEvent, untilPaused });
+  } catch (error) {
+    if (signal?.aborted) await killProcess(api, id);
+    throw error;
+  }
+}
+
+/** Follows the events until the run has ended or, if asked for, is paused; answers the process as it is then. */
+export async function followToStop(
+  api: Api,
+  id: number,
+  options: {
+    signal?: AbortSignal | undefined;
+    onEvent?: ((event: ProcessEvent) => void) | undefined;
+    untilPaused?: boolean | undefined;
+    lastEventId?: string | undefined;
+  },
+): Promise<ProcessRecord> {
+  const { signal, onEvent, untilPaused, lastEventId } = options;
+  const follow = { ...(signal && { signal }), ...(lastEventId !== undefined && { lastEventId }) };
+  for await (const event of followEvents(api, id, follow)) {
+    onEvent?.(event);
+    if (!untilPaused || !isPause(event)) continue;
+    const record = await readProcess(api, id, signal);
+    // It may have gone on meanwhile, or not be told yet for what it waits.
+    if (record.state === "paused" && record.approvals.length > 0) return record;
+  }
+  return readProcess(api, id, signal);
+}
+
+/** The state between two pauses may be over before it is told: a new approval counts too. */
+function isPause({ event, data }: ProcessEvent): boolean {
+  return (event === "state" && data.state === "paused") || (event === "approval" && data.state === "pending");
+}
+
+/** Best effort: who asked has given up. */
+async function killProcess(api: Api, id: number): Promise<void> {
+  await api
+    .POST("/processes/{id}/signals/kill", {
+      params: { path: { id: String(id) } },
+      signal: AbortSignal.timeout(KILL_TIMEOUT_MS),
+    })
+    .catch(() => {});
+}
+
+export async function readProcess(api: Api, id: number, signal?: AbortSignal): Promise<ProcessRecord> {
+  return unwrap(
+    await api.GET("/processes/{id}", {
+      params: { path: { id: String(id) } },
+      ...(signal !== undefined && { signal }),
+    }),
+  );
+}
+
+export async function waitUntilIdle(
+  api: Api,
+  id: number,
+  { signal, untilPaused = false }: WaitOptions = {},
+): Promise<ProcessRecord> {
+  for (;;) {
+    const record = unwrap(
+      await api.GET("/processes/{id}", {
+        params: { path: { id: String(id) }, query: { wait: String(LONG_POLL_MS) } },
+        ...(signal !== undefined && { signal }),
+      }),
+    );
+    if (record.state === "idle" || (record.state === "paused" && untilPaused)) return record;
+    if (record.state === "paused") await sleep(PAUSED_POLL_MS, signal);
+  }
+}

@@ -1,0 +1,107 @@
+/** An HTTP answer to what a script gets: `{status, headers, body}`, read within a limit and not deeper than JSON may nest. */
+import { essence, isJson, isText } from "../media-types.ts";
+import { CallError } from "./failure.ts";
+
+const MAX_JSON_DEPTH = 500;
+
+export interface Answer {
+  status: string;
+  headers: Record<string, string>;
+  body: unknown;
+}
+
+/**
+ * The bytes of an answer, counted after decompression while they come in.
+ * @throws CallError `answer_too_large`; the connection is then closed.
+ */
+export async function readBytes(
+  response: Response,
+  maxBytes: number,
+  what: string,
+): Promise<Buffer<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop cancels the stream, which ends the connection.
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) {
+      throw new CallError(
+        "answer_too_large",
+        `${what} answered more than ${maxBytes} bytes. Ask for less, or raise maxResponseBytes.`,
+        response.status,
+      );
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes);
+}
+
+export async function readAnswer(response: Response, maxBytes: number, what: string): Promise<Answer> {
+  const bytes = await readBytes(response, maxBytes, what);
+  return {
+    status: String(response.status),
+    headers: readHeaders(response.headers),
+    body: decode(bytes, response, what),
+  };
+}
+
+function readHeaders(headers: Headers): Record<string, string> {
+  const read = new Map<string, string>();
+  for (const [name, value] of headers) {
+    const before = read.get(name);
+    read.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  return Object.fromEntries(read);
+}
+
+function decode(bytes: Buffer<ArrayBuffer>, response: Response, what: string): unknown {
+  if (bytes.length === 0) return null;
+  const contentType = response.headers.get("content-type") ?? "";
+  const type = essence(contentType);
+  if (isJson(type)) return decodeJson(readText(bytes, contentType), response, what);
+  if (isText(type)) return readText(bytes, contentType);
+  return { contentType: contentType || "application/octet-stream", base64: bytes.toString("base64") };
+}
+
+/** An error status counts for more than its body: what is no JSON there is given as text. */
+function decodeJson(text: string, response: Response, what: string): unknown {
+  try {
+    if (isDeep(text)) throw new Error(`it nests deeper than ${MAX_JSON_DEPTH} levels`);
+    return JSON.parse(text);
+  } catch (error) {
+    if (!response.ok) return text;
+    throw new CallError(
+      "malformed_answer",
+      `${what} answered ${response.status} with a body that is not the JSON it says it is: ${(error as Error).message}.`,
+      response.status,
+    );
+  }
+}
+
+/** Before parsing: what is nested without end would break whoever writes it again. */
+function isDeep(text: string): boolean {
+  if (text.length < MAX_JSON_DEPTH) return false;
+  let depth = 0;
+  let inText = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (inText) {
+      if (code === 0x5c) index += 1;
+      else if (code === 0x22) inText = false;
+    } else if (code === 0x22) inText = true;
+    else if (code === 0x5b || code === 0x7b) {
+      depth += 1;
+      if (depth > MAX_JSON_DEPTH) return true;
+    } else if (code === 0x5d || code === 0x7d) depth -= 1;
+  }
+  return false;
+}
+
+function readText(bytes: Buffer, contentType: string): string {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1] ?? "utf-8";
+  try {
+    return new TextDecoder(charset).decode(bytes);
+  } catch {
+    return new TextDecoder().decode(bytes);
+  }
+}

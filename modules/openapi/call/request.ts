@@ -1,0 +1,110 @@
+/**
+ * One request from a tool's plan and a script's parameters: address, headers, cookies, body. Only what the plan names is
+ * sent. Nothing a script gives can change the server, leave its path segment, or add a header line.
+ */
+import type { ToolDomain } from "../domain.ts";
+import { SLOTS } from "../domain.ts";
+import { own, ownRecord } from "../records.ts";
+import { type WrittenBody, writeBody } from "./body.ts";
+import { CallError } from "./failure.ts";
+import { writeHeader, writePairs, writeSegment } from "./values.ts";
+
+export interface PreparedRequest {
+  method: string;
+  /** Scheme, host and path; no query. */
+  address: string;
+  /** Encoded `name=value` pairs. */
+  query: string[];
+  cookies: string[];
+  headers: Headers;
+  body: WrittenBody | undefined;
+}
+
+/**
+ * @param base the server's URL without a slash at its end
+ * @throws CallError naming the parameter that cannot be sent
+ */
+export async function prepareRequest(
+  plan: ToolDomain,
+  base: string,
+  configured: Record<string, string>,
+  parameters: Record<string, unknown>,
+): Promise<PreparedRequest> {
+  const headers = new Headers();
+  const query = plan.staticQuery === undefined ? [] : [plan.staticQuery];
+  const cookies: string[] = [];
+  for (const parameter of plan.parameters) {
+    const value = own(ownRecord(parameters, SLOTS[parameter.in]), parameter.name);
+    if (value === undefined || parameter.in === "path") continue;
+    if (parameter.in === "query") query.push(...writePairs(parameter, value));
+    else if (parameter.in === "cookie") cookies.push(...writePairs(parameter, value));
+    else setHeader(headers, parameter.name, writeHeader(parameter, value));
+  }
+  for (const [name, value] of Object.entries(configured)) setHeader(headers, name, value);
+  const body = await prepareBody(plan, parameters);
+  if (body !== undefined) setHeader(headers, "content-type", body.contentType);
+  if (!headers.has("accept")) setHeader(headers, "accept", plan.accept);
+  return { method: plan.method, address: base + writePath(plan, parameters), query, cookies, headers, body };
+}
+
+async function prepareBody(
+  plan: ToolDomain,
+  parameters: Record<string, unknown>,
+): Promise<WrittenBody | undefined> {
+  const value = own(parameters, "body");
+  if (plan.body === undefined || value === undefined) return undefined;
+  return writeBody(plan.body, value);
+}
+
+/**
+ * Fills the template. A value that would be no segment, or another one (`..`), is refused: a URL is normalised after it
+ * was put together, percent-encoded dots included.
+ */
+function writePath(plan: ToolDomain, parameters: Record<string, unknown>): string {
+  const given = ownRecord(parameters, "path");
+  const written = plan.path.replace(/\{([^{}]+)\}/g, (_placeholder, name: string) => {
+    const parameter = plan.parameters.find((known) => known.in === "path" && known.name === name);
+    const value = own(given, name);
+    const segment = parameter === undefined ? undefined : writeSegment(parameter, value);
+    if (segment === undefined || segment === "") {
+      throw new CallError("invalid_parameters", `The path parameter ${JSON.stringify(name)} needs a value.`);
+    }
+    return segment;
+  });
+  const path = encodeTemplate(written);
+  if (path.split("/").some((segment) => /^(\.|%2e){1,2}$/i.test(segment))) {
+    throw new CallError(
+      "invalid_parameters",
+      `A path parameter of ${plan.path} has a value of dots only, which would lead to another path.`,
+    );
+  }
+  return path;
+}
+
+/** What the document's own template holds beside values: a `?` or `#` there must not end the path. */
+function encodeTemplate(path: string): string {
+  return path.replace(/[?#\\\s]/g, (found) => encodeURIComponent(found));
+}
+
+/** @throws CallError; the value, which may be a secret, is never part of its message. */
+export function setHeader(headers: Headers, name: string, value: string | undefined): void {
+  if (value === undefined) return;
+  try {
+    headers.set(name, value);
+  } catch {
+    throw new CallError(
+      "invalid_parameters",
+      `The header ${JSON.stringify(name)} cannot be sent: its name or its value holds a character that headers cannot hold.`,
+    );
+  }
+}
+
+/** The whole URL. */
+export function urlOf(request: PreparedRequest): string {
+  return request.query.length === 0 ? request.address : `${request.address}?${request.query.join("&")}`;
+}
+
+/** Names the request in a message: no query, which may hold a credential. */
+export function nameOf(request: PreparedRequest): string {
+  return `${request.method} ${request.address}`;
+}

@@ -1,0 +1,98 @@
+/**
+ * Sends one request and reads its answer: redirects within the origin, retries of a GET, one deadline over everything.
+ */
+import { setTimeout as wait } from "node:timers/promises";
+import { type Answer, readAnswer } from "./answer.ts";
+import { CallError, describeTransportFailure, isConnectionReset } from "./failure.ts";
+import { nameOf, type PreparedRequest, urlOf } from "./request.ts";
+
+const LIMITS = { maxAttempts: 3, maxRedirects: 5, resetPauseMs: 100 } as const;
+
+export interface Sending {
+  fetch: typeof globalThis.fetch;
+  maxResponseBytes: number;
+  /** Aborts with the caller's wish or at the deadline. */
+  signal: AbortSignal;
+  /** Time left before the deadline, in milliseconds. */
+  remainingMs(): number;
+}
+
+/** @throws CallError for whatever is no answer; an abort rejects with the signal's reason. */
+export async function send(request: PreparedRequest, sending: Sending): Promise<Answer> {
+  const what = nameOf(request);
+  for (let attempt = 1; ; attempt += 1) {
+    const mayRetry = request.method === "GET" && attempt < LIMITS.maxAttempts;
+    try {
+      const response = await follow(request, sending, what);
+      const pauseMs = mayRetry && response.status === 503 ? readRetryAfter(response) : undefined;
+      if (pauseMs === undefined || pauseMs >= sending.remainingMs()) {
+        return await readAnswer(response, sending.maxResponseBytes, what);
+      }
+      await response.body?.cancel();
+      await wait(pauseMs, undefined, { signal: sending.signal });
+    } catch (error) {
+      sending.signal.throwIfAborted();
+      if (error instanceof CallError) throw error;
+      if (!mayRetry || !isConnectionReset(error)) throw describeTransportFailure(error, what);
+      await wait(LIMITS.resetPauseMs * attempt, undefined, { signal: sending.signal });
+    }
+  }
+}
+
+/** Seconds or a date, in milliseconds from now. */
+function readRetryAfter(response: Response): number | undefined {
+  const value = response.headers.get("retry-after")?.trim();
+  if (value === undefined || value === "") return undefined;
+  const pauseMs = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isNaN(pauseMs) ? undefined : Math.max(0, pauseMs);
+}
+
+/**
+ * Follows redirects that stay on the origin, as the fetch standard does. One that leaves it is the answer: nothing is
+ * sent there, credentials least of all.
+ */
+async function follow(request: PreparedRequest, sending: Sending, what: string): Promise<Response> {
+  let url = new URL(urlOf(request));
+  let { method } = request;
+  let body = request.body?.content;
+  const headers = new Headers(request.headers);
+  if (request.cookies.length > 0) {
+    const before = headers.get("cookie");
+    headers.set("cookie", [...(before === null ? [] : [before]), ...request.cookies].join("; "));
+  }
+  for (let redirects = 0; ; redirects += 1) {
+    const response = await sending.fetch(url.href, {
+      method,
+      headers: Object.fromEntries(headers),
+      redirect: "manual",
+      signal: sending.signal,
+      ...(body === undefined ? {} : { body }),
+    });
+    const target = redirectTarget(response, url);
+    if (target === undefined || target.origin !== url.origin) return response;
+    await response.body?.cancel();
+    if (redirects === LIMITS.maxRedirects) {
+      throw new CallError(
+        "too_many_redirects",
+        `${what} was redirected more than ${LIMITS.maxRedirects} times.`,
+      );
+    }
+    if (becomesGet(response.status, method)) {
+      method = "GET";
+      body = undefined;
+      headers.delete("content-type");
+    }
+    url = target;
+  }
+}
+
+function redirectTarget(response: Response, from: URL): URL | undefined {
+  if (![301, 302, 303, 307, 308].includes(response.status)) return undefined;
+  const location = response.headers.get("location");
+  return location === null ? undefined : (URL.parse(location, from) ?? undefined);
+}
+
+function becomesGet(status: number, method: string): boolean {
+  if (status === 303) return method !== "GET" && method !== "HEAD";
+  return (status === 301 || status === 302) && method === "POST";
+}

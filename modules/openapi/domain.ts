@@ -1,0 +1,97 @@
+/**
+ * What a definition keeps for calls: plain data, written by generate/, stored by the host in plain text, read by call/.
+ * It comes back from a database, so it is parsed once when a service is hydrated.
+ */
+import { z } from "zod";
+
+export const QUERY_STYLES = ["form", "spaceDelimited", "pipeDelimited", "deepObject"] as const;
+export const PATH_STYLES = ["simple", "label", "matrix"] as const;
+export const SLOTS = { path: "path", query: "query", header: "headers", cookie: "cookies" } as const;
+export type ParameterPlace = keyof typeof SLOTS;
+
+/** How the value of one parameter, or of one field of a form, becomes text. Absent members have OpenAPI's default. */
+const parameterPlan = z.object({
+  in: z.enum(["path", "query", "header", "cookie"]),
+  name: z.string(),
+  style: z.enum([...QUERY_STYLES, ...PATH_STYLES]).optional(),
+  explode: z.boolean().optional(),
+  allowReserved: z.boolean().optional(),
+  /** The value is written in this media type, as JSON where it is one, before it is put in its place. */
+  contentType: z.string().optional(),
+});
+export type ParameterPlan = z.infer<typeof parameterPlan>;
+
+const fieldPlan = z.object({
+  name: z.string(),
+  /** A file, or a list of files, as `{filename, contentType, base64}`. */
+  file: z.boolean().optional(),
+  contentType: z.string().optional(),
+  style: z.enum(QUERY_STYLES).optional(),
+  explode: z.boolean().optional(),
+  allowReserved: z.boolean().optional(),
+});
+export type FieldPlan = z.infer<typeof fieldPlan>;
+
+export const BODY_KINDS = ["json", "form", "multipart", "text", "binary"] as const;
+export type BodyKind = (typeof BODY_KINDS)[number];
+
+const bodyPlan = z.object({
+  kind: z.enum(BODY_KINDS),
+  contentType: z.string(),
+  /** Fields of a form or multipart body that are not written in the default way. */
+  fields: z.array(fieldPlan).optional(),
+});
+export type BodyPlan = z.infer<typeof bodyPlan>;
+
+const serverPlan = z.object({
+  /** May be relative, and may hold `{name}` of its variables. */
+  url: z.string(),
+  variables: z.array(z.object({ name: z.string(), default: z.string().optional() })).optional(),
+});
+export type ServerPlan = z.infer<typeof serverPlan>;
+
+/** Alternatives, best first; each is a list of schemes that are all needed. An empty one is a call without credentials. */
+const securityPlan = z.array(
+  z.array(z.object({ scheme: z.string(), scopes: z.array(z.string()).optional() })),
+);
+export type SecurityPlan = z.infer<typeof securityPlan>;
+
+const schemePlan = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("apiKey"),
+    name: z.string(),
+    in: z.enum(["header", "query", "cookie"]),
+    parameter: z.string(),
+  }),
+  z.object({ kind: z.literal("bearer"), name: z.string() }),
+  z.object({ kind: z.literal("basic"), name: z.string() }),
+  z.object({ kind: z.literal("oauth2"), name: z.string(), tokenUrl: z.string().optional() }),
+  /** Any headers, for a document that declares no scheme at all. */
+  z.object({ kind: z.literal("headers"), name: z.string() }),
+  z.object({ kind: z.literal("unsupported"), name: z.string(), what: z.string() }),
+]);
+export type SchemePlan = z.infer<typeof schemePlan>;
+
+export const toolDomainSchema = z.object({
+  method: z.string(),
+  /** Path template, starts with a slash. */
+  path: z.string(),
+  /** Query that is part of the path in the document. */
+  staticQuery: z.string().optional(),
+  parameters: z.array(parameterPlan),
+  body: bodyPlan.optional(),
+  accept: z.string(),
+  /** Absent: that of the service. */
+  security: securityPlan.optional(),
+  /** Absent: that of the service. */
+  server: serverPlan.optional(),
+});
+export type ToolDomain = z.infer<typeof toolDomainSchema>;
+
+export const serviceDomainSchema = z.object({
+  version: z.literal(1),
+  server: serverPlan,
+  schemes: z.array(schemePlan),
+  security: securityPlan,
+});
+export type ServiceDomain = z.infer<typeof serviceDomainSchema>;

@@ -1,0 +1,265 @@
+/**
+ * One schema of an OpenAPI 3.1 document to JSON Schema 2020-12, for requests or for responses: OpenAPI's own keywords are
+ * carried out (readOnly, writeOnly, discriminator) or written into descriptions, references point into `$defs`.
+ */
+import type { JSONSchema } from "#sdk";
+import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
+import { addNote, copyKeywords, isPattern, isSchema, readNames, showValue } from "./keywords.ts";
+import type { References } from "./references.ts";
+
+/** `form` is a request whose binary values are files: `{filename, contentType, base64}`. */
+export type SchemaUse = "request" | "form" | "response";
+
+export interface Conversion {
+  use: SchemaUse;
+  references: References;
+  refsStandAlone: boolean;
+  /** The name in `$defs` for the target of a reference. */
+  nameOf(reference: string): string;
+  /** Deeper levels are left out. */
+  maxDepth: number;
+}
+
+export const FILE_SCHEMA: JSONSchema = {
+  type: "object",
+  description: "A file.",
+  properties: {
+    filename: { type: "string" },
+    contentType: { type: "string" },
+    base64: { type: "string", description: "The content, base64." },
+  },
+  required: ["base64"],
+  additionalProperties: false,
+};
+
+/** Schemas looked at for the properties that one `allOf` puts together. */
+const MAX_PARTS = 50;
+const LISTS = ["allOf", "anyOf", "oneOf"] as const;
+const SINGLE = [
+  "not",
+  "if",
+  "then",
+  "else",
+  "contains",
+  "propertyNames",
+  "items",
+  "additionalProperties",
+] as const;
+const MAPS = ["dependentSchemas"] as const;
+
+/** Converts `source`; `hidden` are property names that are not required here, whatever the schema says. */
+export function convertSchema(
+  source: unknown,
+  conversion: Conversion,
+  depth = 0,
+  hidden: ReadonlySet<string> = new Set(),
+): JSONSchema | boolean {
+  if (typeof source === "boolean") return source;
+  if (!isRecord(source)) return {};
+  const reference = ownText(source, "$ref");
+  if (reference !== undefined) return convertReference(source, reference, conversion, depth);
+  if (depth > conversion.maxDepth) {
+    return withDescription(source, "Any value: the schema goes on deeper than is kept here.");
+  }
+  if (conversion.use === "form" && isBinary(source))
+    return withNote(FILE_SCHEMA, ownText(source, "description"));
+
+  const target: JSONSchema = {};
+  copyKeywords(source, target);
+  if (isBinary(source)) target.type ??= "string";
+  const hiddenHere = union(hidden, hiddenProperties(source, conversion));
+  convertObject(source, target, conversion, depth, hiddenHere);
+  convertTuple(source, target, conversion, depth);
+  for (const key of SINGLE) {
+    const value = own(source, key);
+    if (!isSchema(value) || (key === "items" && target.items !== undefined)) continue;
+    target[key] = convertSchema(value, conversion, depth + 1);
+  }
+  for (const key of MAPS) {
+    const value = ownRecord(source, key);
+    if (value !== undefined) target[key] = convertEach(value, conversion, depth);
+  }
+  for (const key of LISTS) {
+    const branches = ownList(source, key).filter(isSchema);
+    if (branches.length === 0) continue;
+    const passed = key === "allOf" ? hiddenHere : new Set<string>();
+    target[key] = branches.map((branch) => convertSchema(branch, conversion, depth + 1, passed));
+  }
+  convertDiscriminator(source, target, conversion);
+  if (conversion.use !== "response") addUsage(source, target);
+  if (own(source, "nullable") === true && target.type === undefined) return makeNullable(target);
+  return target;
+}
+
+/** In 3.0 nothing beside a `$ref` counts but a description, which people write all the same. */
+function convertReference(
+  source: Fields,
+  reference: string,
+  conversion: Conversion,
+  depth: number,
+): JSONSchema {
+  const { $ref: _, ...beside } = source;
+  const target: JSONSchema = { $ref: `#/$defs/${conversion.nameOf(reference)}` };
+  if (conversion.refsStandAlone || Object.keys(beside).length === 0) {
+    const description = ownText(beside, "description");
+    return description === undefined ? target : { ...target, description };
+  }
+  const converted = convertSchema(beside, conversion, depth);
+  return isRecord(converted) ? { ...target, ...converted } : target;
+}
+
+function convertObject(
+  source: Fields,
+  target: JSONSchema,
+  conversion: Conversion,
+  depth: number,
+  hidden: ReadonlySet<string>,
+): void {
+  const properties = ownRecord(source, "properties");
+  if (properties !== undefined) {
+    const shown = Object.entries(properties).filter(
+      ([, value]) => isSchema(value) && !isHidden(value, conversion),
+    );
+    target.properties = Object.fromEntries(
+      shown.map(([name, value]) => [name, convertSchema(value, conversion, depth + 1)]),
+    );
+  }
+  const patterns = ownRecord(source, "patternProperties");
+  if (patterns !== undefined) {
+    const usable = Object.entries(patterns).filter(
+      ([pattern, value]) => isPattern(pattern) && isSchema(value),
+    );
+    target.patternProperties = convertEach(Object.fromEntries(usable), conversion, depth);
+  }
+  const required = readNames(own(source, "required")).filter((name) => !hidden.has(name));
+  if (required.length > 0) target.required = required;
+  const dependent = ownRecord(source, "dependentRequired");
+  if (dependent !== undefined) {
+    target.dependentRequired = Object.fromEntries(
+      Object.entries(dependent).map(([name, names]) => [name, readNames(names)]),
+    );
+  }
+}
+
+/** A list of schemas under `items` is what newer drafts call `prefixItems`. */
+function convertTuple(source: Fields, target: JSONSchema, conversion: Conversion, depth: number): void {
+  const prefix = [...ownList(source, "prefixItems"), ...ownList(source, "items")].filter(isSchema);
+  if (prefix.length === 0) return;
+  target.prefixItems = prefix.map((item) => convertSchema(item, conversion, depth + 1));
+  const rest = own(source, "additionalItems");
+  if (Array.isArray(own(source, "items")) && isSchema(rest)) {
+    target.items = convertSchema(rest, conversion, depth + 1);
+  }
+}
+
+function convertEach(schemas: Fields, conversion: Conversion, depth: number): JSONSchema {
+  return Object.fromEntries(
+    Object.entries(schemas)
+      .filter(([, value]) => isSchema(value))
+      .map(([name, value]) => [name, convertSchema(value, conversion, depth + 1)]),
+  );
+}
+
+/** A read-only property is none of a request's; a write-only one none of a response's. */
+function isHidden(property: unknown, conversion: Conversion): boolean {
+  const flag = conversion.use === "response" ? "writeOnly" : "readOnly";
+  return own(property, flag) === true;
+}
+
+/** Names of hidden properties of a schema and of what its `allOf` puts together: a required name may stand in another part. */
+function hiddenProperties(source: Fields, conversion: Conversion): Set<string> {
+  const names = new Set<string>();
+  const parts = [source];
+  for (const part of parts) {
+    for (const [name, value] of Object.entries(ownRecord(part, "properties") ?? {})) {
+      if (isHidden(value, conversion)) names.add(name);
+    }
+    for (const branch of ownList(part, "allOf")) {
+      const followed = conversion.references.follow(branch);
+      if (followed !== undefined && parts.length < MAX_PARTS) parts.push(followed);
+    }
+  }
+  return names;
+}
+
+/** `discriminator.mapping`, and else the name of the schema, says which value selects a branch. */
+function convertDiscriminator(source: Fields, target: JSONSchema, conversion: Conversion): void {
+  const discriminator = ownRecord(source, "discriminator");
+  const property = ownText(discriminator, "propertyName");
+  if (property === undefined) return;
+  addNote(target, `The property ${JSON.stringify(property)} says which of the schemas applies.`);
+  const mapping = Object.entries(ownRecord(discriminator, "mapping") ?? {});
+  for (const key of ["oneOf", "anyOf"] as const) {
+    const converted = target[key] as (JSONSchema | boolean)[] | undefined;
+    if (converted === undefined) continue;
+    const branches = ownList(source, key).filter(isSchema);
+    target[key] = converted.map((branch, index) => {
+      const reference = ownText(branches[index], "$ref");
+      if (reference === undefined || !isRecord(branch)) return branch;
+      const values = mapping
+        .filter(([, to]) => to === reference || to === lastSegment(reference))
+        .map(([value]) => value);
+      if (
+        values.length === 0 ||
+        isSelective(conversion.references.follow(branches[index]), property, conversion)
+      ) {
+        return branch;
+      }
+      return { allOf: [branch], properties: { [property]: { enum: values } }, required: [property] };
+    });
+  }
+}
+
+/** Whether a branch itself allows only certain values of the property. */
+function isSelective(branch: Fields | undefined, property: string, conversion: Conversion): boolean {
+  const declared = conversion.references.follow(own(ownRecord(branch, "properties"), property));
+  return declared !== undefined && (Object.hasOwn(declared, "enum") || Object.hasOwn(declared, "const"));
+}
+
+/**
+ * A default is what the server assumes. It is told, not sent: a host that fills in defaults would otherwise overwrite
+ * with them what a partial update leaves alone. One short example is kept.
+ */
+function addUsage(source: Fields, target: JSONSchema): void {
+  const shown = Object.hasOwn(source, "default") ? showValue(source.default) : undefined;
+  if (shown !== undefined) addNote(target, `Default: ${shown}.`);
+  const [example] = [...ownList(source, "examples"), own(source, "example")].filter(
+    (value) => value !== undefined,
+  );
+  if (example !== undefined && showValue(example) !== undefined) target.examples = [example];
+}
+
+function isBinary(source: Fields): boolean {
+  if (own(source, "format") === "binary" || own(source, "type") === "file") return true;
+  const type = own(source, "type");
+  const mediaType = ownText(source, "contentMediaType");
+  if (mediaType === undefined || Object.hasOwn(source, "contentEncoding")) return false;
+  return type === undefined || (mediaType === "application/octet-stream" && type === "string");
+}
+
+function makeNullable(schema: JSONSchema): JSONSchema {
+  const { description, ...rest } = schema;
+  if (Object.keys(rest).length === 0) return schema;
+  return { ...(description === undefined ? {} : { description }), anyOf: [rest, { type: "null" }] };
+}
+
+function withNote(schema: JSONSchema, description: string | undefined): JSONSchema {
+  return description === undefined ? schema : { ...schema, description };
+}
+
+function withDescription(source: Fields, note: string): JSONSchema {
+  const target: JSONSchema = {};
+  const description = ownText(source, "description");
+  if (description !== undefined && description.length <= 200) target.description = description;
+  addNote(target, note);
+  return target;
+}
+
+function union(first: ReadonlySet<string>, second: ReadonlySet<string>): ReadonlySet<string> {
+  if (second.size === 0) return first;
+  return new Set([...first, ...second]);
+}
+
+export function lastSegment(reference: string): string {
+  return reference.slice(reference.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,170 @@
+/** A document to the definition of a service: the whole way in one place. Pure: the same text gives the same result. */
+import type { JSONSchema, ServiceDefinition, ToolDefinition } from "#sdk";
+import type { SecurityPlan, ServerPlan, ServiceDomain, ToolDomain } from "../domain.ts";
+import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
+import { readRequestBody, type SchemaTables } from "./bodies.ts";
+import { createIds, isDestructive, listOperations, type Operation } from "./operations.ts";
+import { describeOutput } from "./output-schema.ts";
+import { type Parameters, readParameters, type TakenByCredentials } from "./parameters.ts";
+import { readDocument } from "./read-document.ts";
+import { createReferences, type References } from "./references.ts";
+import { createDefinitionNames, createSchemaTable } from "./schema-table.ts";
+import { type DocumentSecurity, readRequirements, readSecurity } from "./security.ts";
+import { describeConfig, readServer } from "./servers.ts";
+
+/** What is stored of all tools together, at most about; shared out evenly among them. */
+const SIZE_BUDGET = {
+  maxInputBytes: 64 * 1024 * 1024,
+  maxOutputBytes: 16 * 1024 * 1024,
+  inputBytesPerTool: { min: 4 * 1024, max: 256 * 1024 },
+  outputBytesPerTool: { min: 1024, max: 24 * 1024 },
+} as const;
+const MAX_TEXT_CHARS = 10_000;
+
+interface Context {
+  document: Fields;
+  references: References;
+  tables: SchemaTables;
+  security: DocumentSecurity;
+  inputBytes: number;
+  outputBytes: number;
+}
+
+/** @throws DocumentError whose message says what is wrong with the document. */
+export async function generateDefinition(text: string): Promise<ServiceDefinition> {
+  const { document, refsStandAlone } = readDocument(text);
+  const references = await createReferences(document);
+  const operations = listOperations(document, references);
+  const source = { references, refsStandAlone, names: createDefinitionNames() };
+  const security = readSecurity(
+    document,
+    references,
+    operations.map(({ operation }) => operation),
+  );
+  const { inputBytesPerTool, outputBytesPerTool, maxInputBytes, maxOutputBytes } = SIZE_BUDGET;
+  const context: Context = {
+    document,
+    references,
+    security,
+    tables: {
+      request: createSchemaTable("request", source),
+      form: createSchemaTable("form", source),
+      response: createSchemaTable("response", source),
+    },
+    inputBytes: clamp(maxInputBytes / (operations.length || 1), inputBytesPerTool),
+    outputBytes: clamp(maxOutputBytes / (operations.length || 1), outputBytesPerTool),
+  };
+  const server = readServer(own(document, "servers")) ?? { url: "/" };
+  const idOf = createIds();
+  const domain: ServiceDomain = {
+    version: 1,
+    server,
+    schemes: security.schemes,
+    security: security.security,
+  };
+  const info = ownRecord(document, "info");
+  return {
+    name: ownText(info, "title")?.slice(0, 200) || "API",
+    description: (ownText(info, "description") ?? "").slice(0, MAX_TEXT_CHARS),
+    configSchema: describeConfig(server, document, [
+      own(document, "servers"),
+      ...operations.flatMap(({ item, operation }) => [own(item, "servers"), own(operation, "servers")]),
+    ]),
+    secretsSchema: security.secretsSchema,
+    tools: operations.map((operation) => describeTool(idOf(operation), operation, context)),
+    adapterDomain: domain,
+  };
+}
+
+function describeTool(id: string, described: Operation, context: Context): ToolDefinition {
+  const { operation, item, method } = described;
+  const { references, tables } = context;
+  const { path, staticQuery } = splitPath(described.path);
+  const declaredSecurity = readRequirements(own(operation, "security"));
+  const parameters = readParameters(
+    path,
+    [...ownList(item, "parameters"), ...ownList(operation, "parameters")],
+    takenByCredentials(declaredSecurity ?? context.security.security, context.security),
+    tables.request,
+    references,
+  );
+  // The fetch standard gives these no body, and OpenAPI no meaning to one.
+  const body =
+    method === "get" || method === "head" ? undefined : readRequestBody(operation, tables, references);
+  const output = describeOutput(operation, tables.response, references, { maxBytes: context.outputBytes });
+  const domain: ToolDomain = {
+    method: method.toUpperCase(),
+    path,
+    parameters: parameters.plans,
+    accept: output.accept,
+    ...defined({
+      staticQuery,
+      body: body?.plan,
+      security: declaredSecurity,
+      server: serverOf(item, operation),
+    }),
+  };
+  return {
+    id,
+    name: ownText(operation, "summary")?.trim().slice(0, 200) || id,
+    description: describeOperation(operation),
+    inputSchema: (body?.table ?? tables.request).complete(
+      describeInput(parameters, body),
+      context.inputBytes,
+    ),
+    outputSchema: output.schema,
+    adapterDomain: domain,
+    destructive: isDestructive(described),
+  };
+}
+
+/** Some documents tell operations of one path apart by a query or a fragment in the path. */
+function splitPath(declared: string): { path: string; staticQuery: string | undefined } {
+  const [beforeFragment = ""] = declared.split("#", 1);
+  const mark = beforeFragment.indexOf("?");
+  const path = mark === -1 ? beforeFragment : beforeFragment.slice(0, mark);
+  const query = mark === -1 ? "" : beforeFragment.slice(mark + 1);
+  return { path: path.startsWith("/") ? path : `/${path}`, staticQuery: query === "" ? undefined : query };
+}
+
+function serverOf(item: Fields, operation: Fields): ServerPlan | undefined {
+  return readServer(own(operation, "servers")) ?? readServer(own(item, "servers"));
+}
+
+function takenByCredentials(security: SecurityPlan, { schemes }: DocumentSecurity): TakenByCredentials {
+  const used = new Set(security.flat().map(({ scheme }) => scheme));
+  const keys = schemes.filter((scheme) => scheme.kind === "apiKey" && used.has(scheme.name));
+  return (place, name) =>
+    keys.some(
+      (key) =>
+        key.kind === "apiKey" &&
+        key.in === place &&
+        (place === "header" ? key.parameter.toLowerCase() === name.toLowerCase() : key.parameter === name),
+    );
+}
+
+function describeInput(parameters: Parameters, body: ReturnType<typeof readRequestBody>): JSONSchema {
+  const properties: JSONSchema = { ...parameters.slots };
+  const required = [...parameters.required];
+  if (body !== undefined) {
+    properties.body = isRecord(body.schema) ? body.schema : {};
+    if (body.required) required.push("body");
+  }
+  return {
+    type: "object",
+    properties,
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false,
+  };
+}
+
+function describeOperation(operation: Fields): string {
+  const description = (ownText(operation, "description") ?? "").trim();
+  const text = description.slice(0, MAX_TEXT_CHARS);
+  if (own(operation, "deprecated") !== true) return text;
+  return text === "" ? "Deprecated." : `Deprecated. ${text}`;
+}
+
+function clamp(value: number, { min, max }: { min: number; max: number }): number {
+  return Math.floor(Math.min(Math.max(value, min), max));
+}

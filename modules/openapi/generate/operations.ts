@@ -1,0 +1,81 @@
+/** The operations of a document in its order, with the ids their tools get. */
+import { type Fields, isRecord, own, ownRecord, ownText } from "../records.ts";
+import { DocumentError } from "./document-error.ts";
+import type { References } from "./references.ts";
+
+const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"] as const;
+const HARMLESS = new Set(["get", "head", "options", "trace", "query"]);
+const MAX_OPERATIONS = 20_000;
+const MAX_ID_CHARS = 100;
+
+/** Ids that mean something else on an object or a promise. */
+const RESERVED_IDS = new Set([
+  ...Object.getOwnPropertyNames(Object.prototype),
+  "then",
+  "toJSON",
+  "prototype",
+  "arguments",
+  "caller",
+]);
+
+export interface Operation {
+  /** Lower case. */
+  method: string;
+  path: string;
+  item: Fields;
+  operation: Fields;
+}
+
+/** @throws DocumentError if there is no place for them, or if they are too many. A document may have none. */
+export function listOperations(document: Fields, references: References): Operation[] {
+  if (!["paths", "webhooks", "components"].some((key) => isRecord(own(document, key)))) {
+    throw new DocumentError("The document describes no API: it has no paths.");
+  }
+  const operations: Operation[] = [];
+  for (const [path, value] of Object.entries(ownRecord(document, "paths") ?? {})) {
+    if (path.startsWith("x-")) continue;
+    const item = references.follow(value);
+    if (item === undefined) continue;
+    for (const [key, operation] of Object.entries(item)) {
+      const method = key.toLowerCase();
+      if (!METHODS.some((known) => known === method) || !isRecord(operation)) continue;
+      operations.push({ method, path, item, operation });
+    }
+    if (operations.length > MAX_OPERATIONS) {
+      throw new DocumentError(`The document has more than ${MAX_OPERATIONS} operations. Leave some out.`);
+    }
+  }
+  return operations;
+}
+
+export function isDestructive({ method, operation }: Operation): boolean {
+  const declared = own(operation, "x-destructive");
+  return typeof declared === "boolean" ? declared : !HARMLESS.has(method);
+}
+
+/** Gives out ids: each operation's own, or one of method and path; one that is taken gets the next free number. */
+export function createIds(): (operation: Operation) => string {
+  const taken = new Set<string>();
+  const nextNumbers = new Map<string, number>();
+  return ({ method, path, operation }) => {
+    const wanted = toIdentifier(ownText(operation, "operationId") ?? "");
+    const base = wanted === "" ? toIdentifier(`${method} ${path}`) || method : wanted;
+    let id = RESERVED_IDS.has(base) ? `${base}_` : base;
+    let number = nextNumbers.get(base) ?? 2;
+    for (; taken.has(id); number += 1) id = `${base}_${number}`;
+    nextNumbers.set(base, number);
+    taken.add(id);
+    return id;
+  };
+}
+
+/** Letters, digits, `_` and `$` stay; whatever lies between becomes one `_`. Empty if nothing stays. */
+function toIdentifier(text: string): string {
+  const words = text
+    .normalize("NFKD")
+    .replace(/\p{Mark}+/gu, "")
+    .replace(/[^A-Za-z0-9_$]+/g, "_");
+  const trimmed = /^[A-Za-z0-9_$]/.test(text) ? words.replace(/_+$/, "") : words.replace(/^_+|_+$/g, "");
+  const kept = (trimmed === "" && /[A-Za-z0-9$]/.test(words) ? words : trimmed).slice(0, MAX_ID_CHARS);
+  return /^[0-9]/.test(kept) ? `_${kept}` : kept;
+}

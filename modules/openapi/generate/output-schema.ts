@@ -1,0 +1,129 @@
+/** The output schema of a tool: one alternative of `{status, headers, body}` per declared response. */
+import type { JSONSchema } from "#sdk";
+import { essence, isText } from "../media-types.ts";
+import { type Fields, isRecord, own, ownRecord, ownText } from "../records.ts";
+import { kindOf } from "./bodies.ts";
+import type { References } from "./references.ts";
+import type { SchemaTable } from "./schema-table.ts";
+
+const HEADERS = { type: "object", additionalProperties: { type: "string" } };
+const BINARY_ANSWER = {
+  type: "object",
+  properties: { contentType: { type: "string" }, base64: { type: "string" } },
+  required: ["contentType", "base64"],
+};
+
+/** Deeper levels are left out, one step after the other, until a schema without references fits the budget. */
+const DEPTH_STEPS = [100, 10, 7, 5, 4, 3] as const;
+
+export interface OutputBudget {
+  /** Of the `$defs`, and again of the rest. */
+  maxBytes: number;
+}
+
+export function describeOutput(
+  operation: Fields,
+  table: SchemaTable,
+  references: References,
+  { maxBytes }: OutputBudget,
+): { schema: JSONSchema; accept: string } {
+  const responses = Object.entries(ownRecord(operation, "responses") ?? {})
+    .filter(([status]) => /^([1-5][0-9X]{2}|default)$/i.test(status))
+    .map(([status, value]) => ({ status: normalise(status), response: references.follow(value) ?? {} }));
+  const statuses = responses.map(({ status }) => status);
+  const listed = responses.length > 0 ? responses : [{ status: "default", response: {} }];
+  const build = (maxDepth: number): JSONSchema => ({
+    oneOf: listed.map(({ status, response }) => ({
+      type: "object",
+      ...descriptionOf(response),
+      properties: {
+        status: describeStatus(status, statuses),
+        headers: HEADERS,
+        body: describeBody(response, table, references, maxDepth),
+      },
+      required: ["status", "headers", "body"],
+    })),
+  });
+  let root = build(DEPTH_STEPS[0]);
+  for (const depth of DEPTH_STEPS.slice(1)) {
+    if (JSON.stringify(root).length <= maxBytes) break;
+    root = build(depth);
+  }
+  return {
+    schema: table.complete(root, maxBytes),
+    accept: acceptOf(responses.map(({ response }) => response)),
+  };
+}
+
+/** `2xx` is `2XX`. */
+function normalise(status: string): string {
+  return status.toLowerCase() === "default" ? "default" : status.toUpperCase();
+}
+
+/** The alternatives exclude each other: `oneOf` allows exactly one. */
+function describeStatus(status: string, all: string[]): JSONSchema {
+  if (/^[0-9]{3}$/.test(status)) return { const: status };
+  const covered = all.filter((other) => other !== status && (status === "default" || other[0] === status[0]));
+  const schema: JSONSchema = {
+    type: "string",
+    pattern: status === "default" ? "^[1-5][0-9]{2}$" : `^${status.replaceAll("X", "[0-9]")}$`,
+  };
+  if (covered.length === 0) return schema;
+  return {
+    ...schema,
+    not: { pattern: `^(${covered.map((other) => other.replaceAll("X", "[0-9]")).join("|")})$` },
+  };
+}
+
+function descriptionOf(response: Fields): JSONSchema {
+  const description = ownText(response, "description");
+  return description === undefined || description === "" ? {} : { description: description.slice(0, 500) };
+}
+
+function describeBody(
+  response: Fields,
+  table: SchemaTable,
+  references: References,
+  maxDepth: number,
+): JSONSchema | boolean {
+  const content = Object.entries(ownRecord(response, "content") ?? {});
+  if (content.length === 0) return {};
+  const found = new Map<string, JSONSchema | boolean>();
+  for (const [contentType, media] of content) {
+    const type = essence(contentType);
+    const schema = own(references.follow(media), "schema");
+    const converted =
+      kindOf(type) === "json"
+        ? schema === undefined
+          ? {}
+          : table.convert(schema, maxDepth)
+        : isText(type) || type.startsWith("multipart/")
+          ? { type: "string" }
+          : BINARY_ANSWER;
+    found.set(JSON.stringify(converted), converted);
+  }
+  const alternatives = [...found.values()];
+  if (alternatives.some((schema) => isRecord(schema) && Object.keys(schema).length === 0)) return {};
+  return alternatives.length === 1 ? (alternatives[0] as JSONSchema) : { anyOf: alternatives };
+}
+
+const MAX_ACCEPT_CHARS = 500;
+
+/** JSON, and at half the weight whatever else is declared: a server is free to choose among equals. */
+function acceptOf(responses: Fields[]): string {
+  const types = new Set(
+    responses
+      .flatMap((response) => Object.keys(ownRecord(response, "content") ?? {}))
+      .map((type) => type.trim())
+      .filter((type) => /^[\x21-\x7e]+\/[\x20-\x7e]+$/.test(type)),
+  );
+  const json = [...types].filter((type) => kindOf(type) === "json");
+  const others = [...types].filter((type) => kindOf(type) !== "json");
+  const weight = json.length === 0 ? "" : ";q=0.5";
+  const kept: string[] = [];
+  for (const type of [...json, ...others.map((other) => `${other}${weight}`)]) {
+    if (kept.join(", ").length + type.length > MAX_ACCEPT_CHARS) break;
+    kept.push(type);
+  }
+  return kept.length === 0 ? "*/*" : kept.join(", ");
+}

@@ -1,0 +1,51 @@
+/** Follows the `$ref`s of one document, by a library. Only references into the document itself; nothing is fetched. */
+import { $RefParser } from "@apidevtools/json-schema-ref-parser";
+import { type Fields, isRecord, ownText } from "../records.ts";
+import { DocumentError } from "./document-error.ts";
+
+/** Where the library believes the document to be. Never read. */
+const PLACE = "/openapi.json";
+
+export interface References {
+  /** What a `$ref` points to, through chains of references. @throws DocumentError */
+  resolve(reference: string): unknown;
+  /** The value itself, or what it refers to if it is a reference. Anything that is no object becomes undefined. */
+  follow(value: unknown): Fields | undefined;
+}
+
+export async function createReferences(document: Fields): Promise<References> {
+  const parser = new $RefParser();
+  await parser.parse(PLACE, document, { resolve: { external: false } });
+  const found = new Map<string, unknown>();
+
+  function resolve(reference: string): unknown {
+    const known = found.get(reference);
+    if (known !== undefined) return known;
+    if (!reference.startsWith("#")) {
+      throw new DocumentError(
+        `The document refers to ${JSON.stringify(reference.slice(0, 200))}, which is outside of it. Other files are not read: bundle everything into one document and install that.`,
+      );
+    }
+    const value = lookUp(reference);
+    found.set(reference, value);
+    return value;
+  }
+
+  function lookUp(reference: string): unknown {
+    try {
+      return parser.$refs.get(reference);
+    } catch {
+      throw new DocumentError(
+        `The document refers to ${JSON.stringify(reference.slice(0, 200))}, which it does not have.`,
+      );
+    }
+  }
+
+  function follow(value: unknown): Fields | undefined {
+    const reference = ownText(value, "$ref");
+    const target = reference === undefined ? value : resolve(reference);
+    return isRecord(target) ? target : undefined;
+  }
+
+  return { resolve, follow };
+}

@@ -1,0 +1,112 @@
+/** Servers of a document, and the schema of a service's settings. */
+import type { JSONSchema } from "#sdk";
+import { CONFIG_DEFAULTS, CONFIG_LIMITS } from "../config.ts";
+import type { ServerPlan } from "../domain.ts";
+import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
+
+/** The first usable server of a `servers` list. */
+export function readServer(servers: unknown): ServerPlan | undefined {
+  if (!Array.isArray(servers)) return undefined;
+  const [server] = servers.filter((candidate) => ownText(candidate, "url") !== undefined);
+  const url = ownText(server, "url");
+  if (url === undefined) return undefined;
+  const variables = variablesOf(server).map(([name, variable]) => {
+    const value = own(variable, "default");
+    return value === undefined || value === null ? { name } : { name, default: String(value) };
+  });
+  return variables.length === 0 ? { url } : { url, variables };
+}
+
+function variablesOf(server: unknown): [string, Fields][] {
+  return Object.entries(ownRecord(server, "variables") ?? {}).filter((entry): entry is [string, Fields] =>
+    isRecord(entry[1]),
+  );
+}
+
+export function isAbsolute(server: ServerPlan): boolean {
+  return /^(https?:\/\/|\{)/i.test(server.url);
+}
+
+/** The settings of a service made from `document`; `lists` are all its `servers` lists. */
+export function describeConfig(server: ServerPlan, document: Fields, lists: unknown[]): JSONSchema {
+  const properties: [string, JSONSchema][] = [
+    ["serverUrl", describeServerUrl(server, document)],
+    ...describeVariables(lists),
+    [
+      "timeoutMs",
+      {
+        type: "integer",
+        minimum: 1,
+        maximum: CONFIG_LIMITS.maxTimeoutMs,
+        default: CONFIG_DEFAULTS.timeoutMs,
+        description: "Longest time of one call in milliseconds, retries and the answer's body included.",
+      },
+    ],
+    [
+      "maxResponseBytes",
+      {
+        type: "integer",
+        minimum: 1,
+        maximum: CONFIG_LIMITS.maxResponseBytes,
+        default: CONFIG_DEFAULTS.maxResponseBytes,
+        description: "Longest answer in bytes, counted after decompression; a longer one fails the call.",
+      },
+    ],
+    [
+      "headers",
+      {
+        type: "object",
+        description:
+          "Headers of every request. Not for secrets: settings are shown to whoever may read them.",
+        additionalProperties: { type: "string" },
+      },
+    ],
+  ];
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties),
+    required: isAbsolute(server) ? [] : ["serverUrl"],
+    additionalProperties: false,
+  };
+}
+
+function describeServerUrl(server: ServerPlan, document: Fields): JSONSchema {
+  const listed = ownList(document, "servers")
+    .map((candidate) => ownText(candidate, "url"))
+    .filter((url) => url !== undefined && url.length <= 200)
+    .slice(0, 20);
+  const known = listed.length > 1 ? ` The document lists: ${listed.join(", ")}.` : "";
+  const description = isAbsolute(server)
+    ? `Where every request goes, in place of the document's servers. Default: ${server.url.slice(0, 500)}.${known}`
+    : `Where every request goes. The document only says ${JSON.stringify(server.url.slice(0, 500))}: give the whole URL, or the origin that this is on.`;
+  return { type: "string", pattern: "^[hH][tT][tT][pP][sS]?://", maxLength: 2000, description };
+}
+
+function describeVariables(lists: unknown[]): [string, JSONSchema][] {
+  const found = new Map<string, JSONSchema>();
+  for (const list of lists) {
+    const [server] = Array.isArray(list)
+      ? list.filter((candidate) => ownText(candidate, "url") !== undefined)
+      : [];
+    for (const [name, variable] of variablesOf(server)) {
+      const property = `serverVar_${name}`;
+      if (!found.has(property)) found.set(property, describeVariable(variable));
+    }
+  }
+  return [...found];
+}
+
+function describeVariable(variable: Fields): JSONSchema {
+  const values = ownList(variable, "enum")
+    .filter((value) => typeof value !== "object")
+    .map(String);
+  const fallback = own(variable, "default");
+  const about = [
+    ownText(variable, "description"),
+    fallback === undefined ? undefined : `Default: ${String(fallback)}.`,
+  ].filter((text) => text !== undefined && text !== "");
+  const schema: JSONSchema = { type: "string" };
+  if (about.length > 0) schema.description = about.join(" ");
+  if (values.length > 0) schema.enum = [...new Set(values)];
+  return schema;
+}

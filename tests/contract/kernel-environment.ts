@@ -1,0 +1,77 @@
+/** A local runtime behind the module contract, so that the conformance suite of environments runs through `execute`. */
+import { createRuntime } from "#client/index.ts";
+import type { LocalRuntime } from "#client/kernel/local-model.ts";
+import { generateToolDocs } from "#runner/docs/tool-docs.ts";
+import type { EnvironmentBindings, EnvironmentModule, EnvironmentStatus, ErrorDetail } from "#sdk";
+
+/** What the suite looks for under other names than the runtime has. */
+export function instantiateKernel(): EnvironmentModule {
+  let runtime: LocalRuntime | null = null;
+  let bindings: EnvironmentBindings;
+  let status: EnvironmentStatus;
+  const aborters = new Map<number, AbortController>();
+  const required = () => {
+    if (runtime === null) throw new Error("The environment is not set up.");
+    return runtime;
+  };
+  return {
+    async setup(context) {
+      bindings = context.bindings;
+      runtime = createRuntime({
+        local: true,
+        environment: context.config,
+        invoke: (path, parameters, { processId, seq, signal }) => {
+          const [serviceId = "", toolId = ""] = path.split(".");
+          return bindings.invokeTool({
+            serviceId,
+            toolId,
+            parameters,
+            eid: processId,
+            seq,
+            signal,
+          });
+        },
+        describeTools: (path) => ({ path, name: "Echo", inputSchema: { type: "object" } }),
+      });
+      status = { ...(await runtime.status()), isolation: await runtime.isolation() };
+    },
+    teardown: async () => {
+      await runtime?.dispose();
+    },
+    async execute({ eid, code, options, ref }) {
+      const aborter = new AbortController();
+      aborters.set(eid, aborter);
+      try {
+        const { timeoutMs, memoryMb, cpuMs, maxStdoutBytes, maxStderrBytes } = options ?? { timeoutMs: null };
+        const result = await required().execute(code, {
+          processId: eid,
+          timeoutMs,
+          ...(memoryMb !== undefined && { memoryMb }),
+          ...(cpuMs !== undefined && { cpuMs }),
+          ...(maxStdoutBytes !== undefined && { maxStdoutBytes }),
+          ...(maxStderrBytes !== undefined && { maxStderrBytes }),
+          ...(ref !== undefined && { ref }),
+          signal: aborter.signal,
+          onStdout: (text) => bindings.emitStdout(eid, Buffer.from(text)),
+          onStderr: (text) => bindings.emitStderr(eid, Buffer.from(text)),
+          onOutput: (value) => bindings.emitOutput(eid, value),
+        });
+        if (result.usage !== null) bindings.setUsage(eid, result.usage);
+        if (result.value !== undefined) bindings.setResult(eid, result.value);
+        if (result.errorDetail !== undefined) {
+          const reason = result.reason as NonNullable<ErrorDetail["reason"]>;
+          bindings.setError(eid, { ...result.errorDetail, reason });
+        }
+        return result.exitState ?? "failed";
+      } catch (error) {
+        if (!aborter.signal.aborted) throw error;
+        bindings.setError(eid, { name: "KilledError", message: "The run was killed.", reason: "killed" });
+        return "canceled";
+      }
+    },
+    kill: async (eid) => aborters.get(eid)?.abort(),
+    generateDocs: () => required().docs(),
+    generateToolDocs,
+    status: () => status,
+  };
+}

@@ -1,0 +1,439 @@
+/**
+ * The local runtime: functions of this program as tools of a script that runs in a jailed process. First the whole
+ * conformance suite of environments through `execute`, then what is its own.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  buildProxy,
+  createRuntime,
+  ElicitationEngine,
+  type LocalOptions,
+  type LocalRuntime,
+} from "#client/index.ts";
+import { defineEnvironmentCases } from "./environments.cases.ts";
+import { instantiateKernel } from "./kernel-environment.ts";
+
+const ENVIRONMENT = { maxConcurrency: 4, warmPool: { min: 1, max: 2 } };
+
+defineEnvironmentCases(
+  "local runtime",
+  { instantiate: instantiateKernel, config: { maxConcurrency: 8, warmPool: { min: 2, max: 4 } } },
+  {
+    "call.discovery": "the runtime answers from its own tools, see below; the suite wants to see its queries passed on",
+    "limit.stdout": "what was cut off is followed by a line that says so, see below",
+    "limit.states": "execute answers with a result: nobody is told that it runs",
+  },
+);
+
+describe("tools", () => {
+  let runtime: LocalRuntime;
+  const sent: unknown[] = [];
+  beforeAll(() => {
+    runtime = createRuntime({
+      local: true,
+      environment: ENVIRONMENT,
+      role: { allow: ["mail.*", "files.read"], deny: ["mail.purge"] },
+      tools: [
+        {
+          path: "mail.send",
+          description: "Sends a mail.",
+          inputSchema: {
+            type: "object",
+            required: ["to"],
+            properties: { to: { type: "string", pattern: "@" } },
+          },
+          invoke: (args) => {
+            sent.push(args);
+            return { id: sent.length };
+          },
+        },
+        { path: "mail.purge", description: "Deletes every mail.", invoke: () => "purged" },
+        { path: "files.read", description: "Reads a file.", invoke: () => undefined },
+        {
+          path: "files.fail",
+          invoke: () => {
+            throw new Error("no");
+          },
+        },
+        {
+          path: "mail.fail",
+          invoke: () => {
+            throw Object.assign(new Error("slow down"), {
+              code: "rate_limited",
+              status: 429,
+              stack: "secret",
+            });
+          },
+        },
+      ],
+    });
+  });
+  afterAll(() => runtime.dispose());
+
+  test("are called with what the script gave, and the result says which calls were made", async () => {
+    const result = await runtime.execute(`
+      console.log("one"); console.error("two");
+      cyrnel.output({ done: true });
+      return [await tools.mail.send({ to: "a@b" }), await tools.files.read()];`);
+    expect(result).toMatchObject({
+      success: true,
+      value: [{ id: 1 }, null],
+      calls: [
+        { path: "mail.send", args: { to: "a@b" } },
+        { path: "files.read", args: {} },
+      ],
+      exitState: "success",
+      reason: "ok",
+    });
+    expect(result.logs).toContainEqual({ level: "info", message: "one" });
+    expect(result.logs).toContainEqual({ level: "error", message: "two" });
+    expect(result.usage?.toolCalls).toBe(2);
+    expect(sent).toEqual([{ to: "a@b" }]);
+  });
+
+  test("that the role hides are neither found nor described nor called, and look like tools that are not there", async () => {
+    expect(runtime.availableTools()).toEqual(["mail.send", "files.read", "mail.fail"]);
+    const { value } = await runtime.execute(`
+      const caught = (call) => call().then(() => "called", (e) => [e.code, e.message.replace(/purge|nothing/g, "X")]);
+      return {
+        hidden: await caught(() => tools.mail.purge()),
+        missing: await caught(() => tools.mail.nothing()),
+        details: await caught(() => cyrnel.getTool({ serviceId: "mail", toolId: "purge" })),
+        docs: await caught(() => cyrnel.getToolDocs({ serviceId: "mail", toolId: "purge" })),
+        found: (await tools.search({ query: "mail" })).map((t) => t.path),
+        every: (await cyrnel.getService("mail")).tools.map((t) => t.id),
+        dotted: await caught(() => tools["mail.send"]["x"]()),
+      };`);
+    const { hidden, missing, details, docs, found, every, dotted } = value as Record<string, unknown>;
+    expect(hidden).toEqual(missing);
+    expect([hidden, details, docs].map((refusal) => (refusal as string[])[0])).toEqual(
+      Array(3).fill("not_found"),
+    );
+    expect(found).toEqual(["mail.send", "mail.fail"]);
+    expect(every).toEqual(["send", "fail"]);
+    expect((dotted as string[])[0]).toBe("not_found");
+  });
+
+  test("refuse parameters that do not fit before they are called; what they throw comes without a stack", async () => {
+    const before = sent.length;
+    const { value } = await runtime.execute(`
+      const caught = (call) => call().then(() => "called", (e) => [e.code, e.status, e.message, e.stack.includes("secret")]);
+      return [await caught(() => tools.mail.send({ to: "nobody" })), await caught(() => tools.mail.fail())];`);
+    expect(value).toEqual([
+      ["invalid_parameters", 400, expect.stringContaining("mail.send: parameters/to"), false],
+      ["rate_limited", 429, "slow down", false],
+    ]);
+    expect(sent).toHaveLength(before);
+  });
+
+  test("are described with a signature", async () => {
+    const { value } = await runtime.execute(
+      `return await cyrnel.getToolDocs({ serviceId: "mail", toolId: "send" });`,
+    );
+    expect(value).toContain("tools.mail.send(");
+    expect(value).toContain("to: string");
+  });
+});
+
+test.each<[string, Omit<LocalOptions, "local">, RegExp]>([
+  ["a path of one segment", { tools: { send: () => 1 } }, /service\.tool.*"send"/],
+  ["a path of three", { tools: { a: { b: { c: () => 1 } } } }, /"a\.b\.c"/],
+  ["a tool without a function", { tools: [{ path: "a.b" }] }, /a\.b has no function/],
+  ["a tool twice", { tools: [{ path: "a.b" }, { path: "a.b" }], invoke: () => 1 }, /twice/],
+  ["a pattern that is none", { role: { allow: ["a..b"] } }, /"a\.\.b"/],
+])("refuses %s at once", (_what, options, message) => {
+  expect(() => createRuntime({ local: true, ...options })).toThrow(message);
+});
+
+describe("a run", () => {
+  let runtime: LocalRuntime;
+  beforeAll(() => {
+    runtime = createRuntime({
+      local: true,
+      environment: ENVIRONMENT,
+      tools: {
+        slow: {
+          wait: (_args, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", reject)),
+        },
+      },
+    });
+  });
+  afterAll(() => runtime.dispose());
+
+  test("that fails says where, and is a result", async () => {
+    const result = await runtime.execute("const a = 1;\nthrow new RangeError('too far');");
+    expect(result).toMatchObject({
+      success: false,
+      error: "too far",
+      errorDetail: { name: "RangeError", line: 2 },
+      exitState: "failed",
+      reason: "script_error",
+    });
+    expect("value" in result).toBe(false);
+  });
+
+  test("is not in this process: it sees nothing of it", async () => {
+    (globalThis as Record<string, unknown>).leaked = "secret";
+    const { value } = await runtime.execute(
+      "return [typeof process, typeof leaked, typeof require, (() => { try { return Function('return 1')(); } catch { return 'no'; } })()];",
+    );
+    expect(value).toEqual(["undefined", "undefined", "undefined", "no"]);
+  });
+
+  test("ends at its time limit, and when it is aborted; calls it waits for are aborted too", async () => {
+    expect(await runtime.execute("for (;;);", { timeoutMs: 300 })).toMatchObject({ exitState: "timeout" });
+    const aborter = new AbortController();
+    const running = runtime.execute("console.log('here'); await tools.slow.wait();", {
+      signal: aborter.signal,
+      onStdout: () => aborter.abort(new Error("enough")),
+    });
+    await expect(running).rejects.toThrow("enough");
+    await expect(runtime.execute("return 1", { signal: aborter.signal })).rejects.toThrow("enough");
+  });
+
+  test("keeps its output within bounds and says that there was more", async () => {
+    const { logs } = await runtime.execute("for (let i = 0; i < 1000; i++) console.log('x'.repeat(50));", {
+      maxStdoutBytes: 1000,
+    });
+    expect(logs.at(-1)?.message).toBe("[stdout was cut off after 1000 bytes]");
+    expect(logs.map(({ message }) => message).join("\n").length).toBeLessThan(1100);
+  });
+
+  test("isolation and documentation can be read; a disposed runtime runs nothing more", async () => {
+    const own = createRuntime({ local: true, environment: ENVIRONMENT });
+    expect((await own.isolation()).layers.length).toBeGreaterThan(3);
+    expect(await own.docs()).toContain("tools.");
+    await own.dispose();
+    await own.dispose();
+    await expect(own.execute("return 1")).rejects.toThrow(/disposed/);
+  });
+});
+
+describe("calls that wait for a person", () => {
+  let runtime: LocalRuntime;
+  let engine: ElicitationEngine;
+  const made: unknown[] = [];
+  beforeAll(() => {
+    engine = new ElicitationEngine({
+      needsApproval: ({ path, destructive }) => (path === "shop.ask" ? "Really?" : destructive === true),
+    });
+    runtime = createRuntime({
+      local: true,
+      environment: ENVIRONMENT,
+      elicitation: engine,
+      tools: [
+        {
+          path: "shop.buy",
+          destructive: true,
+          invoke: (args) => {
+            made.push(args);
+            return { bought: args.what };
+          },
+        },
+        { path: "shop.ask", invoke: () => "asked" },
+        { path: "shop.list", invoke: () => ["tea"] },
+      ],
+    });
+  });
+  afterAll(() => runtime.dispose());
+
+  test("pause the run, whose time stands still; approved, it goes on and the call is made once", async () => {
+    const first = await runtime.execute(
+      `console.log("before"); const got = await tools.shop.buy({ what: (await tools.shop.list())[0] }); console.log("after"); return got;`,
+      { timeoutMs: 1500 },
+    );
+    expect(first).toMatchObject({
+      success: false,
+      exitState: null,
+      reason: null,
+      paused: { toolPath: "shop.buy", message: "Call shop.buy?", args: { what: "tea" } },
+      logs: [{ message: "before" }],
+    });
+    const executionId = first.paused?.executionId ?? "";
+    expect(engine.getPending(executionId)?.toolPath).toBe("shop.buy");
+    expect(engine.hasPending()).toBe(true);
+    expect((await runtime.status()).busy).toBe(0);
+    await new Promise((resolve) => setTimeout(resolve, 1800));
+    expect(made).toEqual([]);
+    const last = await runtime.resolve(executionId, true);
+    expect(last).toMatchObject({
+      success: true,
+      value: { bought: "tea" },
+      processId: first.processId,
+      calls: [{ path: "shop.list" }, { path: "shop.buy" }],
+      logs: [{ message: "before" }, { message: "after" }],
+    });
+    expect(made).toEqual([{ what: "tea" }]);
+    await expect(runtime.resolve(executionId, true)).rejects.toThrow(/does not wait any more/);
+    expect(made).toHaveLength(1);
+  });
+
+  test("denied, the script may catch it, and is not asked again about the same call", async () => {
+    const before = made.length;
+    const first = await runtime.execute(`
+      let last;
+      for (let i = 0; i < 50; i++) last = await tools.shop.buy({ what: "car" }).catch((e) => [e.code, e.message]);
+      return last;`);
+    const last = await runtime.resolve(first.paused?.executionId ?? "", false, "too dear");
+    expect(last.value).toEqual(["approval_denied", expect.stringMatching(/shop\.buy was denied: too dear$/)]);
+    expect(last.calls).toHaveLength(50);
+    expect(made).toHaveLength(before);
+    expect(engine.hasPending()).toBe(false);
+  });
+
+  test("denied and not caught, the run ends by it", async () => {
+    const first = await runtime.execute(`await tools.shop.buy({ what: "boat" });`);
+    const last = await runtime.resolve(first.paused?.executionId ?? "", false);
+    expect([last.exitState, last.reason]).toEqual(["failed", "approval_denied"]);
+  });
+
+  test("several at once are decided one by one", async () => {
+    const first = await runtime.execute(
+      `return await Promise.all([1, 2, 3].map((what) => tools.shop.buy({ what }).then((v) => v.bought, (e) => e.code)));`,
+    );
+    expect(engine.getAllPending()).toHaveLength(3);
+    let result = first;
+    for (const approved of [true, false, true]) {
+      const { paused } = result;
+      expect(paused).toBeDefined();
+      result = await runtime.resolve(paused?.executionId ?? "", approved);
+    }
+    expect(result.value).toEqual([1, "approval_denied", 3]);
+  });
+
+  test("a question resolves with an answer that fits its schema; one that does not leaves it waiting", async () => {
+    const first = await runtime.execute(
+      `return await cyrnel.ask({ message: "How many?", schema: { type: "integer", minimum: 1 } });`,
+    );
+    const { executionId = "", ...paused } = first.paused ?? {};
+    expect(paused).toEqual({
+      toolPath: "cyrnel.ask",
+      message: "How many?",
+      args: { schema: { type: "integer", minimum: 1 } },
+    });
+    await expect(runtime.resolve(executionId, true, "many")).rejects.toThrow(/does not fit.*integer/);
+    expect((await runtime.resolve(executionId, true, 3)).value).toBe(3);
+  });
+
+  test("a schema that could cost the host time is refused before anybody is asked", async () => {
+    const { value } = await runtime.execute(`
+      const caught = (schema) => cyrnel.ask({ message: "?", schema }).then(() => "asked", (e) => e.message);
+      return [await caught({ $ref: "#" }), await caught({ enum: Array(9000).fill("long") }), await caught({ type: 5 })];`);
+    expect(value).toEqual([
+      expect.stringContaining("$ref"),
+      expect.stringContaining("characters"),
+      expect.stringContaining("type"),
+    ]);
+  });
+
+  test("decided through the engine, the outcome is asked for by its id; session approvals let calls pass", async () => {
+    engine.addSessionApproval("shop.ask");
+    expect(engine.isSessionApproved("shop.ask")).toBe(true);
+    expect((await runtime.execute("return await tools.shop.ask()")).value).toBe("asked");
+    engine.clearSessionApprovals();
+    const first = await runtime.execute("return await tools.shop.ask()");
+    expect(first.paused?.message).toBe("Really?");
+    const id = first.paused?.executionId ?? "";
+    expect(engine.resolve(id, true)).toBe(true);
+    expect(engine.resolve(id, false)).toBe(false);
+    expect((await runtime.outcome(id)).value).toBe("asked");
+    await expect(runtime.outcome("exec_unknown")).rejects.toThrow(/No call/);
+  });
+
+  test("a run that asks for ever is refused, one that nobody answers goes on without", async () => {
+    const hasty = new ElicitationEngine({ expiresAfterMs: 50 });
+    await using own = createRuntime({
+      local: true,
+      environment: ENVIRONMENT,
+      elicitation: hasty,
+      tools: [{ path: "shop.buy", destructive: true, invoke: () => "bought" }],
+    });
+    const first = await own.execute(
+      `const call = (n) => tools.shop.buy({ n }).catch((e) => e.code); const one = await call(0);
+       return [one, ...new Set(await Promise.all(Array.from({ length: 30 }, (_, n) => call(n + 1))))];`,
+    );
+    let result = first;
+    for (let turns = 0; result.paused !== undefined && turns < 100; turns++) {
+      result = await own.outcome(result.paused.executionId);
+    }
+    expect(result.value).toEqual(["approval_expired", "approval_expired"]);
+    const flood = new ElicitationEngine({
+      onPending: ({ executionId }) => queueMicrotask(() => flood.resolve(executionId, true)),
+    });
+    await using flooded = createRuntime({
+      local: true,
+      environment: ENVIRONMENT,
+      elicitation: flood,
+      tools: [{ path: "shop.buy", destructive: true, invoke: () => "bought" }],
+    });
+    let last = await flooded.execute(
+      `const codes = {}; for (let n = 0; n < 103; n++) { const code = await tools.shop.buy({ n }).catch((e) => e.code); codes[code] = (codes[code] ?? 0) + 1; } return codes;`,
+    );
+    while (last.paused !== undefined) last = await flooded.outcome(last.paused.executionId);
+    expect(last.value).toEqual({ bought: 100, too_many_approvals: 3 });
+  });
+
+  test("an aborted and a disposed run leave nothing waiting", async () => {
+    const own = createRuntime({
+      local: true,
+      environment: ENVIRONMENT,
+      elicitation: engine,
+      tools: [{ path: "a.b", destructive: true, invoke: () => 1 }],
+    });
+    const aborter = new AbortController();
+    const aborted = await own.execute("return await tools.a.b()", { signal: aborter.signal });
+    aborter.abort(new Error("enough"));
+    expect(await own.outcome(aborted.paused?.executionId ?? "")).toMatchObject({
+      exitState: "canceled",
+      reason: "killed",
+    });
+    const left = await own.execute("return await tools.a.b()");
+    expect(left.paused).toBeDefined();
+    await own.dispose();
+    expect(engine.hasPending()).toBe(false);
+    expect(await own.outcome(left.paused?.executionId ?? "")).toMatchObject({ exitState: "canceled" });
+  });
+
+  test("without an engine a script cannot ask", async () => {
+    await using own = createRuntime({ local: true, environment: ENVIRONMENT });
+    const { value } = await own.execute(`return await cyrnel.ask({ message: "?" }).catch((e) => e.code);`);
+    expect(value).toBe("ask_unavailable");
+  });
+});
+
+describe("buildProxy", () => {
+  const called: unknown[] = [];
+  const tools = buildProxy(
+    ["mail.send", "a.b.c"],
+    (path, args) => {
+      called.push([path, args]);
+      return path;
+    },
+    ({ query }) => [`found ${query}`],
+    (path) => `about ${path}`,
+  );
+
+  test("turns a path of members into a call, to any depth", async () => {
+    expect(await tools.mail?.send?.({ to: "x" })).toBe("mail.send");
+    expect(await tools.a?.b?.c?.()).toBe("a.b.c");
+    expect(called).toEqual([
+      ["mail.send", { to: "x" }],
+      ["a.b.c", {}],
+    ]);
+  });
+
+  test("has search and describe beside the tools", async () => {
+    expect(await tools.search?.({ query: "x" })).toEqual(["found x"]);
+    expect(await tools.describe?.tool?.({ path: "mail.send" })).toBe("about mail.send");
+  });
+
+  test("rejects what is no tool with what there is; awaiting and changing a node does nothing", async () => {
+    await expect(tools.mail?.sned?.({})).rejects.toMatchObject({
+      code: "not_found",
+      message: /There are mail\.send/,
+    });
+    await expect(tools.mail?.send?.(5 as never)).rejects.toThrow(TypeError);
+    expect(typeof (await tools.mail)).toBe("function");
+    expect(() => Object.assign(tools, { x: 1 })).toThrow(TypeError);
+  });
+});

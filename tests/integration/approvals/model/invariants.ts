@@ -1,0 +1,58 @@
+/** What has to hold however the steps of a process, its children, its people and its servers come between each other. */
+import fc from "fast-check";
+import { expect } from "vitest";
+import { type Operation, type SimpleOperation, type Tables, World } from "./world.ts";
+
+const simple: fc.Arbitrary<SimpleOperation> = fc.oneof(
+  fc.record({ kind: fc.constantFrom("safe" as const, "risky" as const), asks: fc.boolean() }),
+  fc.constant<SimpleOperation>({ kind: "ask", asks: true }),
+);
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  { weight: 3, arbitrary: simple },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("together" as const),
+      operations: fc.array(simple, { minLength: 2, maxLength: 3 }),
+    }),
+  },
+);
+export const script = fc.array(operation, { minLength: 1, maxLength: 4 });
+export const schedule = fc.array(fc.nat(9999), { minLength: 5, maxLength: 120 });
+
+export async function checkInterleaving(
+  tables: Tables,
+  operations: readonly Operation[],
+  picks: readonly number[],
+): Promise<World> {
+  const world = new World(tables, operations);
+  await world.play(picks);
+  try {
+    await checkNow(world, operations);
+    const { state, pending } = await world.read();
+    // Nothing has anything left to do: then it is over, or a person is waited for.
+    expect(state === "idle" || (state === "paused" && pending.length > 0), `${state} with ${pending}`).toBe(
+      true,
+    );
+    await world.finish();
+    await checkNow(world, operations);
+    expect((await world.read()).state).toBe("idle");
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\nafter: ${world.trace.join(", ")}`, { cause: error });
+  }
+  return world;
+}
+
+async function checkNow(world: World, operations: readonly Operation[]): Promise<void> {
+  const { states } = await world.read();
+  const asked = new Map(states);
+  const flat = operations.flatMap((one) => (one.kind === "together" ? one.operations : [one]));
+  for (const [key, times] of world.executed) {
+    const [kind, seq] = key.split(" ");
+    // A call that changes nothing may be made again when the server died while it was under way.
+    expect(times, `${key} executed`).toBeLessThanOrEqual(kind === "risky" ? 1 : 1 + world.crashes);
+    const wasToAsk = flat[Number(seq) - 1]?.asks === true;
+    if (wasToAsk) expect(asked.get(Number(seq)), `${key} without approval`).toBe("approved");
+  }
+  for (const [approval, times] of world.decisions) expect(times, `${approval} decided`).toBe(1);
+}
