@@ -275,7 +275,8 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
     function sendReply(id: number, encode: () => string): void {
       replies = replies.then(async () => {
         await channel.writable();
-        while (frozen !== null) await frozen.promise;
+        // The end of the session thaws it too, for good: it is not frozen anew.
+        while (frozen !== null && !over) await frozen.promise;
         if (over || signal.aborted) return;
         outstanding--;
         if (!channel.send(`{"jsonrpc":"2.0","id":${id},${encode()}}`) && !channel.isClosed) channel.close();

@@ -11,6 +11,7 @@ import { ISOLATION_LEVELS, type Usage } from "#sdk";
 import type { App } from "./app-type.ts";
 import { requireScope } from "./auth.ts";
 import { createLabelBound } from "./metrics-labels.ts";
+import { errorResponses } from "./responses.ts";
 
 /** A run as it ended. */
 export interface EndedRun {
@@ -135,7 +136,10 @@ export function createMetrics(): Metrics {
             security: [{ key: [] }],
             summary: "What the server counts about itself, for Prometheus",
             produces: ["text/plain"],
-            response: { 200: z.string().describe("The text format of Prometheus.") },
+            response: {
+              200: z.string().describe("The text format of Prometheus."),
+              ...errorResponses(),
+            },
           },
         },
         async (_request, reply) => {

@@ -56,6 +56,8 @@ export function compileSettings(schema: JSONSchema, subject: SettingsSubject = M
 }
 
 function compile(schema: JSONSchema, useDefaults: boolean): ValidateFunction {
+  // Its check would answer a promise, which is true whatever becomes of it.
+  if (schema.$async !== undefined) throw new Error("$async is not a keyword of JSON Schema");
   const dialect = typeof schema.$schema === "string" ? schema.$schema : "";
   const Dialect =
     dialect.includes("draft-07") || dialect.includes("draft-06")

@@ -159,7 +159,12 @@ export class ElicitationEngine {
     };
     const timer = setTimeout(() => settle({ state: "expired" }), Math.min(expiresAfterMs, MAX_TIMER_MS));
     this.#waiting.set(pending.executionId, { pending, settle, check });
-    this.#options.onPending?.(pending);
+    try {
+      this.#options.onPending?.(pending);
+    } catch (error) {
+      settle({ state: "withdrawn" });
+      throw error;
+    }
     return { allowed: false, pending, decided };
   }
 }

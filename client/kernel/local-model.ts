@@ -7,8 +7,9 @@ import type { SearchQuery } from "./proxy.ts";
 type JsonSchema = Record<string, unknown>;
 
 /** The isolation report of `GET /environment`. */
-export type IsolationReport =
-  paths["/environment"]["get"]["responses"][200]["content"]["application/json"]["isolation"];
+export type IsolationReport = NonNullable<
+  paths["/environment"]["get"]["responses"][200]["content"]["application/json"]["isolation"]
+>;
 
 /** For which call a tool is called. */
 export interface CallContext {

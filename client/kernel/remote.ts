@@ -15,6 +15,8 @@ const MAX_REMEMBERED_RUNS = 1000;
 interface FollowedRun {
   logs: LogLines;
   lastEventId: string | undefined;
+  /** Of its `execute`: told of what comes after a pause too. */
+  listeners: Pick<ExecuteOptions, "onStdout" | "onStderr" | "onOutput">;
 }
 
 export interface RemoteRuntime extends Runtime {
@@ -80,12 +82,12 @@ export function createRemoteRuntime(options: ClientOptions): RemoteRuntime {
       const { onStdout: _out, onStderr: _err, onOutput: _output, signal, ...limits } = executeOptions;
       // What the tools are is for the caller to know: a script runs without that.
       await ready().catch(() => {});
-      const run: FollowedRun = { logs: createLogLines(), lastEventId: undefined };
+      const run: FollowedRun = { logs: createLogLines(), lastEventId: undefined, listeners: executeOptions };
       const record = await client.run(script, {
         ...limits,
         signal: signal === undefined ? disposal.signal : AbortSignal.any([signal, disposal.signal]),
         untilPaused: true,
-        onEvent: (event) => take(run, event, executeOptions),
+        onEvent: (event) => take(run, event),
       });
       remember(record.id, run);
       return answer(record);
@@ -93,7 +95,7 @@ export function createRemoteRuntime(options: ClientOptions): RemoteRuntime {
 
     async resolve(executionId, approved, data) {
       const { processId } = await decide(client, executionId, approved, data);
-      const run = runs.get(processId) ?? { logs: createLogLines(), lastEventId: undefined };
+      const run = runs.get(processId) ?? { logs: createLogLines(), lastEventId: undefined, listeners: {} };
       remember(processId, run);
       return answer(await followOn(client, processId, run, disposal.signal));
     },
@@ -107,7 +109,8 @@ export function createRemoteRuntime(options: ClientOptions): RemoteRuntime {
   };
 }
 
-function take(run: FollowedRun, event: ProcessEvent, { onStdout, onStderr, onOutput }: ExecuteOptions): void {
+function take(run: FollowedRun, event: ProcessEvent): void {
+  const { onStdout, onStderr, onOutput } = run.listeners;
   run.lastEventId = event.id;
   if (event.event === "stdout") {
     run.logs.add("info", event.data.text);
@@ -132,7 +135,7 @@ async function followOn(
     signal,
     untilPaused: true,
     lastEventId: run.lastEventId,
-    onEvent: (event) => take(run, event, {}),
+    onEvent: (event) => take(run, event),
   });
 }
 

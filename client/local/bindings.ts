@@ -40,9 +40,13 @@ export function createBindings({ catalog, find }: BindingsOptions): EnvironmentB
     run.noteCall({ path: `${serviceId}.${toolId}`, args: parameters });
     const tool = catalog.find(serviceId, toolId);
     checkParameters(tool.path, tool.inputSchema, parameters);
-    await run.pauses?.pass(tool, parameters, over);
-    // It may have been approved as the run ended.
-    over.throwIfAborted();
+    // Without a wait the call begins at once: the message after it may be the end of the run.
+    const waiting = run.pauses?.pass(tool, parameters, over) ?? null;
+    if (waiting !== null) {
+      await waiting;
+      // It may have been approved as the run ended.
+      over.throwIfAborted();
+    }
     return tool.invoke(parameters, { processId: run.id, seq: seq ?? 0, signal: over });
   }
 

@@ -25,8 +25,11 @@ export interface PausesOptions {
 }
 
 export interface Pauses {
-  /** Resolves when the call may be made. Rejects when a person has refused it, or did not answer in time. */
-  pass(tool: GatedTool, args: unknown, signal: AbortSignal): Promise<void>;
+  /**
+   * Null: the call may be made at once. Otherwise resolves when it may; rejects when a person has refused it, or did not
+   * answer in time. Throws for a call that nobody is asked about any more.
+   */
+  pass(tool: GatedTool, args: unknown, signal: AbortSignal): Promise<void> | null;
   /** Resolves with a person's answer. */
   ask(
     request: { message: string; schema?: Record<string, unknown> },
@@ -111,24 +114,26 @@ export function createPauses(options: PausesOptions): Pauses {
   }
 
   return {
-    async pass(tool, args, signal) {
-      if (engine === undefined) return;
+    pass(tool, args, signal) {
+      if (engine === undefined) return null;
       const digest = JSON.stringify([tool.path, args]);
       const before = denied.get(digest);
       if (before !== undefined) throw before;
       const gate = engine.gate(tool, args);
-      if (gate.allowed) return;
+      if (gate.allowed) return null;
+      const { executionId } = gate.pending;
       try {
         countAsked();
       } catch (error) {
-        engine.withdraw(gate.pending.executionId);
+        engine.withdraw(executionId);
         throw error;
       }
-      const decision = await wait(gate, signal);
-      if (decision.state === "approved") return;
-      const error = refuse(decision, gate.pending.executionId, `the call of ${tool.path}`);
-      if (decision.state === "denied") denied.set(digest, error);
-      throw error;
+      return wait(gate, signal).then((decision) => {
+        if (decision.state === "approved") return;
+        const error = refuse(decision, executionId, `the call of ${tool.path}`);
+        if (decision.state === "denied") denied.set(digest, error);
+        throw error;
+      });
     },
 
     async ask(request, check, signal) {

@@ -11,7 +11,8 @@ type JsonSchema = Record<string, unknown>;
 export type SchemaCheck = (value: unknown) => string | null;
 
 const MAX_QUESTION_SCHEMA_CHARACTERS = 20_000;
-const REFERENCES = /"\$(?:ref|dynamicRef|recursiveRef)"\s*:/;
+/** References multiply the work; `$async` would make a check answer a promise. */
+const FORBIDDEN = /"\$(?:ref|dynamicRef|recursiveRef|async)"\s*:/;
 
 /** For a schema of this program. Throws for one that cannot be compiled. */
 export function compileSchema(schema: JsonSchema, name: string): SchemaCheck {
@@ -34,6 +35,8 @@ export function compileQuestionSchema(schema: JsonSchema): SchemaCheck {
       `The schema of a question may have ${MAX_QUESTION_SCHEMA_CHARACTERS} characters of JSON.`,
     );
   }
-  if (REFERENCES.test(text)) throw new TypeError("The schema of a question must not hold references ($ref).");
+  if (FORBIDDEN.test(text)) {
+    throw new TypeError("The schema of a question must not hold references ($ref) or $async.");
+  }
   return compileSchema(schema, "answer");
 }

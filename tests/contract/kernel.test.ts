@@ -19,7 +19,8 @@ defineEnvironmentCases(
   "local runtime",
   { instantiate: instantiateKernel, config: { maxConcurrency: 8, warmPool: { min: 2, max: 4 } } },
   {
-    "call.discovery": "the runtime answers from its own tools, see below; the suite wants to see its queries passed on",
+    "call.discovery":
+      "the runtime answers from its own tools, see below; the suite wants to see its queries passed on",
     "limit.stdout": "what was cut off is followed by a line that says so, see below",
     "limit.states": "execute answers with a result: nobody is told that it runs",
   },
@@ -318,11 +319,12 @@ describe("calls that wait for a person", () => {
   test("a schema that could cost the host time is refused before anybody is asked", async () => {
     const { value } = await runtime.execute(`
       const caught = (schema) => cyrnel.ask({ message: "?", schema }).then(() => "asked", (e) => e.message);
-      return [await caught({ $ref: "#" }), await caught({ enum: Array(9000).fill("long") }), await caught({ type: 5 })];`);
+      return [await caught({ $ref: "#" }), await caught({ enum: Array(9000).fill("long") }), await caught({ type: 5 }), await caught({ $async: true })];`);
     expect(value).toEqual([
       expect.stringContaining("$ref"),
       expect.stringContaining("characters"),
       expect.stringContaining("type"),
+      expect.stringContaining("$async"),
     ]);
   });
 

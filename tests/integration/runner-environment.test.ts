@@ -17,7 +17,7 @@ interface Opened {
 
 const opened: EnvironmentModule[] = [];
 const directories = () =>
-  readdirSync(tmpdir()).filter((name) => name.startsWith(`cyrnel-run-${process.pid}-`));
+  readdirSync(tmpdir()).filter((name) => new RegExp(`^cyrnel-run-\\d+-${process.pid}-`).test(name));
 
 async function open(config: object = {}, bindings: Partial<EnvironmentBindings> = {}): Promise<Opened> {
   const events: Event[] = [];
@@ -254,9 +254,9 @@ describe("the process environment", () => {
     const { environment } = await open({ memoryMb: 96, maxMemoryMb: 100 });
     const status = environment.status?.();
     expect(status).toMatchObject({ warm: 1, limits: { memoryMb: 96, maxMemoryMb: 100 } });
-    expect(status?.isolation.layers.filter(({ obtained }) => obtained).map(({ layer }) => layer)).toEqual([
-      0, 1, 2, 3, 4, 6, 7,
-    ]);
+    const obtained = status?.isolation.layers.filter((layer) => layer.obtained).map(({ layer }) => layer);
+    // Control groups (5) are there only where they can be written to.
+    expect(obtained?.filter((layer) => layer !== 5)).toEqual([0, 1, 2, 3, 4, 6, 7]);
     expect(await environment.generateDocs()).toContain("96 MB");
     const tool = { serviceId: "svc", toolId: "act", description: "Acts.", inputSchema: {}, outputSchema: {} };
     expect(await environment.generateToolDocs(tool)).toContain("tools.svc.act(");

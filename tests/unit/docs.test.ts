@@ -4,13 +4,14 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 
 const PROJECT = path.resolve(import.meta.dirname, "../..");
-const FOLDERS = ["api", "runner", "modules", "sdk", "tests", "bench", "docs", "deploy", "examples"];
+const FOLDERS = ["api", "runner", "modules", "sdk", "client", "tests", "bench", "docs", "deploy", "examples"];
 
 const pages = [
   "README.md",
   "CONTRIBUTING.md",
   "SECURITY.md",
   "examples/README.md",
+  "examples/client/README.md",
   ...readdirSync(path.join(PROJECT, "docs"))
     .filter((file) => file.endsWith(".md"))
     .map((file) => `docs/${file}`),

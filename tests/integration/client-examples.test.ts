@@ -1,0 +1,92 @@
+/** The client where it is used: bundled for a browser, type-checked without Node, and as the examples use it. */
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { SECRETS_KEY } from "./services-server.ts";
+import { startToolsServer, type ToolsServer } from "./tools-server.ts";
+
+const PROJECT = path.resolve(import.meta.dirname, "../..");
+const TSC = path.join(PROJECT, "node_modules/.bin/tsc");
+const run = promisify(execFile);
+
+let server: ToolsServer;
+beforeAll(async () => {
+  server = await startToolsServer({
+    environment: {
+      CYRNEL_SECRETS_KEY: SECRETS_KEY,
+      CYRNEL_ISOLATION: "development",
+      CYRNEL_DEFAULT_POLICY: "ask-destructive",
+      CYRNEL_ALLOW_SELF_APPROVAL: "true",
+    },
+    environments: [
+      {
+        id: "typescript-process",
+        type: "environment",
+        load: () => import("#modules/typescript-process/index.ts"),
+      },
+    ],
+  });
+  await server.addService("shop", { remove: { destructive: true, invoke: () => "removed" } });
+});
+afterAll(() => server?.close());
+
+async function runExample(name: string, ...args: string[]): Promise<string> {
+  const file = path.join(PROJECT, "examples/client", name);
+  const { stdout } = await run(process.execPath, [file, ...args], {
+    cwd: PROJECT,
+    env: { PATH: process.env.PATH, CYRNEL_URL: server.url },
+  });
+  return stdout;
+}
+
+test("examples/client/run.ts shows the output, the result and the list", async () => {
+  const stdout = await runExample("run.ts");
+  expect(stdout).toMatch(/^step 1\nstep 2\nstep 3\nsuccess \{"steps":3\} \d+ ms of CPU\nlatest: \d+ success/);
+});
+
+test("examples/client/approve.ts decides and reads the result", async () => {
+  const stdout = await runExample("approve.ts", 'return await tools.shop.remove({ name: "rope" })');
+  expect(stdout).toBe('tools: shop.remove\nshop.remove {"name":"rope"}? yes\nsuccess "removed"\n');
+});
+
+test("examples/client/local.ts needs no server", async () => {
+  expect(await runExample("local.ts")).toBe('shop.remove {"name":"rope"}? yes\nsuccess 1 tea\n');
+});
+
+test("the examples and the client itself type-check, the client without any type of Node", async () => {
+  await Promise.all(
+    ["client", "examples/client"].map((folder) => run(TSC, ["-p", folder], { cwd: PROJECT })),
+  );
+  const { stdout } = await run(TSC, ["-p", "client", "--listFilesOnly"], { cwd: PROJECT });
+  expect(stdout).toContain("client/local-unavailable.ts");
+  expect(stdout).not.toContain("@types/node");
+  expect(stdout).not.toContain("client/local/");
+});
+
+test("a bundle for browsers holds nothing of Node or of the server, and works", async () => {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [path.join(PROJECT, "client/index.ts")],
+    absWorkingDir: PROJECT,
+    bundle: true,
+    format: "esm",
+    platform: "browser",
+    minify: true,
+    write: false,
+    metafile: true,
+  });
+  const inputs = Object.keys(metafile.inputs).filter((file) => !file.startsWith("node_modules/"));
+  expect(inputs.length).toBeGreaterThan(8);
+  expect(inputs.filter((file) => !file.startsWith("client/") || file.startsWith("client/local/"))).toEqual(
+    [],
+  );
+  const [output] = outputFiles;
+  expect(output?.contents.length).toBeLessThan(40_000);
+  const client = await import(
+    `data:text/javascript;base64,${Buffer.from(output?.text ?? "").toString("base64")}`
+  );
+  const record = await client.createClient({ url: server.url }).run("return 40 + 2");
+  expect(record.result).toBe(42);
+  expect(() => client.createRuntime({ local: true })).toThrow(/needs Node/);
+});
