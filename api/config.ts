@@ -158,7 +158,8 @@ export const CONFIG_VARIABLES = {
   CYRNEL_MAX_CALLS_IN_FLIGHT: {
     schema: wholeNumber(1, 100_000),
     fallback: "2000",
-    description: "Tool calls under way at most, of all callers together; more are refused with `too_many_calls`.",
+    description:
+      "Tool calls under way at most, of all callers together; more are refused with `too_many_calls`.",
   },
   CYRNEL_MAX_CALL_RESULT_BYTES: {
     schema: wholeNumber(1024, 16 * 1024 * 1024),

@@ -24,6 +24,7 @@ import type { BuiltinModule } from "./modules/builtins.ts";
 import { createModules, type Modules } from "./modules/service.ts";
 import { createBindings } from "./processes/bindings.ts";
 import { createPausing } from "./processes/pausing/pausing.ts";
+import { createPauseRoom } from "./processes/pausing/run-records.ts";
 import { RunRegistry } from "./processes/registry.ts";
 import { createProcessService } from "./processes/service.ts";
 import type { ToolHost } from "./processes/tool-host.ts";
@@ -124,7 +125,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     desk: createApprovalDesk(vault, config.approvalTtlMs),
     holdMs: config.approvalHoldMs,
     maxApprovals: config.maxApprovalsPerProcess,
-    maxPaused: config.maxPausedProcesses,
+    room: createPauseRoom(database.pool, config.maxPausedProcesses),
     redactor,
     async checkSchema(schema) {
       const outcome = await tools.validator.check("schemas", hashSchema(schema), async () => schema, {});

@@ -43,17 +43,20 @@ export function createApprovalDesk(
         if (one === undefined) throw new Error(`the approval ${approval.id} was not prepared here`);
         return one;
       });
-      await insertApprovals(
-        db,
-        made.map(({ row }) => row),
-        ttlMs,
-      );
-      await vault.keep(
-        db,
-        made.map(({ content }) => content),
-      );
+      // Sent together.
+      await Promise.all([
+        insertApprovals(
+          db,
+          made.map(({ row }) => row),
+          ttlMs,
+        ),
+        vault.keep(
+          db,
+          made.map(({ content }) => content),
+        ),
+      ]);
     },
-    listOfRun: (db, processId, run) => listOfRun(db, processId, run),
+    listOfRun,
     listEvents,
     use: useApproval,
     withdraw: withdrawApprovals,

@@ -1,6 +1,18 @@
 /** What the approvals feature takes and answers over HTTP. No behaviour. */
 import { z } from "zod";
 
+/**
+ * The states of an approval. Every change is one statement of store.ts, guarded by `state = 'pending'`; a property test
+ * walks all of them against every other event of the process.
+ *
+ *                  a person approves          the run begins the call (used_at)
+ *      pending ──────────────────────► approved ──────────────────────► used, once
+ *         │ ├── a person denies ─────► denied
+ *         │ └── expires_at passes,
+ *         │     the process ends,
+ *         │     the tool is removed ─► expired
+ *         └── asked for in one transaction with the pause of the run
+ */
 export const APPROVAL_STATES = ["pending", "approved", "denied", "expired"] as const;
 export const APPROVAL_ID_PATTERN = /^apr_[A-Za-z0-9_-]{22}$/;
 const MAX_REASON_CHARACTERS = 1000;

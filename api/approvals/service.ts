@@ -1,5 +1,6 @@
 /** What can be done with approvals: list, read, decide once, follow live, let them expire. */
 import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Db, Pool } from "#api/db/pool.ts";
 import type { JSONSchema } from "#sdk";
@@ -26,6 +27,8 @@ import {
 import { type ApprovalWatch, watchApprovals } from "./watch.ts";
 
 const MAX_SWEPT = 200;
+/** How long the answer to a decision waits for the run to go on. */
+const MAX_MOVE_MS = 1000;
 /** Pages that are read for one page of a caller whose role hides most of it. */
 const MAX_PAGES_LOOKED_AT = 5;
 
@@ -37,9 +40,10 @@ export interface Decider extends CallCaller {
 /** What approvals need of the processes that wait for them. */
 export interface WaitingProcesses {
   lockForDecision(db: Db, processId: number): Promise<void>;
-  requeue(db: Db, processId: number): Promise<boolean>;
+  requeue(db: Db, processId: number, approval: string): Promise<boolean>;
   noteRequeued(processId: number): void;
   noteApproval(processId: number, approval: Pick<ApprovalRow, "id" | "state" | "reason">): void;
+  whenMoved(processId: number): Promise<void>;
   waitingApprovals(): string[];
 }
 
@@ -124,14 +128,19 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     const owner = { kind: "approval" as const, id: answerId(id) };
     const kept = answer === undefined ? null : { owner, sealed: vault.seal(owner, answer) };
     const { decided, isQueued } = await pool.begin(async (db) => {
-      await processes.lockForDecision(db, row.processId);
-      const decided = await decideApproval(db, id, { state, by: decider.name, reason });
-      if (decided === null) return { decided, isQueued: false };
-      if (kept !== null) await vault.keep(db, [kept]);
-      return { decided, isQueued: await processes.requeue(db, row.processId) };
+      // Sent at once, done in this order.
+      const [, decided, isQueued] = await Promise.all([
+        processes.lockForDecision(db, row.processId),
+        decideApproval(db, id, { state, by: decider.name, reason }),
+        processes.requeue(db, row.processId, id),
+      ]);
+      if (decided !== null && kept !== null) await vault.keep(db, [kept]);
+      return { decided, isQueued };
     });
     if (decided !== null) {
       tell(decided, isQueued);
+      // Whoever reads the process next finds it running.
+      await Promise.race([processes.whenMoved(row.processId), sleep(MAX_MOVE_MS, undefined, { ref: false })]);
       return decided;
     }
     return acceptRepeated(id, decision, decider);
@@ -230,7 +239,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const { row, isQueued } = await pool.begin(async (db) => {
         await processes.lockForDecision(db, processId);
         const row = await expireApproval(db, id, reason);
-        return { row, isQueued: row !== null && (await processes.requeue(db, processId)) };
+        return { row, isQueued: row !== null && (await processes.requeue(db, processId, id)) };
       });
       if (row === null) continue;
       audit.record({

@@ -1,5 +1,5 @@
 /** The statements on `approvals`, one function each. Every decision is guarded by the state it may come from. */
-import type { Db } from "#api/db/pool.ts";
+import type { Db, Fragment } from "#api/db/pool.ts";
 import type { ApprovalFilter, ApprovalSummary } from "./model.ts";
 
 type State = ApprovalSummary["state"];
@@ -81,10 +81,12 @@ export async function listApprovals(
     order by position desc limit ${limit}`;
 }
 
-/** In the order of asking. */
-export async function listOfRun(db: Db, processId: number, run: string): Promise<ApprovalRow[]> {
+/** Of the run that has a checkpoint, in the order of asking. */
+export async function listOfRun(db: Db, processId: number): Promise<ApprovalRow[]> {
   return db<ApprovalRow[]>`
-    select ${columns(db)} from approvals where process_id = ${processId} and run = ${run}::uuid order by position`;
+    select ${columns(db)} from approvals
+    where process_id = ${processId} and run = (select run from process_checkpoints where process_id = ${processId})
+    order by position`;
 }
 
 /** In the order in which it happened, of the last run that asked anything. */
@@ -149,11 +151,12 @@ export async function withdrawApprovals(db: Db, ids: readonly string[], reason: 
     where id = any(${[...ids]}::text[]) and state = 'pending'`;
 }
 
-/** False when it was used, or is not approved. */
-export async function useApproval(db: Db, id: string): Promise<boolean> {
-  const { count } = await db`
-    update approvals set used_at = clock_timestamp() where id = ${id} and state = 'approved' and used_at is null`;
-  return count === 1;
+/** A statement that answers no row when it was used, or is not approved, or when `when` answers none. */
+export function useApproval(db: Db, id: string, when?: Fragment): Fragment {
+  return db`
+    update approvals set used_at = clock_timestamp() where id = ${id} and state = 'approved' and used_at is null
+      ${when === undefined ? db`` : db`and exists (${when})`}
+    returning id`;
 }
 
 /** Those of `ids` that are decided. */

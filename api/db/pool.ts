@@ -14,6 +14,9 @@ export type Pool = postgres.Sql<ColumnTypes>;
 /** What every store function takes first: the pool or a transaction. */
 export type Db = postgres.ISql<ColumnTypes>;
 
+/** A part of a statement. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>;
+
 export interface PoolOptions {
   /** Connections at most. Default 10. */
   maxConnections?: number;

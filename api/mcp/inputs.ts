@@ -33,7 +33,8 @@ export const readToolInput = z.strictObject({ path: path.describe("service.tool"
 export const resumeInput = z.strictObject({
   execution_id: z.string().max(MAX_ID_CHARACTERS).describe("`paused.executionId`"),
   approved: z.boolean(),
-  data: z.json().optional().describe("The person's answer, where a form was asked."),
+  // Any JSON: a schema that says so is recursive, which some models are not given. The HTTP schema checks it.
+  data: z.unknown().optional().describe("The person's answer, where a form was asked."),
 });
 
 export const resultInput = z.strictObject({ processId: z.int().positive().max(Number.MAX_SAFE_INTEGER) });

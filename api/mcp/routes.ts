@@ -18,6 +18,7 @@ const SESSION_HEADER = "mcp-session-id";
 const PASSED_HEADERS = ["accept", "content-type", SESSION_HEADER, "mcp-protocol-version"];
 /** The connection is the HTTP layer's. */
 const KEPT_BACK_HEADERS = ["connection"];
+const EVENT_STREAM = "text/event-stream";
 const SERVER_ERROR = -32000;
 const SESSION_NOT_FOUND = -32001;
 const RETRY_SECONDS = 5;
@@ -37,6 +38,9 @@ export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimi
     const held = isFirst ? await sessions.open(context.caller) : findSession(request, context);
     if (held === null) return refuseSession(request, reply);
 
+    if (Array.isArray(body) && body.length === 0) {
+      return refuse(reply, 400, ErrorCode.InvalidRequest, "A batch holds one message or more.");
+    }
     const count = countRequests(body);
     if (held.waiting + count > limits.maxRequestsPerSession) {
       reply.header("retry-after", RETRY_SECONDS);
@@ -116,8 +120,10 @@ function trackUse(held: HeldSession, count: number, reply: FastifyReply): void {
   const touch = () => {
     held.lastUsedMs = performance.now();
   };
-  held.waiting += count;
   touch();
+  // Gone while the session was opened: then there is no end to come.
+  if (reply.raw.closed) return;
+  held.waiting += count;
   reply.raw.once("close", () => {
     held.waiting -= count;
     touch();
@@ -138,7 +144,14 @@ function sendWebResponse(reply: FastifyReply, response: Response): FastifyReply 
   for (const [name, value] of response.headers) {
     if (!KEPT_BACK_HEADERS.includes(name)) reply.header(name, value);
   }
-  return reply.send(response.body === null ? "" : Readable.fromWeb(response.body as ReadableStream));
+  const { body } = response;
+  return reply.send(body === null ? "" : Readable.from(withBeginning(response), { objectMode: false }));
+}
+
+/** Headers leave with the first byte, which may be a long time coming: a client must see that it was heard. */
+async function* withBeginning({ headers, body }: Response): AsyncGenerator<Uint8Array> {
+  if (headers.get("content-type") === EVENT_STREAM) yield Buffer.from(": ping\n\n");
+  yield* body as ReadableStream<Uint8Array>;
 }
 
 function refuseSession(request: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -135,14 +135,16 @@ export function createProcessService(deps: ProcessesDeps) {
 
     /** First in a transaction that decides about an approval: nothing else changes the run's pauses meanwhile. */
     lockForDecision: (transaction: Db, id: number) => lockProcess(transaction, id),
-    /** In that transaction: a run that no child holds is queued, to be repeated. Then `noteRequeued` after the commit. */
-    requeue: (transaction: Db, id: number) => requeueRun(transaction, id),
+    /** In that transaction: a run that no child holds is queued, if the approval is decided. Then `noteRequeued` after the commit. */
+    requeue: (transaction: Db, id: number, approval: string) => requeueRun(transaction, id, approval),
     noteRequeued: (id: number) => dispatcher.noteRequeued(id),
     /** An approval of a process was asked for or decided, here or elsewhere. Any number of times. */
     noteApproval(id: number, approval: { id: string; state: ApprovalState; reason: string | null }): void {
       registry.pauses(id)?.decided(approval.id, approval.state, approval.reason);
       feed.notify(id, "data");
     },
+    /** Resolves when a run of this server that is asked about no more has gone on. */
+    whenMoved: async (id: number) => registry.pauses(id)?.whenMoved(),
     /** Approvals that runs of this server wait for. */
     waitingApprovals: () => registry.all().flatMap(({ pauses }) => pauses?.pending ?? []),
 

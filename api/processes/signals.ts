@@ -49,7 +49,8 @@ export async function killProcess(context: ProcessesContext, id: number): Promis
   const { db, registry, dispatcher, feed } = context;
   for (let attempt = 0; attempt < CLAIM_VISIBLE_ATTEMPTS; attempt += 1) {
     const live = registry.get(id);
-    if (live) return killLive(context, live);
+    const killed = live && (await killLive(context, live));
+    if (killed) return killed;
     if (await cancelQueued(db, id)) {
       dispatcher.forgetQueued();
       feed.notify(id, "state");
@@ -66,7 +67,8 @@ export async function killProcess(context: ProcessesContext, id: number): Promis
   throw new Error(`process ${id} is claimed by no run of this server`);
 }
 
-async function killLive({ db, dispatcher }: ProcessesContext, live: LiveRun): Promise<ProcessView> {
+/** Null when the run was left by its child meanwhile: then it is killed in the database. */
+async function killLive({ db, dispatcher }: ProcessesContext, live: LiveRun): Promise<ProcessView | null> {
   if (live.state === "terminating") return viewLiveRun(live);
   const end = () => {
     live.markKilled();
@@ -75,7 +77,11 @@ async function killLive({ db, dispatcher }: ProcessesContext, live: LiveRun): Pr
   try {
     const row = await changeHeldState(db, live.id, live.claim, "terminating");
     // Without a row it has ended, or another kill was first.
-    if (!row && (await readProcessRow(db, live.id))?.state === "idle") return refuseIdle(live.id);
+    if (!row) {
+      const now = await readProcessRow(db, live.id);
+      if (now?.state === "idle") return refuseIdle(live.id);
+      if (now && now.claim !== live.claim) return null;
+    }
   } catch (error) {
     // Also when the database is away: a run that is to stop must stop.
     if (!(error instanceof AppError)) end();

@@ -8,6 +8,11 @@ import type { TrailCall } from "./live/trail.ts";
 import type { ProcessErrorDetail } from "./model.ts";
 import { HELD_STATES, type ProcessState, statesBefore } from "./states.ts";
 
+/** Another claim for a run that goes on: the beginning, by which readers know the run, stays. */
+export function renewedClaim(db: Db) {
+  return db`overlay(gen_random_uuid()::text placing left(claim::text, 8) from 1 for 8)::uuid`;
+}
+
 /** A row of `processes`, without its code. */
 export interface ProcessRow {
   id: number;
@@ -173,9 +178,8 @@ export async function restartProcess(
 }
 
 /**
- * Claims the oldest queued processes for an environment, each with a token of its own; the beginning of the token names
- * the run to readers, so a run that is repeated keeps it. The array makes the inner query run once: joined, it may run
- * once per row and lock more than its limit.
+ * Claims the oldest queued processes for an environment, each with a token of its own. The array makes the inner query
+ * run once: joined, it may run once per row and lock more than its limit.
  */
 export async function claimQueued(
   db: Db,
@@ -184,8 +188,7 @@ export async function claimQueued(
 ): Promise<(ProcessRow & { code: string })[]> {
   return db<(ProcessRow & { code: string })[]>`
     update processes as p set state = 'running', environment = ${environment},
-      claim = case when p.asked then overlay(gen_random_uuid()::text placing left(p.claim::text, 8) from 1 for 8)::uuid
-        else gen_random_uuid() end,
+      claim = case when p.asked then ${renewedClaim(db)} else gen_random_uuid() end,
       started_at = case when p.asked then coalesce(p.started_at, now()) else now() end,
       queued_at = case when p.asked then now() else p.queued_at end
     where p.state = 'queued' and p.id = any(array(

@@ -1,5 +1,5 @@
 /** The statements on `secrets`, one function each. Knows ciphertext only. */
-import type { Db } from "../db/pool.ts";
+import type { Db, Fragment } from "../db/pool.ts";
 import type { Sealed, SecretOwner } from "./sealing.ts";
 
 export interface SecretsRow {
@@ -65,18 +65,21 @@ export async function writeSecrets(
   return row?.version ?? null;
 }
 
-/** Replaces what is there, whatever its version. */
+/** Replaces what is there, whatever its version. `when`: a statement that answers a row if it is to be done at all. */
 export async function keepSealed(
   db: Db,
   entries: readonly { owner: SecretOwner; sealed: Sealed }[],
+  when?: Fragment,
 ): Promise<void> {
   if (entries.length === 0) return;
   const kinds = entries.map(({ owner }) => owner.kind as string);
   const ids = entries.map(({ owner }) => owner.id);
   const texts = entries.map(({ sealed }) => JSON.stringify(sealed));
   await db`
+    ${when === undefined ? db`` : db`with due as (${when})`}
     insert into secrets as kept (owner_kind, owner_id, sealed, version)
     select kind, id, sealed::json, 1 from unnest(${kinds}::text[], ${ids}::text[], ${texts}::text[]) as given (kind, id, sealed)
+    ${when === undefined ? db`` : db`where exists (select from due)`}
     on conflict (owner_kind, owner_id) do update
       set sealed = excluded.sealed, version = kept.version + 1, updated_at = now()`;
 }

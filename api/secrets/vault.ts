@@ -2,7 +2,7 @@
  * Secrets of owners, sealed in the database and open only in memory. What is read or written here is known to the
  * redactor from then on, so that no value can be used that would not be recognised.
  */
-import type { Db } from "../db/pool.ts";
+import type { Db, Fragment } from "../db/pool.ts";
 import type { Keyring } from "./keyring.ts";
 import type { Redactor } from "./redactor.ts";
 import { open, type Sealed, type SecretOwner, seal } from "./sealing.ts";
@@ -30,9 +30,10 @@ export interface Vault {
   /** The values stay known to the redactor, in case the removal is rolled back: see `Redactor.dropOwner`. */
   remove(db: Db, owner: SecretOwner): Promise<void>;
   /**
-   * Stores values that are data and no secrets to look out for: the redactor does not learn them. Replaces what was there.
+   * Stores values that are data and no secrets to look out for: the redactor does not learn them. Replaces what was there. `when`: part
+   * of the same statement, and nothing is kept unless it answers a row.
    */
-  keep(db: Db, entries: readonly KeptValue[]): Promise<void>;
+  keep(db: Db, entries: readonly KeptValue[], when?: Fragment): Promise<void>;
   /** What was kept, by the id of its owner; what is not there is left out. Throws as `open` does. */
   recall(db: Db, kind: SecretOwner["kind"], ids: readonly string[]): Promise<Map<string, unknown>>;
   /** For values that live in another table. Throws AppError `secrets_key_missing` without a key. */
@@ -57,7 +58,7 @@ export function createVault(keyring: Keyring | null, redactor: Redactor): Vault 
       return writeSecrets(db, owner, sealed, expectedVersion);
     },
     remove: (db, owner) => deleteSecrets(db, owner),
-    keep: (db, entries) => keepSealed(db, entries),
+    keep: keepSealed,
     async recall(db, kind, ids) {
       const rows = await readSealed(db, kind, ids);
       return new Map(rows.map(({ ownerId: id, sealed }) => [id, open(keyring, { kind, id }, sealed)]));

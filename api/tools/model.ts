@@ -65,7 +65,6 @@ export const toolFilterSchema = z.strictObject({
     .optional()
     .describe("The tool's own flag."),
 });
-export type ToolListFilter = z.output<typeof toolFilterSchema>;
 
 export const toolParamsSchema = z.object({ serviceId, toolId });
 

@@ -29,10 +29,7 @@ import {
 import { createParameterValidator, type ParameterValidator } from "./validation/validator.ts";
 
 export interface ToolsOptions
-  extends Pick<
-    ToolCallerOptions,
-    "adapters" | "gate" | "redactor" | "limits" | "admit" | "onCall" | "log"
-  > {
+  extends Pick<ToolCallerOptions, "adapters" | "gate" | "redactor" | "limits" | "admit" | "onCall" | "log"> {
   pool: Pool;
   environments: Pick<Environments, "acquire">;
 }

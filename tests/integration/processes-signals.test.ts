@@ -309,6 +309,12 @@ describe("changes of state in the database", () => {
       await server.pool`
         insert into process_checkpoints (process_id, run, replayable, detached, usage)
         values (${row?.id ?? 0}, ${claim}, true, ${state === "paused"}, '{}')`;
+      await server.pool`
+        insert into approvals (
+          id, process_id, run, seq, kind, destructive, digest, message, requested_by, expires_at, state, decided_at
+        )
+        values (${`apr_${"x".repeat(22)}`}, ${row?.id ?? 0}, ${claim}, 1, 'ask', false, sha256(''), '?', 'anonymous',
+          now(), 'expired', now())`;
     }
     return row?.id ?? 0;
   }
@@ -339,7 +345,7 @@ describe("changes of state in the database", () => {
   > = {
     queued: [
       (id) => restartProcess(server.pool, id, null, true),
-      async (id) => asRow(id, await requeueRun(server.pool, id)),
+      async (id) => asRow(id, await requeueRun(server.pool, id, `apr_${"x".repeat(22)}`)),
       async (id) => {
         const nobody = { except: [], olderThanMs: null };
         return asRow(id, (await recoverPausedRuns(server.pool, nobody)) > 0);

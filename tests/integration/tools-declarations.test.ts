@@ -98,6 +98,7 @@ test("compiles whatever schemas and names say", async () => {
   // biome-ignore lint/suspicious/noThenProperty: the name of a tool.
   await server.addService("describe", { tool: {}, then: {}, constructor: {}, class: {} });
   await server.addService("delete", {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: an attack on the declarations, which are text.
     $: { description: "*/ declare const x: { \u2028 `${1}`" },
     a_b: {
       inputSchema: {

@@ -1,5 +1,5 @@
 /** What a run needs of approvals, so that neither feature imports the other. api/approvals/desk.ts is what fills it. */
-import type { Db } from "#api/db/pool.ts";
+import type { Db, Fragment } from "#api/db/pool.ts";
 import type { ToolPath } from "#api/tools/gate.ts";
 
 export const APPROVAL_STATES = ["pending", "approved", "denied", "expired"] as const;
@@ -42,13 +42,16 @@ export interface ApprovalDesk {
   /** Throws AppError `secrets_key_missing`, RangeError for what is too large to be kept. */
   prepare(asked: NewApproval): PreparedApproval;
   /** In the transaction that pauses the run. */
-  store(db: Db, prepared: readonly PreparedApproval[]): Promise<void>;
-  /** All that a run has asked so far, in the order of asking. */
-  listOfRun(db: Db, processId: number, run: string): Promise<RunApproval[]>;
+  store(db: Db, prepared: readonly PreparedApproval[]): Promise<unknown>;
+  /** All that the run with a checkpoint has asked so far, in the order of asking. */
+  listOfRun(db: Db, processId: number): Promise<RunApproval[]>;
   /** What the last run of a process has asked, and was told, in the order in which it happened. */
   listEvents(db: Db, processId: number): Promise<{ id: string; state: ApprovalState }[]>;
-  /** Marks an approved request as used; false when it was, or is not approved. */
-  use(db: Db, id: string): Promise<boolean>;
+  /**
+   * A statement that marks an approved request as used; it answers no row when it was, or is not approved, or when
+   * `when` answers none.
+   */
+  use(db: Db, id: string, when?: Fragment): Fragment;
   /** Those that are pending are expired: nobody waits for them any more. */
   withdraw(db: Db, ids: readonly string[], reason: string): Promise<void>;
   /** What the person answered. */

@@ -22,7 +22,7 @@ export interface PauseHooks {
   left(): void;
 }
 
-export interface OpenedPauses {
+interface OpenedPauses {
   pauses: RunPauses;
   name: RunName;
 }

@@ -16,6 +16,7 @@ import { mayEnter, type PausePhase } from "./states.ts";
 
 const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 2000;
+const MAX_HEARD = 1000;
 
 export interface RunPausesOptions {
   /** `run` is that of the earlier children once they are known. */
@@ -57,6 +58,8 @@ export class RunPauses {
   /** Approvals that are pending and whose request is waiting here, by id. */
   readonly #waiting = new Map<string, Waiter>();
   readonly #stored = new Set<string>();
+  /** Decisions about what this child does not know yet. */
+  readonly #heard = new Map<string, { state: ApprovalState; reason: string | null }>();
   /** Approvals that nobody waits for although the database may hold them. */
   readonly #withdrawn = new Set<string>();
   #phase: PausePhase = "going";
@@ -67,6 +70,7 @@ export class RunPauses {
   #isLeaving = false;
   #holdHasPassed = false;
   #hold: NodeJS.Timeout | undefined;
+  #moved: PromiseWithResolvers<void> | null = null;
   #counted = 0;
   #isWorking = false;
   #lookAgain = false;
@@ -113,10 +117,12 @@ export class RunPauses {
   carry({ run, approvals, calls }: Pick<CarriedRun, "run" | "approvals" | "calls">): void {
     this.#options.name.run = run;
     for (const approval of approvals) {
-      const known = this.#byId.get(approval.id);
       this.#stored.add(approval.id);
-      this.#note(known && known.state !== "pending" ? known : approval);
+      this.#note(approval);
+      const heard = this.#heard.get(approval.id);
+      if (heard !== undefined) this.decided(approval.id, heard.state, heard.reason);
     }
+    this.#heard.clear();
     this.journal.carry(calls);
   }
 
@@ -175,12 +181,21 @@ export class RunPauses {
   /** A person has decided, or nobody has in time. */
   decided(id: string, state: ApprovalState, reason: string | null): void {
     const approval = this.#byId.get(id);
+    // What the earlier child asked may be decided while it is being read.
+    if (approval === undefined && this.#heard.size < MAX_HEARD) this.#heard.set(id, { state, reason });
     if (approval === undefined || approval.state !== "pending" || state === "pending") return;
     approval.state = state;
     approval.reason = reason;
     // A decision may be known before the answer to the statement that stored what was asked.
     if (this.#stored.has(id)) this.#options.hooks.asked(id, state);
     this.#waiting.get(id)?.settle({ approval });
+  }
+
+  /** Resolves when a run that nobody is asked about any more has gone on, or is over; at once for any other. */
+  whenMoved(): Promise<void> {
+    if (this.#phase !== "parked" || this.#waiting.size > 0) return Promise.resolve();
+    this.#moved ??= Promise.withResolvers();
+    return this.#moved.promise;
   }
 
   /** A request that a person has decided is answered now: a run that others keep frozen is let go for it. */
@@ -289,6 +304,8 @@ export class RunPauses {
     if (phase === this.#phase) return;
     if (!mayEnter(this.#phase, phase)) throw new Error(`a run that is ${this.#phase} cannot become ${phase}`);
     this.#phase = phase;
+    this.#moved?.resolve();
+    this.#moved = null;
   }
 
   /** Looks at what is to be done, one thing at a time; changes meanwhile make it look again. */
@@ -417,8 +434,8 @@ export class RunPauses {
     this.#replyIsDue = false;
     const wasParked = this.#phase === "parked";
     this.#isStored = false;
-    this.#enter("going");
     if (wasParked) hooks.goesOn();
+    this.#enter("going");
     environment?.resume();
     return true;
   }

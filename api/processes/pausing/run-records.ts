@@ -1,7 +1,7 @@
 /** The database's part of the pauses of one run: transactions over the statements of store.ts, with everything sealed. */
 import { promisify } from "node:util";
 import { zstdCompress, zstdDecompress } from "node:zlib";
-import type { Db, Pool } from "#api/db/pool.ts";
+import type { Db, Fragment, Pool } from "#api/db/pool.ts";
 import type { KeptValue, Vault } from "#api/secrets/vault.ts";
 import type { TrailCall } from "../live/trail.ts";
 import { insertCalls } from "../store.ts";
@@ -9,9 +9,9 @@ import type { ApprovalDesk } from "./desk.ts";
 import type { CallReply, CarriedRun, RunRecords } from "./records.ts";
 import {
   beginCall,
+  countPaused,
   detachRun,
   endCall,
-  hasRoomToPause,
   keepCalls,
   listJournal,
   lockProcess,
@@ -27,16 +27,36 @@ const decompress = promisify(zstdDecompress);
 /** Smaller values are sealed as they are. */
 const MIN_COMPRESSED_CHARACTERS = 16 * 1024;
 const MAX_DECOMPRESSED_BYTES = 64 * 1024 * 1024;
+/** As many processes do not pause in the time that a count is relied on. */
+const PLENTY_OF_ROOM = 500;
+const TRUST_MS = 500;
 /** A run that does not get to its next pause for this many children is not repeated again. */
 const MAX_REPLAYS = 10;
 
 export type Sealer = Pick<Vault, "seal" | "keep" | "recall">;
 
+/** Whether one more process may pause: looked up now and then, as long as there is plenty of room. */
+export interface PauseRoom {
+  hasRoom(): Promise<boolean>;
+}
+
+export function createPauseRoom(pool: Pool, maxPaused: number): PauseRoom {
+  let trustedUntilMs = 0;
+  return {
+    async hasRoom() {
+      if (performance.now() < trustedUntilMs) return true;
+      const room = maxPaused - (await countPaused(pool, maxPaused));
+      if (room >= PLENTY_OF_ROOM) trustedUntilMs = performance.now() + TRUST_MS;
+      return room > 0;
+    },
+  };
+}
+
 export interface PauseStorage {
   pool: Pool;
   sealer: Sealer;
   desk: ApprovalDesk;
-  maxPaused: number;
+  room: PauseRoom;
 }
 
 /** What is sealed of a paused run. */
@@ -72,17 +92,23 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
     async pause({ checkpoint, approvals, calls, unanswered, trail, usage }) {
       const sealed = await sealCheckpoint({ checkpoint, trail });
       const replayable = sealed !== null;
-      const replies = calls.flatMap(({ seq, reply }) =>
-        reply === null ? [] : [sealLog(sealer, `${id}:${seq}`, reply)],
-      );
+      const answered = calls.filter(({ reply }) => reply !== null);
+      const replies = answered.map(({ seq, reply }) => sealReply(sealer, id, seq, reply as CallReply));
       return now(async (db) => {
-        await lockProcess(db, id);
-        if (!(await pauseRun(db, name, { replayable, usage }))) return null;
-        await keepCalls(db, id, calls, unanswered);
-        for (const { seq, reply } of calls) if (reply !== null) await endCall(db, id, seq);
-        await sealer.keep(db, [...(sealed === null ? [] : [sealed]), ...replies]);
-        await desk.store(db, approvals);
+        // Sent at once, done in this order.
+        const [, isPaused] = await Promise.all([
+          lockProcess(db, id),
+          pauseRun(db, name, { replayable, usage }),
+          keepCalls(db, id, calls, unanswered),
+          ...answered.map(({ seq }) => endCall(db, id, seq)),
+          sealer.keep(db, [...(sealed === null ? [] : [sealed]), ...replies]),
+          desk.store(db, approvals),
+        ]);
+        if (!isPaused) throw new RunIsGone();
         return { replayable };
+      }).catch((error) => {
+        if (error instanceof RunIsGone) return null;
+        throw error;
       });
     },
     async resume(withdrawn) {
@@ -102,27 +128,18 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
         return true;
       }),
     async beginCall(call, approvalId) {
-      if (approvalId === null) {
-        const outcome = await beginCall(pool, name, call);
-        return outcome === "none" ? "begun" : outcome;
-      }
-      return now(async (db) => {
-        const outcome = await beginCall(db, name, call);
-        if (outcome === "gone") return outcome;
-        const isFirst = await desk.use(db, approvalId);
-        // A call that changes nothing may be made again after a server has died.
-        return isFirst || !call.destructive ? "begun" : "used";
-      });
+      const use = approvalId === null ? null : (when: Fragment) => desk.use(pool, approvalId, when);
+      const { outcome, isUsed } = await beginCall(pool, name, call, use);
+      if (outcome === "gone") return "gone";
+      // A call that changes nothing may be made again after a server has died.
+      return approvalId === null || isUsed || !call.destructive ? "begun" : "used";
     },
-    endCall: (seq, reply) =>
-      now(async (db) => {
-        if (await endCall(db, id, seq)) await sealer.keep(db, [sealReply(sealer, id, seq, reply)]);
-      }),
+    endCall: (seq, reply) => sealer.keep(pool, [sealReply(sealer, id, seq, reply)], endCall(pool, id, seq)),
     async useAnswer(approvalId) {
-      await desk.use(pool, approvalId);
-      return desk.readAnswer(pool, approvalId);
+      const [answer] = await Promise.all([desk.readAnswer(pool, approvalId), desk.use(pool, approvalId)]);
+      return answer;
     },
-    hasRoom: () => hasRoomToPause(pool, storage.maxPaused),
+    hasRoom: () => storage.room.hasRoom(),
     storeApprovals: (approvals) =>
       now(async (db) => {
         await lockProcess(db, id);
@@ -146,15 +163,23 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
   }
 }
 
+/** The run was ended while it was being paused. */
+class RunIsGone extends Error {
+  override readonly name = "RunIsGone";
+}
+
 /** What a run is repeated from; a sentence when it cannot be. Rejects when the database does. */
 export async function readCarriedRun(storage: PauseStorage, id: number): Promise<CarriedRun | string> {
   const { pool, sealer, desk } = storage;
-  const row = await takeCheckpoint(pool, id);
+  const [row, approvals, events, journal] = await Promise.all([
+    takeCheckpoint(pool, id),
+    desk.listOfRun(pool, id),
+    desk.listEvents(pool, id),
+    listJournal(pool, id),
+  ]);
   if (row === null) return "Nothing is stored to repeat it from.";
   if (row.replays > MAX_REPLAYS) return `It was repeated ${MAX_REPLAYS} times and never got further.`;
   const { run, usage } = row;
-  const [approvals, journal] = [await desk.listOfRun(pool, id, run), await listJournal(pool, id)];
-  const events = await desk.listEvents(pool, id);
   const keys = journal.map(({ seq }) => `${id}:${seq}`);
   let kept: Map<string, unknown>;
   try {

@@ -1,6 +1,7 @@
 /** The statements by which runs pause and go on, guarded by state and claim like all others of processes. */
-import type { Db } from "#api/db/pool.ts";
+import type { Db, Fragment } from "#api/db/pool.ts";
 import type { Usage } from "#sdk";
+import { renewedClaim } from "../store.ts";
 import type { JournaledCall } from "./records.ts";
 
 export interface CheckpointRow {
@@ -53,27 +54,35 @@ export async function resumeRun(db: Db, id: number, claim: string): Promise<bool
   return count === 1;
 }
 
-/** After `lockProcess`: no child holds the run any more, unless one of `waiting` was decided. */
+/**
+ * After `lockProcess`: no child holds the run any more, unless one of `waiting` was decided. The claim is another from
+ * here on: what the old child's side still sends (a kill that was on its way, say) changes nothing.
+ */
 export async function detachRun(
   db: Db,
   { id, claim }: { id: number; claim: string },
   waiting: readonly string[],
 ): Promise<boolean> {
   const { count } = await db`
-    update process_checkpoints set detached = true
-    where process_id = ${id} and replayable
-      and exists (select from processes where id = ${id} and claim = ${claim}::uuid and state = 'paused')
-      and not exists (select from approvals where id = any(${[...waiting]}::text[]) and state <> 'pending')`;
+    with released as (
+      update processes set claim = ${renewedClaim(db)}
+      where id = ${id} and claim = ${claim}::uuid and state = 'paused'
+        and exists (select from process_checkpoints where process_id = ${id} and replayable)
+        and not exists (select from approvals where id = any(${[...waiting]}::text[]) and state <> 'pending')
+      returning id
+    )
+    update process_checkpoints set detached = true where process_id in (select id from released)`;
   return count === 1;
 }
 
-/** After `lockProcess`: queues a run without a child, if it is one. */
-export async function requeueRun(db: Db, id: number): Promise<boolean> {
+/** After `lockProcess`: queues a run without a child, if it is one and the approval is decided. */
+export async function requeueRun(db: Db, id: number, approval: string): Promise<boolean> {
   const { count } = await db`
     with queued as (
       update processes set state = 'queued', queued_at = now()
       where id = ${id} and state = 'paused'
         and exists (select from process_checkpoints where process_id = ${id} and detached)
+        and exists (select from approvals where id = ${approval} and state <> 'pending')
       returning id
     ), cleared_results as (
       delete from process_results where process_id in (select id from queued)
@@ -121,31 +130,36 @@ export async function keepCalls(
     on conflict do nothing`;
 }
 
-/** `none`: the run has no checkpoint, so nothing has to be kept of its calls. */
+/**
+ * `none`: the run has no checkpoint, so nothing has to be kept of its calls. `use` is done with it and answers a row the
+ * first time.
+ */
 export async function beginCall(
   db: Db,
   { id, claim }: { id: number; claim: string },
   call: JournaledCall,
-): Promise<"begun" | "none" | "gone"> {
-  const [row] = await db<{ kept: boolean }[]>`
+  use: ((when: Fragment) => Fragment) | null,
+): Promise<{ outcome: "begun" | "none" | "gone"; isUsed: boolean }> {
+  const [row] = await db<{ kept: boolean; isUsed: boolean }[]>`
     with run as (
       select p.id, c.process_id is not null as kept
       from processes p left join process_checkpoints c on c.process_id = p.id
       where p.id = ${id} and p.claim = ${claim}::uuid and p.state in ('running', 'paused')
+    ), used as (
+      ${use === null ? db`select from run where false` : use(db`select from run`)}
     ), stored as (
       insert into process_journal (process_id, seq, service_id, tool_id, digest, destructive)
       select id, ${call.seq}, ${call.serviceId}, ${call.toolId}, ${call.digest}, ${call.destructive} from run where kept
       on conflict (process_id, seq) do update set started_at = now()
     )
-    select kept from run`;
-  return row === undefined ? "gone" : row.kept ? "begun" : "none";
+    select kept, exists (select from used) as "isUsed" from run`;
+  if (row === undefined) return { outcome: "gone", isUsed: false };
+  return { outcome: row.kept ? "begun" : "none", isUsed: row.isUsed };
 }
 
-/** False when the call is not there: nothing has to be kept of it. */
-export async function endCall(db: Db, id: number, seq: number): Promise<boolean> {
-  const { count } = await db`
-    update process_journal set ended_at = now() where process_id = ${id} and seq = ${seq}`;
-  return count === 1;
+/** A statement that answers a row when the call is there: otherwise nothing has to be kept of it. */
+export function endCall(db: Db, id: number, seq: number): Fragment {
+  return db`update process_journal set ended_at = now() where process_id = ${id} and seq = ${seq} returning seq`;
 }
 
 export async function listJournal(db: Db, id: number): Promise<JournalRow[]> {
@@ -154,11 +168,11 @@ export async function listJournal(db: Db, id: number): Promise<JournalRow[]> {
     from process_journal where process_id = ${id} order by seq`;
 }
 
-/** Whether fewer than `max` are paused. */
-export async function hasRoomToPause(db: Db, max: number): Promise<boolean> {
+/** Counts to `max`. */
+export async function countPaused(db: Db, max: number): Promise<number> {
   const [row] = await db<{ count: number }[]>`
     select count(*)::int as count from (select from processes where state = 'paused' limit ${max}) paused`;
-  return (row?.count ?? 0) < max;
+  return row?.count ?? 0;
 }
 
 /** What a run shows that no child holds. */
@@ -190,28 +204,29 @@ export async function recoverPausedRuns(
 ): Promise<number> {
   const [row] = await db<{ count: number }[]>`
     with lost as (
-      update process_checkpoints c set detached = true from processes p
-      where p.id = c.process_id and p.state in ('running', 'paused') and c.replayable
-        and p.id <> all(${[...except]}::bigint[]) and not (p.state = 'paused' and c.detached)
-        and (${olderThanMs === null}::boolean or p.queued_at <= now() - make_interval(secs => ${(olderThanMs ?? 0) / 1000}))
-      returning c.process_id, c.run, c.paused_at
-    ), queued as (
-      update processes p set state = 'queued', queued_at = now() from lost
-      where p.id = lost.process_id and p.state in ('running', 'paused') and (
-        p.state = 'running'
-        or not exists (select from approvals a where a.process_id = p.id and a.run = lost.run and a.state = 'pending')
+      select p.id, p.state = 'running'
+        or not exists (select from approvals a where a.process_id = p.id and a.run = c.run and a.state = 'pending')
         or exists (
           select from approvals a
-          where a.process_id = p.id and a.run = lost.run and a.state <> 'pending' and a.decided_at >= lost.paused_at
-        )
-      )
-      returning p.id
+          where a.process_id = p.id and a.run = c.run and a.state <> 'pending' and a.decided_at >= c.paused_at
+        ) as is_due
+      from processes p join process_checkpoints c on c.process_id = p.id
+      where p.state in ('running', 'paused') and c.replayable and not (p.state = 'paused' and c.detached)
+        and p.id <> all(${[...except]}::bigint[])
+        and (${olderThanMs === null}::boolean or p.queued_at <= now() - make_interval(secs => ${(olderThanMs ?? 0) / 1000}))
+    ), released as (
+      update processes p set claim = ${renewedClaim(db)}, state = case when is_due then 'queued' else p.state end,
+        queued_at = case when is_due then now() else p.queued_at end
+      from lost where p.id = lost.id and p.state in ('running', 'paused')
+      returning p.id, p.state
+    ), detached as (
+      update process_checkpoints set detached = true where process_id in (select id from released)
     ), cleared_results as (
-      delete from process_results where process_id in (select id from queued)
+      delete from process_results where process_id in (select id from released where state = 'queued')
     ), cleared_calls as (
-      delete from tool_calls where process_id in (select id from queued)
+      delete from tool_calls where process_id in (select id from released where state = 'queued')
     )
-    select count(*)::int as count from queued`;
+    select count(*)::int as count from released where state = 'queued'`;
   return row?.count ?? 0;
 }
 

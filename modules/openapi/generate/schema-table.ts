@@ -26,6 +26,9 @@ interface Definition {
 const POINTER = "#/$defs/";
 const MAX_DEPTH = 100;
 const MAX_CHAIN = 40;
+const NOTE_BYTES = 100;
+/** Ends the name of what stands for a cut reference. No other name holds it. */
+const CUT = "--cut";
 
 export function createSchemaTable(
   use: SchemaUse,
@@ -65,19 +68,21 @@ export function createSchemaTable(
   function select(first: string[], maxBytes: number): { kept: Map<string, Definition>; left: Set<string> } {
     const kept = new Map<string, Definition>();
     const left = new Set<string>();
-    const queue = [...first];
-    let bytes = 0;
-    for (const name of queue) {
-      if (kept.has(name) || left.has(name)) continue;
+    const found = new Set(first);
+    // Whatever is found takes at least the room of the note that it is left out.
+    let bytes = found.size * NOTE_BYTES;
+    for (const name of found) {
       const definition = define(name);
-      const written = bytes + definition.bytes <= maxBytes / 2 ? definition : strip(definition);
-      if (bytes + written.bytes > maxBytes) {
+      const fresh = definition.needs.filter((needed) => !found.has(needed));
+      const others = bytes + (fresh.length - 1) * NOTE_BYTES;
+      const written = others + definition.bytes <= maxBytes / 2 ? definition : strip(definition);
+      if (others + written.bytes > maxBytes) {
         left.add(name);
         continue;
       }
-      bytes += written.bytes;
+      bytes = others + written.bytes;
       kept.set(name, { ...definition, schema: written.schema });
-      queue.push(...definition.needs);
+      for (const needed of fresh) found.add(needed);
     }
     return { kept, left };
   }
@@ -92,10 +97,14 @@ export function createSchemaTable(
       const $defs: JSONSchema = {};
       for (const [name, { schema }] of kept) {
         const cut = cuts.get(name);
-        $defs[name] = cut === undefined ? schema : cutReferences(schema, cut, define);
+        $defs[name] = cut === undefined ? schema : cutReferences(schema, cut);
+      }
+      for (const name of new Set([...cuts.values()].flatMap((cut) => [...cut]))) {
+        const note = `A ${name} again: the schema is recursive and is cut here.`;
+        $defs[name + CUT] = outlineWithMembers(define(name), note);
       }
       for (const name of left) {
-        $defs[name] = outline(define(name), `A ${name}. It is left out here: the schema is too large.`);
+        $defs[name] = outline(define(name), "Left out here: the schema is too large.");
       }
       return { ...root, $defs };
     },
@@ -181,15 +190,10 @@ function addCut(cuts: Cuts, name: string, needed: string): void {
   cuts.set(name, cut.add(needed));
 }
 
-function cutReferences(
-  value: unknown,
-  cut: ReadonlySet<string>,
-  define: (name: string) => Definition,
-): JSONSchema {
+function cutReferences(value: unknown, cut: ReadonlySet<string>): JSONSchema {
   return JSON.parse(JSON.stringify(value), (_key, node: unknown) => {
     const name = referencedName(node);
-    if (name === undefined || !cut.has(name)) return node;
-    return outlineWithMembers(define(name), `A ${name} again: the schema is recursive and is cut here.`);
+    return name !== undefined && cut.has(name) ? { $ref: POINTER + name + CUT } : node;
   });
 }
 
@@ -205,7 +209,9 @@ function outlineWithMembers(definition: Definition, description: string): JSONSc
   const { properties, required } = definition.schema as JSONSchema;
   if (!isRecord(properties)) return target;
   const plain = Object.entries(properties).filter(([, value]) => isPlain(value));
-  if (plain.length > 0) target.properties = Object.fromEntries(plain);
+  if (plain.length > 0) {
+    target.properties = Object.fromEntries(plain.map(([name, value]) => [name, withoutTexts(value)]));
+  }
   const needed = Array.isArray(required)
     ? required.filter((name) => plain.some(([known]) => known === name))
     : [];
@@ -255,7 +261,7 @@ export function createDefinitionNames(): DefinitionNames {
       const known = byReference.get(reference);
       if (known !== undefined) return known;
       const wanted =
-        lastSegment(reference).replace(/%[0-9A-Fa-f]{2}|~[01]|[^A-Za-z0-9._-]+/g, "_") || "schema";
+        lastSegment(reference).replace(/%[0-9A-Fa-f]{2}|~[01]|[^A-Za-z0-9._-]+|--+/g, "_") || "schema";
       const base = wanted === "__proto__" ? "_proto_" : wanted.slice(0, 100);
       let name = base;
       let number = nextNumbers.get(base) ?? 2;

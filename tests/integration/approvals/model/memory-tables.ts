@@ -68,7 +68,9 @@ export function createMemoryTables(): Tables {
       store: async () => {},
       listOfRun: async () => [],
       listEvents: async () => [],
-      use: async (_db, id) => use(id),
+      use: () => {
+        throw new Error("statements are not for memory");
+      },
       withdraw: async () => {},
       readAnswer: async () => null,
     },
@@ -111,6 +113,7 @@ export function createMemoryTables(): Tables {
         const isThere = checkpoint !== null && claim === name.claim && state === "paused";
         if (!isThere || waiting.some((id) => approvals.get(id)?.state !== "pending")) return false;
         if (checkpoint) checkpoint.detached = true;
+        claim = "of no child";
         return true;
       },
       async beginCall(call, approvalId) {
@@ -168,6 +171,7 @@ export function createMemoryTables(): Tables {
     async recover() {
       if (checkpoint && (state === "running" || (state === "paused" && !checkpoint.detached))) {
         checkpoint.detached = true;
+        claim = "of no child";
         const { run, pausedAt } = checkpoint;
         const own = [...approvals.values()].filter((approval) => approval.run === run);
         const isDue =

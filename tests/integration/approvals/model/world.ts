@@ -214,7 +214,10 @@ export class World {
         await this.#tables.cancel(this.#id);
         return;
       }
-      if (!(await this.#tables.terminate(this.#id, live.claim))) return;
+      if (!(await this.#tables.terminate(this.#id, live.claim))) {
+        await this.#tables.cancel(this.#id);
+        return;
+      }
     } finally {
       this.#busy -= 1;
     }

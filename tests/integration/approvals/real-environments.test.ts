@@ -1,0 +1,152 @@
+/** Real scripts in both environments: asked about in place, after the hold, and after the server was started anew. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { BUILTIN_MODULES } from "#api/modules/builtins.ts";
+import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
+import { until } from "../processes-server.ts";
+import { type ApprovalsServer, type ApprovalsServerOptions, startApprovalsServer } from "./server.ts";
+
+const SCRIPT = `
+  const seen = { random: Math.random(), now: Date.now(), id: crypto.randomUUID() };
+  console.log(JSON.stringify(seen));
+  cyrnel.output({ step: 1 });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const first = await tools.shop.list({ page: 1, random: seen.random });
+  let deleted;
+  try { deleted = await tools.shop.delete_item({ name: "a", at: seen.now }); }
+  catch (error) { deleted = { code: error.code, message: error.message }; }
+  console.log("after");
+  const [second, third] = await Promise.all([tools.shop.list({ page: 2 }), tools.shop.list({ page: 3 })]);
+  cyrnel.output({ step: 2 });
+  return { seen, first, deleted, second, third, later: Date.now() >= seen.now };
+`;
+
+describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) => {
+  let database: TestDatabase;
+  const open: ApprovalsServer[] = [];
+  beforeEach(async () => {
+    database = await createTestDatabase({ maxConnections: 12 });
+  });
+  afterEach(async () => {
+    for (const on of open.splice(0)) await on[Symbol.asyncDispose]();
+    await database.drop();
+  });
+
+  async function start(holdMs: number, options: ApprovalsServerOptions = {}): Promise<ApprovalsServer> {
+    const environments = BUILTIN_MODULES.filter(({ type }) => type === "environment");
+    const on = await startApprovalsServer({
+      database,
+      environments,
+      ...options,
+      environment: { CYRNEL_APPROVAL_HOLD_MS: String(holdMs), ...options.environment },
+    });
+    open.push(on);
+    const switched = await on.server.post(`/modules/${environmentId}/enabled`, { enabled: true });
+    if (switched.status >= 300 && switched.body?.code !== "invalid_request") throw new Error(switched.text);
+    return on;
+  }
+
+  /** What a run must look like, whatever became of its children. */
+  async function expectWhole(on: ApprovalsServer, id: number, deleted: unknown): Promise<void> {
+    const record = await on.read(id, "?wait=30000");
+    expect([record.exitState, record.error]).toEqual(["success", null]);
+    const [line = ""] = record.stdout.split("\n");
+    expect(JSON.parse(line)).toEqual(record.result.seen);
+    expect(record.stdout).toBe(`${line}\nafter\n`);
+    expect(record.output).toEqual({ step: 2 });
+    expect(record.result.first).toEqual({ echoed: { page: 1, random: record.result.seen.random } });
+    expect(record.result).toMatchObject({ deleted, third: { echoed: { page: 3 } }, later: true });
+    expect(record.environment).toBe(environmentId);
+  }
+
+  const made = (on: ApprovalsServer) => on.made().map((call) => call.split(" ")[0]);
+
+  test("approved while the child waits: it goes on at once", async () => {
+    const on = await start(60_000);
+    const id = await on.submit(SCRIPT, { options: { timeout: 20_000 } });
+    const [approval = ""] = await on.paused(id);
+    expect((await on.decide(approval, "approve")).status).toBe(200);
+    await expectWhole(on, id, { echoed: { name: "a" } });
+    expect(made(on)).toEqual(["list", "delete_item", "list", "list"]);
+  });
+
+  test("approved when the child has gone: repeated with the same random numbers and times, nothing is called twice", async () => {
+    const on = await start(0);
+    const id = await on.submit(SCRIPT);
+    const [approval = ""] = await on.paused(id);
+    await until("the child has gone", () => isDetached(on, id));
+    const before = (await on.read(id)).stdout;
+    await on.decide(approval, "approve");
+    await expectWhole(on, id, { echoed: { name: "a" } });
+    expect((await on.read(id)).stdout.startsWith(before)).toBe(true);
+    expect(made(on)).toEqual(["list", "delete_item", "list", "list"]);
+  });
+
+  test("denied when the child has gone", async () => {
+    const on = await start(0);
+    const id = await on.submit(SCRIPT);
+    const [approval = ""] = await on.paused(id);
+    await until("the child has gone", () => isDetached(on, id));
+    await on.decide(approval, "deny", { reason: "no" });
+    await expectWhole(on, id, { code: "approval_denied" });
+    expect(made(on)).toEqual(["list", "list", "list"]);
+  });
+
+  test("a denial that is not caught ends the run as approval_denied", async () => {
+    const on = await start(60_000);
+    const id = await on.submit("await tools.shop.delete_item({});");
+    const [approval = ""] = await on.paused(id);
+    await on.decide(approval, "deny");
+    expect(await on.read(id, "?wait=30000")).toMatchObject({
+      exitState: "failed",
+      reason: "approval_denied",
+    });
+  });
+
+  test("approved after the server was started anew", async () => {
+    const first = await start(60_000);
+    const id = await first.submit(SCRIPT);
+    const [approval = ""] = await first.paused(id);
+    expect(made(first)).toEqual(["list"]);
+    open.splice(0);
+    await first[Symbol.asyncDispose]();
+    const second = await start(60_000);
+    await second.decide(approval, "approve");
+    await expectWhole(second, id, { echoed: { name: "a" } });
+    expect(made(second)).toEqual(["delete_item", "list", "list"]);
+  });
+
+  test("cyrnel.ask gives the script the answer, in place and in a later child", async () => {
+    const code = `
+      const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
+      const one = await cyrnel.ask({ message: "One?", schema });
+      const two = await cyrnel.ask({ message: "Two?" });
+      return [one, two];
+    `;
+    const on = await start(0);
+    const id = await on.submit(code);
+    const [first = ""] = await on.paused(id);
+    await until("the child has gone", () => isDetached(on, id));
+    expect((await on.decide(first, "approve", { data: { n: "x" } })).status).toBe(400);
+    await on.decide(first, "approve", { data: { n: 4 } });
+    const second = await until("it asks again", async () => {
+      const [next] = (await on.read(id)).approvals;
+      return next !== first && next;
+    });
+    await on.decide(second, "approve", { data: "yes" });
+    expect((await on.read(id, "?wait=30000")).result).toEqual([{ n: 4 }, "yes"]);
+  });
+
+  test("time that passes while a person is waited for is not the run's", async () => {
+    const on = await start(60_000);
+    const id = await on.submit("await tools.shop.delete_item({}); return 1", { options: { timeout: 1500 } });
+    const [approval = ""] = await on.paused(id);
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    await on.decide(approval, "approve");
+    expect(await on.read(id, "?wait=30000")).toMatchObject({ exitState: "success", result: 1 });
+  });
+});
+
+async function isDetached(on: ApprovalsServer, id: number): Promise<boolean> {
+  const rows = await on.server.pool`select from process_checkpoints where process_id = ${id} and detached`;
+  return rows.length === 1;
+}
