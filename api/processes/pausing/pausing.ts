@@ -22,11 +22,6 @@ export interface PauseHooks {
   left(): void;
 }
 
-interface OpenedPauses {
-  pauses: RunPauses;
-  name: RunName;
-}
-
 export type Pausing = ReturnType<typeof createPausing>;
 
 export function createPausing(options: PausingOptions) {
