@@ -88,6 +88,7 @@ export interface Approvals extends AsyncDisposable {
 export function createApprovals(options: ApprovalsOptions): Approvals {
   const { pool, vault, redactor, gate, processes, audit, log } = options;
   const feed = new ApprovalFeed();
+  const deciding = new Set<string>();
   let watch: ApprovalWatch | null = null;
 
   function isVisible(row: ApprovalRow, reader: CallCaller): boolean {
@@ -123,25 +124,35 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     decision: { state: "approved" | "denied"; reason: string | null; answer?: unknown },
     row: ApprovalRow,
     decider: Decider,
+    beforeTelling: () => Promise<void> = async () => {},
   ): Promise<ApprovalRow> {
     const { state, reason, answer } = decision;
     const owner = { kind: "approval" as const, id: answerId(id) };
     const kept = answer === undefined ? null : { owner, sealed: vault.seal(owner, answer) };
-    const { decided, isQueued } = await pool.begin(async (db) => {
-      // Sent at once, done in this order.
-      const [, decided, isQueued] = await Promise.all([
-        processes.lockForDecision(db, row.processId),
-        decideApproval(db, id, { state, by: decider.name, reason }),
-        processes.requeue(db, row.processId, id),
-      ]);
-      if (decided !== null && kept !== null) await vault.keep(db, [kept]);
-      return { decided, isQueued };
-    });
-    if (decided !== null) {
-      tell(decided, isQueued);
-      // Whoever reads the process next finds it running.
-      await Promise.race([processes.whenMoved(row.processId), sleep(MAX_MOVE_MS, undefined, { ref: false })]);
-      return decided;
+    // The notice of it waits for us.
+    deciding.add(id);
+    try {
+      const { decided, isQueued } = await pool.begin(async (db) => {
+        // Sent at once, done in this order.
+        const [, decided, isQueued] = await Promise.all([
+          processes.lockForDecision(db, row.processId),
+          decideApproval(db, id, { state, by: decider.name, reason }),
+          processes.requeue(db, row.processId, id),
+        ]);
+        if (decided !== null && kept !== null) await vault.keep(db, [kept]);
+        return { decided, isQueued };
+      });
+      if (decided !== null) {
+        await beforeTelling().finally(() => tell(decided, isQueued));
+        // Whoever reads the process next finds it running.
+        await Promise.race([
+          processes.whenMoved(row.processId),
+          sleep(MAX_MOVE_MS, undefined, { ref: false }),
+        ]);
+        return decided;
+      }
+    } finally {
+      deciding.delete(id);
     }
     return acceptRepeated(id, decision, decider);
   }
@@ -297,10 +308,13 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
         throw refuseBody([{ path: "body.remember", message: "only a tool call can be remembered" }]);
       }
       const answer = row.state === "pending" ? await checkData(row, data, decider) : data;
-      const decided = await settle(id, { state: "approved", reason: null, answer }, row, decider);
-      // After the decision, and only by whoever made it: a refused one must not open anything.
-      if (remember !== undefined && row.state === "pending") await rememberRule(row, remember);
-      return toRecord(decided);
+      // After the decision, because a refused one must not open anything; before the run goes on and asks again.
+      const beforeTelling = async () => {
+        if (remember !== undefined) await rememberRule(row, remember);
+      };
+      return toRecord(
+        await settle(id, { state: "approved", reason: null, answer }, row, decider, beforeTelling),
+      );
     },
     async deny(id, { reason = null }, decider) {
       const row = await requireDecidable(id, decider);
@@ -333,7 +347,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
         sweep,
         changed({ id, state }) {
           feed.note(id);
-          if (state !== "pending") void hear(id);
+          if (state !== "pending" && !deciding.has(id)) void hear(id);
         },
         log,
       });

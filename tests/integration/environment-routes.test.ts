@@ -64,7 +64,7 @@ test("tells which environment is active, what it can take, what waits, and how i
   await send(server, "POST", "/processes", { code: "print b" });
   expect(await describeEnvironment()).toEqual({
     environment: { id: "typescript-process", name: "TypeScript", version: "3.1.4" },
-    capacity: { slots: 1, busy: 1, queued: 2, warm: 3 },
+    capacity: { slots: 1, busy: 1, queued: 2, warm: 3, memoryBytes: null },
     isolation: environment.status().isolation,
     draining: [],
   });
@@ -76,7 +76,7 @@ test("an environment that reports nothing, nonsense or an exception is described
   await start();
   const known = {
     environment: { id: "typescript-process", name: "TypeScript", version: "3.1.4" },
-    capacity: { slots: null, busy: 0, queued: 0, warm: 0 },
+    capacity: { slots: null, busy: 0, queued: 0, warm: 0, memoryBytes: null },
     isolation: null,
     draining: [],
   };

@@ -61,6 +61,8 @@ describe("every route of the document", () => {
     for (const operation of operations.filter(({ scope }) => scope !== undefined)) {
       // What needs no body or path could really do something.
       if (operation.method !== "GET" && !operation.path.includes("{")) continue;
+      // Its answer has no end.
+      if (operation.path.endsWith("/stream")) continue;
       const answer = await onlyWith
         .get(operation.scope as Scope)
         ?.send(operation.method, concrete(operation));

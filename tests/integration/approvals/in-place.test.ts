@@ -86,11 +86,11 @@ describe("a call that a person is to decide", () => {
   test("waits longer than the run may take: the clock of its call stands still, and so does the wall time", async () => {
     const id = await on.submit('call shop delete_item {"name":"slow"}');
     const [approval = ""] = await on.paused(id);
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    await new Promise((resolve) => setTimeout(resolve, 3000));
     await on.decide(approval, "approve");
     const record = await on.read(id, "?wait=10000");
     expect(record.exitState).toBe("success");
-    expect(record.usage.wallMs).toBeLessThan(500);
+    expect(record.usage.wallMs).toBeLessThan(2500);
   });
 
   test("gives its slot to others", async () => {
