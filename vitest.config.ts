@@ -10,16 +10,22 @@ const shared = {
   hookTimeout: 60_000,
 };
 
+/**
+ * Real processes on a machine that others share: what fails is tried once more, and what passes only then is named at
+ * the end (count-reporter.ts), because it is a defect all the same.
+ */
+const retried = { ...shared, retry: 1 };
+
 export default defineConfig({
   test: {
     maxWorkers: 2,
     reporters: ["default", "./tests/count-reporter.ts"],
     projects: [
       { test: { ...shared, name: "unit", include: ["tests/unit/**/*.test.ts"] } },
-      { test: { ...shared, name: "contract", include: ["tests/contract/**/*.test.ts"] } },
+      { test: { ...retried, name: "contract", include: ["tests/contract/**/*.test.ts"] } },
       {
         test: {
-          ...shared,
+          ...retried,
           name: "integration",
           include: ["tests/integration/**/*.test.ts"],
           globalSetup: POSTGRES,
@@ -27,7 +33,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...shared,
+          ...retried,
           name: "security",
           include: ["tests/security/**/*.test.ts"],
           globalSetup: POSTGRES,
@@ -35,7 +41,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...shared,
+          ...retried,
           name: "e2e",
           include: ["tests/e2e/**/*.test.ts"],
           globalSetup: POSTGRES,

@@ -1,48 +1,33 @@
 /**
- * Which process runs when: admission (how many at all), slots (how many at once), the queue, and every run from its
- * start to its stored ending. Counts in memory, so that a refusal needs no database.
+ * Which process runs when: admission (how many at all), slots (how many at once), the queue. What becomes of a run is in
+ * run-carrier.ts. Counts in memory, so that a refusal needs no database.
  */
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { Environments } from "#api/modules/environments.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
-import type { ExecutionInput, ModuleLogger } from "#sdk";
-import { memoryInForce } from "./limits.ts";
-import { type EnvironmentAnswer, failedWith } from "./live/ending.ts";
+import type { ModuleLogger } from "#sdk";
+import { INTERRUPTED } from "./live/ending.ts";
 import type { EndingWriter } from "./live/ending-writer.ts";
-import { RunExecution } from "./live/execution.ts";
 import type { ProcessFeed } from "./live/feed.ts";
-import { LiveRun, type RunLimits } from "./live/run.ts";
+import type { LiveRun, RunLimits } from "./live/run.ts";
 import { type Slot, Slots } from "./live/slots.ts";
 import type { Pausing } from "./pausing/pausing.ts";
-import type { RunPauses } from "./pausing/run-pauses.ts";
 import { recoverPausedRuns } from "./pausing/store.ts";
 import type { RunRegistry } from "./registry.ts";
+import { KILL_GRACE_MS, RunCarrier, SHUTDOWN_KILL_GRACE_MS } from "./run-carrier.ts";
 import { claimQueued, type Placement, type ProcessRow, type RunEnding } from "./store.ts";
 import { countQueued, endAbandonedRuns } from "./store-sweeps.ts";
 
-/** How long an environment may take to confirm a kill before the process ends without it. */
-const KILL_GRACE_MS = 10_000;
-const SHUTDOWN_KILL_GRACE_MS = 3000;
 const SHUTDOWN_STORE_MS = 5000;
 const QUEUE_RETRY_MS = 500;
 const RECONCILE_INTERVAL_MS = 30_000;
 /** A statement that claimed a run has long been answered, or never will be. */
 const LOST_CLAIM_MS = 120_000;
 const MAX_CLAIM_BATCH = 32;
-const MIN_PARKED_RUNS = 8;
-const NOBODY_TO_ASK = "The run waited for a person, and this server has no approvals.";
 const RETRY_AFTER_SECONDS = 1;
 const SHUTDOWN_RETRY_AFTER_SECONDS = 5;
-
-/** What becomes of a run that the server did not see to its end. */
-export const INTERRUPTED = failedWith(
-  "interrupted",
-  "InterruptedError",
-  "The server stopped while this script was running.",
-);
 
 export interface DispatcherOptions {
   db: Db;
@@ -65,28 +50,17 @@ export interface StoredRun {
   code: string;
 }
 
-/** What a run holds of the dispatcher's counts. */
-interface Place {
-  slot: Slot;
-  /** Counted by admission: a paused run is not. */
-  isAdmitted: boolean;
-}
-
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #slots: Slots;
+  readonly #carrier: RunCarrier;
   readonly #whenEmpty = new Set<() => void>();
   readonly #open = new DisposableStack();
-  /** Runs that their child is about to let go of: none of the same process may begin before. */
-  readonly #leaving = new Map<number, PromiseWithResolvers<void>>();
-  /** Claimed, and waiting for that. */
-  readonly #claimed = new Set<number>();
   #active = 0;
   #queued = 0;
   /** Counts every change of the queue that this server makes. */
   #queueChanges = 0;
   #isDraining = false;
-  #isInterrupting = false;
   #isClaiming = false;
   #claimAgain = false;
   #retry: NodeJS.Timeout | null = null;
@@ -94,6 +68,13 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.#slots = new Slots(options.environments, () => this.#tellWhenEmpty());
+    this.#carrier = new RunCarrier(options, {
+      claim: () => this.#claim(),
+      admitted: (change) => {
+        this.#active += change;
+      },
+      ended: () => this.#tellWhenEmpty(),
+    });
   }
 
   /** Admitted processes: queued, running, terminating. A paused one counts again when it goes on. */
@@ -135,7 +116,7 @@ export class Dispatcher {
     try {
       const placement = slot && { environment: slot.lease.id, claim: randomUUID() };
       outcome = await store(placement);
-      if (slot && outcome.stored) this.#start(slot, outcome.stored);
+      if (slot && outcome.stored) this.#carrier.start(slot, outcome.stored);
       return outcome;
     } finally {
       if (!outcome?.stored) {
@@ -173,9 +154,9 @@ export class Dispatcher {
    * after the statement was done. Runs by itself every 30 s; never throws.
    */
   async reconcile(): Promise<void> {
-    const { db, registry, log } = this.#options;
+    const { db, log } = this.#options;
     try {
-      const held = [...registry.all().map(({ live }) => live.id), ...this.#claimed, ...this.#leaving.keys()];
+      const { held } = this.#carrier;
       // Before the rest: what can be repeated is not interrupted. Also those that this server lost the answer about.
       const repeated = await recoverPausedRuns(db, { except: held, olderThanMs: LOST_CLAIM_MS });
       if (repeated > 0) log.warn({ repeated }, "paused runs that nobody held are repeated");
@@ -206,11 +187,9 @@ export class Dispatcher {
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
     this.#open.dispose();
-    for (const { pauses } of this.#options.registry.all()) pauses?.leave();
+    this.#carrier.startLeaving();
     await this.#empty(timeoutMs);
-    this.#isInterrupting = true;
-    for (const { live, execution, pauses } of this.#options.registry.all())
-      interrupt(live, execution, pauses);
+    this.#carrier.interruptAll();
     await this.#empty(SHUTDOWN_KILL_GRACE_MS + SHUTDOWN_STORE_MS);
     this.#options.writer.stop();
     await this.#empty(SHUTDOWN_STORE_MS);
@@ -278,7 +257,7 @@ export class Dispatcher {
         const rows = await claimQueued(this.#options.db, first.lease.id, wanted);
         for (const row of rows) {
           this.#changeQueue(-1);
-          this.#start(slots.pop() as Slot, { row, code: row.code });
+          this.#carrier.start(slots.pop() as Slot, { row, code: row.code });
         }
         if (rows.length < wanted) return;
       } catch (error) {
@@ -297,135 +276,6 @@ export class Dispatcher {
     this.#retry = setTimeout(() => this.#claim(), QUEUE_RETRY_MS).unref();
   }
 
-  #start(slot: Slot, stored: StoredRun): void {
-    const leaving = this.#leaving.get(stored.row.id);
-    if (leaving === undefined) {
-      this.#place(slot, stored);
-      return;
-    }
-    this.#claimed.add(stored.row.id);
-    void leaving.promise.then(() => {
-      this.#claimed.delete(stored.row.id);
-      this.#place(slot, stored);
-    });
-  }
-
-  #place(slot: Slot, { row, code }: StoredRun): void {
-    const { registry, feed, limits, environments, log, redactor, pausing } = this.#options;
-    const { lease } = slot;
-    const execution = new RunExecution(row.id, lease.module, log);
-    const active = environments.active();
-    const live = new LiveRun({
-      row,
-      claim: row.claim as string,
-      environment: lease.id,
-      code,
-      memoryMb: memoryInForce(row.memoryMb, active?.module === lease.module ? active.status() : null),
-      limits,
-      redactor,
-      onChange: (change) => feed.notify(row.id, change),
-      onDecided: () => execution.requestEnd(KILL_GRACE_MS),
-    });
-    const place: Place = { slot, isAdmitted: true };
-    const pauses =
-      pausing?.open(live, lease.module, {
-        parked: () => {
-          slot.giveUp();
-          this.#setAdmitted(place, false);
-          this.#claim();
-          this.#keepFewParked();
-        },
-        goesOn: () => {
-          slot.takeBack();
-          this.#setAdmitted(place, true);
-        },
-        left: () => this.#letGo(live, execution),
-      }) ?? null;
-    registry.add(live, execution, pauses);
-    if (this.#isDraining) pauses?.leave();
-    if (this.#isInterrupting) interrupt(live, execution, pauses);
-    feed.notify(row.id, "state");
-    void this.#carryOut(live, execution, pauses, place);
-  }
-
-  #setAdmitted(place: Place, isAdmitted: boolean): void {
-    if (place.isAdmitted === isAdmitted) return;
-    place.isAdmitted = isAdmitted;
-    this.#active += isAdmitted ? 1 : -1;
-  }
-
-  /** The child of a paused run ends, the run does not. */
-  #letGo(live: LiveRun, execution: RunExecution): void {
-    this.#leaving.set(live.id, Promise.withResolvers());
-    this.#options.registry.remove(live);
-    live.markLeft();
-    execution.requestEnd(KILL_GRACE_MS);
-  }
-
-  /** Each holds a child and its memory: beyond as many as there are slots, those go first that wait longest. */
-  #keepFewParked(): void {
-    const { registry, environments } = this.#options;
-    const max = Math.max(MIN_PARKED_RUNS, environments.active()?.status()?.slots ?? 0);
-    const parked = registry.all().filter(({ pauses }) => pauses?.phase === "parked");
-    for (const { pauses } of parked.slice(0, Math.max(0, parked.length - max))) pauses?.giveUpHold();
-  }
-
-  async #carryOut(
-    live: LiveRun,
-    execution: RunExecution,
-    pauses: RunPauses | null,
-    place: Place,
-  ): Promise<void> {
-    const { registry, writer } = this.#options;
-    const answer = live.row.asked
-      ? await this.#repeat(live, execution, pauses)
-      : await execution.carryOut(describeExecution(live, this.#options.limits));
-    if (live.isLeft) return this.#finishLeaving(live, execution, place);
-    if (answer.kind === "unconfirmed") registry.holdUntil(live.id, execution.confirmed);
-    if (answer.kind === "returned" && answer.value === "success") pauses?.checkAllRepeated();
-    const ending = live.conclude(answer);
-    pauses?.close();
-    place.slot.release();
-    this.#options.onEnded?.(ending, live.environment);
-    this.#claim();
-    const row = await writer.store(ending);
-    registry.remove(live);
-    this.#setAdmitted(place, false);
-    live.markStored(row);
-    this.#tellWhenEmpty();
-  }
-
-  /** A later child of a run that was left by an earlier one. */
-  async #repeat(
-    live: LiveRun,
-    execution: RunExecution,
-    pauses: RunPauses | null,
-  ): Promise<EnvironmentAnswer> {
-    const { pausing, limits } = this.#options;
-    const carried =
-      pausing === null || pauses === null
-        ? ({ name: "InterruptedError", message: NOBODY_TO_ASK, reason: "interrupted" } as const)
-        : await pausing.carry(live, pauses);
-    if ("reason" in carried) {
-      live.setError(carried);
-      return { kind: "returned", value: "failed" };
-    }
-    return execution.carryOut({ ...describeExecution(live, limits), checkpoint: carried.checkpoint });
-  }
-
-  async #finishLeaving(live: LiveRun, execution: RunExecution, place: Place): Promise<void> {
-    const { registry, feed } = this.#options;
-    await Promise.race([execution.confirmed, sleep(KILL_GRACE_MS, undefined, { ref: false })]);
-    place.slot.release();
-    registry.remove(live);
-    this.#setAdmitted(place, false);
-    this.#leaving.get(live.id)?.resolve();
-    this.#leaving.delete(live.id);
-    feed.notify(live.id, "state");
-    this.#claim();
-    this.#tellWhenEmpty();
-  }
-
   async #empty(maxMs: number): Promise<void> {
     if (this.#isEmpty()) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -437,35 +287,11 @@ export class Dispatcher {
   }
 
   #isEmpty(): boolean {
-    return this.#slots.taken === 0 && this.#options.registry.size === 0 && this.#leaving.size === 0;
+    return this.#slots.taken === 0 && this.#carrier.isEmpty;
   }
 
   #tellWhenEmpty(): void {
     if (!this.#isEmpty()) return;
     for (const resolve of [...this.#whenEmpty]) resolve();
   }
-}
-
-/** What can be repeated is left to the next server. */
-function interrupt(live: LiveRun, execution: RunExecution, pauses: RunPauses | null): void {
-  if (live.state !== "terminating" && pauses?.abandon()) live.markLeft();
-  else if (live.state !== "terminating") live.decide(INTERRUPTED);
-  execution.requestEnd(SHUTDOWN_KILL_GRACE_MS);
-}
-
-function describeExecution(live: LiveRun, limits: RunLimits): ExecutionInput {
-  const { timeoutMs, cpuMs, ref } = live.row;
-  const { maxStdoutBytes, maxStderrBytes } = limits;
-  return {
-    eid: live.id,
-    code: live.code,
-    options: {
-      timeoutMs,
-      maxStdoutBytes,
-      maxStderrBytes,
-      ...(live.memoryMb === null ? {} : { memoryMb: live.memoryMb }),
-      ...(cpuMs === null ? {} : { cpuMs }),
-    },
-    ...(ref === null ? {} : { ref }),
-  };
 }

@@ -11,6 +11,7 @@ export default defineConfig({
     environment: "node",
     pool: "forks",
     maxWorkers: 2,
+    retry: 1,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ["default", "./tests/count-reporter.ts"],

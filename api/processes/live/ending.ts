@@ -94,6 +94,13 @@ export function failedWith(
   return { exitState: "failed", reason, error: errorDetail(name, message) };
 }
 
+/** What becomes of a run that the server did not see to its end. */
+export const INTERRUPTED = failedWith(
+  "interrupted",
+  "InterruptedError",
+  "The server stopped while this script was running.",
+);
+
 function crashed(message: string): Ending {
   return failedWith("crashed", "EnvironmentError", message);
 }

@@ -2,12 +2,10 @@
  * The calls of one run as far as a replay must know them: before its first pause in memory, from then on each is stored
  * before its adapter is called, and its reply before the script gets it. So no call is made twice for want of a record.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { CallRefusal } from "#api/tools/gate.ts";
+import { insist } from "./insist.ts";
 import type { CallReply, CarriedCall, JournaledCall, PauseRecord, RunRecords } from "./records.ts";
 
-const FIRST_RETRY_MS = 50;
-const MAX_RETRY_MS = 2000;
 /** Of a call that is not to be compared with another. */
 const UNKNOWN_DIGEST = Buffer.alloc(32);
 
@@ -16,8 +14,6 @@ export interface CallJournalOptions {
   /** Aborts when nothing more may be written of the run. */
   over: AbortSignal;
   diverged(message: string): void;
-  /** A call has ended. */
-  changed(): void;
 }
 
 export class CallJournal {
@@ -40,11 +36,6 @@ export class CallJournal {
   /** Whether the run has paused, so that its calls are stored. */
   get isKept(): boolean {
     return this.#isKept;
-  }
-
-  /** Whether an adapter is, or may be, at work. */
-  get isBusy(): boolean {
-    return this.#underWay.size > 0;
   }
 
   /** Of the child before. */
@@ -85,7 +76,6 @@ export class CallJournal {
     await this.#gate?.catch(() => {});
     const refuse = (message: string): CallRefusal => {
       this.#underWay.delete(call.seq);
-      this.#options.changed();
       return { failure: "call_unavailable", message };
     };
     if (this.#options.over.aborted) return refuse("The run has ended.");
@@ -109,11 +99,10 @@ export class CallJournal {
     const call = this.#underWay.get(seq);
     if (call === undefined) return;
     await this.#gate?.catch(() => {});
-    if (this.#isKept) await this.#insist(() => this.#options.records.endCall(seq, reply));
+    if (this.#isKept) await insist(() => this.#options.records.endCall(seq, reply), this.#options.over);
     else this.#remember(call, reply);
     // What ended because the run was over is not known to have been carried out: its record stays as it is.
     this.#underWay.delete(seq);
-    this.#options.changed();
   }
 
   /** Writes what a pause is made of, with the calls that belong to it. Begins at once; calls wait until it is written. */
@@ -166,17 +155,6 @@ export class CallJournal {
     this.#recent.set(seq, { call, reply });
     setImmediate(() => this.#recent.delete(seq));
     if (destructive) this.#made.set(seq, { seq, serviceId, toolId, destructive, digest: UNKNOWN_DIGEST });
-  }
-
-  async #insist(work: () => Promise<void>): Promise<void> {
-    const { over } = this.#options;
-    for (let retryMs = FIRST_RETRY_MS; !over.aborted; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
-      try {
-        return await work();
-      } catch {
-        await sleep(retryMs, undefined, { signal: over, ref: false }).catch(() => {});
-      }
-    }
   }
 }
 

@@ -6,7 +6,8 @@ import type { RunApproval } from "./desk.ts";
 import { digestCall, digestQuestion } from "./digest.ts";
 import type { Pausing } from "./pausing.ts";
 import type { CallReply, JournaledCall } from "./records.ts";
-import { because, type RunPauses } from "./run-pauses.ts";
+import { because } from "./refusals.ts";
+import type { RunPauses } from "./run-pauses.ts";
 
 const MAX_MESSAGE_CHARACTERS = 4000;
 const MAX_SCHEMA_CHARACTERS = 64 * 1024;
@@ -57,17 +58,18 @@ export function createCallRequest(pausing: Pausing, pauses: RunPauses, call: Req
       const reply = journal.replyTo(journaled);
       return reply === null ? null : giveReply(reply);
     },
-    async carryOut(work) {
-      let value: unknown;
-      try {
-        value = await work();
-      } catch (error) {
-        await finish({ ok: false, error: describeError(error) });
-        throw error;
-      }
-      await finish({ ok: true, value });
-      return value;
-    },
+    carryOut: (work) =>
+      pauses.during(async () => {
+        let value: unknown;
+        try {
+          value = await work();
+        } catch (error) {
+          await finish({ ok: false, error: describeError(error) });
+          throw error;
+        }
+        await finish({ ok: true, value });
+        return value;
+      }),
     async approve({ parameters, destructive, policyId }, signal) {
       wasAsked = true;
       const prepare = () =>
@@ -96,7 +98,16 @@ export function createCallRequest(pausing: Pausing, pauses: RunPauses, call: Req
 }
 
 /** `cyrnel.ask`: resolves with what the person answered. Rejects with what the script is told. */
-export async function askPerson(
+export function askPerson(
+  pausing: Pausing,
+  pauses: RunPauses,
+  request: { message: string; schema?: JSONSchema },
+  call: { seq: number; signal: AbortSignal },
+): Promise<unknown> {
+  return pauses.during(() => ask(pausing, pauses, request, call));
+}
+
+async function ask(
   pausing: Pausing,
   pauses: RunPauses,
   request: { message: string; schema?: JSONSchema },

@@ -3,20 +3,19 @@
  * loop moves it from phase to phase (states.ts), so that no two changes meet. Knows the database as `RunRecords` and
  * the environment as two functions.
  */
-import { setTimeout as sleep } from "node:timers/promises";
-import { AppError } from "#api/errors.ts";
 import type { CallRefusal } from "#api/tools/gate.ts";
 import type { ModuleLogger } from "#sdk";
 import { type Ending, failedWith } from "../live/ending.ts";
 import type { TrailCall } from "../live/trail.ts";
+import { AskedApprovals } from "./asked-approvals.ts";
 import { CallJournal } from "./call-journal.ts";
 import type { ApprovalState, PreparedApproval, RunApproval } from "./desk.ts";
+import { insist, pauseFor } from "./insist.ts";
 import type { CarriedRun, RunRecords, RunSnapshot } from "./records.ts";
+import { cannotBeKept, deniedBefore, NOT_STORED, RUN_HAS_ENDED, tooMany, unavailable } from "./refusals.ts";
 import { mayEnter, type PausePhase } from "./states.ts";
 
-const FIRST_RETRY_MS = 50;
-const MAX_RETRY_MS = 2000;
-const MAX_HEARD = 1000;
+const RETRY_MS = 2000;
 
 export interface RunPausesOptions {
   /** `run` is that of the earlier children once they are known. */
@@ -53,13 +52,9 @@ export class RunPauses {
   readonly journal: CallJournal;
   readonly #options: RunPausesOptions;
   readonly #over = new AbortController();
-  readonly #bySeq = new Map<number, RunApproval>();
-  readonly #byId = new Map<string, RunApproval>();
+  readonly #asked: AskedApprovals;
   /** Approvals that are pending and whose request is waiting here, by id. */
   readonly #waiting = new Map<string, Waiter>();
-  readonly #stored = new Set<string>();
-  /** Decisions about what this child does not know yet. */
-  readonly #heard = new Map<string, { state: ApprovalState; reason: string | null }>();
   /** Approvals that nobody waits for although the database may hold them. */
   readonly #withdrawn = new Set<string>();
   #phase: PausePhase = "going";
@@ -71,17 +66,19 @@ export class RunPauses {
   #holdHasPassed = false;
   #hold: NodeJS.Timeout | undefined;
   #moved: PromiseWithResolvers<void> | null = null;
+  /** Requests of the script that have no reply yet. */
+  #open = 0;
   #counted = 0;
   #isWorking = false;
   #lookAgain = false;
 
   constructor(options: RunPausesOptions) {
     this.#options = options;
+    this.#asked = new AskedApprovals(options.hooks.asked);
     this.journal = new CallJournal({
       records: options.records,
       over: this.#over.signal,
       diverged: (message) => this.diverged(message),
-      changed: () => this.#work(),
     });
   }
 
@@ -91,6 +88,17 @@ export class RunPauses {
 
   get records(): RunRecords {
     return this.#options.records;
+  }
+
+  /** A request of the script that is being dealt with: the child stays for it, unless it waits for a person. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.#open += 1;
+    try {
+      return await work();
+    } finally {
+      this.#open -= 1;
+      this.#work();
+    }
   }
 
   /** A number for a request whose environment does not count them: such a run is never repeated. */
@@ -105,7 +113,7 @@ export class RunPauses {
 
   /** Ids of stored approvals that wait for a person. */
   get pending(): string[] {
-    return [...this.#stored].filter((id) => this.#byId.get(id)?.state === "pending");
+    return this.#asked.pending;
   }
 
   /** Whether the database has what is needed to repeat the run. */
@@ -116,19 +124,13 @@ export class RunPauses {
   /** Takes over what an earlier child has left. Decisions that came meanwhile stay. */
   carry({ run, approvals, calls }: Pick<CarriedRun, "run" | "approvals" | "calls">): void {
     this.#options.name.run = run;
-    for (const approval of approvals) {
-      this.#stored.add(approval.id);
-      this.#note(approval);
-      const heard = this.#heard.get(approval.id);
-      if (heard !== undefined) this.decided(approval.id, heard.state, heard.reason);
-    }
-    this.#heard.clear();
+    this.#asked.carry(approvals);
     this.journal.carry(calls);
   }
 
   /** What is known of the request: it was asked about before the run was repeated. */
   find(seq: number): RunApproval | undefined {
-    return this.#bySeq.get(seq);
+    return this.#asked.find(seq);
   }
 
   /**
@@ -140,29 +142,29 @@ export class RunPauses {
     prepare: () => PreparedApproval,
     signal: AbortSignal,
   ): Promise<Decision> {
-    const known = this.#bySeq.get(request.seq);
+    const known = this.#asked.find(request.seq);
     if (known !== undefined && !known.digest.equals(request.digest)) {
       this.diverged(
         `Request ${request.seq} of the script is another than the one that a person was asked about`,
       );
-      return { refusal: unavailable("The run has ended.") };
+      return { refusal: RUN_HAS_ENDED };
     }
     if (known !== undefined && known.state !== "pending") return { approval: known };
     if (known === undefined) {
       const refusal = await this.#refuse(request.digest);
       if (refusal !== null) return { refusal };
     }
-    if (signal.aborted || this.#isOver) return { refusal: unavailable("The run has ended.") };
+    if (signal.aborted || this.#isOver) return { refusal: RUN_HAS_ENDED };
     // Others may have asked meanwhile.
     const { maxApprovals } = this.#options;
-    if (known === undefined && this.#byId.size >= maxApprovals) return { refusal: tooMany(maxApprovals) };
+    if (known === undefined && this.#asked.size >= maxApprovals) return { refusal: tooMany(maxApprovals) };
     let approval: RunApproval;
     try {
       approval = known ?? prepare();
     } catch (error) {
       return { refusal: cannotBeKept(error) };
     }
-    this.#note(approval);
+    this.#asked.add(approval);
     const { promise, resolve } = Promise.withResolvers<Decision>();
     const settle = (decision: Decision) => {
       this.#waiting.delete(approval.id);
@@ -170,7 +172,7 @@ export class RunPauses {
       this.#work();
     };
     this.#waiting.set(approval.id, { approval, isStored: known !== undefined, settle });
-    const abort = () => settle({ refusal: unavailable("The run has ended.") });
+    const abort = () => settle({ refusal: RUN_HAS_ENDED });
     signal.addEventListener("abort", abort, { once: true });
     this.#work();
     const decision = await promise;
@@ -180,15 +182,8 @@ export class RunPauses {
 
   /** A person has decided, or nobody has in time. */
   decided(id: string, state: ApprovalState, reason: string | null): void {
-    const approval = this.#byId.get(id);
-    // What the earlier child asked may be decided while it is being read.
-    if (approval === undefined && this.#heard.size < MAX_HEARD) this.#heard.set(id, { state, reason });
-    if (approval === undefined || approval.state !== "pending" || state === "pending") return;
-    approval.state = state;
-    approval.reason = reason;
-    // A decision may be known before the answer to the statement that stored what was asked.
-    if (this.#stored.has(id)) this.#options.hooks.asked(id, state);
-    this.#waiting.get(id)?.settle({ approval });
+    const approval = this.#asked.decide(id, state, reason);
+    if (approval !== null) this.#waiting.get(id)?.settle({ approval });
   }
 
   /** Resolves when a run that nobody is asked about any more has gone on, or is over; at once for any other. */
@@ -221,7 +216,7 @@ export class RunPauses {
     }
   }
 
-  /** Gives the child up as soon as the run is parked and nothing of it is under way: now, and at every later pause. */
+  /** Gives the child up as soon as the run is parked and nothing else is under way: now, and at every later pause. */
   leave(): void {
     this.#isLeaving = true;
     this.#work();
@@ -233,8 +228,7 @@ export class RunPauses {
     this.#enter("over");
     this.#over.abort();
     clearTimeout(this.#hold);
-    for (const { settle } of [...this.#waiting.values()])
-      settle({ refusal: unavailable("The run has ended.") });
+    for (const { settle } of [...this.#waiting.values()]) settle({ refusal: RUN_HAS_ENDED });
   }
 
   /** The server stops: what the database has of the run is enough to repeat it. Null: the run goes to its end here. */
@@ -256,36 +250,35 @@ export class RunPauses {
     );
   }
 
+  /** Whether more is under way than what waits for a person. */
+  get #isBusy(): boolean {
+    return this.#open > this.#waiting.size;
+  }
+
   get #isOver(): boolean {
     return this.#phase === "over" || this.#phase === "detached";
   }
 
-  #note(approval: RunApproval): void {
-    this.#byId.set(approval.id, approval);
-    this.#bySeq.set(approval.seq, approval);
-  }
-
   #noteStored(waiters: readonly Waiter[]): void {
     for (const waiter of waiters) {
-      const { approval } = waiter;
       waiter.isStored = true;
-      this.#stored.add(approval.id);
-      this.#options.hooks.asked(approval.id, "pending");
-      if (approval.state !== "pending") this.#options.hooks.asked(approval.id, approval.state);
+      this.#asked.noteStored(waiter.approval);
+    }
+  }
+
+  #refuseAll(waiters: readonly Waiter[]): void {
+    for (const { approval, settle } of waiters) {
+      this.#withdrawn.add(approval.id);
+      this.#asked.forget(approval);
+      settle({ refusal: NOT_STORED });
     }
   }
 
   async #refuse(digest: Buffer): Promise<CallRefusal | null> {
     const { maxApprovals, records } = this.#options;
-    const all = [...this.#byId.values()];
-    const denied = all.find(({ state, digest: other }) => state === "denied" && other.equals(digest));
-    if (denied !== undefined) {
-      return {
-        failure: "approval_denied",
-        message: `${denied.id}: exactly this was denied before${because(denied.reason)}. It is not asked again in this run.`,
-      };
-    }
-    if (all.length >= maxApprovals) return tooMany(maxApprovals);
+    const denied = this.#asked.findDenied(digest);
+    if (denied !== undefined) return deniedBefore(denied);
+    if (this.#asked.size >= maxApprovals) return tooMany(maxApprovals);
     try {
       if (this.#phase === "going" && !(await records.hasRoom())) {
         return unavailable(
@@ -345,7 +338,7 @@ export class RunPauses {
       case "parked":
         if (fresh.length > 0) return this.#store(fresh);
         if (this.#waiting.size === 0 || this.#replyIsDue) return this.#goOn();
-        if ((this.#isLeaving || this.#holdHasPassed) && !this.journal.isBusy) return this.#detach();
+        if ((this.#isLeaving || this.#holdHasPassed) && !this.#isBusy) return this.#detach();
         return false;
       default:
         return false;
@@ -379,15 +372,9 @@ export class RunPauses {
       stored = await kept;
     } catch (error) {
       log.error({ err: error, processId: name.id }, "a request for approval could not be stored");
-      for (const waiter of fresh) {
-        this.#withdrawn.add(waiter.approval.id);
-        this.#forget(waiter.approval);
-        waiter.settle({
-          refusal: unavailable("Nobody can be asked: the request could not be stored. Try again shortly."),
-        });
-      }
-      // What was stored before is asked for again when the run goes on.
-      return this.#waiting.size === 0 || this.#retryLater();
+      this.#refuseAll(fresh);
+      if (this.#waiting.size > 0) await pauseFor(RETRY_MS, this.#over.signal);
+      return true;
     }
     if (this.#isOver) return false;
     // It was killed meanwhile: its end is under way.
@@ -411,12 +398,7 @@ export class RunPauses {
       return stored;
     } catch (error) {
       log.error({ err: error, processId: name.id }, "a request for approval could not be stored");
-      for (const waiter of fresh) {
-        this.#forget(waiter.approval);
-        waiter.settle({
-          refusal: unavailable("Nobody can be asked: the request could not be stored. Try again shortly."),
-        });
-      }
+      this.#refuseAll(fresh);
       return true;
     }
   }
@@ -452,6 +434,8 @@ export class RunPauses {
   async #detach(): Promise<boolean> {
     const { records, describe, hooks } = this.#options;
     if (!this.#isReplayable) {
+      // A server that stops interrupts it.
+      if (this.#isLeaving) return false;
       hooks.end(
         failedWith(
           "approval_expired",
@@ -476,58 +460,12 @@ export class RunPauses {
     return false;
   }
 
-  #forget(approval: RunApproval): void {
-    this.#byId.delete(approval.id);
-    this.#bySeq.delete(approval.seq);
-  }
-
-  async #retryLater(): Promise<boolean> {
-    await sleep(MAX_RETRY_MS, undefined, { signal: this.#over.signal, ref: false }).catch(() => {});
-    return true;
-  }
-
-  /** Until the database does it or the run is over: a frozen run has time. False when it is over. */
+  /** A frozen run has time. False when it is over. */
   async #insist(work: () => Promise<boolean>): Promise<boolean> {
-    for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
-      if (this.#over.signal.aborted) return false;
-      try {
-        return await work();
-      } catch (error) {
-        this.#options.log.error(
-          { err: error, processId: this.#options.name.id },
-          "a pause cannot be stored yet",
-        );
-      }
-      await sleep(retryMs, undefined, { signal: this.#over.signal, ref: false }).catch(() => {});
-    }
+    const { log, name } = this.#options;
+    const done = await insist(work, this.#over.signal, (error) =>
+      log.error({ err: error, processId: name.id }, "a pause cannot be stored yet"),
+    );
+    return done ?? false;
   }
-}
-
-export function because(reason: string | null): string {
-  return reason === null ? "" : ` (${reason})`;
-}
-
-function tooMany(maxApprovals: number): CallRefusal {
-  return {
-    failure: "too_many_approvals",
-    message: `The run has asked a person ${maxApprovals} times, which is the most it may (CYRNEL_MAX_APPROVALS_PER_PROCESS).`,
-  };
-}
-
-function unavailable(message: string): CallRefusal {
-  return { failure: "call_unavailable", message };
-}
-
-/** Without a key nothing can be sealed, and what cannot be sealed is not stored. */
-function cannotBeKept(error: unknown): CallRefusal {
-  const why =
-    error instanceof AppError && error.code === "secrets_key_missing"
-      ? "the server has no key to keep what is asked with (CYRNEL_SECRETS_KEY)"
-      : error instanceof RangeError
-        ? "what is asked for is too large to be kept"
-        : "what is asked for could not be kept";
-  return {
-    failure: "approval_unavailable",
-    message: `A person has to approve this, and nobody can be asked: ${why}.`,
-  };
 }

@@ -1,0 +1,179 @@
+/** Decisions: by whom, with what answer, once. The first counts; whoever comes later is told of it. */
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import { AppError } from "../errors.ts";
+import { answerId } from "./desk.ts";
+import { tell } from "./expiry.ts";
+import type { ApproveBody, DenyBody } from "./model.ts";
+import type { ApprovalsOptions, Decider } from "./ports.ts";
+import type { ApprovalRecords } from "./records.ts";
+import { type ApprovalRow, decideApproval } from "./store.ts";
+
+/** How long the answer to a decision waits for the run to go on. */
+const MAX_MOVE_MS = 1000;
+
+export interface Deciding {
+  approve(id: string, body: ApproveBody, decider: Decider): Promise<ApprovalRow>;
+  deny(id: string, body: DenyBody, decider: Decider): Promise<ApprovalRow>;
+  /** Whether a decision is being taken here: who waits for it is told when everything that belongs to it is done. */
+  isDeciding(id: string): boolean;
+}
+
+/** `sweepSoon`: an approval was met whose time is over. */
+export function createDeciding(
+  options: ApprovalsOptions,
+  records: ApprovalRecords,
+  sweepSoon: () => void,
+): Deciding {
+  const { pool, vault, redactor, processes } = options;
+  const deciding = new Set<string>();
+
+  async function settle(
+    id: string,
+    decision: { state: "approved" | "denied"; reason: string | null; answer?: unknown },
+    row: ApprovalRow,
+    decider: Decider,
+    beforeTelling: () => Promise<void> = async () => {},
+  ): Promise<ApprovalRow> {
+    const { state, reason, answer } = decision;
+    const owner = { kind: "approval" as const, id: answerId(id) };
+    const kept = answer === undefined ? null : { owner, sealed: vault.seal(owner, answer) };
+    // The notice of it waits for us.
+    deciding.add(id);
+    try {
+      const { decided, isQueued } = await pool.begin(async (db) => {
+        // Sent at once, done in this order.
+        const [, decided, isQueued] = await Promise.all([
+          processes.lockForDecision(db, row.processId),
+          decideApproval(db, id, { state, by: decider.name, reason }),
+          processes.requeue(db, row.processId, id),
+        ]);
+        if (decided !== null && kept !== null) await vault.keep(db, [kept]);
+        return { decided, isQueued };
+      });
+      if (decided !== null) {
+        await beforeTelling().finally(() => tell(processes, decided, isQueued));
+        // Whoever reads the process next finds it running.
+        await Promise.race([
+          processes.whenMoved(row.processId),
+          sleep(MAX_MOVE_MS, undefined, { ref: false }),
+        ]);
+        return decided;
+      }
+    } finally {
+      deciding.delete(id);
+    }
+    return acceptRepeated(id, decision, decider);
+  }
+
+  /** Somebody was first: the same decision of the same decider is no conflict. */
+  async function acceptRepeated(
+    id: string,
+    { state, reason, answer }: { state: "approved" | "denied"; reason: string | null; answer?: unknown },
+    decider: Decider,
+  ): Promise<ApprovalRow> {
+    const first = await records.require(id, decider);
+    if (first.state === "pending" || first.state === "expired") {
+      if (first.state === "pending") sweepSoon();
+      throw new AppError(
+        "approval_expired",
+        `The approval ${id} has expired${first.decidedAt === null ? "" : ` at ${first.decidedAt.toISOString()}`}${first.reason === null ? "" : `: ${first.reason}`} It cannot be decided any more.`,
+      );
+    }
+    const isSame =
+      first.state === state &&
+      first.decidedBy === decider.name &&
+      (state === "approved" ? await isSameAnswer(id, answer) : first.reason === reason);
+    if (isSame) return first;
+    throw new AppError(
+      "already_decided",
+      `The approval ${id} was ${first.state} by ${first.decidedBy} at ${first.decidedAt?.toISOString()}. A decision cannot be changed.`,
+    );
+  }
+
+  async function isSameAnswer(id: string, answer: unknown): Promise<boolean> {
+    const kept = await vault.recall(pool, "approval", [answerId(id)]);
+    return isDeepStrictEqual(kept.get(answerId(id)), answer);
+  }
+
+  async function requireDecidable(id: string, decider: Decider): Promise<ApprovalRow> {
+    const row = await records.require(id, decider);
+    // Without any key there is nobody else: everyone on the machine is the same caller.
+    const isOwn = row.requestedBy === decider.name && decider.name !== "anonymous";
+    if (!isOwn || options.allowSelfApproval) return row;
+    throw new AppError(
+      "self_approval",
+      "The key that created a process cannot decide its approvals. Use another key with the scope approvals:decide, or set CYRNEL_ALLOW_SELF_APPROVAL.",
+    );
+  }
+
+  async function checkData(row: ApprovalRow, data: unknown, decider: Decider): Promise<unknown> {
+    if (row.kind === "call") {
+      if (data === undefined) return undefined;
+      throw refuseBody([{ path: "body.data", message: "only a question of a script takes an answer" }]);
+    }
+    const answer = data === undefined ? null : data;
+    const { schema = null } = await records.readContent(row.id);
+    if (schema === null) return answer;
+    const hash = createHash("sha256").update(JSON.stringify(schema)).digest("hex");
+    const outcome = await options.checkAnswer(decider.name, `ask ${hash}`, schema, answer);
+    switch (outcome.kind) {
+      case "fits":
+        return outcome.parameters;
+      case "misfit":
+        throw refuseBody(
+          outcome.issues.map(({ path, message }) => ({
+            path: path.replace(/^parameters/, "body.data"),
+            message,
+          })),
+        );
+      default:
+        throw refuseBody([
+          { path: "body.data", message: "could not be checked against the schema of the question" },
+        ]);
+    }
+  }
+
+  async function rememberRule(
+    row: ApprovalRow,
+    remember: NonNullable<ApproveBody["remember"]>,
+  ): Promise<void> {
+    if (row.serviceId === null || row.toolId === null) return;
+    await options.remember({
+      serviceId: row.serviceId,
+      toolId: row.toolId,
+      roleId: row.requestedBy.startsWith("key_") ? options.roleOf(row.requestedBy) : null,
+      processId: remember.for === "process" ? row.processId : null,
+      expiresAt: new Date(Date.now() + remember.minutes * 60_000),
+    });
+  }
+
+  return {
+    isDeciding: (id) => deciding.has(id),
+    async approve(id, { data, remember }, decider) {
+      const row = await requireDecidable(id, decider);
+      if (remember !== undefined && row.kind === "ask") {
+        throw refuseBody([{ path: "body.remember", message: "only a tool call can be remembered" }]);
+      }
+      const checking = checkData(row, data, decider);
+      // Once it is decided, only whether the data are the same matters.
+      const answer = await (row.state === "pending" ? checking : checking.catch(() => data));
+      // After the decision, because a refused one must not open anything; before the run goes on and asks again.
+      const beforeTelling = async () => {
+        if (remember !== undefined) await rememberRule(row, remember);
+      };
+      return settle(id, { state: "approved", reason: null, answer }, row, decider, beforeTelling);
+    },
+    async deny(id, { reason = null }, decider) {
+      const row = await requireDecidable(id, decider);
+      const shown = reason === null ? null : redactor.text(reason);
+      return settle(id, { state: "denied", reason: shown }, row, decider);
+    },
+  };
+}
+
+function refuseBody(issues: { path: string; message: string }[]): AppError {
+  const sentence = issues.map(({ path, message }) => `${path} ${message}`).join("; ");
+  return new AppError("invalid_request", `The request is not valid: ${sentence}.`, { issues });
+}

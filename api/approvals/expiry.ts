@@ -1,0 +1,59 @@
+/** Approvals that nobody decides: their time is over, or their tool is gone. The script is told, like of a denial. */
+import type { ApprovalsOptions, WaitingProcesses } from "./ports.ts";
+import { type ApprovalRow, expireApproval, listDecided, listDue, listOrphans } from "./store.ts";
+
+const MAX_SWEPT = 200;
+
+export interface Expiry {
+  /** One look for what is due; also for decisions whose notice was lost. */
+  sweep(): Promise<void>;
+  /** A service or its tools have changed. */
+  expireOrphans(serviceId: string): Promise<void>;
+}
+
+export function createExpiry({ pool, processes, audit }: ApprovalsOptions): Expiry {
+  async function expireAll(
+    found: readonly { id: string; processId: number }[],
+    reason: string,
+  ): Promise<void> {
+    for (const { id, processId } of found) {
+      const { row, isQueued } = await pool.begin(async (db) => {
+        await processes.lockForDecision(db, processId);
+        const row = await expireApproval(db, id, reason);
+        return { row, isQueued: row !== null && (await processes.requeue(db, processId, id)) };
+      });
+      if (row === null) continue;
+      audit.record({
+        actor: { kind: "system" },
+        action: "approval.expire",
+        object: { kind: "approval", id },
+        outcome: "ok",
+        processId,
+      });
+      tell(processes, row, isQueued);
+    }
+  }
+
+  return {
+    async sweep() {
+      await expireAll(await listDue(pool, MAX_SWEPT), "Nobody decided in time.");
+      await expireAll(await listOrphans(pool, null, MAX_SWEPT), "The tool was removed.");
+      const waiting = processes.waitingApprovals();
+      if (waiting.length === 0) return;
+      for (const row of await listDecided(pool, waiting)) processes.noteApproval(row.processId, row);
+    },
+    async expireOrphans(serviceId) {
+      await expireAll(await listOrphans(pool, serviceId, MAX_SWEPT), "The tool was removed.");
+    },
+  };
+}
+
+/** Told here and not only by the notice: whoever waits in this server goes on at once. */
+export function tell(
+  processes: WaitingProcesses,
+  row: Pick<ApprovalRow, "id" | "processId" | "state" | "reason">,
+  isQueued: boolean,
+): void {
+  processes.noteApproval(row.processId, row);
+  if (isQueued) processes.noteRequeued(row.processId);
+}

@@ -1,0 +1,43 @@
+/** What approvals need of the rest of the server, given to them as arguments. */
+import type { Db, Pool } from "#api/db/pool.ts";
+import type { JSONSchema } from "#sdk";
+import type { AuditLog } from "../audit/log.ts";
+import type { RememberedRule } from "../policies/service.ts";
+import type { Redactor } from "../secrets/redactor.ts";
+import type { Vault } from "../secrets/vault.ts";
+import type { CallCaller, CallGate } from "../tools/gate.ts";
+import type { CheckOutcome } from "../tools/validation/validator.ts";
+import type { ApprovalRow } from "./store.ts";
+
+/** Who decides or reads. `name` is what a decision is signed with: the id of a key, `bootstrap` or `anonymous`. */
+export interface Decider extends CallCaller {
+  name: string;
+}
+
+/** What approvals need of the processes that wait for them. */
+export interface WaitingProcesses {
+  lockForDecision(db: Db, processId: number): Promise<void>;
+  requeue(db: Db, processId: number, approval: string): Promise<boolean>;
+  noteRequeued(processId: number): void;
+  noteApproval(processId: number, approval: Pick<ApprovalRow, "id" | "state" | "reason">): void;
+  whenMoved(processId: number): Promise<void>;
+  waitingApprovals(): string[];
+}
+
+export interface ApprovalsOptions {
+  pool: Pool;
+  vault: Pick<Vault, "seal" | "keep" | "recall">;
+  redactor: Pick<Redactor, "value" | "text">;
+  gate: Pick<CallGate, "canSee">;
+  processes: WaitingProcesses;
+  /** For `remember`. */
+  remember(rule: RememberedRule): Promise<unknown>;
+  /** The role of a key, as far as it counts. */
+  roleOf(keyId: string): string | null;
+  audit: Pick<AuditLog, "record">;
+  /** Checks an answer against a schema of the script's. */
+  checkAnswer(decider: string, hash: string, schema: JSONSchema, data: unknown): Promise<CheckOutcome>;
+  allowSelfApproval: boolean;
+  ttlMs: number;
+  log: { warn(fields: object, message: string): void };
+}

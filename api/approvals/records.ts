@@ -1,0 +1,77 @@
+/** Approvals as callers are shown them: what their role hides is not there, what is secret is replaced. */
+import { AppError } from "../errors.ts";
+import type { CallCaller } from "../tools/gate.ts";
+import type { ApprovalRecord, ApprovalSummary } from "./model.ts";
+import type { ApprovalsOptions } from "./ports.ts";
+import { type ApprovalRow, findApproval } from "./store.ts";
+
+export interface ApprovalRecords {
+  isVisible(row: ApprovalRow, reader: CallCaller): boolean;
+  /** Throws AppError `not_found`, also for what is hidden from the reader. */
+  require(id: string, reader: CallCaller): Promise<ApprovalRow>;
+  /** What it is about, as it was asked for. */
+  readContent(id: string): Promise<ApprovalContent>;
+  toRecord(row: ApprovalRow): Promise<ApprovalRecord>;
+}
+
+/** Of a call or of a question. */
+export interface ApprovalContent {
+  parameters?: unknown;
+  schema?: Record<string, unknown> | null;
+}
+
+export function createApprovalRecords({
+  pool,
+  vault,
+  redactor,
+  gate,
+}: Pick<ApprovalsOptions, "pool" | "vault" | "redactor" | "gate">): ApprovalRecords {
+  function isVisible({ serviceId, toolId }: ApprovalRow, reader: CallCaller): boolean {
+    return serviceId === null || toolId === null || gate.canSee(reader, { serviceId, toolId });
+  }
+
+  async function readContent(id: string): Promise<ApprovalContent> {
+    const kept = await vault.recall(pool, "approval", [id]);
+    return (kept.get(id) as ApprovalContent | undefined) ?? {};
+  }
+
+  return {
+    isVisible,
+    readContent,
+    async require(id, reader) {
+      const row = await findApproval(pool, id);
+      if (row !== null && isVisible(row, reader)) return row;
+      throw new AppError("not_found", `There is no approval ${id}. GET /approvals lists them.`);
+    },
+    async toRecord(row) {
+      const { parameters = null, schema = null } = await readContent(row.id);
+      return {
+        ...toSummary(row),
+        parameters: redactor.value(parameters),
+        schema: redactor.value(schema),
+      };
+    },
+  };
+}
+
+export function toSummary(row: ApprovalRow): ApprovalSummary {
+  const { id, processId, kind, serviceId, toolId, destructive, message, state, requestedBy, policyId } = row;
+  return {
+    id,
+    processId,
+    kind,
+    serviceId,
+    toolId,
+    destructive,
+    message,
+    state,
+    requestedBy,
+    policyId,
+    createdAt: row.createdAt.toISOString(),
+    expiresAt: row.expiresAt.toISOString(),
+    decidedAt: row.decidedAt?.toISOString() ?? null,
+    decidedBy: row.decidedBy,
+    reason: row.reason,
+    usedAt: row.usedAt?.toISOString() ?? null,
+  };
+}
