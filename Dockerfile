@@ -14,16 +14,22 @@ COPY sdk sdk
 COPY runner runner
 COPY modules modules
 COPY api api
+COPY client client
+COPY web web
+COPY tsconfig.json ./
 RUN npm run build
 # The licences of what the build has bundled; their packages are about to go.
 COPY NOTICE ./
 RUN for package in $(sed -n 's/^- \([^ ]*\) .*/\1/p' NOTICE); do \
       mkdir -p "licenses/$package" && cp node_modules/"$package"/LICENSE* "licenses/$package/" || exit 1; \
     done
-# Out: development packages, the second Node (150 MB), other platforms' binaries, types and source maps.
+# Out: development packages, the second Node (150 MB), other platforms' binaries, types and source maps, and what the
+# traces' packages hold twice (they are imported, never required; tests/container/image.test.ts loads them).
 RUN npm prune --omit=dev --ignore-scripts \
  && rm -rf node_modules/node-linux-* node_modules/.bin node_modules/@types node_modules/isolated-vm/*.tgz node_modules/isolated-vm/src \
  && find node_modules/isolated-vm/prebuilds -mindepth 1 -maxdepth 1 ! -name "linux-$(node -p process.arch)" -exec rm -rf {} + \
+ && rm -rf node_modules/bare-*/prebuilds node_modules/@opentelemetry/semantic-conventions/dist/*experimental* node_modules/@opentelemetry/semantic-conventions/dist/*incubating* \
+ && find node_modules/@opentelemetry -name '*.cjs' ! -path '*/@opentelemetry/api/*' -delete \
  && find node_modules -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -delete \
  && find node_modules -type d -empty -delete
 
@@ -41,6 +47,7 @@ COPY --from=build /app/sdk sdk
 COPY --from=build /app/runner runner
 COPY --from=build /app/modules modules
 COPY --from=build /app/api api
+COPY --from=build /app/web/dist web/dist
 COPY --from=build /app/licenses licenses
 COPY package.json LICENSE NOTICE ./
 
@@ -56,4 +63,4 @@ EXPOSE 9371
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/live`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["/usr/bin/tini", "--", "node", "--disable-sigusr1", "--max-semi-space-size=4", "api/main.ts"]
+ENTRYPOINT ["/usr/bin/tini", "--", "node", "--disable-sigusr1", "--max-semi-space-size=8", "api/main.ts"]

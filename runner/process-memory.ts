@@ -4,14 +4,17 @@ import type { StartProcess } from "./start-process.ts";
 
 export interface TrackedProcesses {
   readonly start: StartProcess;
-  /** Bytes of memory that are the processes' own, all together; undefined where there is no /proc. */
+  /** Bytes that are the processes' own, all together, at most a second old; undefined where there is no /proc. */
   readMemoryBytes(): number | undefined;
 }
 
 const BYTES_PER_KIBIBYTE = 1024;
+/** Each run asks for the state of its environment, of which this is a part: reading /proc each time costs it 0.3 ms. */
+const MAX_AGE_MS = 1000;
 
 export function trackProcesses(start: StartProcess): TrackedProcesses {
   const pids = new Set<number>();
+  let read: { bytes: number; at: number } | null = null;
   return {
     async start(program) {
       const started = await start(program);
@@ -21,15 +24,19 @@ export function trackProcesses(start: StartProcess): TrackedProcesses {
     },
     readMemoryBytes() {
       if (process.platform !== "linux") return undefined;
-      let sum = 0;
-      for (const pid of pids) sum += readOwnBytes(pid);
-      return sum;
+      const now = performance.now();
+      if (read === null || now - read.at > MAX_AGE_MS) {
+        let bytes = 0;
+        for (const pid of pids) bytes += readOwnBytes(pid);
+        read = { bytes, at: now };
+      }
+      return read.bytes;
     },
   };
 }
 
-/** 0 for a process that is gone. */
-function readOwnBytes(pid: number): number {
+/** Bytes of memory that are the process's own; 0 for one that is gone, and where there is no /proc. */
+export function readOwnBytes(pid: number): number {
   try {
     const kibibytes = /^RssAnon:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1];
     return Number(kibibytes ?? 0) * BYTES_PER_KIBIBYTE;

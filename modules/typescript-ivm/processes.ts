@@ -1,5 +1,4 @@
 /** Starts the slot processes: which binary, which flags, which directory, and when one is used up. */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { encodeBootOptions } from "#runner/child/boot-options.ts";
 import { V8_FLAGS } from "#runner/child/flags.ts";
@@ -8,7 +7,7 @@ import { listInheritedFds } from "#runner/inherited-fds.ts";
 import { openWall, type Wall } from "#runner/isolation/wall.ts";
 import { toGroupBudget, toKernelBudget } from "#runner/memory-budget.ts";
 import { findNodeBinary, type NodeBinary } from "#runner/node-binary.ts";
-import { trackProcesses } from "#runner/process-memory.ts";
+import { readOwnBytes, trackProcesses } from "#runner/process-memory.ts";
 import { spawnChild } from "#runner/spawn.ts";
 import { openEmptyFolder } from "#runner/temporary.ts";
 import type { IsolationLevel, ModuleLogger } from "#sdk";
@@ -123,14 +122,4 @@ export async function openSlotProcesses(
 /** The largest run, what a slot may keep from earlier ones, and the code ranges of the isolates it holds at once. */
 function toSlotBudget({ maxMemoryMb, maxSlotGrowthMb }: IvmConfig): number {
   return toKernelBudget(maxMemoryMb + maxSlotGrowthMb) + MORE_ISOLATES * CODE_RANGE_MB * BYTES_PER_MB;
-}
-
-/** Memory that is the process's own; 0 where it cannot be read. */
-function readOwnBytes(pid: number): number {
-  try {
-    const kilobytes = /^RssAnon:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1];
-    return Number(kilobytes ?? 0) * 1024;
-  } catch {
-    return 0;
-  }
 }

@@ -3,14 +3,20 @@
  * are any; or nothing of the kernel at all for level `development`. Fails closed: what does not hold is an error that names
  * the layer and the way out.
  */
+import { availableParallelism } from "node:os";
 import type { IsolationLevel } from "#sdk";
+import type { BootAttacks } from "../child/boot-options.ts";
 import { type CgroupsAbsent, openCgroups } from "../jail/cgroup.ts";
 import { describeAbsence, type Jail, JailUnavailableError, openJail } from "../jail/jail.ts";
 import type { SelfLock } from "../jail/lock-self.ts";
 import type { JailProbe } from "../jail/probe.ts";
+import { findLimits } from "../jail/read-limits.ts";
 import { createRunGroups, type Placement, type RunGroups } from "../jail/run-groups.ts";
+import type { ReadyParams } from "../protocol.ts";
 import { type StartProcess, startProcess } from "../start-process.ts";
-import { runSelfTest, SELF_TEST, type SelfTest } from "./self-test.ts";
+import { openCanary } from "../temporary.ts";
+import { planAttacks } from "./attacks.ts";
+import { judge, runSelfTest, SELF_TEST, type SelfTest, type SelfTestOptions } from "./self-test.ts";
 
 export interface WallOptions {
   level: IsolationLevel;
@@ -19,6 +25,11 @@ export interface WallOptions {
   readable: readonly string[];
   /** An empty directory. */
   cwd: string;
+  /**
+   * `apart`: by children of their own, before any other is started; tries everything. `in each child`: by every child before it
+   * is given a script, which is quicker where there is only one, and leaves out what would end it.
+   */
+  test?: "apart" | "in each child";
   /** No memory of a child may become executable; its Node must be started with `--jitless`. */
   paranoid: boolean;
 }
@@ -26,16 +37,18 @@ export interface WallOptions {
 export interface Wall extends AsyncDisposable {
   readonly level: IsolationLevel;
   /** What the machine offers and what was observed; null at level `development`, which asks nothing of the kernel. */
-  readonly jail: { probe: JailProbe; test: SelfTest; groups: RunGroups | CgroupsAbsent } | null;
+  readonly jail: { probe: JailProbe; readonly test: SelfTest; groups: RunGroups | CgroupsAbsent } | null;
   readonly start: StartProcess;
   /** For BootOptions. */
   readonly lock: SelfLock | null;
+  /** For BootOptions; null: a child tries nothing. */
+  readonly attacks: BootAttacks | null;
   readonly nodeFlags: readonly string[];
   /**
    * Looks at a child that says it is ready and limits its memory to `memoryBytes` more than it has. Answers what is wrong
-   * with it, as half a sentence; null: nothing.
+   * with it, as half a sentence; null: nothing. `answers`: to `attacks`.
    */
-  admit(pid: number, memoryBytes: number): string | null;
+  admit(pid: number, memoryBytes: number, answers?: ReadyParams["answers"]): string | null;
   /** Puts a child that boots into a control group with `memoryBytes` for all that is in it; null where there are none. */
   place(pid: number, memoryBytes: number): Promise<Placement> | null;
   /** See jail/rlimits.ts. Does nothing at level `development`. */
@@ -80,30 +93,87 @@ async function openKernelWall(
   const cgroups = parts.openCgroups();
   const groups = cgroups.version === 0 ? cgroups : undo.use(createRunGroups(cgroups));
   const jail = undo.use(await parts.openJail({ ...options, readable, level }));
-  const test = await runSelfTest({ jail, nodePath, cwd }).catch((error: Error) => {
-    throw new JailUnavailableError(
-      describeAbsence(level, "a child that can be tested", { reason: error.message, fix: FIX_TEST }),
-    );
-  });
-  requireFindings(level, test);
+  const tested =
+    options.test === "in each child"
+      ? testInEachChild(level, jail, undo.use(await openCanary()).path)
+      : await testApart(level, { jail, nodePath, cwd });
   const owned = undo.move();
   return {
     level,
-    jail: { probe: jail.probe, test, groups },
+    jail: {
+      probe: jail.probe,
+      groups,
+      get test() {
+        return tested.read();
+      },
+    },
     start: jail.start,
     lock: jail.lock,
+    attacks: tested.attacks,
     nodeFlags: jail.nodeFlags,
-    admit: (pid, memoryBytes) => admit(jail, pid, memoryBytes),
+    admit: (pid, memoryBytes, answers) => admit(jail, pid, memoryBytes) ?? tested.judge(pid, answers),
     place(pid, memoryBytes) {
       if (groups.version === 0) return null;
       return groups.place(pid, {
         memoryBytes,
         maxThreads: MAX_GROUP_THREADS,
-        cpuMillis: MAX_GROUP_CPU_MILLIS,
+        cpuMillis: availableParallelism() * 1000 > MAX_GROUP_CPU_MILLIS ? MAX_GROUP_CPU_MILLIS : null,
       });
     },
     limitCpu: jail.limitCpu,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** What is known of the jail by attacking it. */
+interface Tested {
+  attacks: BootAttacks | null;
+  /** What is wrong with a child that has tried, as half a sentence; null: nothing. */
+  judge(pid: number, answers: ReadyParams["answers"]): string | null;
+  /** Throws before anything was tried. */
+  read(): SelfTest;
+}
+
+async function testApart(level: "strict" | "standard", options: SelfTestOptions): Promise<Tested> {
+  const test = await runSelfTest(options).catch((error: Error) => {
+    throw new JailUnavailableError(
+      describeAbsence(level, "a child that can be tested", { reason: error.message, fix: FIX_TEST }),
+    );
+  });
+  requireFindings(level, test);
+  return { attacks: null, judge: () => null, read: () => test };
+}
+
+/** No server listens: that a socket was refused is seen by the answer alone. */
+const ANY_PORT = 9;
+
+function testInEachChild(level: "strict" | "standard", jail: Jail, file: string): Tested {
+  const { architecture } = jail.probe;
+  if (architecture === null) throw new JailUnavailableError(`There is no jail for ${process.arch}.`);
+  const { birth, locked } = planAttacks(architecture, { file, port: ANY_PORT });
+  let found: SelfTest | null = null;
+  return {
+    attacks: { birth, locked },
+    judge(pid, answers) {
+      if (answers === undefined) return "it did not try what it was told to try";
+      const missing = [
+        ...birth.filter(({ name }) => !(name in answers.birth)),
+        ...locked.filter(({ name }) => !(name in answers.locked)),
+      ];
+      if (missing.length > 0) return `it did not try to ${missing[0]?.name}`;
+      const seen: SelfTest = {
+        birth: judge(answers.birth, true),
+        locked: judge(answers.locked, true),
+        limited: findLimits(pid),
+      };
+      found = seen;
+      const needed = level === "strict" ? [seen.birth, seen.locked, seen.limited] : [seen.limited];
+      return needed.find(({ holds }) => !holds)?.observed ?? null;
+    },
+    read() {
+      if (found === null) throw new Error("No child has been tested yet.");
+      return found;
+    },
   };
 }
 
@@ -138,6 +208,7 @@ function openNoWall({ level, paranoid }: WallOptions): Wall {
     jail: null,
     start: startProcess,
     lock: null,
+    attacks: null,
     nodeFlags: [],
     admit: () => null,
     place: () => null,

@@ -187,22 +187,25 @@ function openVersion1(sources: CgroupSources): Cgroups {
     async make(name) {
       const groups = [...new Set(CONTROLLERS.map((controller) => at(controller, name)))];
       for (const group of groups) await mkdir(group);
+      // Each move waits for the whole kernel: none into a group that would limit nothing.
+      let limiting = groups;
       return {
         name: join(rootName, name),
         async limit({ memoryBytes, maxThreads, cpuMillis }) {
           await setMemory(at("memory", name), memoryBytes);
           await writeOptional(at("memory", name, "memory.swappiness"), "0");
           await writeFile(at("pids", name, "pids.max"), `${maxThreads}`);
+          limiting = cpuMillis === null ? [...new Set([at("memory", name), at("pids", name)])] : groups;
           if (cpuMillis !== null) {
             await writeFile(at("cpu", name, "cpu.cfs_period_us"), `${CPU_PERIOD_US}`);
             await writeFile(at("cpu", name, "cpu.cfs_quota_us"), `${quota(cpuMillis)}`);
           }
         },
         async admit(pid) {
-          await Promise.all(groups.map((group) => writeFile(join(group, "cgroup.procs"), `${pid}`)));
+          await Promise.all(limiting.map((group) => writeFile(join(group, "cgroup.procs"), `${pid}`)));
         },
         countMemoryKills: () => countMemoryKills(at("memory", name, "memory.oom_control")),
-        kill: () => killMembers(at("pids", name)),
+        kill: async () => killMembers(at("pids", name)),
         remove: () => removeSoon(groups),
       };
     },
@@ -286,8 +289,9 @@ function quota(cpuMillis: number): number {
   return Math.max(1000, Math.round((cpuMillis * CPU_PERIOD_US) / 1000));
 }
 
-async function killMembers(group: string): Promise<void> {
-  for (const pid of (await readFile(join(group, "cgroup.procs"), "latin1")).split("\n")) {
+/** Reads at once: the list is in memory, and a thread for it costs four times as much as the reading. */
+function killMembers(group: string): void {
+  for (const pid of readFileSync(join(group, "cgroup.procs"), "latin1").split("\n")) {
     if (pid === "") continue;
     try {
       process.kill(Number(pid), "SIGKILL");
