@@ -1,7 +1,7 @@
 /**
  * What a tool call of a script costs on top of the request it makes: calls through the bridge, the whole path of calls
- * and an adapter to a loopback server, beside a direct fetch of the same server by the host, in turns. Needs a build.
- * Run: npm run build && node bench/call-overhead.ts
+ * and an adapter to a loopback server, beside a direct fetch of the same server by the host, in turns. Once with an
+ * adapter that does nothing but fetch, once with the bundled one for OpenAPI. Needs a build: npm run build.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -73,11 +73,26 @@ async function measureDirect(): Promise<number[]> {
   return times;
 }
 
-const SCRIPT = `
+const document = {
+  openapi: "3.1.0",
+  info: { title: "Loopback", version: "1" },
+  servers: [{ url: new URL(url).origin }],
+  paths: {
+    "/items": {
+      get: {
+        operationId: "list",
+        parameters: [{ name: "page", in: "query", schema: { type: "integer" } }],
+        responses: { 200: { description: "", content: { "application/json": { schema: {} } } } },
+      },
+    },
+  },
+};
+
+const scriptFor = (service: string) => `
 const times = [];
 for (let count = 0; count < ${CALLS}; count += 1) {
   const start = performance.now();
-  await tools.loopback.list({ query: { page: count } });
+  await tools.${service}.list({ query: { page: count } });
   times.push(performance.now() - start);
 }
 return times;`;
@@ -100,6 +115,7 @@ try {
         type: "environment",
         load: () => import("#modules/typescript-process/index.ts"),
       },
+      { id: "openapi", type: "adapter", load: () => import("#modules/openapi/index.ts") },
       { id: "bench", type: "adapter", load: async () => ({ manifest, instantiate: createAdapter }) },
     ],
   });
@@ -109,17 +125,29 @@ try {
       throw new Error(`POST ${route} answered ${answer.statusCode}: ${answer.body}`);
     return answer.json();
   };
-  await send("/services", { id: "loopback", adapter: "bench", content: JSON.stringify(definition) });
-  await send("/services/loopback/enabled", { enabled: true });
+  const install = async (id: string, adapter: string, content: object) => {
+    await send("/services", { id, adapter, content: JSON.stringify(content) });
+    await send(`/services/${id}/enabled`, { enabled: true });
+  };
+  await install("loopback", "bench", definition);
+  await install("described", "openapi", document);
+  const measureBridged = async (service: string): Promise<number[]> => {
+    const record = await send("/processes", { code: scriptFor(service), block: true });
+    if (record.exitState !== "success") throw new Error(`the script ended ${record.reason}: ${record.error}`);
+    return record.result;
+  };
   const direct: number[] = [];
   const bridged: number[] = [];
+  const described: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const record = await send("/processes", { code: SCRIPT, block: true });
-    if (record.exitState !== "success") throw new Error(`the script ended ${record.reason}: ${record.error}`);
-    const times = await measureDirect();
+    const times = [
+      await measureBridged("loopback"),
+      await measureDirect(),
+      await measureBridged("described"),
+    ];
     if (round === 0) continue;
-    bridged.push(...record.result);
-    direct.push(...times);
+    for (const [index, samples] of [bridged, direct, described].entries())
+      samples.push(...(times[index] ?? []));
   }
   const added = median(bridged) - median(direct);
   const rows: Row[] = [
@@ -128,6 +156,8 @@ try {
     { measure: "tool call by a script, p50", value: ms(median(bridged)) },
     { measure: "tool call by a script, p95", value: ms(quantile(bridged, 0.95)) },
     atMost("added by the call, p50", added, MAX_ADDED_MS, ms(added), " ms"),
+    { measure: "the same with the adapter for OpenAPI, p50", value: ms(median(described)) },
+    { measure: "added by the call and that adapter, p50", value: ms(median(described) - median(direct)) },
   ];
   console.log(formatTable(rows));
   if (added > MAX_ADDED_MS) process.exitCode = 1;

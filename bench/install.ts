@@ -1,5 +1,6 @@
 /**
- * What installing a large OpenAPI document costs a real server: time, peak memory, and how long others wait meanwhile.
+ * What installing a large OpenAPI document costs a real server: time, peak memory, and how long others wait meanwhile;
+ * then what the declarations of all its tools cost over HTTP.
  * `node bench/install.ts [document]`; without one, GitHub's description.
  */
 import { readFile } from "node:fs/promises";
@@ -14,6 +15,9 @@ const ROUNDS = 3;
 const MAX_INSTALL_MS = 5000;
 const MAX_PEAK_MB = 400;
 const PROBE_EVERY_MS = 10;
+const DECLARATION_ROUNDS = 30;
+const MAX_COLD_DECLARATIONS_MS = 2000;
+const MAX_KEPT_DECLARATIONS_MS = 20;
 
 const [file] = process.argv.slice(2);
 const document = Buffer.from(file === undefined ? largeDocument("github.json").text() : await readFile(file));
@@ -56,6 +60,14 @@ const rows: Row[] = [];
   const enabling = performance.now();
   const enabled = await service.request("POST", "/services/big0/enabled", { enabled: true });
   const enabledMs = performance.now() - enabling;
+  const declared: number[] = [];
+  for (let round = 0; round <= DECLARATION_ROUNDS; round += 1) {
+    const started = performance.now();
+    const answer = await service.request("GET", "/tools/types.d.ts");
+    if (answer.status !== 200) throw new Error(`no declarations: ${JSON.stringify(answer.body)}`);
+    declared.push(performance.now() - started);
+  }
+  const [coldMs = Number.NaN, ...cachedMs] = declared;
   rows.push(
     { measure: "document", value: `${(document.length / 2 ** 20).toFixed(1)} MiB` },
     atMost("first install", times[0] ?? Number.NaN, MAX_INSTALL_MS, ms(times[0] ?? Number.NaN), " ms"),
@@ -66,6 +78,9 @@ const rows: Row[] = [];
     { measure: "GET /health meanwhile, p50", value: ms(median(waits)) },
     { measure: "GET /health meanwhile, longest", value: ms(quantile(waits, 1)) },
     { measure: `enable (${enabled.status})`, value: ms(enabledMs) },
+    atMost("types.d.ts, first", coldMs, MAX_COLD_DECLARATIONS_MS, ms(coldMs), " ms"),
+    atMost("types.d.ts, kept, p50", median(cachedMs), MAX_KEPT_DECLARATIONS_MS, ms(median(cachedMs)), " ms"),
+    { measure: "types.d.ts, kept, p95", value: ms(quantile(cachedMs, 0.95)) },
   );
 }
 files.closeAllConnections();

@@ -50,6 +50,12 @@ export interface ServiceState {
 export interface AdapterSetupContext extends ModuleSetupContext {
   /** Whether services may start programs of the host (`CYRNEL_ALLOW_STDIO_MCP`). Absent: they may not. */
   allowStdio?: boolean;
+  /**
+   * Tells the host of a secret that the adapter has come by itself, such as an access token, before it is used: it is taken
+   * out of results, output, logs and errors as stored secrets are, of more than 256 characters the last 256. The latest
+   * 16 of a module are known for certain. Throws TypeError for what is no text.
+   */
+  keepSecret?(value: string): void;
 }
 
 /** Settings of the service whose definition is made anew, for adapters that must ask its server; none at the first install. */

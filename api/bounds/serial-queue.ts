@@ -18,7 +18,11 @@ export function createSerialQueue(maxWaiting: number, refuse: () => Error): Seri
       if (waiting >= maxWaiting && !always) throw refuse();
       waiting += 1;
       const turn = last.then(work);
-      last = turn.catch(() => {});
+      // Without what came of it: that may be large.
+      last = turn.then(
+        () => {},
+        () => {},
+      );
       try {
         return await turn;
       } finally {

@@ -32,6 +32,7 @@ export type Download = (url: string, options: DownloadOptions) => Promise<Downlo
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 const MAX_SHOWN_URL_CHARACTERS = 300;
 const MAX_CAUSE_CHARACTERS = 300;
+const FIRST_PIECE_BYTES = 64 * 1024;
 
 /** `fetch` is the guarded one. */
 export function createDownload(fetch: typeof globalThis.fetch): Download {
@@ -99,15 +100,28 @@ async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
     await discard(response);
     throw tooLarge(maxBytes);
   }
-  const chunks: Uint8Array[] = [];
+  let bytes = Buffer.allocUnsafeSlow(Math.min(maxBytes, FIRST_PIECE_BYTES));
   let length = 0;
   // Leaving the loop early cancels the stream and ends the connection.
   for await (const chunk of response.body ?? []) {
-    length += chunk.byteLength;
-    if (length > maxBytes) throw tooLarge(maxBytes);
-    chunks.push(chunk);
+    const needed = length + chunk.byteLength;
+    if (needed > maxBytes) throw tooLarge(maxBytes);
+    // A declared length is believed as far as it is allowed: memory that is not written to is not taken.
+    if (needed > bytes.length) {
+      const wanted = Math.max(needed, 2 * bytes.length, Number.isSafeInteger(declared) ? declared : 0);
+      bytes = grow(bytes, Math.min(maxBytes, wanted), length);
+    }
+    bytes.set(chunk, length);
+    length = needed;
   }
-  return Buffer.concat(chunks, length);
+  return bytes.subarray(0, length);
+}
+
+/** A larger buffer with the first `length` bytes of this one. */
+function grow(bytes: Buffer<ArrayBuffer>, size: number, length: number): Buffer<ArrayBuffer> {
+  const grown = Buffer.allocUnsafeSlow(size);
+  bytes.copy(grown, 0, 0, length);
+  return grown;
 }
 
 async function discard(response: Response): Promise<void> {

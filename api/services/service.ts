@@ -21,6 +21,7 @@ import {
   updateFromRegistry,
 } from "./installation.ts";
 import { linkAdapters } from "./lifecycle/adapter-link.ts";
+import { followService } from "./lifecycle/following.ts";
 import { createHydration, type HydrationLimits } from "./lifecycle/hydration.ts";
 import type {
   ConfigAnswer,
@@ -41,7 +42,13 @@ import {
   readServiceSecrets,
   type Versioned,
 } from "./settings.ts";
-import { findServiceDetails, listServiceRows, type ServiceRow, type ServiceSchemas } from "./store.ts";
+import {
+  findServiceDetails,
+  listAllServiceIds,
+  listServiceRows,
+  type ServiceRow,
+  type ServiceSchemas,
+} from "./store.ts";
 import { removeService, setEnabled } from "./switching.ts";
 
 export interface ServiceLimits extends HydrationLimits {
@@ -89,6 +96,10 @@ export interface Services {
   sync(id: string): Promise<void>;
   setEnabled(id: string, enabled: boolean): Promise<void>;
   remove(id: string): Promise<void>;
+  /** Another server has changed it, or removed it. */
+  follow(id: string): Promise<void>;
+  /** Ids of all services. */
+  listIds(): Promise<string[]>;
   readConfig(id: string): Promise<Versioned<ConfigAnswer>>;
   patchConfig(
     id: string,
@@ -148,6 +159,8 @@ export function createServices(options: ServicesOptions): Services {
     sync: (id) => syncService(context, id),
     setEnabled: (id, enabled) => setEnabled(context, id, enabled),
     remove: (id) => removeService(context, id),
+    follow: (id) => followService(context, id),
+    listIds: () => listAllServiceIds(pool),
     readConfig: (id) => readServiceConfig(context, id),
     patchConfig: (id, operations, ifMatch) => patchServiceConfig(context, id, operations, ifMatch),
     readSecrets: (id) => readServiceSecrets(context, id),

@@ -6,6 +6,7 @@ import { changedMeanwhile, requireMatch } from "#api/settings/entity-tag.ts";
 import { patchConfig } from "#api/settings/patch.ts";
 import type { PatchOperation } from "#api/settings/patch-model.ts";
 import { type Config, compileSettings, type SettingsSubject } from "#api/settings/schema.ts";
+import { listPointers, refuseTests } from "#api/settings/write-only.ts";
 import type { JSONSchema } from "#sdk";
 import { AppError } from "../errors.ts";
 import { type ServiceContext, serviceNotFound } from "./context.ts";
@@ -107,17 +108,6 @@ export async function patchServiceSecrets(
   });
 }
 
-/** A `test` that holds says what a secret is: whoever may write them could find one out by trying. */
-function refuseTests(operations: PatchOperation[]): void {
-  const index = operations.findIndex((operation) => operation.op === "test");
-  if (index === -1) return;
-  throw new AppError(
-    "invalid_request",
-    `Operation ${index} of the patch cannot be applied: secrets are write-only, "test" would tell what they are. Use If-Match to see whether somebody else changed them.`,
-    { issues: [{ path: `body.${index}.op`, message: '"test" is not possible on secrets' }] },
-  );
-}
-
 /** The adapter first, then the row. */
 async function change(
   context: ServiceContext,
@@ -160,14 +150,4 @@ async function requireDetails(context: ServiceContext, id: string): Promise<Deta
 
 function isSame(left: Config, right: Config): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
-}
-
-/** JSON pointers of every value; an empty object counts as one. */
-function listPointers(value: unknown, pointer = ""): string[] {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return [pointer];
-  const entries = Object.entries(value);
-  if (entries.length === 0) return pointer === "" ? [] : [pointer];
-  return entries.flatMap(([key, inner]) =>
-    listPointers(inner, `${pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`),
-  );
 }

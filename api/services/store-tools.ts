@@ -4,7 +4,7 @@ import type { ToolDefinition } from "#sdk";
 
 const MAX_BATCH_TOOLS = 500;
 /** Characters of JSON in one statement: what is built for it is gone before the next. */
-const MAX_BATCH_CHARACTERS = 4 * 1024 * 1024;
+const MAX_BATCH_CHARACTERS = 1024 * 1024;
 
 interface Batch {
   id: string[];

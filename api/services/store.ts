@@ -52,6 +52,11 @@ export async function findServiceDetails(db: Db, id: string): Promise<(ServiceRo
   return row ?? null;
 }
 
+export async function listAllServiceIds(db: Db): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`select id from services order by id`;
+  return rows.map(({ id }) => id);
+}
+
 /** Ids of the services of an adapter, the oldest first. */
 export async function listServiceIds(
   db: Db,

@@ -1,10 +1,11 @@
 /**
  * Settings as data against their JSON Schema: what does not fit, what is outdated, what the defaults are. Pure.
  */
-import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from "ajv";
+import { Ajv, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
+import { compilePattern } from "#runner/linear-pattern.ts";
 import type { JSONSchema } from "#sdk";
 import type { ErrorIssue } from "../errors.ts";
 
@@ -38,8 +39,9 @@ export interface Settings {
 
 /** Compiles a schema (draft 2020-12 unless its `$schema` says otherwise). Throws for a schema that is none. */
 export function compileSettings(schema: JSONSchema, subject: SettingsSubject = MODULE_CONFIG): Settings {
+  requireSchema(schema);
   const check = compile(schema, false);
-  const fill = compile(schema, true);
+  let fill: ValidateFunction | null = null;
   return {
     findIssues: (config, { incomplete = false } = {}) =>
       runCheck(check, config)
@@ -49,32 +51,56 @@ export function compileSettings(schema: JSONSchema, subject: SettingsSubject = M
     findOutdated: (config) => [...new Set(runCheck(check, config).map(pointTo))].sort(byLength),
     applyDefaults(config) {
       const copy = structuredClone(config);
+      fill ??= compile(schema, true);
       fill(copy);
       return copy;
     },
   };
 }
 
-function compile(schema: JSONSchema, useDefaults: boolean): ValidateFunction {
+type Dialect = typeof Ajv | typeof Ajv2019 | typeof Ajv2020;
+
+/** Per dialect: what a schema itself is checked with, which takes longer to make than most schemas. */
+const checkers = new Map<Dialect, Ajv>();
+
+function requireSchema(schema: JSONSchema): void {
   // Its check would answer a promise, which is true whatever becomes of it.
   if (schema.$async !== undefined) throw new Error("$async is not a keyword of JSON Schema");
-  const dialect = typeof schema.$schema === "string" ? schema.$schema : "";
-  const Dialect =
-    dialect.includes("draft-07") || dialect.includes("draft-06")
-      ? Ajv
-      : dialect.includes("2019-09")
-        ? Ajv2019
-        : Ajv2020;
-  const ajv = new Dialect({
+  const dialect = dialectOf(schema);
+  const checker = checkers.get(dialect) ?? createAjv(dialect, {});
+  checkers.set(dialect, checker);
+  void checker.validateSchema(schema as AnySchemaObject, true);
+}
+
+function compile(schema: JSONSchema, useDefaults: boolean): ValidateFunction {
+  const ajv = createAjv(dialectOf(schema), { useDefaults, validateSchema: false });
+  return ajv.compile(schema as AnySchemaObject);
+}
+
+function dialectOf({ $schema }: JSONSchema): Dialect {
+  const dialect = typeof $schema === "string" ? $schema : "";
+  if (dialect.includes("draft-07") || dialect.includes("draft-06")) return Ajv;
+  return dialect.includes("2019-09") ? Ajv2019 : Ajv2020;
+}
+
+function createAjv(dialect: Dialect, options: Options): Ajv {
+  const ajv = new dialect({
     strict: false,
     allErrors: true,
-    useDefaults,
     validateFormats: true,
     logger: false,
+    code: { regExp: Object.assign(compileKnownPattern, { code: "compileKnownPattern" }) as never },
+    ...options,
   });
   // Its types describe a CommonJS module; Node hands over the function itself.
   (ajvFormats as unknown as (instance: unknown) => void)(ajv);
-  return ajv.compile(schema as AnySchemaObject);
+  return ajv as Ajv;
+}
+
+/** Of a foreign schema: a pattern that takes exponential time would hold up the whole server. Throws for one that is none. */
+function compileKnownPattern(source: string, flags: string) {
+  new RegExp(source, flags);
+  return compilePattern(source);
 }
 
 function runCheck(check: ValidateFunction, config: Config): ErrorObject[] {

@@ -1,5 +1,5 @@
 /** The adapter: definitions from documents, services in memory between hydrate and dehydrate, calls. */
-import type { AdapterModule, InvokeInput, ModuleSetupContext, ServiceState } from "#sdk";
+import type { AdapterModule, AdapterSetupContext, InvokeInput, ServiceState } from "#sdk";
 import type { Answer } from "./call/answer.ts";
 import { type Credentials, createCredentials } from "./call/credentials.ts";
 import { CallError } from "./call/failure.ts";
@@ -27,6 +27,7 @@ export function createOpenApiAdapter(): AdapterModule {
   const services = new Map<string, HydratedService>();
   const generator = createGenerator();
   let fetch: typeof globalThis.fetch | undefined;
+  let keepSecret: (value: string) => void = () => {};
 
   function hydrate(state: ServiceState): HydratedService {
     const domain = serviceDomainSchema.parse(state.adapterDomain);
@@ -41,7 +42,7 @@ export function createOpenApiAdapter(): AdapterModule {
       });
     }
     const credentials = createCredentials(state.id, domain.schemes, state.secrets, (tokenUrl, client) =>
-      createTokenSource(requireFetch(), resolveTokenUrl(tokenUrl, base), client),
+      createTokenSource(requireFetch(), resolveTokenUrl(tokenUrl, base), client, keepSecret),
     );
     return { domain, config, tools, credentials };
   }
@@ -86,8 +87,9 @@ export function createOpenApiAdapter(): AdapterModule {
   }
 
   return {
-    async setup(context: ModuleSetupContext) {
+    async setup(context: AdapterSetupContext) {
       fetch = context.fetch;
+      keepSecret = context.keepSecret ?? keepSecret;
     },
     async teardown() {
       services.clear();

@@ -151,6 +151,46 @@ describe("a definition that cannot be installed leaves nothing behind", () => {
     }
   });
 
+  test("settings schemas whose check would take for ever", async () => {
+    const twice = { anyOf: [{ items: { $ref: "#" } }, { items: { $ref: "#" } }] };
+    const doubling = Object.fromEntries(
+      Array.from({ length: 40 }, (_, n) => [
+        `d${n}`,
+        { anyOf: [{ $ref: `#/$defs/d${n + 1}` }, { $ref: `#/$defs/d${n + 1}` }] },
+      ]),
+    );
+    let nested: unknown = 1;
+    for (let level = 0; level < 60; level += 1) nested = [nested];
+    const hostile = [
+      { type: "object", properties: { enum: twice, $defs: {} }, default: {} },
+      {
+        type: "object",
+        properties: { $defs: { $ref: "#/$defs/twice" } },
+        $defs: { twice: { anyOf: [{ $ref: "#" }, { $ref: "#" }] } },
+      },
+      { type: "object", $defs: { ...doubling, d40: {} }, properties: { a: { $ref: "#/$defs/d0" } } },
+      { ...twice, default: nested },
+      { type: "object", properties: { a: { $dynamicRef: "#a" } } },
+      { type: "object", description: "x".repeat(300_000) },
+    ];
+    for (const configSchema of hostile) {
+      const answer = await server.install("bad", { configSchema });
+      expect([answer.status, answer.body.code]).toEqual([400, "invalid_definition"]);
+      expect(answer.body.error).toContain("Its configSchema");
+    }
+    const tree = {
+      type: "object",
+      $defs: { any: true, leaf: { type: "string" } },
+      properties: {
+        a: { $ref: "#/$defs/leaf" },
+        b: { $ref: "#/$defs/any" },
+        inner: { items: { $ref: "#" } },
+      },
+    };
+    expect((await server.install("tree", { configSchema: tree })).status).toBe(201);
+    await server.request("DELETE", "/services/tree");
+  });
+
   test("answers of an adapter that are cyclic, endless when written out, too deep or no object", async () => {
     const cyclic: Record<string, unknown> = {};
     cyclic.self = cyclic;

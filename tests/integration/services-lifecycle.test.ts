@@ -78,6 +78,20 @@ describe("enabling and disabling", () => {
     expect((await server.service(ID)).error).toBeNull();
   });
 
+  test("an adapter that throws what cannot be read is told of without it", async () => {
+    server.adapter.refuse = () => {
+      const refuse = () => {
+        throw new Error("do not look at me");
+      };
+      throw new Proxy(new Error("x"), { get: refuse, getPrototypeOf: refuse, has: refuse });
+    };
+    const answer = await server.enable(ID);
+    expect([answer.status, answer.body.code]).toEqual([502, "service_failed"]);
+    expect((await server.service(ID)).error).toBe("It gave no reason.");
+    server.adapter.refuse = () => null;
+    expect((await server.enable(ID)).status).toBe(200);
+  });
+
   test("is refused while the adapter is not active; then its services are not effectively enabled", async () => {
     await server.enable(ID);
     await server.post("/modules/scripted/enabled", { enabled: false });

@@ -110,6 +110,30 @@ test("what is no OpenAPI document is refused in the adapter's words, and the ser
   expect((await call("getItem")).status).toBe(200);
 });
 
+test("an access token that the adapter was granted is as secret as the client's own", async () => {
+  const granted = `granted-${"x7Kq".repeat(120)}-signature-of-the-token`;
+  await using files = await serveFiles({
+    "/token": (_request, response) =>
+      void response
+        .setHeader("content-type", "application/json")
+        .end(JSON.stringify({ access_token: granted, token_type: "bearer", expires_in: 3600 })),
+    "/items/7": (request, response) =>
+      void response.writeHead(418, { "content-type": "text/plain" }).end(request.headers.authorization),
+  });
+  const definition = JSON.parse(document(items));
+  definition.servers = [{ url: files.url }];
+  const clientCredentials = { tokenUrl: `${files.url}/token`, scopes: {} };
+  definition.components.securitySchemes.token = { type: "oauth2", flows: { clientCredentials } };
+  const content = JSON.stringify(definition);
+  expect((await server.post("/services", { id: "granted", adapter: "openapi", content })).status).toBe(201);
+  const value = { clientId: "robot", clientSecret: "robots-own-secret-4711" };
+  expect((await patch("/services/granted/secrets", [{ op: "add", path: "/token", value }])).status).toBe(200);
+  expect((await server.post("/services/granted/enabled", { enabled: true })).status).toBe(200);
+  const answer = await server.post("/tools/granted/getItem/invoke", { parameters: { path: { id: 7 } } });
+  expect(answer.body.result).toMatchObject({ status: "418", body: expect.stringMatching(/\[secret\]$/) });
+  expect(answer.text + JSON.stringify(server.logs())).not.toContain("signature-of-the-token");
+});
+
 test("disabled and deleted services cannot be called", async () => {
   await server.post("/services/shop/enabled", { enabled: false });
   expect((await call("getItem")).body.code).toBe("service_disabled");

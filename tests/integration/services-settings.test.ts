@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createTestDatabase } from "./harness/database.ts";
 import { type ServicesServer, startServicesServer } from "./services-server.ts";
 
 const CONFIG_SCHEMA = {
@@ -47,6 +48,24 @@ const setUp = async () => {
 };
 
 describe("config", () => {
+  test("a pattern that would take a regular expression for ever is matched in linear time", async () => {
+    const text = { type: "string", pattern: "^(a+)+$" };
+    await server.install("patterned", {
+      configSchema: { type: "object", properties: { text } },
+      secretsSchema: { type: "object", patternProperties: { "^(b|b)+$": { type: "string" } } },
+    });
+    const set = (path: string, key: string, value: string) =>
+      server.patch(`/services/patterned/${path}`, [{ op: "add", path: `/${key}`, value }]);
+    expect((await set("config", "text", "aaa")).status).toBe(200);
+    expect((await set("config", "text", `${"a".repeat(5000)}!`)).body.issues).toEqual([
+      { path: "config.text", message: 'must match pattern "^(a+)+$"' },
+    ]);
+    expect((await set("secrets", `${"b".repeat(900)}!`, "x")).status).toBe(200);
+    const broken = { type: "object", properties: { text: { pattern: "(" } } };
+    expect((await server.install("broken", { configSchema: broken })).body.code).toBe("invalid_definition");
+    await server.request("DELETE", "/services/patterned");
+  });
+
   test("is read with its entity tag, and with pointers of what does not fit", async () => {
     const fresh = await server.get(`/services/${ID}/config`);
     expect([fresh.body, fresh.headers.get("etag")]).toEqual([{ config: {}, outdated: ["/account"] }, '"0"']);
@@ -234,11 +253,15 @@ describe("secrets", () => {
   });
 
   test("without a key are refused with 500, and so is enabling a service that has some", async () => {
-    await setUp();
-    await using bare = await startServicesServer({
-      database: server.database,
-      environment: { CYRNEL_SECRETS_KEY: "" },
-    });
+    await using database = await createTestDatabase({ maxConnections: 10 });
+    const keyed = await startServicesServer({ database });
+    await keyed.install(ID, { secretsSchema: SECRETS_SCHEMA });
+    const stored = await keyed.patch(`/services/${ID}/secrets`, [
+      { op: "add", path: "/token", value: TOKEN },
+    ]);
+    expect([stored.status, (await keyed.enable(ID)).status]).toEqual([200, 200]);
+    await keyed.close();
+    await using bare = await startServicesServer({ database, environment: { CYRNEL_SECRETS_KEY: "" } });
     const answer = await bare.patch(`/services/${ID}/secrets`, [{ op: "add", path: "/token", value: TOKEN }]);
     expect([answer.status, answer.body.code]).toEqual([500, "secrets_key_missing"]);
     expect((await bare.get(`/services/${ID}/secrets`)).body.code).toBe("secrets_key_missing");

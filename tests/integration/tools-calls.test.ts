@@ -7,6 +7,14 @@ import { startToolsServer, type ToolsServer } from "./tools-server.ts";
 let server: ToolsServer;
 let release: () => void = () => {};
 
+/** What throws again whenever it is looked at. */
+function throwHostile(): never {
+  const refuse = () => {
+    throw new Error("do not look at me");
+  };
+  throw new Proxy(new Error("x"), { get: refuse, getPrototypeOf: refuse, has: refuse, ownKeys: refuse });
+}
+
 beforeAll(async () => {
   server = await startToolsServer({
     environment: { CYRNEL_INVOKE_TIMEOUT_MS: "4000", CYRNEL_MAX_CALL_RESULT_BYTES: "100000" },
@@ -63,6 +71,16 @@ beforeAll(async () => {
       },
     },
     bigint: { invoke: () => ({ n: 10n }) },
+    proxy: { invoke: () => ({ inner: new Proxy({}, { ownKeys: () => throwHostile() }) }) },
+    revoked: {
+      invoke: () => {
+        const { proxy, revoke } = Proxy.revocable([], {});
+        revoke();
+        return { inner: proxy };
+      },
+    },
+    toJson: { invoke: () => ({ toJSON: () => throwHostile() }) },
+    throwProxy: { invoke: () => throwHostile() },
     nothing: { invoke: () => undefined },
     fn: { invoke: () => () => 1 },
     live: { invoke: () => ({ date: new Date(0), map: new Map([[1, 2]]), skip: undefined }) },
@@ -194,6 +212,10 @@ describe("a direct call", () => {
     ["cyclic", "result_invalid"],
     ["bigint", "result_invalid"],
     ["fn", "result_invalid"],
+    ["proxy", "result_invalid"],
+    ["revoked", "result_invalid"],
+    ["toJson", "result_invalid"],
+    ["throwProxy", "tool_failed"],
   ])("the answer of %s is refused: %s", async (tool, code) => {
     const answer = await server.invoke(`shop.${tool}`);
     expect([answer.status, answer.body.code]).toEqual([502, code]);

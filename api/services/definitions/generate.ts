@@ -4,7 +4,6 @@
  */
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import { readFailure } from "#api/bounds/failure-text.ts";
-import { compileSettings } from "#api/settings/schema.ts";
 import {
   type AdapterModule,
   type DefinitionContext,
@@ -15,6 +14,7 @@ import {
 } from "#sdk";
 import { AppError } from "../../errors.ts";
 import { measureJson } from "./extent.ts";
+import { requireSettingsSchema } from "./settings-schema.ts";
 
 export const DEFINITION_LIMITS = {
   maxGenerateMs: 60_000,
@@ -138,8 +138,8 @@ function cut(text: string, maxCharacters: number): string {
 
 function checkSettingsSchema(name: string, schema: JSONSchema): void {
   try {
-    compileSettings(schema);
+    requireSettingsSchema(schema);
   } catch (error) {
-    throw new Error(`Its ${name} is not a valid JSON Schema: ${readFailure(error)}`);
+    throw new Error(`Its ${name} cannot be used: ${readFailure(error)}`);
   }
 }

@@ -24,6 +24,8 @@ export interface Hydration {
   holds(adapter: AdapterModule, id: string): boolean;
   /** Whether this instance was handed the service last, whatever came of it. */
   wasHanded(adapter: AdapterModule, id: string): boolean;
+  /** What its adapter holds; null when none does. */
+  stateOf(id: string): ServiceState | null;
   /** Throws HydrateFailure; the adapter then does not hold the service. */
   hydrate(adapter: AdapterModule, state: ServiceState): Promise<void>;
   /** Takes the service back from whoever may hold it. Never throws. */
@@ -70,6 +72,7 @@ export function createHydration(options: {
       const entry = handed.get(id);
       return entry?.adapter === adapter && entry.state !== null;
     },
+    stateOf: (id) => handed.get(id)?.state ?? null,
     wasHanded: (adapter, id) => handed.get(id)?.adapter === adapter,
     async hydrate(adapter, state) {
       const { id } = state;
@@ -81,10 +84,9 @@ export function createHydration(options: {
         handed.set(id, { adapter, state });
       } catch (error) {
         handed.set(id, { adapter, state: null });
-        if (error instanceof DeadlineExceeded) void done.then(() => undoLate(adapter, id)).catch(() => {});
+        if (isDeadline(error)) void done.then(() => undoLate(adapter, id)).catch(() => {});
         else await takeBack(adapter, id);
-        // Without its cause: that may hold a secret, and is written to the log with it.
-        const stack = error instanceof Error ? String(error.stack).slice(0, MAX_STACK_CHARACTERS) : null;
+        const stack = readStack(error);
         logger.warn(
           { serviceId: id, stack: stack === null ? null : watch.text(stack) },
           "an adapter did not take a service",
@@ -101,6 +103,24 @@ export function createHydration(options: {
       for (const [id, entry] of handed) if (entry.adapter === adapter) handed.delete(id);
     },
   };
+}
+
+/** Asking a foreign error what it is runs its code, if it is a proxy. */
+function isDeadline(thrown: unknown): boolean {
+  try {
+    return thrown instanceof DeadlineExceeded;
+  } catch {
+    return false;
+  }
+}
+
+/** Without its cause: that may hold a secret, and is written to the log with it. */
+function readStack(thrown: unknown): string | null {
+  try {
+    return thrown instanceof Error ? String(thrown.stack).slice(0, MAX_STACK_CHARACTERS) : null;
+  } catch {
+    return null;
+  }
 }
 
 /** How the redactor knows the secrets of a service. */

@@ -2,9 +2,8 @@
 import type { Db } from "#api/db/pool.ts";
 import type { ToolFilter } from "../store.ts";
 import {
-  findSimilarWords,
-  findUnknownWords,
-  hasTrigrams,
+  canCorrectWords,
+  findCorrections,
   type RankedRow,
   type RankPage,
   rankTools,
@@ -22,7 +21,7 @@ export function createToolSearch(db: Db): ToolSearch {
 
   /** Asked once; again only after a failure. */
   function readCanCorrect(): Promise<boolean> {
-    canCorrect ??= hasTrigrams(db).catch((error) => {
+    canCorrect ??= canCorrectWords(db).catch((error) => {
       canCorrect = null;
       throw error;
     });
@@ -31,11 +30,8 @@ export function createToolSearch(db: Db): ToolSearch {
 
   async function correct(words: readonly string[]): Promise<SearchWord[]> {
     const candidates = words.filter(isCorrectable);
-    const unknown =
-      candidates.length > 0 && (await readCanCorrect()) ? await findUnknownWords(db, candidates) : [];
-    const similar = new Map(
-      await Promise.all(unknown.map(async (word) => [word, await findSimilarWords(db, word)] as const)),
-    );
+    const isAsked = candidates.length > 0 && (await readCanCorrect());
+    const similar = isAsked ? await findCorrections(db, candidates) : new Map<string, string[]>();
     return words.map((word) => ({ word, corrections: similar.get(word) ?? [] }));
   }
 

@@ -1,5 +1,5 @@
 /** Statements of the search over tools: correcting words, ranking what matches. */
-import type { Db } from "#api/db/pool.ts";
+import type { Db, Fragment } from "#api/db/pool.ts";
 import { type ToolFilter, type ToolRow, toolColumns } from "../store.ts";
 import { type SearchWords, toLexeme } from "./words.ts";
 
@@ -11,7 +11,6 @@ export const EXACT_SEGMENT_WEIGHT = 8;
 const PREFIX_FACTOR = 0.75;
 const CORRECTED_FACTOR = 0.5;
 const MAX_CORRECTIONS = 6;
-const MIN_SIMILARITY = 0.25;
 
 /** A word of the query, and what was taken for it where nothing begins with it. */
 export interface SearchWord {
@@ -19,28 +18,24 @@ export interface SearchWord {
   corrections: string[];
 }
 
-/** Whether misspelt words can be corrected: the database has pg_trgm. */
-export async function hasTrigrams(db: Db): Promise<boolean> {
+/** Whether misspelt words can be corrected: the database had pg_trgm when its schema was made. */
+export async function canCorrectWords(db: Db): Promise<boolean> {
   const [row] = await db<{ found: boolean }[]>`
-    select exists (select from pg_extension where extname = 'pg_trgm') as found`;
+    select to_regprocedure('similar_tool_words(text, integer)') is not null as found`;
   return row?.found ?? false;
 }
 
-/** Of these words, those that begin no word in use. */
-export async function findUnknownWords(db: Db, words: readonly string[]): Promise<string[]> {
-  const rows = await db<{ word: string }[]>`
-    select word from unnest(${[...words]}::text[]) as asked (word) where not exists (
+/**
+ * For those of the words that begin no word in use: the words in use that look most like them, the closest first. Not
+ * without `canCorrectWords`.
+ */
+export async function findCorrections(db: Db, words: readonly string[]): Promise<Map<string, string[]>> {
+  const rows = await db<{ word: string; similar: string[] }[]>`
+    select asked.word, array(select similar_tool_words(asked.word, ${MAX_CORRECTIONS})) as similar
+    from unnest(${[...words]}::text[]) as asked (word) where not exists (
       select from tool_vocabulary v
       where v.word >= (asked.word collate "C") and v.word < (asked.word || chr(1114111) collate "C"))`;
-  return rows.map(({ word }) => word);
-}
-
-/** The words in use that look most like this one, the closest first. Needs pg_trgm. */
-export async function findSimilarWords(db: Db, word: string): Promise<string[]> {
-  const rows = await db<{ word: string; distance: number }[]>`
-    select v.word, v.word <-> ${word} as distance from tool_vocabulary v
-    order by v.word <-> ${word} limit ${MAX_CORRECTIONS}`;
-  return rows.filter(({ distance }) => distance <= 1 - MIN_SIMILARITY).map((row) => row.word);
+  return new Map(rows.map(({ word, similar }) => [word, similar]));
 }
 
 export interface RankedTool {
@@ -116,25 +111,34 @@ function match({ word, corrections }: SearchWord): string {
   return [toLexeme(word, ":*"), ...corrections.map((other) => toLexeme(other, ""))].join(" | ");
 }
 
-function scoreOf(db: Db, { word, corrections }: SearchWord) {
-  const fields = Object.entries({
-    A: FIELD_WEIGHTS.path,
-    B: FIELD_WEIGHTS.name,
-    C: FIELD_WEIGHTS.description,
-  });
-  return sumOf(
-    db,
-    fields.map(([letter, weight]) =>
-      corrections.length === 0
-        ? db`case when t.search @@ ${toLexeme(word, `:*${letter}`)}::tsquery then
-            case when t.search @@ ${toLexeme(word, `:${letter}`)}::tsquery then ${weight}::float8
-              else ${weight * PREFIX_FACTOR}::float8 end else 0 end`
-        : db`case when t.search @@ ${corrections.map((other) => toLexeme(other, `:${letter}`)).join(" | ")}::tsquery
-            then ${weight * CORRECTED_FACTOR}::float8 else 0 end`,
-    ),
-  );
+/**
+ * What one word is worth, in a row that holds it. Nearly all rows that are ranked hold it in the description only: these
+ * are told by one look at path and name, and then it is in the description for certain.
+ */
+function scoreOf(db: Db, searched: SearchWord): Fragment {
+  const { path, name, description } = FIELD_WEIGHTS;
+  return db`case when t.search @@ ${anywhere(searched, "AB")}::tsquery
+    then ${fieldScore(db, searched, "A", path)} + ${fieldScore(db, searched, "B", name)}
+      + ${fieldScore(db, searched, "C", description)}
+    else ${fieldScore(db, searched, "C", description)} end`;
 }
 
-function sumOf(db: Db, terms: ReturnType<Db>[]) {
+function fieldScore(db: Db, searched: SearchWord, letter: string, weight: number): Fragment {
+  const { word, corrections } = searched;
+  return corrections.length === 0
+    ? db`case when t.search @@ ${toLexeme(word, `:${letter}`)}::tsquery then ${weight}::float8
+        when t.search @@ ${toLexeme(word, `:*${letter}`)}::tsquery then ${weight * PREFIX_FACTOR}::float8 else 0 end`
+    : db`case when t.search @@ ${anywhere(searched, letter)}::tsquery
+        then ${weight * CORRECTED_FACTOR}::float8 else 0 end`;
+}
+
+/** The word in one of the fields: its beginning, or one of its corrections. */
+function anywhere({ word, corrections }: SearchWord, letters: string): string {
+  return corrections.length === 0
+    ? toLexeme(word, `:*${letters}`)
+    : corrections.map((other) => toLexeme(other, `:${letters}`)).join(" | ");
+}
+
+function sumOf(db: Db, terms: Fragment[]): Fragment {
   return terms.reduce((sum, term) => db`${sum} + ${term}`, db`0::float8`);
 }

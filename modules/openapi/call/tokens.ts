@@ -41,6 +41,8 @@ export function createTokenSource(
   fetch: typeof globalThis.fetch,
   tokenUrl: string,
   client: { id: string; secret: string },
+  /** Told of each token before it is used. */
+  keepSecret: (token: string) => void = () => {},
 ): TokenSource {
   const cache = new Map<string, Cached>();
   let authentications: ClientAuth[] = [basicAuthentication(client.secret), ClientSecretPost(client.secret)];
@@ -51,6 +53,7 @@ export function createTokenSource(
       try {
         const granted = await grant(fetch, tokenUrl, client.id, authentication, scope);
         authentications = [authentication];
+        keepSecret(granted.token);
         return granted;
       } catch (error) {
         refused = error;

@@ -6,7 +6,7 @@ import { readRequestBody, type SchemaTables } from "./bodies.ts";
 import { createIds, isDestructive, listOperations, type Operation } from "./operations.ts";
 import { describeOutput } from "./output-schema.ts";
 import { type Parameters, readParameters, type TakenByCredentials } from "./parameters.ts";
-import { readDocument } from "./read-document.ts";
+import type { ReadDocument } from "./read-document.ts";
 import { createReferences, type References } from "./references.ts";
 import { createDefinitionNames, createSchemaTable } from "./schema-table.ts";
 import { type DocumentSecurity, readRequirements, readSecurity } from "./security.ts";
@@ -30,9 +30,9 @@ interface Context {
   outputBytes: number;
 }
 
-/** @throws DocumentError whose message says what is wrong with the document. */
-export async function generateDefinition(text: string): Promise<ServiceDefinition> {
-  const { document, refsStandAlone } = readDocument(text);
+/** Of a document that was read: its text is not held meanwhile. @throws DocumentError for what is wrong with it. */
+export async function generateDefinition(read: ReadDocument): Promise<ServiceDefinition> {
+  const { document, refsStandAlone } = read;
   const references = await createReferences(document);
   const operations = listOperations(document, references);
   const source = { references, refsStandAlone, names: createDefinitionNames() };

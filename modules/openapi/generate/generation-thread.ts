@@ -1,13 +1,19 @@
-/** Thread: a document in, its definition as JSON text out. Says nothing else and keeps nothing. */
+/** Thread: a document in, the parts of its definition as JSON out, all as UTF-8. Says nothing else and keeps nothing. */
 import { parentPort } from "node:worker_threads";
 import { generateDefinition } from "./definition.ts";
 import { DocumentError } from "./document-error.ts";
+import { readDocument } from "./read-document.ts";
 
-export type GenerationAnswer = { definition: string } | { refused: string };
+export type Bytes = Uint8Array<ArrayBuffer>;
 
-async function answer(text: string): Promise<GenerationAnswer> {
+export type GenerationAnswer =
+  /** The definition without its tools, and each tool: never the whole of it as one text. */
+  { service: Bytes; tools: Bytes[] } | { refused: string };
+
+async function answer(document: Bytes): Promise<GenerationAnswer> {
   try {
-    return { definition: JSON.stringify(await generateDefinition(text)) };
+    const { tools, ...service } = await generateDefinition(readDocument(decode(document)));
+    return { service: encode(service), tools: tools.map(encode) };
   } catch (error) {
     if (error instanceof DocumentError) return { refused: error.message };
     if (error instanceof RangeError)
@@ -16,6 +22,23 @@ async function answer(text: string): Promise<GenerationAnswer> {
   }
 }
 
-parentPort?.on("message", (text: string) => {
-  void answer(text).then((answered) => parentPort?.postMessage(answered));
+/** Lets go of the bytes: they and the text together are no small part of what a thread may hold. */
+function decode(document: Bytes): string {
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(document);
+  document.buffer.transfer(0);
+  return text;
+}
+
+function encode(part: object): Bytes {
+  return new TextEncoder().encode(JSON.stringify(part));
+}
+
+parentPort?.on("message", (document: Bytes) => {
+  void answer(document).then((answered) => {
+    const parts = "refused" in answered ? [] : [answered.service, ...answered.tools];
+    parentPort?.postMessage(
+      answered,
+      parts.map(({ buffer }) => buffer),
+    );
+  });
 });

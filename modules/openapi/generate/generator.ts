@@ -5,7 +5,7 @@
 import { Worker } from "node:worker_threads";
 import { type ServiceDefinition, serviceDefinitionSchema } from "#sdk";
 import { DocumentError } from "./document-error.ts";
-import type { GenerationAnswer } from "./generation-thread.ts";
+import type { Bytes, GenerationAnswer } from "./generation-thread.ts";
 
 export const GENERATION_LIMITS = {
   maxThreadHeapMb: 384,
@@ -24,7 +24,8 @@ export interface Generator {
 }
 
 export function createGenerator(): Generator {
-  let last: Promise<unknown> = Promise.resolve();
+  /** Without what came of it: a definition is large. */
+  let last: Promise<undefined> = Promise.resolve(undefined);
   let waiting = 0;
   let thread: Worker | null = null;
   let idleTimer: NodeJS.Timeout | undefined;
@@ -36,15 +37,17 @@ export function createGenerator(): Generator {
     thread ??= startThread();
     thread.ref();
     let isReusable = false;
+    let answer: Outcome;
     try {
-      const answer = await ask(thread, text, stopping.signal);
+      answer = await ask(thread, text, stopping.signal);
       isReusable = !("broken" in answer) && text.length <= GENERATION_LIMITS.maxKeptTextChars;
-      if ("definition" in answer) return serviceDefinitionSchema.parse(JSON.parse(answer.definition));
-      throw new DocumentError("broken" in answer ? answer.broken : answer.refused);
     } finally {
+      // Before its answer is parsed: what the thread holds of a large document is not needed at the same time.
       if (isReusable) restThread(thread);
       else await endThread();
     }
+    if ("service" in answer) return readDefinition(answer);
+    throw new DocumentError("broken" in answer ? answer.broken : answer.refused);
   }
 
   function restThread(rested: Worker): void {
@@ -66,7 +69,10 @@ export function createGenerator(): Generator {
       }
       waiting += 1;
       const turn = last.then(() => takeTurn(text));
-      last = turn.catch(() => undefined);
+      last = turn.then(
+        () => undefined,
+        () => undefined,
+      );
       return turn.finally(() => {
         waiting -= 1;
       });
@@ -93,13 +99,16 @@ function startThread(): Worker {
   return thread.on("error", () => undefined);
 }
 
+function readDefinition({ service, tools }: { service: Bytes; tools: Bytes[] }): ServiceDefinition {
+  const parse = (bytes: Bytes): object => JSON.parse(new TextDecoder().decode(bytes));
+  return serviceDefinitionSchema.parse({ ...parse(service), tools: tools.map(parse) });
+}
+
 /** `broken`: the thread is of no use any more. */
-async function ask(
-  thread: Worker,
-  text: string,
-  stop: AbortSignal,
-): Promise<GenerationAnswer | { broken: string }> {
-  const { promise, resolve, reject } = Promise.withResolvers<GenerationAnswer | { broken: string }>();
+type Outcome = GenerationAnswer | { broken: string };
+
+async function ask(thread: Worker, text: string, stop: AbortSignal): Promise<Outcome> {
+  const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
   const onError = (error: Error & { code?: string }) =>
     resolve({
       broken:
@@ -117,7 +126,9 @@ async function ask(
   thread.once("error", onError);
   thread.once("exit", onExit);
   stop.addEventListener("abort", onStop, { once: true });
-  thread.postMessage(text);
+  // As bytes that change hands: a text would be copied twice, at two bytes for each character.
+  const bytes = new TextEncoder().encode(text);
+  thread.postMessage(bytes, [bytes.buffer]);
   try {
     return await promise;
   } finally {
