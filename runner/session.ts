@@ -210,9 +210,12 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
         if (over) return Promise.reject(new Error("The run has ended."));
         if (frozen !== null) return Promise.reject(new Error("The run is paused already."));
         if (pausing === null) {
-          pausing = Promise.withResolvers();
-          pausing.promise.catch(() => {});
-          send({ jsonrpc: "2.0", method: "pause" });
+          const asked = Promise.withResolvers<Journal | null>();
+          pausing = asked;
+          asked.promise.catch(() => {});
+          void whenAnswered().then(() => {
+            if (!over && pausing === asked) send({ jsonrpc: "2.0", method: "pause" });
+          });
         }
         return pausing.promise;
       },
@@ -224,6 +227,12 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
         ended.resolve();
       },
     };
+
+    /** What the host has answered by now has been sent. */
+    async function whenAnswered(): Promise<void> {
+      await new Promise(setImmediate);
+      await replies;
+    }
 
     function send(message: HostMessage): void {
       if (!channel.send(JSON.stringify(message)) && !channel.isClosed) channel.close();

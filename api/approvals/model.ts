@@ -5,12 +5,13 @@ import { z } from "zod";
  * The states of an approval. Every change is one statement of store.ts, guarded by `state = 'pending'`; a property test
  * walks all of them against every other event of the process.
  *
- *                  a person approves          the run begins the call (used_at)
+ *                  a person approves          the run goes on with it (used_at)
  *      pending ──────────────────────► approved ──────────────────────► used, once
  *         │ ├── a person denies ─────► denied
  *         │ └── expires_at passes,
  *         │     the process ends,
- *         │     the tool is removed ─► expired
+ *         │     the tool is removed,
+ *         │     nobody waits for it ─► expired
  *         └── asked for in one transaction with the pause of the run
  */
 export const APPROVAL_STATES = ["pending", "approved", "denied", "expired"] as const;

@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 import { checkInterleaving, schedule, script } from "#tests/integration/approvals/model/invariants.ts";
 import { createMemoryTables } from "#tests/integration/approvals/model/memory-tables.ts";
 
-const INTERLEAVINGS = 20_000;
+/** More: `npm run bench:interleavings`. */
+const INTERLEAVINGS = 3000;
 
 test(`in ${INTERLEAVINGS} interleavings no call is made twice, nothing is decided twice, and every process ends or waits for a person`, async () => {
   const seen = { crash: 0, detach: 0, kill: 0, carry: 0, resume: 0, expired: 0, denied: 0 };

@@ -2,11 +2,11 @@
 import type { CallInRun, CallRefusal } from "#api/tools/gate.ts";
 import type { JSONSchema } from "#sdk";
 import { ToolError } from "../tool-host.ts";
+import { because } from "./asking/refusals.ts";
 import type { RunApproval } from "./desk.ts";
 import { digestCall, digestQuestion } from "./digest.ts";
 import type { Pausing } from "./pausing.ts";
 import type { CallReply, JournaledCall } from "./records.ts";
-import { because } from "./refusals.ts";
 import type { RunPauses } from "./run-pauses.ts";
 
 const MAX_MESSAGE_CHARACTERS = 4000;
@@ -45,9 +45,9 @@ export function createCallRequest(pausing: Pausing, pauses: RunPauses, call: Req
     },
   };
 
-  function finish(reply: CallReply): Promise<void> {
+  async function finish(reply: CallReply): Promise<void> {
+    await journal.end(seq, reply);
     if (wasAsked) pauses.noteReply();
-    return journal.end(seq, reply);
   }
 
   return {
@@ -85,7 +85,7 @@ export function createCallRequest(pausing: Pausing, pauses: RunPauses, call: Req
           content: { parameters },
           policyId,
         });
-      const decision = await pauses.ask({ seq, digest: journaled.digest }, prepare, signal);
+      const decision = await pauses.ask({ seq, digest: journaled.digest, prepare, signal });
       if ("refusal" in decision) return decision.refusal;
       approval = decision.approval;
       return refuseUnlessApproved(approval, `the call of ${serviceId}.${toolId}`);
@@ -141,16 +141,28 @@ async function ask(
         .slice(0, MAX_MESSAGE_CHARACTERS),
       content: { schema: schema ?? null },
     });
-  const decision = await pauses.ask({ seq, digest }, prepare, signal);
-  const refusal =
-    "refusal" in decision ? decision.refusal : refuseUnlessApproved(decision.approval, "the question");
-  if ("approval" in decision) pauses.noteReply();
-  if (refusal !== null) throw new ToolError(refusal.failure, refusal.message, undefined, "denied");
+  const decision = await pauses.ask({ seq, digest, prepare, signal });
+  if ("refusal" in decision) throw toError(decision.refusal);
   try {
-    return await pauses.records.useAnswer((decision as { approval: RunApproval }).approval.id);
+    const { approval } = decision;
+    const refusal = refuseUnlessApproved(approval, "the question");
+    if (refusal !== null) throw toError(refusal);
+    return await readAnswer(pauses, approval);
+  } finally {
+    pauses.noteReply();
+  }
+}
+
+async function readAnswer({ records }: RunPauses, { id }: RunApproval): Promise<unknown> {
+  try {
+    return await records.useAnswer(id);
   } catch {
     throw new ToolError("call_unavailable", "The answer could not be read at the moment. Ask again.");
   }
+}
+
+function toError({ failure, message }: CallRefusal): ToolError {
+  return new ToolError(failure, message, undefined, "denied");
 }
 
 async function findProblem(

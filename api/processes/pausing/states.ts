@@ -2,16 +2,17 @@
  * A run that asks a person, from the first question to its end: where it is, what may happen there, what follows. The
  * controller (run-pauses.ts) moves along this table only; a property test walks it with every interleaving.
  *
- *                        asks                    frozen, and in one transaction: approvals, checkpoint,
- *        ┌─────────► going ───────► freezing     calls under way, state `paused`
- *        │             ▲               │ stored
- *        │     decided │               ▼                     hold passed, nothing under way
- *        │             └──────────── parked ───────────────────────────► detached ◄──── the server died
- *        │                             │                                     │ decided
- *        │                             │ end, kill                           ▼
- *        │                             ▼                                  waiting for a slot (`queued`)
- *        │                           over ◄── kill, end ─────────────┐       │ claimed
- *        └───────────────────────────────────────────────────────────┴── replaying
+ *                          asks
+ *        ┌──────────► going ──────────► freezing      halted; then in one transaction: approvals, checkpoint,
+ *        │             ▲ ▲ all decided      │         calls under way, state `paused`
+ *        │     decided,│ └──────────────────┤ stored
+ *        │  or a reply │                    ▼                hold passed, nothing under way
+ *        │    is due   └───────────────── parked ──────────────────────────► detached ◄──── the server died
+ *        │                                  │                                    │ decided
+ *        │                                  │ end, kill                          ▼
+ *        │                                  ▼                                 waiting for a slot (`queued`)
+ *        │                                over ◄── kill, end ──────────┐         │ claimed
+ *        └─────────────────────────────────────────────────────────────┴─── replaying
  */
 export const PAUSE_PHASES = ["going", "freezing", "parked", "detached", "over"] as const;
 export type PausePhase = (typeof PAUSE_PHASES)[number];
@@ -29,4 +30,34 @@ export const PHASE_TRANSITIONS = {
 
 export function mayEnter(from: PausePhase, to: PausePhase): boolean {
   return (PHASE_TRANSITIONS[from] as readonly PausePhase[]).includes(to);
+}
+
+/** Where one run is in one child. */
+export class PauseState {
+  #phase: PausePhase = "going";
+  #left: PromiseWithResolvers<void> | null = null;
+
+  get phase(): PausePhase {
+    return this.#phase;
+  }
+
+  /** This child has nothing to do with the run any more. */
+  get isOver(): boolean {
+    return this.#phase === "over" || this.#phase === "detached";
+  }
+
+  /** Throws for a change that the table does not have. */
+  enter(phase: PausePhase): void {
+    if (phase === this.#phase) return;
+    if (!mayEnter(this.#phase, phase)) throw new Error(`a run that is ${this.#phase} cannot become ${phase}`);
+    this.#phase = phase;
+    this.#left?.resolve();
+    this.#left = null;
+  }
+
+  /** Resolves with the next change. */
+  whenLeft(): Promise<void> {
+    this.#left ??= Promise.withResolvers();
+    return this.#left.promise;
+  }
 }

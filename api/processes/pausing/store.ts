@@ -132,7 +132,8 @@ export async function keepCalls(
 
 /**
  * `none`: the run has no checkpoint, so nothing has to be kept of its calls. `use` is done with it and answers a row the
- * first time.
+ * first time. The process is locked first, like in every transaction of a pause: whoever takes the run away, or pauses
+ * it, does so before this call or knows of it.
  */
 export async function beginCall(
   db: Db,
@@ -145,6 +146,7 @@ export async function beginCall(
       select p.id, c.process_id is not null as kept
       from processes p left join process_checkpoints c on c.process_id = p.id
       where p.id = ${id} and p.claim = ${claim}::uuid and p.state in ('running', 'paused')
+      for share of p
     ), used as (
       ${use === null ? db`select from run where false` : use(db`select from run`)}
     ), stored as (
@@ -196,13 +198,11 @@ export async function storeSnapshot(
 
 /**
  * What a dead server has left of runs that can be repeated: paused ones have no child any more; those that ran, and
- * those that nothing is asked about any more, are queued. Returns how many were queued.
+ * those that nothing is asked about any more, are queued. `abandoned`: whether nobody holds `processes p`. Returns the
+ * ids of those that were queued.
  */
-export async function recoverPausedRuns(
-  db: Db,
-  { except, olderThanMs }: { except: readonly number[]; olderThanMs: number | null },
-): Promise<number> {
-  const [row] = await db<{ count: number }[]>`
+export async function recoverPausedRuns(db: Db, abandoned: Fragment): Promise<number[]> {
+  const rows = await db<{ id: number }[]>`
     with lost as (
       select p.id, p.state = 'running'
         or not exists (select from approvals a where a.process_id = p.id and a.run = c.run and a.state = 'pending')
@@ -212,8 +212,7 @@ export async function recoverPausedRuns(
         ) as is_due
       from processes p join process_checkpoints c on c.process_id = p.id
       where p.state in ('running', 'paused') and c.replayable and not (p.state = 'paused' and c.detached)
-        and p.id <> all(${[...except]}::bigint[])
-        and (${olderThanMs === null}::boolean or p.queued_at <= now() - make_interval(secs => ${(olderThanMs ?? 0) / 1000}))
+        and ${abandoned}
     ), released as (
       update processes p set claim = ${renewedClaim(db)}, state = case when is_due then 'queued' else p.state end,
         queued_at = case when is_due then now() else p.queued_at end
@@ -226,8 +225,8 @@ export async function recoverPausedRuns(
     ), cleared_calls as (
       delete from tool_calls where process_id in (select id from released where state = 'queued')
     )
-    select count(*)::int as count from released where state = 'queued'`;
-  return row?.count ?? 0;
+    select id from released where state = 'queued'`;
+  return rows.map(({ id }) => id);
 }
 
 function toJson({ seq, serviceId, toolId, digest, destructive }: JournaledCall) {

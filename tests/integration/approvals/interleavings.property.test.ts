@@ -10,7 +10,7 @@ import { SECRETS_KEY } from "../services-server.ts";
 import { checkInterleaving, schedule, script } from "./model/invariants.ts";
 import { createPostgresTables } from "./model/postgres-tables.ts";
 
-const INTERLEAVINGS = 150;
+const INTERLEAVINGS = 40;
 
 test(`${INTERLEAVINGS} interleavings over the real tables; nothing is left of any`, async () => {
   await using database = await createTestDatabase();

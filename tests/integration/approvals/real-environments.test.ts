@@ -136,6 +136,75 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     expect((await on.read(id, "?wait=30000")).result).toEqual([{ n: 4 }, "yes"]);
   });
 
+  test.each([
+    ["in their child", 60_000],
+    ["over many children", 0],
+  ])("of three that wait at once, each goes on when it is decided, %s", async (_where, holdMs) => {
+    const on = await start(holdMs);
+    const id = await on.submit(`
+      await Promise.all(["a", "b", "c"].map(async (name) => {
+        const outcome = await tools.shop.delete_item({ name }).then(() => "ok", ({ code }) => code);
+        console.log(name, outcome);
+      }));
+      return (await tools.shop.list({ random: Math.random() })).echoed.random === undefined;
+    `);
+    const asked = new Map<string, string>();
+    for (const approval of await on.paused(id, 3)) {
+      asked.set((await on.boss.send("GET", `/approvals/${approval}`)).body.parameters.name, approval);
+    }
+    const of = (name: string) => asked.get(name) ?? "";
+    const says = (line: string) =>
+      until(`the script says ${line}`, async () => (await on.read(id)).stdout.endsWith(`${line}\n`));
+    await on.decide(of("b"), "approve");
+    await says("b ok");
+    expect((await on.paused(id, 2)).sort()).toEqual([of("a"), of("c")].sort());
+    await on.decide(of("c"), "deny");
+    await says("c approval_denied");
+    await on.decide(of("a"), "approve");
+    const record = await on.read(id, "?wait=30000");
+    expect(record).toMatchObject({ exitState: "success", result: false });
+    expect(record.stdout).toBe("b ok\nc approval_denied\na ok\n");
+    expect(on.made().slice(0, 2)).toEqual(['delete_item {"name":"b"}', 'delete_item {"name":"a"}']);
+    expect(on.made()).toHaveLength(3);
+  });
+
+  test.each([
+    ["while its child waits", 60_000],
+    ["when its child has gone", 0],
+  ])("killed %s it is canceled, and what was asked for is never done", async (_when, holdMs) => {
+    const on = await start(holdMs);
+    const id = await on.submit(SCRIPT);
+    const [approval = ""] = await on.paused(id);
+    if (holdMs === 0) await until("the child has gone", () => isDetached(on, id));
+    expect((await on.agent.send("POST", `/processes/${id}/signals/kill`)).status).toBe(200);
+    expect(await on.read(id, "?wait=30000")).toMatchObject({
+      exitState: "canceled",
+      reason: "killed",
+      approvals: [],
+      output: { step: 1 },
+    });
+    const late = await on.decide(approval, "approve");
+    expect([late.status, late.body.code]).toEqual([409, "approval_expired"]);
+    expect(made(on)).toEqual(["list"]);
+  });
+
+  test.each([
+    ["while its child waits", 60_000],
+    ["when its child has gone", 0],
+  ])("decided by nobody %s, the script is told; then it is too late to decide", async (_when, holdMs) => {
+    const on = await start(holdMs, { environment: { CYRNEL_APPROVAL_TTL_MS: "1500" } });
+    const id = await on.submit(SCRIPT);
+    const [approval = ""] = await on.paused(id);
+    const over = await until("it has ended", async () => {
+      const record = await on.read(id);
+      return record.state === "idle" && record;
+    });
+    expect(over).toMatchObject({ exitState: "success", result: { deleted: { code: "approval_expired" } } });
+    const late = await on.decide(approval, "approve");
+    expect([late.status, late.body.code]).toEqual([409, "approval_expired"]);
+    expect(made(on)).toEqual(["list", "list", "list"]);
+  });
+
   test("time that passes while a person is waited for is not the run's", async () => {
     const on = await start(60_000);
     const id = await on.submit("await tools.shop.delete_item({}); return 1", { options: { timeout: 1500 } });
@@ -144,6 +213,31 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     await on.decide(approval, "approve");
     expect(await on.read(id, "?wait=30000")).toMatchObject({ exitState: "success", result: 1 });
   });
+
+  // One of them is enough for so many calls.
+  if (environmentId === "typescript-process") {
+    test("a script that catches the denial and tries 10,000 times asks one person once, and ends", async () => {
+      const on = await start(60_000);
+      const id = await on.submit(
+        `
+      const codes = {};
+      for (let n = 0; n < 10_000; n++) {
+        await tools.shop.delete_item({ name: "again" }).catch(({ code }) => { codes[code] = (codes[code] ?? 0) + 1; });
+      }
+      return codes;
+    `,
+        { options: { timeout: 60_000 } },
+      );
+      const [approval = ""] = await on.paused(id);
+      await on.decide(approval, "deny");
+      const record = await on.read(id, "?wait=60000");
+      expect([record.exitState, record.error]).toEqual(["success", null]);
+      const { approval_denied: denied = 0, max_calls: beyond = 0 } = record.result;
+      expect([denied > 9900, denied + beyond]).toEqual([true, 10_000]);
+      expect((await on.boss.send("GET", `/approvals?processId=${id}`)).body.approvals).toHaveLength(1);
+      expect(made(on)).toEqual([]);
+    });
+  }
 });
 
 async function isDetached(on: ApprovalsServer, id: number): Promise<boolean> {

@@ -5,15 +5,10 @@ import { decideApproval, expireApproval, listApprovals } from "#api/approvals/st
 import type { Pool } from "#api/db/pool.ts";
 import { createRunRecords, readCarriedRun } from "#api/processes/pausing/run-records.ts";
 import { cancelDetached, lockProcess, recoverPausedRuns, requeueRun } from "#api/processes/pausing/store.ts";
-import {
-  cancelQueued,
-  changeHeldState,
-  claimQueued,
-  finishRun,
-  insertProcess,
-} from "#api/processes/store.ts";
+import { cancelQueued, changeHeldState, finishRun, insertProcess } from "#api/processes/store.ts";
+import { claimQueued } from "#api/processes/store-queue.ts";
 import { readProcessRow } from "#api/processes/store-reads.ts";
-import { endAbandonedRuns } from "#api/processes/store-sweeps.ts";
+import { endAbandonedRuns, isAbandoned } from "#api/processes/store-sweeps.ts";
 import type { Vault } from "#api/secrets/vault.ts";
 import type { Tables } from "./world.ts";
 
@@ -49,7 +44,12 @@ export function createPostgresTables(pool: Pool, vault: Vault): Tables {
       return id;
     },
     async claim() {
-      const [row] = await claimQueued(pool, "model", 1);
+      const [row] = await claimQueued(pool, {
+        environment: "model",
+        replica: null,
+        maxRows: 1,
+        maxPerCaller: null,
+      });
       return row ? { claim: row.claim as string, asked: row.asked } : null;
     },
     records: (name) => createRunRecords(storage, name),
@@ -85,8 +85,8 @@ export function createPostgresTables(pool: Pool, vault: Vault): Tables {
         return row && { isQueued: await requeueRun(db, id, approval) };
       }),
     async recover() {
-      const nobody = { except: [], olderThanMs: null };
-      await recoverPausedRuns(pool, nobody);
+      const nobody = { replica: null, held: [], ownOlderThanMs: null, maxSilentMs: null };
+      await recoverPausedRuns(pool, isAbandoned(pool, nobody));
       await endAbandonedRuns(pool, null, nobody);
     },
     async read() {

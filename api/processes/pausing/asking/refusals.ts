@@ -1,19 +1,25 @@
 /** Why a person is not asked, in words for a script. */
 import { AppError } from "#api/errors.ts";
 import type { CallRefusal } from "#api/tools/gate.ts";
-import type { RunApproval } from "./desk.ts";
+import type { RunApproval } from "../desk.ts";
 
 export function because(reason: string | null): string {
   return reason === null ? "" : ` (${reason})`;
 }
 
-export function unavailable(message: string): CallRefusal {
+function unavailable(message: string): CallRefusal {
   return { failure: "call_unavailable", message };
 }
 
 export const RUN_HAS_ENDED = unavailable("The run has ended.");
 export const NOT_STORED = unavailable(
   "Nobody can be asked: the request could not be stored. Try again shortly.",
+);
+export const NO_ROOM_TO_PAUSE = unavailable(
+  "As many processes are paused as may be (CYRNEL_MAX_PAUSED_PROCESSES), so nobody can be asked. Try again when some were decided.",
+);
+export const DATABASE_IS_AWAY = unavailable(
+  "Nobody can be asked: the database does not answer at the moment. Try again shortly.",
 );
 
 export function deniedBefore({ id, reason }: RunApproval): CallRefusal {

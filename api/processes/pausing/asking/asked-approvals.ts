@@ -1,5 +1,5 @@
 /** What one run has asked people, in this child and in those before it. */
-import type { ApprovalState, RunApproval } from "./desk.ts";
+import type { ApprovalState, RunApproval } from "../desk.ts";
 
 const MAX_HEARD = 1000;
 
@@ -8,6 +8,7 @@ export class AskedApprovals {
   readonly #bySeq = new Map<number, RunApproval>();
   readonly #byId = new Map<string, RunApproval>();
   readonly #stored = new Set<string>();
+  readonly #withdrawn = new Set<string>();
   /** Decisions about what this child does not know yet. */
   readonly #heard = new Map<string, { state: ApprovalState; reason: string | null }>();
 
@@ -39,9 +40,20 @@ export class AskedApprovals {
   }
 
   /** It was not stored, or nobody can tell. */
-  forget({ id, seq }: RunApproval): void {
+  withdraw({ id, seq }: RunApproval): void {
+    this.#withdrawn.add(id);
     this.#byId.delete(id);
     this.#bySeq.delete(seq);
+  }
+
+  /** Ids that the database may hold, and that nobody waits for. */
+  get withdrawn(): string[] {
+    return [...this.#withdrawn];
+  }
+
+  /** The database knows that nobody waits for these. */
+  noteWithdrawn(ids: readonly string[]): void {
+    for (const id of ids) this.#withdrawn.delete(id);
   }
 
   noteStored({ id, state }: RunApproval): void {

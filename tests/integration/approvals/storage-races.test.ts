@@ -1,0 +1,136 @@
+/** What is written of one run at the same time, over real connections: nothing waits for itself, nothing is lost. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createApprovalDesk } from "#api/approvals/desk.ts";
+import type { ApprovalDesk } from "#api/processes/pausing/desk.ts";
+import type { JournaledCall } from "#api/processes/pausing/records.ts";
+import { createRunRecords, readCarriedRun } from "#api/processes/pausing/run-records.ts";
+import { detachRun, lockProcess } from "#api/processes/pausing/store.ts";
+import { parseKeyMaterial } from "#api/secrets/key-material.ts";
+import { createKeyring } from "#api/secrets/keyring.ts";
+import { createRedactor } from "#api/secrets/redactor.ts";
+import { createVault, type Vault } from "#api/secrets/vault.ts";
+import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
+import { SECRETS_KEY } from "../services-server.ts";
+
+const ROUNDS = 25;
+const NO_USAGE = { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 };
+
+let database: TestDatabase;
+let vault: Vault;
+let desk: ApprovalDesk;
+beforeAll(async () => {
+  database = await createTestDatabase({ maxConnections: 6 });
+  const key = parseKeyMaterial(SECRETS_KEY);
+  if (!key.ok) throw new Error(key.problem);
+  vault = createVault(createKeyring(key.key, []), createRedactor());
+  desk = createApprovalDesk(vault, 3_600_000);
+});
+afterAll(() => database.drop());
+
+const storage = () => ({
+  pool: database.pool,
+  sealer: vault,
+  desk,
+  room: { hasRoom: async () => true },
+});
+
+async function startRun() {
+  const claim = randomUUID();
+  const [row] = await database.pool<{ id: number }[]>`
+    insert into processes (code, state, claim, environment, queued_at, started_at)
+    values ('', 'running', ${claim}::uuid, 'none', now(), now()) returning id`;
+  const name = { id: row?.id ?? 0, claim, run: claim };
+  return { name, records: createRunRecords(storage(), name) };
+}
+
+const call = (seq: number): JournaledCall => ({
+  seq,
+  serviceId: "s",
+  toolId: "t",
+  destructive: true,
+  digest: Buffer.alloc(32, seq),
+});
+
+const checkpoint = (...unanswered: number[]) => ({
+  calls: unanswered.map((seq) => ({ seq, reply: null })),
+});
+
+test("a call that begins while its run is paused is neither refused nor made twice", async () => {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const { name, records } = await startRun();
+    const approval = desk.prepare({
+      processId: name.id,
+      run: name.run,
+      seq: 1,
+      kind: "call",
+      path: { serviceId: "s", toolId: "t" },
+      destructive: true,
+      digest: call(1).digest,
+      message: "?",
+      content: { parameters: {} },
+    });
+    const rest = { trail: [], usage: NO_USAGE, unanswered: [1, 2], checkpoint: checkpoint(1, 2) };
+    await records.pause({ ...rest, approvals: [approval], calls: [] });
+    await database.pool`
+      update approvals set state = 'approved', decided_at = now(), decided_by = 'x' where id = ${approval.id}`;
+    const pausing = records.pause({
+      ...rest,
+      approvals: [],
+      calls: [1, 2].map((seq) => ({ ...call(seq), reply: null })),
+    });
+    const [paused, first, second] = await Promise.all([
+      pausing,
+      records.beginCall(call(1), approval.id),
+      records.beginCall(call(2), null),
+    ]);
+    expect([paused, first, second]).toEqual([{ replayable: true }, "begun", "begun"]);
+    expect(await records.beginCall(call(1), approval.id)).toBe("used");
+  }
+});
+
+test("of a call that begins and another child that takes the run, one is first: then the other knows", async () => {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const { name, records } = await startRun();
+    await records.pause({
+      trail: [],
+      usage: NO_USAGE,
+      unanswered: [1],
+      checkpoint: checkpoint(1),
+      approvals: [],
+      calls: [],
+    });
+    const taking = database.pool.begin(async (db) => {
+      await lockProcess(db, name.id);
+      return detachRun(db, name, []);
+    });
+    const [begun] = await Promise.all([records.beginCall(call(1), null), taking]);
+    const carried = await readCarriedRun(storage(), name.id);
+    const known = typeof carried === "string" ? [] : carried.calls.map(({ seq }) => seq);
+    expect(known).toEqual(begun === "begun" ? [1] : []);
+  }
+});
+
+test("replies and pauses of many calls at once all get through", async () => {
+  const { records } = await startRun();
+  const seqs = Array.from({ length: 20 }, (_, n) => n + 1);
+  const pause = (unanswered: number[]) =>
+    records.pause({
+      trail: [],
+      usage: NO_USAGE,
+      unanswered,
+      checkpoint: checkpoint(...unanswered),
+      approvals: [],
+      calls: [],
+    });
+  await pause(seqs);
+  expect(await Promise.all(seqs.map((seq) => records.beginCall(call(seq), null)))).toEqual(
+    seqs.map(() => "begun"),
+  );
+  await Promise.all([
+    ...seqs.map((seq) => records.endCall(seq, { ok: true, value: seq })),
+    pause(seqs),
+    records.resume([]),
+    pause(seqs),
+  ]);
+});
