@@ -1,6 +1,6 @@
 /**
- * Opens the database as a server needs it: embedded or given, locked for this server, migrated, pooled. Whoever opens
- * it closes it, in reverse; the embedded Postgres stops last, and only if this server was the one to use it.
+ * Opens the database as a server needs it: given, or embedded and locked for this server; migrated, pooled, watched.
+ * Whoever opens it closes it, in reverse; the embedded Postgres stops last, and only if this server was the one to use it.
  */
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,6 +8,7 @@ import type { Config } from "../config.ts";
 import { startEmbeddedPostgres } from "./embedded.ts";
 import { migrate } from "./migrate.ts";
 import { createPool, isDatabaseUnavailable, type Pool } from "./pool.ts";
+import { type Reachability, watchDatabase } from "./reachability.ts";
 import { acquireServerLock, type ServerLock } from "./server-lock.ts";
 
 export interface Database extends AsyncDisposable {
@@ -22,7 +23,7 @@ export interface Database extends AsyncDisposable {
 }
 
 export interface OpenDatabaseOptions {
-  /** Another server has taken this one's place on the database: stop. */
+  /** Another server has taken this one's place on the embedded database: stop. */
   onTakenOver: () => void;
   /** See ServerLockOptions. */
   lockWaitMs?: number;
@@ -41,10 +42,10 @@ export async function openDatabase(
   options: OpenDatabaseOptions,
 ): Promise<Database> {
   await using undo = new AsyncDisposableStack();
-  const { url, lock } =
+  const { url, watch } =
     config.databaseUrl === null
       ? await lockEmbedded(config.dataDirectory, options, undo)
-      : { url: config.databaseUrl, lock: undo.use(await lockGiven(config.databaseUrl, options)) };
+      : { url: config.databaseUrl, watch: undo.use(await watchGiven(config.databaseUrl, options)) };
   const migrated = await migrate(url);
   const pool = createPool(url, { maxConnections: MAX_CONNECTIONS, applicationName: "cyrnel" });
   undo.defer(() => pool.end({ timeout: 5 }));
@@ -55,15 +56,21 @@ export async function openDatabase(
     embedded: config.databaseUrl === null,
     migrated,
     get reachable() {
-      return lock.reachable;
+      return watch.reachable;
     },
     [Symbol.asyncDispose]: () => close.disposeAsync(),
   };
 }
 
-async function lockGiven(databaseUrl: string, options: OpenDatabaseOptions): Promise<ServerLock> {
+async function watchGiven(
+  databaseUrl: string,
+  { lockWaitMs, signal }: OpenDatabaseOptions,
+): Promise<Reachability> {
   try {
-    return await acquireServerLock(databaseUrl, lockOptions(options));
+    return await watchDatabase(databaseUrl, {
+      ...(lockWaitMs === undefined ? {} : { waitMs: lockWaitMs }),
+      ...(signal === undefined ? {} : { signal }),
+    });
   } catch (error) {
     if (!isDatabaseUnavailable(error)) throw error;
     const { hostname, port } = new URL(databaseUrl);
@@ -79,7 +86,7 @@ async function lockEmbedded(
   dataDirectory: string,
   options: OpenDatabaseOptions,
   undo: AsyncDisposableStack,
-): Promise<{ url: string; lock: ServerLock }> {
+): Promise<{ url: string; watch: ServerLock }> {
   const deadline = Date.now() + EMBEDDED_RETRY_MS;
   for (;;) {
     try {
@@ -87,7 +94,7 @@ async function lockEmbedded(
       const lock = await acquireServerLock(postgres.url, { ...lockOptions(options), waitForDatabase: false });
       // Only the holder of the lock stops it: without the lock it belongs to another server.
       undo.use(postgres);
-      return { url: postgres.url, lock: undo.use(lock) };
+      return { url: postgres.url, watch: undo.use(lock) };
     } catch (error) {
       if (!isDatabaseUnavailable(error) || Date.now() > deadline) throw error;
     }

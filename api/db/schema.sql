@@ -3,6 +3,57 @@
 
 create extension pg_trgm;
 
+CREATE OR REPLACE FUNCTION public.claim_queued(environment_id text, replica_id uuid, max_rows integer, max_per_caller integer)
+ RETURNS SETOF processes
+ LANGUAGE plpgsql
+AS $function$
+begin
+  -- Only a limit needs claims to follow each other: without one, servers that look at once take different rows.
+  if max_per_caller is not null then
+    perform pg_advisory_xact_lock(hashtextextended('cyrnel claims', 0));
+  end if;
+  return query
+    with recursive callers (caller) as (
+      (select coalesce(q.key_id, q.creator) from processes q where q.state = 'queued'
+        order by coalesce(q.key_id, q.creator) limit 1)
+      union all
+      select (
+        select coalesce(q.key_id, q.creator) from processes q
+        where q.state = 'queued' and coalesce(q.key_id, q.creator) > c.caller
+        order by coalesce(q.key_id, q.creator) limit 1
+      )
+      from callers c where c.caller is not null
+    ), busy as (
+      select coalesce(r.key_id, r.creator) as caller, count(*) as runs
+      from processes r where r.state in ('running', 'terminating') group by 1
+    ), turns as (
+      select q.id, q.priority, q.queued_at, coalesce(b.runs, 0)
+        + row_number() over (partition by c.caller order by q.priority desc, q.queued_at, q.id) as turn
+      from callers c
+        left join busy b on b.caller = c.caller
+        cross join lateral (
+          select n.id, n.priority, n.queued_at from processes n
+          where n.state = 'queued' and coalesce(n.key_id, n.creator) = c.caller
+          -- Some more than are wanted: others may be taking the first of them.
+          order by n.priority desc, n.queued_at, n.id limit max_rows * 2 + 8
+        ) q
+      where c.caller is not null
+    )
+    update processes as p set state = 'running', environment = environment_id, replica = replica_id,
+      claim = case when p.asked then overlay(gen_random_uuid()::text placing left(p.claim::text, 8) from 1 for 8)::uuid
+        else gen_random_uuid() end,
+      started_at = case when p.asked then coalesce(p.started_at, now()) else now() end,
+      queued_at = case when p.asked then now() else p.queued_at end
+    where p.state = 'queued' and p.id = any(array(
+      select q.id from processes q join turns t on t.id = q.id
+      where q.state = 'queued' and (max_per_caller is null or t.turn <= max_per_caller)
+      order by t.turn, t.priority desc, t.queued_at, t.id
+      limit max_rows for update of q skip locked
+    ))
+    returning p.*;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.forget_pauses()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -81,6 +132,23 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.note_component()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  id text;
+begin
+  if tg_op = 'DELETE' then
+    execute format('select ($1).%I', tg_argv[1]) into id using old;
+  else
+    execute format('select ($1).%I', tg_argv[1]) into id using new;
+  end if;
+  perform pg_notify('cyrnel_components', json_build_array(tg_argv[0], id)::text);
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.note_revision()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -131,6 +199,13 @@ CREATE OR REPLACE FUNCTION public.schema_hash(source json)
 AS $function$
   select encode(sha256(convert_to(source::text, 'UTF8')), 'hex')
 $function$;
+
+CREATE OR REPLACE FUNCTION public.similar_tool_words(asked text, most integer)
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE STRICT
+ SET "pg_trgm.similarity_threshold" TO '0.25'
+AS $function$select word from tool_vocabulary where word % asked order by word <-> asked, word limit most$function$;
 
 CREATE OR REPLACE FUNCTION public.tool_words(source text)
  RETURNS text
@@ -275,6 +350,7 @@ create table module_settings (
   constraint module_settings_config_check CHECK ((json_typeof(config) = 'object'::text)),
   constraint module_settings_version_check CHECK ((version > 0))
 );
+CREATE TRIGGER module_settings_note AFTER INSERT OR DELETE OR UPDATE ON public.module_settings FOR EACH ROW EXECUTE FUNCTION note_component('module', 'module_id');
 
 create table modules (
   id text not null,
@@ -300,6 +376,8 @@ create table modules (
   constraint modules_type_check CHECK ((type = ANY (ARRAY['adapter'::text, 'environment'::text])))
 );
 CREATE UNIQUE INDEX modules_one_enabled_environment ON public.modules USING btree (type) WHERE ((type = 'environment'::text) AND enabled);
+CREATE TRIGGER modules_note AFTER INSERT OR DELETE ON public.modules FOR EACH ROW EXECUTE FUNCTION note_component('module', 'id');
+CREATE TRIGGER modules_note_change AFTER UPDATE ON public.modules FOR EACH ROW WHEN ((((old.enabled IS DISTINCT FROM new.enabled) OR (old.hash IS DISTINCT FROM new.hash)) OR (old.source IS DISTINCT FROM new.source))) EXECUTE FUNCTION note_component('module', 'id');
 
 create table policies (
   id text not null,
@@ -391,6 +469,8 @@ create table processes (
   creator text not null default 'anonymous'::text,
   key_id text,
   asked boolean not null default false,
+  replica uuid,
+  trace_parent text,
   constraint processes_ref_key UNIQUE (ref),
   constraint processes_pkey PRIMARY KEY (id),
   constraint processes_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id),
@@ -407,13 +487,41 @@ create table processes (
   constraint processes_results_bytes_check CHECK ((results_bytes >= 0)),
   constraint processes_running_claimed CHECK (((state <> ALL (ARRAY['running'::text, 'paused'::text, 'terminating'::text])) OR ((claim IS NOT NULL) AND (started_at IS NOT NULL)))),
   constraint processes_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'running'::text, 'paused'::text, 'terminating'::text, 'idle'::text]))),
-  constraint processes_timeout_ms_check CHECK ((timeout_ms > 0))
+  constraint processes_timeout_ms_check CHECK ((timeout_ms > 0)),
+  constraint processes_trace_parent_check CHECK ((trace_parent ~ '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'::text))
 );
 CREATE INDEX processes_by_exit_state ON public.processes USING btree (exit_state, id);
 CREATE INDEX processes_finished ON public.processes USING btree (completed_at, id) WHERE (exit_state IS NOT NULL);
 CREATE INDEX processes_live ON public.processes USING btree (state, id) WHERE (state <> 'idle'::text);
 CREATE INDEX processes_queue ON public.processes USING btree (priority DESC, queued_at, id) WHERE (state = 'queued'::text);
+CREATE INDEX processes_queue_by_caller ON public.processes USING btree (COALESCE(key_id, creator), priority DESC, queued_at, id) WHERE (state = 'queued'::text);
 CREATE TRIGGER processes_forget_pauses AFTER UPDATE OF state ON public.processes FOR EACH ROW WHEN ((old.asked AND (new.state = 'idle'::text) AND (old.state <> 'idle'::text))) EXECUTE FUNCTION forget_pauses();
+
+create table replica_watch (
+  id boolean not null default true,
+  heard_since timestamp with time zone not null default now(),
+  constraint replica_watch_pkey PRIMARY KEY (id),
+  constraint replica_watch_id_check CHECK (id)
+);
+
+create table replicas (
+  id uuid not null,
+  name text not null,
+  version text not null,
+  address text,
+  token bytea not null,
+  place json,
+  secrets_key text,
+  secrets_keys text[] not null default '{}'::text[],
+  slots integer,
+  modules json not null default '{}'::json,
+  started_at timestamp with time zone not null default now(),
+  seen_at timestamp with time zone not null default now(),
+  constraint replicas_pkey PRIMARY KEY (id),
+  constraint replicas_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint replicas_slots_check CHECK ((slots >= 0)),
+  constraint replicas_token_check CHECK ((length(token) = 32))
+);
 
 create table revisions (
   kind text not null,
@@ -460,6 +568,8 @@ create table secrets (
   constraint secrets_version_check CHECK ((version > 0))
 );
 CREATE INDEX secrets_by_key ON public.secrets USING btree (((sealed ->> 'kid'::text)));
+CREATE TRIGGER module_secrets_note AFTER INSERT OR UPDATE ON public.secrets FOR EACH ROW WHEN ((new.owner_kind = 'module'::text)) EXECUTE FUNCTION note_component('module', 'owner_id');
+CREATE TRIGGER service_secrets_note AFTER INSERT OR UPDATE ON public.secrets FOR EACH ROW WHEN ((new.owner_kind = 'service'::text)) EXECUTE FUNCTION note_component('service', 'owner_id');
 
 create table service_settings (
   service_id text not null,
@@ -471,6 +581,7 @@ create table service_settings (
   constraint service_settings_config_check CHECK ((json_typeof(config) = 'object'::text)),
   constraint service_settings_version_check CHECK ((version > 0))
 );
+CREATE TRIGGER service_settings_note AFTER INSERT OR DELETE OR UPDATE ON public.service_settings FOR EACH ROW EXECUTE FUNCTION note_component('service', 'service_id');
 
 create table services (
   id text not null,
@@ -498,6 +609,8 @@ create table services (
   constraint services_secrets_schema_check CHECK ((json_typeof(secrets_schema) = 'object'::text))
 );
 CREATE INDEX services_by_adapter ON public.services USING btree (adapter, id);
+CREATE TRIGGER services_note AFTER INSERT OR DELETE ON public.services FOR EACH ROW EXECUTE FUNCTION note_component('service', 'id');
+CREATE TRIGGER services_note_change AFTER UPDATE ON public.services FOR EACH ROW WHEN (((((old.enabled IS DISTINCT FROM new.enabled) OR (old.stale IS DISTINCT FROM new.stale)) OR (old.hash IS DISTINCT FROM new.hash)) OR ((old.adapter_domain)::text IS DISTINCT FROM (new.adapter_domain)::text))) EXECUTE FUNCTION note_component('service', 'id');
 
 create table tool_calls (
   process_id bigint not null,
@@ -527,7 +640,7 @@ create table tool_vocabulary (
   word text not null,
   constraint tool_vocabulary_pkey PRIMARY KEY (word)
 );
-CREATE INDEX tool_vocabulary_trigrams ON public.tool_vocabulary USING gist (word gist_trgm_ops);
+CREATE INDEX tool_vocabulary_trigrams ON public.tool_vocabulary USING gin (word gin_trgm_ops) WITH (fastupdate=off);
 
 create table tools (
   service_id text not null,
@@ -554,4 +667,5 @@ CREATE INDEX tools_search ON public.tools USING gin (search) WITH (fastupdate=of
 CREATE INDEX tools_search_names ON public.tools USING gin (ts_filter(search, '{a,b}'::"char"[])) WITH (fastupdate=off);
 CREATE TRIGGER tools_forget_words AFTER DELETE ON public.tools REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION forget_tool_words();
 CREATE TRIGGER tools_learn_words AFTER INSERT ON public.tools REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION learn_tool_words();
+CREATE TRIGGER tools_note AFTER UPDATE OF enabled ON public.tools FOR EACH ROW WHEN ((old.enabled <> new.enabled)) EXECUTE FUNCTION note_component('service', 'service_id');
 CREATE TRIGGER tools_relearn_words AFTER UPDATE ON public.tools REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION learn_tool_words();

@@ -1,16 +1,17 @@
 /**
- * One server per database: a session advisory lock on a connection of its own, held as long as the server lives.
- * The same connection watches whether the database answers, so that requests can be refused before they hang.
+ * One server per embedded database, because the server that has started it stops it: a session advisory lock on a
+ * connection of its own. The same connection watches whether the database answers.
  */
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseRefused } from "./migrate.ts";
 import { createPool, isDatabaseUnavailable, type Pool } from "./pool.ts";
+import { keepAsking, type Reachability } from "./reachability.ts";
 
-export interface ServerLock extends AsyncDisposable {
-  /** False while the database does not answer. */
-  readonly reachable: boolean;
-}
+export type ServerLock = Reachability;
+
+/** Another server has the database now; later it may not. */
+export class DatabaseInUse extends DatabaseRefused {}
 
 export interface ServerLockOptions {
   /** How long to wait for a predecessor that is still going away. Default 10 000. */
@@ -28,9 +29,6 @@ const LOCK_CLASS = 0x4379726e;
 const LOCK_OBJECT = 0x73657276;
 const DEFAULT_WAIT_MS = 10_000;
 const RETRY_MS = 200;
-const PING_INTERVAL_MS = 1000;
-const PING_INTERVAL_WHILE_DOWN_MS = 250;
-const PING_TIMEOUT_MS = 2000;
 
 /**
  * Takes the lock. Throws DatabaseRefused when another server still holds it after `waitMs`, and the driver's error
@@ -57,50 +55,20 @@ export async function acquireServerLock(
   }
   connectionEnded = false;
 
-  let reachable = true;
-  const stopped = new AbortController();
-  const watching = watch();
-
-  async function watch(): Promise<void> {
-    while (!stopped.signal.aborted) {
-      const interval = reachable ? PING_INTERVAL_MS : PING_INTERVAL_WHILE_DOWN_MS;
-      await sleep(interval, undefined, { signal: stopped.signal }).catch(() => {});
-      if (stopped.signal.aborted) return;
-      const pinging = ping();
-      const late = sleep(PING_TIMEOUT_MS, false, { signal: stopped.signal }).catch(() => false);
-      reachable = await Promise.race([pinging, late]);
-      // One question at a time: a connection that hangs stays unreachable until it answers or breaks.
-      if (!reachable) reachable = await Promise.race([pinging, untilStopped()]);
-    }
-  }
-
-  async function ping(): Promise<boolean> {
-    try {
-      await pool`select 1`;
-      if (!connectionEnded) return true;
-      connectionEnded = false;
-      if (await tryLock(pool)) return true;
-      options.onTakenOver();
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  function untilStopped(): Promise<boolean> {
-    return new Promise((resolve) =>
-      stopped.signal.addEventListener("abort", () => resolve(false), { once: true }),
-    );
-  }
-
+  const watch = keepAsking(async () => {
+    await pool`select 1`;
+    if (!connectionEnded) return;
+    connectionEnded = false;
+    if (!(await tryLock(pool))) options.onTakenOver();
+  });
   return {
     get reachable() {
-      return reachable;
+      return watch.reachable;
     },
     async [Symbol.asyncDispose]() {
-      stopped.abort();
+      watch.stop();
       await pool.end({ timeout: 1 });
-      await watching;
+      await watch.stopped;
     },
   };
 }
@@ -110,7 +78,7 @@ async function waitForLock(pool: Pool, options: ServerLockOptions): Promise<void
   for (;;) {
     try {
       if (await tryLock(pool)) return;
-      if (Date.now() > deadline) throw new DatabaseRefused(await describeHolder(pool));
+      if (Date.now() > deadline) throw new DatabaseInUse(await describeHolder(pool));
     } catch (error) {
       const isWorthWaiting = isDatabaseUnavailable(error) && (options.waitForDatabase ?? true);
       if (!isWorthWaiting || Date.now() > deadline) throw error;
@@ -136,7 +104,7 @@ async function describeHolder(pool: Pool): Promise<string> {
     ? ` (${holder.name.replace(/^cyrnel server /, "")}, since ${holder.since.toISOString()})`
     : "";
   return (
-    `Another Cyrnel server already uses this database${who}. One database serves one server: ` +
-    "stop the other one, or give this one a DATABASE_URL (or CYRNEL_DATA_DIR) of its own."
+    `Another Cyrnel server already uses this database${who}. An embedded database serves one server: ` +
+    "stop the other one, give this one a CYRNEL_DATA_DIR of its own, or let both use one Postgres by DATABASE_URL."
   );
 }

@@ -26,6 +26,7 @@ export const BUILTIN_MODULES: readonly BuiltinModule[] = [
   { id: "openapi", type: "adapter", load: () => import("#modules/openapi/index.ts") },
   { id: "mcp", type: "adapter", load: () => import("#modules/mcp/index.ts") },
   { id: "graphql", type: "adapter", load: () => import("#modules/graphql/index.ts") },
+  { id: "demo", type: "adapter", load: () => import("#modules/demo/index.ts") },
 ];
 
 /** Loads all of them at once. Never rejects. */

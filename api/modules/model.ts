@@ -35,6 +35,10 @@ export const moduleRecordSchema = z
       ),
     source: z.string().describe("Registry URL; empty without one."),
     createdAt: z.iso.datetime(),
+    replicas: z
+      .array(z.object({ replica: z.string(), state: z.enum(MODULE_STATES) }))
+      .optional()
+      .describe("How it is on the other servers of the database, when that differs. Only for a single module."),
   })
   .describe("A module.");
 export type ModuleRecord = z.infer<typeof moduleRecordSchema>;

@@ -7,11 +7,12 @@ import type { EnvironmentBindings, IsolationLevel, JSONSchema, ModuleManifest } 
 import { createSerialQueue } from "../bounds/serial-queue.ts";
 import { AppError } from "../errors.ts";
 import type { PatchOperation } from "../settings/patch-model.ts";
-import { type Activator, createActivator, type HostLogger } from "./activation/activator.ts";
+import type { Activator, HostLogger } from "./activation/activator.ts";
 import type { SettingsKind } from "./activation/settings.ts";
 import type { Adapters } from "./adapters.ts";
 import { BUILTIN_MODULES, type BuiltinModule, loadBuiltins } from "./builtins.ts";
 import { changeEnabled } from "./changes/enabled.ts";
+import { followModules } from "./changes/follow.ts";
 import { installPrepared, requireCustom } from "./changes/install.ts";
 import { prepareModule } from "./changes/prepared.ts";
 import { reloadModules } from "./changes/reload.ts";
@@ -26,8 +27,6 @@ import { replaceModule } from "./changes/update.ts";
 import { noEnvironment, readEnvironmentDocs } from "./environment-docs.ts";
 import type { ActiveEnvironment, Environments } from "./environments.ts";
 import {
-  DEFAULT_LIMITS,
-  type ModuleHost,
   type ModuleLimits,
   type ModuleSecrets,
   refuseBuiltin,
@@ -35,8 +34,15 @@ import {
   requireRow,
   type SecretWatch,
 } from "./host.ts";
-import { createAttempts } from "./loader/attempts.ts";
-import type { ConfigAnswer, ModuleFilter, ModuleRecord, ReloadAnswer, SecretsAnswer } from "./model.ts";
+import { createHost } from "./make-host.ts";
+import type {
+  ConfigAnswer,
+  ModuleFilter,
+  ModuleRecord,
+  ModuleState,
+  ReloadAnswer,
+  SecretsAnswer,
+} from "./model.ts";
 import {
   type Download,
   type FetchedPackage,
@@ -44,7 +50,6 @@ import {
   fetchDescriptor,
   fetchPackage,
 } from "./packages/fetch-package.ts";
-import { createModulePlace } from "./packages/place.ts";
 import { startModules } from "./start-up.ts";
 import { listModuleRows, type ModuleRow } from "./store.ts";
 
@@ -64,6 +69,8 @@ export interface ModulesOptions {
   builtins?: readonly BuiltinModule[];
   /** Modules of the operator's own, in this folder (absolute; it need not exist). Absent: only the bundled ones. */
   custom?: { directory: string; download: Download };
+  /** How a module is on the other servers. */
+  activations?(id: string): { replica: string; state: ModuleState }[];
   /** Absent: modules have no secrets. */
   secrets?: ModuleSecrets;
   /** Learns the secrets of modules; takes them out of what modules say. */
@@ -108,6 +115,10 @@ export interface Modules {
   /** Answers the new version. */
   patchSecrets(id: string, operations: PatchOperation[], ifMatch: string | undefined): Promise<number>;
   remove(id: string): Promise<void>;
+  /** Another server has changed a module: this one does as the rows say. */
+  follow(): Promise<void>;
+  /** Module id -> how it is on this server. */
+  activations(): Record<string, { state: ModuleState }>;
   /** The manifest of a module that is there. */
   manifestOf(id: string): ModuleManifest | null;
   /** Throws AppError `no_environment`. */
@@ -180,7 +191,11 @@ export function createModules(options: ModulesOptions): Modules {
       const next = rows.length > page.limit ? (shown.at(-1)?.position ?? null) : null;
       return { modules: shown.map((row) => toRecord(row, activator)), next };
     },
-    get: async (id) => toRecord(await requireRow(host, id), activator),
+    async get(id) {
+      const record = toRecord(await requireRow(host, id), activator);
+      const replicas = options.activations?.(id) ?? [];
+      return replicas.some(({ state }) => state !== record.state) ? { ...record, replicas } : record;
+    },
     async install(url) {
       const { download } = requireCustom(host);
       const id = await take(
@@ -229,6 +244,9 @@ export function createModules(options: ModulesOptions): Modules {
       return changed.version;
     },
     remove: (id) => changes.run(() => removeModule(host, id)),
+    follow: () => changes.run(() => followModules(host)),
+    activations: () =>
+      Object.fromEntries([...registry.keys()].map((id) => [id, { state: activator.stateOf(id) }])),
     manifestOf: (id) => registry.get(id)?.manifest ?? null,
     requireActive() {
       const active = environments.active();
@@ -239,36 +257,6 @@ export function createModules(options: ModulesOptions): Modules {
     draining: environments.draining,
     activeRuns: environments.activeRuns,
     close: activator.close,
-  };
-}
-
-const NO_SECRETS: ModuleSecrets = {
-  read: async () => ({ values: {}, version: 0 }),
-  write: () => Promise.reject(new Error("Modules have no secrets here.")),
-  remove: async () => {},
-};
-const NO_WATCH: SecretWatch = { setOwner() {}, dropOwner() {} };
-
-function createHost(options: ModulesOptions): ModuleHost {
-  const { pool, logger, bindings, isolation, fetch, allowStdio = false, custom, redaction } = options;
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  return {
-    pool,
-    logger,
-    limits,
-    activator: createActivator({ logger, bindings, isolation, fetch, allowStdio, limits }),
-    registry: new Map(),
-    secrets: options.secrets ?? NO_SECRETS,
-    watch: redaction ?? NO_WATCH,
-    custom:
-      custom === undefined
-        ? null
-        : {
-            place: createModulePlace(custom.directory),
-            attempts: createAttempts(custom.directory),
-            download: custom.download,
-          },
-    redact: (text) => redaction?.text(text) ?? text,
   };
 }
 

@@ -49,6 +49,10 @@ export async function listEnabledRows(db: Db): Promise<ModuleRow[]> {
   return db<ModuleRow[]>`select ${columns(db)} from modules where enabled and not missing order by position`;
 }
 
+export async function listAllRows(db: Db): Promise<ModuleRow[]> {
+  return db<ModuleRow[]>`select ${columns(db)} from modules order by position`;
+}
+
 export interface RegisteredRow {
   id: string;
   type: ModuleType;

@@ -70,9 +70,11 @@ async function insert(
   return inserted;
 }
 
-function describe({ environments, maxima }: ProcessesContext, { body, creator }: Submission): NewProcess {
-  const status = environments.active()?.status() ?? null;
-  return { ref: body.ref ?? null, code: body.code, creator, ...clampLimits(body.options, maxima, status) };
+function describe(context: ProcessesContext, { body, creator }: Submission): NewProcess {
+  const status = context.environments.active()?.status() ?? null;
+  const { ref = null, code, priority } = body;
+  const traceParent = body.autorun ? context.traceParent() : null;
+  return { ref, code, creator, priority, traceParent, ...clampLimits(body.options, context.maxima, status) };
 }
 
 /** The id to answer; null when the process of the key was deleted a moment ago, and the key with it. */

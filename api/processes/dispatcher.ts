@@ -1,6 +1,6 @@
 /**
  * Which process runs when: admission (how many at all), slots (how many at once), the queue. What becomes of a run is in
- * run-carrier.ts. Counts in memory, so that a refusal needs no database.
+ * run-carrier.ts. Counts in memory, so that a refusal needs no database; other servers say what they do to the queue.
  */
 import { randomUUID } from "node:crypto";
 import type { Db } from "#api/db/pool.ts";
@@ -8,24 +8,24 @@ import { AppError } from "#api/errors.ts";
 import type { Environments } from "#api/modules/environments.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ModuleLogger } from "#sdk";
-import { INTERRUPTED } from "./live/ending.ts";
+import type { Peers } from "./across/peers.ts";
+import { recoverRuns } from "./across/recovery.ts";
 import type { EndingWriter } from "./live/ending-writer.ts";
 import type { ProcessFeed } from "./live/feed.ts";
 import type { LiveRun, RunLimits } from "./live/run.ts";
-import { type Slot, Slots } from "./live/slots.ts";
+import { Slots } from "./live/slots.ts";
 import type { Pausing } from "./pausing/pausing.ts";
-import { recoverPausedRuns } from "./pausing/store.ts";
+import { QueueClaims } from "./queue/claims.ts";
 import type { RunRegistry } from "./registry.ts";
 import { KILL_GRACE_MS, RunCarrier, SHUTDOWN_KILL_GRACE_MS } from "./run-carrier.ts";
-import { claimQueued, type Placement, type ProcessRow, type RunEnding } from "./store.ts";
-import { countQueued, endAbandonedRuns } from "./store-sweeps.ts";
+import type { Placement, ProcessRow, RunEnding } from "./store.ts";
 
 const SHUTDOWN_STORE_MS = 5000;
-const QUEUE_RETRY_MS = 500;
 const RECONCILE_INTERVAL_MS = 30_000;
+/** With others on the database, who may be lost, or whose notices may be. */
+const RECONCILE_AMONG_OTHERS_MS = 3000;
 /** A statement that claimed a run has long been answered, or never will be. */
 const LOST_CLAIM_MS = 120_000;
-const MAX_CLAIM_BATCH = 32;
 const RETRY_AFTER_SECONDS = 1;
 const SHUTDOWN_RETRY_AFTER_SECONDS = 5;
 
@@ -36,13 +36,21 @@ export interface DispatcherOptions {
   feed: ProcessFeed;
   writer: EndingWriter;
   log: ModuleLogger;
+  /** The other servers on the database. */
+  peers: Peers;
   maxActiveProcesses: number;
+  /** Runs of one caller at once, over all servers. Null: no limit. */
+  maxRunningPerCaller: number | null;
   limits: RunLimits;
   redactor: Redactor;
   /** Null: nobody can be asked. */
   pausing: Pausing | null;
   /** Told of each run as it ended, before it is stored; must not throw. */
   onEnded?: (ending: RunEnding, environment: string) => void;
+  /** Told of each run that begins in an environment here, a repeated one included. */
+  onStarted?: (row: ProcessRow, environment: string) => void;
+  /** Told of each run that its child leaves to a later one. */
+  onLeft?: (id: number) => void;
 }
 
 export interface StoredRun {
@@ -54,26 +62,29 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #slots: Slots;
   readonly #carrier: RunCarrier;
+  readonly #queue: QueueClaims;
   readonly #whenEmpty = new Set<() => void>();
   readonly #open = new DisposableStack();
   #active = 0;
-  #queued = 0;
-  /** Counts every change of the queue that this server makes. */
-  #queueChanges = 0;
   #isDraining = false;
-  #isClaiming = false;
-  #claimAgain = false;
-  #retry: NodeJS.Timeout | null = null;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.#slots = new Slots(options.environments, () => this.#tellWhenEmpty());
     this.#carrier = new RunCarrier(options, {
-      claim: () => this.#claim(),
+      claim: () => this.#queue.claim(),
       admitted: (change) => {
         this.#active += change;
       },
       ended: () => this.#tellWhenEmpty(),
+    });
+    this.#queue = new QueueClaims({
+      ...options,
+      slots: this.#slots,
+      start: (slot, stored) => this.#carrier.start(slot, stored),
+      changedElsewhere: (change) => {
+        this.#active += change;
+      },
     });
   }
 
@@ -83,7 +94,7 @@ export class Dispatcher {
   }
 
   get queued(): number {
-    return this.#queued;
+    return this.#queue.length;
   }
 
   get slotsTaken(): number {
@@ -92,13 +103,19 @@ export class Dispatcher {
 
   /** Begins with the queue that the database holds. */
   open(queuedInDatabase: number): void {
-    this.#changeQueue(queuedInDatabase);
+    this.#queue.change(queuedInDatabase);
     this.#active += queuedInDatabase;
-    this.#open.defer(this.#options.environments.onChange(() => this.#claim()));
-    const timer = setInterval(() => void this.reconcile(), RECONCILE_INTERVAL_MS).unref();
+    const { environments, peers } = this.#options;
+    this.#open.defer(environments.onChange(() => this.#queue.claim()));
+    this.#open.defer(peers.onNews((news, ids) => this.#queue.hear(news, ids)));
+    let reconciledMs = performance.now();
+    const timer = setInterval(() => {
+      if (!peers.hadOthers && performance.now() - reconciledMs < RECONCILE_INTERVAL_MS) return;
+      reconciledMs = performance.now();
+      void this.reconcile();
+    }, RECONCILE_AMONG_OTHERS_MS).unref();
     this.#open.defer(() => clearInterval(timer));
-    this.#open.defer(() => clearTimeout(this.#retry ?? undefined));
-    this.#claim();
+    this.#queue.claim();
   }
 
   /**
@@ -109,37 +126,42 @@ export class Dispatcher {
     store: (placement: Placement | null) => Promise<T>,
   ): Promise<T> {
     this.#admit();
-    const slot = this.#queued === 0 ? this.#slots.take() : null;
+    const { peers, maxRunningPerCaller } = this.#options;
+    // With a limit for each caller the queue decides: it knows what runs on other servers.
+    const slot = this.#queue.length === 0 && maxRunningPerCaller === null ? this.#slots.take() : null;
     this.#active += 1;
-    if (!slot) this.#changeQueue(1);
+    if (!slot) this.#queue.change(1);
     let outcome: T | null = null;
     try {
-      const placement = slot && { environment: slot.lease.id, claim: randomUUID() };
+      const placement = slot && { environment: slot.lease.id, claim: randomUUID(), replica: peers.id };
       outcome = await store(placement);
       if (slot && outcome.stored) this.#carrier.start(slot, outcome.stored);
+      else if (outcome.stored) peers.tell("queued", [outcome.stored.row.id]);
       return outcome;
     } finally {
       if (!outcome?.stored) {
         this.#active -= 1;
-        if (!slot) this.#changeQueue(-1);
+        if (!slot) this.#queue.change(-1);
         slot?.release();
       }
-      this.#claim();
+      this.#queue.claim();
     }
   }
 
   /** A paused process without a child was queued in the database: a decision has come. */
   noteRequeued(id: number): void {
-    this.#changeQueue(1);
+    this.#queue.change(1);
     this.#active += 1;
     this.#options.feed.notify(id, "state");
-    this.#claim();
+    this.#options.peers.tell("queued", [id]);
+    this.#queue.claim();
   }
 
   /** A queued process was ended in the database. */
-  forgetQueued(): void {
-    this.#changeQueue(-1);
+  forgetQueued(id: number): void {
+    this.#queue.change(-1);
     this.#active -= 1;
+    this.#options.peers.tell("left", [id]);
   }
 
   /** Asks the environment to end a run that is marked killed. */
@@ -151,30 +173,21 @@ export class Dispatcher {
 
   /**
    * Brings counts and claims back in line with the database: the answer to a statement may be lost with its connection
-   * after the statement was done. Runs by itself every 30 s; never throws.
+   * after the statement was done, and other servers may be lost with what they ran. Runs by itself; never throws.
    */
   async reconcile(): Promise<void> {
-    const { db, log } = this.#options;
+    const { db, feed, log, peers } = this.#options;
     try {
-      const { held } = this.#carrier;
-      // Before the rest: what can be repeated is not interrupted. Also those that this server lost the answer about.
-      const repeated = await recoverPausedRuns(db, { except: held, olderThanMs: LOST_CLAIM_MS });
-      if (repeated > 0) log.warn({ repeated }, "paused runs that nobody held are repeated");
-      const ended = await endAbandonedRuns(db, INTERRUPTED.error, {
-        except: held,
-        olderThanMs: LOST_CLAIM_MS,
+      const { repeated, ended } = await recoverRuns(db, {
+        replica: peers.id,
+        held: this.#carrier.held,
+        ownOlderThanMs: LOST_CLAIM_MS,
+        maxSilentMs: peers.maxSilentMs,
       });
-      if (ended > 0) log.warn({ ended }, "runs whose claim was lost on the way were ended");
-      const changes = this.#queueChanges;
-      const queued = await countQueued(db);
-      // Something moved meanwhile: the count is of no moment in particular.
-      if (changes !== this.#queueChanges || this.#isClaiming) return;
-      const difference = queued - this.#queued;
-      if (difference === 0) return;
-      log.warn({ difference }, "the queue in memory was brought in line with the database");
-      this.#changeQueue(difference);
-      this.#active += difference;
-      this.#claim();
+      if (repeated.length > 0) log.warn({ processes: repeated }, "paused runs that nobody held are repeated");
+      if (ended.length > 0) log.warn({ processes: ended }, "runs that nobody held any more were ended");
+      for (const id of [...repeated, ...ended]) feed.notify(id, "state");
+      await this.#queue.compare(repeated.length > 0);
     } catch (error) {
       log.debug({ err: error }, "the queue could not be compared with the database");
     }
@@ -186,6 +199,7 @@ export class Dispatcher {
    */
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
+    this.#queue.stop();
     this.#open.dispose();
     this.#carrier.startLeaving();
     await this.#empty(timeoutMs);
@@ -215,65 +229,6 @@ export class Dispatcher {
         { retryAfterSeconds: RETRY_AFTER_SECONDS },
       );
     }
-  }
-
-  #changeQueue(change: number): void {
-    this.#queued += change;
-    this.#queueChanges += 1;
-  }
-
-  /** Gives free slots to the oldest queued processes. One statement at a time; calls meanwhile make it look again. */
-  #claim(): void {
-    if (this.#queued <= 0 || this.#isDraining) return;
-    if (this.#isClaiming) {
-      this.#claimAgain = true;
-      return;
-    }
-    this.#isClaiming = true;
-    void this.#claimUntilFull().finally(() => {
-      this.#isClaiming = false;
-      if (!this.#claimAgain) return;
-      this.#claimAgain = false;
-      this.#claim();
-    });
-  }
-
-  async #claimUntilFull(): Promise<void> {
-    while (this.#queued > 0 && !this.#isDraining) {
-      const slots: Slot[] = [];
-      while (slots.length < Math.min(this.#queued, MAX_CLAIM_BATCH)) {
-        const slot = this.#slots.take();
-        if (!slot) break;
-        slots.push(slot);
-      }
-      const [first] = slots;
-      if (!first) {
-        // No run will end and call again: the environment has no slots at the moment.
-        if (this.#slots.taken === 0) this.#claimLater();
-        return;
-      }
-      const wanted = slots.length;
-      try {
-        const rows = await claimQueued(this.#options.db, first.lease.id, wanted);
-        for (const row of rows) {
-          this.#changeQueue(-1);
-          this.#carrier.start(slots.pop() as Slot, { row, code: row.code });
-        }
-        if (rows.length < wanted) return;
-      } catch (error) {
-        this.#options.log.error({ err: error }, "queued processes could not be claimed; it is tried again");
-        this.#claimLater();
-        return;
-      } finally {
-        for (const slot of slots) slot.release();
-      }
-    }
-  }
-
-  #claimLater(): void {
-    if (this.#isDraining) return;
-    clearTimeout(this.#retry ?? undefined);
-    this.#retry = setTimeout(() => this.#claim(), QUEUE_RETRY_MS).unref();
   }
 
   async #empty(maxMs: number): Promise<void> {

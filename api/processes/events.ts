@@ -15,7 +15,7 @@ import { type ProcessView, renderCall } from "./render.ts";
 import type { ProcessState } from "./states.ts";
 
 const PING_INTERVAL_MS = 15_000;
-const PING = ": ping\n\n";
+export const PING = ": ping\n\n";
 const MAX_EVENT_TEXT_BYTES = 64 * 1024;
 
 /** How much of a run a client has. `state` is the last state it was told, `ended` when it has seen the end. */

@@ -1,16 +1,20 @@
 /** What the operations on processes share: the parts they work with, reading one process, waiting for it, refusing it. */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { Environments } from "#api/modules/environments.ts";
+import type { Peers, WaitUntil } from "./across/peers.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { LimitMaxima } from "./limits.ts";
 import type { ProcessFeed } from "./live/feed.ts";
 import type { ApprovalEvent } from "./live/run-approvals.ts";
 import { type WaitOptions, waitUntilIdle } from "./live/waits.ts";
+import type { QueueEstimates } from "./queue/estimates.ts";
 import type { RunRegistry } from "./registry.ts";
 import { type ProcessView, viewLiveRun, viewStored } from "./render.ts";
-import type { ProcessState } from "./states.ts";
-import { readProcess } from "./store-reads.ts";
+import { HELD_STATES, type ProcessState } from "./states.ts";
+import type { ProcessRow } from "./store.ts";
+import { readProcess, readProcessRow } from "./store-reads.ts";
 
 const SHUTDOWN_RETRY_AFTER_SECONDS = 5;
 
@@ -20,22 +24,88 @@ export interface ProcessesContext {
   registry: RunRegistry;
   feed: ProcessFeed;
   dispatcher: Dispatcher;
+  peers: Peers;
+  estimates: QueueEstimates;
   maxima: LimitMaxima;
+  /** W3C `traceparent` of the request that is being served; null: it is not traced. */
+  traceParent(): string | null;
   /** What the last run of a process has asked people, in the order in which it happened. */
   readApprovals(id: number): Promise<readonly ApprovalEvent[]>;
 }
 
-/** From memory while it runs, else from the database; null when there is none. */
+/** Longest wait without a look at the database: nobody else changes it, or others may and their notice may be lost. */
+const MAX_SLEEP_ALONE_MS = 60_000;
+const MAX_SLEEP_AMONG_OTHERS_MS = 1000;
+/** One question to another server: it may be frozen, and the database knows by then. */
+const MAX_REMOTE_WAIT_MS = 3000;
+
+/** From memory while it runs, here or elsewhere, else from the database; null when there is none. */
 export async function readView(context: ProcessesContext, id: number): Promise<ProcessView | null> {
-  const live = context.registry.get(id);
-  if (live) return viewLiveRun(live);
-  const stored = await readProcess(context.db, id);
-  return stored && viewStored(stored);
+  const view = await readHere(context, id);
+  if (view === null) return null;
+  return (await readElsewhere(context, view, { until: "settled", maxMs: 0 }, NEVER)) ?? view;
 }
 
+/** From memory while it runs here, else from the database. */
+async function readHere(
+  { registry, db, estimates }: ProcessesContext,
+  id: number,
+): Promise<ProcessView | null> {
+  const live = registry.get(id);
+  if (live) return viewLiveRun(live);
+  const stored = await readProcess(db, id);
+  if (stored === null) return null;
+  const queue = stored.state === "queued" ? (await estimates.find([id])).get(id) : undefined;
+  return viewStored(stored, queue);
+}
+
+/** The server that holds a run, when it is another one. */
+export function findOwner({ peers }: ProcessesContext, row: ProcessRow): string | null {
+  const isHeld = (HELD_STATES as readonly ProcessState[]).includes(row.state);
+  return isHeld && row.replica !== peers.id ? row.replica : null;
+}
+
+/** Null: no other server holds it, or it cannot be asked; what is stored has to do then. */
+async function readElsewhere(
+  context: ProcessesContext,
+  { row }: ProcessView,
+  wait: { until: WaitUntil; maxMs: number },
+  signal: AbortSignal,
+): Promise<ProcessView | null> {
+  const owner = findOwner(context, row);
+  if (owner === null) return null;
+  const maxMs = Math.min(wait.maxMs, MAX_REMOTE_WAIT_MS);
+  return context.peers.remote.readView(owner, row.id, { ...wait, maxMs }, signal).catch(() => null);
+}
+
+const NEVER = new AbortController().signal;
+
 export function waitOptions(context: ProcessesContext, id: number, signal: AbortSignal): WaitOptions {
-  const { registry, feed } = context;
-  return { registry, feed, id, read: () => readView(context, id), signals: [signal, feed.closed] };
+  const { registry, feed, peers } = context;
+  const signals = [signal, feed.closed];
+  return {
+    registry,
+    feed,
+    id,
+    read: () => readHere(context, id),
+    elsewhere: (view, until, maxMs) =>
+      readElsewhere(context, view, { until, maxMs }, AbortSignal.any(signals)),
+    maxSleepMs: peers.others > 0 ? MAX_SLEEP_AMONG_OTHERS_MS : MAX_SLEEP_ALONE_MS,
+    signals,
+  };
+}
+
+const MAX_MOVE_LOOKS = 50;
+const MOVE_LOOK_MS = 20;
+
+/** Resolves when a run that another server holds is paused no more, or still asks somebody; after a second at most. */
+export async function movedElsewhere(context: ProcessesContext, id: number): Promise<void> {
+  if (context.peers.others === 0) return;
+  for (let looks = 0; looks < MAX_MOVE_LOOKS; looks += 1) {
+    const row = await readProcessRow(context.db, id);
+    if (row?.state !== "paused" || row.approvals.length > 0 || findOwner(context, row) === null) return;
+    await sleep(MOVE_LOOK_MS);
+  }
 }
 
 /** Waits for the end of a run, or of the client's patience, or of the server. Throws shutting_down, not_found. */

@@ -60,6 +60,12 @@ export function createProcessBodySchema(maxCodeBytes: number) {
       .describe("The client's own unique label of the process."),
     autorun: z.boolean().default(true).describe("false stores the process without running it."),
     block: z.boolean().default(false).describe("true answers when the run has ended, with the whole record."),
+    priority: z
+      .int()
+      .min(-100)
+      .max(100)
+      .default(0)
+      .describe("Among the queued processes of the same key, higher ones run first."),
     options: processOptionsSchema.prefault({}),
   });
 }
@@ -138,6 +144,17 @@ export const processSummarySchema = z
     id: positiveInteger,
     ref: z.string().optional(),
     state: z.enum(PROCESS_STATES),
+    queue: z
+      .object({
+        position: positiveInteger.describe("1: the next."),
+        estimatedMs: z
+          .int()
+          .nonnegative()
+          .nullable()
+          .describe("About how long it will wait; null: not known."),
+      })
+      .optional()
+      .describe("Where it is in the queue, as things are now. Only while it is queued."),
     exitState: z.enum(EXIT_STATES).nullable(),
     reason: z.enum(REASONS).nullable().describe("Which way of ending it was."),
     error: z.string().nullable(),

@@ -1,20 +1,17 @@
-/** Reading processes: whole, in parts, as a list, as a stream of events. Live and stored ones look the same. */
-import { AppError } from "#api/errors.ts";
-import {
-  type EventSource,
-  EXPECTED_EVENT_ID,
-  followProcess,
-  parseEventId,
-  runOfSource,
-  sourceOfLiveRun,
-  sourceOfStored,
-} from "./events.ts";
-import type { LiveRun } from "./live/run.ts";
+/** Reading processes: whole, in parts, as a list. Live and stored ones look the same. */
 import type { TrailCall } from "./live/trail.ts";
 import { waitUntilSettled } from "./live/waits.ts";
-import { type ProcessesContext, readView, refuseUnknown, requireIdle, waitOptions } from "./lookup.ts";
+import {
+  findOwner,
+  type ProcessesContext,
+  readView,
+  refuseUnknown,
+  requireIdle,
+  waitOptions,
+} from "./lookup.ts";
 import type { ListQuery } from "./model.ts";
-import { type ProcessView, viewLiveRun, viewStored } from "./render.ts";
+import type { QueuePlace } from "./queue/estimates.ts";
+import { type ProcessView, viewLiveRun } from "./render.ts";
 import { HELD_STATES, type ProcessState } from "./states.ts";
 import type { ProcessRow } from "./store.ts";
 import {
@@ -22,7 +19,6 @@ import {
   readCalls,
   readCode,
   readOutput,
-  readProcess,
   readProcessRow,
   readStream,
   type SummaryResults,
@@ -35,6 +31,7 @@ const MAX_PAGE_RESULTS_BYTES = 16 * 1024 * 1024;
 export interface ListedProcess {
   row: ProcessRow;
   results: SummaryResults;
+  queue?: QueuePlace | undefined;
 }
 
 export interface ProcessPage {
@@ -57,7 +54,7 @@ export async function getProcess(
 }
 
 export async function listPage(
-  { db, registry }: ProcessesContext,
+  { db, registry, estimates }: ProcessesContext,
   query: ListQuery,
   before: number | null,
 ): Promise<ProcessPage> {
@@ -66,11 +63,12 @@ export async function listPage(
   const { state, status, ref, limit } = query;
   const maxResultsBytes = MAX_PAGE_RESULTS_BYTES;
   const rows = await listProcesses(db, { state, status, ref, limit, before, shown, maxResultsBytes });
+  const places = await estimates.find(rows.filter((row) => row.state === "queued").map(({ id }) => id));
   const page: ListedProcess[] = [];
   let bytes = 0;
   for (const row of rows.slice(0, limit)) {
     const live = isHeld(row.state) ? registry.get(row.id) : undefined;
-    const item = live ? viewLiveRun(live) : { row, results: summaryOf(row) };
+    const item = live ? viewLiveRun(live) : { row, results: summaryOf(row), queue: places.get(row.id) };
     bytes += item.results.output.length + (item.results.result?.length ?? 0);
     if (page.length > 0 && (row.overflow || bytes > MAX_PAGE_RESULTS_BYTES)) break;
     page.push(item);
@@ -105,41 +103,13 @@ export async function getStream(
   return row.bytes;
 }
 
-export async function getCalls(
-  { db, registry }: ProcessesContext,
-  id: number,
-): Promise<readonly TrailCall[]> {
+export async function getCalls(context: ProcessesContext, id: number): Promise<readonly TrailCall[]> {
+  const { db, registry, peers } = context;
   const live = registry.get(id);
   if (live) return live.trail.calls;
   const calls = await readCalls(db, id);
-  if (calls.length === 0 && !(await readProcessRow(db, id))) refuseUnknown(id);
-  return calls;
-}
-
-/** Server-sent events as text; null when the client has the whole of a finished process already. */
-export async function openEvents(
-  { db, registry, feed, readApprovals }: ProcessesContext,
-  id: number,
-  lastEventId: string | null,
-  signal: AbortSignal,
-): Promise<AsyncGenerator<string, void> | null> {
-  const from = lastEventId === null ? null : parseEventId(lastEventId);
-  if (lastEventId !== null && !from) {
-    const message = `Last-Event-ID is not valid: expected ${EXPECTED_EVENT_ID}.`;
-    throw new AppError("invalid_request", message, { issues: [{ path: "headers.last-event-id", message }] });
-  }
-  // One stream shows one run to its end, also when the next run has begun before a slow client has read it all.
-  let live: LiveRun | undefined;
-  const read = async (): Promise<EventSource | null> => {
-    if (live === undefined || live.isLeft) live = registry.get(id);
-    if (live && (live.isStored || live.state !== "idle")) return sourceOfLiveRun(live, viewLiveRun(live));
-    const stored = await readProcess(db, id);
-    if (stored === null) return null;
-    const approvals = stored.asked ? await readApprovals(id) : [];
-    return sourceOfStored(viewStored(stored), await readCalls(db, id), approvals);
-  };
-  const first = (await read()) ?? refuseUnknown(id);
-  const { row } = first.view;
-  const isComplete = row.state === "idle" && from?.state === "ended" && from.run === runOfSource(first);
-  return isComplete ? null : followProcess({ id, feed, from, read, signals: [signal, feed.closed] });
+  if (calls.length > 0) return calls;
+  const row = (await readProcessRow(db, id)) ?? refuseUnknown(id);
+  const owner = findOwner(context, row);
+  return owner === null ? calls : ((await peers.remote.readCalls(owner, id).catch(() => null)) ?? calls);
 }

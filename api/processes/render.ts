@@ -5,6 +5,7 @@
 import type { Usage } from "#sdk";
 import type { LiveRun } from "./live/run.ts";
 import type { TrailCall } from "./live/trail.ts";
+import type { QueuePlace } from "./queue/estimates.ts";
 import type { ProcessRow } from "./store.ts";
 import { resultsOf, type StoredResults, type SummaryResults } from "./store-reads.ts";
 
@@ -13,6 +14,8 @@ export interface ProcessView {
   row: ProcessRow;
   code: string;
   results: StoredResults;
+  /** While it is in the queue. */
+  queue?: QueuePlace | undefined;
 }
 
 const NO_USAGE: Usage = { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 };
@@ -37,27 +40,33 @@ export function viewLiveRun(live: LiveRun): ProcessView {
 
 export function viewStored(
   row: ProcessRow & { code: string } & { [K in keyof StoredResults]: StoredResults[K] | null },
+  queue?: QueuePlace,
 ): ProcessView {
-  return { row, code: row.code, results: resultsOf(row) };
+  return { row, code: row.code, results: resultsOf(row), queue };
 }
 
-export function renderSummary(row: ProcessRow, results: SummaryResults): string {
-  const { head, tail } = commonParts(row, results);
+export function renderSummary(row: ProcessRow, results: SummaryResults, queue?: QueuePlace): string {
+  const { head, tail } = commonParts(row, results, queue);
   return `${head}${tail}`;
 }
 
-export function renderRecord({ row, code, results }: ProcessView): string {
-  const { head, tail } = commonParts(row, results);
+export function renderRecord({ row, code, results, queue }: ProcessView): string {
+  const { head, tail } = commonParts(row, results, queue);
   const stdout = JSON.stringify(results.stdout.toString("utf8"));
   const stderr = JSON.stringify(results.stderr.toString("utf8"));
   return `${head},"code":${JSON.stringify(code)},"stdout":${stdout},"stderr":${stderr}${tail}`;
 }
 
-function commonParts(row: ProcessRow, results: SummaryResults): { head: string; tail: string } {
+function commonParts(
+  row: ProcessRow,
+  results: SummaryResults,
+  queue: QueuePlace | undefined,
+): { head: string; tail: string } {
   const head = JSON.stringify({
     id: row.id,
     ...(row.ref === null ? {} : { ref: row.ref }),
     state: row.state,
+    ...(row.state === "queued" && queue ? { queue } : {}),
     exitState: row.exitState,
     reason: row.reason,
     error: results.errorDetail?.message ?? null,

@@ -1,9 +1,12 @@
 /** Removes finished processes that are too old or too many, and idempotency keys past their time: in small batches. */
 import type { Db } from "#api/db/pool.ts";
+import { takeTurn } from "#api/db/turns.ts";
 import type { ModuleLogger } from "#sdk";
 import { deleteFinishedBefore, deleteFinishedBeyond, deleteOldIdempotencyKeys } from "./store-sweeps.ts";
 
 const SWEEP_INTERVAL_MS = 10 * 60_000;
+/** A little less than the interval: a server that has swept looks again just before its turn is over. */
+const TURN_MS = SWEEP_INTERVAL_MS * 0.9;
 const BATCH_ROWS = 500;
 
 export interface RetentionOptions {
@@ -43,12 +46,22 @@ async function repeat(
   }
 }
 
-/** Sweeps now and then every ten minutes, one sweep at a time, until disposed; disposing waits for the batch at hand. */
+/**
+ * Sweeps now and then, every ten minutes, over all servers: one sweep at a time, until disposed; disposing waits for the
+ * batch at hand.
+ */
 export function startRetention(db: Db, options: RetentionOptions, log: ModuleLogger): AsyncDisposable {
   const stopped = new AbortController();
   let current: Promise<void> | null = null;
+  let isFirst = true;
   const sweep = async () => {
     try {
+      const isDue = (await takeTurn(db, "retention", TURN_MS)) || isFirst;
+      isFirst = false;
+      if (!isDue) {
+        current = null;
+        return;
+      }
       const removed = await sweepFinished(db, options, stopped.signal);
       if (removed > 0) log.info({ removed }, "finished processes were removed by retention");
     } catch (error) {

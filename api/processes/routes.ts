@@ -84,7 +84,7 @@ export function registerProcessRoutes(
       const { cursor } = request.query;
       const before = cursor === undefined ? null : decodeCursor(CURSOR_KIND, cursorSchema, cursor);
       const page = await service.list(request.query, before);
-      const items = page.processes.map(({ row, results }) => renderSummary(row, results));
+      const items = page.processes.map(({ row, results, queue }) => renderSummary(row, results, queue));
       const nextCursor = page.nextBefore === null ? null : encodeCursor(CURSOR_KIND, page.nextBefore);
       return sendJson(reply, renderList(items, nextCursor));
     },

@@ -120,6 +120,7 @@ export class RunCarrier {
         left: () => this.#letGo(live, execution),
       }) ?? null;
     registry.add(live, execution, pauses);
+    this.#options.onStarted?.(row, lease.id);
     if (this.#isDraining) pauses?.leave();
     if (this.#isInterrupting) interrupt(live, execution, pauses);
     feed.notify(row.id, "state");
@@ -199,6 +200,7 @@ export class RunCarrier {
     this.#setAdmitted(place, false);
     this.#leaving.get(live.id)?.resolve();
     this.#leaving.delete(live.id);
+    this.#options.onLeft?.(live.id);
     feed.notify(live.id, "state");
     this.#hooks.claim();
     this.#hooks.ended();

@@ -7,22 +7,27 @@ import type { Db } from "#api/db/pool.ts";
 import type { Environments } from "#api/modules/environments.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ModuleLogger } from "#sdk";
+import { openEvents } from "./across/follow.ts";
+import { createHeldClaims } from "./across/held-claims.ts";
+import { followHeld, type HeldWait, viewHeld } from "./across/held-runs.ts";
+import { ALONE, type Peers } from "./across/peers.ts";
+import { recoverRuns } from "./across/recovery.ts";
 import { createProcess, IDEMPOTENCY_TTL_MS, type Submission } from "./creation.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { MAX_OUTPUT_BYTES, MAX_RESULT_BYTES } from "./limits.ts";
-import { INTERRUPTED } from "./live/ending.ts";
 import { EndingWriter } from "./live/ending-writer.ts";
 import { ProcessFeed } from "./live/feed.ts";
-import type { ProcessesContext } from "./lookup.ts";
+import { movedElsewhere, type ProcessesContext } from "./lookup.ts";
 import type { ListQuery, RunSignalBody } from "./model.ts";
 import type { ApprovalState } from "./pausing/desk.ts";
 import type { Pausing } from "./pausing/pausing.ts";
-import { lockProcess, recoverPausedRuns, requeueRun } from "./pausing/store.ts";
-import { getCalls, getCode, getOutput, getProcess, getStream, listPage, openEvents } from "./reading.ts";
+import { lockProcess, requeueRun } from "./pausing/store.ts";
+import { createQueueEstimates } from "./queue/estimates.ts";
+import { countQueued } from "./queue/store.ts";
+import { getCalls, getCode, getOutput, getProcess, getStream, listPage } from "./reading.ts";
 import type { RunRegistry } from "./registry.ts";
 import { startRetention } from "./retention.ts";
 import { killProcess, removeProcess, runProcess } from "./signals.ts";
-import { countQueued, endAbandonedRuns } from "./store-sweeps.ts";
 
 export type ProcessesConfig = Pick<
   Config,
@@ -33,6 +38,7 @@ export type ProcessesConfig = Pick<
   | "maxCpuMs"
   | "retentionDays"
   | "retentionMax"
+  | "maxRunningPerKey"
 >;
 
 export interface ProcessesDeps {
@@ -46,8 +52,17 @@ export interface ProcessesDeps {
   redactor: Redactor;
   /** The pauses that the bindings were made with. Absent: nobody can be asked. */
   pausing?: Pausing | null;
+  /** The other servers on the database. Default: there are none. */
+  peers?: Peers;
+  /** Runs at once over all servers. Default: of this one. */
+  countSlots?: () => number | null;
   /** Told of each run as it ended, and of the id of its environment. */
   onEnded?: DispatcherOptions["onEnded"];
+  /** Told where each run begins, and where one is left to a later child. */
+  onStarted?: DispatcherOptions["onStarted"];
+  onLeft?: DispatcherOptions["onLeft"];
+  /** W3C `traceparent` of the request that is being served. Default: none is traced. */
+  traceParent?: () => string | null;
 }
 
 /** Counts for readiness, metrics and leak checks. */
@@ -67,7 +82,7 @@ export type ProcessService = ReturnType<typeof createProcessService>;
 
 /** Call `start` once before the first request and `drain` once at the end. Refusals are AppErrors. */
 export function createProcessService(deps: ProcessesDeps) {
-  const { db, environments, registry, log, config, redactor, pausing = null } = deps;
+  const { db, environments, registry, log, config, redactor, pausing = null, peers = ALONE } = deps;
   const feed = new ProcessFeed();
   const writer = new EndingWriter(db, log);
   const { maxActiveProcesses, maxStdoutBytes, maxStderrBytes, retentionDays, retentionMax } = config;
@@ -77,6 +92,10 @@ export function createProcessService(deps: ProcessesDeps) {
     maxOutputBytes: MAX_OUTPUT_BYTES,
     maxResultBytes: MAX_RESULT_BYTES,
   };
+  const estimates = createQueueEstimates(
+    db,
+    deps.countSlots ?? (() => environments.active()?.status()?.slots ?? null),
+  );
   const dispatcher = new Dispatcher({
     db,
     environments,
@@ -84,19 +103,31 @@ export function createProcessService(deps: ProcessesDeps) {
     feed,
     writer,
     log,
+    peers,
     maxActiveProcesses,
+    maxRunningPerCaller: config.maxRunningPerKey,
     limits,
     redactor,
     pausing,
-    ...(deps.onEnded && { onEnded: deps.onEnded }),
+    ...(deps.onStarted && { onStarted: deps.onStarted }),
+    ...(deps.onLeft && { onLeft: deps.onLeft }),
+    onEnded(ending, environment) {
+      estimates.noteEnded(ending.usage.wallMs);
+      deps.onEnded?.(ending, environment);
+    },
   });
+  const claims = createHeldClaims({ db, registry, requestEnd: (live) => dispatcher.requestEnd(live), log });
+  const open = new DisposableStack();
   const context: ProcessesContext = {
     db,
     environments,
     registry,
     feed,
     dispatcher,
+    peers,
+    estimates,
     maxima: config,
+    traceParent: deps.traceParent ?? (() => null),
     readApprovals: async (id) => pausing?.options.desk.listEvents(db, id) ?? [],
   };
   let retention: AsyncDisposable | null = null;
@@ -115,14 +146,26 @@ export function createProcessService(deps: ProcessesDeps) {
     kill: (id: number) => killProcess(context, id),
     remove: (id: number) => removeProcess(context, id),
 
-    /** Ends what a dead server left running, takes over its queue, begins retention. */
+    /** Ends what dead servers left running, takes part in the queue, begins retention. */
     async start(): Promise<void> {
-      const nobody = { except: [], olderThanMs: null };
-      const repeated = await recoverPausedRuns(db, nobody);
-      const ended = await endAbandonedRuns(db, INTERRUPTED.error, nobody);
+      const { repeated, ended } = await recoverRuns(db, {
+        replica: peers.id,
+        held: [],
+        ownOlderThanMs: null,
+        maxSilentMs: peers.maxSilentMs,
+      });
       const queued = await countQueued(db);
-      if (ended + queued > 0)
-        log.info({ ended, queued, repeated }, "took over the processes of an earlier server");
+      if (ended.length + queued > 0)
+        log.info(
+          { ended: ended.length, queued, repeated: repeated.length },
+          "took over the processes of an earlier server",
+        );
+      open.defer(
+        peers.onNews((news, ids) => {
+          if (news === "kill") claims.checkKilled(ids).catch(() => {});
+        }),
+      );
+      open.defer(peers.onBeat(() => claims.check(peers.takeWasSilent())));
       dispatcher.open(queued);
       retention = startRetention(db, { retentionDays, retentionMax, keyTtlMs: IDEMPOTENCY_TTL_MS }, log);
     },
@@ -130,6 +173,7 @@ export function createProcessService(deps: ProcessesDeps) {
     /** Lets runs finish for up to `timeoutMs`, then ends them as interrupted; queued processes stay queued. */
     async drain(timeoutMs: number): Promise<void> {
       await dispatcher.drain(timeoutMs);
+      open.dispose();
       feed.close();
       await retention?.[Symbol.asyncDispose]();
     },
@@ -144,12 +188,20 @@ export function createProcessService(deps: ProcessesDeps) {
       registry.pauses(id)?.decided(approval.id, approval.state, approval.reason);
       feed.notify(id, "data");
     },
-    /** Resolves when a run of this server that is asked about no more has gone on. */
-    whenMoved: async (id: number) => registry.pauses(id)?.whenMoved(),
+    /** Resolves when a run that is asked about no more has gone on; soon in any case. */
+    whenMoved: async (id: number) => registry.pauses(id)?.whenMoved() ?? movedElsewhere(context, id),
     /** Approvals that runs of this server wait for. */
     waitingApprovals: () => registry.all().flatMap(({ pauses }) => pauses?.pending ?? []),
 
-    /** Also runs by itself every 30 s. */
+    /** For other servers: what this one holds, or null. `from` is as for `follow`. */
+    held: {
+      view: (id: number, wait: HeldWait, signal: AbortSignal) => viewHeld(context, id, wait, signal),
+      calls: (id: number) => registry.get(id)?.trail.calls ?? null,
+      follow: (id: number, lastEventId: string | null, signal: AbortSignal) =>
+        followHeld(context, id, lastEventId, signal),
+    },
+
+    /** Also runs by itself. */
     reconcile: () => dispatcher.reconcile(),
 
     health(): ProcessesHealth {

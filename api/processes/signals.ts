@@ -2,11 +2,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "#api/errors.ts";
 import type { LiveRun } from "./live/run.ts";
-import { type ProcessesContext, readView, refuseUnknown, requireIdle, waitForEnd } from "./lookup.ts";
+import {
+  findOwner,
+  type ProcessesContext,
+  readView,
+  refuseUnknown,
+  requireIdle,
+  waitForEnd,
+} from "./lookup.ts";
 import type { RunSignalBody } from "./model.ts";
 import { cancelDetached } from "./pausing/store.ts";
 import { type ProcessView, viewLiveRun } from "./render.ts";
-import { cancelQueued, changeHeldState, deleteProcess, restartProcess } from "./store.ts";
+import { cancelQueued, changeHeldState, deleteProcess, restartProcess, terminateElsewhere } from "./store.ts";
 import { readProcessRow } from "./store-reads.ts";
 
 /** A process that the database calls running is in memory a moment later. */
@@ -27,7 +34,7 @@ export async function runProcess(
     );
   }
   const { stored } = await context.dispatcher.submit(async (placement) => {
-    const row = await restartProcess(context.db, id, placement, force);
+    const row = await restartProcess(context.db, id, placement, force, context.traceParent());
     return { stored: row && { row, code: row.code } };
   });
   if (!stored) return refuseRun(context, id);
@@ -46,13 +53,13 @@ async function refuseRun({ db }: ProcessesContext, id: number): Promise<never> {
 
 /** Queued, or paused without a child: ended at once. Running or paused: asked to end. Throws process_idle. */
 export async function killProcess(context: ProcessesContext, id: number): Promise<ProcessView> {
-  const { db, registry, dispatcher, feed } = context;
+  const { db, registry, dispatcher, feed, peers } = context;
   for (let attempt = 0; attempt < CLAIM_VISIBLE_ATTEMPTS; attempt += 1) {
     const live = registry.get(id);
     const killed = live && (await killLive(context, live));
     if (killed) return killed;
     if (await cancelQueued(db, id)) {
-      dispatcher.forgetQueued();
+      dispatcher.forgetQueued(id);
       feed.notify(id, "state");
       return (await readView(context, id)) ?? refuseUnknown(id);
     }
@@ -62,6 +69,13 @@ export async function killProcess(context: ProcessesContext, id: number): Promis
     }
     const row = (await readProcessRow(db, id)) ?? refuseUnknown(id);
     if (row.state === "idle") return refuseIdle(id);
+    const owner = findOwner(context, row);
+    if (owner !== null && (row.state === "terminating" || (await terminateElsewhere(db, id, owner)))) {
+      peers.tell("kill", [id]);
+      const view = (await readView(context, id)) ?? refuseUnknown(id);
+      // The other server may not have heard of it yet.
+      return view.row.state === "idle" ? view : { ...view, row: { ...view.row, state: "terminating" } };
+    }
     await sleep(CLAIM_VISIBLE_DELAY_MS);
   }
   throw new Error(`process ${id} is claimed by no run of this server`);

@@ -1,42 +1,60 @@
 /** Statements over many processes at once: recovery at start, retention. Each is one batch; callers repeat them. */
-import type { Db } from "#api/db/pool.ts";
+import type { Db, Fragment } from "#api/db/pool.ts";
 import type { ProcessErrorDetail } from "./model.ts";
 
+/** Whose claims are looked at, and when they are nobody's any more. */
+export interface Judging {
+  /** Of this server; null: the only one. */
+  replica: string | null;
+  /** Processes that it holds. */
+  held: readonly number[];
+  /** Its own claims that it does not hold are nobody's when they are as old; null: at any age. */
+  ownOlderThanMs: number | null;
+  /** Claims of another are nobody's when it was not heard of for as long; null: only when it has signed off. */
+  maxSilentMs: number | null;
+}
+
+/** A condition on `processes p`: nobody holds its claim any more. Without an id a claim is this server's own. */
+export function isAbandoned(db: Db, { replica, held, ownOlderThanMs, maxSilentMs }: Judging): Fragment {
+  return db`(
+    case when p.replica is null or p.replica = ${replica}::uuid then
+      p.id <> all(${[...held]}::bigint[]) and (
+        ${ownOlderThanMs === null}::boolean
+        or greatest(p.queued_at, p.started_at) <= now() - make_interval(secs => ${(ownOlderThanMs ?? 0) / 1000})
+      )
+    else not exists (
+      select from replicas r where r.id = p.replica and (
+        ${maxSilentMs === null}::boolean or r.seen_at > now() - make_interval(secs => ${(maxSilentMs ?? 0) / 1000})
+      )
+    ) end
+  )`;
+}
+
 /**
- * Ends what nobody runs any more: `running` and `paused` as failed/interrupted, `terminating` as canceled/killed. Only
- * for the one server that owns the database. Paused runs without a child wait for their approvals and are left alone.
- * `except` names what it is running itself; `olderThanMs` null is any age.
- * Returns how many.
+ * Ends what nobody runs any more: `running` and `paused` as failed/interrupted, `terminating` as canceled/killed.
+ * Paused runs without a child wait for their approvals and are left alone. Returns the ids.
  */
 export async function endAbandonedRuns(
   db: Db,
   error: ProcessErrorDetail | null,
-  { except, olderThanMs }: { except: readonly number[]; olderThanMs: number | null },
-): Promise<number> {
+  judging: Judging,
+): Promise<number[]> {
   const detail = JSON.stringify(error);
-  const [row] = await db<{ count: number }[]>`
+  const rows = await db<{ id: number }[]>`
     with ended as (
-      update processes set state = 'idle', completed_at = now(),
-        exit_state = case when state = 'terminating' then 'canceled' else 'failed' end,
-        reason = case when state = 'terminating' then 'killed' else 'interrupted' end,
-        results_bytes = case when state = 'terminating' then 0 else ${detail.length}::int end
-      where state in ('running', 'paused', 'terminating') and id <> all(${[...except]}::bigint[])
-        and not (state = 'paused' and exists (select from process_checkpoints where process_id = id and detached))
-        and (${olderThanMs === null}::boolean or started_at <= now() - make_interval(secs => ${(olderThanMs ?? 0) / 1000}))
-      returning id, exit_state
+      update processes p set state = 'idle', completed_at = now(),
+        exit_state = case when p.state = 'terminating' then 'canceled' else 'failed' end,
+        reason = case when p.state = 'terminating' then 'killed' else 'interrupted' end,
+        results_bytes = case when p.state = 'terminating' then 0 else ${detail.length}::int end
+      where p.state in ('running', 'paused', 'terminating') and ${isAbandoned(db, judging)}
+        and not (p.state = 'paused' and exists (select from process_checkpoints c where c.process_id = p.id and c.detached))
+      returning p.id, p.exit_state
     ), details as (
       insert into process_results (process_id, error_detail)
       select id, ${detail}::text::json from ended where exit_state = 'failed'
     )
-    select count(*)::int as count from ended`;
-  return row?.count ?? 0;
-}
-
-export async function countQueued(db: Db): Promise<number> {
-  const [row] = await db<
-    { count: number }[]
-  >`select count(*)::int as count from processes where state = 'queued'`;
-  return row?.count ?? 0;
+    select id from ended`;
+  return rows.map(({ id }) => id);
 }
 
 /** Deletes finished processes that ended more than `days` ago, oldest first. Returns how many. */

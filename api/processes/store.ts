@@ -21,12 +21,16 @@ export interface ProcessRow {
   exitState: ExecutionExitState | null;
   reason: ExecutionReason | null;
   claim: string | null;
+  /** The server that holds the claim, or held the last one. Null: it has no id. */
+  replica: string | null;
   environment: string | null;
   timeoutMs: number | null;
   memoryMb: number | null;
   cpuMs: number | null;
   /** The key that submitted it: its role, and whether it still counts, decide what the script sees. Null: no stored key. */
   keyId: string | null;
+  /** W3C `traceparent` of the request that started the last run; null: it was not traced. */
+  traceParent: string | null;
   usage: Usage | null;
   /** The run has asked a person: while it is `queued`, it is to be repeated. */
   asked: boolean;
@@ -44,6 +48,9 @@ export interface NewProcess {
   timeoutMs: number | null;
   memoryMb: number | null;
   cpuMs: number | null;
+  /** Among the processes of the same caller: higher first. */
+  priority?: number;
+  traceParent?: string | null;
   creator: ProcessCreator;
 }
 
@@ -57,6 +64,8 @@ export interface ProcessCreator {
 export interface Placement {
   environment: string;
   claim: string;
+  /** Of this server; null: the only one. */
+  replica: string | null;
 }
 
 export interface IdempotencyKey {
@@ -84,8 +93,8 @@ export interface RunEnding {
 }
 
 export function processColumns(db: Db) {
-  return db`p.id, p.ref, p.state, p.exit_state as "exitState", p.reason, p.claim, p.environment,
-    p.timeout_ms as "timeoutMs", p.memory_mb as "memoryMb", p.cpu_ms as "cpuMs", p.key_id as "keyId", p.usage, p.asked,
+  return db`p.id, p.ref, p.state, p.exit_state as "exitState", p.reason, p.claim, p.replica, p.environment,
+    p.timeout_ms as "timeoutMs", p.memory_mb as "memoryMb", p.cpu_ms as "cpuMs", p.key_id as "keyId", p.trace_parent as "traceParent", p.usage, p.asked,
     case when p.asked and p.state <> 'idle' then waiting_approvals(p.id) else '{}' end as approvals, p.created_at as "createdAt", p.queued_at as "queuedAt", p.started_at as "startedAt", p.completed_at as "completedAt"`;
 }
 
@@ -109,9 +118,9 @@ export async function insertProcess(
     ${input.ref}, ${input.code}, ${placement ? "running" : (run ?? "idle")}, ${placement?.claim ?? null}::uuid,
     ${placement?.environment ?? null}, ${input.timeoutMs}::int, ${input.memoryMb}::int, ${input.cpuMs}::int,
     case when ${run !== null}::boolean then now() end, case when ${placement !== null}::boolean then now() end,
-    ${input.creator.kind}, ${input.creator.keyId}`;
+    ${input.creator.kind}, ${input.creator.keyId}, ${placement?.replica ?? null}::uuid, ${input.priority ?? 0}::smallint, ${input.traceParent ?? null}`;
   const columns = db`ref, code, state, claim, environment, timeout_ms, memory_mb, cpu_ms, queued_at, started_at,
-    creator, key_id`;
+    creator, key_id, replica, priority, trace_parent`;
   try {
     const [row] = idempotency
       ? await db<ProcessRow[]>`
@@ -159,12 +168,13 @@ export async function restartProcess(
   id: number,
   placement: Placement | null,
   force: boolean,
+  traceParent: string | null = null,
 ): Promise<(ProcessRow & { code: string }) | null> {
   const [row] = await db<(ProcessRow & { code: string })[]>`
     with restarted as (
       update processes as p set state = ${placement ? "running" : "queued"}, claim = ${placement?.claim ?? null}::uuid,
-        environment = ${placement?.environment ?? null}, exit_state = null, reason = null, usage = null,
-        results_bytes = 0, asked = false, queued_at = now(), started_at = case when ${placement !== null}::boolean then now() end,
+        environment = ${placement?.environment ?? null}, replica = ${placement?.replica ?? null}::uuid, exit_state = null, reason = null, usage = null,
+        results_bytes = 0, asked = false, trace_parent = ${traceParent}, queued_at = now(), started_at = case when ${placement !== null}::boolean then now() end,
         completed_at = null
       where id = ${id} and state = 'idle' and (${force}::boolean or exit_state is null)
       returning ${processColumns(db)}, p.code
@@ -177,27 +187,6 @@ export async function restartProcess(
   return row ?? null;
 }
 
-/**
- * Claims the oldest queued processes for an environment, each with a token of its own. The array makes the inner query
- * run once: joined, it may run once per row and lock more than its limit.
- */
-export async function claimQueued(
-  db: Db,
-  environment: string,
-  limit: number,
-): Promise<(ProcessRow & { code: string })[]> {
-  return db<(ProcessRow & { code: string })[]>`
-    update processes as p set state = 'running', environment = ${environment},
-      claim = case when p.asked then ${renewedClaim(db)} else gen_random_uuid() end,
-      started_at = case when p.asked then coalesce(p.started_at, now()) else now() end,
-      queued_at = case when p.asked then now() else p.queued_at end
-    where p.state = 'queued' and p.id = any(array(
-      select id from processes where state = 'queued'
-      order by priority desc, queued_at, id limit ${limit} for update skip locked
-    ))
-    returning ${processColumns(db)}, p.code`;
-}
-
 /** Ends a queued process. Null when it is not queued (any more). */
 export async function cancelQueued(db: Db, id: number): Promise<ProcessRow | null> {
   const [row] = await db<ProcessRow[]>`
@@ -205,6 +194,25 @@ export async function cancelQueued(db: Db, id: number): Promise<ProcessRow | nul
     where id = ${id} and state = 'queued'
     returning ${processColumns(db)}`;
   return row ?? null;
+}
+
+/** A run that another server holds is to end: that one is told. False when it is over, or nobody holds it. */
+export async function terminateElsewhere(db: Db, id: number, replica: string): Promise<boolean> {
+  const { count } = await db`
+    update processes set state = 'terminating'
+    where id = ${id} and replica = ${replica}::uuid and state in ('running', 'paused')
+      and not (state = 'paused' and exists (select from process_checkpoints where process_id = id and detached))`;
+  return count === 1;
+}
+
+/** Claims and states of runs that this server believes to hold, by process id. */
+export async function readClaims(
+  db: Db,
+  ids: readonly number[],
+): Promise<Map<number, { claim: string | null; state: ProcessState }>> {
+  const rows = await db<{ id: number; claim: string | null; state: ProcessState }[]>`
+    select id, claim, state from processes where id = any(${[...ids]}::bigint[])`;
+  return new Map(rows.map(({ id, claim, state }) => [id, { claim, state }]));
 }
 
 /** Changes the state of a run that goes on. Null when the run is over, is another one, or may not change so. */

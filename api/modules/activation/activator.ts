@@ -19,6 +19,7 @@ import { createEnvironmentHost, type EnvironmentHost } from "./environment-host.
 import { copyError } from "./failure.ts";
 import { type InstanceLimits, type ModuleInstance, startInstance } from "./instance.ts";
 import { requireIsolation } from "./isolation.ts";
+import { createObtainedSecrets, type ObtainedWatch } from "./obtained-secrets.ts";
 import { fitSettings } from "./settings.ts";
 
 /** What a logger of the host can do besides what modules are given. */
@@ -43,6 +44,8 @@ export interface Activator {
   /** Ends a module: an environment drains first. Does nothing for one that is not active. */
   remove(id: string): Promise<void>;
   stateOf(id: string): ModuleState;
+  /** What the active instance was started with; null when none is active. */
+  settingsOf(id: string): StoredSettings | null;
   /** Which files the active instance was made from; null when none is active. */
   hashOf(id: string): string | null;
   close(): Promise<void>;
@@ -63,6 +66,8 @@ export interface ActivatorOptions {
   fetch: typeof globalThis.fetch;
   /** Whether adapters may start programs of the host. */
   allowStdio: boolean;
+  /** Learns the secrets that adapters come by themselves. */
+  watch: ObtainedWatch;
   limits: InstanceLimits;
 }
 
@@ -72,10 +77,21 @@ export function createActivator(options: ActivatorOptions): Activator {
     logger.error({ err: copyError(error) }, message),
   );
   const adapters = new Map<string, ModuleInstance<AdapterModule>>();
+  const keepSecretOf = createObtainedSecrets(options.watch);
+  const startedWith = new WeakMap<object, StoredSettings>();
   let services = NO_SERVICES;
   let closed = false;
 
   async function start(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule> {
+    const started = await startWith(registration, stored);
+    startedWith.set(started.instance.module, structuredClone(stored));
+    return started;
+  }
+
+  async function startWith(
+    registration: ModuleRegistration,
+    stored: StoredSettings,
+  ): Promise<StartedModule> {
     const { id, type } = registration.manifest;
     const context: EnvironmentSetupContext = {
       config: fitSettings(registration, "config", stored.config),
@@ -91,7 +107,11 @@ export function createActivator(options: ActivatorOptions): Activator {
       return { type, instance };
     }
     const { bindings: _, isolation: _level, ...moduleContext } = context;
-    const adapterContext: AdapterSetupContext = { ...moduleContext, allowStdio: options.allowStdio };
+    const adapterContext: AdapterSetupContext = {
+      ...moduleContext,
+      allowStdio: options.allowStdio,
+      keepSecret: keepSecretOf(id),
+    };
     return { type, instance: await startInstance<AdapterModule>(registration, adapterContext, limits) };
   }
 
@@ -141,6 +161,11 @@ export function createActivator(options: ActivatorOptions): Activator {
       } finally {
         await adapter.teardown();
       }
+    },
+    settingsOf(id) {
+      const active = environments.active();
+      const module = adapters.get(id)?.module ?? (active?.id === id ? active.module : undefined);
+      return module === undefined ? null : (startedWith.get(module) ?? null);
     },
     hashOf: (id) => adapters.get(id)?.hash ?? environments.hashOf(id),
     stateOf: (id) => (adapters.has(id) ? "active" : environments.stateOf(id)),

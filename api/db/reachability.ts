@@ -1,0 +1,104 @@
+/** Whether the database answers, asked every second on a connection of its own: requests are refused before they hang. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { createPool, isDatabaseUnavailable } from "./pool.ts";
+
+export interface Reachability extends AsyncDisposable {
+  /** False while the database does not answer. */
+  readonly reachable: boolean;
+}
+
+export interface ReachabilityOptions {
+  /** How long to wait for a database that cannot be reached yet. Default 10 000. */
+  waitMs?: number;
+  /** Gives up waiting; rejects with its reason. */
+  signal?: AbortSignal;
+}
+
+const DEFAULT_WAIT_MS = 10_000;
+const RETRY_MS = 200;
+const PING_INTERVAL_MS = 1000;
+const PING_INTERVAL_WHILE_DOWN_MS = 250;
+const PING_TIMEOUT_MS = 2000;
+
+/** Resolves when it answers. Throws the driver's error when it has not in that time. */
+export async function watchDatabase(
+  databaseUrl: string,
+  options: ReachabilityOptions = {},
+): Promise<Reachability> {
+  const pool = createPool(databaseUrl, {
+    maxConnections: 1,
+    applicationName: "cyrnel watch",
+    permanent: true,
+  });
+  const deadline = Date.now() + (options.waitMs ?? DEFAULT_WAIT_MS);
+  try {
+    for (;;) {
+      try {
+        await pool`select 1`;
+        break;
+      } catch (error) {
+        if (!isDatabaseUnavailable(error) || Date.now() > deadline) throw error;
+      }
+      await sleep(RETRY_MS, undefined, options.signal ? { signal: options.signal } : {});
+    }
+  } catch (error) {
+    await pool.end({ timeout: 1 });
+    throw error;
+  }
+  const watch = keepAsking(async () => {
+    await pool`select 1`;
+  });
+  return {
+    get reachable() {
+      return watch.reachable;
+    },
+    async [Symbol.asyncDispose]() {
+      watch.stop();
+      await pool.end({ timeout: 1 });
+      await watch.stopped;
+    },
+  };
+}
+
+/** Asks again and again, one question at a time: one that hangs counts as no answer until it answers or breaks. */
+export function keepAsking(ask: () => Promise<void>): {
+  readonly reachable: boolean;
+  stop(): void;
+  readonly stopped: Promise<void>;
+} {
+  let reachable = true;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const untilStopped = new Promise<boolean>((resolve) =>
+    signal.addEventListener("abort", () => resolve(false), { once: true }),
+  );
+
+  async function answers(): Promise<boolean> {
+    try {
+      await ask();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async function watch(): Promise<void> {
+    while (!signal.aborted) {
+      const interval = reachable ? PING_INTERVAL_MS : PING_INTERVAL_WHILE_DOWN_MS;
+      await sleep(interval, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+      const asking = answers();
+      const late = sleep(PING_TIMEOUT_MS, false, { signal }).catch(() => false);
+      reachable = await Promise.race([asking, late]);
+      if (!reachable) reachable = await Promise.race([asking, untilStopped]);
+    }
+  }
+
+  return {
+    get reachable() {
+      return reachable;
+    },
+    stop: () => stopping.abort(),
+    stopped: watch(),
+  };
+}

@@ -1,0 +1,119 @@
+/**
+ * The event stream of a process, wherever its run is: here, stored, or held by another server, whose stream is passed on.
+ * Event ids are positions and mean the same everywhere, so a stream goes on where another has left off.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError } from "#api/errors.ts";
+import {
+  type EventPosition,
+  type EventSource,
+  EXPECTED_EVENT_ID,
+  followProcess,
+  formatEventId,
+  PING,
+  parseEventId,
+  runOfSource,
+  sourceOfLiveRun,
+  sourceOfStored,
+} from "../events.ts";
+import type { LiveRun } from "../live/run.ts";
+import { findOwner, type ProcessesContext, refuseUnknown } from "../lookup.ts";
+import { viewLiveRun, viewStored } from "../render.ts";
+import { readCalls, readProcess } from "../store-reads.ts";
+
+const ID_LINE = /^id: (\S+)$/m;
+const END_LINE = /^event: end$/m;
+/** Between two looks at a run whose server does not answer. */
+const RETRY_MS = 1000;
+
+/** Server-sent events as text; null when the client has the whole of a finished process already. */
+export async function openEvents(
+  context: ProcessesContext,
+  id: number,
+  lastEventId: string | null,
+  signal: AbortSignal,
+): Promise<AsyncGenerator<string, void> | null> {
+  const from = lastEventId === null ? null : parseEventId(lastEventId);
+  if (lastEventId !== null && !from) {
+    const message = `Last-Event-ID is not valid: expected ${EXPECTED_EVENT_ID}.`;
+    throw new AppError("invalid_request", message, { issues: [{ path: "headers.last-event-id", message }] });
+  }
+  const look = createLook(context, id);
+  const first = await look();
+  const source = first.source ?? refuseUnknown(id);
+  const isComplete =
+    source.view.row.state === "idle" && from?.state === "ended" && from.run === runOfSource(source);
+  return isComplete ? null : followAnywhere(context, id, from, { first, look }, signal);
+}
+
+interface Look {
+  /** Null: the process is gone. */
+  source: EventSource | null;
+  /** Another server that holds the run. */
+  owner: string | null;
+}
+
+function createLook(context: ProcessesContext, id: number): () => Promise<Look> {
+  const { db, registry, readApprovals } = context;
+  // One stream shows one run to its end, also when the next run has begun before a slow client has read it all.
+  let live: LiveRun | undefined;
+  return async () => {
+    if (live === undefined || live.isLeft) live = registry.get(id);
+    if (live && (live.isStored || live.state !== "idle"))
+      return { source: sourceOfLiveRun(live, viewLiveRun(live)), owner: null };
+    const stored = await readProcess(db, id);
+    if (stored === null) return { source: null, owner: null };
+    const approvals = stored.asked ? await readApprovals(id) : [];
+    const source = sourceOfStored(viewStored(stored), await readCalls(db, id), approvals);
+    return { source, owner: findOwner(context, stored) };
+  };
+}
+
+async function* followAnywhere(
+  context: ProcessesContext,
+  id: number,
+  from: EventPosition | null,
+  { first, look }: { first: Look; look: () => Promise<Look> },
+  signal: AbortSignal,
+): AsyncGenerator<string, void> {
+  const { feed, peers } = context;
+  const signals = [signal, feed.closed];
+  let last: string | null = null;
+  let start = from;
+  let { owner, source } = first;
+  for (;;) {
+    const isHere = owner === null;
+    const here = followProcess({
+      id,
+      feed,
+      from: start,
+      async read() {
+        ({ owner, source } = await look());
+        return owner === null ? source : null;
+      },
+      signals,
+    });
+    const position: string | null = last ?? (start === null ? null : formatEventId(start));
+    const part: AsyncGenerator<string, void> =
+      owner === null ? here : peers.remote.follow(owner, id, position, AbortSignal.any(signals));
+    try {
+      for await (const event of part) {
+        last = ID_LINE.exec(event)?.[1] ?? last;
+        yield event;
+        if (END_LINE.test(event)) return;
+      }
+    } catch {
+      // The other server is gone, or let go of the run: the database says which.
+    }
+    if (signals.some(({ aborted }) => aborted) || source === null) return;
+    if (last !== null) start = parseEventId(last);
+    // It is elsewhere now, or was deleted.
+    if (isHere && owner !== null) continue;
+    const asked = owner;
+    ({ owner, source } = await look());
+    if (source === null) return;
+    if (owner !== asked) continue;
+    yield PING;
+    await sleep(RETRY_MS, undefined, { signal: AbortSignal.any(signals) }).catch(() => {});
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Follows changes of modules and services that other servers make: told by notices of the database, and everything is
+ * looked at again after a gap in them. What this server has changed itself is found to be as it is.
+ */
+import { waitAtMost } from "../bounds/deadline.ts";
+import type { Pool } from "../db/pool.ts";
+
+const CHANNEL = "cyrnel_components";
+const CLOSE_MS = 2000;
+/** Beyond them everything is looked at. */
+const MAX_WAITING = 1000;
+
+export interface ComponentWatch extends AsyncDisposable {
+  /** Rejects when the database does. */
+  start(): Promise<void>;
+}
+
+export interface ComponentWatchOptions {
+  pool: Pool;
+  /** A server that is alone has made every change itself. */
+  isAlone(): boolean;
+  followModules(): Promise<void>;
+  followService(id: string): Promise<void>;
+  listServices(): Promise<string[]>;
+  log: { warn(fields: object, message: string): void };
+}
+
+export function createComponentWatch(options: ComponentWatchOptions): ComponentWatch {
+  const { pool, isAlone, followModules, followService, listServices, log } = options;
+  const services = new Set<string>();
+  let modulesAreDue = false;
+  let everythingIsDue = false;
+  let isClosed = false;
+  let hasStarted = false;
+  let working: Promise<void> | null = null;
+  let subscription: { unlisten(): Promise<void> } | null = null;
+
+  function hear(payload: string): void {
+    const [kind, id] = readNotice(payload);
+    if (isAlone()) return;
+    if (kind === "module") modulesAreDue = true;
+    else if (kind === "service" && services.size < MAX_WAITING) services.add(id);
+    else everythingIsDue = true;
+    work();
+  }
+
+  function work(): void {
+    if (isClosed) return;
+    working ??= workOff().finally(() => {
+      working = null;
+    });
+  }
+
+  async function workOff(): Promise<void> {
+    // Changes come in transactions of several statements: their notices come together.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (!isClosed && (modulesAreDue || everythingIsDue || services.size > 0)) {
+      try {
+        if (everythingIsDue) {
+          everythingIsDue = false;
+          modulesAreDue = true;
+          for (const id of await listServices()) services.add(id);
+        }
+        if (modulesAreDue) {
+          modulesAreDue = false;
+          await followModules();
+        }
+        for (const id of services) {
+          services.delete(id);
+          await followService(id);
+        }
+      } catch (error) {
+        log.warn(
+          { err: error },
+          "a change of a module or service, made on another server, could not be followed",
+        );
+        // The database is away: after the gap everything is looked at.
+        return;
+      }
+    }
+  }
+
+  return {
+    async start() {
+      subscription = await pool.listen(CHANNEL, hear, () => {
+        if (hasStarted && !isAlone()) {
+          everythingIsDue = true;
+          work();
+        }
+        hasStarted = true;
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      const closing = (async () => {
+        await subscription?.unlisten();
+        await working;
+      })();
+      await waitAtMost(closing, CLOSE_MS, "following changes of other servers").catch(() => {});
+    },
+  };
+}
+
+function readNotice(payload: string): [kind: string, id: string] {
+  try {
+    const [kind, id] = JSON.parse(payload) as unknown[];
+    return [String(kind), String(id)];
+  } catch {
+    return ["", ""];
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * Being one of the servers on a database: said every few seconds, and who else is there. Whoever says nothing for
+ * MAX_SILENT_MS is lost. Only the database's clock and this server's monotonic one count, so no clock that jumps does harm.
+ */
+import { performance } from "node:perf_hooks";
+import type { Db } from "../db/pool.ts";
+import type { ReplicaFacts, ReplicaRow } from "./model.ts";
+import { findPlace, isGone } from "./place.ts";
+import { beat, listOthers, removeReplica, removeSilent } from "./store.ts";
+
+export const BEAT_INTERVAL_MS = 5000;
+export const MAX_SILENT_MS = 20_000;
+/** No server was heard of for as long: there was none, or the database was away. */
+const MAX_GAP_MS = 10_000;
+const RETRY_MS = 500;
+const REMEMBERED_MS = 60_000;
+/** How long the row of a lost server is kept to be looked at. */
+const MAX_KEPT_MS = 3_600_000;
+
+export interface Membership {
+  /** The others that are not lost, as of the last beat. */
+  readonly others: readonly ReplicaRow[];
+  /** Whether the database had a row of another in the last minute. */
+  readonly hadOthers: boolean;
+  /** MAX_SILENT_MS once there was a server to be heard of for as long, without a gap; null before. */
+  readonly maxSilentMs: number | null;
+  takeWasSilent(): boolean;
+  /** The first beat; answers who was there before. Rejects when the database does. */
+  start(): Promise<readonly ReplicaRow[]>;
+  /** Says what is new at once. Never rejects. */
+  beatNow(): Promise<void>;
+  /** No more beats; the row stays. */
+  stop(): Promise<void>;
+  /** What this server held is nobody's from here on. Never rejects. */
+  signOff(): Promise<void>;
+}
+
+export interface MembershipOptions {
+  db: Db;
+  describe(): Omit<ReplicaFacts, "place">;
+  /** After each beat; a failure is logged. */
+  afterBeat(): Promise<void>;
+  log: {
+    debug(fields: object, message: string): void;
+    info(fields: object, message: string): void;
+    warn(fields: object, message: string): void;
+  };
+}
+
+export function createMembership({ db, describe, afterBeat, log }: MembershipOptions): Membership {
+  const place = findPlace();
+  let others: readonly ReplicaRow[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let beating: Promise<void> | null = null;
+  let beatAgain = false;
+  let isStopped = false;
+  let wasSilent = false;
+  let hadOthersMs = Number.NEGATIVE_INFINITY;
+  let lastBeatMs = Number.NEGATIVE_INFINITY;
+  /** Since when there was always a server to be heard of, on this server's clock. */
+  let heardSinceMs = Number.POSITIVE_INFINITY;
+
+  async function beatOnce(): Promise<void> {
+    const askedMs = performance.now();
+    const { silentMs, heardForMs } = await beat(db, { ...describe(), place }, MAX_GAP_MS);
+    const isFirst = lastBeatMs === Number.NEGATIVE_INFINITY;
+    if (!isFirst && (silentMs === null || silentMs > MAX_SILENT_MS)) {
+      wasSilent = true;
+      const silent = Math.round(silentMs ?? askedMs - lastBeatMs);
+      log.warn(
+        { silentMs: silent },
+        "this server was silent for so long that the others may have given it up",
+      );
+    }
+    lastBeatMs = performance.now();
+    heardSinceMs = lastBeatMs - heardForMs;
+    await look();
+  }
+
+  async function look(): Promise<void> {
+    const { id } = describe();
+    const rows = await listOthers(db, id);
+    if (rows.length > 0) hadOthersMs = performance.now();
+    const gone = rows.filter((row) => isGone(row.place, place));
+    for (const row of gone) await removeReplica(db, row.id);
+    const present = rows.filter((row) => !gone.includes(row) && row.silentMs <= MAX_SILENT_MS);
+    const known = new Set(others.map((row) => row.id));
+    for (const row of present) {
+      if (!known.has(row.id))
+        log.info({ replica: row.name, version: row.version }, "another server is on the database");
+    }
+    const now = new Set(present.map((row) => row.id));
+    for (const row of others) {
+      if (!now.has(row.id))
+        log.warn({ replica: row.name }, "another server has left the database, or is lost");
+    }
+    others = present;
+    if (rows.some((row) => row.silentMs > MAX_KEPT_MS)) await removeSilent(db, MAX_KEPT_MS);
+  }
+
+  async function run(): Promise<void> {
+    do {
+      beatAgain = false;
+      try {
+        await beatOnce();
+        await afterBeat();
+      } catch (error) {
+        log.debug({ err: error }, "this server could not say that it is there");
+      }
+    } while (beatAgain && !isStopped);
+  }
+
+  function beatNow(): Promise<void> {
+    if (beating !== null) {
+      beatAgain = true;
+      return beating;
+    }
+    clearTimeout(timer);
+    beating = run().finally(() => {
+      beating = null;
+      if (isStopped) return;
+      const isLate = performance.now() - lastBeatMs > BEAT_INTERVAL_MS;
+      timer = setTimeout(beatNow, isLate ? RETRY_MS : BEAT_INTERVAL_MS).unref();
+    });
+    return beating;
+  }
+
+  return {
+    get others() {
+      return others;
+    },
+    get hadOthers() {
+      return performance.now() - hadOthersMs < REMEMBERED_MS;
+    },
+    get maxSilentMs() {
+      const now = performance.now();
+      const isHeard = now - lastBeatMs < MAX_GAP_MS && now - heardSinceMs > MAX_SILENT_MS;
+      return isHeard ? MAX_SILENT_MS : null;
+    },
+    takeWasSilent() {
+      const was = wasSilent;
+      wasSilent = false;
+      return was;
+    },
+    async start() {
+      await beatOnce();
+      timer = setTimeout(beatNow, BEAT_INTERVAL_MS).unref();
+      return others.filter(({ isEarlier }) => isEarlier);
+    },
+    beatNow,
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await beating;
+    },
+    async signOff() {
+      await removeReplica(db, describe().id).catch((error) =>
+        log.debug({ err: error }, "this server could not sign off; the others notice its silence"),
+      );
+    },
+  };
+}

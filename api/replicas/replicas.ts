@@ -1,0 +1,168 @@
+/**
+ * This server as one of several on a database: its row, what it tells the others and hears of them, and how it asks the
+ * one that holds a run. What processes know of it is `Peers`.
+ */
+import { randomBytes, randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { Pool } from "../db/pool.ts";
+import type { Peers, ProcessNews } from "../processes/across/peers.ts";
+import { createAnnouncements } from "./announcements.ts";
+import { type ComponentWatchOptions, createComponentWatch } from "./components.ts";
+import { createMembership, MAX_SILENT_MS } from "./membership.ts";
+import type { ModuleActivation, ReplicaRow } from "./model.ts";
+import { requireSameSecretsKey } from "./refusals.ts";
+import { createRemoteRuns } from "./remote-runs.ts";
+import { listOthers } from "./store.ts";
+
+const MAX_NAME_CHARACTERS = 100;
+const NEWS: readonly string[] = ["queued", "claimed", "left", "kill"] satisfies ProcessNews[];
+/** Said by a server that is new, or has another address. */
+const HERE = "here";
+
+export interface ReplicasOptions {
+  pool: Pool;
+  version: string;
+  /** Ids of the keys for secrets; null: there is none. */
+  secretsKeys: { current: string; all: readonly string[] } | null;
+  countSlots(): number | null;
+  listModules(): Record<string, ModuleActivation>;
+  /** What is done about changes that other servers make. */
+  follow: Pick<ComponentWatchOptions, "followModules" | "followService" | "listServices">;
+  log: {
+    debug(fields: object, message: string): void;
+    info(fields: object, message: string): void;
+    warn(fields: object, message: string): void;
+  };
+}
+
+export interface Replicas extends AsyncDisposable {
+  readonly peers: Peers;
+  /** What other servers have to show to this one. */
+  readonly token: Buffer;
+  /** Runs at once over all servers; null where that is not known. */
+  countSlots(): number | null;
+  /** Of the others: how a module is there. */
+  listActivations(moduleId: string): { replica: string; state: ModuleActivation["state"] }[];
+  /** Takes part. Throws DatabaseRefused when it may not; rejects when the database does. */
+  start(): Promise<void>;
+  /** Where this server is reached, once it listens. */
+  setAddress(address: string): void;
+}
+
+export function createReplicas(options: ReplicasOptions): Replicas {
+  const { pool, version, secretsKeys, countSlots, listModules, log } = options;
+  const id = randomUUID();
+  const name = `${hostname().slice(0, MAX_NAME_CHARACTERS)}:${process.pid}`;
+  const token = randomBytes(32);
+  const beatListeners = new Set<() => Promise<void>>();
+  let address: string | null = null;
+
+  const membership = createMembership({
+    db: pool,
+    describe: () => ({
+      id,
+      name,
+      version,
+      token,
+      address,
+      secretsKey: secretsKeys?.current ?? null,
+      secretsKeys: secretsKeys?.all ?? [],
+      slots: countSlots(),
+      modules: listModules(),
+    }),
+    async afterBeat() {
+      for (const listener of [...beatListeners]) await listener();
+    },
+    log,
+  });
+  const announcements = createAnnouncements({
+    pool,
+    id,
+    onGap: () => void membership.beatNow(),
+    log,
+  });
+  const components = createComponentWatch({
+    pool,
+    isAlone: () => membership.others.length === 0,
+    ...options.follow,
+    log,
+  });
+  announcements.listen((kind, _ids, from) => {
+    const isKnown = membership.others.some((row) => row.id === from);
+    if (kind === HERE || !isKnown) void membership.beatNow();
+  });
+
+  async function findOwner(owner: string): Promise<ReplicaRow | null> {
+    const known = membership.others.find((row) => row.id === owner && row.address !== null);
+    if (known !== undefined) return known;
+    const row = (await listOthers(pool, id)).find((one) => one.id === owner);
+    return row !== undefined && row.silentMs <= MAX_SILENT_MS ? row : null;
+  }
+
+  const peers: Peers = {
+    id,
+    get others() {
+      return membership.others.length;
+    },
+    get hadOthers() {
+      return membership.hadOthers;
+    },
+    get maxSilentMs() {
+      return membership.maxSilentMs;
+    },
+    takeWasSilent: membership.takeWasSilent,
+    tell(news, ids) {
+      if (membership.others.length > 0 && ids.length > 0) announcements.tell(news, ids);
+    },
+    onNews: (listener) =>
+      announcements.listen((kind, ids) => {
+        if (NEWS.includes(kind)) listener(kind as ProcessNews, ids);
+      }),
+    onBeat(listener) {
+      beatListeners.add(listener);
+      return () => beatListeners.delete(listener);
+    },
+    remote: createRemoteRuns(async (owner) => {
+      const row = await findOwner(owner);
+      return row === null || row.address === null ? null : { address: row.address, token: row.token };
+    }),
+  };
+
+  return {
+    peers,
+    token,
+    countSlots() {
+      const own = countSlots();
+      return own === null ? null : membership.others.reduce((sum, row) => sum + (row.slots ?? 0), own);
+    },
+    listActivations: (moduleId) =>
+      membership.others.flatMap(({ name: replica, modules }) => {
+        const activation = modules[moduleId];
+        return activation === undefined ? [] : [{ replica, ...activation }];
+      }),
+    async start() {
+      const others = await membership.start();
+      try {
+        requireSameSecretsKey(others, secretsKeys);
+        await announcements.start();
+        await components.start();
+      } catch (error) {
+        await membership.stop();
+        await membership.signOff();
+        throw error;
+      }
+      announcements.tell(HERE, []);
+    },
+    setAddress(given) {
+      address = given;
+      void membership.beatNow().then(() => announcements.tell(HERE, []));
+    },
+    async [Symbol.asyncDispose]() {
+      await components[Symbol.asyncDispose]();
+      await membership.stop();
+      await membership.signOff();
+      announcements.tell(HERE, []);
+      await announcements[Symbol.asyncDispose]();
+    },
+  };
+}

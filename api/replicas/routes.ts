@@ -1,0 +1,98 @@
+/**
+ * What other servers on the same database ask this one about the runs that it holds. Not part of the API: every route needs
+ * the token that this server has put into the database.
+ */
+import { timingSafeEqual } from "node:crypto";
+import { Readable } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { AppError } from "../errors.ts";
+import type { App } from "../http/app-type.ts";
+import type { WaitUntil } from "../processes/across/peers.ts";
+import type { TrailCall } from "../processes/live/trail.ts";
+import type { ProcessView } from "../processes/render.ts";
+import { writeView } from "./wire.ts";
+
+/** What this server holds; null where it does not hold the process. */
+export interface HeldRuns {
+  view(
+    id: number,
+    wait: { until: WaitUntil; maxMs: number },
+    signal: AbortSignal,
+  ): Promise<ProcessView | null>;
+  calls(id: number): readonly TrailCall[] | null;
+  follow(id: number, lastEventId: string | null, signal: AbortSignal): AsyncGenerator<string, void> | null;
+}
+
+export interface ReplicaRoutesDeps {
+  token: Buffer;
+  held: HeldRuns;
+}
+
+const MAX_WAIT_MS = 60_000;
+const params = z.object({
+  id: z
+    .string()
+    .regex(/^[1-9][0-9]{0,14}$/)
+    .transform(Number),
+});
+const waitQuery = z.strictObject({
+  until: z.enum(["idle", "settled"]),
+  maxMs: z
+    .string()
+    .regex(/^\d{1,6}$/)
+    .transform(Number),
+});
+const followQuery = z.strictObject({ after: z.string().max(200).optional() });
+/** Hidden: no client is to know of them. Answered while the database is away: what they tell is in memory. */
+const config = { public: true, withoutDatabase: true };
+
+export function registerReplicaRoutes(app: App, { token, held }: ReplicaRoutesDeps): void {
+  const onRequest = async (request: FastifyRequest): Promise<void> => {
+    const given = Buffer.from(request.headers.authorization?.replace(/^Bearer /, "") ?? "", "base64url");
+    if (given.length === token.length && timingSafeEqual(given, token)) return;
+    throw new AppError("unauthorized", "Unauthorized");
+  };
+
+  app.get(
+    "/internal/runs/:id",
+    { config, onRequest, exposeHeadRoute: false, schema: { hide: true, params, querystring: waitQuery } },
+    async (request, reply) => {
+      const { until, maxMs } = request.query;
+      const wait = { until, maxMs: Math.min(maxMs, MAX_WAIT_MS) };
+      const view = await held.view(request.params.id, wait, clientGone(reply));
+      return reply
+        .type("application/json")
+        .serializer(String)
+        .send(view === null ? "null" : writeView(view));
+    },
+  );
+
+  app.get(
+    "/internal/runs/:id/calls",
+    { config, onRequest, exposeHeadRoute: false, schema: { hide: true, params } },
+    async (request, reply) => {
+      const calls = held.calls(request.params.id);
+      return reply.type("application/json").serializer(String).send(JSON.stringify(calls));
+    },
+  );
+
+  app.get(
+    "/internal/runs/:id/events",
+    { config, onRequest, exposeHeadRoute: false, schema: { hide: true, params, querystring: followQuery } },
+    async (request, reply) => {
+      const events = held.follow(request.params.id, request.query.after ?? null, clientGone(reply));
+      if (events === null) return reply.status(204).send();
+      return reply.type("text/event-stream").send(Readable.from(events, { objectMode: false }));
+    },
+  );
+}
+
+/** Aborts when the connection closes before the answer was sent. */
+function clientGone(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}
