@@ -1,5 +1,6 @@
 /** The server's logger: JSON lines on standard output, request ids, and no secret in any of them. */
 import { type DestinationStream, type Logger, type LoggerOptions as LoggerSettings, pino } from "pino";
+import { readFailure } from "../bounds/failure-text.ts";
 import type { Config } from "../config.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 
@@ -20,6 +21,8 @@ export interface LoggerOptions {
   redactor?: Pick<Redactor, "jsonText">;
   /** Default: standard output. */
   stream?: DestinationStream;
+  /** Is given each line too, as it is written. */
+  ring?: { add(line: string): void };
 }
 
 /**
@@ -43,13 +46,34 @@ export function createLogger(
       censor: "[redacted]",
     },
     hooks: {
+      logMethod(given, write) {
+        try {
+          write.apply(this, given);
+        } catch {
+          write.apply(this, readUnwritable(given));
+        }
+      },
       streamWrite: (line) => {
         const ours = known.reduce((text, secret) => text.replaceAll(secret, "[secret]"), line);
-        return options.redactor?.jsonText(ours) ?? ours;
+        const written = options.redactor?.jsonText(ours) ?? ours;
+        options.ring?.add(written);
+        return written;
       },
     },
   };
   return options.stream ? pino(settings, options.stream) : pino(settings);
+}
+
+/** What a module threw may throw again when it is read: then the line has its reason, or at least the message. */
+function readUnwritable(given: readonly unknown[]): [object, string] {
+  const message = given.find((part) => typeof part === "string") ?? "something that cannot be written";
+  let thrown: unknown;
+  try {
+    thrown = (given[0] as { err?: unknown }).err;
+  } catch {
+    thrown = undefined;
+  }
+  return [{ reason: readFailure(thrown) }, message];
 }
 
 function listSecrets(config: Pick<Config, "apiKey" | "databaseUrl">): string[] {

@@ -27,6 +27,8 @@ export interface MetricsSources {
   /** Rejects or resolves to null while no environment is active. */
   environment(): Promise<EnvironmentDescription | null>;
   processes(): ProcessesHealth;
+  /** Of all servers on the database together; null where that is not known. Absent: this one is alone. */
+  countSlots?(): number | null;
   database: {
     readonly reachable: boolean;
     /** A statement that does nothing. Absent: its time is not told. */
@@ -95,7 +97,8 @@ export function createMetrics(): Metrics {
     "status",
   ]);
   const boundEnvironment = createLabelBound(50);
-  const boundTool = createLabelBound(1000);
+  // Each takes a series per bucket and status.
+  const boundTool = createLabelBound(300);
   const boundRoute = createLabelBound(500);
 
   return {
@@ -169,6 +172,10 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
   ]);
   const queued = gauge("queue_depth", "Processes waiting for a slot.");
   const active = gauge("processes_active", "Queued, running and terminating.");
+  const load = gauge(
+    "load_ratio",
+    "Runs of this server and its part of the queue, per slot of it. Beyond 1 there is more than can run: for autoscalers.",
+  );
   const unstored = gauge("endings_unstored", "Finished runs that wait for the database.");
   const listeners = gauge("listeners", "Long-polls, blocking requests and event streams.");
   const up = gauge("database_up", "Whether the database answers.");
@@ -194,6 +201,15 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
     }
   }
 
+  /** The queue is everybody's: each server has the part that its slots are of all slots. */
+  function showLoad(environment: EnvironmentDescription | null, queuedProcesses: number): void {
+    load.remove();
+    const { slots: own = null, busy: running = 0 } = environment?.capacity ?? {};
+    if (own === null || own === 0) return;
+    const all = Math.max(own, sources.countSlots?.() ?? own);
+    load.set(running / own + queuedProcesses / all);
+  }
+
   return async () => {
     const { database } = sources;
     const [environment, seconds] = await Promise.all([
@@ -204,6 +220,7 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
     const health = sources.processes();
     queued.set(health.queued);
     active.set(health.active);
+    showLoad(environment, health.queued);
     unstored.set(health.unstored);
     listeners.set(health.listeners);
     up.set(database.reachable ? 1 : 0);

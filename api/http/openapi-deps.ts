@@ -12,6 +12,7 @@ export function describeOnly(logger: FastifyBaseLogger): AppDeps {
     readiness: [],
     metrics: createMetrics(),
     database: { reachable: true },
+    logs: unused("logs"),
     processes: unused("processes"),
     modules: unused("modules"),
     redactor: createRedactor(),

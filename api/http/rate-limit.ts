@@ -4,7 +4,7 @@ import type { FastifyRequest } from "fastify";
 import { AppError } from "../errors.ts";
 import type { App } from "./app-type.ts";
 
-/** A client is a key from one address, or an address. Health checks are not counted. */
+/** A client is a key from one address, or an address. Health checks and other replicas are not counted. */
 export async function registerRateLimit(
   app: App,
   limit: { max: number; windowMs: number } | null,
@@ -18,7 +18,7 @@ export async function registerRateLimit(
   });
   const count = app.createRateLimit();
   app.addHook("onRequest", async (request, reply) => {
-    if (request.routeOptions.url?.startsWith("/health")) return;
+    if (/^\/(health|internal)\b/.test(request.routeOptions.url ?? "")) return;
     const result = await count(request);
     if (result.isAllowed) return;
     // https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ (the three-header form most clients read)

@@ -1,0 +1,40 @@
+/** Server-sent events as the answer of a route: back-pressured, bounded, and cut off where nobody takes them. */
+import { Readable } from "node:stream";
+import type { FastifyReply } from "fastify";
+
+/** A client that takes nothing for this long is cut off; it resumes by `Last-Event-ID`. */
+const MAX_STALL_MS = 30_000;
+const MAX_BUFFER_BYTES = 64 * 1024;
+
+/** Aborts when the client has gone. */
+export function clientGone(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once("close", () => controller.abort());
+  return controller.signal;
+}
+
+/** The body of an event stream: headers are set, `reply.send` takes the answer. `events` yields whole events as text. */
+export function openEventStream(reply: FastifyReply, events: AsyncGenerator<string, void>): Readable {
+  reply
+    .header("cache-control", "no-store, no-transform")
+    .header("x-accel-buffering", "no")
+    .type("text/event-stream");
+  return Readable.from(
+    cutOffStalled(events, () => reply.raw.destroy()),
+    { objectMode: false, highWaterMark: MAX_BUFFER_BYTES },
+  );
+}
+
+async function* cutOffStalled(
+  events: AsyncGenerator<string, void>,
+  cutOff: () => void,
+): AsyncGenerator<string, void> {
+  for await (const event of events) {
+    const timer = setTimeout(cutOff, MAX_STALL_MS);
+    try {
+      yield event;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

@@ -1,0 +1,51 @@
+/** What a log record is over HTTP, and what can be asked for. No behaviour. */
+import { z } from "zod";
+import { pageQuerySchema } from "../http/cursor.ts";
+import { LOG_LEVELS } from "./record.ts";
+
+export const logRecordSchema = z
+  .object({
+    id: z.string().describe("Its place in the log; as `Last-Event-ID` the stream goes on after it."),
+    time: z.iso.datetime(),
+    level: z.enum(LOG_LEVELS),
+    type: z
+      .string()
+      .describe("`request`, `run`, `call` and so on; `server` for what the server says about itself."),
+    message: z.string(),
+    requestId: z.string().nullable(),
+    processId: z.number().int().nullable(),
+    serviceId: z.string().nullable(),
+    toolId: z.string().nullable(),
+    fields: z.record(z.string(), z.unknown()).describe("Everything else in the record."),
+  })
+  .describe("One record of the server's log, redacted.");
+export type LogAnswer = z.infer<typeof logRecordSchema>;
+
+const text = z.string().min(1).max(200);
+const time = z.iso
+  .datetime({ offset: true, error: "expected a date and time such as 2030-01-31T12:00:00Z" })
+  .transform((value) => new Date(value));
+
+export const logFilterSchema = z.strictObject({
+  level: z.enum(LOG_LEVELS).optional().describe("Exactly this level."),
+  levelMin: z.enum(LOG_LEVELS).optional().describe("This level and more severe ones."),
+  type: text.optional(),
+  processId: z
+    .string()
+    .regex(/^[1-9][0-9]{0,14}$/, "expected a process id in digits")
+    .transform(Number)
+    .optional(),
+  serviceId: text.optional(),
+  toolId: text.optional(),
+  requestId: text.optional(),
+  from: time.optional().describe("Not before this time."),
+  to: time.optional().describe("Before this time."),
+  query: text.optional().describe("Anywhere in the message or the values of the record, in any case."),
+});
+export type LogFilter = z.output<typeof logFilterSchema>;
+
+export const logQuerySchema = logFilterSchema.extend(pageQuerySchema.shape);
+export const logListSchema = z.object({
+  logs: z.array(logRecordSchema),
+  nextCursor: z.string().nullable(),
+});

@@ -1,0 +1,75 @@
+/** A line of the log as a record: the members that people look for by name, and the rest as it is. */
+
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface LogRecord {
+  /** Milliseconds since 1970; what `time` says. */
+  timeMs: number;
+  level: LogLevel;
+  /** `server` where the line names none. */
+  type: string;
+  message: string;
+  requestId: string | null;
+  processId: number | null;
+  serviceId: string | null;
+  toolId: string | null;
+  /** Everything else in the line. */
+  fields: Record<string, unknown>;
+}
+
+const NO_TYPE = "server";
+const MAX_SHORT_MESSAGE_CHARACTERS = 2000;
+
+/** Takes any text: what is no record of the log becomes the message of one. */
+export function readLine(line: string): LogRecord {
+  const { level, time, type, msg, requestId, processId, serviceId, toolId, ...fields } = parseObject(line);
+  const timeMs = typeof time === "string" ? Date.parse(time) : Number.NaN;
+  return {
+    timeMs: Number.isNaN(timeMs) ? 0 : timeMs,
+    level: LOG_LEVELS.find((known) => known === level) ?? "info",
+    type: readText(type) ?? NO_TYPE,
+    message: readText(msg) ?? "",
+    requestId: readText(requestId),
+    // Environments know a process by the id of its execution, which is the same number.
+    processId: readId(processId) ?? readId(fields.eid),
+    serviceId: readText(serviceId),
+    toolId: readText(toolId),
+    fields,
+  };
+}
+
+/** The same line without what made it long. */
+export function shortenLine(line: string): string {
+  const { level, time, type, msg, requestId, processId, eid, serviceId, toolId } = parseObject(line);
+  return JSON.stringify({
+    level,
+    time,
+    ...Object.fromEntries(
+      Object.entries({ type, requestId, processId, eid, serviceId, toolId }).filter(
+        ([, value]) => typeof value === "number" || (typeof value === "string" && value.length <= 200),
+      ),
+    ),
+    cutCharacters: line.length,
+    msg: String(msg).slice(0, MAX_SHORT_MESSAGE_CHARACTERS),
+  });
+}
+
+function readId(value: unknown): number | null {
+  return typeof value === "number" && Number.isSafeInteger(value) ? value : null;
+}
+
+function readText(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function parseObject(line: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {
+    // Not a record: shown as it is.
+  }
+  return { time: new Date().toISOString(), msg: line.trim() };
+}

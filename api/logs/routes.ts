@@ -1,0 +1,65 @@
+/** The server's log over HTTP. Reading needs `logs:read`; it is answered without a database too. */
+import { z } from "zod";
+import type { App } from "../http/app-type.ts";
+import { requireScope } from "../http/auth.ts";
+import { decodeCursor, encodeCursor } from "../http/cursor.ts";
+import { clientGone, openEventStream } from "../http/event-stream.ts";
+import { errorResponses } from "../http/responses.ts";
+import { logFilterSchema, logListSchema, logQuerySchema } from "./model.ts";
+import type { Logs } from "./service.ts";
+
+const CURSOR_KIND = "logs";
+const positionSchema = z.strictObject({ epoch: z.string(), number: z.int().positive() });
+const read = { onRequest: requireScope("logs:read"), config: { withoutDatabase: true } };
+const tags = ["logs"];
+
+export function registerLogRoutes(app: App, logs: Logs): void {
+  app.get(
+    "/logs",
+    {
+      ...read,
+      schema: {
+        tags,
+        summary: "The last records of the server's log, newest first",
+        description:
+          "What this server has in memory, of itself alone: some thousand records, gone when it stops. The whole log is on its standard output.",
+        querystring: logQuerySchema,
+        response: { 200: logListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
+      },
+    },
+    async (request) => {
+      const { limit, cursor, ...filter } = request.query;
+      const before = cursor === undefined ? null : decodeCursor(CURSOR_KIND, positionSchema, cursor);
+      const page = await logs.list(filter, { before, limit });
+      return {
+        logs: page.logs,
+        nextCursor: page.next === null ? null : encodeCursor(CURSOR_KIND, page.next),
+      };
+    },
+  );
+
+  app.get(
+    "/logs/stream",
+    {
+      ...read,
+      exposeHeadRoute: false,
+      schema: {
+        tags,
+        summary: "Server-sent events of the server's log from now on",
+        description:
+          "Events: `log` with a record; `reset` when some were missed. `Last-Event-ID` resumes: any `id` of a record will do.",
+        querystring: logFilterSchema,
+        headers: z.looseObject({ "last-event-id": z.string().optional() }),
+        response: {
+          200: { description: "The stream.", content: { "text/event-stream": { schema: z.string() } } },
+          ...errorResponses("invalid_request", "too_many_streams"),
+        },
+      },
+    },
+    async (request, reply) => {
+      const events = logs.follow(request.query, request.headers["last-event-id"] || null, clientGone(reply));
+      // The schema documents the text; fastify pipes a stream of it.
+      return reply.send(openEventStream(reply, events) as never);
+    },
+  );
+}
