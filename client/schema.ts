@@ -1526,6 +1526,251 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The last records of the server's log, newest first
+         * @description What this server has in memory, of itself alone: some thousand records, gone when it stops. The whole log is on its standard output.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description `nextCursor` of the page before. */
+                    cursor?: string;
+                    /** @description Not before this time. */
+                    from?: string;
+                    /** @description Exactly this level. */
+                    level?: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
+                    /** @description This level and more severe ones. */
+                    levelMin?: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
+                    /** @description Items at most, 1 to 200. Default 50. */
+                    limit?: string;
+                    processId?: string;
+                    /** @description Anywhere in the message or the values of the record, in any case. */
+                    query?: string;
+                    requestId?: string;
+                    serviceId?: string;
+                    /** @description Before this time. */
+                    to?: string;
+                    toolId?: string;
+                    type?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Default Response */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            logs: {
+                                /** @description Everything else in the record. */
+                                fields: {
+                                    [key: string]: unknown;
+                                };
+                                /** @description Its place in the log; as `Last-Event-ID` the stream goes on after it. */
+                                id: string;
+                                /** @enum {string} */
+                                level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
+                                message: string;
+                                processId: number | null;
+                                requestId: string | null;
+                                serviceId: string | null;
+                                /** Format: date-time */
+                                time: string;
+                                toolId: string | null;
+                                /** @description `request`, `run`, `call` and so on; `server` for what the server says about itself. */
+                                type: string;
+                            }[];
+                            nextCursor: string | null;
+                        };
+                    };
+                };
+                /** @description Error: invalid_request, invalid_cursor */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: rate_limited */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: internal_error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: database_unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/logs/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Server-sent events of the server's log from now on
+         * @description Events: `log` with a record; `reset` when some were missed. `Last-Event-ID` resumes: any `id` of a record will do.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Not before this time. */
+                    from?: string;
+                    /** @description Exactly this level. */
+                    level?: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
+                    /** @description This level and more severe ones. */
+                    levelMin?: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
+                    processId?: string;
+                    /** @description Anywhere in the message or the values of the record, in any case. */
+                    query?: string;
+                    requestId?: string;
+                    serviceId?: string;
+                    /** @description Before this time. */
+                    to?: string;
+                    toolId?: string;
+                    type?: string;
+                };
+                header?: {
+                    "last-event-id"?: string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The stream. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/event-stream": string;
+                    };
+                };
+                /** @description Error: invalid_request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: rate_limited, too_many_streams */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: internal_error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: database_unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/metrics": {
         parameters: {
             query?: never;
@@ -1659,6 +1904,12 @@ export interface paths {
                                 /** @description The module was not found at the last start or reload. Its settings are kept. */
                                 missing: boolean;
                                 name: string;
+                                /** @description How it is on the other servers of the database, when that differs. Only for a single module. */
+                                replicas?: {
+                                    replica: string;
+                                    /** @enum {string} */
+                                    state: "inactive" | "active" | "draining";
+                                }[];
                                 /** @description Registry URL; empty without one. */
                                 source: string;
                                 /**
@@ -1914,6 +2165,12 @@ export interface paths {
                             /** @description The module was not found at the last start or reload. Its settings are kept. */
                             missing: boolean;
                             name: string;
+                            /** @description How it is on the other servers of the database, when that differs. Only for a single module. */
+                            replicas?: {
+                                replica: string;
+                                /** @enum {string} */
+                                state: "inactive" | "active" | "draining";
+                            }[];
                             /** @description Registry URL; empty without one. */
                             source: string;
                             /**
@@ -4476,6 +4733,11 @@ export interface paths {
                              */
                             timeout?: number | null;
                         };
+                        /**
+                         * @description Among the queued processes of the same key, higher ones run first.
+                         * @default 0
+                         */
+                        priority?: number;
                         /** @description The client's own unique label of the process. */
                         ref?: string;
                     };
@@ -9060,7 +9322,7 @@ export interface components {
              * @description A word for a program; the catalogue is docs/errors.md.
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_request" | "invalid_cursor" | "process_has_outputs" | "builtin_module" | "invalid_package" | "invalid_definition" | "invalid_parameters" | "unauthorized" | "forbidden" | "policy_blocked" | "approval_unavailable" | "approval_denied" | "self_approval" | "not_found" | "not_acceptable" | "process_not_idle" | "process_idle" | "ref_taken" | "name_taken" | "role_in_use" | "policy_order_mismatch" | "already_decided" | "approval_expired" | "limit_reached" | "module_missing" | "module_taken" | "service_taken" | "service_stale" | "adapter_inactive" | "service_disabled" | "tool_disabled" | "no_source" | "environments_draining" | "precondition_failed" | "body_too_large" | "payload_too_large" | "unsupported_media_type" | "idempotency_mismatch" | "too_many_processes" | "rate_limited" | "too_many_calls" | "too_many_approvals" | "internal_error" | "secrets_key_missing" | "module_failed" | "download_failed" | "egress_refused" | "service_failed" | "tool_failed" | "tool_schema_invalid" | "result_invalid" | "result_too_large" | "invalid_descriptor" | "hash_mismatch" | "no_environment" | "shutting_down" | "database_unavailable" | "call_canceled" | "call_unavailable" | "call_timeout" | "audit_unavailable";
+            code: "invalid_json" | "invalid_request" | "invalid_cursor" | "process_has_outputs" | "builtin_module" | "invalid_package" | "invalid_definition" | "invalid_parameters" | "unauthorized" | "forbidden" | "policy_blocked" | "approval_unavailable" | "approval_denied" | "self_approval" | "not_found" | "not_acceptable" | "process_not_idle" | "process_idle" | "ref_taken" | "name_taken" | "role_in_use" | "policy_order_mismatch" | "already_decided" | "approval_expired" | "limit_reached" | "module_missing" | "module_taken" | "service_taken" | "service_stale" | "adapter_inactive" | "service_disabled" | "tool_disabled" | "no_source" | "environments_draining" | "precondition_failed" | "body_too_large" | "payload_too_large" | "unsupported_media_type" | "idempotency_mismatch" | "too_many_processes" | "rate_limited" | "too_many_calls" | "too_many_approvals" | "too_many_streams" | "internal_error" | "secrets_key_missing" | "module_failed" | "download_failed" | "egress_refused" | "service_failed" | "tool_failed" | "tool_schema_invalid" | "result_invalid" | "result_too_large" | "invalid_descriptor" | "hash_mismatch" | "no_environment" | "shutting_down" | "database_unavailable" | "call_canceled" | "call_unavailable" | "call_timeout" | "audit_unavailable";
             /** @description A sentence for a person: what was expected, what was found, what to do. */
             error: string;
             /** @description What is wrong with a request, by path (`body.options.timeout`). */
@@ -9102,6 +9364,13 @@ export interface components {
             /** @description What the script emitted, merged. */
             output: {
                 [key: string]: unknown;
+            };
+            /** @description Where it is in the queue, as things are now. Only while it is queued. */
+            queue?: {
+                /** @description About how long it will wait; null: not known. */
+                estimatedMs: number | null;
+                /** @description 1: the next. */
+                position: number;
             };
             /** @description Which way of ending it was. */
             reason: ("ok" | "script_error" | "syntax_error" | "memory_limit" | "cpu_limit" | "output_limit" | "crashed" | "sandbox_violation" | "approval_denied" | "approval_expired" | "replay_divergence" | "interrupted" | "interrupted_call" | "timeout" | "killed" | "queue_timeout") | null;
@@ -9157,6 +9426,13 @@ export interface components {
             /** @description What the script emitted, merged. */
             output: {
                 [key: string]: unknown;
+            };
+            /** @description Where it is in the queue, as things are now. Only while it is queued. */
+            queue?: {
+                /** @description About how long it will wait; null: not known. */
+                estimatedMs: number | null;
+                /** @description 1: the next. */
+                position: number;
             };
             /** @description Which way of ending it was. */
             reason: ("ok" | "script_error" | "syntax_error" | "memory_limit" | "cpu_limit" | "output_limit" | "crashed" | "sandbox_violation" | "approval_denied" | "approval_expired" | "replay_divergence" | "interrupted" | "interrupted_call" | "timeout" | "killed" | "queue_timeout") | null;

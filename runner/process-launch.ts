@@ -41,6 +41,7 @@ export function planProcessLaunch(
     allowWasm,
     closeFds: listInheritedFds(),
     lock: wall.lock,
+    attacks: wall.attacks,
   });
   return (memoryMb) => ({
     nodePath: node.path,
@@ -63,7 +64,7 @@ export function planProcessLaunch(
     cwd,
     bootTimeoutMs: BOOT_TIMEOUT_MS,
     isLocked: wall.lock !== null,
-    inspect: (pid) => wall.admit(pid, toKernelBudget(memoryMb)),
+    inspect: (pid, { answers }) => wall.admit(pid, toKernelBudget(memoryMb), answers),
     place: (pid) => wall.place(pid, toGroupBudget(memoryMb)),
   });
 }

@@ -29,7 +29,7 @@ export interface ChildLaunch {
   /** It was given a lock to put on itself before it says `ready`. */
   isLocked: boolean;
   /** A last look at a child that says it is ready: what is wrong with it, as half a sentence; null: nothing. */
-  inspect?(pid: number): string | null;
+  inspect?(pid: number, ready: ReadyParams): string | null;
   /** Puts the child into a control group while it boots; null: there are none. It is not ready before it is there. */
   place?(pid: number): Promise<Placement> | null;
 }
@@ -103,7 +103,7 @@ export async function spawnChild(
     const check = verifyFromOutside(started.pid);
     if (check.kind === "refused")
       throw new ChildStartError(`The child is not what was started: ${check.why}.`);
-    const fault = launch.inspect?.(started.pid) ?? null;
+    const fault = launch.inspect?.(started.pid, ready) ?? null;
     if (fault !== null) throw new ChildStartError(`The child is not what it must be: ${fault}.`);
     const placement = await placing?.catch((error: Error) => {
       throw new ChildStartError(`The child could not be put into its control group: ${error.message}.`);

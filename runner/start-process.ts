@@ -3,7 +3,6 @@
  * the server's main thread; a jail starts its children through the same interface.
  */
 import type { Readable, Writable } from "node:stream";
-import { execa } from "execa";
 import { CHILD_ENVIRONMENT } from "./verify-child.ts";
 
 export interface Program {
@@ -32,6 +31,8 @@ export type StartProcess = (program: Program) => Promise<StartedProcess>;
 
 /** Starts `program`. Rejects with a sentence when the system cannot start it. */
 export const startProcess: StartProcess = async (program) => {
+  // Only where nothing is jailed: a program that starts one child and ends must not load it for nothing.
+  const { execa } = await import("execa");
   const subprocess = execa(program.path, program.args, {
     cwd: program.cwd,
     env: CHILD_ENVIRONMENT,

@@ -20,8 +20,7 @@ export interface Temporary extends AsyncDisposable {
  * whatever is in it by then stays.
  */
 export async function openEmptyFolder(kind: "run" | "slot" | "doctor"): Promise<Temporary> {
-  await removeLeftovers();
-  const path = await mkdtemp(join(tmpdir(), namePrefix(kind)));
+  const [path] = await Promise.all([mkdtemp(join(tmpdir(), namePrefix(kind))), removeLeftovers()]);
   await chmod(path, 0o500);
   return { path, [Symbol.asyncDispose]: () => rmdir(path) };
 }

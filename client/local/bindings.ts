@@ -3,15 +3,17 @@ import { generateToolDocs } from "#runner/docs/tool-docs.ts";
 import type { EnvironmentBindings, InvokeInput } from "#sdk";
 import type { Catalog } from "./catalog.ts";
 import type { LocalExecution } from "./execution.ts";
-import { compileQuestionSchema, compileSchema, type SchemaCheck } from "./schema-check.ts";
+import type { compileSchema, SchemaCheck } from "./schema-check.ts";
 
 export interface BindingsOptions {
   catalog: Catalog;
+  /** Null where no tool has an inputSchema: the library behind it is most of what there would be to load. */
+  compileSchema: typeof compileSchema | null;
   /** Undefined for a run that is over. */
   find(eid: number): LocalExecution | undefined;
 }
 
-export function createBindings({ catalog, find }: BindingsOptions): EnvironmentBindings {
+export function createBindings({ catalog, compileSchema, find }: BindingsOptions): EnvironmentBindings {
   const inputChecks = new Map<string, SchemaCheck>();
 
   /** @throws an error with code `invalid_parameters`. */
@@ -20,7 +22,7 @@ export function createBindings({ catalog, find }: BindingsOptions): EnvironmentB
     schema: Record<string, unknown> | undefined,
     parameters: unknown,
   ): void {
-    if (schema === undefined) return;
+    if (schema === undefined || compileSchema === null) return;
     const check = inputChecks.get(path) ?? compileSchema(schema, "parameters");
     inputChecks.set(path, check);
     const problem = check(parameters);
@@ -76,7 +78,7 @@ export function createBindings({ catalog, find }: BindingsOptions): EnvironmentB
     },
     async ask(eid, { message, schema }, call) {
       const run = findRun(eid);
-      const check = schema === undefined ? undefined : compileQuestionSchema(schema);
+      const check = schema === undefined ? undefined : await compileQuestion(schema);
       const requireFit = (data: unknown) => {
         const problem = check?.(data ?? null) ?? null;
         if (problem !== null) throw new TypeError(`The answer does not fit the question: ${problem}.`);
@@ -85,6 +87,11 @@ export function createBindings({ catalog, find }: BindingsOptions): EnvironmentB
       return run.pauses?.ask(request, requireFit, call?.signal ?? AbortSignal.abort());
     },
   };
+}
+
+async function compileQuestion(schema: Record<string, unknown>): Promise<SchemaCheck> {
+  const { compileQuestionSchema } = await import("./schema-check.ts");
+  return compileQuestionSchema(schema);
 }
 
 function refuse(code: string, message: string, status: number): Error {

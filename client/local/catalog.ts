@@ -15,6 +15,8 @@ import { unknownTool } from "../kernel/proxy.ts";
 export interface Catalog {
   /** Paths of the tools that the role shows. */
   paths(): string[];
+  /** Whether parameters of any tool have to be checked. */
+  readonly hasSchemas: boolean;
   /** @throws an error with code `not_found` for a tool that is not there or not shown: the two cannot be told apart. */
   find(serviceId: string, toolId: string): LocalTool & { invoke: ToolFunction };
   discoverTools(query: DiscoverTools): Promise<ToolSummary[]>;
@@ -61,6 +63,7 @@ export function createCatalog(options: LocalOptions): Catalog {
 
   return {
     paths: () => shown().map(({ path }) => path),
+    hasSchemas: [...tools.values()].some(({ inputSchema }) => inputSchema !== undefined),
     find,
     async discoverTools(query) {
       const found = await search(query);

@@ -1,7 +1,8 @@
 /** The bundled environment, set up for a runtime in this program. Loaded at the first need: it is most of what there is. */
-import { instantiate } from "#modules/typescript-process/index.ts";
+import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
 import { type EnvironmentModule, EXECUTION_REASONS, type ExecutionExitState } from "#sdk";
 import type { LocalOptions } from "../kernel/local-model.ts";
+import { takeGround } from "./ahead.ts";
 import { type BindingsOptions, createBindings } from "./bindings.ts";
 
 export type LocalEnvironment = EnvironmentModule &
@@ -17,15 +18,22 @@ const WARM_POOL = { min: 0, max: 2 };
 /** @throws where the isolation that was asked for cannot be had. */
 export async function openEnvironment(
   options: LocalOptions,
-  bindings: BindingsOptions,
+  bindings: Omit<BindingsOptions, "compileSchema">,
 ): Promise<LocalEnvironment> {
-  const environment = instantiate() as Omit<LocalEnvironment, "usualReason">;
+  const compileSchema = bindings.catalog.hasSchemas
+    ? (await import("./schema-check.ts")).compileSchema
+    : null;
+  // A program that runs one script must not start three children to be attacked before it.
+  const environment = createProcessEnvironment(undefined, "in each child", takeGround) as Omit<
+    LocalEnvironment,
+    "usualReason"
+  >;
   await environment.setup({
     config: { warmPool: WARM_POOL, ...options.environment },
     secrets: {},
     logger: SILENT,
     fetch: refuseFetch,
-    bindings: createBindings(bindings),
+    bindings: createBindings({ ...bindings, compileSchema }),
     ...(options.isolation !== undefined && { isolation: options.isolation }),
   });
   return Object.assign(environment, {

@@ -1,13 +1,13 @@
-/** The children of this environment: the wall round them, their directory, and the pool of warm ones. */
-import { openWall, type Wall } from "#runner/isolation/wall.ts";
-import { findNodeBinary, type NodeBinary } from "#runner/node-binary.ts";
+/** The children of this environment: the ground they are started on, and the pool of warm ones. */
+import type { Wall } from "#runner/isolation/wall.ts";
+import type { NodeBinary } from "#runner/node-binary.ts";
 import { createPool, type Pool } from "#runner/pool.ts";
 import { planProcessLaunch } from "#runner/process-launch.ts";
 import { trackProcesses } from "#runner/process-memory.ts";
 import { type Child, spawnChild } from "#runner/spawn.ts";
-import { openEmptyFolder } from "#runner/temporary.ts";
-import type { IsolationLevel, ModuleLogger } from "#sdk";
+import type { ModuleLogger } from "#sdk";
 import type { ProcessConfig } from "./config.ts";
+import type { Ground } from "./ground.ts";
 
 const QUIET_MS = 10_000;
 
@@ -23,22 +23,16 @@ export interface Children extends AsyncDisposable {
   watchEnd(child: Child): void;
 }
 
-/**
- * Opens the wall and makes the empty directory and the pool; no child is started yet. Disposing ends every child and removes
- * it. `folder` holds the build of the child. Throws JailUnavailableError.
- */
+/** Makes the pool on a ground that it then owns; no child is started yet. Disposing ends every child. `folder` holds the build of the child. */
 export async function openChildren(
+  ground: Ground,
   config: ProcessConfig,
-  level: IsolationLevel,
   logger: ModuleLogger,
   folder: string,
 ): Promise<Children> {
   await using undo = new AsyncDisposableStack();
-  const node = findNodeBinary();
-  const { path: cwd } = undo.use(await openEmptyFolder("run"));
-  const { paranoid } = config;
-  const wall = undo.use(await openWall({ level, nodePath: node.path, readable: [folder], cwd, paranoid }));
-  const tracked = trackProcesses(wall.start);
+  const { node, wall, cwd } = undo.use(ground);
+  const tracked = trackProcesses(ground.start);
   const plan = planProcessLaunch(node, wall, config, cwd, folder);
   const startWith = (memoryMb: number, signal: AbortSignal) =>
     spawnChild(plan(memoryMb), signal, tracked.start);
@@ -52,6 +46,7 @@ export async function openChildren(
   );
   const ending = new Set<Child>();
   undo.defer(async () => {
+    for (const child of ending) child.kill();
     await Promise.all([...ending].map((child) => child.exited));
   });
   const owned = undo.move();

@@ -2,7 +2,6 @@
 import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { requireMemoryOrder, runSettings } from "#runner/run-settings.ts";
-import type { JSONSchema } from "#sdk";
 
 const defaultConcurrency = availableParallelism() * 2;
 const MIN_MEMORY_MB = 32;
@@ -56,6 +55,3 @@ export function readConfig(raw: Record<string, unknown>): ProcessConfig {
   const { min, max } = config.warmPool;
   return { ...config, warmPool: { min, max: Math.max(min, max) } };
 }
-
-/** The same as JSON Schema, for `GET /modules/:id/config/schema`. */
-export const configJsonSchema: JSONSchema = z.toJSONSchema(processConfigSchema, { io: "input" });

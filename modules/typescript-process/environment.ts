@@ -13,6 +13,7 @@ import type { EnvironmentModule, EnvironmentSetupContext, EnvironmentStatus, Iso
 import { openChildren } from "./children.ts";
 import { type ProcessConfig, readConfig } from "./config.ts";
 import { type ExecutionContext, type ExecutionPause, runExecution } from "./execution.ts";
+import { type Ground, type GroundOptions, openGround } from "./ground.ts";
 import { createSlots } from "./slots.ts";
 
 /** Everything that exists between `setup` and `teardown`. */
@@ -28,8 +29,12 @@ interface Execution {
   pause: ExecutionPause | null;
 }
 
-/** `folder` holds a build of the child. */
-export function createProcessEnvironment(folder: string = DIST): EnvironmentModule {
+/** `folder` holds a build of the child. `test`: how the wall is tested, see WallOptions. `open`: in place of opening a ground. */
+export function createProcessEnvironment(
+  folder: string = DIST,
+  test: GroundOptions["test"] = "apart",
+  open: (options: GroundOptions) => Promise<Ground> = openGround,
+): EnvironmentModule {
   const executions = new Map<number, Execution>();
   let running: Running | null = null;
 
@@ -44,10 +49,13 @@ export function createProcessEnvironment(folder: string = DIST): EnvironmentModu
       await using undo = new AsyncDisposableStack();
       const config = readConfig(raw);
       const monitor = undo.use(createMonitor());
-      const children = undo.use(await openChildren(config, level ?? "strict", logger, folder));
-      const first = await children.pool.warmUp();
-      // The first preparation starts the compiler: no run should wait for that.
-      await prepareSource("");
+      // The first preparation starts the compiler, beside everything else: no run should wait for that.
+      const compiler = prepareSource("");
+      compiler.catch(() => {});
+      const { paranoid } = config;
+      const ground = await open({ level: level ?? "strict", folder, paranoid, test });
+      const children = undo.use(await openChildren(ground, config, logger, folder));
+      const [first] = await Promise.all([children.pool.warmUp(), compiler]);
       const { node, wall } = children;
       const { isSupported: isMonitored } = monitor;
       const isolation = reportIsolation({ wall, node, first, isMonitored, observed: PROCESS_OBSERVED });

@@ -1,6 +1,8 @@
 /** Entry of the module: what it is, and how to make one. */
+
+import { z } from "zod";
 import type { EnvironmentModule, ModuleManifest } from "#sdk";
-import { configJsonSchema } from "./config.ts";
+import { processConfigSchema } from "./config.ts";
 import { createProcessEnvironment } from "./environment.ts";
 
 export const manifest: ModuleManifest = {
@@ -10,7 +12,7 @@ export const manifest: ModuleManifest = {
   description:
     "Runs each script in a locked-down Node process of its own, taken from a pool of warm ones and ended after the run.",
   main: "index.ts",
-  configSchema: configJsonSchema,
+  configSchema: z.toJSONSchema(processConfigSchema, { io: "input" }),
 };
 
 export function instantiate(): EnvironmentModule {

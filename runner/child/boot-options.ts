@@ -1,4 +1,5 @@
 /** What the host tells a child on its command line: nothing secret, and the same for every run of an environment. */
+import type { Attack } from "../jail/attack.ts";
 import type { SelfLock } from "../jail/lock-self.ts";
 
 export interface BootOptions {
@@ -8,6 +9,13 @@ export interface BootOptions {
   closeFds: number[];
   /** What the child does to itself before it is ready; null: nothing. */
   lock: SelfLock | null;
+  /** What the child tries before and after its lock and tells the answers of; null: nothing. */
+  attacks?: BootAttacks | null;
+}
+
+export interface BootAttacks {
+  birth: readonly Attack[];
+  locked: readonly Attack[];
 }
 
 /** The one argument of a child. */
@@ -17,11 +25,12 @@ export function encodeBootOptions(options: BootOptions): string {
 
 /** Reads what encodeBootOptions wrote; anything else means the least that can be allowed. */
 export function decodeBootOptions(argument: string | undefined): BootOptions {
-  const { allowEval, allowWasm, closeFds, lock } = JSON.parse(argument ?? "{}");
+  const { allowEval, allowWasm, closeFds, lock, attacks } = JSON.parse(argument ?? "{}");
   return {
     allowEval: allowEval === true,
     allowWasm: allowWasm === true,
     closeFds: Array.isArray(closeFds) ? closeFds : [],
     lock: lock ?? null,
+    attacks: attacks ?? null,
   };
 }

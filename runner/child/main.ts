@@ -5,6 +5,7 @@
  */
 import { Buffer } from "node:buffer";
 import { closeSync, readSync } from "node:fs";
+import { performAttacks } from "../jail/attack.ts";
 import { lockKernel } from "../jail/lock-self.ts";
 import { mapFile } from "../jail/map-file.ts";
 import { openKernel } from "../jail/syscalls.ts";
@@ -121,7 +122,11 @@ const { realm, compile, isCacheAccepted } = createScriptContext(
   write,
   { eval: options.allowEval, wasm: options.allowWasm },
 );
+const attack = (phase: "birth" | "locked") =>
+  kernel === null || !options.attacks ? undefined : performAttacks(kernel, options.attacks[phase]);
+const birth = attack("birth");
 if (kernel !== null && options.lock !== null) lockKernel(options.lock, kernel);
+const locked = attack("locked");
 const isLocked = lockDown();
 
 writeFrame(
@@ -133,6 +138,7 @@ writeFrame(
       node: version,
       layers: [0, ...(isLocked ? [1] : []), ...(options.lock === null ? [] : [3])],
       codeCache: isCacheAccepted,
+      ...(options.attacks ? { answers: { birth, locked } } : {}),
     },
   }),
 );

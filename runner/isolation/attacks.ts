@@ -2,6 +2,7 @@
  * What the self-test tries, as system calls, and which answers count as a refusal: each class of what the jail forbids, with
  * arguments that do no harm where they get through.
  */
+import type { Attack, StepArgument } from "../jail/attack.ts";
 import {
   AF_INET,
   AF_UNIX,
@@ -19,7 +20,7 @@ import {
   SOCK_STREAM,
 } from "../jail/kernel-headers.ts";
 import { type Architecture, type SyscallName, syscallNumber } from "../jail/seccomp/syscall-numbers.ts";
-import type { Attack, SelfTestOrders, StepArgument } from "./self-test-orders.ts";
+import type { SelfTestOrders } from "./self-test-orders.ts";
 
 /** Of the server, made for the test. */
 export interface Canaries {

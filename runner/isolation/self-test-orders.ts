@@ -1,16 +1,6 @@
 /** What the server and the child of the self-test say to each other. Bundled into the child. */
+import type { Attack, AttackAnswers } from "../jail/attack.ts";
 import type { SelfLock } from "../jail/lock-self.ts";
-
-/** An argument of a system call: a number, a text, bytes, or the answer of the step before. */
-export type StepArgument = number | { text: string } | { bytes: number[] } | "previous";
-
-/** System calls one after another, up to the first that is refused. */
-export interface Attack {
-  name: string;
-  /** Answer 0 means being the copy. */
-  isFork?: true;
-  steps: { call: number; args: StepArgument[] }[];
-}
 
 export interface SelfTestOrders {
   lock: SelfLock;
@@ -28,5 +18,5 @@ export interface SelfTestOrders {
   last: Attack;
 }
 
-/** The kernel's answers, by attack: `-errno`, or what it gave. One line per phase. */
-export type SelfTestAnswers = Record<string, number>;
+/** One line per phase. */
+export type SelfTestAnswers = AttackAnswers;

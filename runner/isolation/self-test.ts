@@ -134,7 +134,8 @@ function describeExit({ code, signal }: ProcessExit): string {
   return signal === null ? `with exit code ${code}` : `by ${signal}`;
 }
 
-function judge(answers: SelfTestAnswers, isServerUnreached: boolean, more?: Finding): Finding {
+/** `more`: seen besides. */
+export function judge(answers: SelfTestAnswers, isServerUnreached: boolean, more?: Finding): Finding {
   const names = Object.keys(answers);
   const refused = names.filter((name) => isRefusal(answers[name]));
   const allowed = names.filter((name) => !refused.includes(name));

@@ -3,6 +3,7 @@
  * asking the binary once. What is listed here is all that a child can ever open.
  */
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { promisify } from "node:util";
 
@@ -37,18 +38,29 @@ process.stdout.write(JSON.stringify({
   sharedObjects: process.report.getReport().sharedObjects,
 }))`;
 
-/** Starts the binary once and asks. Rejects when it does not start; Linux only. */
+/** Asks the binary, which is started once for that if it is not the one this runs in. Rejects when it does not start; Linux only. */
 export async function inspectNode(nodePath: string): Promise<NodeRuntime> {
+  const path = await realpath(nodePath);
+  if (path === (await realpath(process.execPath))) {
+    return { path, version: process.version, sharedObjects: listOwnLibraries(path) };
+  }
   const { stdout } = await promisify(execFile)(nodePath, ["--no-warnings", "-e", DESCRIBE], {
     env: {},
     timeout: MAX_START_MS,
   });
   const answer = JSON.parse(stdout) as { version: string; sharedObjects: string[] };
   return {
-    path: await realpath(nodePath),
+    path,
     version: answer.version,
     sharedObjects: answer.sharedObjects.filter((path) => path.startsWith("/")),
   };
+}
+
+/** What is mapped to be executed in this process: the loader and system libraries, no add-on of a package. */
+function listOwnLibraries(program: string): string[] {
+  const mapped = readFileSync("/proc/self/maps", "utf8").matchAll(/^\S+ r-xp .* (\/.*\.so[.\d]*)$/gm);
+  const paths = new Set(Array.from(mapped, ([, path = ""]) => path));
+  return [...paths].filter((path) => path !== program && !path.includes("/node_modules/"));
 }
 
 /** The files a child of this runtime may open; `more` are files or folders of ours. Those that do not exist are left out. */

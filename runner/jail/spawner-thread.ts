@@ -1,10 +1,10 @@
 /**
- * The thread that starts children. It jails itself, once and for good, before it takes its first order: no_new_privs,
+ * The thread that starts children. The first message is its jail: it jails itself, once and for good, before it takes an order: no_new_privs,
  * Landlock and seccomp are per thread and inherited by what it starts, so its children are born inside. The rest of the
  * server stays as it was. Entry file of a worker; everything it needs is loaded before it is jailed.
  */
 import { closeSync, openSync } from "node:fs";
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 import { NR_GETTID, O_CLOEXEC, O_PATH, PR_SET_NO_NEW_PRIVS } from "./kernel-headers.ts";
 import { restrictToFiles } from "./landlock.ts";
 import { type ChildDescriptors, openNativeSpawn, type ProgramWithEnvironment } from "./native-spawn.ts";
@@ -53,12 +53,12 @@ function jailThread(kernel: Kernel, jail: BirthJail): void {
   if (jail.filter) installFilter(kernel, jail.filter, "thread");
 }
 
-function main(port: NonNullable<typeof parentPort>): void {
+function main(port: NonNullable<typeof parentPort>, jail: BirthJail): void {
   const report = (event: SpawnerEvent) => port.postMessage(event);
   try {
     const kernel = openKernel();
     const startProgram = openNativeSpawn();
-    jailThread(kernel, workerData as BirthJail);
+    jailThread(kernel, jail);
     port.on("message", ({ id, program, descriptors }: StartOrder) => {
       try {
         report({ event: "started", id, pid: startProgram(program, descriptors) });
@@ -76,4 +76,5 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-if (parentPort) main(parentPort);
+const port = parentPort;
+port?.once("message", (jail: BirthJail) => main(port, jail));

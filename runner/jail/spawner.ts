@@ -5,6 +5,7 @@
 import { closeSync } from "node:fs";
 import { access } from "node:fs/promises";
 import { Socket } from "node:net";
+import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Program, StartedProcess } from "../start-process.ts";
 import { CHILD_ENVIRONMENT } from "../verify-child.ts";
@@ -29,23 +30,28 @@ export interface Spawner extends AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** Beside this file, or beside the bundle this file is in. */
+const THREAD_FILE = `./spawner-thread${extname(import.meta.url)}`;
 /** SIGCHLD tells that a child has ended; should one be missed, it is found this much later. */
 const SLOW_POLL_MS = 500;
 /** From the order to the pid. Starting is one system call; only a file system that hangs takes longer. */
 const MAX_START_MS = 10_000;
 
-/** Starts the thread and waits until it is in the jail. Rejects with the reason when the kernel refuses a part. */
-export async function startSpawner(jail: BirthJail): Promise<Spawner> {
-  // libuv's thread pool is made by the first thread that uses it: were that the jailed one, the server's own file
-  // access would be jailed with it.
-  await access("/");
-  const kernel = openKernel();
-  const worker = new Worker(new URL("./spawner-thread.ts", import.meta.url), {
-    workerData: jail,
+/** Starts the thread, which does nothing before it is told its jail. */
+export function startThread(): Worker {
+  return new Worker(new URL(THREAD_FILE, import.meta.url), {
     env: {},
     execArgv: ["--no-warnings"],
     resourceLimits: { maxOldGenerationSizeMb: 64 },
   });
+}
+
+/** Puts a fresh thread into the jail and waits until it is there. Rejects with the reason when the kernel refuses a part. */
+export async function startSpawner(jail: BirthJail, worker: Worker = startThread()): Promise<Spawner> {
+  // libuv's thread pool is made by the first thread that uses it: were that the jailed one, the server's own file
+  // access would be jailed with it.
+  await access("/");
+  const kernel = openKernel();
   const waiting = new Map<number, PromiseWithResolvers<number>>();
   const running = new Set<RunningChild>();
   const jailed = Promise.withResolvers<number>();
@@ -94,6 +100,7 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
   });
   worker.on("error", end);
   worker.on("exit", () => end(new Error("the spawner has ended")));
+  worker.postMessage(jail);
 
   function watch(pid: number): RunningChild {
     const child = watchChild(kernel, pid, () => {

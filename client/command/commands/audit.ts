@@ -1,0 +1,121 @@
+/** `cyrnel audit`: who did what. */
+import { createWriteStream } from "node:fs";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { type Command, Option } from "commander";
+import { CyrnelError, unwrap } from "../../errors.ts";
+import { act } from "../act.ts";
+import { usageFailure } from "../failure.ts";
+import { parseWhole } from "../options.ts";
+import { formatTable } from "../output/table.ts";
+import { ago } from "../output/times.ts";
+import type { Session, Shell } from "../session.ts";
+
+interface Filter {
+  actor?: string;
+  action?: string;
+  object?: string;
+  outcome?: "ok" | "refused" | "failed";
+  process?: string;
+  from?: string;
+  to?: string;
+}
+
+const DEFAULT_LIMIT = 20;
+
+export function addAudit(program: Command, shell: Shell): void {
+  const audit = program
+    .command("audit")
+    .summary("read the audit trail")
+    .description("The audit trail: every change and every call, and who made it.");
+  withFilter(audit.command("list").alias("ls"))
+    .summary("list records, newest first")
+    .description("Lists records, newest first.")
+    .option("-n, --limit <count>", "at most so many", parseWhole)
+    .action(act(shell, list));
+  withFilter(audit.command("export"))
+    .summary("write records as JSON lines, oldest first")
+    .description("Writes records as JSON lines, oldest first, as they come.")
+    .option("-o, --output <file>", "to a new file in place of standard output")
+    .addHelpText("after", "\nExample:\n  cyrnel audit export --from 2026-11-01T00:00:00Z -o audit.jsonl")
+    .action(act(shell, exportAll));
+}
+
+function withFilter(command: Command): Command {
+  return command
+    .option("--actor <id>", "only of this actor")
+    .option("--action <name>", "only this action")
+    .option("--object <id>", "only about this object")
+    .addOption(
+      new Option("--outcome <outcome>", "only with this outcome").choices(["ok", "refused", "failed"]),
+    )
+    .option("--process <id>", "only of this process")
+    .option("--from <time>", "from this time on, ISO 8601")
+    .option("--to <time>", "before this time, ISO 8601");
+}
+
+function toQuery({ actor, action, object, outcome, process: processId, from, to }: Filter) {
+  return {
+    ...(actor !== undefined && { actor }),
+    ...(action !== undefined && { action }),
+    ...(object !== undefined && { objectId: object }),
+    ...(outcome !== undefined && { outcome }),
+    ...(processId !== undefined && { processId }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+  };
+}
+
+async function list(
+  session: Session,
+  { limit = DEFAULT_LIMIT, ...filter }: Filter & { limit?: number },
+): Promise<void> {
+  const query = { ...toQuery(filter), limit: String(limit) };
+  const { records } = unwrap(await session.client.GET("/audit", { params: { query } }));
+  session.print({ records }, (answer) =>
+    formatTable(
+      session.stdout,
+      ["AT", "ACTOR", "ACTION", "OBJECT", "OUTCOME", "CODE"],
+      answer.records.map((one) => [
+        ago(one.at),
+        [one.actor.kind, one.actor.id].filter(Boolean).join(" "),
+        one.action,
+        one.object === null ? null : [one.object.kind, one.object.id].filter(Boolean).join(" "),
+        one.outcome,
+        one.code,
+      ]),
+      "There are no records.",
+    ),
+  );
+}
+
+async function exportAll(
+  session: Session,
+  { output, ...filter }: Filter & { output?: string },
+): Promise<void> {
+  const answer = await session.client.GET("/audit/export", {
+    params: { query: toQuery(filter) },
+    parseAs: "stream",
+    signal: session.signal,
+  });
+  const { response } = answer;
+  const body = answer.data as ReadableStream<Uint8Array> | null | undefined;
+  if (!response.ok || body === null || body === undefined) throw new CyrnelError(response, answer.error);
+  const counted = { bytes: 0 };
+  const source = Readable.fromWeb(body as never).on("data", (chunk: Uint8Array) => {
+    counted.bytes += chunk.length;
+  });
+  const target =
+    output === undefined
+      ? process.stdout
+      : createWriteStream(output, { flags: "wx", mode: 0o600 }).on("error", () => {});
+  const writing = pipeline(source, target, { end: output !== undefined }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "EEXIST") throw usageFailure(`${output} is there already.`, "file_exists");
+      throw error;
+    },
+  );
+  if (output === undefined) return writing;
+  await session.during(() => `Exported ${Math.round(counted.bytes / 1024)} kB`, writing);
+  session.print({ output, bytes: counted.bytes }, () => `${counted.bytes} bytes in ${output}\n`);
+}

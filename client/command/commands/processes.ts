@@ -1,0 +1,152 @@
+/** `cyrnel ps`, `logs`, `kill`, `rm`: what runs and what has run. */
+import type { Command } from "commander";
+import { unwrap } from "../../errors.ts";
+import type { components } from "../../schema.ts";
+import { act } from "../act.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { usageFailure } from "../failure.ts";
+import { parseId, parseWhole } from "../options.ts";
+import { formatTable } from "../output/table.ts";
+import { ago, took } from "../output/times.ts";
+import { openRunOutput } from "../run/report.ts";
+import type { Session, Shell } from "../session.ts";
+
+type Summary = components["schemas"]["ProcessSummary"];
+type Selected = { stdout?: true; stderr?: true; follow?: true };
+
+const STATES = "queued, running, paused, terminating, idle";
+
+export function addProcesses(program: Command, shell: Shell): void {
+  program
+    .command("ps")
+    .summary("list processes")
+    .description("Lists processes, newest first: those that have not ended, or with --all every one.")
+    .option("-a, --all", "also those that have ended")
+    .option("--state <state>", `only this state: ${STATES}`)
+    .option("--ref <label>", "only this label")
+    .option("-n, --limit <count>", "at most so many", parseWhole)
+    .addHelpText("after", "\nExamples:\n  cyrnel ps\n  cyrnel ps --all --limit 5 --json")
+    .action(act(shell, list));
+  program
+    .command("logs")
+    .summary("print what a script wrote")
+    .description("Prints what a process wrote to stdout and stderr, each to the same stream here.")
+    .argument("<id>", "number of the process", parseId)
+    .option("-f, --follow", "go on until it has ended")
+    .option("--stdout", "only this stream")
+    .option("--stderr", "only this stream")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  cyrnel logs 12\n  cyrnel logs -f 12\n  cyrnel logs 12 --stdout > out.txt",
+    )
+    .action(act(shell, logs));
+  program
+    .command("kill")
+    .summary("end processes")
+    .description("Ends queued, running or paused processes.")
+    .argument("<id...>", "numbers of processes")
+    .addHelpText("after", "\nExample:\n  cyrnel kill 12 13")
+    .action(act(shell, kill));
+  program
+    .command("rm")
+    .summary("delete processes that have ended")
+    .description("Deletes processes that have ended, with everything of them.")
+    .argument("<id...>", "numbers of processes")
+    .addHelpText("after", "\nExample:\n  cyrnel rm 12 13")
+    .action(act(shell, remove));
+}
+
+interface ListFlags {
+  all?: true;
+  state?: string;
+  ref?: string;
+  limit?: number;
+}
+
+const UNENDED = ["running", "queued", "paused", "terminating"];
+const DEFAULT_LIMIT = 20;
+
+async function list(session: Session, { all, state, ref, limit = DEFAULT_LIMIT }: ListFlags): Promise<void> {
+  const states = state !== undefined ? [state] : all || ref !== undefined ? [undefined] : UNENDED;
+  const pages = await Promise.all(states.map((one) => readPage(session, one, ref, limit)));
+  const processes = pages
+    .flat()
+    .sort((a, b) => b.id - a.id)
+    .slice(0, limit);
+  session.print({ processes }, (answer) =>
+    formatTable(
+      session.stdout,
+      ["ID", "STATE", "ENDED", "REF", "CREATED", "TOOK", "ERROR"],
+      answer.processes.map((one) => [
+        one.id,
+        one.state,
+        one.exitState === null ? null : (one.reason ?? one.exitState),
+        one.ref,
+        ago(one.createdAt),
+        took(one.startedAt, one.completedAt),
+        one.error,
+      ]),
+      all ? "There are no processes." : "Nothing runs. Those that have ended: cyrnel ps --all",
+    ),
+  );
+}
+
+async function readPage(
+  { client }: Session,
+  state: string | undefined,
+  ref: string | undefined,
+  limit: number,
+): Promise<Summary[]> {
+  const query = {
+    limit: String(limit),
+    ...(state !== undefined && { state: state as Summary["state"] }),
+    ...(ref !== undefined && { ref }),
+  };
+  return unwrap(await client.GET("/processes", { params: { query } })).processes;
+}
+
+async function logs(session: Session, id: number, { follow, stdout, stderr }: Selected): Promise<ExitCode> {
+  if (session.json && follow) throw usageFailure("--json and --follow exclude each other.");
+  const shows = { stdout: stdout || !stderr, stderr: stderr || !stdout };
+  if (!follow) {
+    const record = unwrap(
+      await session.client.GET("/processes/{id}", { params: { path: { id: String(id) } } }),
+    );
+    const kept = {
+      ...(shows.stdout && { stdout: record.stdout }),
+      ...(shows.stderr && { stderr: record.stderr }),
+    };
+    if (session.json) session.print(kept, () => "");
+    show(session, kept);
+    return EXIT.ok;
+  }
+  const output = openRunOutput(session);
+  for await (const { event, data } of session.client.events(id, { signal: session.signal })) {
+    if (event === "stdout" && shows.stdout) output.stdout(data.text);
+    else if (event === "stderr" && shows.stderr) output.stderr(data.text);
+  }
+  output.end();
+  return EXIT.ok;
+}
+
+function show(session: Session, { stdout = "", stderr = "" }: { stdout?: string; stderr?: string }): void {
+  const output = openRunOutput(session);
+  output.stdout(stdout);
+  output.stderr(stderr);
+  output.end();
+}
+
+async function kill(session: Session, ids: string[]): Promise<void> {
+  for (const id of ids.map(parseId)) {
+    const params = { path: { id: String(id) } };
+    unwrap(await session.client.POST("/processes/{id}/signals/kill", { params }));
+    session.print({ id, killed: true }, () => `Process ${id} is ended.\n`);
+  }
+}
+
+async function remove(session: Session, ids: string[]): Promise<void> {
+  for (const id of ids.map(parseId)) {
+    unwrap(await session.client.DELETE("/processes/{id}", { params: { path: { id: String(id) } } }));
+    session.print({ id, deleted: true }, () => `Process ${id} is deleted.\n`);
+  }
+}

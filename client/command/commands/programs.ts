@@ -1,0 +1,72 @@
+/** Commands that are programs of the server: this one turns into them, so signals and exit codes are theirs. */
+import { join } from "node:path";
+import type { Command } from "commander";
+import { act } from "../act.ts";
+import type { Session, Shell } from "../session.ts";
+
+const NODE_FLAGS = ["--disable-sigusr1"];
+const SERVER_FLAGS = [...NODE_FLAGS, "--max-semi-space-size=8"];
+
+interface ServeFlags {
+  port?: string;
+  host?: string;
+  data?: string;
+}
+
+export function addPrograms(program: Command, shell: Shell): void {
+  program
+    .command("serve")
+    .summary("start the server")
+    .description(
+      "Starts the server in the foreground; Ctrl-C stops it in order. Settings are environment variables (docs/configuration.md); exit code 78: they are wrong.",
+    )
+    .option("--port <port>", "TCP port, 0 takes a free one (PORT)")
+    .option("--host <address>", "address to listen on (HOST)")
+    .option("--data <folder>", "folder of the embedded database and of modules (CYRNEL_DATA_DIR)")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  cyrnel serve\n  DATABASE_URL=postgres://… CYRNEL_API_KEY=… cyrnel serve --host 0.0.0.0",
+    )
+    .action(act(shell, serve));
+  program
+    .command("mcp")
+    .summary("be an MCP server on standard input and output")
+    .description(
+      "Carries the MCP endpoint of a server to a client that starts a program and talks over stdio.",
+    )
+    .addHelpText(
+      "after",
+      '\nExample, for a client\'s settings:\n  { "command": "npx", "args": ["cyrnel", "mcp"], "env": { "CYRNEL_API_KEY": "…" } }',
+    )
+    .action(act(shell, mcp));
+  const secrets = program
+    .command("secrets")
+    .summary("manage the key of secrets")
+    .description("What secrets are encrypted with.");
+  secrets
+    .command("rotate")
+    .summary("encrypt every stored secret with the current key")
+    .description(
+      "Encrypts every stored secret with CYRNEL_SECRETS_KEY; the keys before it are in CYRNEL_SECRETS_PREVIOUS_KEYS. Works on the database itself, with the settings of the server.",
+    )
+    .action(act(shell, rotate));
+}
+
+async function serve({ shell }: Session, { port, host, data }: ServeFlags): Promise<void> {
+  shell.become(process.execPath, [...SERVER_FLAGS, join(shell.root, "api/main.ts")], {
+    ...(port !== undefined && { PORT: port }),
+    ...(host !== undefined && { HOST: host }),
+    ...(data !== undefined && { CYRNEL_DATA_DIR: data }),
+  });
+}
+
+async function mcp({ shell, url, key }: Session): Promise<void> {
+  shell.become(process.execPath, [...NODE_FLAGS, join(shell.root, "api/mcp/stdio.ts")], {
+    CYRNEL_URL: url,
+    ...(key !== undefined && { CYRNEL_API_KEY: key }),
+  });
+}
+
+async function rotate({ shell }: Session): Promise<void> {
+  shell.become(process.execPath, [...NODE_FLAGS, join(shell.root, "api/secrets/rotate-main.ts")], {});
+}

@@ -1,0 +1,122 @@
+/** `cyrnel run`: a script from a file or standard input, on the server or on this machine. */
+import type { Command } from "commander";
+import { Option } from "commander";
+import { act } from "../act.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { usageFailure } from "../failure.ts";
+import { collect, parseDuration, parseMemory, readText } from "../options.ts";
+import type { RunLimits, RunScript } from "../run/model.ts";
+import { openRemoteRun } from "../run/remote.ts";
+import { showReport } from "../run/report.ts";
+import { checkNames } from "../run/requirements.ts";
+import { waitForChange } from "../run/watch.ts";
+import type { Session, Shell } from "../session.ts";
+
+/** The most a server can be set to take. */
+const MAX_SCRIPT_BYTES = 1_000_000;
+
+interface RunFlags {
+  local?: true;
+  timeout?: number | null;
+  memory?: number;
+  cpu?: number;
+  ref?: string;
+  watch?: true;
+  require?: string[];
+  isolation?: "strict" | "standard" | "development";
+  tools?: string;
+  yes?: true;
+}
+
+export function addRun(program: Command, shell: Shell): void {
+  program
+    .command("run")
+    .summary("run a script and print its result")
+    .description(
+      "Runs a script and prints its result as JSON. What it writes to stdout and stderr comes while it runs; everything about its ending goes to stderr. The exit code says how it ended.",
+    )
+    .argument("<script>", "file with TypeScript or JavaScript; - reads standard input")
+    .option("--local", "on this machine, without a server and a database")
+    .option("--timeout <time>", "longest running time: 500ms, 30s, 5m, none", parseDuration)
+    .option("--memory <size>", "most memory: 256, 256mb, 1gb", parseMemory)
+    .option("--cpu <time>", "most CPU time: 500ms, 10s", parseDuration)
+    .option("--ref <label>", "your own label of the process")
+    .option("--watch", "run again whenever the file changes, until Ctrl-C")
+    .option(
+      "--require <names>",
+      "refuse unless this isolation stands: landlock,seccomp,cgroup,strict,…",
+      collect,
+    )
+    .addOption(
+      new Option("--isolation <level>", "least isolation of --local (default: strict)").choices([
+        "strict",
+        "standard",
+        "development",
+      ]),
+    )
+    .option("--tools <file>", "with --local: a module whose functions the script calls as tools")
+    .option("--yes", "with --tools: call destructive tools without asking")
+    .addHelpText(
+      "after",
+      `
+Exit codes: 0 success, 1 script failed, 2 usage, 3 timeout, 4 memory or CPU limit, 5 sandbox violation, 6 canceled
+(also by Ctrl-C), 69 server unavailable, 77 key not accepted, 78 required isolation not available.
+
+Examples:
+  cyrnel run script.ts
+  cyrnel run script.ts --local --timeout 10s --memory 256
+  echo 'return 6 * 7' | cyrnel run - --local
+  cyrnel run script.ts --local --require landlock,seccomp --json
+  cyrnel run script.ts --local --tools tools.ts
+  cyrnel run script.ts --watch`,
+    )
+    .action(act(shell, run));
+}
+
+async function run(session: Session, path: string, flags: RunFlags): Promise<ExitCode> {
+  requireSense(path, flags);
+  const limits = readLimits(flags);
+  await using undo = new AsyncDisposableStack();
+  const code = await readText(path, session.stdin, MAX_SCRIPT_BYTES);
+  const runScript = await openRunner(session, flags, undo);
+  const once = async (text: string) => showReport(session, await runScript(text, limits), path);
+  let exitCode = await once(code);
+  while (flags.watch && !session.signal.aborted) {
+    session.stderr.write(session.stderr.paint("dim", `Waiting for a change of ${path} …\n`));
+    try {
+      await waitForChange(path, session.signal);
+    } catch (error) {
+      if (session.signal.aborted) return EXIT.ok;
+      throw error;
+    }
+    exitCode = await once(await readText(path, session.stdin, MAX_SCRIPT_BYTES));
+  }
+  return exitCode;
+}
+
+async function openRunner(session: Session, flags: RunFlags, undo: AsyncDisposableStack): Promise<RunScript> {
+  const required = flags.require ?? [];
+  checkNames(required);
+  if (!flags.local) return openRemoteRun(session, required);
+  const { openLocalRun } = await import("../run/local.ts");
+  const { isolation = "strict", tools = null, yes = false } = flags;
+  const local = await openLocalRun(session, { required, isolation, toolsFile: tools, yes });
+  return undo.use(local).run;
+}
+
+function requireSense(path: string, { local, watch, tools, isolation, yes }: RunFlags): void {
+  if (watch && path === "-") throw usageFailure("--watch needs a file: standard input does not change.");
+  if (local) return;
+  const given = [tools && "--tools", isolation && "--isolation", yes && "--yes"].find(Boolean);
+  if (given) throw usageFailure(`${given} needs --local: a server has its own.`);
+}
+
+function readLimits({ timeout, memory, cpu, ref }: RunFlags): RunLimits {
+  if (cpu === null) throw usageFailure("--cpu needs a time such as 500ms or 10s.");
+  return {
+    ...(timeout !== undefined && { timeoutMs: timeout }),
+    ...(memory !== undefined && { memoryMb: memory }),
+    ...(cpu !== undefined && { cpuMs: cpu }),
+    ...(ref !== undefined && { ref }),
+  };
+}

@@ -1,0 +1,169 @@
+/** `cyrnel service`: APIs whose tools scripts call. */
+import type { Command } from "commander";
+import { unwrap } from "../../errors.ts";
+import { act } from "../act.ts";
+import { usageFailure } from "../failure.ts";
+import { readText } from "../options.ts";
+import { formatFacts, formatTable } from "../output/table.ts";
+import { ago } from "../output/times.ts";
+import { readAll } from "../pages.ts";
+import type { Session, Shell } from "../session.ts";
+import { addSettings } from "./settings.ts";
+
+/** Of a request body; larger definitions are given as URL. */
+const MAX_DEFINITION_BYTES = 1024 * 1024;
+const DEFAULT_ADAPTER = "openapi";
+
+interface AddFlags {
+  id?: string;
+  adapter?: string;
+  registry?: true;
+}
+
+export function addServices(program: Command, shell: Shell): void {
+  const service = program
+    .command("service")
+    .alias("services")
+    .summary("install and manage services")
+    .description("Services are APIs that scripts call as tools.<service>.<tool>(parameters).");
+  service
+    .command("add")
+    .summary("install a service")
+    .description(
+      "Installs a service from a definition: an OpenAPI document, an MCP server, a GraphQL endpoint.",
+    )
+    .argument("<definition>", "URL, file, or - for standard input")
+    .option("--id <id>", "name in scripts; needed unless --registry")
+    .option("--adapter <id>", `module that reads the definition (default: ${DEFAULT_ADAPTER})`)
+    .option("--registry", "the URL is a registry's descriptor, for later updates")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  cyrnel service add https://api.example.com/openapi.json --id shop\n  cyrnel service add ./mcp.json --id files --adapter mcp",
+    )
+    .action(act(shell, add));
+  service
+    .command("list")
+    .alias("ls")
+    .summary("list services")
+    .description("Lists the installed services.")
+    .action(act(shell, list));
+  service
+    .command("show")
+    .summary("print one service")
+    .description("Prints one service.")
+    .argument("<id>", "id of the service")
+    .action(act(shell, show));
+  for (const enabled of [true, false]) {
+    const word = enabled ? "enable" : "disable";
+    service
+      .command(word)
+      .summary(`${word} services`)
+      .description(`${enabled ? "Lets scripts call" : "Keeps scripts from calling"} the tools of services.`)
+      .argument("<id...>", "ids of services")
+      .action(act(shell, (session, ids: string[]) => switchServices(session, ids, enabled)));
+  }
+  addSettings(service, shell, "service");
+  service
+    .command("update")
+    .summary("take the registry's definition")
+    .description("Takes the definition that the registry has now, of a service that was installed from one.")
+    .argument("<id>", "id of the service")
+    .action(act(shell, update));
+  service
+    .command("rm")
+    .summary("delete services")
+    .description("Deletes services with their tools, settings and secrets.")
+    .argument("<id...>", "ids of services")
+    .action(act(shell, remove));
+}
+
+async function add(session: Session, definition: string, flags: AddFlags): Promise<void> {
+  const { id, adapter, registry } = flags;
+  const installing = registry
+    ? session.client.POST("/services/install", {
+        body: {
+          source: definition,
+          ...(id !== undefined && { id }),
+          ...(adapter !== undefined && { adapter }),
+        },
+      })
+    : session.client.POST("/services", { body: await toBody(session, definition, flags) });
+  const installed = unwrap(await session.during(`Installing ${id ?? definition}`, installing));
+  session.print(
+    installed,
+    (answer) => `Service ${answer.id} is installed. Its tools: cyrnel tools search --service ${answer.id}\n`,
+  );
+}
+
+async function toBody({ stdin }: Session, definition: string, { id, adapter = DEFAULT_ADAPTER }: AddFlags) {
+  if (id === undefined) throw usageFailure("--id is missing: the name by which scripts call the service.");
+  if (/^https?:\/\//i.test(definition)) return { id, adapter, url: definition };
+  return { id, adapter, content: await readText(definition, stdin, MAX_DEFINITION_BYTES) };
+}
+
+async function list(session: Session): Promise<void> {
+  const services = await readAll(async (query) => {
+    const page = unwrap(await session.client.GET("/services", { params: { query } }));
+    return { items: page.services, nextCursor: page.nextCursor };
+  });
+  session.print({ services }, (answer) =>
+    formatTable(
+      session.stdout,
+      ["ID", "ADAPTER", "ENABLED", "STATE", "NAME"],
+      answer.services.map((one) => [one.id, one.adapter, one.enabled, describeState(one), one.name]),
+      "No service is installed. Install one: cyrnel service add <url> --id <id>",
+    ),
+  );
+}
+
+function describeState(one: {
+  stale: boolean;
+  enabled: boolean;
+  effectivelyEnabled: boolean;
+  error: string | null;
+}): string {
+  if (one.error !== null) return `error: ${one.error}`;
+  if (one.stale) return "stale";
+  if (one.enabled && !one.effectivelyEnabled) return "adapter off";
+  return one.enabled ? "ready" : "off";
+}
+
+async function show(session: Session, id: string): Promise<void> {
+  const service = unwrap(await session.client.GET("/services/{id}", { params: { path: { id } } }));
+  session.print(service, (one) =>
+    formatFacts(session.stdout, [
+      ["id", one.id],
+      ["name", one.name],
+      ["description", one.description],
+      ["adapter", one.adapter],
+      ["state", describeState(one)],
+      ["source", one.source],
+      ["installed", ago(one.createdAt)],
+    ]),
+  );
+}
+
+async function switchServices(session: Session, ids: string[], enabled: boolean): Promise<void> {
+  for (const id of ids) {
+    const params = { path: { id } };
+    const changed = unwrap(
+      await session.during(id, session.client.POST("/services/{id}/enabled", { params, body: { enabled } })),
+    );
+    session.print(changed, (one) => `Service ${one.id} is ${one.enabled ? "enabled" : "disabled"}.\n`);
+  }
+}
+
+async function update(session: Session, id: string): Promise<void> {
+  const params = { path: { id } };
+  const changed = unwrap(
+    await session.during(`Updating ${id}`, session.client.POST("/services/{id}/update", { params })),
+  );
+  session.print(changed, (one) => `Service ${one.id} is ${one.updated ? "updated" : "up to date"}.\n`);
+}
+
+async function remove(session: Session, ids: string[]): Promise<void> {
+  for (const id of ids) {
+    unwrap(await session.client.DELETE("/services/{id}", { params: { path: { id } } }));
+    session.print({ id, deleted: true }, (one) => `Service ${one.id} is deleted.\n`);
+  }
+}

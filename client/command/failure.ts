@@ -1,0 +1,69 @@
+/** Why a command did not do what it was asked for: one sentence, one code, one exit code. */
+import { CyrnelError } from "../errors.ts";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+
+/** `code` is for programs: one of docs/errors.md or of docs/cli.md. */
+export class Failure extends Error {
+  override readonly name = "Failure";
+  readonly code: string;
+  readonly exitCode: ExitCode;
+
+  constructor(code: string, message: string, exitCode: ExitCode = EXIT.failed, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.exitCode = exitCode;
+  }
+}
+
+/** For a command line, or a file it names, that cannot be used. */
+export function usageFailure(message: string, code = "usage"): Failure {
+  return new Failure(code, message, EXIT.usage);
+}
+
+const MAX_ISSUES = 3;
+
+/** What anything thrown means to a person. `url`: of the server, if one was asked. */
+export function toFailure(error: unknown, url?: string): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof CyrnelError) return fromAnswer(error, url);
+  if (!(error instanceof Error)) return new Failure("failed", String(error));
+  if (isUnreachable(error)) {
+    return new Failure(
+      "unreachable",
+      `No server answers at ${url ?? "the given address"} (${reasonOf(error)}). Start one with: cyrnel serve`,
+      EXIT.unavailable,
+      { cause: error },
+    );
+  }
+  return new Failure("failed", error.message, EXIT.failed, { cause: error });
+}
+
+function fromAnswer(error: CyrnelError, url: string | undefined): Failure {
+  const issues = error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => `${path}: ${message}`);
+  const details = issues.length === 0 ? "" : ` ${issues.join("; ")}`;
+  const from = error.code === "http_error" ? ` (${url ?? "the server"})` : "";
+  return new Failure(error.code, `${error.message}${from}${details}${hintFor(error)}`, exitCodeOf(error), {
+    cause: error,
+  });
+}
+
+function hintFor({ status, requestId }: CyrnelError): string {
+  if (status === 401) return " Give the key as CYRNEL_API_KEY or --key.";
+  return status >= 500 && requestId !== null ? ` Request ${requestId} in the server's log.` : "";
+}
+
+function exitCodeOf({ status }: CyrnelError): ExitCode {
+  if (status === 401 || status === 403) return EXIT.notAllowed;
+  if (status === 429 || status >= 500) return EXIT.unavailable;
+  return status === 400 || status === 413 || status === 415 ? EXIT.usage : EXIT.failed;
+}
+
+/** fetch says no more than that it failed; the reason is its cause. */
+function isUnreachable(error: Error): boolean {
+  return error instanceof TypeError && error.message === "fetch failed";
+}
+
+function reasonOf({ cause }: Error): string {
+  const { code, message, errors } = (cause ?? {}) as { code?: string; message?: string; errors?: Error[] };
+  return code ?? (message !== undefined && message !== "" ? message : (errors?.[0]?.message ?? "no answer"));
+}

@@ -1,0 +1,142 @@
+/** What people write on a command line, as what the API takes. Each throws a Failure that says what was expected. */
+import { open } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import { usageFailure } from "./failure.ts";
+
+const UNITS_MS: Record<string, number> = { "": 1, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const UNITS_MB: Record<string, number> = { "": 1, mb: 1, gb: 1024 };
+const MAX_MS = 7 * 24 * 3_600_000;
+
+/** `1500`, `1500ms`, `30s`, `5m`, `1h` as milliseconds; `none` is null. */
+export function parseDuration(text: string): number | null {
+  if (text === "none") return null;
+  return parseAmount(text, UNITS_MS, MAX_MS, "a time such as 500ms, 30s, 5m, or none");
+}
+
+/** `256`, `256mb`, `1gb` as megabytes of 2^20 bytes. */
+export function parseMemory(text: string): number {
+  return parseAmount(text, UNITS_MB, 65_536, "a size such as 256, 256mb or 1gb");
+}
+
+function parseAmount(text: string, units: Record<string, number>, max: number, expected: string): number {
+  const [, digits = "", unit = ""] =
+    /^(\d{1,12}(?:\.\d{1,3})?)\s*([a-z]*)$/.exec(text.trim().toLowerCase()) ?? [];
+  const factor = units[unit];
+  const amount = Math.round(Number(digits) * (factor ?? Number.NaN));
+  if (digits === "" || factor === undefined || !(amount >= 1 && amount <= max)) {
+    throw usageFailure(`Expected ${expected}; found "${text}".`);
+  }
+  return amount;
+}
+
+export function parseWhole(text: string): number {
+  const value = Number(text);
+  if (!/^\d{1,15}$/.test(text)) throw usageFailure(`Expected a whole number; found "${text}".`);
+  return value;
+}
+
+/** The id of a process. */
+export function parseId(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw usageFailure(`Expected the number of a process; found "${text}".`);
+  return Number(text);
+}
+
+/** `a,b` and several times the option. */
+export function collect(text: string, before: readonly string[] | undefined): string[] {
+  const parts = text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+  return [...(before ?? []), ...parts];
+}
+
+/** A value as JSON; what is none is taken for a text. */
+export function parseValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** JSON that has to be an object. `what` names it in the error. */
+export function parseObject(text: string, what: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw usageFailure(`${what} must be JSON: ${(error as Error).message}`);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw usageFailure(
+      `${what} must be a JSON object; found ${Array.isArray(value) ? "a list" : typeof value}.`,
+    );
+  }
+  return value as Record<string, unknown>;
+}
+
+/** `name=value`, the value as JSON or text. */
+export function parsePair(text: string): [name: string, value: unknown] {
+  const at = text.indexOf("=");
+  if (at < 1) throw usageFailure(`Expected name=value; found "${text}".`);
+  return [text.slice(0, at), parseValue(text.slice(at + 1))];
+}
+
+/** A name, or a JSON Pointer as it is, as a JSON Pointer. */
+export function toPointer(name: string): string {
+  return name.startsWith("/") ? name : `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}
+
+/** The text of a file, or of standard input for `-`; UTF-8, at most `maxBytes`. */
+export async function readText(path: string, stdin: Readable, maxBytes: number): Promise<string> {
+  const bytes = path === "-" ? await readStream(stdin, maxBytes) : await readFileBounded(path, maxBytes);
+  if (bytes === null) {
+    throw usageFailure(
+      `${path === "-" ? "Standard input" : path} is larger than ${maxBytes} bytes.`,
+      "too_large",
+    );
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw usageFailure(`${path === "-" ? "Standard input" : path} is not UTF-8 text.`, "not_text");
+  }
+}
+
+async function readFileBounded(path: string, maxBytes: number): Promise<Buffer | null> {
+  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
+    throw fileFailure(path, error);
+  });
+  try {
+    return await readStream(file.createReadStream({ autoClose: false, highWaterMark: 1 << 18 }), maxBytes);
+  } catch (error) {
+    throw fileFailure(path, error as NodeJS.ErrnoException);
+  } finally {
+    await file.close();
+  }
+}
+
+function fileFailure(path: string, error: NodeJS.ErrnoException): Error {
+  const why: Record<string, string> = {
+    ENOENT: "there is no such file",
+    EISDIR: "it is a folder",
+    EACCES: "this user may not read it",
+  };
+  return usageFailure(
+    `${path} cannot be read: ${why[error.code ?? ""] ?? error.message}.`,
+    error.code === "ENOENT" ? "no_such_file" : "unreadable_file",
+  );
+}
+
+/** Null when there is more. */
+async function readStream(stream: Readable, maxBytes: number): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    const bytes = Buffer.from(chunk as Uint8Array);
+    size += bytes.length;
+    if (size > maxBytes) return null;
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,135 @@
+/** A script on this machine, without server and database: in a locked-down process that this program starts. */
+import { resolve } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { pathToFileURL } from "node:url";
+import { ElicitationEngine } from "../../kernel/elicitation.ts";
+import type { LocalOptions, LocalRuntime } from "../../kernel/local-model.ts";
+import type { ExecutionResult, PausedCall } from "../../kernel/model.ts";
+import { createRuntime } from "../../runtime.ts";
+import { EXIT } from "../exit-codes.ts";
+import { Failure, usageFailure } from "../failure.ts";
+import { safeJson, safeLine } from "../output/safe-text.ts";
+import type { Session } from "../session.ts";
+import type { RunLimits, RunScript } from "./model.ts";
+import { killedReport } from "./remote.ts";
+import { openRunOutput, type RunReport } from "./report.ts";
+import { requireIsolation } from "./requirements.ts";
+
+export interface LocalRunOptions {
+  required: readonly string[];
+  isolation: "strict" | "standard" | "development";
+  /** A module with functions; null: no tools. */
+  toolsFile: string | null;
+  /** Calls of destructive tools are made without asking. */
+  yes: boolean;
+}
+
+export interface LocalRun extends AsyncDisposable {
+  run: RunScript;
+}
+
+/** @throws Failure with exit code 78 where the isolation cannot be had. */
+export async function openLocalRun(session: Session, options: LocalRunOptions): Promise<LocalRun> {
+  const tools = options.toolsFile === null ? undefined : await loadTools(options.toolsFile);
+  const runtime = createRuntime({
+    local: true,
+    isolation: options.isolation,
+    ...(tools !== undefined && { tools }),
+    ...(tools !== undefined && !options.yes && { elicitation: new ElicitationEngine() }),
+  });
+  try {
+    await runtime.ready();
+    if (options.required.length > 0) requireIsolation(options.required, await runtime.isolation());
+  } catch (error) {
+    await runtime.dispose();
+    if (error instanceof Failure || error instanceof TypeError) throw error;
+    throw new Failure("isolation_unavailable", (error as Error).message, EXIT.isolation, { cause: error });
+  }
+  return {
+    run: (code, limits) => runHere(session, runtime, code, limits),
+    [Symbol.asyncDispose]: () => runtime.dispose(),
+  };
+}
+
+/** Trusted: it is loaded into this program. A default export, or what it exports by name. */
+async function loadTools(path: string): Promise<NonNullable<LocalOptions["tools"]>> {
+  let module: Record<string, unknown>;
+  try {
+    module = await import(pathToFileURL(resolve(path)).href);
+  } catch (error) {
+    throw usageFailure(`The tools in ${path} cannot be loaded: ${(error as Error).message}`, "invalid_tools");
+  }
+  return (module.default ?? { ...module }) as NonNullable<LocalOptions["tools"]>;
+}
+
+async function runHere(
+  session: Session,
+  runtime: LocalRuntime,
+  code: string,
+  { timeoutMs, memoryMb, cpuMs, ref }: RunLimits,
+): Promise<RunReport> {
+  const shown = openRunOutput(session);
+  const kept = { stdout: "", stderr: "", output: {} as Record<string, unknown> };
+  try {
+    let result = await runtime.execute(code, {
+      signal: session.signal,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(memoryMb !== undefined && { memoryMb }),
+      ...(cpuMs !== undefined && { cpuMs }),
+      ...(ref !== undefined && { ref }),
+      onStdout(text) {
+        kept.stdout += text;
+        shown.stdout(text);
+      },
+      onStderr(text) {
+        kept.stderr += text;
+        shown.stderr(text);
+      },
+      onOutput: (part) => void Object.assign(kept.output, part),
+    });
+    while (result.paused !== undefined) {
+      shown.end();
+      result = await decide(session, runtime, result.paused);
+    }
+    return toReport(result, kept);
+  } catch (error) {
+    if (session.signal.aborted) return { ...killedReport(null), ...kept };
+    throw error;
+  } finally {
+    shown.end();
+  }
+}
+
+/** A person at a terminal is asked; anywhere else nobody is there, and the answer is no. */
+async function decide(session: Session, runtime: LocalRuntime, paused: PausedCall): Promise<ExecutionResult> {
+  const { stdin, stderr, signal } = session;
+  const { executionId, toolPath, message, args } = paused;
+  if (stdin.isTTY !== true || toolPath === "cyrnel.ask") {
+    const reason = "nobody can be asked here; --yes allows calls of destructive tools";
+    return runtime.resolve(executionId, false, reason);
+  }
+  const reader = createInterface({ input: stdin, output: process.stderr });
+  try {
+    stderr.write(`${safeLine(message)}\n${safeLine(toolPath)} ${safeJson(args)}\n`);
+    const answer = await reader.question("Allow it? [y/N] ", { signal });
+    return await runtime.resolve(executionId, /^y(es)?$/i.test(answer.trim()));
+  } finally {
+    reader.close();
+  }
+}
+
+function toReport(
+  { exitState, reason, value, error, errorDetail, usage }: ExecutionResult,
+  kept: Pick<RunReport, "stdout" | "stderr" | "output">,
+): RunReport {
+  return {
+    id: null,
+    exitState: exitState ?? null,
+    reason: reason ?? null,
+    result: value ?? null,
+    error: error ?? null,
+    errorDetail: errorDetail ?? null,
+    ...kept,
+    usage: usage as unknown as Record<string, number> | null,
+  };
+}

@@ -1,0 +1,82 @@
+/** How a run ended, the same for a server and for this machine, and how it is shown. */
+import { type ExitCode, exitCodeOfRun } from "../exit-codes.ts";
+import { createSafeStream, safeJson, safeLine } from "../output/safe-text.ts";
+import type { Session } from "../session.ts";
+
+export interface RunReport {
+  /** Null on this machine. */
+  id: number | null;
+  exitState: string | null;
+  /** The machine-readable word for it. */
+  reason: string | null;
+  result: unknown;
+  error: string | null;
+  errorDetail: {
+    name: string;
+    message: string;
+    line?: number | null;
+    column?: number | null;
+    stack?: string | null;
+  } | null;
+  stdout: string;
+  stderr: string;
+  /** What the script put out, merged. */
+  output: Record<string, unknown>;
+  usage: Record<string, number> | null;
+}
+
+/** Shows what a script writes while it runs: as it is in a pipe, made safe on a terminal, not at all before JSON. */
+export function openRunOutput({ json, stdout, stderr }: Session) {
+  const safe = { stdout: createSafeStream(), stderr: createSafeStream() };
+  const terminals = { stdout, stderr };
+  let isLineOpen = false;
+
+  function write(stream: "stdout" | "stderr", text: string, isLast = false): void {
+    if (json) return;
+    const terminal = terminals[stream];
+    const shown = terminal.isTty ? safe[stream](text, isLast) : text;
+    if (shown === "") return;
+    terminal.write(shown);
+    if (terminal.isTty) isLineOpen = !shown.endsWith("\n");
+  }
+
+  return {
+    stdout: (text: string) => write("stdout", text),
+    stderr: (text: string) => write("stderr", text),
+    /** Before anything of the command's own. */
+    end(): void {
+      write("stdout", "", true);
+      write("stderr", "", true);
+      if (isLineOpen) stderr.write("\n");
+      isLineOpen = false;
+    },
+  };
+}
+
+/** The result on standard output, everything else about the ending on standard error. `name`: of the script. */
+export function showReport(session: Session, report: RunReport, name: string): ExitCode {
+  const { json, stdout, stderr } = session;
+  const exitCode = exitCodeOfRun(report);
+  if (json) {
+    stdout.write(`${safeJson({ ...report, exitCode }, stdout.isTty ? 2 : undefined)}\n`);
+    return exitCode;
+  }
+  if (Object.keys(report.output).length > 0) {
+    stderr.write(`${stderr.paint("dim", "output")} ${safeJson(report.output)}\n`);
+  }
+  if (report.exitState === "success") {
+    if (report.result !== null && report.result !== undefined) {
+      stdout.write(`${safeJson(report.result, stdout.isTty ? 2 : undefined)}\n`);
+    }
+  } else stderr.write(`${stderr.paint("red", "cyrnel:")} ${describeEnding(report, name)}\n`);
+  return exitCode;
+}
+
+function describeEnding({ reason, error, errorDetail, exitState }: RunReport, name: string): string {
+  const { name: kind, line, column } = errorDetail ?? {};
+  const place = line == null ? "" : ` (${name}:${line}${column == null ? "" : `:${column}`})`;
+  const sentence = error ?? `The run ended as ${exitState}.`;
+  const isOwnError = reason === "script_error" || reason === "syntax_error";
+  const text = isOwnError && kind !== undefined ? `${kind}: ${sentence}` : sentence;
+  return `${safeLine(text)}${safeLine(place)} [${reason ?? exitState ?? "failed"}]`;
+}

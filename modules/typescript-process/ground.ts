@@ -1,0 +1,37 @@
+/** What children are started on: the binary, an empty directory and the wall. Loads no library: it may be opened ahead of the rest. */
+import { openWall, type Wall, type WallParts } from "#runner/isolation/wall.ts";
+import { findNodeBinary, type NodeBinary } from "#runner/node-binary.ts";
+import type { StartProcess } from "#runner/start-process.ts";
+import { openEmptyFolder } from "#runner/temporary.ts";
+import type { IsolationLevel } from "#sdk";
+
+export interface GroundOptions {
+  level: IsolationLevel;
+  /** Holds the build of the child. */
+  folder: string;
+  paranoid: boolean;
+  /** How the wall is tested: see WallOptions. */
+  test: "apart" | "in each child";
+}
+
+export interface Ground extends AsyncDisposable {
+  readonly node: NodeBinary;
+  readonly wall: Wall;
+  readonly cwd: string;
+  readonly start: StartProcess;
+}
+
+/** Disposing ends every child and removes the directory. `parts`: of the wall, where they were begun ahead. Throws JailUnavailableError. */
+export async function openGround(
+  { level, folder, paranoid, test }: GroundOptions,
+  parts?: WallParts,
+): Promise<Ground> {
+  await using undo = new AsyncDisposableStack();
+  const node = findNodeBinary();
+  const { path: cwd } = undo.use(await openEmptyFolder("run"));
+  const wall = undo.use(
+    await openWall({ level, nodePath: node.path, readable: [folder], cwd, paranoid, test }, parts),
+  );
+  const owned = undo.move();
+  return { node, wall, cwd, start: wall.start, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}

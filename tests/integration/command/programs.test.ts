@@ -1,0 +1,182 @@
+/** Commands that start programs of the server, the launcher under other Nodes, completions and help. */
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { copyFile, mkdir } from "node:fs/promises";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
+import { CYRNEL, cyrnel, type Folder, makeFolder, PROJECT, startCyrnel } from "./cyrnel.ts";
+
+const KEY = "command-key-0123456789-abcdefghij";
+let folder: Folder;
+let database: TestDatabase;
+beforeAll(async () => {
+  [folder, database] = await Promise.all([makeFolder(), createTestDatabase()]);
+});
+afterAll(async () => {
+  await folder?.[Symbol.asyncDispose]();
+  await database?.drop();
+});
+
+const settings = () => ({ DATABASE_URL: database.url, CYRNEL_API_KEY: KEY, CYRNEL_DATA_DIR: folder.path });
+
+test("serve is the server, mcp reaches it, and Ctrl-C stops it in order", async () => {
+  const serving = startCyrnel(["serve", "--port", "0"], { environment: settings() });
+  let url = "";
+  while (url === "") {
+    url = /listening on (\S+)/.exec(serving.stderr())?.[1] ?? "";
+    if (serving.child.exitCode !== null) throw new Error(serving.stderr());
+    await sleep(50);
+  }
+  const environment = { CYRNEL_URL: url, CYRNEL_API_KEY: KEY };
+  expect((await cyrnel(["run", "-"], { input: "return 6 * 7", environment })).stdout).toBe("42\n");
+  const initialize = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+  };
+  const mcp = startCyrnel(["mcp"], { input: `${JSON.stringify(initialize)}\n`, isOpen: true, environment });
+  while (!mcp.stdout().includes("\n")) await sleep(20);
+  expect(JSON.parse(mcp.stdout())).toMatchObject({ id: 1, result: { serverInfo: {} } });
+  mcp.child.stdin?.end();
+  expect((await mcp.ended).code).toBe(0);
+  serving.child.kill("SIGINT");
+  const ended = await serving.ended;
+  expect(ended.code).toBe(0);
+  expect(ended.stderr).toContain("SIGINT: stopping");
+});
+
+test("serve with wrong settings ends with 78", async () => {
+  const ended = await cyrnel(["serve", "--port", "none"], { environment: settings() });
+  expect(ended.code).toBe(78);
+  expect(ended.stderr).toContain("PORT");
+});
+
+test("secrets rotate works on the database itself", async () => {
+  const key = Buffer.from("0a1f9c37e2b48d56f1c07a93be6422d8517fe0ac3b9d6482c5f70e19a8d35b64", "hex");
+  const ended = await cyrnel(["secrets", "rotate"], {
+    environment: { ...settings(), CYRNEL_SECRETS_KEY: key.toString("base64") },
+  });
+  expect(ended.stderr).toMatch(/0 rows were encrypted/);
+  expect(ended.code).toBe(0);
+});
+
+describe("doctor", () => {
+  test("shows every layer, the database and the egress rules", async () => {
+    const ended = await cyrnel(["doctor"], {
+      environment: { ...settings(), CYRNEL_EGRESS_ALLOW: "10.0.0.0/8" },
+    });
+    for (const text of [
+      "ok   2 birth jail, required",
+      "its schema is up to date",
+      "allowed: 10.0.0.0/8",
+      "stands.",
+    ]) {
+      expect(ended.stdout).toContain(text);
+    }
+    expect(ended.code).toBe(0);
+  });
+
+  test("fails for what a server could not start with, as JSON too", async () => {
+    const nowhere = database.url.replace(/\/[^/?]+(\?|$)/, "/no_such_database$1");
+    const ended = await cyrnel(["doctor", "--json"], {
+      environment: { ...settings(), DATABASE_URL: nowhere, CYRNEL_ISOLATION: "development" },
+    });
+    expect(ended.code).toBe(1);
+    expect(ended.json()).toMatchObject({
+      ok: false,
+      database: { ok: false },
+      isolation: { obtained: "development" },
+    });
+    expect(ended.stdout).not.toContain(KEY);
+    const broken = await cyrnel(["doctor"], {
+      environment: { ...settings(), PORT: "x", CYRNEL_ISOLATION: "development" },
+    });
+    expect(broken.code).toBe(1);
+    expect(broken.stdout).toContain("FAIL PORT:");
+  });
+});
+
+describe("the launcher", () => {
+  test("finds its way through links and from any folder", async () => {
+    const link = path.join(folder.path, "cyrnel-link");
+    execFileSync("ln", ["-s", CYRNEL, link]);
+    const version = (await cyrnel(["--version"])).stdout;
+    expect(version).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((await cyrnel(["--version"], { program: [link], cwd: "/" })).stdout).toBe(version);
+    expect((await cyrnel(["--version"], { program: ["sh", CYRNEL], cwd: folder.path })).stdout).toBe(version);
+    expect((await cyrnel(["--version"], { program: [process.execPath, CYRNEL] })).stdout).toBe(version);
+  });
+
+  test("passes exit codes and Ctrl-C on when a Node starts it", async () => {
+    const program = [process.execPath, CYRNEL] as const;
+    expect((await cyrnel(["nothing"], { program })).code).toBe(2);
+    const started = startCyrnel(["run", "-", "--local"], {
+      program,
+      input: 'console.log("up"); await new Promise(() => setTimeout(() => {}, 60_000));',
+    });
+    while (!started.stdout().includes("up")) await sleep(20);
+    started.child.kill("SIGINT");
+    expect((await started.ended).code).toBe(6);
+  });
+
+  test("says what to do where there is no Node that can run it", async () => {
+    const bare = path.join(folder.path, "bare/client/command");
+    await mkdir(bare, { recursive: true });
+    await copyFile(CYRNEL, path.join(bare, "cyrnel.cjs"));
+    const pretend =
+      'Object.defineProperty(process, "version", { value: "v20.0.0" }); Object.defineProperty(process.versions, "node", { value: "20.0.0" });';
+    const preload = await folder.write("old-node.cjs", pretend);
+    const ended = await cyrnel(["--version"], {
+      program: [process.execPath, "--require", preload, path.join(bare, "cyrnel.cjs")],
+    });
+    expect(ended.code).toBe(69);
+    expect(ended.stderr).toMatch(
+      /^cyrnel: Node 26 is needed; this is v20\.0\.0, .* Run npm ci in .* \[node_missing\]\n$/,
+    );
+  });
+
+  test("is what npx starts", async () => {
+    const ended = await cyrnel(["cyrnel", "--version"], {
+      program: ["npx"],
+      environment: { HOME: folder.path },
+    });
+    expect(ended.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(existsSync(path.join(PROJECT, "node_modules/.bin/cyrnel"))).toBe(true);
+  });
+});
+
+describe("help and completions", () => {
+  test("every command explains itself", async () => {
+    const all = await cyrnel(["--help"]);
+    expect(all.stdout).toContain("Examples:");
+    for (const args of [["run"], ["service", "add"], ["approvals", "approve"], ["audit", "export"]]) {
+      const ended = await cyrnel([...args, "--help"]);
+      expect(ended).toMatchObject({ code: 0, stderr: "" });
+      expect(ended.stdout).toContain(`Usage: cyrnel ${args.join(" ")}`);
+    }
+  });
+
+  test("bash completes commands, sub-commands, options and choices", async () => {
+    const { stdout: script } = await cyrnel(["completion", "bash"]);
+    const complete = async (...words: string[]) => {
+      const line = ["cyrnel", ...words].map((word) => `"${word}"`).join(" ");
+      const program = `PATH="${folder.path}/bin:$PATH"\n${script}\nCOMP_WORDS=(${line}); COMP_CWORD=${words.length}; _cyrnel; printf '%s\\n' "\${COMPREPLY[@]}"`;
+      return (await cyrnel(["-c", program], { program: ["bash", "--norc"] })).stdout.trim().split("\n");
+    };
+    await mkdir(path.join(folder.path, "bin"), { recursive: true });
+    execFileSync("ln", ["-sf", CYRNEL, path.join(folder.path, "bin/cyrnel")]);
+    expect(await complete("ser")).toEqual(["service", "serve"]);
+    expect(await complete("service", "e")).toEqual(["enable"]);
+    expect(await complete("run", "--is")).toEqual(["--isolation"]);
+    expect(await complete("run", "x.ts", "--isolation", "st")).toEqual(["strict", "standard"]);
+  });
+
+  test("zsh and fish have theirs; another shell is told which there are", async () => {
+    expect((await cyrnel(["completion", "zsh"])).stdout).toMatch(/^#compdef cyrnel/);
+    expect((await cyrnel(["completion", "fish"])).stdout).toContain("complete -c cyrnel");
+    expect((await cyrnel(["completion", "tcsh"])).code).toBe(2);
+  });
+});

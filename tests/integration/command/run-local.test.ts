@@ -1,0 +1,247 @@
+/** `cyrnel run --local`: no server, no database; every way a script ends as an exit code. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CYRNEL, cyrnel, type Folder, makeFolder, type Started, startCyrnel } from "./cyrnel.ts";
+
+let folder: Folder;
+beforeAll(async () => {
+  folder = await makeFolder();
+});
+afterAll(() => folder[Symbol.asyncDispose]());
+
+const WAITS = 'console.log("up"); await new Promise((done) => setTimeout(done, 60_000));';
+
+function listChildren({ child }: Started): number[] {
+  const text = execFileSync("ps", ["-o", "pid=", "--ppid", String(child.pid)], { encoding: "utf8" });
+  return text.trim().split(/\s+/).map(Number);
+}
+
+const runLocal = (code: string, ...flags: string[]) =>
+  cyrnel(["run", "-", "--local", ...flags], { input: code });
+
+test("streams stdout and stderr, and prints the result last", async () => {
+  const file = await folder.write(
+    "hello.ts",
+    'const words: string[] = ["a", "b"]; console.log("out"); console.error("err"); return { words };',
+  );
+  const { code, stdout, stderr } = await cyrnel(["run", file, "--local"]);
+  expect({ code, stdout, stderr }).toEqual({
+    code: 0,
+    stdout: 'out\n{"words":["a","b"]}\n',
+    stderr: "err\n",
+  });
+});
+
+describe("exit codes", () => {
+  test.each([
+    { ending: "success without a result", code: 0, script: "const nothing = 1;", says: "" },
+    {
+      ending: "a script that throws",
+      code: 1,
+      script: 'throw new TypeError("no\\ntea")',
+      says: "[script_error]",
+    },
+    { ending: "a syntax error", code: 1, script: "const = 1", says: "[syntax_error]" },
+    { ending: "a time-out", code: 3, script: "for (;;);", flags: ["--timeout", "300ms"], says: "[timeout]" },
+    {
+      ending: "too much memory",
+      code: 4,
+      script: "const all: number[][] = []; for (;;) all.push(new Array(100_000).fill(1));",
+      flags: ["--memory", "64"],
+      says: "[memory_limit]",
+    },
+    { ending: "too much CPU", code: 4, script: "for (;;);", flags: ["--cpu", "300ms"], says: "[cpu_limit]" },
+  ])("$code for $ending", async ({ code, script, flags = [], says }) => {
+    const ended = await runLocal(script, ...flags);
+    expect(ended.stderr).toContain(says);
+    expect(ended.code).toBe(code);
+    expect(ended.stderr.trimEnd().split("\n").length).toBe(1);
+  });
+
+  test("1 with the place of the error in the file", async () => {
+    const file = await folder.write(
+      "fails.ts",
+      "interface A { b?: string }\nconst a: A = {};\nreturn a.b!.length;",
+    );
+    const { code, stderr } = await cyrnel(["run", file, "--local"]);
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `cyrnel: TypeError: Cannot read properties of undefined (reading 'length') (${file}:3:13) [script_error]\n`,
+    );
+  });
+
+  test.runIf(process.platform === "linux")(
+    "78 where what is required does not stand, and nothing is run",
+    async () => {
+      const ended = await runLocal(
+        'console.log("ran")',
+        "--isolation",
+        "development",
+        "--require",
+        "seccomp,landlock",
+      );
+      expect(ended.code).toBe(78);
+      expect(ended.stdout).toBe("");
+      expect(ended.stderr).toMatch(
+        /^cyrnel: seccomp was required and does not stand: .* \[isolation_unavailable\]\n$/,
+      );
+    },
+  );
+
+  test("0 where it does", async () => {
+    expect((await runLocal("return 1", "--require", "seccomp,landlock,limits,strict,permissions")).code).toBe(
+      0,
+    );
+  });
+
+  test("5 for a forbidden system call, as the kernel ends a child for one", async () => {
+    const started = startCyrnel(["run", "-", "--local"], { input: WAITS });
+    while (!started.stdout().includes("up")) await sleep(20);
+    for (const pid of listChildren(started)) {
+      if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("child.js")) process.kill(pid, "SIGSYS");
+    }
+    const ended = await started.ended;
+    expect(ended.stderr).toContain("[sandbox_violation]");
+    expect(ended.code).toBe(5);
+  });
+
+  test("6 for Ctrl-C, and no child is left", async () => {
+    const started = startCyrnel(["run", "-", "--local"], { input: WAITS });
+    while (!started.stdout().includes("up")) await sleep(20);
+    const children = listChildren(started);
+    expect(children.length).toBeGreaterThan(0);
+    started.child.kill("SIGINT");
+    const ended = await started.ended;
+    expect(ended.code).toBe(6);
+    expect(ended.stderr).toBe("cyrnel: The run was killed. [killed]\n");
+    const left = () => children.filter((pid) => existsSync(`/proc/${pid}`));
+    await expect.poll(left, { timeout: 10_000 }).toEqual([]);
+  });
+});
+
+describe("--json", () => {
+  test("is one document, with all that a program wants", async () => {
+    const ended = await runLocal('console.log("out"); cyrnel.output({ step: 1 }); return [1]', "--json");
+    expect(ended.json()).toMatchObject({
+      exitState: "success",
+      reason: "ok",
+      result: [1],
+      stdout: "out\n",
+      stderr: "",
+      output: { step: 1 },
+      error: null,
+      exitCode: 0,
+    });
+    expect(ended.json().usage.cpuMs).toBeGreaterThanOrEqual(0);
+  });
+
+  test("says the same of a failure, on standard output and in the exit code", async () => {
+    const ended = await runLocal("throw new Error('x')", "--json");
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toBe("");
+    expect(ended.json()).toMatchObject({ exitState: "failed", reason: "script_error", exitCode: 1 });
+  });
+});
+
+describe("tools", () => {
+  test("are functions of a module of one's own", async () => {
+    const tools = await folder.write(
+      "tools.ts",
+      "export const shop = { list: async ({ from }: { from: number }) => [from, from + 1] };",
+    );
+    const ended = await runLocal("return await tools.shop.list({ from: 3 })", "--tools", tools);
+    expect(ended).toMatchObject({ code: 0, stdout: "[3,4]\n" });
+  });
+
+  test("that are destructive are refused where nobody can be asked, and called with --yes", async () => {
+    const tools = await folder.write(
+      "destructive.ts",
+      'export default [{ path: "shop.remove", destructive: true, invoke: () => "gone" }];',
+    );
+    const script = "return await tools.shop.remove({})";
+    const refused = await runLocal(script, "--tools", tools);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("[approval_denied]");
+    expect(await runLocal(script, "--tools", tools, "--yes")).toMatchObject({ code: 0, stdout: '"gone"\n' });
+  });
+});
+
+describe("what cannot be used is told in one line, with exit code 2", () => {
+  test.each([
+    { what: "a missing file", args: ["run", "/nowhere/x.ts", "--local"], code: "no_such_file" },
+    { what: "a folder", args: ["run", "/", "--local"], code: "unreadable_file" },
+    { what: "an unknown option", args: ["run", "-", "--fast"], code: "usage" },
+    { what: "an unknown command", args: ["runn"], code: "usage" },
+    { what: "no command", args: [], code: "usage" },
+    { what: "a time that is none", args: ["run", "-", "--local", "--timeout", "soon"], code: "usage" },
+    { what: "a size that is none", args: ["run", "-", "--local", "--memory", "-5"], code: "usage" },
+    { what: "an unknown requirement", args: ["run", "-", "--local", "--require", "magic"], code: "usage" },
+    { what: "tools for a server", args: ["run", "-", "--tools", "x.ts"], code: "usage" },
+    {
+      what: "tools that do not load",
+      args: ["run", "-", "--local", "--tools", "/nowhere.ts"],
+      code: "invalid_tools",
+    },
+    { what: "standard input to watch", args: ["run", "-", "--watch"], code: "usage" },
+    { what: "an address that is none", args: ["ps", "--url", "ftp://x"], code: "invalid_url" },
+  ])("$what", async ({ args, code }) => {
+    const ended = await cyrnel(args, { input: "return 1" });
+    expect(ended.stderr).toMatch(new RegExp(`^cyrnel: .* \\[${code}\\]\\n$`));
+    expect(ended).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  test("a script over the limit, and one that is no text", async () => {
+    const large = await runLocal(`// ${"x".repeat(1_000_000)}`);
+    expect(large).toMatchObject({
+      code: 2,
+      stderr: "cyrnel: Standard input is larger than 1000000 bytes. [too_large]\n",
+    });
+    const file = await folder.write("bytes.ts", "");
+    await writeFile(file, Buffer.from([0x61, 0xff, 0xfe]));
+    const binary = await cyrnel(["run", file, "--local"]);
+    expect(binary.stderr).toContain("is not UTF-8 text. [not_text]");
+  });
+
+  test("with --json as JSON", async () => {
+    const ended = await cyrnel(["run", "/nowhere/x.ts", "--json"]);
+    expect(JSON.parse(ended.stderr)).toMatchObject({ code: "no_such_file", exitCode: 2 });
+  });
+});
+
+test("what a script writes is passed on as it is in a pipe, and never reaches a terminal raw", async () => {
+  const script =
+    'console.log("a\\u001b[2J\\u009b31mb\\u202e\\rc\\ttab"); throw new Error("\\u001b]0;title\\u0007")';
+  const piped = await runLocal(script);
+  expect(piped.stdout).toBe("a\u001b[2J\u009b31mb\u202e\rc\ttab\n");
+  // The ending is a line of the command's own, wherever it goes.
+  expect(piped.stderr).toContain("Error: \\e]0;title\\u0007");
+  expect(piped.stderr).not.toContain("\u001b");
+});
+
+test("a reader that leaves ends the command", async () => {
+  const file = await folder.write("flood.ts", 'for (let i = 0; i < 20_000; i++) console.log("line " + i);');
+  const ended = await cyrnel(
+    ["-c", `"${CYRNEL}" run "${file}" --local | head -n 1; echo "\${PIPESTATUS[0]}"`],
+    {
+      program: ["bash", "--norc"],
+    },
+  );
+  expect(ended.stdout).toMatch(/^line 0\n(141|0)\n$/);
+});
+
+test("--watch runs again when the file changes", async () => {
+  const file = await folder.write("watched.ts", "return 1");
+  const started = startCyrnel(["run", file, "--local", "--watch"]);
+  while (!started.stderr().includes("Waiting")) await sleep(20);
+  while (!started.stdout().includes("2\n")) {
+    await folder.write("watched.ts", "return 2");
+    await sleep(300);
+  }
+  started.child.kill("SIGINT");
+  const ended = await started.ended;
+  expect(ended.stdout).toMatch(/^1\n(2\n)+$/);
+  expect(ended.code).toBe(0);
+});
