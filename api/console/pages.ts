@@ -1,0 +1,75 @@
+/**
+ * The console: the built page at `/` and its files under `/console/`, with a policy that runs and loads nothing else.
+ * Only files that exist have a route, so every other path is answered by the API. Holds no key and gives none away.
+ */
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import fastifyStatic from "@fastify/static";
+import type { FastifyPluginAsync } from "fastify";
+import type { App } from "../http/app-type.ts";
+
+export interface ConsoleOptions {
+  /** Where the build has put the console. */
+  directory: string;
+  /** Whether callers need a key; the page asks for one then. */
+  needsKey: boolean;
+}
+
+const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
+const NONCE_BYTES = 16;
+const NOT_BUILT =
+  "The console has not been built: run `npm run build` and start the server again. The API works without it: see /docs.\n";
+
+/** The editor writes its styles at run time, with the nonce; nothing may be turned into script or markup from text. */
+function policyFor(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; ");
+}
+
+/** `GET /` and `GET /console/*`, without a key. Before the check that routes declare their access. */
+export async function registerConsole(app: App, options: ConsoleOptions): Promise<void> {
+  await app.register(pages, options);
+}
+
+const pages: FastifyPluginAsync<ConsoleOptions> = async (scope, { directory, needsKey }) => {
+  scope.addHook("onRoute", (route) => {
+    route.config = { ...route.config, public: true };
+  });
+  const page = await readFile(path.join(directory, "index.html"), "utf8").catch(() => null);
+  scope.get("/", { schema: { hide: true } }, async (_request, reply) => {
+    if (page === null) return reply.status(404).type("text/plain; charset=utf-8").send(NOT_BUILT);
+    const nonce = randomBytes(NONCE_BYTES).toString("base64url");
+    return reply
+      .header("content-security-policy", policyFor(nonce))
+      .type("text/html; charset=utf-8")
+      .send(page.replaceAll("__NONCE__", nonce).replaceAll("__ACCESS__", needsKey ? "key" : "open"));
+  });
+  const assets = path.join(directory, "console");
+  if (!existsSync(assets)) return;
+  await scope.register(fastifyStatic, {
+    root: assets,
+    prefix: "/console/",
+    // A route for each file that is there, none for what is not.
+    wildcard: false,
+    index: false,
+    decorateReply: false,
+    preCompressed: true,
+    globIgnore: ["**/*.br", "**/*.gz"],
+    // Their names change with their content.
+    immutable: true,
+    maxAge: YEAR_MS,
+  });
+};

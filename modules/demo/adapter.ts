@@ -1,0 +1,102 @@
+/** One board per service, held from its start to its end. Parameters come here checked against the input schemas. */
+import type { AdapterModule, InvokeInput, ServiceState } from "#sdk";
+import { DEMO_DEFINITION } from "./definition.ts";
+
+interface Task {
+  id: number;
+  title: string;
+  status: "open" | "done";
+  points: number;
+  owner: string;
+}
+
+interface Board {
+  tasks: Task[];
+  lastId: number;
+  owner: string;
+  maxTasks: number;
+}
+
+type Tool = (board: Board, parameters: Record<string, unknown>) => unknown;
+
+const FIRST_TASKS = ["Read a script before running it", "Run it in a sandbox anyway", "Approve what matters"];
+const FIRST_POINTS = [1, 3, 2];
+const DEFAULT_MAX_TASKS = 100;
+
+const TOOLS: Readonly<Record<string, Tool>> = {
+  listTasks: ({ tasks }, { status }) => ({
+    tasks: tasks.filter((task) => status === undefined || task.status === status).toReversed(),
+  }),
+  addTask(board, { title, points }) {
+    if (board.tasks.length >= board.maxTasks) {
+      throw new Error(
+        `The board is full: it takes ${board.maxTasks} tasks. Clear it, or raise maxTasks in its settings.`,
+      );
+    }
+    return add(board, String(title), Number(points ?? 1));
+  },
+  finishTask({ tasks }, { id }) {
+    const task = tasks.find((candidate) => candidate.id === id);
+    if (task === undefined) throw new Error(`There is no task ${id} on the board.`);
+    task.status = "done";
+    return { ...task };
+  },
+  clearBoard(board) {
+    const removed = board.tasks.length;
+    board.tasks = [];
+    return { removed };
+  },
+};
+
+export function createDemoAdapter(): AdapterModule {
+  const boards = new Map<string, Board>();
+  return {
+    async setup() {},
+    async teardown() {
+      boards.clear();
+    },
+    async generateDefinition(input) {
+      if (!isEmptyObject(input))
+        throw new Error("The definition of a demo is {}; there is nothing to say about it.");
+      return DEMO_DEFINITION;
+    },
+    async hydrateService({ id, config }: ServiceState) {
+      const board: Board = {
+        tasks: [],
+        lastId: 0,
+        owner: typeof config.owner === "string" ? config.owner : "you",
+        maxTasks: typeof config.maxTasks === "number" ? config.maxTasks : DEFAULT_MAX_TASKS,
+      };
+      for (const [index, title] of FIRST_TASKS.entries()) add(board, title, FIRST_POINTS[index] ?? 1);
+      boards.set(id, board);
+    },
+    async dehydrateService(id) {
+      boards.delete(id);
+    },
+    async invoke({ serviceId, toolId, parameters }: InvokeInput) {
+      const board = boards.get(serviceId);
+      const tool = Object.hasOwn(TOOLS, toolId) ? TOOLS[toolId] : undefined;
+      if (board === undefined || tool === undefined)
+        throw new Error(`There is no ${serviceId}.${toolId} here.`);
+      return tool(board, parameters);
+    },
+  };
+}
+
+function add(board: Board, title: string, points: number): Task {
+  board.lastId += 1;
+  const task: Task = { id: board.lastId, title, status: "open", points, owner: board.owner };
+  board.tasks.push(task);
+  return { ...task };
+}
+
+function isEmptyObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return (
+      typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
+    );
+  } catch {
+    return false;
+  }
+}

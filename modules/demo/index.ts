@@ -1,0 +1,16 @@
+/** Entry of the module: what it is, and how to make one. */
+import type { AdapterModule, ModuleManifest } from "#sdk";
+import { createDemoAdapter } from "./adapter.ts";
+
+export const manifest: ModuleManifest = {
+  id: "demo",
+  type: "adapter",
+  name: "Demo",
+  description:
+    "A board of tasks in the server's memory, to try services, settings, secrets and approvals with. Calls nothing outside; its definition is {}.",
+  main: "index.ts",
+};
+
+export function instantiate(): AdapterModule {
+  return createDemoAdapter();
+}

@@ -1,0 +1,199 @@
+/** Every view: accessible in light and dark, no wider than a phone, and hostile data inert in all of them. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { TEST_KEY } from "#tests/integration/harness/http-app.ts";
+import { type ConsoleBrowser, chromiumPath, launchBrowser, type OpenPage } from "./browser.ts";
+import { type ConsoleServer, startConsoleServer } from "./console-server.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const WIDE = { width: 1440, height: 900 };
+const NARROW = { width: 380, height: 800 };
+
+/** Tried wherever a text of others is shown: each would set the mark if it were markup, script or a link that acts. */
+const HOSTILE = [
+  "<img src=x onerror=window.cyrnelMark=1>",
+  "<script>window.cyrnelMark=1</script>",
+  '"><svg onload=window.cyrnelMark=1>',
+  "[link](javascript:window.cyrnelMark=1)",
+  "![picture](https://outside.example/pixel.png)",
+  "<iframe srcdoc='<script>parent.cyrnelMark=1</script>'></iframe>",
+  "\u202egnp.exe\u0007",
+].join(" ");
+
+const HOSTILE_SCRIPT = `const text = ${JSON.stringify(HOSTILE)};
+console.log(text); console.error(text); console.log("\\u001b[31mred\\u001b[0m \\u001b]8;;javascript:alert(1)\\u0007link\\u001b]8;;\\u0007");
+cyrnel.output({ [text]: text, __proto__: null, constructor: text });
+await tools.hostile.read({ path: { id: text } }).catch((error) => console.error(error.message));
+const error = new Error(text); error.name = text; throw error;`;
+
+describe.skipIf(chromiumPath === null)("every view (skipped without a Chromium)", { retry: 0 }, () => {
+  let server: ConsoleServer;
+  let browser: ConsoleBrowser;
+  let opened: OpenPage;
+  let page: Page;
+  let failed: number;
+  let paused: number;
+
+  beforeAll(async () => {
+    server = await startConsoleServer();
+    const { send } = server;
+    const document = JSON.parse(server.orders.document);
+    document.info = { title: HOSTILE, version: HOSTILE, description: HOSTILE };
+    const operation = document.paths["/orders/{id}"].get;
+    Object.assign(operation, { operationId: "read", summary: HOSTILE, description: HOSTILE });
+    operation.parameters[0].description = HOSTILE;
+    operation.responses["200"].description = HOSTILE;
+    await send("POST", "/services", { id: "hostile", adapter: "openapi", content: JSON.stringify(document) });
+    await send("POST", "/services/hostile/enabled", { enabled: true });
+    await send("POST", "/services", { id: "demo", adapter: "demo", content: "{}" });
+    await send("POST", "/services/demo/enabled", { enabled: true });
+    await send("POST", "/policies", { servicePattern: "demo", toolPattern: "clear*", decision: "ask" });
+    await send("POST", "/roles", { name: HOSTILE.replace(/\p{C}/gu, "").slice(0, 190), allow: ["demo.*"] });
+    await send("POST", "/keys", {
+      name: HOSTILE.replace(/\p{C}/gu, "").slice(0, 190),
+      scopes: ["processes:read"],
+    });
+    failed = (await send("POST", "/processes", { code: HOSTILE_SCRIPT, ref: "hostile", block: true })).body
+      .id;
+    const code = `await tools.demo.addTask({ title: "one" }); return await tools.demo.clearBoard({ reason: ${JSON.stringify(HOSTILE)} });`;
+    paused = (await send("POST", "/processes", { code })).body.id;
+    await send("GET", `/processes/${paused}?wait=20000`);
+
+    browser = await launchBrowser(server.url);
+    opened = await browser.open({ viewport: WIDE });
+    page = opened.page;
+    await page.goto(`${server.url}/`);
+    await page.getByLabel("API key").fill(TEST_KEY);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.locator(".cm-content").waitFor();
+    await page.evaluate(AXE);
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  /** What axe finds, one line each. */
+  async function audit(): Promise<string[]> {
+    return page.evaluate(async () => {
+      // biome-ignore lint/suspicious/noExplicitAny: injected above
+      const { violations } = await (globalThis as any).axe.run(document, { resultTypes: ["violations"] });
+      return violations.flatMap(
+        (violation: { id: string; nodes: { target: unknown; failureSummary: string }[] }) =>
+          violation.nodes.map((node) => `${violation.id}: ${node.target} ${node.failureSummary}`),
+      );
+    });
+  }
+
+  async function show(view: string, ready: string): Promise<void> {
+    await page.evaluate((hash) => {
+      location.hash = hash;
+    }, `/${view}`);
+    await page.locator("main").getByText(ready).first().waitFor();
+    await page.locator("main .loading").first().waitFor({ state: "detached" });
+  }
+
+  const VIEWS: readonly (readonly [view: string, ready: string])[] = [
+    ["run", "Nothing has run yet"],
+    ["processes", "hostile"],
+    ["processes/FAILED", "failed: script error"],
+    ["processes/PAUSED", "demo.clearBoard"],
+    ["processes/compare/FAILED/PAUSED", "Outcome"],
+    ["services", "Demo board"],
+    ["services/new", "Definition"],
+    ["services/demo", "listTasks"],
+    ["services/demo/settings", "maxTasks"],
+    ["services/demo/secrets", "signature"],
+    ["services/demo/definition", "SHA-256"],
+    ["services/hostile/tools/read", "Example"],
+    ["approvals", "demo.clearBoard"],
+    ["policies", "demo.clear*"],
+    ["roles", "demo.*"],
+    ["keys", "processes:read"],
+    ["audit", "tool.call"],
+    ["logs", "/processes"],
+    ["modules", "TypeScript in a process"],
+    ["modules/typescript-process", "Writing scripts for it"],
+    ["system", "permission model"],
+  ];
+
+  test.each(VIEWS)("%s", async (view, ready) => {
+    await page.setViewportSize(WIDE);
+    await page.emulateMedia({ colorScheme: "light" });
+    await show(view.replace("FAILED", String(failed)).replace("PAUSED", String(paused)), ready);
+    expect(await audit()).toEqual([]);
+
+    await page.setViewportSize(NARROW);
+    await page.emulateMedia({ colorScheme: "dark" });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(NARROW.width);
+    expect(await audit()).toEqual([]);
+    expect(await page.evaluate(() => "cyrnelMark" in window)).toBe(false);
+    expect(
+      await page
+        .locator("main a[href^='javascript:'], main iframe, main script, main img:not(.cm-widgetBuffer)")
+        .count(),
+    ).toBe(0);
+  });
+
+  test("characters that turn text round are shown as what they are", async () => {
+    await show(`processes/${failed}`, "failed: script error");
+    await page.getByText("\\u202e").first().waitFor();
+  });
+
+  test("dialogs are accessible, trap the focus and close with Escape", async () => {
+    await page.setViewportSize(WIDE);
+    await show("keys", "processes:read");
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByRole("dialog", { name: "New key" }).waitFor();
+    expect(await audit()).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  });
+
+  test("the navigation works with the keyboard alone, on a phone too", async () => {
+    await page.setViewportSize(NARROW);
+    await page.getByRole("button", { name: "Menu" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "System" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "System", level: 1 }).waitFor();
+    await page.locator('.nav[data-open="false"]').waitFor();
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("content");
+  });
+
+  test("the page's policy stops what would get in all the same", async () => {
+    const stopped = await page
+      .evaluate(async () => {
+        const outcomes: string[] = [];
+        try {
+          document.body.insertAdjacentHTML("beforeend", "<b>markup</b>");
+        } catch (error) {
+          outcomes.push((error as Error).name);
+        }
+        const script = document.createElement("script");
+        script.src = "https://outside.example/script.js";
+        await new Promise((resolve) => {
+          script.onload = () => resolve(outcomes.push("loaded"));
+          script.onerror = () => resolve(outcomes.push("refused"));
+          try {
+            document.body.append(script);
+          } catch {
+            resolve(outcomes.push("refused"));
+          }
+        });
+        await fetch("https://outside.example/").then(
+          () => outcomes.push("reached"),
+          () => outcomes.push("refused"),
+        );
+        return outcomes;
+      })
+      .catch((error: Error) => [error.message]);
+    expect(stopped).toEqual(["TypeError", "refused", "refused"]);
+    // Each attempt is a complaint of the browser; nothing before them was.
+    const policy = /Content Security Policy|TrustedHTML|TrustedScript|outside\.example/;
+    expect(opened.complaints.filter((text) => !policy.test(text))).toEqual([]);
+    opened.complaints.length = 0;
+  });
+});

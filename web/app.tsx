@@ -1,0 +1,91 @@
+/** The frame: sign-in, navigation, and the view that the address names. Views are loaded when they are first shown. */
+import { lazy, Suspense } from "preact/compat";
+import { useEffect, useRef } from "preact/hooks";
+import { Route, Router, Switch, useLocation } from "wouter-preact";
+import { useHashLocation } from "wouter-preact/use-hash-location";
+import { Navigation } from "./navigation.tsx";
+import { Loading } from "./parts/basics.tsx";
+import { ErrorBoundary } from "./parts/error-boundary.tsx";
+import { Toasts } from "./parts/toasts.tsx";
+import RunView from "./runs/run-view.tsx";
+import { isSignedIn, key } from "./session/access.ts";
+import { SignIn } from "./session/sign-in.tsx";
+
+const ProcessesView = lazy(() => import("./processes/processes-view.tsx"));
+const ProcessView = lazy(() => import("./processes/process-view.tsx"));
+const CompareView = lazy(() => import("./processes/compare-view.tsx"));
+const ServicesView = lazy(() => import("./services/services-view.tsx"));
+const InstallView = lazy(() => import("./services/install-view.tsx"));
+const ServiceView = lazy(() => import("./services/service-view.tsx"));
+const ToolView = lazy(() => import("./services/tool-view.tsx"));
+const ApprovalsView = lazy(() => import("./approvals/approvals-view.tsx"));
+const PoliciesView = lazy(() => import("./governance/policies-view.tsx"));
+const RolesView = lazy(() => import("./governance/roles-view.tsx"));
+const KeysView = lazy(() => import("./governance/keys-view.tsx"));
+const AuditView = lazy(() => import("./governance/audit-view.tsx"));
+const LogsView = lazy(() => import("./operations/logs-view.tsx"));
+const ModulesView = lazy(() => import("./modules/modules-view.tsx"));
+const ModuleView = lazy(() => import("./modules/module-view.tsx"));
+const SystemView = lazy(() => import("./operations/system-view.tsx"));
+
+export function App() {
+  if (!isSignedIn.value) return <SignIn />;
+  return (
+    // Another key sees another server: nothing of the last one stays.
+    <Router hook={useHashLocation} key={key.value ?? ""}>
+      <button type="button" class="skip" onClick={() => document.getElementById("content")?.focus()}>
+        Skip to the content
+      </button>
+      <div class="shell">
+        <Navigation />
+        <Content />
+      </div>
+      <Toasts />
+    </Router>
+  );
+}
+
+function Content() {
+  const [location] = useLocation();
+  const element = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    // The first view keeps the focus where the browser has it.
+    if (!isFirst.current) element.current?.focus({ preventScroll: true });
+    if (!isFirst.current) window.scrollTo(0, 0);
+    isFirst.current = false;
+  }, [location]);
+  return (
+    <main class="page" id="content" tabIndex={-1} ref={element}>
+      <ErrorBoundary key={location}>
+        <Suspense fallback={<Loading />}>
+          <Switch>
+            <Route path="/processes" component={ProcessesView} />
+            <Route path="/processes/compare/:one/:other">
+              {({ one, other }) => <CompareView one={Number(one)} other={Number(other)} />}
+            </Route>
+            <Route path="/processes/:id">{({ id }) => <ProcessView key={id} id={Number(id)} />}</Route>
+            <Route path="/services" component={ServicesView} />
+            <Route path="/services/new" component={InstallView} />
+            <Route path="/services/:id/tools/:toolId">
+              {({ id, toolId }) => <ToolView key={`${id}.${toolId}`} serviceId={id} toolId={toolId} />}
+            </Route>
+            <Route path="/services/:id/:tab?">
+              {({ id, tab }) => <ServiceView key={id} id={id} tab={tab ?? "tools"} />}
+            </Route>
+            <Route path="/approvals" component={ApprovalsView} />
+            <Route path="/policies" component={PoliciesView} />
+            <Route path="/roles" component={RolesView} />
+            <Route path="/keys" component={KeysView} />
+            <Route path="/audit" component={AuditView} />
+            <Route path="/logs" component={LogsView} />
+            <Route path="/modules" component={ModulesView} />
+            <Route path="/modules/:id">{({ id }) => <ModuleView key={id} id={id} />}</Route>
+            <Route path="/system" component={SystemView} />
+            <Route component={RunView} />
+          </Switch>
+        </Suspense>
+      </ErrorBoundary>
+    </main>
+  );
+}

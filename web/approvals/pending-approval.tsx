@@ -1,0 +1,170 @@
+/** One approval: who wants what with which parameters, what differs from before, and the decision. */
+import { Hand, MessageCircleQuestion, TriangleAlert } from "lucide-preact";
+import { lazy, Suspense } from "preact/compat";
+import { useState } from "preact/hooks";
+import { unwrap } from "#client/errors.ts";
+import { useAction } from "../parts/action.ts";
+import { Loading } from "../parts/basics.tsx";
+import { Failure } from "../parts/failure.tsx";
+import { SelectField, TextField } from "../parts/field.tsx";
+import { formatAgo, formatIn } from "../parts/format.ts";
+import { JsonTree, Plain } from "../parts/json-tree.tsx";
+import { type Approval, client } from "../server/api.ts";
+import { useResource } from "../server/use-resource.ts";
+import { DifferencesFromBefore } from "./differences.tsx";
+import { useApprovalChanges } from "./use-changes.ts";
+
+const SchemaForm = lazy(() => import("../forms/schema-form.tsx"));
+
+const REMEMBER = [
+  ["", "Only this call"],
+  ["process:", "This tool, for the rest of this process"],
+  ["tool:15", "This tool, for 15 minutes"],
+  ["tool:60", "This tool, for an hour"],
+  ["tool:480", "This tool, for 8 hours"],
+] as const;
+
+export async function readApproval(id: string, signal?: AbortSignal): Promise<Approval> {
+  return unwrap(
+    await client.value.GET("/approvals/{id}", { params: { path: { id } }, ...(signal && { signal }) }),
+  );
+}
+
+export function PendingApproval({ id, linked = false }: { id: string; linked?: boolean }) {
+  const { data, error, reload } = useResource((signal) => readApproval(id, signal), [id]);
+  useApprovalChanges(reload);
+  if (data === null) return error === null ? <Loading /> : <Failure error={error} retry={reload} />;
+  return <ApprovalCard approval={data} linked={linked} onDecided={reload} />;
+}
+
+function ApprovalCard({
+  approval,
+  linked,
+  onDecided,
+}: {
+  approval: Approval;
+  linked: boolean;
+  onDecided: () => void;
+}) {
+  const isAsk = approval.kind === "ask";
+  const path = isAsk ? "A question of the script" : `${approval.serviceId}.${approval.toolId}`;
+  return (
+    <article class="card" aria-label={`Approval: ${path}`}>
+      <div class="card-head">
+        <div class="row">
+          {isAsk ? <MessageCircleQuestion aria-hidden="true" /> : <Hand aria-hidden="true" />}
+          <h2 class={isAsk ? "" : "mono"}>{path}</h2>
+          {approval.destructive ? (
+            <span class="chip bad plain">
+              <TriangleAlert aria-hidden="true" size={13} /> destructive
+            </span>
+          ) : null}
+        </div>
+        <span class="muted small">
+          {linked ? (
+            <>
+              <a href={`#/processes/${approval.processId}`}>Process {approval.processId}</a> ·{" "}
+            </>
+          ) : null}
+          asked {formatAgo(approval.createdAt)} by {approval.requestedBy}
+        </span>
+      </div>
+      <div class="card-body stack">
+        <p class="wrap">
+          <Plain text={approval.message} />
+        </p>
+        {isAsk ? null : (
+          <div class="stack tight">
+            <h3>Parameters</h3>
+            <JsonTree value={approval.parameters} />
+            <DifferencesFromBefore approval={approval} />
+          </div>
+        )}
+        {approval.state === "pending" ? (
+          <Decision approval={approval} onDecided={onDecided} />
+        ) : (
+          <Decided approval={approval} />
+        )}
+      </div>
+    </article>
+  );
+}
+
+function Decided({ approval }: { approval: Approval }) {
+  const look = approval.state === "approved" ? "good" : approval.state === "denied" ? "bad" : "";
+  return (
+    <p class="row small muted">
+      <span class={`chip ${look}`}>{approval.state}</span>
+      {approval.decidedBy === null ? null : `by ${approval.decidedBy}`}
+      {approval.reason === null ? null : `: ${approval.reason}`}
+    </p>
+  );
+}
+
+function Decision({ approval, onDecided }: { approval: Approval; onDecided: () => void }) {
+  const [remember, setRemember] = useState("");
+  const [reason, setReason] = useState("");
+  const [answer, setAnswer] = useState<unknown>(undefined);
+  const action = useAction();
+  const params = { path: { id: approval.id } };
+  const isAsk = approval.kind === "ask";
+  const schema = approval.schema as Record<string, unknown> | null;
+
+  const approve = () =>
+    action
+      .run(async () => {
+        const [scope, minutes] = remember.split(":");
+        const body = {
+          ...(isAsk && { data: schema === null ? true : answer }),
+          ...(remember !== "" && {
+            remember: {
+              for: scope as "process" | "tool",
+              ...(minutes !== "" && { minutes: Number(minutes) }),
+            },
+          }),
+        };
+        unwrap(await client.value.POST("/approvals/{id}/approve", { params, body }));
+      })
+      .then((isDone) => isDone && onDecided());
+  const deny = () =>
+    action
+      .run(async () =>
+        unwrap(
+          await client.value.POST("/approvals/{id}/deny", { params, body: reason === "" ? {} : { reason } }),
+        ),
+      )
+      .then((isDone) => isDone && onDecided());
+
+  return (
+    <div class="stack">
+      {isAsk && schema !== null ? (
+        <Suspense fallback={<Loading />}>
+          <SchemaForm schema={schema} value={answer} onChange={setAnswer} />
+        </Suspense>
+      ) : null}
+      <div class="fields">
+        {isAsk ? null : (
+          <SelectField label="Approve" value={remember} options={REMEMBER} onChange={setRemember} />
+        )}
+        <TextField
+          label="Reason, if you deny"
+          value={reason}
+          onInput={setReason}
+          placeholder="The script is told"
+        />
+      </div>
+      <Failure error={action.error} />
+      <div class="row apart">
+        <span class="muted small">expires {formatIn(approval.expiresAt)}</span>
+        <div class="row">
+          <button type="button" class="button danger" disabled={action.isBusy} onClick={deny}>
+            Deny
+          </button>
+          <button type="button" class="button primary" disabled={action.isBusy} onClick={approve}>
+            {isAsk ? "Answer" : "Approve"}
+          </button>
+        </div>
+      </div>
+    </div>
+  );
+}

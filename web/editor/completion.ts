@@ -1,0 +1,117 @@
+/** Completes what the server declares: `tools.…`, `cyrnel.…`, and the parameters of a call while they are written. */
+import {
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+  snippet,
+} from "@codemirror/autocomplete";
+import { syntaxTree } from "@codemirror/language";
+import type { SyntaxNode } from "@lezer/common";
+import type { Declarations, Member } from "./declarations.ts";
+
+const NAME = "[A-Za-z_$][\\w$]*";
+const CHAIN = new RegExp(`(${NAME}(?:\\s*\\??\\.\\s*${NAME})*)\\s*\\.\\s*[\\w$]*$`);
+const WORD = /[\w$]*$/;
+/** How far back a chain of names may begin. */
+const MAX_CHAIN_CHARACTERS = 500;
+const VALID = /^[\w$]*$/;
+
+export function completeDeclared(
+  read: () => Declarations | null,
+): (context: CompletionContext) => CompletionResult | null {
+  return (context) => {
+    const declarations = read();
+    if (declarations === null || isText(context)) return null;
+    const word = context.matchBefore(WORD);
+    const from = word?.from ?? context.pos;
+    const chain = CHAIN.exec(
+      context.state.sliceDoc(Math.max(0, context.pos - MAX_CHAIN_CHARACTERS), context.pos),
+    );
+    if (chain !== null) {
+      const path = chain[1]?.split(".").map((name) => name.replace(/[\s?]/g, "")) ?? [];
+      return answer(from, membersAt(declarations, path), "member");
+    }
+    const parameters = parametersAt(context, declarations);
+    if (parameters !== null) return answer(from, parameters, "key");
+    if (word === null || (word.from === word.to && !context.explicit)) return null;
+    return {
+      from,
+      validFor: VALID,
+      options: [...declarations.globals.keys()].map((label) => ({ label, type: "variable", boost: 2 })),
+    };
+  };
+}
+
+function answer(from: number, members: readonly Member[], kind: "member" | "key"): CompletionResult | null {
+  if (members.length === 0) return null;
+  return { from, validFor: VALID, options: members.map((member) => describe(member, kind)) };
+}
+
+function describe(member: Member, kind: "member" | "key"): Completion {
+  const { name, detail, doc, isFunction, isOptional } = member;
+  const takesObject = isFunction && !/^\(\s*\)/.test(detail) && /^\(parameters/.test(detail);
+  return {
+    label: name,
+    type: isFunction ? "function" : "property",
+    detail,
+    ...(doc !== "" && { info: () => Object.assign(document.createElement("div"), { textContent: doc }) }),
+    // What must be given comes first.
+    ...(kind === "key" && { apply: snippet(`${quote(name)}: #{}`), boost: isOptional ? 0 : 5 }),
+    ...(kind === "member" && takesObject && { apply: snippet(`${name}({ #{} })`) }),
+  };
+}
+
+function quote(name: string): string {
+  return VALID.test(name) && !/^\d/.test(name) ? name : JSON.stringify(name);
+}
+
+function isText(context: CompletionContext): boolean {
+  const { name } = syntaxTree(context.state).resolveInner(context.pos, -1);
+  return name === "String" || name === "TemplateString" || name === "LineComment" || name === "BlockComment";
+}
+
+function membersAt(declarations: Declarations, [first = "", ...rest]: string[]): readonly Member[] {
+  let member = declarations.globals.get(first);
+  for (const name of rest) {
+    if (member === undefined) return [];
+    member = declarations.membersOf(member).find((candidate) => candidate.name === name);
+  }
+  // Of a function, members are those of its parameter: not reachable with a dot.
+  return member === undefined || member.isFunction ? [] : declarations.membersOf(member);
+}
+
+/** Null unless the cursor is where a name may stand in the object that a declared call is given. */
+function parametersAt(context: CompletionContext, declarations: Declarations): readonly Member[] | null {
+  const names: string[] = [];
+  let node: SyntaxNode | null = syntaxTree(context.state).resolveInner(context.pos, -1);
+  if (node.name === "PropertyDefinition" || node.name === "⚠") node = node.parent;
+  if (node?.name === "Property") node = node.parent;
+  if (node?.name !== "ObjectExpression") return null;
+  for (;;) {
+    const outer: SyntaxNode | null = node.parent;
+    if (outer?.name === "Property" && outer.parent?.name === "ObjectExpression") {
+      const name = outer.firstChild;
+      if (name === null) return null;
+      names.unshift(context.state.sliceDoc(name.from, name.to).replace(/^["']|["']$/g, ""));
+      node = outer.parent;
+    } else if (outer?.name === "ArgList" && outer.parent?.name === "CallExpression") {
+      const callee = outer.parent.firstChild;
+      if (callee === null) return null;
+      const path = context.state
+        .sliceDoc(callee.from, callee.to)
+        .split(".")
+        .map((part) => part.trim());
+      return parametersOf(declarations, path, names);
+    } else return null;
+  }
+}
+
+function parametersOf(declarations: Declarations, path: string[], names: string[]): readonly Member[] {
+  const called = membersAt(declarations, path.slice(0, -1)).find(({ name }) => name === path.at(-1));
+  let members = called === undefined ? [] : declarations.membersOf(called);
+  for (const name of names) {
+    const member = members.find((candidate) => candidate.name === name);
+    members = member === undefined ? [] : declarations.membersOf(member);
+  }
+  return members;
+}

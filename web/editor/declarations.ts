@@ -1,0 +1,162 @@
+/**
+ * Reads the declarations that the server writes (`/tools/types.d.ts`) into what an editor completes: which members an
+ * object has, what they are, and what a call takes. Made for that document; what it does not understand it leaves out.
+ */
+import type { SyntaxNode, Tree } from "@lezer/common";
+import { parser } from "@lezer/javascript";
+
+export interface Member {
+  name: string;
+  /** As written, cut to a line. */
+  detail: string;
+  doc: string;
+  isFunction: boolean;
+  isOptional: boolean;
+  /** The type of the member, or of the first parameter of a function. */
+  type: SyntaxNode | null;
+  /** The namespace it was found in: names of types are looked up there first. */
+  scope: string;
+}
+
+export interface Declarations {
+  /** Of a global; then of one of its members. */
+  globals: ReadonlyMap<string, Member>;
+  membersOf(member: Member): readonly Member[];
+}
+
+const MAX_DETAIL_CHARACTERS = 120;
+const MAX_DEPTH = 24;
+const typescript = parser.configure({ dialect: "ts" });
+
+export function readDeclarations(text: string): Declarations {
+  const tree: Tree = typescript.parse(text);
+  const types = new Map<string, SyntaxNode>();
+  const globals = new Map<string, Member>();
+  const slice = (node: SyntaxNode) => text.slice(node.from, node.to);
+
+  function visit(node: SyntaxNode, scope: string): void {
+    for (let child = node.firstChild; child !== null; child = child.nextSibling) {
+      switch (child.name) {
+        case "InterfaceDeclaration": {
+          const name = child.getChild("TypeDefinition");
+          const body = child.getChild("ObjectType");
+          if (name && body) types.set(scope + slice(name), body);
+          break;
+        }
+        case "TypeAliasDeclaration": {
+          const name = child.getChild("TypeDefinition");
+          if (name && child.lastChild) {
+            const last = child.lastChild.name === ";" ? child.lastChild.prevSibling : child.lastChild;
+            if (last) types.set(scope + slice(name), last);
+          }
+          break;
+        }
+        case "NamespaceDeclaration": {
+          const name = child.getChild("VariableDefinition") ?? child.getChild("VariableName");
+          const body = child.getChild("Block") ?? child.lastChild;
+          if (name && body) visit(body, `${slice(name)}.`);
+          break;
+        }
+        case "AmbientDeclaration":
+        case "ExportDeclaration":
+        case "VariableDeclaration":
+          readVariable(child, scope);
+          visit(child, scope);
+          break;
+      }
+    }
+  }
+
+  function readVariable(node: SyntaxNode, scope: string): void {
+    const name = node.getChild("VariableDefinition");
+    const annotation = node.getChild("TypeAnnotation");
+    if (!name || !annotation) return;
+    globals.set(slice(name), {
+      name: slice(name),
+      detail: "",
+      doc: "",
+      isFunction: false,
+      isOptional: false,
+      type: annotation.lastChild,
+      scope,
+    });
+  }
+
+  function resolve(node: SyntaxNode | null, scope: string, depth = 0): { body: SyntaxNode; scope: string }[] {
+    if (node === null || depth > MAX_DEPTH) return [];
+    switch (node.name) {
+      case "ObjectType":
+        return [{ body: node, scope }];
+      case "ParenthesizedType":
+      case "IntersectionType":
+      case "UnionType":
+        return childrenOf(node).flatMap((child) => resolve(child, scope, depth + 1));
+      case "ParameterizedType": {
+        // CyrnelInvocable<…>: each tool with `invoke`; the tool itself is close enough.
+        const inner = node.getChild("TypeArgList") ?? node.lastChild;
+        return inner === null ? [] : childrenOf(inner).flatMap((child) => resolve(child, scope, depth + 1));
+      }
+      case "TypeName":
+      case "IndexedType": {
+        const name = slice(node);
+        const found = types.get(scope + name) ?? types.get(name);
+        const at = name.includes(".") ? name.slice(0, name.lastIndexOf(".") + 1) : scope;
+        return found === undefined ? [] : resolve(found, at, depth + 1);
+      }
+    }
+    return [];
+  }
+
+  function membersOf(member: Member): readonly Member[] {
+    return resolve(member.type, member.scope).flatMap(({ body, scope }) => readMembers(body, scope));
+  }
+
+  function readMembers(body: SyntaxNode, scope: string): Member[] {
+    const members: Member[] = [];
+    let doc = "";
+    for (let child = body.firstChild; child !== null; child = child.nextSibling) {
+      if (child.name === "BlockComment") doc = readComment(slice(child));
+      if (child.name !== "PropertyType" && child.name !== "MethodType") continue;
+      const name = child.getChild("PropertyDefinition");
+      if (name) members.push(readMember(child, slice(name), doc, scope));
+      doc = "";
+    }
+    return members;
+  }
+
+  function readMember(node: SyntaxNode, written: string, doc: string, scope: string): Member {
+    const list = node.getChild("ParamList");
+    const annotation = list === null ? node.getChild("TypeAnnotation") : list.getChild("TypeAnnotation");
+    const rest = slice(node)
+      .slice(slice(node).indexOf(written) + written.length)
+      .replace(/\s+/g, " ")
+      .replace(/[;,]$/, "");
+    return {
+      name: written.replace(/^["']|["']$/g, ""),
+      detail: rest.length > MAX_DETAIL_CHARACTERS ? `${rest.slice(0, MAX_DETAIL_CHARACTERS)}…` : rest,
+      doc,
+      isFunction: list !== null,
+      isOptional: rest.startsWith("?"),
+      type: annotation?.lastChild ?? null,
+      scope,
+    };
+  }
+
+  visit(tree.topNode, "");
+  return { globals, membersOf };
+}
+
+function childrenOf(node: SyntaxNode): SyntaxNode[] {
+  const children: SyntaxNode[] = [];
+  for (let child = node.firstChild; child !== null; child = child.nextSibling) children.push(child);
+  return children;
+}
+
+function readComment(text: string): string {
+  return text
+    .replace(/^\/\*+|\*+\/$/g, "")
+    .split("\n")
+    .map((line) => line.replace(/^\s*\* ?/, ""))
+    .join("\n")
+    .trim();
+}

@@ -1,0 +1,165 @@
+/** The editor of scripts. Loaded when it is first shown. */
+import {
+  acceptCompletion,
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+} from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { javascript } from "@codemirror/lang-javascript";
+import { bracketMatching, indentOnInput } from "@codemirror/language";
+import { lintGutter } from "@codemirror/lint";
+import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
+import { EditorState, Prec } from "@codemirror/state";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+  placeholder,
+} from "@codemirror/view";
+import { useEffect, useRef } from "preact/hooks";
+import { completeDeclared } from "./completion.ts";
+import { type Declarations, readDeclarations } from "./declarations.ts";
+import { errorLine, goToLine, type MarkedError, showError } from "./error-line.ts";
+import { editorTheme, styleNonce } from "./theme.ts";
+
+/** What the page may ask of the editor. */
+export interface EditorHandle {
+  goToLine(line: number): void;
+  replace(text: string): void;
+}
+
+interface EditorProps {
+  initialText: string;
+  onChange: (text: string) => void;
+  /** Ctrl+Enter, on a Mac Command+Enter. */
+  onRun?: () => void;
+  error?: MarkedError | null;
+  /** The text of `/tools/types.d.ts`. */
+  declarations?: string | null;
+  isReadOnly?: boolean;
+  label: string;
+  onReady?: (handle: EditorHandle) => void;
+}
+
+/** Reading more would be felt. */
+const MAX_DECLARATION_CHARACTERS = 3_000_000;
+
+export default function Editor(props: EditorProps) {
+  const parent = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView | null>(null);
+  const current = useRef(props);
+  current.current = props;
+  const known = useRef<Declarations | null>(null);
+  const { error = null, declarations = null } = props;
+
+  useEffect(() => {
+    if (parent.current === null) return;
+    const { initialText, isReadOnly = false, label } = current.current;
+    const editor = new EditorView({
+      parent: parent.current,
+      state: EditorState.create({
+        doc: initialText,
+        extensions: [
+          styleNonce,
+          editorTheme,
+          lineNumbers(),
+          highlightSpecialChars(),
+          bracketMatching(),
+          javascript({ typescript: true }),
+          EditorView.lineWrapping,
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
+          highlightSelectionMatches(),
+          errorLine,
+          EditorState.readOnly.of(isReadOnly),
+          isReadOnly
+            ? []
+            : editing(
+                () => current.current,
+                () => known.current,
+              ),
+        ],
+      }),
+    });
+    view.current = editor;
+    current.current.onReady?.({
+      goToLine: (line) => goToLine(editor, line),
+      replace: (text) => editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } }),
+    });
+    return () => editor.destroy();
+  }, []);
+
+  useEffect(() => {
+    known.current =
+      declarations === null || declarations.length > MAX_DECLARATION_CHARACTERS
+        ? null
+        : readDeclarations(declarations);
+  }, [declarations]);
+
+  useEffect(() => {
+    if (view.current !== null) showError(view.current, error);
+  }, [error]);
+
+  return <div class="editor" ref={parent} />;
+}
+
+/** What wraps a selection in place of replacing it. */
+const WRAPPING = /^[([{'"`]$/;
+
+/**
+ * A browser that replaces a selection by itself keeps the colours of what it removes in a style attribute, which the
+ * page's policy refuses aloud: so it is not left to it.
+ */
+const replaceSelection = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { data, inputType, isComposing } = event;
+    const isPlain = inputType === "insertText" && data !== null && !isComposing && !WRAPPING.test(data);
+    if (!isPlain || view.state.readOnly || view.state.selection.main.empty) return false;
+    view.dispatch(view.state.replaceSelection(data), { scrollIntoView: true, userEvent: "input.type" });
+    return true;
+  },
+});
+
+function editing(props: () => EditorProps, known: () => Declarations | null) {
+  return [
+    lintGutter(),
+    history(),
+    replaceSelection,
+    drawSelection(),
+    indentOnInput(),
+    closeBrackets(),
+    highlightActiveLine(),
+    highlightActiveLineGutter(),
+    placeholder("return await tools.…"),
+    autocompletion({ override: [completeDeclared(known)] }),
+    // Tab moves on, as everywhere on the page, unless a completion is offered.
+    Prec.highest(
+      keymap.of([
+        {
+          key: "Mod-Enter",
+          preventDefault: true,
+          run: () => {
+            props().onRun?.();
+            return true;
+          },
+        },
+        { key: "Tab", run: acceptCompletion },
+      ]),
+    ),
+    keymap.of([
+      ...closeBracketsKeymap,
+      ...defaultKeymap,
+      ...searchKeymap,
+      ...historyKeymap,
+      ...completionKeymap,
+    ]),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) props().onChange(update.state.doc.toString());
+    }),
+  ];
+}

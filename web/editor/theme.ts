@@ -1,0 +1,59 @@
+/** The editor in the colours of the page; they are variables, so both themes are one. */
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { EditorView } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+const look = EditorView.theme({
+  "&": { height: "100%", color: "var(--text)", backgroundColor: "transparent", fontSize: "13px" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.6", fontVariantLigatures: "none" },
+  ".cm-content": { caretColor: "var(--accent)", padding: "10px 0" },
+  ".cm-cursor, .cm-dropCursor": { borderLeftColor: "var(--accent)" },
+  "&.cm-focused": { outline: "none" },
+  "&.cm-focused .cm-scroller": { boxShadow: "inset 0 0 0 2px var(--accent)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+    background: "light-dark(#cfe8e4, #1f4a46)",
+  },
+  ".cm-gutters": { color: "var(--muted)", backgroundColor: "transparent", border: "none" },
+  ".cm-activeLine": { backgroundColor: "color-mix(in oklab, var(--hover) 60%, transparent)" },
+  ".cm-activeLineGutter": { color: "var(--text)", backgroundColor: "transparent" },
+  ".cm-matchingBracket, &.cm-focused .cm-matchingBracket": {
+    backgroundColor: "var(--accent-soft)",
+    outline: "none",
+  },
+  ".cm-tooltip, .cm-panels": {
+    color: "var(--text)",
+    backgroundColor: "var(--raised)",
+    border: "1px solid var(--line)",
+    borderRadius: "var(--radius-small)",
+    boxShadow: "var(--shadow-high)",
+  },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", maxHeight: "14em" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": {
+    color: "var(--on-accent)",
+    backgroundColor: "var(--accent-ground)",
+  },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected] .cm-completionDetail": { color: "inherit" },
+  ".cm-completionDetail": { color: "var(--muted)", fontStyle: "normal" },
+  ".cm-completionInfo": { maxWidth: "380px", whiteSpace: "pre-wrap", fontFamily: "var(--sans)" },
+  ".cm-diagnostic-error": { borderLeftColor: "var(--bad)" },
+  ".cm-error-line": { backgroundColor: "var(--bad-soft) !important" },
+  ".cm-textfield, .cm-button": { background: "var(--surface)", border: "1px solid var(--line-strong)" },
+});
+
+const colours = HighlightStyle.define([
+  { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: "var(--code-keyword)" },
+  { tag: [tags.string, tags.special(tags.string), tags.regexp], color: "var(--code-string)" },
+  { tag: [tags.number, tags.bool, tags.null, tags.atom], color: "var(--code-number)" },
+  {
+    tag: [tags.function(tags.variableName), tags.function(tags.propertyName), tags.typeName, tags.className],
+    color: "var(--code-name)",
+  },
+  { tag: tags.comment, color: "var(--code-comment)", fontStyle: "italic" },
+]);
+
+export const editorTheme = [look, syntaxHighlighting(colours)];
+
+/** The page's policy lets in styles that carry it. */
+export const styleNonce = EditorView.cspNonce.of(
+  document.querySelector('meta[name="cyrnel-style-nonce"]')?.getAttribute("content") ?? "",
+);

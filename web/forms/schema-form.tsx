@@ -1,0 +1,111 @@
+/**
+ * A value to be filled in after a JSON Schema: as a form, or as JSON where somebody prefers that or a schema is beyond
+ * what forms can show. Loaded when it is first shown.
+ */
+import Form from "@rjsf/core/lib/components/Form.js";
+import type { RJSFSchema, UiSchema } from "@rjsf/utils";
+import { useMemo, useState } from "preact/hooks";
+import { ErrorBoundary } from "../parts/error-boundary.tsx";
+import { TextField } from "../parts/field.tsx";
+import { templates, widgets } from "./templates.tsx";
+import { formValidator } from "./validator.ts";
+
+interface SchemaFormProps {
+  schema: Record<string, unknown>;
+  value: unknown;
+  onChange: (value: unknown) => void;
+  /** Nothing that is typed can be read. */
+  isSecret?: boolean;
+}
+
+/** Larger schemas make forms of thousands of fields. */
+const MAX_FORM_SCHEMA_CHARACTERS = 60_000;
+
+export default function SchemaForm(props: SchemaFormProps) {
+  const { schema } = props;
+  const fitsForm = useMemo(() => JSON.stringify(schema).length <= MAX_FORM_SCHEMA_CHARACTERS, [schema]);
+  const [asJson, setAsJson] = useState(!fitsForm);
+  return (
+    <div class="stack tight">
+      {asJson ? (
+        <JsonField value={props.value} onChange={props.onChange} />
+      ) : (
+        <ErrorBoundary fallback={<JsonField value={props.value} onChange={props.onChange} />}>
+          <FieldsOfSchema {...props} />
+        </ErrorBoundary>
+      )}
+      {fitsForm && !props.isSecret ? (
+        <div>
+          <button type="button" class="button quiet small" onClick={() => setAsJson(!asJson)}>
+            {asJson ? "Edit as a form" : "Edit as JSON"}
+          </button>
+        </div>
+      ) : null}
+    </div>
+  );
+}
+
+function FieldsOfSchema({ schema, value, onChange, isSecret = false }: SchemaFormProps) {
+  const uiSchema = useMemo(() => (isSecret ? hideTyped(schema) : {}), [schema, isSecret]);
+  return (
+    <Form
+      tagName="div"
+      className="schema-form"
+      schema={schema as RJSFSchema}
+      uiSchema={{ ...uiSchema, "ui:submitButtonOptions": { norender: true } }}
+      formData={value}
+      validator={formValidator}
+      liveValidate="onBlur"
+      showErrorList={false}
+      idPrefix="value"
+      templates={templates}
+      widgets={widgets}
+      // A default that nobody chose is not sent.
+      experimental_defaultFormStateBehavior={{
+        emptyObjectFields: "skipDefaults",
+        arrayMinItems: { populate: "never" },
+      }}
+      onChange={(event: { formData?: unknown }) => onChange(event.formData)}
+    >
+      <span />
+    </Form>
+  );
+}
+
+const MAX_SECRET_DEPTH = 6;
+
+function hideTyped(schema: Record<string, unknown>, depth = 0): UiSchema {
+  const properties = schema.properties as Record<string, Record<string, unknown>> | undefined;
+  if (properties === undefined || depth > MAX_SECRET_DEPTH) return {};
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, member]) => [
+      name,
+      member?.type === "string" && member.enum === undefined
+        ? { "ui:widget": "password", "ui:options": { autocomplete: "new-password" } }
+        : hideTyped(member ?? {}, depth + 1),
+    ]),
+  );
+}
+
+function JsonField({ value, onChange }: { value: unknown; onChange: (value: unknown) => void }) {
+  const [text, setText] = useState(() => (value === undefined ? "{}" : JSON.stringify(value, null, 2)));
+  const [error, setError] = useState<string | null>(null);
+  return (
+    <TextField
+      label="JSON"
+      rows={10}
+      code
+      value={text}
+      error={error}
+      onInput={(next) => {
+        setText(next);
+        try {
+          onChange(JSON.parse(next));
+          setError(null);
+        } catch (failure) {
+          setError((failure as Error).message);
+        }
+      }}
+    />
+  );
+}

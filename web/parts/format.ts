@@ -1,0 +1,73 @@
+/** Numbers, times and texts as people read them. */
+
+const NUMBER = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const CLOCK = new Intl.DateTimeFormat("en", {
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hour12: false,
+});
+
+export function formatMs(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return "–";
+  if (ms < 1) return "< 1 ms";
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${NUMBER.format(ms / 1000)} s`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  return `${NUMBER.format(ms / 3_600_000)} h`;
+}
+
+export function formatBytes(bytes: number | null | undefined): string {
+  if (bytes === null || bytes === undefined) return "–";
+  if (bytes < 1024) return `${bytes} B`;
+  if (bytes < 1024 ** 2) return `${NUMBER.format(bytes / 1024)} KiB`;
+  return `${NUMBER.format(bytes / 1024 ** 2)} MiB`;
+}
+
+export function formatTime(iso: string | null | undefined): string {
+  return iso === null || iso === undefined ? "–" : CLOCK.format(new Date(iso));
+}
+
+export function formatAgo(iso: string, now = Date.now()): string {
+  const ms = now - Date.parse(iso);
+  if (ms < 5000) return "just now";
+  return `${formatSpan(ms)} ago`;
+}
+
+/** Of what lies ahead. */
+export function formatIn(iso: string, now = Date.now()): string {
+  const ms = Date.parse(iso) - now;
+  return ms <= 0 ? "now" : `in ${formatSpan(ms)}`;
+}
+
+function formatSpan(ms: number): string {
+  if (ms < 60_000) return `${Math.round(ms / 1000)} s`;
+  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
+  if (ms < 172_800_000) return `${Math.round(ms / 3_600_000)} h`;
+  return `${Math.round(ms / 86_400_000)} days`;
+}
+
+/** "1 call", "2 calls". */
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${NUMBER.format(number)} ${number === 1 ? one : many}`;
+}
+
+/** Control characters, and those that turn the direction of text or cannot be seen: shown as what they are. */
+const STRANGE = /(?![\n\t])[\p{Cc}\p{Cf}]/gu;
+
+/** The text in parts; every other one is a character that must not act, written as an escape. */
+export function splitStrange(text: string): { text: string; isStrange: boolean }[] {
+  const parts: { text: string; isStrange: boolean }[] = [];
+  let from = 0;
+  for (const match of text.matchAll(STRANGE)) {
+    if (match.index > from) parts.push({ text: text.slice(from, match.index), isStrange: false });
+    const code = match[0].codePointAt(0) ?? 0;
+    const digits = code.toString(16);
+    parts.push({ text: code > 0xffff ? `\\u{${digits}}` : `\\u${digits.padStart(4, "0")}`, isStrange: true });
+    from = match.index + match[0].length;
+  }
+  if (from < text.length) parts.push({ text: text.slice(from), isStrange: false });
+  return parts;
+}

@@ -1,0 +1,109 @@
+/** Markdown of unknown origin as elements: no markup of its own is taken over, nothing is loaded, links say where to. */
+import { Lexer, type MarkedToken, type Token, type Tokens } from "marked";
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+
+const SAFE_LINK = /^https?:\/\//i;
+/** Longer documentation is cut: the whole page waits while it is read. */
+const MAX_CHARACTERS = 200_000;
+const MAX_DEPTH = 20;
+const ENTITIES: Record<string, string> = {
+  "&amp;": "&",
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&#39;": "'",
+};
+
+export default function Markdown({ text }: { text: string }) {
+  const tokens = useMemo(() => new Lexer({ gfm: true }).lex(text.slice(0, MAX_CHARACTERS)), [text]);
+  return <div class="prose">{renderAll(tokens, 0)}</div>;
+}
+
+function renderAll(tokens: readonly Token[] | undefined, depth: number): ComponentChildren {
+  return depth > MAX_DEPTH ? null : tokens?.map((token) => render(token as MarkedToken, depth + 1));
+}
+
+function render(token: MarkedToken, depth: number): ComponentChildren {
+  const inside = () => renderAll("tokens" in token ? token.tokens : undefined, depth);
+  switch (token.type) {
+    case "heading":
+      return <h3>{inside()}</h3>;
+    case "paragraph":
+      return <p>{inside()}</p>;
+    case "strong":
+      return <strong>{inside()}</strong>;
+    case "em":
+      return <em>{inside()}</em>;
+    case "del":
+      return <del>{inside()}</del>;
+    case "blockquote":
+      return <blockquote>{inside()}</blockquote>;
+    case "code":
+      return (
+        <pre>
+          <code>{token.text}</code>
+        </pre>
+      );
+    case "codespan":
+      return <code>{token.text}</code>;
+    case "br":
+      return <br />;
+    case "hr":
+      return <hr />;
+    case "list":
+      return renderList(token, depth);
+    case "list_item":
+      return <li>{inside()}</li>;
+    case "table":
+      return renderTable(token, depth);
+    case "link":
+      return SAFE_LINK.test(token.href) ? (
+        <a href={token.href} target="_blank" rel="noopener noreferrer nofollow" title={token.href}>
+          {inside()}
+        </a>
+      ) : (
+        <span>{inside()}</span>
+      );
+    case "image":
+      return <span class="muted">[{token.text || "picture"}]</span>;
+    case "checkbox":
+      return token.checked ? "☑ " : "☐ ";
+    case "text":
+      return token.tokens === undefined ? decode(token.text) : inside();
+    case "escape":
+      return decode(token.text);
+    case "space":
+    case "def":
+      return null;
+    default:
+      // Markup is text like any other.
+      return token.raw;
+  }
+}
+
+function renderList(token: Tokens.List, depth: number) {
+  const items = renderAll(token.items, depth);
+  return token.ordered ? <ol>{items}</ol> : <ul>{items}</ul>;
+}
+
+function renderTable({ header, rows }: Tokens.Table, depth: number) {
+  const cells = (row: readonly Tokens.TableCell[], Cell: "th" | "td") => (
+    <tr>
+      {row.map((cell) => (
+        <Cell>{renderAll(cell.tokens, depth)}</Cell>
+      ))}
+    </tr>
+  );
+  return (
+    <table>
+      <thead>{cells(header, "th")}</thead>
+      <tbody>{rows.map((row) => cells(row, "td"))}</tbody>
+    </table>
+  );
+}
+
+/** The few that documentation writes; others stay as they are written. */
+function decode(text: string): string {
+  return text.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity);
+}

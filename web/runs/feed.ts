@@ -1,0 +1,144 @@
+/** One process as it happens: its record, what it prints and which tools it calls, live to the end and the same afterwards. */
+import { useEffect, useState } from "preact/hooks";
+import { unwrap } from "#client/errors.ts";
+import type { ProcessEvent } from "#client/events.ts";
+import { client, type Process, type ToolCall } from "../server/api.ts";
+
+export interface Chunk {
+  stream: "stdout" | "stderr";
+  text: string;
+}
+
+export interface RunFeed {
+  process: Process | null;
+  /** In the order of their coming while it runs; stdout before stderr once it is over and was not followed. */
+  chunks: readonly Chunk[];
+  /** Characters that are not shown any more. */
+  droppedCharacters: number;
+  calls: readonly ToolCall[];
+  error: unknown;
+}
+
+const EMPTY: RunFeed = { process: null, chunks: [], droppedCharacters: 0, calls: [], error: null };
+/** Beyond that a page becomes slow; all of it is one click away. */
+const MAX_SHOWN_CHARACTERS = 200_000;
+const PAINT_MS = 50;
+
+/** Null: nothing to follow. `round` follows the same process anew, after it was started again. */
+export function useRun(id: number | null, round = 0): RunFeed {
+  const [feed, setFeed] = useState<RunFeed>(EMPTY);
+  useEffect(() => {
+    setFeed(EMPTY);
+    if (id === null) return;
+    const stop = new AbortController();
+    void follow(id, stop.signal, setFeed);
+    return () => stop.abort();
+  }, [id, round]);
+  return feed;
+}
+
+async function follow(id: number, signal: AbortSignal, show: (feed: RunFeed) => void): Promise<void> {
+  let feed = EMPTY;
+  let painting: ReturnType<typeof setTimeout> | null = null;
+  const paint = () => {
+    if (painting !== null) clearTimeout(painting);
+    painting = null;
+    if (!signal.aborted) show(feed);
+  };
+  const paintSoon = () => {
+    painting ??= setTimeout(paint, PAINT_MS);
+  };
+  try {
+    const process = await read(id, signal);
+    feed = { ...feed, process };
+    if (process.state === "idle") {
+      feed = { ...feed, ...finished(process), calls: await readCalls(id, signal) };
+      return paint();
+    }
+    paint();
+    for await (const event of client.value.events(id, { signal })) {
+      feed = apply(feed, event);
+      paintSoon();
+    }
+    const [ended, calls] = await Promise.all([read(id, signal), readCalls(id, signal)]);
+    feed = { ...feed, process: ended, calls };
+    if (feed.chunks.length === 0) feed = { ...feed, ...finished(ended) };
+  } catch (error) {
+    feed = { ...feed, error };
+  }
+  paint();
+}
+
+async function read(id: number, signal: AbortSignal): Promise<Process> {
+  return unwrap(await client.value.GET("/processes/{id}", { params: { path: { id: String(id) } }, signal }));
+}
+
+async function readCalls(id: number, signal: AbortSignal): Promise<ToolCall[]> {
+  const answer = await client.value.GET("/processes/{id}/calls", {
+    params: { path: { id: String(id) } },
+    signal,
+  });
+  return unwrap(answer).calls;
+}
+
+function finished(process: Process): Pick<RunFeed, "chunks" | "droppedCharacters"> {
+  const kept = addChunk([], 0, { stream: "stdout", text: process.stdout });
+  return addChunk(kept.chunks, kept.droppedCharacters, { stream: "stderr", text: process.stderr });
+}
+
+function apply(feed: RunFeed, { event, data }: ProcessEvent): RunFeed {
+  switch (event) {
+    case "stdout":
+    case "stderr":
+      return {
+        ...feed,
+        ...addChunk(feed.chunks, feed.droppedCharacters, { stream: event, text: data.text }),
+      };
+    case "call": {
+      const others = feed.calls.filter(({ seq }) => seq !== data.seq);
+      return { ...feed, calls: [...others, data].sort((one, other) => one.seq - other.seq) };
+    }
+    case "output":
+      return change(feed, (process) => ({ ...process, output: { ...process.output, ...data } }));
+    case "approval":
+      return change(feed, (process) => {
+        const others = process.approvals.filter((known) => known !== data.id);
+        return { ...process, approvals: data.state === "pending" ? [...others, data.id] : others };
+      });
+    case "state":
+    case "end":
+      return change(feed, (process) => ({ ...process, ...data }));
+  }
+}
+
+function change(feed: RunFeed, edit: (process: Process) => Process): RunFeed {
+  return feed.process === null ? feed : { ...feed, process: edit(feed.process) };
+}
+
+function addChunk(
+  chunks: readonly Chunk[],
+  dropped: number,
+  next: Chunk,
+): Pick<RunFeed, "chunks" | "droppedCharacters"> {
+  if (next.text === "") return { chunks, droppedCharacters: dropped };
+  const last = chunks.at(-1);
+  const joined =
+    last?.stream === next.stream
+      ? [...chunks.slice(0, -1), { stream: last.stream, text: last.text + next.text }]
+      : [...chunks, next];
+  let excess = joined.reduce((sum, chunk) => sum + chunk.text.length, 0) - MAX_SHOWN_CHARACTERS;
+  let droppedCharacters = dropped;
+  while (excess > 0) {
+    const [first, ...rest] = joined;
+    if (first === undefined) break;
+    const cut = Math.min(excess, first.text.length);
+    joined.splice(
+      0,
+      joined.length,
+      ...(cut === first.text.length ? rest : [{ ...first, text: first.text.slice(cut) }, ...rest]),
+    );
+    excess -= cut;
+    droppedCharacters += cut;
+  }
+  return { chunks: joined, droppedCharacters };
+}

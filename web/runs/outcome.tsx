@@ -1,0 +1,54 @@
+/** How a process is doing, in one word and a colour. */
+import type { Process, ProcessSummary } from "../server/api.ts";
+
+type Stated = Pick<Process | ProcessSummary, "state" | "exitState" | "reason">;
+
+const EXIT_LOOKS: Record<string, string> = {
+  success: "good",
+  failed: "bad",
+  timeout: "bad",
+  canceled: "",
+};
+const STATE_LOOKS: Record<string, string> = {
+  queued: "",
+  running: "busy",
+  paused: "wait",
+  terminating: "wait",
+  idle: "",
+};
+
+/** What the reasons mean where the word alone leaves somebody guessing. */
+export const REASONS: Record<string, string> = {
+  script_error: "The script threw an error.",
+  syntax_error: "The script is not valid TypeScript.",
+  memory_limit: "It needed more memory than it was allowed.",
+  cpu_limit: "It needed more processor time than it was allowed.",
+  output_limit: "What it returned or put out is too large.",
+  crashed: "Its Node process ended by itself.",
+  sandbox_violation: "It tried something the sandbox does not allow, and was ended.",
+  approval_denied: "A call was denied by a person.",
+  approval_expired: "Nobody decided about a call in time.",
+  replay_divergence: "Repeated after a pause, the script did something else than before.",
+  interrupted: "The server went away while it ran.",
+  interrupted_call: "The server went away during an approved call; it is not made twice.",
+  timeout: "It took longer than it was allowed.",
+  killed: "Somebody ended it.",
+  queue_timeout: "It waited too long for a free slot.",
+};
+
+export function isActive(process: Pick<Stated, "state">): boolean {
+  return process.state !== "idle";
+}
+
+export function StateChip({ process }: { process: Stated }) {
+  const { state, exitState, reason } = process;
+  if (state !== "idle") return <span class={`chip ${STATE_LOOKS[state] ?? ""}`}>{state}</span>;
+  if (exitState === null) return <span class="chip">not run</span>;
+  const isPlain = exitState === "success" || reason === null || reason === exitState;
+  return (
+    <span class={`chip ${EXIT_LOOKS[exitState] ?? ""}`} title={REASONS[reason ?? ""] ?? ""}>
+      {exitState}
+      {isPlain ? "" : `: ${reason.replaceAll("_", " ")}`}
+    </span>
+  );
+}

@@ -1,0 +1,78 @@
+/** Server-sent events with the session's key, which EventSource cannot send. Connects anew where a stream breaks off. */
+import { createParser } from "eventsource-parser";
+import { CyrnelError } from "#client/errors.ts";
+import { fetchPath } from "./api.ts";
+
+export interface StreamEvent {
+  event: string;
+  data: unknown;
+}
+
+const FIRST_RECONNECT_MS = 500;
+const MAX_RECONNECT_MS = 10_000;
+const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024;
+
+/**
+ * Calls `onEvent` for each event until `signal` aborts. `onOpen`: connected; what came in between may be missing unless
+ * the server resumes. Rejects with CyrnelError where the server refuses.
+ */
+export async function followStream(
+  path: string,
+  signal: AbortSignal,
+  onEvent: (event: StreamEvent) => void,
+  onOpen: () => void = () => {},
+): Promise<void> {
+  let lastEventId: string | null = null;
+  for (let failures = 0; !signal.aborted; failures++) {
+    try {
+      const response = await fetchPath(path, {
+        signal,
+        headers: {
+          accept: "text/event-stream",
+          ...(lastEventId !== null && { "last-event-id": lastEventId }),
+        },
+      });
+      if (!response.ok) throw new CyrnelError(response, await response.json().catch(() => null));
+      onOpen();
+      const parser = createParser({
+        maxBufferSize: MAX_EVENT_CHARACTERS,
+        onEvent: ({ id, event = "message", data }) => {
+          failures = 0;
+          if (id !== undefined) lastEventId = id;
+          onEvent({ event, data: readJson(data) });
+        },
+      });
+      const reader = response.body?.getReader();
+      const decoder = new TextDecoder();
+      for (;;) {
+        const chunk = await reader?.read();
+        if (chunk === undefined || chunk.done) break;
+        parser.feed(decoder.decode(chunk.value, { stream: true }));
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      const isRefusal = error instanceof CyrnelError && error.status < 500 && error.status !== 429;
+      if (isRefusal) throw error;
+    }
+    await pause(Math.min(MAX_RECONNECT_MS, FIRST_RECONNECT_MS * 2 ** failures), signal);
+  }
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}

@@ -1,0 +1,65 @@
+/** Whether a service can be called, and if not, why and what to do. */
+import { CircleAlert, Info } from "lucide-preact";
+import { Plain } from "../parts/json-tree.tsx";
+import type { Service } from "../server/api.ts";
+
+export function ServiceChip({ service }: { service: Service }) {
+  if (service.error !== null) return <span class="chip bad">error</span>;
+  if (service.stale) return <span class="chip wait">stale</span>;
+  if (!service.enabled) return <span class="chip">disabled</span>;
+  if (!service.effectivelyEnabled) return <span class="chip wait">adapter off</span>;
+  return <span class="chip good">enabled</span>;
+}
+
+/** Nothing for a service that works. */
+export function ServiceStanding({ service }: { service: Service }) {
+  const { error, stale, enabled, effectivelyEnabled, adapter } = service;
+  if (error !== null) {
+    return (
+      <div class="notice bad" role="alert">
+        <CircleAlert aria-hidden="true" />
+        <div class="stack tight">
+          <p>
+            <Plain text={error} />
+          </p>
+          <p class="details small">
+            It is enabled but could not be started. Mend its settings or secrets, or disable and enable it to
+            try again.
+          </p>
+        </div>
+      </div>
+    );
+  }
+  if (stale) {
+    return (
+      <Note>
+        Stale: its adapter {adapter} has changed since its tools were made. Make the tools anew of the stored
+        definition (Definition, Sync) before it can be enabled.
+      </Note>
+    );
+  }
+  if (!enabled)
+    return (
+      <Note>
+        Disabled: its tools cannot be found or called. Fill in settings and secrets, then enable it.
+      </Note>
+    );
+  if (!effectivelyEnabled) {
+    return (
+      <Note>
+        Its adapter <a href={`#/modules/${adapter}`}>{adapter}</a> is not active. Enable it, and the service
+        works again.
+      </Note>
+    );
+  }
+  return null;
+}
+
+function Note({ children }: { children: preact.ComponentChildren }) {
+  return (
+    <div class="notice wait">
+      <Info aria-hidden="true" />
+      <div>{children}</div>
+    </div>
+  );
+}
