@@ -149,8 +149,9 @@ module.exports = {
     {
       name: "client-runs-anywhere",
       severity: "error",
-      comment: "Node, Deno, Bun and browsers load the same files; what needs Node is in client/local/.",
-      from: { path: "^client/", pathNot: "^client/(local|generate)/" },
+      comment:
+        "Node, Deno, Bun and browsers load the same files; what needs Node is in client/local/ and client/command/.",
+      from: { path: "^client/", pathNot: "^client/(local|generate|command)/" },
       to: { dependencyTypes: ["core"] },
     },
     {
@@ -158,7 +159,7 @@ module.exports = {
       severity: "error",
       comment:
         "#local-runtime is another file where there is no Node: nothing else may lead into client/local/.",
-      from: { path: "^client/", pathNot: "^client/(local/|runtime\\.ts$)" },
+      from: { path: "^client/", pathNot: "^client/(local/|command/|runtime\\.ts$)" },
       to: { path: "^client/local/" },
     },
     {
@@ -206,7 +207,7 @@ module.exports = {
     enhancedResolveOptions: {
       exportsFields: ["exports"],
       conditionNames: ["node", "import", "default"],
-      extensions: [".ts", ".mjs", ".js", ".cjs", ".json"],
+      extensions: [".ts", ".tsx", ".mjs", ".js", ".cjs", ".json"],
     },
   },
 };

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import path from "node:path";
 import helmet from "@fastify/helmet";
 import Fastify, { type FastifyBaseLogger, LogController } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
@@ -12,6 +13,7 @@ import type { Approvals } from "./approvals/service.ts";
 import { registerAudit } from "./audit/http-hook.ts";
 import { registerAuditRoutes } from "./audit/routes.ts";
 import type { Config } from "./config.ts";
+import { registerConsole } from "./console/pages.ts";
 import { registerEnvironmentRoutes } from "./environment/routes.ts";
 import { createEnvironmentService } from "./environment/service.ts";
 import type { AccessDeps } from "./governance.ts";
@@ -27,6 +29,8 @@ import type { Metrics } from "./http/metrics.ts";
 import { registerDocumentation, registerOpenApi } from "./http/openapi.ts";
 import { registerRateLimit } from "./http/rate-limit.ts";
 import { registerKeyRoutes } from "./keys/routes.ts";
+import { registerLogRoutes } from "./logs/routes.ts";
+import type { Logs } from "./logs/service.ts";
 import { registerMcpRoutes } from "./mcp/routes.ts";
 import { createMcpPorts } from "./mcp-ports.ts";
 import { registerModuleRoutes } from "./modules/routes.ts";
@@ -34,19 +38,26 @@ import type { Modules } from "./modules/service.ts";
 import { registerPolicyRoutes } from "./policies/routes.ts";
 import { registerProcessRoutes } from "./processes/routes.ts";
 import type { ProcessService } from "./processes/service.ts";
+import { type ReplicaRoutesDeps, registerReplicaRoutes } from "./replicas/routes.ts";
 import { registerRoleRoutes } from "./roles/routes.ts";
 import type { Redactor } from "./secrets/redactor.ts";
 import { registerServiceRoutes } from "./services/routes.ts";
 import type { Services } from "./services/service.ts";
 import { registerToolRoutes } from "./tools/routes.ts";
 import type { Tools } from "./tools/service.ts";
+import type { Tracing } from "./tracing/tracing.ts";
 
 export interface AppDeps {
   logger: FastifyBaseLogger;
   lifecycle: Lifecycle;
   readiness: ReadinessCheck[];
   metrics: Metrics;
+  /** Of all servers on the database; null where that is not known. Absent: this one is alone. */
+  countSlots?: () => number | null;
+  /** Absent: nothing is traced. */
+  tracing?: Tracing;
   database: { readonly reachable: boolean; ping?(): Promise<unknown> };
+  logs: Logs;
   processes: ProcessService;
   modules: Modules;
   /** Knows the secrets that no answer may hold. */
@@ -54,9 +65,14 @@ export interface AppDeps {
   services: Services;
   tools: Tools;
   approvals: Approvals;
+  /** For other servers on the same database. */
+  replicas?: ReplicaRoutesDeps;
   /** Keys, roles, policies and the audit trail. */
   access: AccessDeps;
 }
+
+/** Made by the build. */
+const CONSOLE_DIRECTORY = path.join(import.meta.dirname, "../web/dist/site");
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
@@ -97,6 +113,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   app.setSerializerCompiler(serializerCompiler);
 
   registerRequestTrace(app);
+  deps.tracing?.register(app);
   await registerSecurityHeaders(app);
   registerErrorHandler(app, deps.redactor);
   if (config.apiKey === null) registerLocalGuard(app);
@@ -105,6 +122,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   await registerOpenApi(app);
   // Before the check that routes declare their access: the routes of the page are its library's.
   await registerDocumentation(app);
+  await registerConsole(app, { directory: CONSOLE_DIRECTORY, needsKey: config.apiKey !== null });
 
   registerAuth(app, { apiKey: config.apiKey, keys: access.verifier });
   await registerRateLimit(app, config.rateLimit);
@@ -117,9 +135,11 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   deps.metrics.register(app, {
     environment: () => environment.describe(),
     processes: () => processes.health(),
+    ...(deps.countSlots && { countSlots: deps.countSlots }),
     database: deps.database,
   });
   registerDatabaseGuard(app, deps.database);
+  if (deps.replicas) registerReplicaRoutes(app, deps.replicas);
   registerAudit(app, access.audit);
   registerProcessRoutes(app, processes, config);
   registerModuleRoutes(app, modules);
@@ -130,6 +150,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   registerRoleRoutes(app, access.roles);
   registerPolicyRoutes(app, access.policies, access.gate);
   registerAuditRoutes(app, access.trail);
+  registerLogRoutes(app, deps.logs);
   registerEnvironmentRoutes(app, environment);
   registerMcpRoutes(
     app,
@@ -154,13 +175,14 @@ function chooseRequestId(request: IncomingMessage): string {
   return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** The id on every answer, and one log line per request: health checks only at level debug. */
+/** The id on every answer, and one log line per request: health checks and files of the console only at level debug. */
 function registerRequestTrace(app: App): void {
   app.addHook("onRequest", async (request, reply) => {
     reply.header("x-request-id", request.id);
   });
   app.addHook("onResponse", async (request, reply) => {
-    const level = request.routeOptions.url?.startsWith("/health") ? "debug" : "info";
+    const isQuiet = /^\/(health|console\/)/.test(request.routeOptions.url ?? "");
+    const level = isQuiet ? "debug" : "info";
     request.log[level](
       {
         type: "request",

@@ -83,6 +83,51 @@ const egressEntries = text.transform((list, context): readonly EgressEntry[] => 
   return entries;
 });
 
+const collectorAddress = text.refine(
+  (value) => URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol),
+  { error: "expected an http or https address such as http://collector:4318 (the value is not shown)" },
+);
+
+const HEADER = /^\s*([A-Za-z0-9!#$%&'*+.^_`|~-]+)=([\x21-\x7e]*)\s*$/;
+const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
+
+const collectorHeaders = text.transform((list, context): Readonly<Record<string, string>> => {
+  const pairs: [string, string][] = [];
+  for (const [index, part] of list.split(",").entries()) {
+    const [, name = "", encoded = ""] = HEADER.exec(part) ?? [];
+    const value = decodePercent(encoded);
+    if (name !== "" && value !== null && HEADER_VALUE.test(value)) pairs.push([name.toLowerCase(), value]);
+    else {
+      const message = `header ${index + 1}: expected name=value (the value is not shown)`;
+      context.addIssue({ code: "custom", message });
+    }
+  }
+  return Object.freeze(Object.fromEntries(pairs));
+});
+
+function decodePercent(encoded: string): string | null {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return null;
+  }
+}
+
+const fraction = text
+  .regex(/^(0|1|0?\.\d{1,9}|1\.0{1,9})$/, { error: "expected a number from 0 to 1, such as 0.1" })
+  .transform(Number);
+
+const replicaAddress = text.refine(
+  (value) => {
+    if (!URL.canParse(value)) return false;
+    const { protocol, username, password, pathname, search } = new URL(value);
+    return (
+      /^https?:$/.test(protocol) && username === "" && password === "" && pathname === "/" && search === ""
+    );
+  },
+  { error: "expected an http or https address without a path, like http://10.0.0.7:9371" },
+);
+
 /** One entry per variable: how it is parsed, what it is without a value, what it means. */
 export const CONFIG_VARIABLES = {
   PORT: {
@@ -244,6 +289,18 @@ export const CONFIG_VARIABLES = {
     fallback: "0",
     description: "Finished processes kept at most, the oldest are removed first. 0: no maximum.",
   },
+  CYRNEL_MAX_RUNNING_PER_KEY: {
+    schema: wholeNumber(0),
+    fallback: "0",
+    description:
+      "Runs of one key at once, over all replicas; more of them wait in the queue. 0: no limit, keys that want more than there is share it equally.",
+  },
+  CYRNEL_REPLICA_ADDRESS: {
+    schema: replicaAddress,
+    fallback: null,
+    description:
+      "Where other replicas on the same database reach this one, for example `http://10.0.0.7:9371`. Unset: the address it listens on, or this machine's own when it listens on all.",
+  },
   CYRNEL_RATE_LIMIT_MAX: {
     schema: wholeNumber(1),
     fallback: null,
@@ -259,6 +316,29 @@ export const CONFIG_VARIABLES = {
     fallback: "10000",
     description:
       "On SIGTERM or SIGINT: how long runs may finish before they are ended as `interrupted`, in milliseconds.",
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    schema: collectorAddress,
+    fallback: null,
+    description:
+      "Base address of an OTLP/HTTP collector (`http://collector:4318`), to which traces of requests, runs and tool calls are sent. Unset: no traces.",
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    schema: collectorHeaders,
+    fallback: null,
+    description:
+      "Headers for the collector: `name=value`, comma-separated, values percent-encoded. They may hold a key.",
+  },
+  OTEL_SERVICE_NAME: {
+    schema: text.max(200, { error: "expected at most 200 characters" }),
+    fallback: "cyrnel",
+    description: "What the server calls itself in traces.",
+  },
+  OTEL_TRACES_SAMPLER_ARG: {
+    schema: fraction,
+    fallback: "1",
+    description:
+      "Fraction of the traces that begin here to be kept, from 0 to 1. A request with a `traceparent` brings its own decision.",
   },
   LOG_LEVEL: {
     schema: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"], {
@@ -315,8 +395,20 @@ export interface Config {
   readonly retentionDays: number | null;
   /** Null: no maximum. */
   readonly retentionMax: number | null;
+  /** Null: no limit. */
+  readonly maxRunningPerKey: number | null;
+  /** Null: found out. */
+  readonly replicaAddress: string | null;
   readonly rateLimit: { readonly max: number; readonly windowMs: number } | null;
   readonly shutdownTimeoutMs: number;
+  /** Null: no traces. */
+  readonly tracing: {
+    readonly endpoint: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly serviceName: string;
+    /** From 0 to 1. */
+    readonly ratio: number;
+  } | null;
   readonly logLevel: string;
 }
 
@@ -345,6 +437,7 @@ export function parseConfig(
   };
   const rateLimitMax = read("CYRNEL_RATE_LIMIT_MAX");
   const rateLimitWindowMs = read("CYRNEL_RATE_LIMIT_WINDOW_MS");
+  const collector = read("OTEL_EXPORTER_OTLP_ENDPOINT");
   const config: Config = Object.freeze({
     port: read("PORT"),
     host: read("HOST"),
@@ -377,11 +470,22 @@ export function parseConfig(
     auditRetentionDays: read("CYRNEL_AUDIT_RETENTION_DAYS") || null,
     retentionDays: read("CYRNEL_RETENTION_DAYS") || null,
     retentionMax: read("CYRNEL_RETENTION_MAX") || null,
+    maxRunningPerKey: read("CYRNEL_MAX_RUNNING_PER_KEY") || null,
+    replicaAddress: read("CYRNEL_REPLICA_ADDRESS"),
     rateLimit:
       rateLimitMax === null || rateLimitWindowMs === null
         ? null
         : Object.freeze({ max: rateLimitMax, windowMs: rateLimitWindowMs }),
     shutdownTimeoutMs: read("SHUTDOWN_TIMEOUT_MS"),
+    tracing:
+      collector === null
+        ? null
+        : Object.freeze({
+            endpoint: collector,
+            headers: read("OTEL_EXPORTER_OTLP_HEADERS") ?? {},
+            serviceName: read("OTEL_SERVICE_NAME"),
+            ratio: read("OTEL_TRACES_SAMPLER_ARG"),
+          }),
     logLevel: read("LOG_LEVEL"),
   });
   problems.push(...listContradictions(environment, config, platform));

@@ -48,6 +48,7 @@ export const ERROR_CATALOGUE = {
   rate_limited: { status: 429 },
   too_many_calls: { status: 429 },
   too_many_approvals: { status: 429 },
+  too_many_streams: { status: 429 },
   internal_error: { status: 500 },
   secrets_key_missing: { status: 500 },
   module_failed: { status: 502 },

@@ -6,7 +6,10 @@ import closeWithGrace from "close-with-grace";
 import { type Config, formatProblems, parseConfig } from "./config.ts";
 import { type Database, openDatabase } from "./db/database.ts";
 import { EMBEDDED_POSTGRES_MISSING } from "./db/embedded/binaries.ts";
+import { DatabaseRefused } from "./db/migrate.ts";
+import { DatabaseInUse } from "./db/server-lock.ts";
 import { createLogger } from "./http/logging.ts";
+import { createLogRing } from "./logs/ring.ts";
 import { createRedactor } from "./secrets/redactor.ts";
 import { findKeyring } from "./secrets/server-keyring.ts";
 import { openServer } from "./server.ts";
@@ -45,6 +48,7 @@ delete process.env.CYRNEL_API_KEY;
 delete process.env.DATABASE_URL;
 delete process.env.CYRNEL_SECRETS_KEY;
 delete process.env.CYRNEL_SECRETS_PREVIOUS_KEYS;
+delete process.env.OTEL_EXPORTER_OTLP_HEADERS;
 
 /** Knows no secret yet; the server tells it. */
 const redactor = createRedactor();
@@ -71,7 +75,7 @@ try {
   if (!stopping.signal.aborted) {
     report(describeStartFailure(error, config));
     await resources.disposeAsync().catch(report);
-    process.exit((error as NodeJS.ErrnoException).code === EMBEDDED_POSTGRES_MISSING ? EX_CONFIG : 1);
+    process.exit(isMisconfigured(error) ? EX_CONFIG : 1);
   }
 }
 
@@ -79,7 +83,8 @@ async function start(config: Config): Promise<void> {
   const { signal } = stopping;
   const database = resources.use(await openDatabase(config, { onTakenOver, signal }));
   signal.throwIfAborted();
-  const logger = createLogger({ ...config, databaseUrl: database.url }, { redactor });
+  const ring = createLogRing();
+  const logger = createLogger({ ...config, databaseUrl: database.url }, { redactor, ring });
   const { keyring, made } = await findKeyring(config);
   if (made !== null) {
     const message = `made a key for secrets: ${made} (mode 0600). Keep a copy of it: without it, stored secrets are lost`;
@@ -87,7 +92,13 @@ async function start(config: Config): Promise<void> {
     logger.info({ type: "secrets", path: made, kid: keyring?.current.kid }, message);
   }
   const server = resources.use(
-    await openServer(config, { database, logger, redactor, ...(keyring === null ? {} : { keyring }) }),
+    await openServer(config, {
+      database,
+      logger,
+      logRing: ring,
+      redactor,
+      ...(keyring === null ? {} : { keyring }),
+    }),
   );
   signal.throwIfAborted();
   const address = await server.listen();
@@ -117,6 +128,14 @@ function onTakenOver(): void {
 function report(message: unknown): void {
   const text = message instanceof Error ? (message.stack ?? message.message) : String(message);
   process.stderr.write(`cyrnel: ${redactor.text(text)}\n`);
+}
+
+/** Nothing that another attempt would make better. */
+function isMisconfigured(error: unknown): boolean {
+  return (
+    (error instanceof DatabaseRefused && !(error instanceof DatabaseInUse)) ||
+    (error as NodeJS.ErrnoException).code === EMBEDDED_POSTGRES_MISSING
+  );
 }
 
 function describeStart(address: string, config: Config, database: Database): string {

@@ -3,10 +3,12 @@
  * in which all of it ends. Opens no database, reads no environment variable, handles no signal.
  */
 import { createHash } from "node:crypto";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import type { JSONSchema } from "#sdk";
+import packageFile from "../package.json" with { type: "json" };
 import { buildApp } from "./app.ts";
 import { createApprovalDesk } from "./approvals/desk.ts";
 import { type Approvals, createApprovals } from "./approvals/service.ts";
@@ -20,6 +22,9 @@ import type { App } from "./http/app-type.ts";
 import type { ReadinessCheck } from "./http/health.ts";
 import { createLifecycle } from "./http/lifecycle.ts";
 import { createMetrics } from "./http/metrics.ts";
+import { createActivityLog } from "./logs/activity.ts";
+import { createLogRing, type LogRing } from "./logs/ring.ts";
+import { createLogs } from "./logs/service.ts";
 import type { BuiltinModule } from "./modules/builtins.ts";
 import { createModules, type Modules } from "./modules/service.ts";
 import { createBindings } from "./processes/bindings.ts";
@@ -28,6 +33,8 @@ import { createPauseRoom } from "./processes/pausing/run-records.ts";
 import { RunRegistry } from "./processes/registry.ts";
 import { createProcessService } from "./processes/service.ts";
 import type { ToolHost } from "./processes/tool-host.ts";
+import { findAddress } from "./replicas/address.ts";
+import { createReplicas } from "./replicas/replicas.ts";
 import { createKeyring, type Keyring } from "./secrets/keyring.ts";
 import { learnStoredSecrets } from "./secrets/known.ts";
 import { createRedactor, type Redactor } from "./secrets/redactor.ts";
@@ -35,11 +42,14 @@ import { createVault } from "./secrets/vault.ts";
 import { createServices, type Services } from "./services/service.ts";
 import { listKnownTools } from "./tools/known-tools.ts";
 import { createTools, type Tools } from "./tools/service.ts";
+import { openTracing } from "./tracing/tracing.ts";
 
 export interface ServerDeps {
   /** Migrated, and of this server only. Closed by whoever opened it. */
   database: { pool: Pool; readonly reachable: boolean };
   logger: FastifyBaseLogger;
+  /** What the logger writes into, for `GET /logs`. Default: an empty one. */
+  logRing?: LogRing;
   /** Default: the bundled modules. */
   builtins?: readonly BuiltinModule[];
   /** What scripts are given instead of the tools of installed services. */
@@ -78,7 +88,8 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   await using undo = new AsyncDisposableStack();
   const lifecycle = createLifecycle();
   const redactor = deps.redactor ?? createRedactor();
-  const vault = createVault(deps.keyring ?? readKeyring(config), redactor);
+  const keyring = deps.keyring ?? readKeyring(config);
+  const vault = createVault(keyring, redactor);
   const fetch = undo.use(
     createGuardedFetch(config.egress, {
       // A call may take as long as it is allowed to.
@@ -97,6 +108,8 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   );
   const registry = new RunRegistry();
   const metrics = createMetrics();
+  const activity = createActivityLog(logger);
+  const tracing = undo.use(await openTracing(config.tracing, logger));
   const tools = undo.use(
     createTools({
       pool: database.pool,
@@ -114,6 +127,8 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
       admit: () => governance.audit.admit(),
       onCall(record) {
         metrics.callEnded(record);
+        activity.callEnded(record);
+        tracing.callEnded(record);
         governance.recordCall(record);
       },
       log: logger,
@@ -143,6 +158,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     allowStdio: config.allowStdioMcp,
     custom: { directory: path.join(config.dataDirectory, "modules"), download },
     secrets: vault,
+    activations: (id) => replicas.listActivations(id),
     redaction: redactor,
     ...(deps.builtins === undefined ? {} : { builtins: deps.builtins }),
   });
@@ -158,6 +174,19 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   });
   adapters.attach(services.link);
   undo.defer(services.onChange((id) => tools.forget(id)));
+  const replicas = createReplicas({
+    pool: database.pool,
+    version: packageFile.version,
+    secretsKeys: keyring && { current: keyring.current.kid, all: keyring.kids },
+    countSlots: () => environments.active()?.status()?.slots ?? null,
+    listModules: () => modules.activations(),
+    follow: {
+      followModules: () => modules.follow(),
+      followService: (id) => services.follow(id),
+      listServices: () => services.listIds(),
+    },
+    log: logger,
+  });
   const processes = createProcessService({
     db: database.pool,
     environments,
@@ -166,7 +195,16 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     config,
     redactor,
     pausing,
-    onEnded: (ending, environment) => metrics.runEnded({ ...ending, environment }),
+    peers: replicas.peers,
+    countSlots: replicas.countSlots,
+    traceParent: () => tracing.traceParent(),
+    onStarted: (row, environment) => tracing.runStarted({ ...row, environment }),
+    onLeft: (id) => tracing.runLeft(id),
+    onEnded(ending, environment) {
+      metrics.runEnded({ ...ending, environment });
+      activity.runEnded(ending, environment);
+      tracing.runEnded(ending);
+    },
   });
   const approvals = undo.use(
     createApprovals({
@@ -221,31 +259,39 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     },
     { name: "draining", check: () => (lifecycle.draining ? "the server is shutting down" : null) },
   ];
+  const logs = createLogs({ ring: deps.logRing ?? createLogRing(), redactor });
   const app = await buildApp(config, {
     logger,
     lifecycle,
     readiness,
     metrics,
+    tracing,
+    countSlots: replicas.countSlots,
     database: {
       get reachable() {
         return database.reachable;
       },
       ping: () => database.pool`select 1`,
     },
+    logs,
     processes,
     modules,
     services,
     tools,
     approvals,
+    replicas: { token: replicas.token, held: processes.held },
     redactor,
     access: governance,
   });
   undo.defer(() => closeApp(app));
+  undo.use(logs);
   await app.ready();
 
   await learnStoredSecrets({ db: database.pool, vault, redactor, log: logger });
   await governance.start();
   await modules.start();
+  await replicas.start();
+  undo.use(replicas);
   undo.defer(() => processes.drain(config.shutdownTimeoutMs));
   await processes.start();
   await approvals.start();
@@ -264,7 +310,12 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     tools,
     approvals,
     governance,
-    listen: () => app.listen({ port: config.port, host: config.host }),
+    async listen() {
+      const url = await app.listen({ port: config.port, host: config.host });
+      const { port } = app.server.address() as AddressInfo;
+      replicas.setAddress(config.replicaAddress ?? findAddress(config.host, port));
+      return url;
+    },
     stop,
     [Symbol.asyncDispose]: stop,
   };

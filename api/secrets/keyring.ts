@@ -10,6 +10,8 @@ export interface SecretsKey {
 export interface Keyring {
   /** What everything new is sealed with. */
   readonly current: SecretsKey;
+  /** Ids of all of them. */
+  readonly kids: readonly string[];
   /** Null for a key this server does not have. */
   find(kid: string): KeyObject | null;
 }
@@ -20,7 +22,7 @@ const KID_DIGITS = 16;
 export function createKeyring(current: KeyObject, previous: readonly KeyObject[] = []): Keyring {
   const sealing = toSecretsKey(current);
   const keys = new Map([sealing, ...previous.map(toSecretsKey)].map(({ kid, key }) => [kid, key]));
-  return { current: sealing, find: (kid) => keys.get(kid) ?? null };
+  return { current: sealing, kids: [...keys.keys()], find: (kid) => keys.get(kid) ?? null };
 }
 
 function toSecretsKey(key: KeyObject): SecretsKey {

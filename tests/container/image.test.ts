@@ -172,6 +172,19 @@ test("the server has no capability, cannot gain any, and cannot write to the ima
   expect((await podman("exec", container, "touch", "/app/written")).code).not.toBe(0);
 });
 
+test("what traces need is in it, although nothing has asked for it yet", async () => {
+  const load = "import('/app/api/tracing/telemetry.ts').then(() => console.log('loaded'))";
+  expect((await podman("exec", container, "node", "-e", load)).stdout).toBe("loaded\n");
+});
+
+test("serves the console, which the build has made", async () => {
+  const page = await fetch(origin);
+  expect([page.status, page.headers.get("content-type")]).toEqual([
+    200,
+    expect.stringContaining("text/html"),
+  ]);
+});
+
 test("holds one Node, no package manager, no development package, no source map", async () => {
   const find = (...conditions: string[]) =>
     podman("exec", container, "find", "/", "-xdev", "-type", "f", ...conditions).then(({ stdout }) =>

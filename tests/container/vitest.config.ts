@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     root: new URL("../..", import.meta.url).pathname,
-    include: ["tests/container/**/*.test.ts"],
+    include: ["tests/container/image.test.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     reporters: ["default", "./tests/count-reporter.ts"],

@@ -54,6 +54,7 @@ test("shows slots, warm children, their memory, the isolation and the database a
   expect(seen.get("cyrnel_slots")).toBe(body.capacity.slots);
   expect(seen.get("cyrnel_slots_busy")).toBe(0);
   expect(seen.get("cyrnel_queue_depth")).toBe(0);
+  expect(seen.get("cyrnel_load_ratio")).toBe(0);
   expect(seen.has("cyrnel_warm_children")).toBe(true);
   expect(seen.get("cyrnel_children_memory_bytes")).toBeGreaterThan(5_000_000);
   expect(body.capacity.memoryBytes).toBeGreaterThan(5_000_000);
@@ -65,6 +66,24 @@ test("shows slots, warm children, their memory, the isolation and the database a
   expect(seen.get("cyrnel_database_up")).toBe(1);
   expect(seen.get("cyrnel_database_pool_seconds")).toBeGreaterThan(0);
   expect(seen.get("cyrnel_resident_memory_bytes")).toBeGreaterThan(1_000_000);
+});
+
+test("the load counts runs and what waits for a slot, per slot", async () => {
+  const { slots } = (await server.get("/environment")).body.capacity;
+  const ids = await Promise.all(
+    Array.from({ length: slots + 2 }, async () => {
+      const answer = await server.post("/processes", {
+        code: "await new Promise((resolve) => setTimeout(resolve, 60_000))",
+        options: { timeout: 60_000 },
+      });
+      return answer.body.id as number;
+    }),
+  );
+  await expect
+    .poll(async () => (await scrape()).get("cyrnel_load_ratio"), { timeout: 15_000 })
+    .toBeCloseTo((slots + 2) / slots);
+  for (const id of ids) await server.post(`/processes/${id}/signals/kill`);
+  await expect.poll(async () => (await scrape()).get("cyrnel_load_ratio"), { timeout: 15_000 }).toBe(0);
 });
 
 test("answers without a database, and says that there is none", async () => {

@@ -12,13 +12,14 @@ import { mayChangeState, PROCESS_STATES, type ProcessState } from "#api/processe
 import {
   cancelQueued,
   changeHeldState,
-  claimQueued,
   finishRun,
   type ProcessRow,
   type RunEnding,
   restartProcess,
 } from "#api/processes/store.ts";
+import { claimQueued, returnClaims } from "#api/processes/queue/store.ts";
 import { readProcessRow } from "#api/processes/store-reads.ts";
+import { isAbandoned } from "#api/processes/store-sweeps.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import {
   activate,
@@ -347,13 +348,18 @@ describe("changes of state in the database", () => {
       (id) => restartProcess(server.pool, id, null, true),
       async (id) => asRow(id, await requeueRun(server.pool, id, `apr_${"x".repeat(22)}`)),
       async (id) => {
-        const nobody = { except: [], olderThanMs: null };
-        return asRow(id, (await recoverPausedRuns(server.pool, nobody)) > 0);
+        const nobody = { replica: null, held: [], ownOlderThanMs: null, maxSilentMs: null };
+        const queued = await recoverPausedRuns(server.pool, isAbandoned(server.pool, nobody));
+        return asRow(id, queued.includes(id));
+      },
+      async (id) => {
+        const returned = await returnClaims(server.pool, [{ id, claim: claims.get(id) ?? "" }]);
+        return asRow(id, returned.includes(id));
       },
     ],
     running: [
-      (id) => restartProcess(server.pool, id, { environment: "e", claim: randomUUID() }, true),
-      async (id) => (await claimQueued(server.pool, "e", 100)).find((row) => row.id === id),
+      (id) => restartProcess(server.pool, id, { environment: "e", claim: randomUUID(), replica: null }, true),
+      async (id) => (await claimQueued(server.pool, { environment: "e", replica: null, maxRows: 100, maxPerCaller: null })).find((row) => row.id === id),
       (id) => changeHeldState(server.pool, id, claims.get(id) ?? "", "running"),
       async (id, from) =>
         asRow(id, (await resumeRun(server.pool, id, claims.get(id) ?? "")) && from !== "running"),

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createMonitor, type Monitor } from "#runner/monitor.ts";
 import { DEFAULT_SESSION_LIMITS } from "#runner/session.ts";
 import { type Child, spawnChild } from "#runner/spawn.ts";
@@ -13,6 +13,9 @@ let handlesBefore = 0;
 function countHandles(): number {
   return process.getActiveResourcesInfo().filter((name) => /^(PipeWrap|ProcessWrap)$/.test(name)).length;
 }
+
+// Loaded with the first child, it opens standard input, which would count.
+beforeAll(() => import("execa"));
 
 beforeEach(() => {
   handlesBefore = countHandles();

@@ -12,6 +12,7 @@ const pages = [
   "SECURITY.md",
   "examples/README.md",
   "examples/client/README.md",
+  "examples/command/README.md",
   ...readdirSync(path.join(PROJECT, "docs"))
     .filter((file) => file.endsWith(".md"))
     .map((file) => `docs/${file}`),

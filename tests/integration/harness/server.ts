@@ -4,6 +4,7 @@ import { type Logger, pino } from "pino";
 import { expect } from "vitest";
 import type { Config } from "#api/config.ts";
 import type { Pool } from "#api/db/pool.ts";
+import { createLogRing, type LogRing } from "#api/logs/ring.ts";
 import type { BuiltinModule } from "#api/modules/builtins.ts";
 import type { ToolHost } from "#api/processes/tool-host.ts";
 import { type CyrnelServer, openServer } from "#api/server.ts";
@@ -62,7 +63,7 @@ export interface TestServer extends AsyncDisposable {
 export async function startServer(options: StartServerOptions = {}): Promise<TestServer> {
   const config = testConfig({ PORT: "0", SHUTDOWN_TIMEOUT_MS: "2000", ...options.environment });
   const database = options.database ?? (await createTestDatabase({ maxConnections: 10 }));
-  const { logger, logs } = collectLogs();
+  const { logger, logs, ring } = collectLogs();
   let reachable = true;
   const server = await openServer(config, {
     database: {
@@ -72,6 +73,7 @@ export async function startServer(options: StartServerOptions = {}): Promise<Tes
       },
     },
     logger,
+    logRing: ring,
     ...(options.builtins ? { builtins: options.builtins } : {}),
     ...(options.tools ? { tools: options.tools } : {}),
   });
@@ -136,9 +138,25 @@ export async function startServer(options: StartServerOptions = {}): Promise<Tes
   };
 }
 
-function collectLogs(): { logger: Logger; logs: () => Record<string, unknown>[] } {
+function collectLogs(): { logger: Logger; logs: () => Record<string, unknown>[]; ring: LogRing } {
   const lines: string[] = [];
   const stream = new PassThrough();
   stream.setEncoding("utf8").on("data", (text: string) => lines.push(...text.split("\n").filter(Boolean)));
-  return { logger: pino({ level: "debug" }, stream), logs: () => lines.map((line) => JSON.parse(line)) };
+  const ring = createLogRing();
+  const logger = pino(
+    {
+      level: "debug",
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      // As the server's own logger, but with nothing taken out of a line.
+      hooks: {
+        streamWrite(line) {
+          ring.add(line);
+          return line;
+        },
+      },
+    },
+    stream,
+  );
+  return { logger, logs: () => lines.map((line) => JSON.parse(line)), ring };
 }
