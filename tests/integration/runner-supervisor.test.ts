@@ -62,18 +62,19 @@ const runHostile = async (behaviour: string, changes: Partial<SupervisedRun> = {
 describe("a run", () => {
   test("that ends has its result and what it cost, and its child is gone", async () => {
     const { outcome, child } = await runReal(
-      "async()=>{const end=Date.now()+100;while(Date.now()<end);await tools.a.b({});return {a:[1]}}",
+      "async()=>{let n=0;for(let i=0;i<2e8;i++)n^=i;await tools.a.b({});return {a:[n&0]}}",
     );
     const ended = await outcome;
     expect(ended).toMatchObject({
       state: "success",
       reason: "ok",
-      result: { value: { a: [1] } },
+      result: { value: { a: [0] } },
       toolCalls: 1,
     });
     expect(ended.error).toBeUndefined();
+    // Work, not time: a machine that is starved gives a busy process little of it.
     expect(ended.cpuMs).toBeGreaterThan(30);
-    expect(ended.wallMs).toBeGreaterThanOrEqual(100);
+    expect(ended.wallMs).toBeGreaterThan(30);
     expect(ended.peakMemoryBytes).toBeGreaterThan(20e6);
     expect((await child.exited).signal).toBe("SIGKILL");
   });
