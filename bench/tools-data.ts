@@ -45,12 +45,12 @@ export const QUERIES = [
 ];
 
 /** Inserts `count` tools, in services that are enabled, of an adapter that is. */
-export async function insertTools(pool: Pool, count: number): Promise<void> {
+export async function insertTools(pool: Pool, count: number, perService = TOOLS_PER_SERVICE): Promise<void> {
   await pool`
     insert into modules (id, type, name, description, is_builtin, enabled, hash)
     values ('bench', 'adapter', 'Bench', '', true, true, ${"0".repeat(64)}) on conflict do nothing`;
   const random = createRandom(7);
-  const rows = Array.from({ length: count }, (_, index) => makeTool(index, random));
+  const rows = Array.from({ length: count }, (_, index) => makeTool(index, perService, random));
   const services = [...new Set(rows.map((row) => row.service_id))].map((id) => ({
     id,
     name: id,
@@ -70,13 +70,13 @@ export async function insertTools(pool: Pool, count: number): Promise<void> {
   await pool`analyze tools`;
 }
 
-function makeTool(index: number, random: () => number) {
+function makeTool(index: number, perService: number, random: () => number) {
   const pick = (words: readonly string[]) => words[Math.floor(random() * words.length)] as string;
-  const service = Math.floor(index / TOOLS_PER_SERVICE);
+  const service = Math.floor(index / perService);
   const base = SERVICES[service % SERVICES.length] as string;
   const service_id = service < SERVICES.length ? base : `${base}${Math.floor(service / SERVICES.length) + 1}`;
   const [verb, noun, other] = [pick(VERBS), pick(NOUNS), pick(NOUNS)];
-  const position = index % TOOLS_PER_SERVICE;
+  const position = index % perService;
   const capital = noun.charAt(0).toUpperCase() + noun.slice(1);
   const words = Array.from({ length: 20 + Math.floor(random() * 40) }, () =>
     random() < 0.03 ? makeRareWord(random) : pick(random() < 0.2 ? NOUNS : FILLER),

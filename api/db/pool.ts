@@ -30,6 +30,8 @@ export interface PoolOptions {
   onClose?: () => void;
   /** Keeps connections for ever; for session locks. */
   permanent?: boolean;
+  /** Told what the server says besides its answers; nobody is by default. */
+  onNotice?: (message: string) => void;
 }
 
 /**
@@ -46,7 +48,7 @@ export function createPool(databaseUrl: string, options: PoolOptions = {}): Pool
     backoff: () => 0.05,
     ...(options.permanent ? { max_lifetime: null, idle_timeout: 0 } : {}),
     ...(options.onClose ? { onclose: options.onClose } : {}),
-    onnotice: () => {},
+    onnotice: ({ message }) => options.onNotice?.(message ?? ""),
     types: {
       bigint: {
         to: 20,

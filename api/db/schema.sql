@@ -612,6 +612,12 @@ CREATE INDEX services_by_adapter ON public.services USING btree (adapter, id);
 CREATE TRIGGER services_note AFTER INSERT OR DELETE ON public.services FOR EACH ROW EXECUTE FUNCTION note_component('service', 'id');
 CREATE TRIGGER services_note_change AFTER UPDATE ON public.services FOR EACH ROW WHEN (((((old.enabled IS DISTINCT FROM new.enabled) OR (old.stale IS DISTINCT FROM new.stale)) OR (old.hash IS DISTINCT FROM new.hash)) OR ((old.adapter_domain)::text IS DISTINCT FROM (new.adapter_domain)::text))) EXECUTE FUNCTION note_component('service', 'id');
 
+create table sweep_turns (
+  name text not null,
+  taken_at timestamp with time zone not null default now(),
+  constraint sweep_turns_pkey PRIMARY KEY (name)
+);
+
 create table tool_calls (
   process_id bigint not null,
   seq integer not null,

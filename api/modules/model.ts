@@ -38,7 +38,9 @@ export const moduleRecordSchema = z
     replicas: z
       .array(z.object({ replica: z.string(), state: z.enum(MODULE_STATES) }))
       .optional()
-      .describe("How it is on the other servers of the database, when that differs. Only for a single module."),
+      .describe(
+        "How it is on the other servers of the database, when that differs. Only for a single module.",
+      ),
   })
   .describe("A module.");
 export type ModuleRecord = z.infer<typeof moduleRecordSchema>;

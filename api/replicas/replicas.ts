@@ -85,6 +85,12 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     pool,
     isAlone: () => membership.others.length === 0,
     ...options.follow,
+    async followModules() {
+      await options.follow.followModules();
+      // How modules are here is in this server's row.
+      await membership.beatNow();
+      announcements.tell(HERE, []);
+    },
     log,
   });
   announcements.listen((kind, _ids, from) => {

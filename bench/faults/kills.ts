@@ -1,7 +1,7 @@
 /** One of three servers ends without a word, or falls silent for longer than it may, under load. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Cluster, startCluster } from "./cluster.ts";
-import { startLoad } from "./load.ts";
+import { request, startLoad } from "./load.ts";
 import { collect, countOrphans, listChildren, type Outcome } from "./report.ts";
 
 /** Some take long enough to be caught in the middle. */
@@ -9,6 +9,7 @@ const code = (n: number) =>
   n % 3 === 0 ? `await new Promise((done) => setTimeout(done, 800)); return ${n}` : `return ${n}`;
 const LOAD = { clients: 6, code, pauseMs: 60 };
 const MAX_SILENT_MS = 20_000;
+const ORPHAN_GRACE_MS = 5000;
 
 /** `hidePlaces`: the servers are on machines of their own, so only silence tells. */
 export async function killServers(times: number, hidePlaces: boolean): Promise<Outcome> {
@@ -56,16 +57,10 @@ export async function freezeServers(times: number): Promise<Outcome> {
     cluster.replicas.shift();
     victim.child.kill("SIGSTOP");
     faults.push({ replica, at: Date.now() });
-    const children = await listChildren(victim.pid);
     await sleep(MAX_SILENT_MS + 8000);
     victim.child.kill("SIGCONT");
     cluster.replicas.push(victim);
-    await sleep(3000);
-    const [held] = await cluster.pool<{ count: number }[]>`
-      select count(*)::int as count from processes where replica = ${replica}::uuid and reason = 'interrupted'`;
-    // Children that wait for their first script belong to a server that lives.
-    if ((held?.count ?? 0) > 0)
-      orphans += Math.max(0, (await countRunning(cluster, replica)) - children.length);
+    orphans += await countUnclaimed(cluster, victim.url, replica);
   }
   await load.stop();
   const outcome = await collect(cluster, load.accepted, {
@@ -78,10 +73,18 @@ export async function freezeServers(times: number): Promise<Outcome> {
   return outcome;
 }
 
-async function countRunning({ pool }: Cluster, replica: string): Promise<number> {
-  const [row] = await pool<{ count: number }[]>`
-    select count(*)::int as count from processes where replica = ${replica}::uuid and state = 'running'`;
-  return row?.count ?? 0;
+/** Runs that a server still has in children although they are no longer its own, after a moment. */
+async function countUnclaimed(cluster: Cluster, url: string, replica: string): Promise<number> {
+  const deadline = performance.now() + ORPHAN_GRACE_MS;
+  for (;;) {
+    const answer = await request(url, "GET", "/environment");
+    const { capacity } = JSON.parse(answer.text) as { capacity: { busy: number } };
+    const [row] = await cluster.pool<{ count: number }[]>`
+      select count(*)::int as count from processes where replica = ${replica}::uuid and state = 'running'`;
+    const unclaimed = capacity.busy - (row?.count ?? 0);
+    if (unclaimed <= 0 || performance.now() > deadline) return Math.max(0, unclaimed);
+    await sleep(100);
+  }
 }
 
 async function findId({ pool }: Cluster, url: string): Promise<string> {

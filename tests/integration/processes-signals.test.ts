@@ -8,6 +8,7 @@ import {
   requeueRun,
   resumeRun,
 } from "#api/processes/pausing/store.ts";
+import { claimQueued, returnClaims } from "#api/processes/queue/store.ts";
 import { mayChangeState, PROCESS_STATES, type ProcessState } from "#api/processes/states.ts";
 import {
   cancelQueued,
@@ -16,8 +17,8 @@ import {
   type ProcessRow,
   type RunEnding,
   restartProcess,
+  terminateElsewhere,
 } from "#api/processes/store.ts";
-import { claimQueued, returnClaims } from "#api/processes/queue/store.ts";
 import { readProcessRow } from "#api/processes/store-reads.ts";
 import { isAbandoned } from "#api/processes/store-sweeps.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
@@ -296,6 +297,7 @@ describe("environments", () => {
 });
 
 describe("changes of state in the database", () => {
+  const OTHER = randomUUID();
   const claims = new Map<number, string>();
 
   /** A row in a state, by the shortest legal way; the server does not know of it. */
@@ -359,7 +361,15 @@ describe("changes of state in the database", () => {
     ],
     running: [
       (id) => restartProcess(server.pool, id, { environment: "e", claim: randomUUID(), replica: null }, true),
-      async (id) => (await claimQueued(server.pool, { environment: "e", replica: null, maxRows: 100, maxPerCaller: null })).find((row) => row.id === id),
+      async (id) =>
+        (
+          await claimQueued(server.pool, {
+            environment: "e",
+            replica: null,
+            maxRows: 100,
+            maxPerCaller: null,
+          })
+        ).find((row) => row.id === id),
       (id) => changeHeldState(server.pool, id, claims.get(id) ?? "", "running"),
       async (id, from) =>
         asRow(id, (await resumeRun(server.pool, id, claims.get(id) ?? "")) && from !== "running"),
@@ -373,7 +383,15 @@ describe("changes of state in the database", () => {
         return asRow(id, isDone && from !== "paused");
       },
     ],
-    terminating: [(id) => changeHeldState(server.pool, id, claims.get(id) ?? "", "terminating")],
+    terminating: [
+      (id) => changeHeldState(server.pool, id, claims.get(id) ?? "", "terminating"),
+      async (id, from) => {
+        // A paused run without a child is ended at once instead.
+        await server.pool`update processes set replica = ${OTHER} where id = ${id}`;
+        await server.pool`update process_checkpoints set detached = false where process_id = ${id}`;
+        return asRow(id, (await terminateElsewhere(server.pool, id, OTHER)) && from !== "terminating");
+      },
+    ],
     idle: [
       (id) => cancelQueued(server.pool, id),
       async (id) => asRow(id, await cancelDetached(server.pool, id)),

@@ -48,6 +48,7 @@ describe("text of others", () => {
         expect(streamed.replaceAll(/[\t\n]/g, "")).not.toMatch(DANGEROUS);
         expect(safeLine(pieces.join(""))).not.toMatch(DANGEROUS);
       }),
+      { numRuns: 50 },
     );
   });
 

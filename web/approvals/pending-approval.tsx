@@ -52,7 +52,11 @@ function ApprovalCard({
     <article class="card" aria-label={`Approval: ${path}`}>
       <div class="card-head">
         <div class="row">
-          {isAsk ? <MessageCircleQuestion aria-hidden="true" /> : <Hand aria-hidden="true" />}
+          {isAsk ? (
+            <MessageCircleQuestion size={17} aria-hidden="true" />
+          ) : (
+            <Hand size={17} aria-hidden="true" />
+          )}
           <h2 class={isAsk ? "" : "mono"}>{path}</h2>
           {approval.destructive ? (
             <span class="chip bad plain">

@@ -188,6 +188,7 @@ function MultiSchemaFieldTemplate({
 }) {
   return (
     <div class="stack tight">
+      {/* biome-ignore lint/a11y/noLabelWithoutControl: the selector is one */}
       <label>
         <span class="visually-hidden">Kind of value</span>
         {selector}

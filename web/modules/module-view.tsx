@@ -91,6 +91,14 @@ export default function ModuleView({ id }: { id: string }) {
             ]}
           />
         </Card>
+        {module.replicas === undefined || module.replicas.length === 0 ? null : (
+          <div class="notice wait">
+            <div>
+              On other servers of this database it is not as here:{" "}
+              {module.replicas.map(({ replica, state }) => `${replica} ${state}`).join(", ")}.
+            </div>
+          </div>
+        )}
         {hasFields(configSchema) ? <SettingsForm owner={owner} schema={configSchema} /> : null}
         {hasFields(secretsSchema) ? <SecretsForm owner={owner} schema={secretsSchema} /> : null}
         {module.type === "environment" && module.state === "active" ? <EnvironmentDocs /> : null}

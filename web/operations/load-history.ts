@@ -1,4 +1,4 @@
-/** Slots, queue and warm pool over the last minutes, sampled while the page is visible, whichever view is shown. */
+/** Slots, queue and warm pool over the last minutes in which the system view was open; kept while others are shown. */
 import { signal } from "@preact/signals";
 import type { EnvironmentReport } from "../server/api.ts";
 

@@ -12,6 +12,7 @@ import { readHistograms } from "./metrics.ts";
 
 const LOAD_MS = 1000;
 const METRICS_MS = 5000;
+const REPLICAS_MS = 10_000;
 
 const HISTOGRAMS = [
   ["cyrnel_run_queue_seconds", "Waiting for a slot"],
@@ -55,6 +56,7 @@ export default function SystemView() {
             </Card>
           ))}
         </div>
+        {data === null ? null : <Replicas environment={data.environment.id} />}
         {data === null ? null : <Isolation report={data} />}
       </div>
     </>
@@ -98,6 +100,26 @@ function Capacity({ report }: { report: EnvironmentReport }) {
         </Card>
       </div>
     </>
+  );
+}
+
+/** What the servers of one database tell of each other: where one does not run what this one runs. */
+function Replicas({ environment }: { environment: string }) {
+  const { data } = useResource(
+    async (signal) =>
+      unwrap(await client.value.GET("/modules/{id}", { params: { path: { id: environment } }, signal })),
+    [environment],
+    REPLICAS_MS,
+  );
+  const others = data?.replicas ?? [];
+  return (
+    <Card title="Replicas">
+      {others.length === 0 ? (
+        <p class="muted">No other server of this database runs another environment than this one.</p>
+      ) : (
+        <Facts facts={others.map(({ replica, state }) => [replica, `${environment} is ${state}`] as const)} />
+      )}
+    </Card>
   );
 }
 

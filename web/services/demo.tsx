@@ -1,7 +1,7 @@
 /** The demo service: installed, enabled and given a rule to ask before its destructive tool, by one click. */
 import { FlaskConical } from "lucide-preact";
 import { useLocation } from "wouter-preact";
-import { CyrnelError, unwrap } from "#client/errors.ts";
+import { unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
 import { describeFailure } from "../parts/failure.tsx";
 import { tell } from "../parts/toasts.tsx";
@@ -22,10 +22,11 @@ return await tools.demo.clearBoard({ reason: "starting over" });
 `;
 
 async function installDemo(): Promise<void> {
-  try {
+  const { services } = unwrap(
+    await client.value.GET("/services", { params: { query: { adapter: "demo" } } }),
+  );
+  if (!services.some(({ id }) => id === ID)) {
     unwrap(await client.value.POST("/services", { body: { id: ID, adapter: "demo", content: "{}" } }));
-  } catch (error) {
-    if (!(error instanceof CyrnelError && error.code === "service_taken")) throw error;
   }
   unwrap(
     await client.value.POST("/services/{id}/enabled", {

@@ -88,10 +88,7 @@ export function createActivator(options: ActivatorOptions): Activator {
     return started;
   }
 
-  async function startWith(
-    registration: ModuleRegistration,
-    stored: StoredSettings,
-  ): Promise<StartedModule> {
+  async function startWith(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule> {
     const { id, type } = registration.manifest;
     const context: EnvironmentSetupContext = {
       config: fitSettings(registration, "config", stored.config),

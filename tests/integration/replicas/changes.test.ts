@@ -85,7 +85,7 @@ describe("modules and services", () => {
       const answer = await one.server.post("/tools/shop/list/invoke", { parameters: {} });
       return answer.status === 200;
     });
-    expect((await state()).replicas).toBeUndefined();
+    await until("it is the same on both", async () => (await state()).replicas === undefined);
   });
 
   test("keys and policies that are made there count here", async () => {

@@ -71,7 +71,7 @@ test("a server that was frozen past its time finds its run gone: one result, and
     "its child is ended",
     async () => (await ask(frozen, "GET", "/environment")).capacity.busy === 0,
   );
-  expect(await ask(frozen, "GET", `/processes/${id}`)).toEqual(ended);
+  expect(await ask(frozen, "GET", `/processes/${id}?wait=10000`)).toEqual(ended);
   expect(await ask(frozen, "POST", "/processes", { code: "return 3", block: true })).toMatchObject({
     result: 3,
   });

@@ -5,8 +5,8 @@ import { decideApproval, expireApproval, listApprovals } from "#api/approvals/st
 import type { Pool } from "#api/db/pool.ts";
 import { createRunRecords, readCarriedRun } from "#api/processes/pausing/run-records.ts";
 import { cancelDetached, lockProcess, recoverPausedRuns, requeueRun } from "#api/processes/pausing/store.ts";
-import { cancelQueued, changeHeldState, finishRun, insertProcess } from "#api/processes/store.ts";
 import { claimQueued } from "#api/processes/queue/store.ts";
+import { cancelQueued, changeHeldState, finishRun, insertProcess } from "#api/processes/store.ts";
 import { readProcessRow } from "#api/processes/store-reads.ts";
 import { endAbandonedRuns, isAbandoned } from "#api/processes/store-sweeps.ts";
 import type { Vault } from "#api/secrets/vault.ts";
