@@ -54,7 +54,7 @@ describe("a pool of children", () => {
   });
 
   test("grows with demand up to its maximum, and gives memory back when it is quiet", async () => {
-    const pool = open({ min: 1, max: 3, quietMs: 400 });
+    const pool = open({ min: 1, max: 3, quietMs: 2000 });
     await pool.warmUp();
     for (let round = 0; round < 3; round++) {
       await Promise.all((await Promise.all([1, 2, 3, 4].map(() => pool.take()))).map(end));

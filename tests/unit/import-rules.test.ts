@@ -20,7 +20,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const PROJECT = path.resolve(import.meta.dirname, "../..");
-const FOLDERS = ["api", "runner", "modules", "sdk", "client", "tests", "bench"];
+const FOLDERS = ["api", "runner", "modules", "sdk", "client", "web", "tests", "bench"];
 
 interface CruiseReport {
   modules: {
@@ -42,7 +42,7 @@ function listSources(): string[] {
   return FOLDERS.flatMap((folder) =>
     readdirSync(path.join(PROJECT, folder), { recursive: true, encoding: "utf8" })
       .map((file) => path.posix.join(folder, file))
-      .filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts") && !file.includes("/dist/")),
+      .filter((file) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts") && !file.includes("/dist/")),
   );
 }
 
