@@ -1,12 +1,14 @@
 /**
  * `npm run bench:soak [runs]`: that many runs (20,000) over HTTP, half of them in each environment, against one server as
- * `npm start` starts it. Prints memory, descriptors and children on the way; ends with exit code 1 if they grow over the
+ * `npm start` starts it. Prints memory after a collection, descriptors and children on the way; ends with exit code 1 if they grow over the
  * second half of an environment's runs, or a run ends otherwise than it has to.
  */
-import { availableParallelism } from "node:os";
+import { mkdtemp, rm } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
+import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type BenchService, startService } from "./service.ts";
-import { type Footprint, readFootprint } from "./soak/footprint.ts";
+import { countChildren, type Footprint, readFootprint } from "./soak/footprint.ts";
 import { chooseScript } from "./soak/scripts.ts";
 import { atMost, formatTable, median, perSecond, type Row } from "./stats.ts";
 
@@ -17,7 +19,7 @@ const LOOKS = 40;
 const CLIENTS = availableParallelism() * 4;
 const SETTLE_MS = 400;
 const MAX_SETTLE_MS = 15_000;
-/** Memory of a heap that is collected when it has to be goes up and down by more. */
+/** Of the second half's median. */
 const MAX_GROWTH = 0.05;
 const MAX_MORE_DESCRIPTORS = 5;
 
@@ -55,15 +57,16 @@ async function runMany(service: BenchService, from: number, to: number): Promise
 }
 
 /** When the number of children has stayed the same for a moment: those used up are gone, and the spare ones there again. */
-async function look(service: BenchService, runs: number): Promise<Look> {
+async function look(service: BenchService, probe: string, runs: number): Promise<Look> {
   const deadline = performance.now() + MAX_SETTLE_MS;
-  let seen = await readFootprint(service.pid);
+  let seen = await countChildren(service.pid);
   for (;;) {
     await sleep(SETTLE_MS);
-    const again = await readFootprint(service.pid);
-    if (again.children === seen.children || performance.now() > deadline) return { ...again, runs };
+    const again = await countChildren(service.pid);
+    if (again === seen || performance.now() > deadline) break;
     seen = again;
   }
+  return { ...(await readFootprint(service.pid, probe)), runs };
 }
 
 /** Least squares: how much more there is per run. */
@@ -79,10 +82,10 @@ function slopeOf(looks: readonly Look[], value: (look: Look) => number): number 
   return covariance / variance;
 }
 
-async function soak(service: BenchService, environment: string, runs: number): Promise<Row[]> {
+async function soak(service: BenchService, probe: string, environment: string, runs: number): Promise<Row[]> {
   const { status } = await service.request("POST", `/modules/${environment}/enabled`, { enabled: true });
   if (status >= 300) throw new Error(`${environment} could not be enabled: HTTP ${status}`);
-  const looks: Look[] = [await look(service, 0)];
+  const looks: Look[] = [await look(service, probe, 0)];
   let busyMs = 0;
   for (let at = 1; at <= LOOKS; at += 1) {
     const from = Math.round(((at - 1) * runs) / LOOKS);
@@ -90,31 +93,30 @@ async function soak(service: BenchService, environment: string, runs: number): P
     const start = performance.now();
     await runMany(service, from, to);
     busyMs += performance.now() - start;
-    const seen = await look(service, to);
+    const seen = await look(service, probe, to);
     looks.push(seen);
     process.stderr.write(
-      `${environment} ${to} runs: ${seen.rssMb.toFixed(1)} MiB, ${seen.descriptors} descriptors, ${seen.children} children\n`,
+      `${environment} ${to} runs: heap ${seen.heapMb.toFixed(1)} MiB, resident ${seen.rssMb.toFixed(1)} MiB, ${seen.descriptors} descriptors, ${seen.children} children\n`,
     );
   }
   const second = looks.slice(LOOKS / 2);
   const span = runs / 2;
-  const rss = median(second.map(({ rssMb }) => rssMb));
-  const perRun = slopeOf(second, ({ rssMb }) => rssMb);
-  const growth = (perRun * span) / rss;
+  const growthOf = (what: string, value: (at: Look) => number): Row => {
+    const perRun = slopeOf(second, value);
+    const percent = ((perRun * span) / median(second.map(value))) * 100;
+    const shown = `${percent.toFixed(2)} % (${(perRun * 1024).toFixed(2)} KiB per run)`;
+    return atMost(`  ${what}, fitted growth over the second half`, percent, MAX_GROWTH * 100, shown, " %");
+  };
   const descriptors = slopeOf(second, (at) => at.descriptors) * span;
   const children = slopeOf(second, (at) => at.children) * span;
   const show = (value: (at: Look) => number) =>
     [0, LOOKS / 2, LOOKS].map((at) => value(looks[at] as Look).toFixed(0)).join(", ");
   return [
     { measure: `${environment}: ${runs} runs`, value: perSecond((runs / busyMs) * 1000) },
-    { measure: "  memory at the start, half, end", value: `${show(({ rssMb }) => rssMb)} MiB` },
-    atMost(
-      "  memory, fitted growth over the second half",
-      growth * 100,
-      MAX_GROWTH * 100,
-      `${(growth * 100).toFixed(2)} % (${(perRun * 1024).toFixed(2)} KiB per run)`,
-      " %",
-    ),
+    { measure: "  heap at the start, half, end", value: `${show(({ heapMb }) => heapMb)} MiB` },
+    growthOf("heap", ({ heapMb }) => heapMb),
+    { measure: "  resident at the start, half, end", value: `${show(({ rssMb }) => rssMb)} MiB` },
+    growthOf("resident", ({ rssMb }) => rssMb),
     { measure: "  descriptors at the start, half, end", value: show((at) => at.descriptors) },
     atMost(
       "  descriptors, fitted growth over the second half",
@@ -128,11 +130,18 @@ async function soak(service: BenchService, environment: string, runs: number): P
 }
 
 const rows: Row[] = [];
-{
-  await using service = await startService();
+const directory = await mkdtemp(path.join(tmpdir(), "cyrnel-bench-soak-"));
+try {
+  const probe = path.join(directory, "probe.json");
+  await using service = await startService({
+    NODE_OPTIONS: `--import ${new URL("./soak/probe.ts", import.meta.url).pathname}`,
+    SOAK_PROBE: probe,
+  });
   for (const environment of ENVIRONMENTS) {
-    rows.push(...(await soak(service, environment, Math.round(RUNS / ENVIRONMENTS.length))));
+    rows.push(...(await soak(service, probe, environment, Math.round(RUNS / ENVIRONMENTS.length))));
   }
+} finally {
+  await rm(directory, { recursive: true, force: true });
 }
 console.log(formatTable(rows));
 process.exitCode = rows.some((row) => row.met === false) ? 1 : 0;

@@ -1,25 +1,46 @@
-/** What a server holds at a moment, from /proc: memory, descriptors, and which processes are below it. */
-import { readdir, readFile, readlink } from "node:fs/promises";
+/** What a server holds at a moment: memory in use, descriptors, and which processes are below it. */
+import { readdir, readFile, readlink, rm } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Footprint {
+  /** After a collection, as the rest. */
   rssMb: number;
+  /** Of JavaScript, buffers included. */
+  heapMb: number;
   descriptors: number;
   /** Below the server, the database not counted. */
   children: number;
 }
 
 const POSTGRES = /\/postgres$/;
+const PROBE_TIMEOUT_MS = 60_000;
+const MB = 1024 * 1024;
 
-export async function readFootprint(pid: number): Promise<Footprint> {
-  const status = await readFile(`/proc/${pid}/status`, "latin1");
+/** `probe`: the file of probe.ts. */
+export async function readFootprint(pid: number, probe: string): Promise<Footprint> {
+  await rm(probe, { force: true });
+  process.kill(pid, "SIGUSR2");
+  const { rss, heapUsed, external } = await readProbe(probe);
   return {
-    rssMb: Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024,
+    rssMb: rss / MB,
+    heapMb: (heapUsed + external) / MB,
     descriptors: (await readdir(`/proc/${pid}/fd`)).length,
-    children: await countBelow(pid),
+    children: await countChildren(pid),
   };
 }
 
-async function countBelow(pid: number): Promise<number> {
+async function readProbe(probe: string): Promise<{ rss: number; heapUsed: number; external: number }> {
+  const deadline = performance.now() + PROBE_TIMEOUT_MS;
+  for (;;) {
+    const text = await readFile(probe, "utf8").catch(() => null);
+    if (text !== null) return JSON.parse(text);
+    if (performance.now() > deadline) throw new Error("the server did not answer its probe");
+    await sleep(10);
+  }
+}
+
+/** Everything below the process but a database and what is below that. */
+export async function countChildren(pid: number): Promise<number> {
   const below = new Map<number, number[]>();
   for (const entry of await readdir("/proc")) {
     if (!/^\d+$/.test(entry)) continue;

@@ -1,0 +1,290 @@
+/** What is measured: the statements behind requests, queue and sweeps, as the features' own functions make them. */
+import { randomUUID } from "node:crypto";
+import { insertAuditRows, listAuditRows, removeOldAuditRows } from "#api/audit/store.ts";
+import type { Pool } from "#api/db/pool.ts";
+import { claimQueued, countQueued, findPositions, returnClaims } from "#api/processes/queue/store.ts";
+import type { ProcessState } from "#api/processes/states.ts";
+import { finishRun, insertProcess, type NewProcess, type ProcessRow } from "#api/processes/store.ts";
+import { type ListFilter, listProcesses, readCalls, readProcess } from "#api/processes/store-reads.ts";
+import {
+  deleteFinishedBefore,
+  deleteFinishedBeyond,
+  deleteOldIdempotencyKeys,
+  endAbandonedRuns,
+} from "#api/processes/store-sweeps.ts";
+import { OPEN_GATE } from "#api/tools/gate.ts";
+import { createToolListing } from "#api/tools/listing.ts";
+import { createToolSearch } from "#api/tools/search/search.ts";
+import { QUERIES } from "../tools-data.ts";
+
+export interface Operation {
+  name: string;
+  /** Has to stay within the ratio. */
+  isBound?: boolean;
+  /** Not in each round: it is slow, or uses up rows that are there. */
+  isSeldom?: boolean;
+  /** Not timed; its answer goes to `run`. */
+  before?: () => Promise<unknown>;
+  run(given: unknown): Promise<unknown>;
+  /** Not timed; gets the answer of `run`. */
+  after?: (answer: never) => Promise<unknown>;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+const KEYS = 20;
+const SWEEP_BATCH = 5;
+const PAGE = 50;
+
+/** Over one database of `size` processes. */
+export function createOperations(pool: Pool, size: number): Operation[] {
+  return [
+    ...queueOperations(pool),
+    ...readOperations(pool, size),
+    ...listOperations(pool, size),
+    ...toolOperations(pool),
+    ...auditOperations(pool, size),
+    ...sweepOperations(pool, size),
+  ];
+}
+
+let submitted = 0;
+
+function newProcess(): NewProcess {
+  submitted += 1;
+  const keyId = `key_${(1 + (submitted % KEYS)).toString(16).padStart(20, "0")}`;
+  const code = `return ${submitted} // ${"what a client sends ".repeat(8)}`;
+  return { ref: null, code, timeoutMs: 30_000, memoryMb: null, cpuMs: null, creator: { kind: "key", keyId } };
+}
+
+function finish(pool: Pool, { id, claim }: { id: number; claim: string | null }) {
+  return finishRun(pool, {
+    id,
+    claim: claim as string,
+    exitState: "success",
+    reason: "ok",
+    error: null,
+    memoryMb: 128,
+    usage: { queuedMs: 1, startMs: 12, wallMs: 250, cpuMs: 40, peakMemoryBytes: 41_943_040, toolCalls: 0 },
+    stdout: Buffer.from("a line that a script has printed\n"),
+    stderr: Buffer.alloc(0),
+    truncated: { stdout: false, stderr: false },
+    output: "{}",
+    outputs: 0,
+    result: '{"order":1}',
+    calls: [],
+  });
+}
+
+/** Together they leave the queue as long as it was. */
+function queueOperations(pool: Pool): Operation[] {
+  const request = { environment: "typescript-process", replica: null, maxPerCaller: null };
+  const place = () => ({ environment: "typescript-process", claim: randomUUID(), replica: null });
+  const begin = async () => {
+    const outcome = await insertProcess(pool, newProcess(), place(), null);
+    return outcome.kind === "stored" ? outcome.row : null;
+  };
+  const finishAll = async (rows: ProcessRow[]) => {
+    if (rows.length === 0) throw new Error("nothing was claimed: the queue is empty");
+    for (const row of rows) await finish(pool, row);
+  };
+  return [
+    {
+      name: "enqueue",
+      isBound: true,
+      run: () => insertProcess(pool, newProcess(), "queued", null),
+    },
+    {
+      name: "enqueue with ref and Idempotency-Key",
+      isBound: true,
+      run: () =>
+        insertProcess(pool, { ...newProcess(), ref: randomUUID() }, "queued", {
+          caller: "key",
+          key: randomUUID(),
+          bodyHash: Buffer.alloc(32),
+          keyTtlMs: DAY_MS,
+        }),
+    },
+    { name: "store as running", isBound: true, run: begin, after: (row: ProcessRow) => finish(pool, row) },
+    {
+      name: "claim one",
+      isBound: true,
+      run: () => claimQueued(pool, { ...request, maxRows: 1 }),
+      after: finishAll,
+    },
+    {
+      name: "claim one, with a limit per caller",
+      isBound: true,
+      run: () => claimQueued(pool, { ...request, maxRows: 1, maxPerCaller: 1000 }),
+      after: finishAll,
+    },
+    {
+      name: "claim 32",
+      isBound: true,
+      run: () => claimQueued(pool, { ...request, maxRows: 32 }),
+      after: (rows: ProcessRow[]) =>
+        returnClaims(
+          pool,
+          rows.map(({ id, claim }) => ({ id, claim: claim as string })),
+        ),
+    },
+    { name: "finish", before: begin, run: (row) => finish(pool, row as ProcessRow) },
+    { name: "count the queue", run: () => countQueued(pool) },
+    {
+      name: "place in the queue",
+      before: () => pool<{ id: number }[]>`select id from processes where state = 'queued' limit ${PAGE}`,
+      run: (rows) =>
+        findPositions(
+          pool,
+          (rows as { id: number }[]).map(({ id }) => id),
+        ),
+    },
+  ];
+}
+
+function readOperations(pool: Pool, size: number): Operation[] {
+  const any = () => 1 + Math.floor(Math.random() * size);
+  return [
+    { name: "get, a recent one", run: () => readProcess(pool, size - Math.floor(Math.random() * 500)) },
+    { name: "get, any", run: () => readProcess(pool, any()) },
+    { name: "calls of a process", run: () => readCalls(pool, any()) },
+  ];
+}
+
+function listOperations(pool: Pool, size: number): Operation[] {
+  const list = (name: string, filter: Partial<ListFilter>): Operation => ({
+    name: `list ${name}`,
+    run: () =>
+      listProcesses(pool, {
+        state: undefined,
+        status: undefined,
+        ref: undefined,
+        limit: PAGE,
+        before: null,
+        shown: new Map(),
+        maxResultsBytes: 16 * 1024 * 1024,
+        ...filter,
+      }),
+  });
+  const shown = new Map<number, ProcessState>([
+    [size - 1, "queued"],
+    [size - 2, "queued"],
+  ]);
+  const middle = Math.floor(size / 2);
+  return [
+    list("all", {}),
+    list("all, deep", { before: middle }),
+    list("state=idle", { state: "idle" }),
+    list("state=queued", { state: "queued" }),
+    list("state=queued, some shown as queued", { state: "queued", shown }),
+    list("state=running", { state: "running" }),
+    list("state=running, some shown as queued", { state: "running", shown }),
+    list("state=running, deep", { state: "running", before: middle }),
+    list("state=paused", { state: "paused" }),
+    list("state=terminating", { state: "terminating" }),
+    list("state=idle, some shown as queued", { state: "idle", shown }),
+    list("status=success", { status: "success" }),
+    list("status=failed, deep", { status: "failed", before: middle }),
+    list("status=canceled", { status: "canceled" }),
+    list("status=timeout, all long ago", { status: "timeout" }),
+    list("status=null", { status: "null" }),
+    list("status=null, deep", { status: "null", before: middle }),
+    list("state=idle status=null", { state: "idle", status: "null" }),
+    list("state=idle status=failed, deep", { state: "idle", status: "failed", before: middle }),
+    list("state=running status=success", { state: "running", status: "success" }),
+    list("ref", { ref: "job-300" }),
+    list("ref nobody has", { ref: "nobody" }),
+    list("ref, state=idle, deep", { ref: "job-300", state: "idle", before: middle }),
+  ];
+}
+
+function toolOperations(pool: Pool): Operation[] {
+  const listing = createToolListing(pool, createToolSearch(pool), OPEN_GATE);
+  let asked = 0;
+  return [
+    {
+      name: "search tools",
+      run: () => {
+        asked += 1;
+        const query = QUERIES[asked % QUERIES.length] as string;
+        return listing.search(query, { effective: true }, { after: null, limit: PAGE }, {});
+      },
+    },
+    { name: "list tools", run: () => listing.list({}, { after: null, limit: PAGE }, {}) },
+  ];
+}
+
+function auditOperations(pool: Pool, size: number): Operation[] {
+  const page = { before: null, limit: PAGE };
+  const now = Date.now();
+  const record = {
+    at: new Date(now),
+    actorKind: "anonymous",
+    actorId: null,
+    actorName: "anonymous",
+    action: "process.created",
+    objectKind: "process",
+    outcome: "ok",
+    code: null,
+    decision: null,
+    policyId: null,
+    parametersSha256: null,
+    parametersPreview: null,
+  } as const;
+  return [
+    {
+      name: "record in the audit log",
+      run: () =>
+        insertAuditRows(pool, [{ ...record, objectId: "1", requestId: randomUUID(), processId: size }]),
+    },
+    { name: "audit log, newest", run: () => listAuditRows(pool, {}, page) },
+    { name: "audit log of a process", run: () => listAuditRows(pool, { processId: size - 300 }, page) },
+    {
+      name: "audit log of a key",
+      run: () => listAuditRows(pool, { actor: `key_${"2".padStart(20, "0")}` }, page),
+    },
+    {
+      name: "audit log of a day, two weeks ago",
+      isSeldom: true,
+      run: () =>
+        listAuditRows(pool, { from: new Date(now - 15 * DAY_MS), to: new Date(now - 14 * DAY_MS) }, page),
+    },
+    {
+      name: "audit log, refused",
+      isSeldom: true,
+      run: () => listAuditRows(pool, { outcome: "refused" }, page),
+    },
+  ];
+}
+
+function sweepOperations(pool: Pool, size: number): Operation[] {
+  const judging = { replica: null, held: [], ownOlderThanMs: 365 * DAY_MS, maxSilentMs: 20_000 };
+  const error = { name: "Error", message: "lost", stack: null, line: null, column: null };
+  return [
+    { name: "sweep for lost runs, none", run: () => endAbandonedRuns(pool, error, judging) },
+    { name: "retention by age, nothing due", run: () => deleteFinishedBefore(pool, 365, SWEEP_BATCH) },
+    {
+      name: `retention by age, ${SWEEP_BATCH} due`,
+      isSeldom: true,
+      run: () => deleteFinishedBefore(pool, 15, SWEEP_BATCH),
+    },
+    {
+      name: "retention by number, nothing due",
+      isSeldom: true,
+      run: () => deleteFinishedBeyond(pool, size * 2, SWEEP_BATCH),
+    },
+    {
+      name: `retention by number, ${SWEEP_BATCH} due`,
+      isSeldom: true,
+      run: () => deleteFinishedBeyond(pool, Math.floor(size / 2), SWEEP_BATCH),
+    },
+    {
+      name: "retention of idempotency keys, nothing due",
+      run: () => deleteOldIdempotencyKeys(pool, 365 * DAY_MS, SWEEP_BATCH),
+    },
+    {
+      name: `retention of the audit log, ${SWEEP_BATCH} due`,
+      isSeldom: true,
+      run: () => removeOldAuditRows(pool, 15, SWEEP_BATCH),
+    },
+  ];
+}
