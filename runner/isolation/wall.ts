@@ -3,7 +3,6 @@
  * are any; or nothing of the kernel at all for level `development`. Fails closed: what does not hold is an error that names
  * the layer and the way out.
  */
-import { availableParallelism } from "node:os";
 import type { IsolationLevel } from "#sdk";
 import type { BootAttacks } from "../child/boot-options.ts";
 import { type CgroupsAbsent, openCgroups } from "../jail/cgroup.ts";
@@ -64,6 +63,7 @@ export interface WallParts {
 /** Threads of a child and a few more: it cannot start processes. */
 const MAX_GROUP_THREADS = 64;
 /** A script runs in one thread; V8 and libuv have a few more. */
+/** Also where there are no more processors: in groups, all runs together weigh as much as the server, which so stays awake. */
 const MAX_GROUP_CPU_MILLIS = 2000;
 
 /** Throws JailUnavailableError with the layer, the reason, the remedy and a lower level that stands. Disposing ends every child. */
@@ -117,7 +117,7 @@ async function openKernelWall(
       return groups.place(pid, {
         memoryBytes,
         maxThreads: MAX_GROUP_THREADS,
-        cpuMillis: availableParallelism() * 1000 > MAX_GROUP_CPU_MILLIS ? MAX_GROUP_CPU_MILLIS : null,
+        cpuMillis: MAX_GROUP_CPU_MILLIS,
       });
     },
     limitCpu: jail.limitCpu,

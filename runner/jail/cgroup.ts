@@ -187,22 +187,19 @@ function openVersion1(sources: CgroupSources): Cgroups {
     async make(name) {
       const groups = [...new Set(CONTROLLERS.map((controller) => at(controller, name)))];
       for (const group of groups) await mkdir(group);
-      // Each move waits for the whole kernel: none into a group that would limit nothing.
-      let limiting = groups;
       return {
         name: join(rootName, name),
         async limit({ memoryBytes, maxThreads, cpuMillis }) {
           await setMemory(at("memory", name), memoryBytes);
           await writeOptional(at("memory", name, "memory.swappiness"), "0");
           await writeFile(at("pids", name, "pids.max"), `${maxThreads}`);
-          limiting = cpuMillis === null ? [...new Set([at("memory", name), at("pids", name)])] : groups;
           if (cpuMillis !== null) {
             await writeFile(at("cpu", name, "cpu.cfs_period_us"), `${CPU_PERIOD_US}`);
             await writeFile(at("cpu", name, "cpu.cfs_quota_us"), `${quota(cpuMillis)}`);
           }
         },
         async admit(pid) {
-          await Promise.all(limiting.map((group) => writeFile(join(group, "cgroup.procs"), `${pid}`)));
+          await Promise.all(groups.map((group) => writeFile(join(group, "cgroup.procs"), `${pid}`)));
         },
         countMemoryKills: () => countMemoryKills(at("memory", name, "memory.oom_control")),
         kill: async () => killMembers(at("pids", name)),

@@ -1,0 +1,58 @@
+/** The scripts of the escape corpus that need nothing of Cyrnel's own interface, each with the corpus's own control. */
+import { runControl } from "#tests/security/corpus/control/run-control.ts";
+import { PROBES } from "#tests/security/corpus/index.ts";
+import type { Probe } from "#tests/security/corpus/probe.ts";
+import { collectSecret } from "./loot.ts";
+import type { PeerProbe } from "./probe.ts";
+
+const OWN_INTERFACE = /\b(tools|cyrnel)\b/;
+/** What a sandbox may rightly lack: a script that needs it would end at once and say nothing. */
+const PLATFORM = /\b(setTimeout|setInterval|setImmediate|queueMicrotask|structuredClone|performance)\b/;
+/** Every so many of them: each takes its whole limit, on each peer. */
+const ENDLESS_EVERY = 2;
+/** Note what is there or what runs, and get nothing by it. */
+const INVENTORIES = ["globals.absent", "globals.removed-is-gone", "globals.network", "code.other-compilers"];
+/** A call that a probe ends with, to see that calls still work. */
+const CLOSING_CALL = "await tools.test.echo({ after: 1 });";
+
+/** What counts here is the secret, so the control is Node as it is, where each hunt has to find it. */
+const WITHOUT_SANDBOX = { in: "plain-node", shows: "loot" } as const;
+
+/** The attack without its collector, which is the first line. */
+const attackOf = ({ script }: Probe) => script.slice(script.indexOf("\n")).replace(CLOSING_CALL, "");
+
+const hunting = PROBES.filter(
+  ({ id, control, script }) =>
+    control?.shows === "loot" &&
+    control.script === undefined &&
+    script.endsWith("return loot;") &&
+    !INVENTORIES.includes(id),
+).filter((probe) => !OWN_INTERFACE.test(attackOf(probe)));
+
+const endless = PROBES.filter(
+  ({ control, script }) =>
+    (control?.shows === "spins" || control?.shows === "grows") &&
+    control.script === undefined &&
+    !OWN_INTERFACE.test(script) &&
+    !PLATFORM.test(script),
+).filter((_, index) => index % ENDLESS_EVERY === 0);
+
+export const corpusProbes: PeerProbe[] = [
+  ...hunting.map((probe): PeerProbe => {
+    const script = (folder: string) => `${collectSecret(folder)}\n${attackOf(probe)}`;
+    return {
+      id: probe.id,
+      group: "realm",
+      script: ({ folder }) => script(folder),
+      control: () => runControl({ ...probe, script: script("/nothing"), control: WITHOUT_SANDBOX }),
+    };
+  }),
+  ...endless.map(
+    (probe): PeerProbe => ({
+      id: probe.id,
+      group: probe.control?.shows === "spins" ? "time" : "memory",
+      script: () => probe.script,
+      control: () => runControl(probe),
+    }),
+  ),
+];
