@@ -13,13 +13,11 @@ import { buildApp } from "./app.ts";
 import { createApprovalDesk } from "./approvals/desk.ts";
 import { type Approvals, createApprovals } from "./approvals/service.ts";
 import type { Config } from "./config.ts";
-import { listAppliedMigrations, listMigrations } from "./db/migrate.ts";
 import type { Pool } from "./db/pool.ts";
 import { createDownload } from "./egress/download.ts";
 import { createGuardedFetch } from "./egress/fetch.ts";
 import { createGovernance, type Governance } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
-import type { ReadinessCheck } from "./http/health.ts";
 import { createLifecycle } from "./http/lifecycle.ts";
 import { createMetrics } from "./http/metrics.ts";
 import { createActivityLog } from "./logs/activity.ts";
@@ -33,6 +31,7 @@ import { createPauseRoom } from "./processes/pausing/run-records.ts";
 import { RunRegistry } from "./processes/registry.ts";
 import { createProcessService } from "./processes/service.ts";
 import type { ToolHost } from "./processes/tool-host.ts";
+import { listReadinessChecks } from "./readiness.ts";
 import { findAddress } from "./replicas/address.ts";
 import { createReplicas } from "./replicas/replicas.ts";
 import { createKeyring, type Keyring } from "./secrets/keyring.ts";
@@ -225,40 +224,12 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   );
   undo.defer(services.onChange((id) => approvals.forgetTools(id)));
 
-  const known = await listMigrations();
-  const readiness: ReadinessCheck[] = [
-    {
-      name: "database",
-      check: async () => {
-        if (!database.reachable) return "the database does not answer";
-        await database.pool`select 1`;
-        return null;
-      },
-    },
-    {
-      name: "migrations",
-      check: async () => {
-        const applied = await listAppliedMigrations(database.pool);
-        if (applied.join() === known.join()) return null;
-        return `the schema is at ${applied.at(-1) ?? "nothing"}, this program is at ${known.at(-1) ?? "nothing"}`;
-      },
-    },
-    {
-      name: "environment",
-      check: () =>
-        environments.active() ? null : "no environment is active; enable one: POST /modules/:id/enabled",
-    },
-    {
-      name: "results",
-      check: () => {
-        const { unstored } = processes.health();
-        return unstored === 0
-          ? null
-          : `${unstored} finished runs wait in memory until the database takes them`;
-      },
-    },
-    { name: "draining", check: () => (lifecycle.draining ? "the server is shutting down" : null) },
-  ];
+  const readiness = await listReadinessChecks({
+    database,
+    environments,
+    countUnstored: () => processes.health().unstored,
+    isDraining: () => lifecycle.draining,
+  });
   const logs = createLogs({ ring: deps.logRing ?? createLogRing(), redactor });
   const app = await buildApp(config, {
     logger,

@@ -18,10 +18,8 @@ import {
   PROTOCOL_LIMITS,
   type StartParams,
 } from "./protocol.ts";
-import { toWireError } from "./wire-error.ts";
+import { encodeReply, toErrorReply } from "./replies.ts";
 
-/** Replies larger than this become an error the script sees; a child is not made to swallow more. */
-const MAX_REPLY_BYTES = 16 * 1024 * 1024;
 /** How far a well-behaved child's count of its calls may run ahead of ours. */
 const CALL_SLACK = 8;
 
@@ -357,33 +355,6 @@ function emitText(stream: { left: number; emit: (data: Buffer) => void }, text: 
   const kept = data.length > stream.left ? data.subarray(0, stream.left) : data;
   stream.left -= kept.length;
   stream.emit(kept);
-}
-
-function toErrorReply(error: unknown): { error: unknown } {
-  const data = toWireError(error);
-  return { error: { code: -32000, message: data.message, data } };
-}
-
-/** The members of a reply after its id, as JSON text. */
-function encodeReply(body: { result: unknown } | { error: unknown }): string {
-  let text: string;
-  try {
-    text = encodeMembers(body);
-  } catch {
-    text = encodeMembers(toErrorReply(new Error("The result is not JSON data.")));
-  }
-  if (text.length <= MAX_REPLY_BYTES) return text;
-  const error = Object.assign(
-    new Error(
-      `The result is ${text.length} characters of JSON; at most ${MAX_REPLY_BYTES} are passed to a script.`,
-    ),
-    { code: "result_too_large" },
-  );
-  return encodeMembers(toErrorReply(error));
-}
-
-function encodeMembers(body: object): string {
-  return JSON.stringify(body).slice(1, -1);
 }
 
 /** The limits of a session where nothing is configured. */

@@ -1,0 +1,33 @@
+/** The replies of the host to calls of a child, as text. What cannot be written, or is too large, becomes an error. */
+import { toWireError } from "./wire-error.ts";
+
+/** Replies larger than this become an error the script sees; a child is not made to swallow more. */
+const MAX_REPLY_BYTES = 16 * 1024 * 1024;
+
+/** What a script is told of an error: name, message, code and status. */
+export function toErrorReply(error: unknown): { error: unknown } {
+  const data = toWireError(error);
+  return { error: { code: -32000, message: data.message, data } };
+}
+
+/** The members of a reply after its id, as JSON text. */
+export function encodeReply(body: { result: unknown } | { error: unknown }): string {
+  let text: string;
+  try {
+    text = encodeMembers(body);
+  } catch {
+    text = encodeMembers(toErrorReply(new Error("The result is not JSON data.")));
+  }
+  if (text.length <= MAX_REPLY_BYTES) return text;
+  const error = Object.assign(
+    new Error(
+      `The result is ${text.length} characters of JSON; at most ${MAX_REPLY_BYTES} are passed to a script.`,
+    ),
+    { code: "result_too_large" },
+  );
+  return encodeMembers(toErrorReply(error));
+}
+
+function encodeMembers(body: object): string {
+  return JSON.stringify(body).slice(1, -1);
+}
