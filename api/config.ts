@@ -7,126 +7,28 @@ import { isIP } from "node:net";
 import path from "node:path";
 import { z } from "zod";
 import { ISOLATION_LEVELS, type IsolationLevel } from "#sdk";
-import { type EgressEntry, parseEgressEntries } from "./egress/entries.ts";
+import {
+  apiKey,
+  collectorAddress,
+  collectorHeaders,
+  databaseUrl,
+  egressEntries,
+  flag,
+  fraction,
+  hostName,
+  MIN_KEY_CHARACTERS,
+  MIN_KEY_DISTINCT_CHARACTERS,
+  replicaAddress,
+  secretsKey,
+  secretsKeys,
+  text,
+  wholeNumber,
+} from "./config-values.ts";
+import type { EgressEntry } from "./egress/entries.ts";
 import { DEFAULT_POLICIES, type DefaultPolicy } from "./policies/defaults.ts";
-import { MAKE_KEY_COMMAND, parseKeyMaterial } from "./secrets/key-material.ts";
+import { MAKE_KEY_COMMAND } from "./secrets/key-material.ts";
 
-const MIN_KEY_CHARACTERS = 24;
-const MIN_KEY_DISTINCT_CHARACTERS = 10;
 const DAY_MS = 24 * 60 * 60 * 1000;
-
-/** A whole number written in digits; `12abc`, `1e3` and `0x10` are refused. */
-function wholeNumber(min: number, max = 2_147_483_647) {
-  return z
-    .string()
-    .trim()
-    .regex(/^\d{1,16}$/, { error: `expected a whole number from ${min} to ${max}` })
-    .transform(Number)
-    .pipe(
-      z
-        .number()
-        .min(min, { error: `expected ${min} or more` })
-        .max(max, { error: `expected at most ${max}` }),
-    );
-}
-
-const text = z.string().trim();
-
-const flag = z
-  .string()
-  .trim()
-  .pipe(z.enum(["true", "false"], { error: "expected true or false" }))
-  .transform((value) => value === "true");
-
-const apiKey = text
-  .min(MIN_KEY_CHARACTERS, {
-    error: `too short: expected ${MIN_KEY_CHARACTERS} characters or more (make one with: openssl rand -hex 32)`,
-  })
-  .max(500, { error: "too long: expected at most 500 characters" })
-  .regex(/^[\x21-\x7e]*$/, { error: "expected printable ASCII without spaces" })
-  .refine((key) => key.length < MIN_KEY_CHARACTERS || new Set(key).size >= MIN_KEY_DISTINCT_CHARACTERS, {
-    error: `too easy to guess: expected ${MIN_KEY_DISTINCT_CHARACTERS} different characters or more (make one with: openssl rand -hex 32)`,
-  });
-
-const databaseUrl = text.refine(isDatabaseUrl, {
-  error:
-    "expected postgres://user:password@host:5432/database (the value is not shown, it may hold a password)",
-});
-
-const hostName = text.refine(
-  (host) => isIP(host) > 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(host),
-  {
-    error: "expected an IP address or a host name, without scheme or port",
-  },
-);
-
-const secretsKey = text.transform((value, context) => {
-  const parsed = parseKeyMaterial(value);
-  if (parsed.ok) return parsed.key;
-  context.addIssue({ code: "custom", message: parsed.problem });
-  return z.NEVER;
-});
-
-const secretsKeys = text.transform((list, context) => {
-  const keys: KeyObject[] = [];
-  for (const [index, value] of list.split(",").entries()) {
-    const parsed = parseKeyMaterial(value);
-    if (parsed.ok) keys.push(parsed.key);
-    else context.addIssue({ code: "custom", message: `key ${index + 1}: ${parsed.problem}` });
-  }
-  return keys;
-});
-
-const egressEntries = text.transform((list, context): readonly EgressEntry[] => {
-  const { entries, problems } = parseEgressEntries(list);
-  for (const message of problems) context.addIssue({ code: "custom", message });
-  return entries;
-});
-
-const collectorAddress = text.refine(
-  (value) => URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol),
-  { error: "expected an http or https address such as http://collector:4318 (the value is not shown)" },
-);
-
-const HEADER = /^\s*([A-Za-z0-9!#$%&'*+.^_`|~-]+)=([\x21-\x7e]*)\s*$/;
-const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
-
-const collectorHeaders = text.transform((list, context): Readonly<Record<string, string>> => {
-  const pairs: [string, string][] = [];
-  for (const [index, part] of list.split(",").entries()) {
-    const [, name = "", encoded = ""] = HEADER.exec(part) ?? [];
-    const value = decodePercent(encoded);
-    if (name !== "" && value !== null && HEADER_VALUE.test(value)) pairs.push([name.toLowerCase(), value]);
-    else {
-      const message = `header ${index + 1}: expected name=value (the value is not shown)`;
-      context.addIssue({ code: "custom", message });
-    }
-  }
-  return Object.freeze(Object.fromEntries(pairs));
-});
-
-function decodePercent(encoded: string): string | null {
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    return null;
-  }
-}
-
-const fraction = text
-  .regex(/^(0|1|0?\.\d{1,9}|1\.0{1,9})$/, { error: "expected a number from 0 to 1, such as 0.1" })
-  .transform(Number);
-
-const replicaAddress = text.refine(
-  (value) => {
-    if (!URL.canParse(value)) return false;
-    const { protocol, username, password, pathname, search } = new URL(value);
-    return (
-      /^https?:$/.test(protocol) && username === "" && password === "" && pathname === "/" && search === ""
-    );
-  },
-  { error: "expected an http or https address without a path, like http://10.0.0.7:9371" },
-);
 
 /** One entry per variable: how it is parsed, what it is without a value, what it means. */
 export const CONFIG_VARIABLES = {
@@ -540,14 +442,6 @@ function listContradictions(
 export function isLoopbackHost(host: string): boolean {
   const name = host.toLowerCase();
   return name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));
-}
-
-function isDatabaseUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const url = new URL(value);
-  return (
-    ["postgres:", "postgresql:"].includes(url.protocol) && url.hostname !== "" && url.pathname.length > 1
-  );
 }
 
 /** One message with every problem, for the terminal. */
