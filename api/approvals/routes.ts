@@ -1,10 +1,10 @@
 /** The approvals over HTTP: paths, scopes, status codes. Rules are in service.ts. */
-import { Readable } from "node:stream";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { App } from "../http/app-type.ts";
 import { requireScope } from "../http/auth.ts";
 import { decodeCursor, encodeCursor, pageQuerySchema } from "../http/cursor.ts";
+import { clientGone, openEventStream } from "../http/event-stream.ts";
 import { BODY_ERRORS, errorResponses } from "../http/responses.ts";
 import {
   approvalFilterSchema,
@@ -17,9 +17,6 @@ import {
 import type { Approvals, Decider } from "./service.ts";
 
 const CURSOR_KIND = "approvals";
-/** A client of the stream that takes nothing for this long is cut off. */
-const MAX_EVENT_STALL_MS = 30_000;
-const MAX_EVENT_BUFFER_BYTES = 64 * 1024;
 const cursorSchema = z.int().positive();
 const tags = ["approvals"];
 // Reading too: parameters of calls are for those who decide about them.
@@ -69,16 +66,8 @@ export function registerApprovalRoutes(app: App, approvals: Approvals): void {
     async (request, reply) => {
       const lastEventId = request.headers["last-event-id"] || null;
       const events = approvals.follow(lastEventId, deciderOf(request), clientGone(reply));
-      reply.header("cache-control", "no-store, no-transform").header("x-accel-buffering", "no");
-      const body = Readable.from(
-        cutOffStalled(events, () => reply.raw.destroy()),
-        {
-          objectMode: false,
-          highWaterMark: MAX_EVENT_BUFFER_BYTES,
-        },
-      );
       // The schema documents the text; fastify pipes a stream of it.
-      return reply.type("text/event-stream").send(body as never);
+      return reply.send(openEventStream(reply, events) as never);
     },
   );
 
@@ -141,25 +130,4 @@ export function registerApprovalRoutes(app: App, approvals: Approvals): void {
 function deciderOf({ caller }: FastifyRequest): Decider {
   const { id = "", keyId, roleId } = caller ?? {};
   return { name: id, ...(keyId !== undefined && { keyId }), ...(roleId !== undefined && { roleId }) };
-}
-
-function clientGone(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  reply.raw.once("close", () => controller.abort());
-  return controller.signal;
-}
-
-/** Passes events on; calls `cutOff` when one is not taken in time. */
-async function* cutOffStalled(
-  events: AsyncGenerator<string, void>,
-  cutOff: () => void,
-): AsyncGenerator<string, void> {
-  for await (const event of events) {
-    const timer = setTimeout(cutOff, MAX_EVENT_STALL_MS);
-    try {
-      yield event;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
 }

@@ -1,18 +1,14 @@
 /** `GET /processes/:id/events`: the event stream over HTTP. What it says is in events.ts. */
-import { Readable } from "node:stream";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { AppError } from "#api/errors.ts";
 import type { App } from "#api/http/app-type.ts";
 import { requireScope } from "#api/http/auth.ts";
+import { openEventStream } from "#api/http/event-stream.ts";
 import { errorResponses } from "#api/http/responses.ts";
 import { clientGone } from "./answers.ts";
 import { eventHeadersSchema, processIdParamsSchema } from "./model.ts";
 import type { ProcessService } from "./service.ts";
-
-/** A client of the event stream that takes nothing for this long is cut off; it resumes by position. */
-const MAX_EVENT_STALL_MS = 30_000;
-const MAX_EVENT_BUFFER_BYTES = 64 * 1024;
 
 export function registerEventRoute(app: App, service: ProcessService): void {
   app.get(
@@ -39,28 +35,10 @@ export function registerEventRoute(app: App, service: ProcessService): void {
       const gone = clientGone(reply);
       const events = await service.follow(request.params.id, request.headers["last-event-id"] || null, gone);
       if (!events) return reply.status(204).send(null);
-      reply.header("cache-control", "no-store, no-transform").header("x-accel-buffering", "no");
-      const stalled = cutOffStalled(events, () => reply.raw.destroy());
-      const body = Readable.from(stalled, { objectMode: false, highWaterMark: MAX_EVENT_BUFFER_BYTES });
       // The schema documents the text; fastify pipes a stream of it.
-      return reply.type("text/event-stream").send(body as never);
+      return reply.send(openEventStream(reply, events) as never);
     },
   );
-}
-
-/** Passes events on; calls `cutOff` when one is not taken in time. */
-async function* cutOffStalled(
-  events: AsyncGenerator<string, void>,
-  cutOff: () => void,
-): AsyncGenerator<string, void> {
-  for await (const event of events) {
-    const timer = setTimeout(cutOff, MAX_EVENT_STALL_MS);
-    try {
-      yield event;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
 }
 
 function requireEventStream(request: FastifyRequest): void {
