@@ -77,8 +77,8 @@ const DEFAULT_LIMITS: AuditLimits = {
   maxCloseMs: 5000,
 };
 const MAX_BATCH_RECORDS = 500;
-/** How long records that nobody waits for are gathered: a statement per record would cost every run one. */
-const GATHER_MS = 10;
+/** How long records that nobody waits for are gathered: a statement per record would cost every run one, and a commit. */
+const GATHER_MS = 50;
 const RETRY_MS = 250;
 const ADMIT_RETRY_SECONDS = 5;
 

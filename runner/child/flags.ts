@@ -6,6 +6,9 @@ export const V8_FLAGS = [
   // A quarter of Node's boot goes into giving V8's start-up snapshot a hash seed of its own. With a fixed seed, crafted
   // keys can make a script's own maps slow; its limits bound that, and no other script runs in its process at that time.
   "--no-rehash-snapshot",
+  // No baseline compiler: a start would lose a twentieth to compiling what it runs once, and scripts that compute are as
+  // quick with the optimizing compilers alone.
+  "--no-sparkplug",
 ] as const;
 
 /**

@@ -257,7 +257,7 @@ export class LiveRun {
   /** The child goes, the run stays: a later child repeats it. */
   markLeft(): void {
     this.#isLeft = true;
-    this.#calls.abort(runEnded());
+    this.#endCalls();
     this.#options.onChange("state");
   }
 
@@ -271,12 +271,17 @@ export class LiveRun {
     return toMicroseconds((this.#parkedSinceMs ?? performance.now()) - this.#startedMs);
   }
 
+  /** No call outlives the run. Making the reason costs more than the rest of an ending: once is enough. */
+  #endCalls(): void {
+    if (!this.#calls.signal.aborted) this.#calls.abort(new DOMException("The run has ended.", "AbortError"));
+  }
+
   /** Records that a person asked for the end. */
   markKilled(): void {
     if (this.#state === "terminating" || this.#state === "idle") return;
     this.#state = "terminating";
     this.#killed = !this.isOver && this.#reported === null;
-    this.#calls.abort(runEnded());
+    this.#endCalls();
     this.#options.onChange("state");
   }
 
@@ -284,7 +289,7 @@ export class LiveRun {
   decide(ending: Ending): void {
     if (this.isOver || this.#decided) return;
     this.#decided = ending;
-    this.#calls.abort(runEnded());
+    this.#endCalls();
     this.#options.onDecided();
   }
 
@@ -306,7 +311,7 @@ export class LiveRun {
     this.approvals.close();
     this.#ending = ending;
     if (ending.exitState !== "success") this.#result = null;
-    this.#calls.abort(runEnded());
+    this.#endCalls();
     return {
       id: this.id,
       claim: this.claim,
@@ -340,8 +345,4 @@ export class LiveRun {
 /** Milliseconds without the noise of binary fractions. */
 function toMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000;
-}
-
-function runEnded(): DOMException {
-  return new DOMException("The run has ended.", "AbortError");
 }
