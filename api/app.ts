@@ -38,6 +38,8 @@ import type { Modules } from "./modules/service.ts";
 import { registerPolicyRoutes } from "./policies/routes.ts";
 import { registerProcessRoutes } from "./processes/routes.ts";
 import type { ProcessService } from "./processes/service.ts";
+import { registerRosterRoutes } from "./replicas/roster/routes.ts";
+import type { Roster } from "./replicas/roster/service.ts";
 import { type ReplicaRoutesDeps, registerReplicaRoutes } from "./replicas/routes.ts";
 import { registerRoleRoutes } from "./roles/routes.ts";
 import type { Redactor } from "./secrets/redactor.ts";
@@ -67,6 +69,8 @@ export interface AppDeps {
   approvals: Approvals;
   /** For other servers on the same database. */
   replicas?: ReplicaRoutesDeps;
+  /** The servers on the same database. */
+  roster: Roster;
   /** Keys, roles, policies and the audit trail. */
   access: AccessDeps;
 }
@@ -151,6 +155,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   registerPolicyRoutes(app, access.policies, access.gate);
   registerAuditRoutes(app, access.trail);
   registerLogRoutes(app, deps.logs);
+  registerRosterRoutes(app, deps.roster);
   registerEnvironmentRoutes(app, environment);
   registerMcpRoutes(
     app,

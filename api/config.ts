@@ -189,7 +189,7 @@ export const CONFIG_VARIABLES = {
   CYRNEL_RETENTION_MAX: {
     schema: wholeNumber(0),
     fallback: "0",
-    description: "Finished processes kept at most, the oldest are removed first. 0: no maximum.",
+    description: "Finished processes kept at most, the oldest are removed first; one in a hundred more may stay for a while. 0: no maximum.",
   },
   CYRNEL_MAX_RUNNING_PER_KEY: {
     schema: wholeNumber(0),

@@ -179,6 +179,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     secretsKeys: keyring && { current: keyring.current.kid, all: keyring.kids },
     countSlots: () => environments.active()?.status()?.slots ?? null,
     listModules: () => modules.activations(),
+    isDraining: () => lifecycle.draining,
     follow: {
       followModules: () => modules.follow(),
       followService: (id) => services.follow(id),
@@ -227,6 +228,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   const readiness = await listReadinessChecks({
     database,
     environments,
+    silentMs: () => replicas.silentMs,
     countUnstored: () => processes.health().unstored,
     isDraining: () => lifecycle.draining,
   });
@@ -251,6 +253,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     tools,
     approvals,
     replicas: { token: replicas.token, held: processes.held },
+    roster: replicas.roster,
     redactor,
     access: governance,
   });
@@ -271,6 +274,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   let stopping: Promise<void> | null = null;
   const stop = () => {
     lifecycle.startDraining();
+    if (stopping === null) replicas.tellDraining();
     stopping ??= close.disposeAsync();
     return stopping;
   };

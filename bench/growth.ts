@@ -6,7 +6,8 @@
  */
 import { parseArgs } from "node:util";
 import { type FilledDatabase, openDatabases } from "./growth/databases.ts";
-import { createOperations, type Operation } from "./growth/operations.ts";
+import type { Operation } from "./growth/operation.ts";
+import { createOperations } from "./growth/operations.ts";
 import { createExplainer } from "./growth/plans.ts";
 import {
   formatPlans,

@@ -13,6 +13,8 @@ import { atLeast, atMost, formatTable, median, ms, perSecond, quantile, type Row
 const ROUNDS = 5;
 const SAMPLES_PER_ROUND = 20;
 const RATE_ROUND_MS = 4000;
+/** Sustained means after the start: until then the server's own code is still being compiled, a few functions each second. */
+const WARM_UP_MS = 20_000;
 const CAPACITY = 150;
 /** Lets the pool refill between sequential runs: what a client with a pause between its calls sees. */
 const PAUSE_MS = 60;
@@ -60,8 +62,7 @@ async function measureCall(service: BenchService): Promise<number> {
 }
 
 async function benchProcessEnvironment(service: BenchService): Promise<Row[]> {
-  // Sustained means after the start: the server's own code is compiled in its first seconds under load.
-  await measureRate(() => runOnce(service, "return 1"), cores * 2, RATE_ROUND_MS);
+  await measureRate(() => runOnce(service, "return 1"), cores * 2, WARM_UP_MS);
   const bare: number[] = [];
   const warm: number[] = [];
   const bareRates: number[] = [];

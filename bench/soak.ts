@@ -1,7 +1,7 @@
 /**
  * `npm run bench:soak [runs]`: that many runs (20,000) over HTTP, half of them in each environment, against one server as
- * `npm start` starts it. Prints memory after a collection, descriptors and children on the way; ends with exit code 1 if they grow over the
- * second half of an environment's runs, or a run ends otherwise than it has to.
+ * `npm start` starts it. Prints memory after a collection, descriptors and children on the way, and a verdict; ends with exit
+ * code 1 if they grow over the second half of an environment's runs, or a run ends otherwise than it has to.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
@@ -117,6 +117,15 @@ async function soak(service: BenchService, probe: string, environment: string, r
     growthOf("heap", ({ heapMb }) => heapMb),
     { measure: "  resident at the start, half, end", value: `${show(({ rssMb }) => rssMb)} MiB` },
     growthOf("resident", ({ rssMb }) => rssMb),
+    { measure: "  resident outside of V8's heap", value: `${show(({ outsideMb }) => outsideMb)} MiB` },
+    growthOf("resident outside of V8's heap", ({ outsideMb }) => outsideMb),
+    {
+      measure: "  resident before collections, at most in the first and second half",
+      value: [looks.slice(0, LOOKS / 2), second]
+        .map((half) => Math.max(...half.map(({ rssBeforeMb }) => rssBeforeMb)).toFixed(0))
+        .join(", ")
+        .concat(" MiB"),
+    },
     { measure: "  descriptors at the start, half, end", value: show((at) => at.descriptors) },
     atMost(
       "  descriptors, fitted growth over the second half",
@@ -143,5 +152,11 @@ try {
 } finally {
   await rm(directory, { recursive: true, force: true });
 }
+const missed = rows.filter(({ met }) => met === false).map(({ measure }) => measure.trim());
 console.log(formatTable(rows));
-process.exitCode = rows.some((row) => row.met === false) ? 1 : 0;
+console.log(
+  missed.length === 0
+    ? `\nFlat over ${RUNS} runs: memory, descriptors, children.`
+    : `\nNOT flat over ${RUNS} runs: ${missed.join("; ")}.`,
+);
+process.exitCode = missed.length === 0 ? 0 : 1;

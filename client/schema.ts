@@ -5971,6 +5971,232 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/processes/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Server-sent events that say when the list of processes is to be read anew
+         * @description Event: `changed`, without data, at once and after changes, four times a second at most. It says nothing of which process changed: read `GET /processes`.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The stream. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/event-stream": string;
+                    };
+                };
+                /** @description Error: unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: not_acceptable */
+                406: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: rate_limited */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: internal_error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: database_unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/replicas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The servers on the same database, the one started last first
+         * @description Lost ones are shown for an hour; one that has stopped as it was told to, or is seen to be gone, no more.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description `nextCursor` of the page before. */
+                    cursor?: string;
+                    /** @description Items at most, 1 to 200. Default 50. */
+                    limit?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Default Response */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            nextCursor: string | null;
+                            replicas: {
+                                /** @description Where the others reach it; null until it listens. */
+                                address: string | null;
+                                /** @description The environment module that is active there; null: nothing can run. */
+                                environment: string | null;
+                                /**
+                                 * Format: uuid
+                                 * @description A new one at each start.
+                                 */
+                                id: string;
+                                /** @description Whether this is the server that answers. */
+                                isSelf: boolean;
+                                /** @description Host name (of a pod: its name) and process id: `cyrnel-7c9f:1`. */
+                                name: string;
+                                /** @description Runs that it holds, those that are being ended included. */
+                                running: number;
+                                /**
+                                 * Format: date-time
+                                 * @description Its last sign of life, every 5 s. By the clock of the database, as `startedAt`.
+                                 */
+                                seenAt: string;
+                                /** @description Runs at once; null where that is not known. */
+                                slots: number | null;
+                                /** Format: date-time */
+                                startedAt: string;
+                                /**
+                                 * @description `draining`: it was told to stop and takes nothing more. `lost`: not heard of for 20 s; what it ran is ended by the others.
+                                 * @enum {string}
+                                 */
+                                state: "up" | "draining" | "lost";
+                                /** @description Of the program. */
+                                version: string;
+                            }[];
+                        };
+                    };
+                };
+                /** @description Error: invalid_request, invalid_cursor */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: rate_limited */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: internal_error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: database_unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/roles": {
         parameters: {
             query?: never;

@@ -7,7 +7,7 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type BuildOptions, build, type PluginBuild } from "esbuild";
 import { buildSplitRealm, type SplitRealm } from "./build-split-realm.ts";
-import { V8_FLAGS } from "./child/flags.ts";
+import { CHILD_V8_FLAGS } from "./child/flags.ts";
 import { DIST } from "./dist-folder.ts";
 
 const ROOT = import.meta.dirname;
@@ -50,7 +50,7 @@ async function writePack({ core, libraries }: SplitRealm, child: string): Promis
   const sources = join(DIST, `realm-sources.${process.pid}.json`);
   await writeFile(sources, JSON.stringify({ main, core: packed, libraries }));
   try {
-    const args = [...V8_FLAGS, join(ROOT, "build-cache.ts"), sources, join(DIST, "realm.bin")];
+    const args = [...CHILD_V8_FLAGS, join(ROOT, "build-cache.ts"), sources, join(DIST, "realm.bin")];
     execFileSync(process.execPath, args, { stdio: "inherit" });
   } finally {
     await rm(sources);

@@ -7,17 +7,17 @@ import type { z } from "zod";
 import { type CallLog, createCallLog } from "./call-log.ts";
 import { type Channel, type ChannelClose, ENVELOPE_DEPTH } from "./channel.ts";
 import type { Frame } from "./frames.ts";
+import { readPlainMessage } from "./plain-messages.ts";
 import {
   type CallMethod,
   type ChildMessage,
-  type callParamsSchemas,
-  childMessageSchema,
   type EndParams,
   type HostMessage,
   type Journal,
   PROTOCOL_LIMITS,
   type StartParams,
 } from "./protocol.ts";
+import { type callParamsSchemas, childMessageSchema } from "./protocol-schemas.ts";
 import { encodeReply, toErrorReply } from "./replies.ts";
 
 /** How far a well-behaved child's count of its calls may run ahead of ours. */
@@ -324,10 +324,11 @@ function checkMessage(
   if (totalBytes > limits.maxTotalBytes) {
     return violation(`the run sent more than ${limits.maxTotalBytes} bytes`, "output_limit");
   }
-  const parsed = childMessageSchema.safeParse(frame.value);
-  if (!parsed.success)
+  const plain = readPlainMessage(frame.value);
+  const parsed = plain === null ? childMessageSchema.safeParse(frame.value) : null;
+  if (parsed?.success === false)
     return violation(`a message does not fit the protocol: ${describeIssue(parsed.error)}`);
-  const message = parsed.data as ChildMessage;
+  const message = plain ?? (parsed?.data as ChildMessage);
   const mayBeLarge = ["end", "output", "paused"].includes(message.method);
   const maxBytes = mayBeLarge ? limits.maxEndBytes : limits.maxMessageBytes;
   if (frame.bytes > maxBytes) {

@@ -4,7 +4,9 @@
  */
 import { type Channel, createChannel } from "./channel.ts";
 import type { Placement } from "./jail/run-groups.ts";
-import { childMessageSchema, PROTOCOL_VERSION, type ReadyParams } from "./protocol.ts";
+import { readPlainMessage } from "./plain-messages.ts";
+import { PROTOCOL_VERSION, type ReadyParams } from "./protocol.ts";
+import { childMessageSchema } from "./protocol-schemas.ts";
 import { type ProcessExit, type StartProcess, startProcess } from "./start-process.ts";
 import { createTail } from "./tail.ts";
 import { type OutsideCheck, verifyFromOutside } from "./verify-child.ts";
@@ -175,12 +177,12 @@ function receiveReady(channel: Channel, launch: ChildLaunch, signal?: AbortSigna
     signal?.addEventListener("abort", onAbort, { once: true });
     detach = channel.attach({
       message({ value }) {
-        const parsed = childMessageSchema.safeParse(value);
-        if (!parsed.success || parsed.data.method !== "ready") {
+        const message = readPlainMessage(value) ?? childMessageSchema.safeParse(value).data;
+        if (message?.method !== "ready") {
           settle("The child's first message was not `ready`.");
           return;
         }
-        const ready = parsed.data.params as ReadyParams;
+        const ready = message.params as ReadyParams;
         if (ready.protocol !== PROTOCOL_VERSION) {
           settle(
             `The child speaks protocol ${ready.protocol}; the server speaks ${PROTOCOL_VERSION}. Build both anew.`,

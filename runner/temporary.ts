@@ -1,9 +1,18 @@
 /**
  * What the runner puts into the system's temporary folder: empty directories for children to stand in, and the canaries of the
- * self-test. Their names say whose they are, so that those of a server that was killed are removed by the next one.
+ * self-test. Their names say whose they are, so that those of a server that was killed are removed by the next one. Made at
+ * once: each takes less time than a thread would need to hear of it.
  */
-import { existsSync, readlinkSync } from "node:fs";
-import { chmod, mkdtemp, readdir, rm, rmdir, writeFile } from "node:fs/promises";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -20,33 +29,45 @@ export interface Temporary extends AsyncDisposable {
  * whatever is in it by then stays.
  */
 export async function openEmptyFolder(kind: "run" | "slot" | "doctor"): Promise<Temporary> {
-  const [path] = await Promise.all([mkdtemp(join(tmpdir(), namePrefix(kind))), removeLeftovers()]);
-  await chmod(path, 0o500);
-  return { path, [Symbol.asyncDispose]: () => rmdir(path) };
+  const path = mkdtempSync(join(tmpdir(), namePrefix(kind)));
+  chmodSync(path, 0o500);
+  removeLeftovers();
+  return { path, [Symbol.asyncDispose]: async () => rmdirSync(path) };
 }
 
 /** Makes a file that its owner may read and execute; it is no program. Disposing removes it. */
 export async function openCanary(): Promise<Temporary> {
-  const folder = await mkdtemp(join(tmpdir(), namePrefix("canary")));
+  const folder = mkdtempSync(join(tmpdir(), namePrefix("canary")));
   const path = join(folder, "canary");
-  await writeFile(path, "canary", { mode: 0o500 });
-  return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+  writeFileSync(path, "canary", { mode: 0o500 });
+  return { path, [Symbol.asyncDispose]: async () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 function namePrefix(kind: string): string {
   return `cyrnel-${kind}-${NAMESPACE}-${process.pid}-`;
 }
 
-/** Never rejects: another user's are left alone, and of two servers that start at once one is quicker. */
-async function removeLeftovers(): Promise<void> {
+/** Another user's are left alone, and of two servers that start at once one is quicker. */
+function removeLeftovers(): void {
   if (NAMESPACE === "0") return;
-  const names = await readdir(tmpdir()).catch(() => []);
-  for (const name of names) {
+  for (const name of listTemporary()) {
     const [, namespace, pid] = NAME.exec(name) ?? [];
     if (namespace !== NAMESPACE || existsSync(`/proc/${pid}`)) continue;
-    const path = join(tmpdir(), name);
-    await rm(join(path, "canary"), { force: true }).catch(() => {});
-    await rmdir(path).catch(() => {});
+    try {
+      const path = join(tmpdir(), name);
+      rmSync(join(path, "canary"), { force: true });
+      rmdirSync(path);
+    } catch {
+      // Not ours, or gone.
+    }
+  }
+}
+
+function listTemporary(): string[] {
+  try {
+    return readdirSync(tmpdir());
+  } catch {
+    return [];
   }
 }
 

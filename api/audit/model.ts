@@ -60,6 +60,10 @@ export const auditFilterSchema = z.strictObject({
 });
 export type AuditFilter = z.output<typeof auditFilterSchema>;
 
+/** Where a page ends: the time of its last record, in microseconds since 1970, and its id. */
+export const auditPositionSchema = z.object({ atUs: z.int(), id: z.int().positive() });
+export type AuditPosition = z.infer<typeof auditPositionSchema>;
+
 export const auditQuerySchema = auditFilterSchema.extend(pageQuerySchema.shape);
 export const auditListSchema = z.object({
   records: z.array(auditRecordSchema),

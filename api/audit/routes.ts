@@ -5,11 +5,10 @@ import type { App } from "../http/app-type.ts";
 import { requireScope } from "../http/auth.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { errorResponses } from "../http/responses.ts";
-import { auditFilterSchema, auditListSchema, auditQuerySchema } from "./model.ts";
+import { auditFilterSchema, auditListSchema, auditPositionSchema, auditQuerySchema } from "./model.ts";
 import type { AuditTrail } from "./service.ts";
 
 const CURSOR_KIND = "audit";
-const idSchema = z.int().positive();
 const read = { onRequest: requireScope("logs:read") };
 const tags = ["audit"];
 const MAX_EXPORT_BUFFER_BYTES = 256 * 1024;
@@ -30,8 +29,8 @@ export function registerAuditRoutes(app: App, trail: AuditTrail): void {
     },
     async (request) => {
       const { limit, cursor, ...filter } = request.query;
-      const before = cursor === undefined ? null : decodeCursor(CURSOR_KIND, idSchema, cursor);
-      const { records, next } = await trail.list(filter, { before, limit });
+      const from = cursor === undefined ? null : decodeCursor(CURSOR_KIND, auditPositionSchema, cursor);
+      const { records, next } = await trail.list(filter, { from, limit });
       return { records, nextCursor: next === null ? null : encodeCursor(CURSOR_KIND, next) };
     },
   );

@@ -1,8 +1,8 @@
 /** Reading the audit trail: page by page, or all of it as lines. */
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "../errors.ts";
-import type { AuditFilter, AuditRecord } from "./model.ts";
-import { listAuditRows, readAuditRows, readLastAuditId, type StoredAuditRow } from "./store.ts";
+import type { AuditFilter, AuditPosition, AuditRecord } from "./model.ts";
+import { readAuditRows, readLastAuditId, type StoredAuditRow } from "./store-reads.ts";
 
 const EXPORT_BATCH_RECORDS = 500;
 const MAX_EXPORTS = 4;
@@ -10,11 +10,11 @@ const MAX_EXPORTS = 4;
 export interface AuditPage {
   records: AuditRecord[];
   /** Where the next page starts; null at the end. */
-  next: number | null;
+  next: AuditPosition | null;
 }
 
 export interface AuditTrail {
-  list(filter: AuditFilter, page: { before: number | null; limit: number }): Promise<AuditPage>;
+  list(filter: AuditFilter, page: { from: AuditPosition | null; limit: number }): Promise<AuditPage>;
   /** What was recorded before the call. Throws AppError `rate_limited` while `MAX_EXPORTS` are under way. */
   openExport(filter: AuditFilter): Promise<AuditExport>;
 }
@@ -29,20 +29,27 @@ export function createAuditTrail(db: Db): AuditTrail {
   let exports = 0;
 
   async function* exportLines(filter: AuditFilter, upTo: number): AsyncGenerator<string, void> {
-    for (let after = 0; ; ) {
-      const rows = await readAuditRows(db, filter, { after, upTo, limit: EXPORT_BATCH_RECORDS });
+    for (let from: AuditPosition | null = null; ; ) {
+      const rows: StoredAuditRow[] = await readAuditRows(db, filter, {
+        order: "oldest first",
+        from,
+        upTo,
+        limit: EXPORT_BATCH_RECORDS,
+      });
       if (rows.length > 0) yield rows.map((row) => `${JSON.stringify(toRecord(row))}\n`).join("");
       const last = rows.at(-1);
       if (last === undefined || rows.length < EXPORT_BATCH_RECORDS) return;
-      after = last.id;
+      from = positionOf(last);
     }
   }
 
   return {
-    async list(filter, { before, limit }) {
-      const rows = await listAuditRows(db, filter, { before, limit: limit + 1 });
+    async list(filter, { from, limit }) {
+      const page = { order: "newest first", from, upTo: null, limit: limit + 1 } as const;
+      const rows = await readAuditRows(db, filter, page);
       const shown = rows.slice(0, limit);
-      const next = rows.length > limit ? (shown.at(-1)?.id ?? null) : null;
+      const last = shown.at(-1);
+      const next = rows.length > limit && last ? positionOf(last) : null;
       return { records: shown.map(toRecord), next };
     },
     async openExport(filter) {
@@ -65,6 +72,10 @@ export function createAuditTrail(db: Db): AuditTrail {
       return { lines, [Symbol.dispose]: () => close.dispose() };
     },
   };
+}
+
+function positionOf({ atUs, id }: StoredAuditRow): AuditPosition {
+  return { atUs, id };
 }
 
 function toRecord(row: StoredAuditRow): AuditRecord {

@@ -320,9 +320,12 @@ create table audit_log (
   constraint audit_log_outcome_check CHECK ((outcome = ANY (ARRAY['ok'::text, 'refused'::text, 'failed'::text]))),
   constraint audit_log_parameters_sha256_check CHECK ((length(parameters_sha256) = 32))
 );
-CREATE INDEX audit_log_by_action ON public.audit_log USING btree (action, id);
-CREATE INDEX audit_log_by_actor ON public.audit_log USING btree (actor_id, id);
-CREATE INDEX audit_log_by_object ON public.audit_log USING btree (object_kind, object_id, id);
+CREATE INDEX audit_log_by_action ON public.audit_log USING btree (action, at, id);
+CREATE INDEX audit_log_by_actor ON public.audit_log USING btree (actor_id, at, id);
+CREATE INDEX audit_log_by_decision ON public.audit_log USING btree (decision, at, id) WHERE (decision <> 'allow'::text);
+CREATE INDEX audit_log_by_kind ON public.audit_log USING btree (object_kind, at, id);
+CREATE INDEX audit_log_by_object ON public.audit_log USING btree (object_id, at, id);
+CREATE INDEX audit_log_by_outcome ON public.audit_log USING btree (outcome, at, id) WHERE (outcome <> 'ok'::text);
 CREATE INDEX audit_log_by_process ON public.audit_log USING btree (process_id, id) WHERE (process_id IS NOT NULL);
 CREATE INDEX audit_log_by_request ON public.audit_log USING btree (request_id, id) WHERE (request_id IS NOT NULL);
 CREATE INDEX audit_log_by_time ON public.audit_log USING btree (at, id);
@@ -474,21 +477,19 @@ create table processes (
   constraint processes_ref_key UNIQUE (ref),
   constraint processes_pkey PRIMARY KEY (id),
   constraint processes_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id),
-  constraint processes_cpu_ms_check CHECK ((cpu_ms > 0)),
-  constraint processes_creator_check CHECK ((creator = ANY (ARRAY['anonymous'::text, 'bootstrap'::text, 'key'::text]))),
-  constraint processes_creator_key CHECK (((creator = 'key'::text) = (key_id IS NOT NULL))),
-  constraint processes_exit_complete CHECK ((((exit_state IS NULL) = (reason IS NULL)) AND ((exit_state IS NULL) = (completed_at IS NULL)))),
-  constraint processes_exit_only_idle CHECK (((state = 'idle'::text) OR (exit_state IS NULL))),
-  constraint processes_exit_state_check CHECK ((exit_state = ANY (ARRAY['success'::text, 'failed'::text, 'timeout'::text, 'canceled'::text]))),
-  constraint processes_memory_mb_check CHECK ((memory_mb > 0)),
-  constraint processes_queued_since CHECK (((state <> 'queued'::text) OR (queued_at IS NOT NULL))),
-  constraint processes_reason CHECK (((reason IS NULL) OR ((exit_state = 'success'::text) AND (reason = 'ok'::text)) OR ((exit_state = 'timeout'::text) AND (reason = 'timeout'::text)) OR ((exit_state = 'canceled'::text) AND (reason = ANY (ARRAY['killed'::text, 'queue_timeout'::text]))) OR ((exit_state = 'failed'::text) AND (reason = ANY (ARRAY['script_error'::text, 'syntax_error'::text, 'memory_limit'::text, 'cpu_limit'::text, 'output_limit'::text, 'crashed'::text, 'sandbox_violation'::text, 'approval_denied'::text, 'approval_expired'::text, 'replay_divergence'::text, 'interrupted'::text, 'interrupted_call'::text]))))),
-  constraint processes_ref_check CHECK (((ref <> ''::text) AND (length(ref) <= 500))),
-  constraint processes_results_bytes_check CHECK ((results_bytes >= 0)),
-  constraint processes_running_claimed CHECK (((state <> ALL (ARRAY['running'::text, 'paused'::text, 'terminating'::text])) OR ((claim IS NOT NULL) AND (started_at IS NOT NULL)))),
-  constraint processes_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'running'::text, 'paused'::text, 'terminating'::text, 'idle'::text]))),
-  constraint processes_timeout_ms_check CHECK ((timeout_ms > 0)),
-  constraint processes_trace_parent_check CHECK ((trace_parent ~ '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'::text))
+  constraint processes_state CHECK ((
+CASE state
+    WHEN 'idle'::text THEN true
+    WHEN 'queued'::text THEN ((exit_state IS NULL) AND (queued_at IS NOT NULL))
+    ELSE ((state = ANY (ARRAY['running'::text, 'paused'::text, 'terminating'::text])) AND (exit_state IS NULL) AND (claim IS NOT NULL) AND (started_at IS NOT NULL))
+END AND ((exit_state IS NULL) = (reason IS NULL)) AND ((exit_state IS NULL) = (completed_at IS NULL)) AND
+CASE exit_state
+    WHEN 'success'::text THEN (reason = 'ok'::text)
+    WHEN 'timeout'::text THEN (reason = 'timeout'::text)
+    WHEN 'canceled'::text THEN (reason = ANY (ARRAY['killed'::text, 'queue_timeout'::text]))
+    WHEN 'failed'::text THEN (reason = ANY (ARRAY['script_error'::text, 'syntax_error'::text, 'memory_limit'::text, 'cpu_limit'::text, 'output_limit'::text, 'crashed'::text, 'sandbox_violation'::text, 'approval_denied'::text, 'approval_expired'::text, 'replay_divergence'::text, 'interrupted'::text, 'interrupted_call'::text]))
+    ELSE (exit_state IS NULL)
+END AND ((creator = 'key'::text) = (key_id IS NOT NULL))))
 );
 CREATE INDEX processes_by_exit_state ON public.processes USING btree (exit_state, id);
 CREATE INDEX processes_finished ON public.processes USING btree (completed_at, id) WHERE (exit_state IS NOT NULL);
@@ -517,10 +518,21 @@ create table replicas (
   modules json not null default '{}'::json,
   started_at timestamp with time zone not null default now(),
   seen_at timestamp with time zone not null default now(),
+  draining boolean not null default false,
   constraint replicas_pkey PRIMARY KEY (id),
   constraint replicas_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   constraint replicas_slots_check CHECK ((slots >= 0)),
   constraint replicas_token_check CHECK ((length(token) = 32))
+);
+
+create table retention_count (
+  id boolean not null default true,
+  counted bigint not null,
+  completed_at timestamp with time zone not null,
+  process_id bigint not null,
+  constraint retention_count_pkey PRIMARY KEY (id),
+  constraint retention_count_counted_check CHECK ((counted >= 0)),
+  constraint retention_count_id_check CHECK (id)
 );
 
 create table revisions (
@@ -669,6 +681,8 @@ create table tools (
   constraint tools_output_schema_check CHECK ((json_typeof(output_schema) = 'object'::text)),
   constraint tools_position_check CHECK (("position" >= 0))
 );
+CREATE INDEX tools_listed ON public.tools USING btree (service_id, "position", id COLLATE "C");
+CREATE INDEX tools_listed_by_flag ON public.tools USING btree (service_id, enabled, "position", id COLLATE "C");
 CREATE INDEX tools_search ON public.tools USING gin (search) WITH (fastupdate=off);
 CREATE INDEX tools_search_names ON public.tools USING gin (ts_filter(search, '{a,b}'::"char"[])) WITH (fastupdate=off);
 CREATE TRIGGER tools_forget_words AFTER DELETE ON public.tools REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION forget_tool_words();

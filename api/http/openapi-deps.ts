@@ -19,6 +19,7 @@ export function describeOnly(logger: FastifyBaseLogger): AppDeps {
     services: unused("services"),
     tools: unused("tools"),
     approvals: unused("approvals"),
+    roster: unused("roster"),
     access: {
       verifier: unused("verifier"),
       keys: unused("keys"),

@@ -19,6 +19,7 @@ export type { ProcessCreator } from "./store.ts";
 
 export const IDEMPOTENCY_TTL_MS = 24 * 60 * 60_000;
 const MAX_KEY_ATTEMPTS = 5;
+const REFUSALS = new Set(["too_many_processes", "no_environment", "shutting_down"]);
 
 export interface Submission {
   body: CreateProcessBody;
@@ -41,13 +42,28 @@ export async function createProcess(
   const { body, signal } = submission;
   const key = identify(submission);
   for (let attempt = 0; attempt < MAX_KEY_ATTEMPTS; attempt += 1) {
-    const outcome = await insert(context, submission, key);
+    const outcome = await insertOrFind(context, submission, key);
     const id = await resolve(context, outcome, submission, key);
     if (id === null) continue;
     const view = body.autorun && body.block ? await waitForEnd(context, id, signal) : null;
     return { id, view };
   }
   throw new Error("the process of an idempotency key was deleted each time it had been created");
+}
+
+/** A server that takes nothing new still knows what it has taken: a request that is sent again is no new one. */
+async function insertOrFind(
+  context: ProcessesContext,
+  submission: Submission,
+  key: IdempotencyKey | null,
+): Promise<InsertOutcome> {
+  try {
+    return await insert(context, submission, key);
+  } catch (error) {
+    const isRefused = error instanceof AppError && REFUSALS.has(error.code);
+    if (!isRefused || key === null || (await findKey(context, key)) === null) throw error;
+    return { kind: "key_known" };
+  }
 }
 
 async function insert(
@@ -59,7 +75,7 @@ async function insert(
   const idempotency = key && { ...key, keyTtlMs: IDEMPOTENCY_TTL_MS };
   const store = (run: Placement | "queued" | null) =>
     insertProcess(context.db, describe(context, submission), run, idempotency);
-  if (!body.autorun) return store(null);
+  if (!body.autorun) return noteStored(context, await store(null));
   const { inserted } = await context.dispatcher.submit(async (placement) => {
     const outcome = await store(placement ?? "queued");
     return {
@@ -67,7 +83,12 @@ async function insert(
       stored: outcome.kind === "stored" ? { row: outcome.row, code: body.code } : null,
     };
   });
-  return inserted;
+  return noteStored(context, inserted);
+}
+
+function noteStored({ feed }: ProcessesContext, outcome: InsertOutcome): InsertOutcome {
+  if (outcome.kind === "stored") feed.notify(outcome.row.id, "state");
+  return outcome;
 }
 
 function describe(context: ProcessesContext, { body, creator }: Submission): NewProcess {
@@ -93,7 +114,7 @@ async function resolve(
         `Another process has the ref "${body.ref}". Choose one that is not in use.`,
       );
     case "key_known": {
-      const first = key && (await findIdempotencyKey(context.db, key.caller, key.key));
+      const first = key && (await findKey(context, key));
       if (!key || !first) return null;
       if (first.bodyHash.equals(key.bodyHash)) return first.processId;
       throw new AppError(
@@ -102,6 +123,10 @@ async function resolve(
       );
     }
   }
+}
+
+function findKey({ db }: ProcessesContext, { caller, key }: IdempotencyKey) {
+  return findIdempotencyKey(db, caller, key, IDEMPOTENCY_TTL_MS);
 }
 
 /** The parsed body has its keys in one order and its defaults filled in, so equal requests hash equally. */

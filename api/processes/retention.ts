@@ -2,7 +2,8 @@
 import type { Db } from "#api/db/pool.ts";
 import { takeTurn } from "#api/db/turns.ts";
 import type { ModuleLogger } from "#sdk";
-import { deleteFinishedBefore, deleteFinishedBeyond, deleteOldIdempotencyKeys } from "./store-sweeps.ts";
+import { removeBeyond } from "./retention-by-number.ts";
+import { deleteFinishedBefore, deleteOldIdempotencyKeys } from "./store-retention.ts";
 
 const SWEEP_INTERVAL_MS = 10 * 60_000;
 /** A little less than the interval: a server that has swept looks again just before its turn is over. */
@@ -12,7 +13,7 @@ const BATCH_ROWS = 500;
 export interface RetentionOptions {
   /** Null: kept for ever. */
   retentionDays: number | null;
-  /** Null: no maximum. */
+  /** Null: no maximum. One in a hundred more may stay for a while. */
   retentionMax: number | null;
   keyTtlMs: number;
 }
@@ -28,8 +29,7 @@ export async function sweepFinished(
   if (retentionDays !== null) {
     removed += await repeat((batch) => deleteFinishedBefore(db, retentionDays, batch), signal);
   }
-  if (retentionMax !== null)
-    removed += await repeat((batch) => deleteFinishedBeyond(db, retentionMax, batch), signal);
+  if (retentionMax !== null) removed += await removeBeyond(db, retentionMax, BATCH_ROWS, signal);
   await repeat((batch) => deleteOldIdempotencyKeys(db, keyTtlMs, batch), signal);
   return removed;
 }

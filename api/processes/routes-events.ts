@@ -1,4 +1,4 @@
-/** `GET /processes/:id/events`: the event stream over HTTP. What it says is in events.ts. */
+/** The event streams over HTTP: of one process (events.ts says what) and of the list of all (list-changes.ts). */
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { AppError } from "#api/errors.ts";
@@ -10,7 +10,30 @@ import { clientGone } from "./answers.ts";
 import { eventHeadersSchema, processIdParamsSchema } from "./model.ts";
 import type { ProcessService } from "./service.ts";
 
-export function registerEventRoute(app: App, service: ProcessService): void {
+export function registerEventRoutes(app: App, service: ProcessService): void {
+  app.get(
+    "/processes/stream",
+    {
+      onRequest: requireScope("processes:read"),
+      exposeHeadRoute: false,
+      schema: {
+        tags: ["processes"],
+        summary: "Server-sent events that say when the list of processes is to be read anew",
+        description:
+          "Event: `changed`, without data, at once and after changes, four times a second at most. It says nothing of which process changed: read `GET /processes`.",
+        response: {
+          200: { description: "The stream.", content: { "text/event-stream": { schema: z.string() } } },
+          ...errorResponses("not_acceptable"),
+        },
+      },
+    },
+    async (request, reply) => {
+      requireEventStream(request);
+      // The schema documents the text; fastify pipes a stream of it.
+      return reply.send(openEventStream(reply, service.followList(clientGone(reply))) as never);
+    },
+  );
+
   app.get(
     "/processes/:id/events",
     {

@@ -19,7 +19,7 @@ import {
   waitQuerySchema,
 } from "./model.ts";
 import { renderCalls, renderList, renderRecord, renderSummary } from "./render.ts";
-import { registerEventRoute } from "./routes-events.ts";
+import { registerEventRoutes } from "./routes-events.ts";
 import type { ProcessService } from "./service.ts";
 
 const CURSOR_KIND = "processes";
@@ -173,7 +173,7 @@ export function registerProcessRoutes(
   );
 
   registerPartRoutes(app, service);
-  registerEventRoute(app, service);
+  registerEventRoutes(app, service);
 }
 
 function creatorOf(caller: Caller | null): ProcessCreator {

@@ -15,6 +15,7 @@ import { recoverRuns } from "./across/recovery.ts";
 import { createProcess, IDEMPOTENCY_TTL_MS, type Submission } from "./creation.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { MAX_OUTPUT_BYTES, MAX_RESULT_BYTES } from "./limits.ts";
+import { followList } from "./list-changes.ts";
 import { EndingWriter } from "./live/ending-writer.ts";
 import { ProcessFeed } from "./live/feed.ts";
 import { movedElsewhere, type ProcessesContext } from "./lookup.ts";
@@ -142,6 +143,7 @@ export function createProcessService(deps: ProcessesDeps) {
     getCalls: (id: number) => getCalls(context, id),
     follow: (id: number, lastEventId: string | null, signal: AbortSignal) =>
       openEvents(context, id, lastEventId, signal),
+    followList: (signal: AbortSignal) => followList(feed, peers, signal),
     run: (id: number, body: RunSignalBody, signal: AbortSignal) => runProcess(context, id, body, signal),
     kill: (id: number) => killProcess(context, id),
     remove: (id: number) => removeProcess(context, id),

@@ -1,4 +1,4 @@
-/** Statements over many processes at once: recovery at start, retention. Each is one batch; callers repeat them. */
+/** The statements of recovery: which claims are nobody's any more, and what becomes of them. */
 import type { Db, Fragment } from "#api/db/pool.ts";
 import type { ProcessErrorDetail } from "./model.ts";
 
@@ -55,35 +55,4 @@ export async function endAbandonedRuns(
     )
     select id from ended`;
   return rows.map(({ id }) => id);
-}
-
-/** Deletes finished processes that ended more than `days` ago, oldest first. Returns how many. */
-export async function deleteFinishedBefore(db: Db, days: number, batch: number): Promise<number> {
-  const rows = await db`
-    delete from processes where state = 'idle' and exit_state is not null and id = any(array(
-      select id from processes
-      where exit_state is not null and completed_at < now() - make_interval(secs => ${days * 86_400})
-      order by completed_at, id limit ${batch}
-    )) returning id`;
-  return rows.length;
-}
-
-/** Deletes the oldest finished processes beyond the `max` newest. Returns how many. */
-export async function deleteFinishedBeyond(db: Db, max: number, batch: number): Promise<number> {
-  const rows = await db`
-    delete from processes where state = 'idle' and exit_state is not null and id = any(array(
-      select id from processes where exit_state is not null
-      order by completed_at desc, id desc offset ${max} limit ${batch}
-    )) returning id`;
-  return rows.length;
-}
-
-/** Forgets idempotency keys older than `maxAgeMs`. Returns how many. */
-export async function deleteOldIdempotencyKeys(db: Db, maxAgeMs: number, batch: number): Promise<number> {
-  const rows = await db`
-    delete from idempotency_keys where ctid = any(array(
-      select ctid from idempotency_keys
-      where created_at <= now() - make_interval(secs => ${maxAgeMs / 1000}) order by created_at limit ${batch}
-    )) returning key`;
-  return rows.length;
 }

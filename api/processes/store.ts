@@ -92,10 +92,14 @@ export interface RunEnding {
   calls: readonly TrailCall[];
 }
 
-export function processColumns(db: Db) {
+/** `isSettled`: a process that is new or over waits for no approval, and none is looked for. */
+export function processColumns(db: Db, isSettled = false) {
+  const approvals = isSettled
+    ? db`'{}'::text[]`
+    : db`case when p.asked and p.state <> 'idle' then waiting_approvals(p.id) else '{}' end`;
   return db`p.id, p.ref, p.state, p.exit_state as "exitState", p.reason, p.claim, p.replica, p.environment,
     p.timeout_ms as "timeoutMs", p.memory_mb as "memoryMb", p.cpu_ms as "cpuMs", p.key_id as "keyId", p.trace_parent as "traceParent", p.usage, p.asked,
-    case when p.asked and p.state <> 'idle' then waiting_approvals(p.id) else '{}' end as approvals, p.created_at as "createdAt", p.queued_at as "queuedAt", p.started_at as "startedAt", p.completed_at as "completedAt"`;
+    ${approvals} as approvals, p.created_at as "createdAt", p.queued_at as "queuedAt", p.started_at as "startedAt", p.completed_at as "completedAt"`;
 }
 
 export type InsertOutcome =
@@ -134,9 +138,9 @@ export async function insertProcess(
           )
           insert into processes as p (id, ${columns})
           select process_id, ${values} from fresh_key
-          returning ${processColumns(db)}`
+          returning ${processColumns(db, true)}`
       : await db<ProcessRow[]>`
-          insert into processes as p (${columns}) values (${values}) returning ${processColumns(db)}`;
+          insert into processes as p (${columns}) values (${values}) returning ${processColumns(db, true)}`;
     return row ? { kind: "stored", row } : { kind: "key_known" };
   } catch (error) {
     if (isRefTaken(error)) return { kind: "ref_taken" };
@@ -150,15 +154,17 @@ function isRefTaken(error: unknown): boolean {
   );
 }
 
-/** The process a key stands for, or null when the key is unknown (again). */
+/** The process a key stands for, or null when the key is unknown (again), or older than `keyTtlMs`. */
 export async function findIdempotencyKey(
   db: Db,
   caller: string,
   key: string,
+  keyTtlMs: number,
 ): Promise<{ processId: number; bodyHash: Buffer } | null> {
   const [row] = await db<{ processId: number; bodyHash: Buffer }[]>`
     select process_id as "processId", body_hash as "bodyHash" from idempotency_keys
-    where caller = ${caller} and key = ${key}`;
+    where caller = ${caller} and key = ${key}
+      and created_at > now() - make_interval(secs => ${keyTtlMs / 1000})`;
   return row ?? null;
 }
 
@@ -240,7 +246,7 @@ export async function finishRun(db: Db, ending: RunEnding): Promise<ProcessRow |
         memory_mb = ${ending.memoryMb}::int, usage = ${JSON.stringify(ending.usage)}::text::json,
         results_bytes = ${resultsBytes}, completed_at = now()
       where id = ${ending.id} and claim = ${ending.claim}::uuid and state in ('running', 'paused', 'terminating')
-      returning ${processColumns(db)}
+      returning ${processColumns(db, true)}
     ), results as (
       insert into process_results (
         process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs, result, error_detail

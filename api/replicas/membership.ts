@@ -25,6 +25,8 @@ export interface Membership {
   /** MAX_SILENT_MS once there was a server to be heard of for as long, without a gap; null before. */
   readonly maxSilentMs: number | null;
   takeWasSilent(): boolean;
+  /** How long ago this server could last say that it is there. */
+  readonly silentMs: number;
   /** The first beat; answers who was there before. Rejects when the database does. */
   start(): Promise<readonly ReplicaRow[]>;
   /** Says what is new at once. Never rejects. */
@@ -136,6 +138,9 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
       const now = performance.now();
       const isHeard = now - lastBeatMs < MAX_GAP_MS && now - heardSinceMs > MAX_SILENT_MS;
       return isHeard ? MAX_SILENT_MS : null;
+    },
+    get silentMs() {
+      return performance.now() - lastBeatMs;
     },
     takeWasSilent() {
       const was = wasSilent;

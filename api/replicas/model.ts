@@ -26,6 +26,8 @@ export interface ReplicaFacts {
   secretsKeys: readonly string[];
   slots: number | null;
   modules: Record<string, ModuleActivation>;
+  /** It was told to stop. */
+  draining: boolean;
 }
 
 export interface ReplicaRow extends ReplicaFacts {

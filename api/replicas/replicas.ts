@@ -12,6 +12,7 @@ import { createMembership, MAX_SILENT_MS } from "./membership.ts";
 import type { ModuleActivation, ReplicaRow } from "./model.ts";
 import { requireSameSecretsKey } from "./refusals.ts";
 import { createRemoteRuns } from "./remote-runs.ts";
+import { createRoster, type Roster } from "./roster/service.ts";
 import { listOthers } from "./store.ts";
 
 const MAX_NAME_CHARACTERS = 100;
@@ -26,6 +27,7 @@ export interface ReplicasOptions {
   secretsKeys: { current: string; all: readonly string[] } | null;
   countSlots(): number | null;
   listModules(): Record<string, ModuleActivation>;
+  isDraining(): boolean;
   /** What is done about changes that other servers make. */
   follow: Pick<ComponentWatchOptions, "followModules" | "followService" | "listServices">;
   log: {
@@ -39,6 +41,10 @@ export interface Replicas extends AsyncDisposable {
   readonly peers: Peers;
   /** What other servers have to show to this one. */
   readonly token: Buffer;
+  /** All of them, for people. */
+  readonly roster: Roster;
+  /** How long ago this server could last say that it is there. */
+  readonly silentMs: number;
   /** Runs at once over all servers; null where that is not known. */
   countSlots(): number | null;
   /** Of the others: how a module is there. */
@@ -47,10 +53,12 @@ export interface Replicas extends AsyncDisposable {
   start(): Promise<void>;
   /** Where this server is reached, once it listens. */
   setAddress(address: string): void;
+  /** Says at once that this server drains. */
+  tellDraining(): void;
 }
 
 export function createReplicas(options: ReplicasOptions): Replicas {
-  const { pool, version, secretsKeys, countSlots, listModules, log } = options;
+  const { pool, version, secretsKeys, countSlots, listModules, isDraining, log } = options;
   const id = randomUUID();
   const name = `${hostname().slice(0, MAX_NAME_CHARACTERS)}:${process.pid}`;
   const token = randomBytes(32);
@@ -69,6 +77,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
       secretsKeys: secretsKeys?.all ?? [],
       slots: countSlots(),
       modules: listModules(),
+      draining: isDraining(),
     }),
     async afterBeat() {
       for (const listener of [...beatListeners]) await listener();
@@ -137,9 +146,15 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   return {
     peers,
     token,
+    get silentMs() {
+      return membership.silentMs;
+    },
+    roster: createRoster({ db: pool, id, maxSilentMs: MAX_SILENT_MS }),
     countSlots() {
       const own = countSlots();
-      return own === null ? null : membership.others.reduce((sum, row) => sum + (row.slots ?? 0), own);
+      return own === null
+        ? null
+        : membership.others.reduce((sum, row) => sum + (row.draining ? 0 : (row.slots ?? 0)), own);
     },
     listActivations: (moduleId) =>
       membership.others.flatMap(({ name: replica, modules }) => {
@@ -161,6 +176,9 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     },
     setAddress(given) {
       address = given;
+      void membership.beatNow().then(() => announcements.tell(HERE, []));
+    },
+    tellDraining() {
       void membership.beatNow().then(() => announcements.tell(HERE, []));
     },
     async [Symbol.asyncDispose]() {

@@ -11,7 +11,7 @@ export interface Beat {
 
 /** Says that a server is there. `maxGapMs`: nobody was heard of for longer, so the database was away, or all servers were. */
 export async function beat(db: Db, facts: ReplicaFacts, maxGapMs: number): Promise<Beat> {
-  const { id, name, version, place, token, address, secretsKey, secretsKeys, slots, modules } = facts;
+  const { id, name, version, place, token, address, secretsKey, secretsKeys, slots, modules, draining } = facts;
   const [row] = await db<Beat[]>`
     with before as (
       select extract(epoch from now() - seen_at)::float8 * 1000 as silent from replicas where id = ${id}::uuid
@@ -20,11 +20,11 @@ export async function beat(db: Db, facts: ReplicaFacts, maxGapMs: number): Promi
     ), began as (
       update replica_watch set heard_since = now() where (select was from gap) returning heard_since
     )
-    insert into replicas (id, name, version, place, token, address, secrets_key, secrets_keys, slots, modules)
+    insert into replicas (id, name, version, place, token, address, secrets_key, secrets_keys, slots, modules, draining)
     values (${id}::uuid, ${name}, ${version}, ${place && JSON.stringify(place)}::text::json, ${token}, ${address},
-      ${secretsKey}, ${[...secretsKeys]}::text[], ${slots}::int, ${JSON.stringify(modules)}::text::json)
+      ${secretsKey}, ${[...secretsKeys]}::text[], ${slots}::int, ${JSON.stringify(modules)}::text::json, ${draining})
     on conflict (id) do update set seen_at = now(), address = excluded.address, slots = excluded.slots,
-      modules = excluded.modules
+      modules = excluded.modules, draining = excluded.draining
     returning (select silent from before) as "silentMs",
       extract(epoch from now() - coalesce((select heard_since from began), (select heard_since from replica_watch)))::float8
         * 1000 as "heardForMs"`;
@@ -35,7 +35,7 @@ export async function beat(db: Db, facts: ReplicaFacts, maxGapMs: number): Promi
 export async function listOthers(db: Db, id: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow[]>`
     select r.id, r.name, r.version, r.place, r.token, r.address, r.secrets_key as "secretsKey",
-      r.secrets_keys as "secretsKeys", r.slots, r.modules,
+      r.secrets_keys as "secretsKeys", r.slots, r.modules, r.draining,
       extract(epoch from now() - r.seen_at)::float8 * 1000 as "silentMs",
       coalesce((r.started_at, r.id) < (own.started_at, own.id), true) as "isEarlier"
     from replicas r left join replicas own on own.id = ${id}::uuid

@@ -23,7 +23,7 @@ const LISTED_KIND = "tools";
 const RANKED_KIND = "ranked tools";
 const listedPositionSchema = z.object({
   service: z.int().positive(),
-  tool: z.int().min(0),
+  tool: z.int().min(0).max(2_147_483_647),
   id: z.string().max(200),
 });
 const rankedPositionSchema = z.object({

@@ -71,16 +71,29 @@ export async function listToolRows(
   filter: ToolFilter,
   page: { after: ToolPosition | null; limit: number },
 ): Promise<ToolRow[]> {
-  const { serviceId = null, enabled = null, effective = false } = filter;
-  const { after } = page;
+  const { serviceId, effective = false } = filter;
+  if (effective && filter.enabled === false) return [];
+  const enabled = effective ? true : filter.enabled;
+  const { after, limit } = page;
+  // Of the service in which the page before has ended only what comes after; services and tools are found by index, one
+  // service after the other, until the page is full.
+  const beyond =
+    after === null
+      ? db``
+      : db`and (t.position, t.id collate "C") > (
+          case when s.position = ${after.service}::bigint then ${after.tool}::int else -1 end,
+          case when s.position = ${after.service}::bigint then ${after.id} else '' end)`;
   return db<ToolRow[]>`
-    select ${toolColumns(db)} ${toolTables(db)}
-    where (${serviceId}::text is null or t.service_id = ${serviceId})
-      and (${enabled}::boolean is null or t.enabled = ${enabled})
-      and (not ${effective}::boolean or ${isEffective(db)})
-      and (${after === null}::boolean or (-s.position, t.position, t.id collate "C")
-        > (${-(after?.service ?? 0)}::bigint, ${after?.tool ?? 0}::int, ${after?.id ?? ""}))
-    order by -s.position, t.position, t.id collate "C" limit ${page.limit}`;
+    select ${toolColumns(db)}
+    from services s join modules m on m.id = s.adapter cross join lateral (
+      select * from tools t where t.service_id = s.id ${enabled === undefined ? db`` : db`and t.enabled = ${enabled}`}
+        ${beyond}
+      order by t.position, t.id collate "C" limit ${limit}
+    ) t
+    where true ${serviceId === undefined ? db`` : db`and s.id = ${serviceId}`}
+      ${effective ? db`and ${isServiceEffective(db)}` : db``}
+      ${after === null ? db`` : db`and s.position <= ${after.service}`}
+    order by s.position desc, t.position, t.id collate "C" limit ${limit}`;
 }
 
 export interface ToolDetailsRow extends ToolRow {
@@ -125,16 +138,16 @@ export async function listServiceSummaries(
 ): Promise<ServiceSummaryRow[]> {
   const { query = null, effective = false } = filter;
   return db<ServiceSummaryRow[]>`
-    select s.id, s.name, s.description, s.enabled and not s.stale and m.enabled and not m.missing as "isEffective"
+    select s.id, s.name, s.description, ${isServiceEffective(db)} as "isEffective"
     from services s join modules m on m.id = s.adapter
     where (${query}::text is null or position(lower(${query}) in lower(concat_ws(' ', s.id, s.name, s.description))) > 0)
-      and (not ${effective}::boolean or (s.enabled and not s.stale and m.enabled and not m.missing))
+      and (not ${effective}::boolean or ${isServiceEffective(db)})
     order by s.position desc limit ${limit}`;
 }
 
 export async function findServiceSummary(db: Db, id: string): Promise<ServiceSummaryRow | null> {
   const [row] = await db<ServiceSummaryRow[]>`
-    select s.id, s.name, s.description, s.enabled and not s.stale and m.enabled and not m.missing as "isEffective"
+    select s.id, s.name, s.description, ${isServiceEffective(db)} as "isEffective"
     from services s join modules m on m.id = s.adapter where s.id = ${id}`;
   return row ?? null;
 }
@@ -163,5 +176,9 @@ function toolTables(db: Db) {
 }
 
 function isEffective(db: Db) {
-  return db`(t.enabled and s.enabled and not s.stale and m.enabled and not m.missing)`;
+  return db`(t.enabled and ${isServiceEffective(db)})`;
+}
+
+function isServiceEffective(db: Db) {
+  return db`(s.enabled and not s.stale and m.enabled and not m.missing)`;
 }

@@ -54,7 +54,10 @@ async function ensureDatabase(
   const maintenance = createPool(server, { maxConnections: 1, statementTimeoutMs: 0 });
   try {
     const [found] = await maintenance`select from pg_database where datname = ${name}`;
-    if (found) return withDatabase(server, name);
+    if (found) {
+      await migrate(withDatabase(server, name));
+      return withDatabase(server, name);
+    }
     await maintenance.unsafe(`drop database if exists ${name}_filling`);
     await maintenance.unsafe(`create database ${name}_filling template ${template}`);
     await fill(withDatabase(server, `${name}_filling`));

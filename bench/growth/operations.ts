@@ -1,39 +1,32 @@
 /** What is measured: the statements behind requests, queue and sweeps, as the features' own functions make them. */
 import { randomUUID } from "node:crypto";
-import { insertAuditRows, listAuditRows, removeOldAuditRows } from "#api/audit/store.ts";
+import { removeOldAuditRows } from "#api/audit/store.ts";
 import type { Pool } from "#api/db/pool.ts";
 import { claimQueued, countQueued, findPositions, returnClaims } from "#api/processes/queue/store.ts";
 import type { ProcessState } from "#api/processes/states.ts";
 import { finishRun, insertProcess, type NewProcess, type ProcessRow } from "#api/processes/store.ts";
 import { type ListFilter, listProcesses, readCalls, readProcess } from "#api/processes/store-reads.ts";
 import {
+  countFinishedBetween,
   deleteFinishedBefore,
-  deleteFinishedBeyond,
+  deleteFinishedUpTo,
   deleteOldIdempotencyKeys,
-  endAbandonedRuns,
-} from "#api/processes/store-sweeps.ts";
+  type FinishedPosition,
+  findNewestFinished,
+  stepBack,
+} from "#api/processes/store-retention.ts";
+import { endAbandonedRuns } from "#api/processes/store-sweeps.ts";
 import { OPEN_GATE } from "#api/tools/gate.ts";
 import { createToolListing } from "#api/tools/listing.ts";
 import { createToolSearch } from "#api/tools/search/search.ts";
 import { QUERIES } from "../tools-data.ts";
+import { auditOperations } from "./audit-operations.ts";
+import { DAY_MS, type Operation, PAGE } from "./operation.ts";
 
-export interface Operation {
-  name: string;
-  /** Has to stay within the ratio. */
-  isBound?: boolean;
-  /** Not in each round: it is slow, or uses up rows that are there. */
-  isSeldom?: boolean;
-  /** Not timed; its answer goes to `run`. */
-  before?: () => Promise<unknown>;
-  run(given: unknown): Promise<unknown>;
-  /** Not timed; gets the answer of `run`. */
-  after?: (answer: never) => Promise<unknown>;
-}
-
-const DAY_MS = 24 * 60 * 60_000;
 const KEYS = 20;
 const SWEEP_BATCH = 5;
-const PAGE = 50;
+/** Of the walk back to the oldest that stays; not more than the smallest size has. */
+const STEP = 500;
 
 /** Over one database of `size` processes. */
 export function createOperations(pool: Pool, size: number): Operation[] {
@@ -213,49 +206,6 @@ function toolOperations(pool: Pool): Operation[] {
   ];
 }
 
-function auditOperations(pool: Pool, size: number): Operation[] {
-  const page = { before: null, limit: PAGE };
-  const now = Date.now();
-  const record = {
-    at: new Date(now),
-    actorKind: "anonymous",
-    actorId: null,
-    actorName: "anonymous",
-    action: "process.created",
-    objectKind: "process",
-    outcome: "ok",
-    code: null,
-    decision: null,
-    policyId: null,
-    parametersSha256: null,
-    parametersPreview: null,
-  } as const;
-  return [
-    {
-      name: "record in the audit log",
-      run: () =>
-        insertAuditRows(pool, [{ ...record, objectId: "1", requestId: randomUUID(), processId: size }]),
-    },
-    { name: "audit log, newest", run: () => listAuditRows(pool, {}, page) },
-    { name: "audit log of a process", run: () => listAuditRows(pool, { processId: size - 300 }, page) },
-    {
-      name: "audit log of a key",
-      run: () => listAuditRows(pool, { actor: `key_${"2".padStart(20, "0")}` }, page),
-    },
-    {
-      name: "audit log of a day, two weeks ago",
-      isSeldom: true,
-      run: () =>
-        listAuditRows(pool, { from: new Date(now - 15 * DAY_MS), to: new Date(now - 14 * DAY_MS) }, page),
-    },
-    {
-      name: "audit log, refused",
-      isSeldom: true,
-      run: () => listAuditRows(pool, { outcome: "refused" }, page),
-    },
-  ];
-}
-
 function sweepOperations(pool: Pool, size: number): Operation[] {
   const judging = { replica: null, held: [], ownOlderThanMs: 365 * DAY_MS, maxSilentMs: 20_000 };
   const error = { name: "Error", message: "lost", stack: null, line: null, column: null };
@@ -268,14 +218,24 @@ function sweepOperations(pool: Pool, size: number): Operation[] {
       run: () => deleteFinishedBefore(pool, 15, SWEEP_BATCH),
     },
     {
-      name: "retention by number, nothing due",
+      name: "retention by number, looking for what is new",
+      before: () => findNewestFinished(pool),
+      run: async (newest) => {
+        const upTo = await findNewestFinished(pool);
+        return countFinishedBetween(pool, newest as FinishedPosition, upTo as FinishedPosition, size);
+      },
+    },
+    {
+      name: `retention by number, a step of ${STEP} back`,
       isSeldom: true,
-      run: () => deleteFinishedBeyond(pool, size * 2, SWEEP_BATCH),
+      before: () => findNewestFinished(pool),
+      run: (newest) => stepBack(pool, newest as FinishedPosition, STEP),
     },
     {
       name: `retention by number, ${SWEEP_BATCH} due`,
       isSeldom: true,
-      run: () => deleteFinishedBeyond(pool, Math.floor(size / 2), SWEEP_BATCH),
+      before: () => findNewestFinished(pool),
+      run: (newest) => deleteFinishedUpTo(pool, newest as FinishedPosition, SWEEP_BATCH),
     },
     {
       name: "retention of idempotency keys, nothing due",

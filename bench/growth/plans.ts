@@ -3,7 +3,7 @@
  * own auto_explain, so that they are those of the very statements, prepared as the server prepares them.
  */
 import { createPool, type Pool } from "#api/db/pool.ts";
-import type { Operation } from "./operations.ts";
+import type { Operation } from "./operation.ts";
 
 /** Tables whose rows grow with the number of processes. */
 const GROWING = new Set([

@@ -84,13 +84,20 @@ export async function insertProcesses(pool: Pool, count: number): Promise<void> 
       insert into idempotency_keys (caller, key, body_hash, process_id, created_at)
       select coalesce(key_id, creator), 'request ' || id, sha256(id::text::bytea), id, created_at
       from processes where created_at > now() - interval '1 day' and id % 2 = 0`;
+    // Half are submissions, half calls. What is seldom was long ago, so that whoever walks to it walks far.
     await db`
       insert into audit_log (
-        at, actor_kind, actor_id, actor_name, action, object_kind, object_id, outcome, request_id, process_id
+        at, actor_kind, actor_id, actor_name, action, object_kind, object_id, outcome, code, request_id, process_id, decision
       )
-      select created_at, creator, key_id, coalesce(key_id, creator), 'process.created', 'process', p.id::text, 'ok',
-        'request-' || p.id, p.id
-      from processes p order by p.id`;
+      select created_at + c * interval '1 millisecond', creator, key_id, coalesce(key_id, creator),
+        case when c = 1 then 'tool.call' when is_seldom then 'policy.change' else 'process.create' end,
+        case when c = 1 then 'tool' when is_seldom then 'policy' else 'process' end,
+        case when c = 1 then 'github.getIssue' || p.id % 100 else p.id::text end,
+        case when is_seldom and p.id % 500 = 0 then 'failed' when is_seldom then 'refused' else 'ok' end,
+        case when is_seldom then 'forbidden' end, 'request-' || p.id, p.id,
+        case when c = 0 then null when not is_seldom then 'allow' when p.id % 500 = 0 then 'block' else 'ask' end
+      from (select *, id % 100 = 0 and id <= ${count} / 5 as is_seldom from processes) p, generate_series(0, 1) c
+      order by p.id, c`;
     await db`select setval('processes_id_seq', ${count}::bigint)`;
   });
   await pool`vacuum (analyze)`;

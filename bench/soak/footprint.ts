@@ -5,6 +5,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface Footprint {
   /** After a collection, as the rest. */
   rssMb: number;
+  /** Before the collection: with what V8 has not looked at yet. */
+  rssBeforeMb: number;
+  /** What V8 has not taken for its heap: libraries, their allocations, stacks, code. */
+  outsideMb: number;
   /** Of JavaScript, buffers included. */
   heapMb: number;
   descriptors: number;
@@ -20,16 +24,20 @@ const MB = 1024 * 1024;
 export async function readFootprint(pid: number, probe: string): Promise<Footprint> {
   await rm(probe, { force: true });
   process.kill(pid, "SIGUSR2");
-  const { rss, heapUsed, external } = await readProbe(probe);
+  const { rss, rssBefore, heapUsed, heapTotal, external } = await readProbe(probe);
   return {
     rssMb: rss / MB,
+    rssBeforeMb: rssBefore / MB,
+    outsideMb: (rss - heapTotal) / MB,
     heapMb: (heapUsed + external) / MB,
     descriptors: (await readdir(`/proc/${pid}/fd`)).length,
     children: await countChildren(pid),
   };
 }
 
-async function readProbe(probe: string): Promise<{ rss: number; heapUsed: number; external: number }> {
+type Probe = Record<"rss" | "rssBefore" | "heapUsed" | "heapTotal" | "external", number>;
+
+async function readProbe(probe: string): Promise<Probe> {
   const deadline = performance.now() + PROBE_TIMEOUT_MS;
   for (;;) {
     const text = await readFile(probe, "utf8").catch(() => null);

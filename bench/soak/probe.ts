@@ -1,6 +1,7 @@
 /**
  * Loaded into the server of a soak before its own program: at SIGUSR2 it collects all garbage and writes to the file that
- * SOAK_PROBE names what is still in use. Without, memory is mostly what has not been collected yet.
+ * SOAK_PROBE names what is still in use. Without, memory is mostly what has not been collected yet: what was resident before
+ * is told beside it.
  */
 import { renameSync, writeFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
@@ -12,10 +13,14 @@ if (isMainThread && file !== undefined) {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   process.on("SIGUSR2", () => {
+    const before = process.memoryUsage();
     collect();
     collect();
-    const { heapUsed, external, rss } = process.memoryUsage();
-    writeFileSync(`${file}.new`, JSON.stringify({ heapUsed, external, rss }));
+    const { heapUsed, heapTotal, external, rss } = process.memoryUsage();
+    writeFileSync(
+      `${file}.new`,
+      JSON.stringify({ heapUsed, heapTotal, external, rss, rssBefore: before.rss }),
+    );
     renameSync(`${file}.new`, file);
   });
 }

@@ -2,11 +2,12 @@
  * Builds client/command/dist: the command and what it loads on demand, bundled, with their code compiled ahead; and
  * runner/dist where that is missing, which scripts on this machine need. Run by cyrnel.cjs and by `npm run build:command`.
  */
+import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { build, type Plugin } from "esbuild";
+import { type BuildOptions, build, type Plugin } from "esbuild";
 
 const FOLDER = import.meta.dirname;
 const ROOT = join(FOLDER, "../..");
@@ -50,39 +51,176 @@ const CHEAP_BUILTINS: Plugin = {
   },
 };
 
+/** Files of their own: what begins ahead, whose state is shared, and a library that is hardly ever needed. */
+const APART: Plugin = {
+  name: "apart",
+  setup({ onResolve }) {
+    onResolve({ filter: /\/ahead\.ts$/ }, ({ kind }) =>
+      kind === "entry-point" ? null : { path: "./ahead.cjs", external: true },
+    );
+    onResolve({ filter: /\/prepare\.ts$/ }, ({ kind, importer }) =>
+      kind === "entry-point" || importer.endsWith("/prepare-ahead.ts")
+        ? null
+        : { path: "./prepare-ahead.cjs", external: true },
+    );
+    onResolve({ filter: /\/schema-check\.ts$/ }, () => ({ path: "./schema-check.js", external: true }));
+  },
+};
+
+/**
+ * Files that are loaded when something of theirs is used for the first time: most runs need nothing of them but constants, which
+ * stand in their place. Each is a bundle of its own.
+ */
+const LATE: Record<string, string> = {
+  sdk: "sdk/index.ts",
+  "protocol-schemas": "runner/protocol-schemas.ts",
+  checkpoint: "runner/checkpoint.ts",
+  config: "modules/typescript-process/config.ts",
+  "environment-docs": "runner/docs/environment-docs.ts",
+  "tool-docs": "runner/docs/tool-docs.ts",
+  "remote-runtime": "client/kernel/remote.ts",
+  client: "client/client.ts",
+  acorn: "node_modules/acorn/dist/acorn.mjs",
+  "trace-mapping": "node_modules/@jridgewell/trace-mapping/dist/trace-mapping.mjs",
+};
+const LATE_FILES: Plugin = {
+  name: "late-files",
+  setup({ onResolve, onLoad, resolve, initialOptions }) {
+    const namespace = "late-files";
+    const own = Object.values(initialOptions.entryPoints as Record<string, string>);
+    const names = new Map(
+      Object.entries(LATE)
+        .map(([name, path]) => [join(ROOT, path), name] as const)
+        .filter(([path]) => !own.includes(path)),
+    );
+    onResolve(
+      { filter: /^\.{1,2}\/.*\.ts$|^#|^acorn$|trace-mapping$/ },
+      async ({ path, kind, importer, resolveDir, pluginData }) => {
+        if (pluginData === namespace) return null;
+        const found = await resolve(path, { kind, importer, resolveDir, pluginData: namespace });
+        return names.has(found.path) ? { path: found.path, namespace } : null;
+      },
+    );
+    onLoad({ filter: /.*/, namespace }, async ({ path }) => {
+      const members = Object.entries((await import(path)) as object).map(([member, value]) =>
+        isPlain(value)
+          ? `${member}: ${JSON.stringify(value)}`
+          : `get ${member}() { return require("./${names.get(path)}.cjs").${member}; }`,
+      );
+      return { contents: `module.exports = { ${members.join(", ")} };`, loader: "js" };
+    });
+    initialOptions.external = [
+      ...(initialOptions.external ?? []),
+      ...Object.keys(LATE).map((name) => `./${name}.cjs`),
+    ];
+  },
+};
+
+/** A constant that JSON can say. */
+function isPlain(value: unknown): boolean {
+  try {
+    assert.deepStrictEqual(JSON.parse(JSON.stringify(value)), value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Modules of Node that are loaded when one of these of theirs is used for the first time. */
+const ON_DEMAND: Record<string, readonly string[]> = {
+  "node:net": ["Socket", "createServer"],
+  "node:child_process": ["execFile", "spawn"],
+  "node:crypto": ["createHash", "hash"],
+  "node:worker_threads": ["Worker"],
+};
+const LATE_BUILTINS: Plugin = {
+  name: "late-builtins",
+  setup({ onResolve, onLoad }) {
+    const namespace = "late-builtins";
+    onResolve({ filter: /^node:(net|child_process|crypto|worker_threads)$/ }, ({ path, namespace: from }) =>
+      from === namespace ? { path, external: true } : { path, namespace },
+    );
+    onLoad({ filter: /.*/, namespace }, ({ path }) => {
+      const members = (ON_DEMAND[path] ?? []).map(
+        (name) => `get ${name}() { return require("${path}").${name}; }`,
+      );
+      return { contents: `module.exports = { ${members.join(", ")} };`, loader: "js" };
+    });
+  },
+};
+
 /** Libraries that are no modules ask for `require`. */
 const REQUIRE = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
+
+/** Bundles of the quick way that are no modules: each module of Node costs one more to be imported than to be required. */
+const REQUIRED: BuildOptions = {
+  format: "cjs",
+  outExtension: { ".js": ".cjs" },
+  define: {
+    "import.meta.dirname": "__dirname",
+    "import.meta.filename": "__filename",
+    "import.meta.url": "__url",
+  },
+  banner: { js: `const __url = require("node:url").pathToFileURL(__filename).href;` },
+};
+
+const COMMON: BuildOptions = {
+  bundle: true,
+  platform: "node",
+  target: "node26",
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: "none",
+  charset: "ascii",
+  logLevel: "warning",
+};
 
 await mkdir(DIST, { recursive: true });
 const made = await mkdtemp(join(FOLDER, "dist/.making-"));
 try {
+  const spawner = join(ROOT, "runner/jail/spawner-thread.ts");
   await build({
+    ...COMMON,
     entryPoints: {
-      start: join(FOLDER, "start.ts"),
-      "spawner-thread": join(ROOT, "runner/jail/spawner-thread.ts"),
+      any: join(FOLDER, "any.ts"),
+      "schema-check": join(ROOT, "client/local/schema-check.ts"),
+      "spawner-thread": spawner,
     },
     outdir: made,
-    bundle: true,
     splitting: true,
     format: "esm",
-    platform: "node",
-    target: "node26",
-    minifySyntax: true,
-    minifyWhitespace: true,
-    legalComments: "none",
-    charset: "ascii",
     // It looks for its program beside itself.
     external: ["esbuild"],
     banner: { js: REQUIRE },
     plugins: [PLACES, NO_LOCALES, CHEAP_BUILTINS],
-    logLevel: "warning",
   });
-  // Names of chunks hold a digest, so the entries come last.
+  const late = Object.entries(LATE).map(([name, path]) => ({ [name]: join(ROOT, path) }));
+  for (const entryPoints of [
+    {
+      start: join(FOLDER, "start.ts"),
+      ahead: join(ROOT, "client/local/ahead.ts"),
+      "prepare-ahead": join(ROOT, "client/local/prepare-ahead.ts"),
+      here: join(FOLDER, "here.ts"),
+      "spawner-thread": spawner,
+    },
+    ...late,
+  ]) {
+    await build({
+      ...COMMON,
+      ...REQUIRED,
+      entryPoints,
+      outdir: made,
+      external: ["esbuild", "execa"],
+      plugins: [APART, LATE_FILES, PLACES, NO_LOCALES, CHEAP_BUILTINS, LATE_BUILTINS],
+      minify: true,
+    });
+  }
+  // Names of chunks hold a digest, so the entry comes last.
   const names = (await readdir(made)).sort(
     (a, b) => Number(a.startsWith("start")) - Number(b.startsWith("start")),
   );
   for (const name of names) await rename(join(made, name), join(DIST, name));
-  const stale = (await readdir(DIST)).filter((name) => name.endsWith(".js") && !names.includes(name));
+  const stale = (await readdir(DIST)).filter((name) => /\.c?js$/.test(name) && !names.includes(name));
   for (const name of stale) await rm(join(DIST, name));
 } finally {
   await rm(made, { recursive: true, force: true });
@@ -97,7 +235,7 @@ if (existsSync(join(ROOT, "node_modules/.bin")) && !existsSync(link)) {
   await symlink("../../client/command/cyrnel.cjs", link).catch(() => {});
 }
 // Fills what V8 keeps: whoever installed the package need not be who runs it.
-const start = ["--disable-sigusr1", "--no-warnings", join(DIST, "start.js")];
+const start = ["--disable-sigusr1", "--no-warnings", join(DIST, "start.cjs")];
 execFileSync(process.execPath, [...start, "--version"], { stdio: "ignore" });
 // The way through the jail first, because what is kept of a file is what was compiled in the first program that loaded it.
 for (const level of [[], ["--isolation", "development"]]) {

@@ -9,10 +9,10 @@ done
 case $here in *[/]*) here=${here%[/]*} ;; *) here=. ;; esac
 for node in "$here"/../../node_modules/node-*64/bin/node; do
   [ -x "$node" ] || continue
-  if [ ! -f "$here/dist/start.js" ] || [ "$here/../../package.json" -nt "$here/dist/start.js" ]; then
-    "$node" --no-warnings "$here/build.ts" || [ -f "$here/dist/start.js" ] || exit 69
+  if [ ! -f "$here/dist/start.cjs" ] || [ "$here/../../package.json" -nt "$here/dist/start.cjs" ]; then
+    "$node" --no-warnings "$here/build.ts" || [ -f "$here/dist/start.cjs" ] || exit 69
   fi
-  exec "$node" --disable-sigusr1 --no-warnings "$here/dist/start.js" "$@"
+  exec "$node" --disable-sigusr1 --no-warnings "$here/dist/start.cjs" "$@"
 done
 exec node "$here/cyrnel.cjs" "$@"
 */;
@@ -45,7 +45,7 @@ if (node === null) {
   );
   process.exit(EX_UNAVAILABLE);
 }
-const main = join(__dirname, "dist/start.js");
+const main = join(__dirname, "dist/start.cjs");
 if (!existsSync(main)) {
   const { status } = spawnSync(node, ["--no-warnings", join(__dirname, "build.ts")], { stdio: "inherit" });
   if (status !== 0) process.exit(EX_UNAVAILABLE);

@@ -1,14 +1,10 @@
-/**
- * `cyrnel`: the command line. Alone here in reading the environment, handling signals and exiting. Started by cyrnel.cjs with
- * the Node that the package pins.
- */
+/** What every command line has round it. Alone here in reading the environment, handling signals and exiting. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { EXIT } from "./exit-codes.ts";
 import { toFailure } from "./failure.ts";
 import { safeJson, safeLine } from "./output/safe-text.ts";
-import { createProgram, toUsageFailure } from "./program.ts";
-import { guessLocalLevel } from "./run/hint.ts";
+import { type AddCommands, createProgram, toUsageFailure } from "./program.ts";
 import { DEFAULT_URL, type Shell } from "./session.ts";
 import { createTerminal } from "./terminal.ts";
 
@@ -16,64 +12,76 @@ const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** Under npm, Ctrl-C arrives twice: from the terminal and from npm. */
 const SAME_SIGNAL_MS = 500;
 /** Both from the sources and from the build, which is one folder deeper. */
-const root = join(import.meta.dirname, import.meta.filename.endsWith(".ts") ? "../.." : "../../..");
-const { env } = process;
-const hasColors = (env.NO_COLOR ?? "") === "" && env.TERM !== "dumb";
-const stop = new AbortController();
+const ROOT = join(import.meta.dirname, import.meta.filename.endsWith(".ts") ? "../.." : "../../..");
 
-const shell: Shell = {
-  url: env.CYRNEL_URL || undefined,
-  key: env.CYRNEL_API_KEY?.trim() || undefined,
-  stdin: process.stdin,
-  stdout: createTerminal(process.stdout, hasColors),
-  stderr: createTerminal(process.stderr, hasColors),
-  root,
-  signal: stop.signal,
-  exitCode: EXIT.ok,
-  become(program, args, more) {
-    process.execve?.(program, [program, ...args], { ...(env as Record<string, string>), ...more });
-    throw new Error("This system cannot turn one program into another.");
-  },
-};
-
-let stoppedAtMs: number | null = null;
-for (const signal of STOP_SIGNALS) {
-  process.on(signal, () => {
-    if (stoppedAtMs !== null && performance.now() - stoppedAtMs > SAME_SIGNAL_MS)
-      process.exit(EXIT.interrupted);
-    stoppedAtMs ??= performance.now();
-    stop.abort(new Error(`Stopped by ${signal}.`));
-  });
-}
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(EXIT.brokenPipe);
-    throw error;
-  });
+/**
+ * Runs the command line of this process, of which `addCommands` declares the commands, and ends the process with its exit
+ * code. `finish`: before that.
+ */
+export async function main(addCommands: AddCommands, finish = async () => {}): Promise<never> {
+  const args = process.argv.slice(2);
+  const stop = new AbortController();
+  const shell = openShell(stop.signal);
+  stopOnSignals(stop);
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "EPIPE") process.exit(EXIT.brokenPipe);
+      throw error;
+    });
+  }
+  try {
+    await createProgram(shell, readVersion(), addCommands).parseAsync(args, { from: "user" });
+  } catch (error) {
+    report(error, shell, args);
+  }
+  await finish();
+  await Promise.all([shell.stdout.flushed(), shell.stderr.flushed()]);
+  process.exit(shell.exitCode);
 }
 
-const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
-const args = process.argv.slice(2);
-try {
-  await createProgram(shell, version, args[0] === "run").parseAsync(args, { from: "user" });
-} catch (error) {
-  report(error);
+function openShell(signal: AbortSignal): Shell {
+  const { env } = process;
+  const hasColors = (env.NO_COLOR ?? "") === "" && env.TERM !== "dumb";
+  return {
+    url: env.CYRNEL_URL || undefined,
+    key: env.CYRNEL_API_KEY?.trim() || undefined,
+    stdin: process.stdin,
+    stdout: createTerminal(process.stdout, hasColors),
+    stderr: createTerminal(process.stderr, hasColors),
+    root: ROOT,
+    signal,
+    exitCode: EXIT.ok,
+    become(program, args, more) {
+      process.execve?.(program, [program, ...args], { ...(env as Record<string, string>), ...more });
+      throw new Error("This system cannot turn one program into another.");
+    },
+  };
 }
-if (guessLocalLevel(args) !== null) {
-  const { abandonAhead } = await import("../local/ahead.ts");
-  await abandonAhead();
-}
-await Promise.all([shell.stdout.flushed(), shell.stderr.flushed()]);
-process.exit(shell.exitCode);
 
-function report(error: unknown): void {
+function stopOnSignals(stop: AbortController): void {
+  let stoppedAtMs: number | null = null;
+  for (const signal of STOP_SIGNALS) {
+    process.on(signal, () => {
+      if (stoppedAtMs !== null && performance.now() - stoppedAtMs > SAME_SIGNAL_MS)
+        process.exit(EXIT.interrupted);
+      stoppedAtMs ??= performance.now();
+      stop.abort(new Error(`Stopped by ${signal}.`));
+    });
+  }
+}
+
+function readVersion(): string {
+  return (JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string }).version;
+}
+
+function report(error: unknown, shell: Shell, args: readonly string[]): void {
   const thrown = toUsageFailure(error);
   if (thrown === null) return;
-  if (stop.signal.aborted) {
+  if (shell.signal.aborted) {
     shell.exitCode = EXIT.interrupted;
     return;
   }
-  const { message, code, exitCode } = toFailure(thrown, readUrl());
+  const { message, code, exitCode } = toFailure(thrown, readUrl(shell, args));
   shell.exitCode = exitCode;
   shell.stderr.write(
     args.includes("--json")
@@ -83,7 +91,7 @@ function report(error: unknown): void {
 }
 
 /** Which server was asked, for a sentence about it. */
-function readUrl(): string {
+function readUrl(shell: Shell, args: readonly string[]): string {
   const at = args.indexOf("--url");
   const inline = args.find((arg) => arg.startsWith("--url="))?.slice("--url=".length);
   return inline ?? (at >= 0 ? args[at + 1] : undefined) ?? shell.url ?? DEFAULT_URL;

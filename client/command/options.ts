@@ -7,9 +7,9 @@ const UNITS_MS: Record<string, number> = { "": 1, ms: 1, s: 1000, m: 60_000, h: 
 const UNITS_MB: Record<string, number> = { "": 1, mb: 1, gb: 1024 };
 const MAX_MS = 7 * 24 * 3_600_000;
 
-/** `1500`, `1500ms`, `30s`, `5m`, `1h` as milliseconds; `none` is null. */
-export function parseDuration(text: string): number | null {
-  if (text === "none") return null;
+/** `1500`, `1500ms`, `30s`, `5m`, `1h` as milliseconds; `none` is Infinity, because commander takes null for no value. */
+export function parseDuration(text: string): number {
+  if (text === "none") return Number.POSITIVE_INFINITY;
   return parseAmount(text, UNITS_MS, MAX_MS, "a time such as 500ms, 30s, 5m, or none");
 }
 

@@ -1,23 +1,13 @@
-/** The whole command line: what there is, how it is explained, and how a mistake in it is told. */
+/** The command line: what all commands have in common, how it is explained, and how a mistake in it is told. */
 import { Command, CommanderError } from "commander";
-import { addApprovals } from "./commands/approvals.ts";
-import { addAudit } from "./commands/audit.ts";
-import { addCompletion } from "./commands/completion.ts";
-import { addDoctor } from "./commands/doctor.ts";
-import { addKeys } from "./commands/keys.ts";
-import { addModules } from "./commands/modules.ts";
-import { addPolicies } from "./commands/policies.ts";
-import { addProcesses } from "./commands/processes.ts";
-import { addPrograms } from "./commands/programs.ts";
-import { addRoles } from "./commands/roles.ts";
-import { addRun } from "./commands/run.ts";
-import { addServices } from "./commands/services.ts";
-import { addTools } from "./commands/tools.ts";
 import { type Failure, usageFailure } from "./failure.ts";
 import { DEFAULT_URL, type Shell } from "./session.ts";
 
-/** `isOnlyRun`: without the other commands, which take as long to declare as that one to parse. Parsing throws: see `toUsageFailure`. */
-export function createProgram(shell: Shell, version: string, isOnlyRun = false): Command {
+/** Declares commands. */
+export type AddCommands = (program: Command, shell: Shell) => void;
+
+/** Parsing throws: see `toUsageFailure`. */
+export function createProgram(shell: Shell, version: string, addCommands: AddCommands): Command {
   const program = new Command("cyrnel");
   program
     .description("Runs TypeScript that you did not write: on a server, or locked down on this machine.")
@@ -45,20 +35,7 @@ Examples:
   cyrnel service add https://api.example.com/openapi.json --id shop
   cyrnel approvals list`,
     );
-  addRun(program, shell);
-  if (isOnlyRun) return program;
-  addProcesses(program, shell);
-  addServices(program, shell);
-  addTools(program, shell);
-  addApprovals(program, shell);
-  addPolicies(program, shell);
-  addRoles(program, shell);
-  addKeys(program, shell);
-  addModules(program, shell);
-  addAudit(program, shell);
-  addPrograms(program, shell);
-  addDoctor(program, shell);
-  addCompletion(program, shell);
+  addCommands(program, shell);
   return program;
 }
 

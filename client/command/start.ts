@@ -1,12 +1,30 @@
-/** Entry file of the built command: has V8 keep what it has compiled beside the build, then loads what is asked for. */
-import { enableCompileCache } from "node:module";
+/**
+ * Entry file of the built command, started by cyrnel.cjs. Has V8 keep what it has compiled beside the build, then loads what is
+ * asked for; for a script on this machine first what starts its process.
+ */
+import { createRequire, enableCompileCache } from "node:module";
 import { join } from "node:path";
-import { guessLocalLevel } from "./run/hint.ts";
+import { guessLocalLevel, guessScript } from "./run/hint.ts";
 
-enableCompileCache(join(import.meta.dirname, "compiled"));
-const level = guessLocalLevel(process.argv.slice(2));
-if (level !== null) {
-  const { beginAhead } = await import("../local/ahead.ts");
-  await beginAhead(level);
+const load = createRequire(import.meta.url);
+
+async function start(): Promise<void> {
+  enableCompileCache(join(import.meta.dirname, "compiled"));
+  const level = guessLocalLevel(process.argv.slice(2));
+  if (level === null) {
+    const { runAny } = load("./any.js") as typeof import("./any.ts");
+    return runAny();
+  }
+  const { beginAhead } = load("./ahead.cjs") as typeof import("../local/ahead.ts");
+  const ahead = beginAhead(level);
+  await ahead.started;
+  const path = guessScript(process.argv.slice(2));
+  if (path !== null) {
+    const { prepareFileAhead } = load("./prepare-ahead.cjs") as typeof import("../local/prepare-ahead.ts");
+    prepareFileAhead(path);
+  }
+  const { runHere } = load("./here.cjs") as typeof import("./here.ts");
+  return runHere(ahead);
 }
-await import("./main.ts");
+
+void start();

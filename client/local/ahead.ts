@@ -2,17 +2,28 @@
  * The first child of a program that will run one script, started while the rest of the program is still being loaded: the two
  * take about as long. Changes nothing about what is checked: it is admitted as every other is.
  */
-import type { Worker } from "node:worker_threads";
 import { type Ground, type GroundOptions, openGround } from "#modules/typescript-process/ground.ts";
+import { decodeBootOptions } from "#runner/child/boot-options.ts";
 import { DIST } from "#runner/dist-folder.ts";
+import { canGiveBirth } from "#runner/jail/birth-code.ts";
+import type { BirthJail } from "#runner/jail/birth-jail.ts";
 import { openCgroups } from "#runner/jail/cgroup.ts";
+import { openDirectSpawner } from "#runner/jail/direct-spawner.ts";
 import { type JailOptions, openJail } from "#runner/jail/jail.ts";
-import { startSpawner, startThread } from "#runner/jail/spawner.ts";
-import type { BirthJail } from "#runner/jail/spawner-thread.ts";
+import { type Spawner, startSpawner } from "#runner/jail/spawner.ts";
+import { toGroupBudget } from "#runner/memory-budget.ts";
 import { planProcessLaunch } from "#runner/process-launch.ts";
 import type { Program, StartedProcess } from "#runner/start-process.ts";
 
-interface Ahead {
+/** What is being done already. */
+export interface Ahead {
+  /** Resolves when the child has been started. Never rejects: why it fails is told to whoever takes it. */
+  readonly started: Promise<void>;
+  /** Gives back what nobody has taken. */
+  abandon(): Promise<void>;
+}
+
+interface Begun {
   options: GroundOptions;
   ground: Promise<Ground>;
 }
@@ -21,55 +32,67 @@ interface Ahead {
 const USUAL = { allowEval: false, allowWasm: false, paranoid: false };
 const USUAL_MEMORY_MB = 128;
 
-let ahead: Ahead | null = null;
+let begun: Begun | null = null;
 
-/** Resolves when the child is being started: from then on this thread has nothing to do for it. Why it fails is told to whoever takes it. */
-export async function beginAhead(level: GroundOptions["level"]): Promise<void> {
-  // A thread takes as long to start as everything that it is told.
-  let thread: Worker | undefined = startThread();
-  thread.on("error", () => {});
-  // The compiler is a process too. Why it does not start is told when it is needed.
-  void import("#runner/source/transpile.ts").then(({ transpile }) => transpile("")).catch(() => {});
-  const openSpawner = (jail: BirthJail) => {
-    const given = thread;
-    thread = undefined;
-    return startSpawner(jail, given);
-  };
+export function beginAhead(level: GroundOptions["level"]): Ahead {
   const options: GroundOptions = { level, folder: DIST, paranoid: false, test: "in each child" };
   const parts = { openCgroups, openJail: (jail: JailOptions) => openJail(jail, undefined, openSpawner) };
-  const ground = openGround(options, parts).then(startFirst);
-  ahead = { options, ground };
-  await ground.catch(() => thread?.terminate());
+  const firstGroupBytes = toGroupBudget(USUAL_MEMORY_MB);
+  const ground = openGround({ ...options, firstGroupBytes }, parts).then(startFirst);
+  begun = { options, ground };
+  return {
+    started: ground.then(
+      () => {},
+      () => {},
+    ),
+    async abandon() {
+      const left = begun;
+      begun = null;
+      if (left !== null) await dispose(left);
+    },
+  };
+}
+
+async function openSpawner(jail: BirthJail): Promise<Spawner> {
+  return canGiveBirth() ? openDirectSpawner(jail) : startSpawner(jail);
+}
+
+/** Whether a child was begun that nobody has taken. */
+export function isBegunAhead(): boolean {
+  return begun !== null;
 }
 
 /** The ground that was begun, if it is what is wanted; else another. */
 export async function takeGround(options: GroundOptions): Promise<Ground> {
-  const taken = ahead;
-  ahead = null;
+  const taken = begun;
+  begun = null;
   if (taken === null) return openGround(options);
-  if (JSON.stringify(taken.options) === JSON.stringify(options)) return taken.ground;
+  if (JSON.stringify(taken.options) === JSON.stringify(options)) {
+    // One that was refused is tried again: it says which layer is missing, and how to have it.
+    return taken.ground.catch(() => openGround(options));
+  }
   await dispose(taken);
   return openGround(options);
 }
 
-/** Gives back what nobody has taken. */
-export async function abandonAhead(): Promise<void> {
-  const left = ahead;
-  ahead = null;
-  if (left !== null) await dispose(left);
-}
-
-async function dispose({ ground }: Ahead): Promise<void> {
+async function dispose({ ground }: Begun): Promise<void> {
   await ground.then(
     (opened) => opened[Symbol.asyncDispose](),
     () => {},
   );
 }
 
+/** Disposes of `ground` where the child cannot be started. */
 async function startFirst(ground: Ground): Promise<Ground> {
   const launch = planProcessLaunch(ground.node, ground.wall, USUAL, ground.cwd)(USUAL_MEMORY_MB);
   const program: Program = { path: launch.nodePath, args: launch.args, cwd: launch.cwd };
-  let first: StartedProcess | null = await ground.start(program);
+  let first: StartedProcess | null;
+  try {
+    first = await ground.start(program);
+  } catch (error) {
+    await ground[Symbol.asyncDispose]();
+    throw error;
+  }
   // The kernel takes as long to put it into its group as it takes to boot.
   let placing = launch.place?.(first.pid) ?? null;
   placing?.catch(() => {});
@@ -88,9 +111,19 @@ async function startFirst(ground: Ground): Promise<Ground> {
     async start(wanted) {
       const started = first;
       first = null;
-      if (started !== null && JSON.stringify(wanted) === JSON.stringify(program)) return started;
+      if (started !== null && isSame(program, wanted)) return started;
       started?.kill();
       return ground.start(wanted);
     },
   };
+}
+
+/** Whether what was started is what is wanted. Descriptors that it closes need not be inherited any more. */
+function isSame(started: Program, wanted: Program): boolean {
+  const read = ({ args, ...program }: Program) => {
+    const { closeFds, ...boot } = decodeBootOptions(args.at(-1));
+    return { closeFds, rest: JSON.stringify([program, args.slice(0, -1), boot]) };
+  };
+  const [one, other] = [read(started), read(wanted)];
+  return one.rest === other.rest && other.closeFds.every((fd) => one.closeFds.includes(fd));
 }

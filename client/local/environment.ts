@@ -1,8 +1,9 @@
 /** The bundled environment, set up for a runtime in this program. Loaded at the first need: it is most of what there is. */
+import { DEFAULT_CONFIG } from "#modules/typescript-process/config.ts";
 import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
 import { type EnvironmentModule, EXECUTION_REASONS, type ExecutionExitState } from "#sdk";
 import type { LocalOptions } from "../kernel/local-model.ts";
-import { takeGround } from "./ahead.ts";
+import { isBegunAhead, takeGround } from "./ahead.ts";
 import { type BindingsOptions, createBindings } from "./bindings.ts";
 
 export type LocalEnvironment = EnvironmentModule &
@@ -24,10 +25,14 @@ export async function openEnvironment(
     ? (await import("./schema-check.ts")).compileSchema
     : null;
   // A program that runs one script must not start three children to be attacked before it.
-  const environment = createProcessEnvironment(undefined, "in each child", takeGround) as Omit<
-    LocalEnvironment,
-    "usualReason"
-  >;
+  // One child and one script, with the usual settings, which are not read then, and a compiler that is begun with the script.
+  const isOneRun = isBegunAhead() && options.environment === undefined;
+  const environment = createProcessEnvironment(undefined, {
+    test: "in each child",
+    open: takeGround,
+    startsCompiler: !isOneRun,
+    ...(isOneRun && { config: { ...DEFAULT_CONFIG, warmPool: WARM_POOL } }),
+  }) as Omit<LocalEnvironment, "usualReason">;
   await environment.setup({
     config: { warmPool: WARM_POOL, ...options.environment },
     secrets: {},

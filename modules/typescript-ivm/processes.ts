@@ -43,6 +43,8 @@ export const SLOT_FLAGS = [
   "--no-warnings",
   "--openssl-config=/dev/null",
   ...V8_FLAGS,
+  // Saves another tenth: isolates live too briefly for a compiler in another thread to be of use for them.
+  "--no-concurrent-sparkplug",
 ] as const;
 
 export interface SlotProcesses extends AsyncDisposable {

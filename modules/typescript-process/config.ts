@@ -1,7 +1,7 @@
 /** The settings of this environment: one schema that checks, documents and fills in defaults. */
 import { availableParallelism } from "node:os";
 import { z } from "zod";
-import { requireMemoryOrder, runSettings } from "#runner/run-settings.ts";
+import { requireMemoryOrder, runSettings } from "#runner/settings-schema.ts";
 
 const defaultConcurrency = availableParallelism() * 2;
 const MIN_MEMORY_MB = 32;
@@ -55,3 +55,6 @@ export function readConfig(raw: Record<string, unknown>): ProcessConfig {
   const { min, max } = config.warmPool;
   return { ...config, warmPool: { min, max: Math.max(min, max) } };
 }
+
+/** What `readConfig({})` answers, but for a program that has no time to ask for it. */
+export const DEFAULT_CONFIG: ProcessConfig = readConfig({});

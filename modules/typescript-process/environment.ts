@@ -29,11 +29,21 @@ interface Execution {
   pause: ExecutionPause | null;
 }
 
-/** `folder` holds a build of the child. `test`: how the wall is tested, see WallOptions. `open`: in place of opening a ground. */
+export interface ProcessEnvironmentOptions {
+  /** How the wall is tested, see WallOptions. */
+  test?: GroundOptions["test"];
+  /** In place of opening a ground. */
+  open?: (options: GroundOptions) => Promise<Ground>;
+  /** Whether the compiler is started before a script is there. */
+  startsCompiler?: boolean;
+  /** In place of reading what `setup` is given. */
+  config?: ProcessConfig;
+}
+
+/** `folder` holds a build of the child. */
 export function createProcessEnvironment(
   folder: string = DIST,
-  test: GroundOptions["test"] = "apart",
-  open: (options: GroundOptions) => Promise<Ground> = openGround,
+  { test = "apart", open = openGround, startsCompiler = true, config: known }: ProcessEnvironmentOptions = {},
 ): EnvironmentModule {
   const executions = new Map<number, Execution>();
   let running: Running | null = null;
@@ -47,11 +57,11 @@ export function createProcessEnvironment(
     async setup({ config: raw, bindings, logger, isolation: level }: EnvironmentSetupContext) {
       if (running !== null) throw new Error("The environment is set up already.");
       await using undo = new AsyncDisposableStack();
-      const config = readConfig(raw);
+      const config = known ?? readConfig(raw);
       const monitor = undo.use(createMonitor());
       // The first preparation starts the compiler, beside everything else: no run should wait for that.
-      const compiler = prepareSource("");
-      compiler.catch(() => {});
+      const compiler = startsCompiler ? prepareSource("") : null;
+      compiler?.catch(() => {});
       const { paranoid } = config;
       const ground = await open({ level: level ?? "strict", folder, paranoid, test });
       const children = undo.use(await openChildren(ground, config, logger, folder));

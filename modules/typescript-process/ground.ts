@@ -10,8 +10,9 @@ export interface GroundOptions {
   /** Holds the build of the child. */
   folder: string;
   paranoid: boolean;
-  /** How the wall is tested: see WallOptions. */
+  /** See WallOptions. */
   test: "apart" | "in each child";
+  firstGroupBytes?: number;
 }
 
 export interface Ground extends AsyncDisposable {
@@ -22,16 +23,11 @@ export interface Ground extends AsyncDisposable {
 }
 
 /** Disposing ends every child and removes the directory. `parts`: of the wall, where they were begun ahead. Throws JailUnavailableError. */
-export async function openGround(
-  { level, folder, paranoid, test }: GroundOptions,
-  parts?: WallParts,
-): Promise<Ground> {
+export async function openGround({ folder, ...options }: GroundOptions, parts?: WallParts): Promise<Ground> {
   await using undo = new AsyncDisposableStack();
   const node = findNodeBinary();
   const { path: cwd } = undo.use(await openEmptyFolder("run"));
-  const wall = undo.use(
-    await openWall({ level, nodePath: node.path, readable: [folder], cwd, paranoid, test }, parts),
-  );
+  const wall = undo.use(await openWall({ ...options, nodePath: node.path, readable: [folder], cwd }, parts));
   const owned = undo.move();
   return { node, wall, cwd, start: wall.start, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }

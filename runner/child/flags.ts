@@ -1,11 +1,16 @@
 /** Flags of Node for every process that evaluates the realm: a V8 code cache is only accepted under the same V8 flags. */
 
-/** Flags that change what V8 compiles. The code cache is built under exactly these. */
+/** Flags that change what V8 compiles, in children and in the slots of isolates. */
 export const V8_FLAGS = [
   "--disallow-code-generation-from-strings",
   // A quarter of Node's boot goes into giving V8's start-up snapshot a hash seed of its own. With a fixed seed, crafted
   // keys can make a script's own maps slow; its limits bound that, and no other script runs in its process at that time.
   "--no-rehash-snapshot",
+] as const;
+
+/** The same of a process child alone. The code cache is built under exactly these. */
+export const CHILD_V8_FLAGS = [
+  ...V8_FLAGS,
   // No baseline compiler: a start would lose a twentieth to compiling what it runs once, and scripts that compute are as
   // quick with the optimizing compilers alone.
   "--no-sparkplug",
@@ -24,5 +29,5 @@ export const CHILD_FLAGS = [
   "--no-warnings",
   "--v8-pool-size=0",
   "--experimental-vm-modules",
-  ...V8_FLAGS,
+  ...CHILD_V8_FLAGS,
 ] as const;

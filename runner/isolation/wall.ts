@@ -29,6 +29,8 @@ export interface WallOptions {
    * is given a script, which is quicker where there is only one, and leaves out what would end it.
    */
   test?: "apart" | "in each child";
+  /** Makes the control group of the first child along with the wall, for `memoryBytes`. */
+  firstGroupBytes?: number;
   /** No memory of a child may become executable; its Node must be started with `--jitless`. */
   paranoid: boolean;
 }
@@ -92,11 +94,19 @@ async function openKernelWall(
   await using undo = new AsyncDisposableStack();
   const cgroups = parts.openCgroups();
   const groups = cgroups.version === 0 ? cgroups : undo.use(createRunGroups(cgroups));
+  const { firstGroupBytes } = options;
+  const grouping =
+    groups.version === 0 || firstGroupBytes === undefined
+      ? null
+      : groups.prepare(groupLimits(firstGroupBytes));
+  grouping?.catch(() => {});
+  const canary = options.test === "in each child" ? undo.use(await openCanary()) : null;
   const jail = undo.use(await parts.openJail({ ...options, readable, level }));
   const tested =
-    options.test === "in each child"
-      ? testInEachChild(level, jail, undo.use(await openCanary()).path)
-      : await testApart(level, { jail, nodePath, cwd });
+    canary === null
+      ? await testApart(level, { jail, nodePath, cwd })
+      : testInEachChild(level, jail, canary.path);
+  await grouping;
   const owned = undo.move();
   return {
     level,
@@ -112,18 +122,17 @@ async function openKernelWall(
     attacks: tested.attacks,
     nodeFlags: jail.nodeFlags,
     admit: (pid, memoryBytes, answers) => admit(jail, pid, memoryBytes) ?? tested.judge(pid, answers),
-    place(pid, memoryBytes) {
-      if (groups.version === 0) return null;
-      return groups.place(pid, {
-        memoryBytes,
-        maxThreads: MAX_GROUP_THREADS,
-        cpuMillis: MAX_GROUP_CPU_MILLIS,
-      });
-    },
+    place: (pid, memoryBytes) => (groups.version === 0 ? null : groups.place(pid, groupLimits(memoryBytes))),
     limitCpu: jail.limitCpu,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
+
+const groupLimits = (memoryBytes: number) => ({
+  memoryBytes,
+  maxThreads: MAX_GROUP_THREADS,
+  cpuMillis: MAX_GROUP_CPU_MILLIS,
+});
 
 /** What is known of the jail by attacking it. */
 interface Tested {

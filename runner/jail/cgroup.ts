@@ -4,17 +4,21 @@
  */
 import {
   accessSync,
+  closeSync,
   constants,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmdirSync,
+  write,
   writeFileSync,
 } from "node:fs";
 import { mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
 
 /** What one run's group may use, everything in it together. */
 export interface GroupLimits {
@@ -152,7 +156,7 @@ function openVersion2(sources: CgroupSources): Cgroups {
             await writeFile(join(group, "cpu.max"), `${quota(cpuMillis)} ${CPU_PERIOD_US}`);
           }
         },
-        admit: (pid) => writeFile(join(group, "cgroup.procs"), `${pid}`),
+        admit: (pid) => writeAtOnce(join(group, "cgroup.procs"), `${pid}`),
         countMemoryKills: () => countMemoryKills(join(group, "memory.events")),
         kill: () => writeFile(join(group, "cgroup.kill"), "1"),
         remove: () => removeSoon([group]),
@@ -199,7 +203,7 @@ function openVersion1(sources: CgroupSources): Cgroups {
           }
         },
         async admit(pid) {
-          await Promise.all(groups.map((group) => writeFile(join(group, "cgroup.procs"), `${pid}`)));
+          await Promise.all(groups.map((group) => writeAtOnce(join(group, "cgroup.procs"), `${pid}`)));
         },
         countMemoryKills: () => countMemoryKills(at("memory", name, "memory.oom_control")),
         kill: async () => killMembers(at("pids", name)),
@@ -306,6 +310,17 @@ function removeEmpty(groups: readonly string[]): void {
     } catch {}
   }
 }
+
+/** What waits is a thread, which needs this one neither to begin nor to go on. */
+async function writeAtOnce(path: string, value: string): Promise<void> {
+  const file = openSync(path, "w");
+  try {
+    await writeLater(file, value);
+  } finally {
+    closeSync(file);
+  }
+}
+const writeLater = promisify(write);
 
 /** Settings a kernel may be built without. */
 async function writeOptional(path: string, value: string): Promise<void> {

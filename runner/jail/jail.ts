@@ -5,6 +5,7 @@
  */
 import type { IsolationLevel } from "#sdk";
 import type { StartProcess } from "../start-process.ts";
+import type { BirthJail } from "./birth-jail.ts";
 import type { SelfLock } from "./lock-self.ts";
 import { type Absence, type JailProbe, probeJail } from "./probe.ts";
 import { limitChild, limitCpu, type RunLimits, readIdleUsage } from "./rlimits.ts";
@@ -55,7 +56,7 @@ const NODE_FLAGS = ["--allow-ffi", "--openssl-config=/dev/null"] as const;
 export async function openJail(
   options: JailOptions,
   probe: JailProbe = probeJail(),
-  openSpawner = startSpawner,
+  openSpawner: (jail: BirthJail) => Promise<Spawner> = startSpawner,
 ): Promise<Jail> {
   const missing = findMissing(options, probe);
   if (missing !== null || probe.architecture === null) {

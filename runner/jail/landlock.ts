@@ -48,10 +48,27 @@ export function landlockScope(abi: number): LandlockScope {
 }
 
 /**
- * Restricts the calling thread to the granted files. Needs no_new_privs or CAP_SYS_ADMIN. Throws an Error that names the
- * step and the errno; a domain is never put on in part.
+ * Restricts the calling thread to the granted files; `all` threads of the process, where the ABI can. Needs no_new_privs or
+ * CAP_SYS_ADMIN. Throws an Error that names the step and the errno; a domain is never put on in part.
  */
-export function restrictToFiles(kernel: Kernel, abi: number, grants: readonly LandlockGrant[]): void {
+export function restrictToFiles(
+  kernel: Kernel,
+  abi: number,
+  grants: readonly LandlockGrant[],
+  threads: "all" | "caller" = "all",
+): void {
+  const ruleset = makeRuleset(kernel, abi, grants);
+  let result = -EINVAL;
+  if (threads === "all" && landlockScope(abi).allThreads) {
+    result = kernel.syscall(NR_LANDLOCK_RESTRICT_SELF, ruleset, LANDLOCK_RESTRICT_SELF_TSYNC);
+  }
+  if (result === -EINVAL) result = kernel.syscall(NR_LANDLOCK_RESTRICT_SELF, ruleset, 0);
+  kernel.syscall(NR_CLOSE_RANGE, ruleset, ruleset, 0);
+  must("landlock_restrict_self", result);
+}
+
+/** A descriptor, close-on-exec, of what landlock_restrict_self(2) puts on. Restricts nobody yet. Throws as `restrictToFiles` does. */
+export function makeRuleset(kernel: Kernel, abi: number, grants: readonly LandlockGrant[]): number {
   const attributes = rulesetAttributes(abi);
   const ruleset = must(
     "landlock_create_ruleset",
@@ -70,13 +87,7 @@ export function restrictToFiles(kernel: Kernel, abi: number, grants: readonly La
       ),
     );
   }
-  let result = -EINVAL;
-  if (landlockScope(abi).allThreads) {
-    result = kernel.syscall(NR_LANDLOCK_RESTRICT_SELF, ruleset, LANDLOCK_RESTRICT_SELF_TSYNC);
-  }
-  if (result === -EINVAL) result = kernel.syscall(NR_LANDLOCK_RESTRICT_SELF, ruleset, 0);
-  kernel.syscall(NR_CLOSE_RANGE, ruleset, ruleset, 0);
-  must("landlock_restrict_self", result);
+  return ruleset;
 }
 
 /** struct landlock_ruleset_attr, as long as the ABI knows it: a longer one is refused. */

@@ -3,8 +3,7 @@
  * asking the binary once. What is listed here is all that a child can ever open.
  */
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { realpath } from "node:fs/promises";
+import { readFileSync, realpathSync } from "node:fs";
 import { promisify } from "node:util";
 
 /** Absolute, resolved paths; a folder stands for all that is in it. */
@@ -40,8 +39,8 @@ process.stdout.write(JSON.stringify({
 
 /** Asks the binary, which is started once for that if it is not the one this runs in. Rejects when it does not start; Linux only. */
 export async function inspectNode(nodePath: string): Promise<NodeRuntime> {
-  const path = await realpath(nodePath);
-  if (path === (await realpath(process.execPath))) {
+  const path = realpathSync.native(nodePath);
+  if (path === realpathSync.native(process.execPath)) {
     return { path, version: process.version, sharedObjects: listOwnLibraries(path) };
   }
   const { stdout } = await promisify(execFile)(nodePath, ["--no-warnings", "-e", DESCRIBE], {
@@ -66,14 +65,21 @@ function listOwnLibraries(program: string): string[] {
 /** The files a child of this runtime may open; `more` are files or folders of ours. Those that do not exist are left out. */
 export async function listRuntimeFiles(runtime: NodeRuntime, more: readonly string[]): Promise<RuntimeFiles> {
   const isLoader = (path: string) => /\/ld-[^/]*\.so[^/]*$/.test(path);
-  const resolve = async (paths: readonly string[]) => {
-    const found = await Promise.all(paths.map((path) => realpath(path).catch(() => null)));
-    return [...new Set(found.filter((path) => path !== null))];
-  };
+  const resolve = (paths: readonly string[]) => [
+    ...new Set(paths.map(resolvePath).filter((path) => path !== null)),
+  ];
   const loaders = runtime.sharedObjects.filter(isLoader);
   const libraries = runtime.sharedObjects.filter((path) => !isLoader(path));
   return {
-    execute: await resolve([runtime.path, ...loaders]),
-    read: await resolve([...libraries, ...OPTIONAL_FILES, ...more]),
+    execute: resolve([runtime.path, ...loaders]),
+    read: resolve([...libraries, ...OPTIONAL_FILES, ...more]),
   };
+}
+
+function resolvePath(path: string): string | null {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return null;
+  }
 }

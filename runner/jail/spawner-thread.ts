@@ -3,26 +3,13 @@
  * Landlock and seccomp are per thread and inherited by what it starts, so its children are born inside. The rest of the
  * server stays as it was. Entry file of a worker; everything it needs is loaded before it is jailed.
  */
-import { closeSync, openSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
-import { NR_GETTID, O_CLOEXEC, O_PATH, PR_SET_NO_NEW_PRIVS } from "./kernel-headers.ts";
+import { type BirthJail, withGrants } from "./birth-jail.ts";
+import { NR_GETTID, PR_SET_NO_NEW_PRIVS } from "./kernel-headers.ts";
 import { restrictToFiles } from "./landlock.ts";
 import { type ChildDescriptors, openNativeSpawn, type ProgramWithEnvironment } from "./native-spawn.ts";
-import type { BpfProgram } from "./seccomp/bpf.ts";
 import { installFilter } from "./seccomp/install.ts";
 import { type Kernel, openKernel } from "./syscalls.ts";
-
-/** The jail children are born in. */
-export interface BirthJail {
-  /** Files that may be opened for reading and executed; resolved absolute paths. */
-  execute: readonly string[];
-  /** Files that may be opened for reading. */
-  read: readonly string[];
-  /** Of this kernel; 0: without Landlock. */
-  landlockAbi: number;
-  /** null: without a filter. */
-  filter: BpfProgram | null;
-}
 
 /** To the thread. */
 export interface StartOrder {
@@ -42,13 +29,7 @@ function jailThread(kernel: Kernel, jail: BirthJail): void {
   const result = kernel.prctl(PR_SET_NO_NEW_PRIVS, 1);
   if (result < 0) throw new Error(`PR_SET_NO_NEW_PRIVS failed with errno ${-result}`);
   if (jail.landlockAbi > 0) {
-    const open = (path: string) => openSync(path, O_PATH | O_CLOEXEC);
-    const grants = [
-      ...jail.execute.map((path) => ({ fd: open(path), execute: true })),
-      ...jail.read.map((path) => ({ fd: open(path), execute: false })),
-    ];
-    restrictToFiles(kernel, jail.landlockAbi, grants);
-    for (const { fd } of grants) closeSync(fd);
+    withGrants(jail, (grants) => restrictToFiles(kernel, jail.landlockAbi, grants, "caller"));
   }
   if (jail.filter) installFilter(kernel, jail.filter, "thread");
 }

@@ -23,15 +23,25 @@ export type PreparedSource = { ok: true; code: string; mappings: string } | { ok
 
 const MAX_CACHE_BYTES = 16 * 1024 * 1024;
 const cache = createBoundedCache<PreparedSource>(MAX_CACHE_BYTES);
+/** A longer source is known by its digest. */
+const MAX_KEY_CHARS = 4096;
+/** One entry for each source that somebody waits for. */
+const preparing = new Map<string, Promise<PreparedSource>>();
 
 const INSTEAD =
   "a script has no modules. Call services through tools.<service>.<tool>(parameters), and use the globals there are: URL, crypto, TextEncoder, structuredClone and the rest of ECMAScript.";
 
 /** Prepares a source of any form; the same source is answered from a cache. Rejects only for faults of ours. */
 export async function prepareSource(submitted: string): Promise<PreparedSource> {
-  const key = hash("sha256", submitted, "base64");
-  const known = cache.get(key);
+  const key = submitted.length <= MAX_KEY_CHARS ? submitted : `sha256 ${hash("sha256", submitted, "base64")}`;
+  const known = cache.get(key) ?? preparing.get(key);
   if (known !== undefined) return known;
+  const preparation = prepareFor(key, submitted).finally(() => preparing.delete(key));
+  preparing.set(key, preparation);
+  return preparation;
+}
+
+async function prepareFor(key: string, submitted: string): Promise<PreparedSource> {
   const prepared = await prepare(submitted);
   const size = prepared.ok ? prepared.code.length + prepared.mappings.length : prepared.error.message.length;
   cache.set(key, prepared, size * 2 + key.length);

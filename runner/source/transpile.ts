@@ -1,6 +1,8 @@
 /** TypeScript to JavaScript by esbuild, and its errors as positions in the text it was given. */
-import { type Message, stop, type TransformResult, transform } from "esbuild";
+import type { Message } from "esbuild";
 import type { Position } from "./mappings.ts";
+import { TRANSFORM_OPTIONS } from "./transform-options.ts";
+import { type Transformed, transformOnce } from "./transpile-once.ts";
 
 export type Transpiled =
   | { ok: true; code: string; mappings: string }
@@ -19,18 +21,27 @@ let stopped = 0;
 /** Tells those who wait for the present service that it is gone: the library does not. */
 const waiting = new Set<(outcome: "gone") => void>();
 
+let isOneExpected = false;
+
+/** To be called by a program that is going to run one script and end. */
+export function expectOneSource(): void {
+  isOneExpected = true;
+}
+
 /** Never rejects for what is in the source. */
 export async function transpile(source: string, loader: "ts" | "tsx" = "ts"): Promise<Transpiled> {
+  if (isOneExpected) {
+    isOneExpected = false;
+    const result = await transformOnce(source, loader, MAX_TRANSPILE_MS);
+    if (result !== null) return read(result);
+  }
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const service = stopped;
     const startedAt = performance.now();
     try {
       const result = await transformInTime(source, loader);
       if (result === "gone" && performance.now() - startedAt < SUSPECT_AFTER_MS) continue;
-      if (typeof result !== "string") {
-        const { mappings } = JSON.parse(result.map) as { mappings: string };
-        return { ok: true, code: result.code, mappings };
-      }
+      if (typeof result !== "string") return read(result);
       await stopService(service);
       return { ok: false, message: TOO_SLOW, isFinal: true };
     } catch (error) {
@@ -52,14 +63,13 @@ async function stopService(service: number): Promise<void> {
   stopped++;
   for (const tell of waiting) tell("gone");
   waiting.clear();
-  await stop();
+  await (await import("esbuild")).stop();
 }
 
 /** `late`: the service still works on the source. `gone`: it was stopped because of another source. */
-async function transformInTime(
-  source: string,
-  loader: "ts" | "tsx",
-): Promise<TransformResult | "late" | "gone"> {
+async function transformInTime(source: string, loader: "ts" | "tsx"): Promise<Transformed | "late" | "gone"> {
+  // Not for a program whose one source needs no service.
+  const { transform } = await import("esbuild");
   const early = Promise.withResolvers<"late" | "gone">();
   const timer = setTimeout(() => early.resolve("late"), MAX_TRANSPILE_MS);
   waiting.add(early.resolve);
@@ -67,24 +77,23 @@ async function transformInTime(
     return await Promise.race([
       early.promise,
       transform(source, {
+        ...TRANSFORM_OPTIONS,
         loader,
-        target: "es2024",
-        // Run as it is: this engine has it, and the lowered form hides where an error came from.
-        supported: { using: true },
-        charset: "ascii",
         sourcemap: "external",
         sourcesContent: false,
-        sourcefile: "script.ts",
-        legalComments: "none",
         logLevel: "silent",
         logLimit: 1,
-        tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
       }),
     ]);
   } finally {
     clearTimeout(timer);
     waiting.delete(early.resolve);
   }
+}
+
+function read({ code, map }: Transformed): Transpiled {
+  const { mappings } = JSON.parse(map) as { mappings: string };
+  return { ok: true, code, mappings };
 }
 
 function describe({ text, location }: Message): Transpiled {

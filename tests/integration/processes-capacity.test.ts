@@ -92,6 +92,27 @@ describe("admission", () => {
     expect((await send(server, "POST", "/processes", { code: "print x" })).status).toBe(201);
   });
 
+  test("a request sent again with its Idempotency-Key is answered by a server that takes nothing new", async () => {
+    const post = (key: string, code = "gate again") =>
+      send<{ id: number } & ErrorBody>(
+        server,
+        "POST",
+        "/processes",
+        { code },
+        {
+          headers: { "idempotency-key": key },
+        },
+      );
+    const first = await post("again");
+    await Promise.all(Array.from({ length: 49 }, () => submit(server, "gate again")));
+    const [again, other, changed] = [await post("again"), await post("other"), await post("again", "gate x")];
+    expect([again.status, again.body.id]).toEqual([201, first.body.id]);
+    expect([other.status, other.body.code]).toEqual([429, "too_many_processes"]);
+    expect([changed.status, changed.body.code]).toEqual([422, "idempotency_mismatch"]);
+    server.environment.open("again");
+    await until("all have run", () => server.service.health().active === 0, 20_000);
+  });
+
   test("a process that could not be stored gives its place back", async () => {
     await submit(server, "", { ref: "place" });
     await until("it has ended", () => server.service.health().active === 0);

@@ -101,6 +101,8 @@ async function buildReachPrefix(closed: string, uid: number, gid: number): Promi
       `--reuid=${uid}`,
       `--regid=${gid}`,
       "--clear-groups",
+      // initdb and postgres ask access(2) about themselves, which leaves out the capabilities of users other than root.
+      "--securebits=+no_setuid_fixup",
       `--inh-caps=-all,+${capability}`,
       `--ambient-caps=-all,+${capability}`,
       `--bounding-set=-all,+${capability}`,

@@ -7,6 +7,8 @@ type Listener = (change: ProcessChange) => void;
 
 export class ProcessFeed {
   readonly #listeners = new Map<number, Set<Listener>>();
+  /** Of every process. */
+  readonly #listenersOfAll = new Set<Listener>();
   readonly #closed = new AbortController();
 
   /** Aborts when the server stops: nobody is to wait any longer. */
@@ -16,12 +18,17 @@ export class ProcessFeed {
 
   /** How many listeners there are, over all processes. */
   get size(): number {
-    let size = 0;
+    let size = this.#listenersOfAll.size;
     for (const listeners of this.#listeners.values()) size += listeners.size;
     return size;
   }
 
-  listen(id: number, listener: Listener): Disposable {
+  /** Null: to every process. */
+  listen(id: number | null, listener: Listener): Disposable {
+    if (id === null) {
+      this.#listenersOfAll.add(listener);
+      return { [Symbol.dispose]: () => this.#listenersOfAll.delete(listener) };
+    }
     let listeners = this.#listeners.get(id);
     if (!listeners) {
       listeners = new Set();
@@ -38,6 +45,7 @@ export class ProcessFeed {
   }
 
   notify(id: number, change: ProcessChange): void {
+    for (const listener of [...this.#listenersOfAll]) listener(change);
     const listeners = this.#listeners.get(id);
     if (!listeners) return;
     for (const listener of [...listeners]) listener(change);
@@ -56,8 +64,8 @@ export class ChangeWaiter implements Disposable {
   #changed = false;
   #wake: ((reason: WakeReason) => void) | null = null;
 
-  /** `only: 'state'` sleeps through output. */
-  constructor(feed: ProcessFeed, id: number, only?: "state") {
+  /** `id` null: of every process. `only: 'state'` sleeps through output. */
+  constructor(feed: ProcessFeed, id: number | null, only?: "state") {
     this.#subscription = feed.listen(id, (change) => {
       if (only !== undefined && change !== only) return;
       this.#changed = true;

@@ -15,7 +15,7 @@ type Scope = paths["/keys"]["post"]["requestBody"]["content"]["application/json"
 interface CreateFlags {
   scopes?: string[];
   role?: string;
-  expires?: number | null;
+  expires?: number;
 }
 
 export function addKeys(program: Command, shell: Shell): void {
@@ -56,7 +56,7 @@ async function create(
   name: string,
   { scopes = [], role, expires }: CreateFlags,
 ): Promise<void> {
-  if (expires === null)
+  if (expires === Number.POSITIVE_INFINITY)
     throw usageFailure("--expires takes a time; leave it out for a key that does not expire.");
   const made = unwrap(
     await session.client.POST("/keys", {

@@ -11,7 +11,7 @@ import type { Session, Shell } from "../session.ts";
 
 interface AddFlags {
   role?: string;
-  expires?: number | null;
+  expires?: number;
 }
 
 export function addPolicies(program: Command, shell: Shell): void {
@@ -57,7 +57,7 @@ async function add(
   session: Session,
   decision: string,
   pattern: string,
-  { role, expires }: AddFlags,
+  { role, expires = Number.POSITIVE_INFINITY }: AddFlags,
 ): Promise<void> {
   if (decision !== "allow" && decision !== "ask" && decision !== "block") {
     throw usageFailure(`The decision is allow, ask or block; found "${decision}".`);
@@ -71,7 +71,7 @@ async function add(
         toolPattern: pattern.slice(dot + 1),
         roleId: role ?? null,
         decision,
-        expiresAt: expires == null ? null : new Date(Date.now() + expires).toISOString(),
+        expiresAt: Number.isFinite(expires) ? new Date(Date.now() + expires).toISOString() : null,
       },
     }),
   );

@@ -5,7 +5,7 @@ import { act } from "../act.ts";
 import type { Session, Shell } from "../session.ts";
 
 const NODE_FLAGS = ["--disable-sigusr1"];
-const SERVER_FLAGS = [...NODE_FLAGS, "--max-semi-space-size=8"];
+const SERVER_FLAGS = [...NODE_FLAGS, "--max-semi-space-size=8", "--initial-heap-size=128"];
 
 interface ServeFlags {
   port?: string;

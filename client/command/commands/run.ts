@@ -17,7 +17,7 @@ const MAX_SCRIPT_BYTES = 1_000_000;
 
 interface RunFlags {
   local?: true;
-  timeout?: number | null;
+  timeout?: number;
   memory?: number;
   cpu?: number;
   ref?: string;
@@ -112,9 +112,9 @@ function requireSense(path: string, { local, watch, tools, isolation, yes }: Run
 }
 
 function readLimits({ timeout, memory, cpu, ref }: RunFlags): RunLimits {
-  if (cpu === null) throw usageFailure("--cpu needs a time such as 500ms or 10s.");
+  if (cpu === Number.POSITIVE_INFINITY) throw usageFailure("--cpu needs a time such as 500ms or 10s.");
   return {
-    ...(timeout !== undefined && { timeoutMs: timeout }),
+    ...(timeout !== undefined && { timeoutMs: timeout === Number.POSITIVE_INFINITY ? null : timeout }),
     ...(memory !== undefined && { memoryMb: memory }),
     ...(cpu !== undefined && { cpuMs: cpu }),
     ...(ref !== undefined && { ref }),

@@ -9,3 +9,9 @@ export function guessLocalLevel(args: readonly string[]): Level | null {
   if (args.some((arg) => /^(-h$|--help|--memory|--watch|--isolation)/.test(arg))) return null;
   return "strict";
 }
+
+/** The file with the script; null: told later. A wrong guess costs time here too. */
+export function guessScript(args: readonly string[]): string | null {
+  const [, path] = args;
+  return path === undefined || path.startsWith("-") ? null : path;
+}

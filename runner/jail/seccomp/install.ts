@@ -23,19 +23,23 @@ export function hasSeccomp(kernel: Kernel): boolean {
  * Installs a filter. Needs no_new_privs or CAP_SYS_ADMIN. Throws an Error that names what the kernel answered: an errno,
  * or for a whole process the thread that could not be brought under the filter.
  */
-export function installFilter(kernel: Kernel, { bytes, pidOffsets }: BpfProgram, target: FilterTarget): void {
+export function installFilter(kernel: Kernel, filter: BpfProgram, target: FilterTarget): void {
+  const flags = target === "process" ? SECCOMP_FILTER_FLAG_TSYNC : 0;
+  const result = kernel.syscall(NR_SECCOMP, SECCOMP_SET_MODE_FILTER, flags, layOut(kernel, filter));
+  if (result < 0) throw new Error(`seccomp failed with errno ${-result}`);
+  if (result > 0) throw new Error(`seccomp could not bring thread ${result} under the filter`);
+}
+
+/** A filter as seccomp(2) reads it: struct sock_fprog. */
+export function layOut(kernel: Kernel, { bytes, pidOffsets }: BpfProgram): Uint8Array {
   const filter = allocate(bytes.byteLength);
   filter.set(bytes);
   const instructions = new DataView(filter.buffer);
   for (const offset of pidOffsets) instructions.setUint32(offset, process.pid, true);
 
-  const program = allocate(16); // struct sock_fprog
+  const program = allocate(16);
   const view = new DataView(program.buffer);
   view.setUint16(0, bytes.byteLength / 8, true);
   view.setBigUint64(8, kernel.addressOf(filter, program), true);
-
-  const flags = target === "process" ? SECCOMP_FILTER_FLAG_TSYNC : 0;
-  const result = kernel.syscall(NR_SECCOMP, SECCOMP_SET_MODE_FILTER, flags, program);
-  if (result < 0) throw new Error(`seccomp failed with errno ${-result}`);
-  if (result > 0) throw new Error(`seccomp could not bring thread ${result} under the filter`);
+  return program;
 }

@@ -1,0 +1,91 @@
+/** Prints docs/sdk.md from what sdk/ exports and the comments there: `node client/generate/sdk-page.ts [--check]`. */
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import ts from "./typescript-api.ts";
+
+const PAGE = new URL("../../docs/sdk.md", import.meta.url);
+const SDK = new URL("../../sdk/", import.meta.url);
+const SECTIONS = [
+  { title: "Every module", file: "module.ts" },
+  { title: "Adapters", file: "adapter.ts" },
+  { title: "Environments", file: "environment.ts" },
+];
+
+interface Entry {
+  names: string[];
+  description: string;
+  code: string;
+}
+
+/** What a file exports, in its order. A type that only names what a schema describes stands with its schema. */
+async function readEntries(file: string): Promise<Entry[]> {
+  const source = ts.createSourceFile(
+    file,
+    await readFile(new URL(file, SDK), "utf8"),
+    ts.ScriptTarget.Latest,
+    true,
+  );
+  const entries: Entry[] = [];
+  for (const statement of source.statements) {
+    if (!ts.canHaveModifiers(statement)) continue;
+    const isExported = ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
+    const names = isExported ? listNames(statement) : [];
+    if (names.length === 0) continue;
+    const entry = { names, description: describe(statement), code: statement.getText(source) };
+    const before = entries.at(-1);
+    const isNaming = ts.isTypeAliasDeclaration(statement) && /\btypeof (\w+)/.exec(entry.code)?.[1];
+    if (before && isNaming && before.names[0] === isNaming && entry.description === "") {
+      before.names.push(...names);
+      before.code += `\n${entry.code}`;
+    } else entries.push(entry);
+  }
+  return entries;
+}
+
+function listNames(statement: ts.Statement): string[] {
+  if (ts.isVariableStatement(statement))
+    return statement.declarationList.declarations.map(({ name }) => name.getText());
+  if (ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement))
+    return [statement.name.text];
+  throw new Error(`sdk/ exports something this page has no form for: ${statement.getText().slice(0, 80)}`);
+}
+
+/** The comment above it, as one paragraph for each of the comment's. */
+function describe(statement: ts.Statement): string {
+  const [comment] = ts.getJSDocCommentsAndTags(statement).slice(-1);
+  const text = comment && ts.isJSDoc(comment) ? ts.getTextOfJSDocComment(comment.comment) : undefined;
+  return (text ?? "").replaceAll(/\n(?!\n)/g, " ").trim();
+}
+
+function print({ names, description, code }: Entry): string {
+  const title = `### ${names.map((name) => `\`${name}\``).join(", ")}`;
+  return [title, ...(description === "" ? [] : [description]), `\`\`\`ts\n${code}\n\`\`\``].join("\n\n");
+}
+
+/** The whole page. */
+export async function formatSdkPage(): Promise<string> {
+  const sections = await Promise.all(
+    SECTIONS.map(async ({ title, file }) => ({ title, file, entries: await readEntries(file) })),
+  );
+  return `${[
+    "# The module contract",
+    "What `@cyrnel/sdk` exports: types for modules, and zod schemas and constants where a value is needed as well. It has no behaviour. [modules.md](modules.md) shows how a module is written, installed and changed.",
+    sections
+      .map(
+        ({ title, file, entries }) =>
+          `- [${title}](#${title.toLowerCase().replaceAll(" ", "-")}) ([\`sdk/${file}\`](../sdk/${file})): ${entries.flatMap(({ names }) => names.map((name) => `\`${name}\``)).join(", ")}`,
+      )
+      .join("\n"),
+    ...sections.flatMap(({ title, entries }) => [`## ${title}`, ...entries.map(print)]),
+    "This page is printed from `sdk/` by `node client/generate/sdk-page.ts`.",
+  ].join("\n\n")}\n`;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const text = await formatSdkPage();
+  if (!process.argv.includes("--check")) await writeFile(PAGE, text);
+  else if ((await readFile(PAGE, "utf8").catch(() => "")) !== text) {
+    console.error("docs/sdk.md does not match sdk/. Run: node client/generate/sdk-page.ts");
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,36 @@
+/** A script of a program that runs one, transpiled while its child boots. */
+import { closeSync, openSync, readSync } from "node:fs";
+import { prepareSource } from "#runner/source/prepare.ts";
+import { expectOneSource } from "#runner/source/transpile.ts";
+
+export { prepareSource };
+
+/** Larger ones are told apart by whoever reads them for good. */
+const MAX_SCRIPT_BYTES = 1024 * 1024;
+
+/** Begins with what is in the file; what comes out is kept for the run. Does nothing where it cannot be read. */
+export function prepareFileAhead(path: string): void {
+  const code = readFile(path);
+  if (code === null) return;
+  expectOneSource();
+  // Told to the run.
+  prepareSource(code).catch(() => {});
+}
+
+function readFile(path: string): string | null {
+  let file: number;
+  try {
+    file = openSync(path, "r");
+  } catch {
+    return null;
+  }
+  try {
+    const bytes = Buffer.allocUnsafe(MAX_SCRIPT_BYTES);
+    const length = readSync(file, bytes, 0, bytes.length, 0);
+    return length === bytes.length ? null : bytes.toString("utf8", 0, length);
+  } catch {
+    return null;
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,77 @@
+/** Children that libuv did not start, and so does not watch: seen to their end, and reaped. */
+import { type ChildExit, reap } from "./native-spawn.ts";
+import type { Kernel } from "./syscalls.ts";
+
+/** SIGCHLD tells that a child has ended; should one be missed, it is found this much later. */
+const SLOW_POLL_MS = 500;
+
+export interface RunningChild {
+  /** Never rejects. */
+  readonly exited: Promise<ChildExit>;
+  /** SIGKILL. Does nothing once it was reaped. */
+  kill(): void;
+}
+
+export interface RunningChildren {
+  watch(pid: number): RunningChild;
+  killAll(): void;
+  /** Resolves when every one has been reaped. */
+  allReaped(): Promise<void>;
+  /** No further child is watched. */
+  stop(): void;
+}
+
+export function watchChildren(kernel: Kernel): RunningChildren {
+  const running = new Set<RunningChild & { reapIfEnded(): void }>();
+  const reapEnded = () => {
+    for (const child of running) child.reapIfEnded();
+  };
+  process.on("SIGCHLD", reapEnded);
+  const slowPoll = setInterval(reapEnded, SLOW_POLL_MS).unref();
+  return {
+    watch(pid) {
+      const child = watchChild(kernel, pid, () => {
+        running.delete(child);
+        if (running.size === 0) slowPoll.unref();
+      });
+      running.add(child);
+      // As a child of libuv's own would, it keeps the event loop going until it has been reaped.
+      slowPoll.ref();
+      return child;
+    },
+    killAll() {
+      for (const child of running) child.kill();
+    },
+    async allReaped() {
+      await Promise.all([...running].map((child) => child.exited));
+    },
+    stop() {
+      process.off("SIGCHLD", reapEnded);
+      clearInterval(slowPoll);
+    },
+  };
+}
+
+function watchChild(kernel: Kernel, pid: number, whenReaped: () => void) {
+  const { promise: exited, resolve } = Promise.withResolvers<ChildExit>();
+  let reaped = false;
+  return {
+    exited,
+    kill() {
+      if (reaped) return;
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // Reaped by somebody else: the next look says so.
+      }
+    },
+    reapIfEnded() {
+      if (reaped) return;
+      const exit = reap(kernel, pid);
+      if (!exit) return;
+      reaped = true;
+      whenReaped();
+      resolve(exit);
+    },
+  };
+}

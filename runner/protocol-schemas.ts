@@ -1,0 +1,112 @@
+/** What a child may say, as schemas: the host checks each of its messages against these. Apart from protocol.ts for the library. */
+import { z } from "zod";
+
+/** What makes a run repeatable, besides its seeds and the replies to its calls. */
+export const journalSchema = z.strictObject({
+  /** What reached the script, in order: the id of a call that was replied to, or minus the id of a timer. */
+  events: z.array(z.int()).max(50_000),
+  /** Of the clock, in milliseconds since 1970. */
+  readings: z.array(z.number()).max(100_000),
+});
+export type Journal = z.infer<typeof journalSchema>;
+
+const identifier = z.string().min(1).max(500);
+const toolId = z.strictObject({ serviceId: identifier, toolId: identifier });
+const query = z.string().max(1000).optional();
+const limit = z.int().min(1).max(200).optional();
+
+/** Calls a script can make of its host, by method: the parameters of each. */
+export const callParamsSchemas = {
+  invoke: z.strictObject({
+    serviceId: identifier,
+    toolId: identifier,
+    parameters: z.record(z.string(), z.unknown()),
+  }),
+  discoverServices: z.strictObject({ query, limit }),
+  discoverTools: z.strictObject({ query, serviceId: identifier.optional(), limit }),
+  getService: z.strictObject({ id: identifier }),
+  getTool: toolId,
+  getToolDocs: toolId,
+  ask: z.strictObject({
+    message: z.string().min(1).max(10_000),
+    schema: z.record(z.string(), z.unknown()).optional(),
+  }),
+} as const;
+export type CallMethod = keyof typeof callParamsSchemas;
+
+const version = z.literal("2.0");
+const callId = z.int().min(1).max(1_000_000_000);
+
+function callMessage<M extends CallMethod>(method: M) {
+  return z.strictObject({
+    jsonrpc: version,
+    id: callId,
+    method: z.literal(method),
+    params: callParamsSchemas[method],
+  });
+}
+
+function notification<M extends string, P extends z.ZodType>(method: M, params: P) {
+  return z.strictObject({ jsonrpc: version, method: z.literal(method), params });
+}
+
+const text = z.strictObject({ text: z.string() });
+
+const attackAnswers = z.record(z.string().max(100), z.number());
+
+/** What a child reports about itself before it is given a script. The host verifies it from outside. */
+export const readyParamsSchema = z.strictObject({
+  protocol: z.int(),
+  node: z.string().max(50),
+  /** Layers of docs/security the child says it obtained by itself, by number. */
+  layers: z.array(z.int().min(0).max(8)).max(9),
+  /** Whether the realm's code cache was accepted; false only costs time. */
+  codeCache: z.boolean(),
+  /** What the kernel answered to what the child was told to try; by the name of each attempt. */
+  answers: z.strictObject({ birth: attackAnswers, locked: attackAnswers }).optional(),
+});
+export type ReadyParams = z.infer<typeof readyParamsSchema>;
+
+const scriptErrorSchema = z.strictObject({
+  name: z.string().max(1000),
+  message: z.string().max(100_000),
+  stack: z.string().max(100_000),
+  line: z.int().positive().optional(),
+  column: z.int().positive().optional(),
+});
+
+/** How a script ended, as the realm saw it. `result` is absent when the script returned nothing. */
+export const endParamsSchema = z.discriminatedUnion("ok", [
+  z.strictObject({ ok: z.literal(true), result: z.unknown().optional() }),
+  z.strictObject({
+    ok: z.literal(false),
+    reason: z.enum(["script_error", "output_limit"]),
+    error: scriptErrorSchema,
+  }),
+]);
+export type EndParams = z.infer<typeof endParamsSchema>;
+
+/** Child to host. */
+export const childMessageSchema = z.union([
+  z.discriminatedUnion("method", [
+    notification("ready", readyParamsSchema),
+    notification("stdout", text),
+    notification("stderr", text),
+    notification("output", z.strictObject({ value: z.record(z.string(), z.unknown()) })),
+    notification("end", endParamsSchema),
+    /** The script is frozen. `journal` is null for a run that cannot be repeated. */
+    notification("paused", z.strictObject({ journal: journalSchema.nullable() })),
+    /** A repeated script has come to where it was, and goes on. */
+    notification("live", z.strictObject({})),
+    /** A repeated script does something else than before: `what` completes "the script …". */
+    notification("diverged", z.strictObject({ what: z.string().min(1).max(1000) })),
+    callMessage("invoke"),
+    callMessage("discoverServices"),
+    callMessage("discoverTools"),
+    callMessage("getService"),
+    callMessage("getTool"),
+    callMessage("getToolDocs"),
+    callMessage("ask"),
+  ]),
+]);
+export type ChildMessage = z.infer<typeof childMessageSchema>;
