@@ -1,6 +1,6 @@
 // Runs a script on a server and decides about the calls it waits for. The key needs processes:write, processes:read and
 // approvals:decide, and the server CYRNEL_ALLOW_SELF_APPROVAL=true: otherwise somebody else has to decide.
-// Run it: CYRNEL_URL=… CYRNEL_KEY=… node examples/client/approve.ts 'return await tools.shop.remove({ name: "rope" })'
+// Run it: CYRNEL_URL=… CYRNEL_KEY=… npx node examples/client/approve.ts 'return await tools.shop.remove({ name: "rope" })'
 import { createRuntime } from "../../client/index.ts";
 
 const { CYRNEL_URL = "http://127.0.0.1:9371", CYRNEL_KEY } = process.env;

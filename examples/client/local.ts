@@ -1,6 +1,6 @@
 // Runs a script in this program's own sandbox, without a server: functions of this file are its tools, and a person
 // (here: a line of code) is asked before the destructive one is called.
-// Run it: npm run build && node examples/client/local.ts
+// Run it: npm run build && npx node examples/client/local.ts
 import { createRuntime, ElicitationEngine } from "../../client/index.ts";
 
 const stock = new Map([

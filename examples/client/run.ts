@@ -1,5 +1,5 @@
 // Submits a script, shows what it prints as it prints it, and reads the result.
-// Run it against a server: CYRNEL_URL=http://127.0.0.1:9371 CYRNEL_KEY=… node examples/client/run.ts
+// Run it against a server: CYRNEL_URL=http://127.0.0.1:9371 CYRNEL_KEY=… npx node examples/client/run.ts
 import { CyrnelError, createClient, unwrap } from "../../client/index.ts";
 
 const { CYRNEL_URL = "http://127.0.0.1:9371", CYRNEL_KEY } = process.env;

@@ -7,34 +7,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { compare, DEFAULT_ORIGIN, readBlocks, type } from "./pages.ts";
 import { PERSONAL_ENVIRONMENT, PROJECT, type StartedServer, startServer } from "./started-server.ts";
 
-const SERVER = "http://127.0.0.1:9371";
 const FILES = "http://127.0.0.1:8000";
-const COMMAND_TIMEOUT_MS = 60_000;
 const hasTools = ["curl", "tar", "zstd"].every((tool) => spawnSync(tool, ["--version"]).status === 0);
 
-interface Step {
-  info: string;
-  body: string;
-  /** What the page shows as the answer of the last command. */
-  shown: string | null;
-}
-
-async function readSteps(): Promise<Step[]> {
-  const text = await readFile(path.join(PROJECT, "docs/modules.md"), "utf8");
-  const blocks = [...text.matchAll(/^```([^\n]*)\n([\s\S]*?)^```$/gm)].map(([, info = "", body = ""]) => ({
-    info,
-    body,
-  }));
-  return blocks.flatMap((block, index) => {
-    if (block.info === "json output") return [];
-    const next = blocks[index + 1];
-    return [{ ...block, shown: next?.info === "json output" ? next.body : null }];
-  });
-}
-
-const steps = await readSteps();
+const steps = await readBlocks("docs/modules.md");
 const files = steps.filter(({ info }) => info.includes(" file="));
 const commands = steps.filter(({ info }) => info === "bash runnable");
 
@@ -63,17 +42,6 @@ afterAll(async () => {
   web?.close();
   await rm(folder, { recursive: true, force: true });
 });
-
-/** A shown answer may leave members out and write … for what differs from run to run. */
-function matches(shown: unknown, found: unknown): boolean {
-  if (shown === "…") return found !== undefined;
-  if (typeof shown !== "object" || shown === null || Array.isArray(shown)) {
-    return JSON.stringify(shown) === JSON.stringify(found);
-  }
-  return Object.entries(shown).every(([key, value]) =>
-    matches(value, (found as Record<string, unknown> | null)?.[key]),
-  );
-}
 
 test("every block of the page is a file, a command or an answer", () => {
   expect(files.length).toBe(3);
@@ -104,21 +72,9 @@ test("its TypeScript type-checks against the contract", async () => {
 // In the order of the page: each builds on those before.
 test.runIf(hasTools).each(commands)("$body", async ({ body, shown }) => {
   const typed = body
-    .replaceAll(SERVER, server.origin)
+    .replaceAll(DEFAULT_ORIGIN, server.origin)
     .replaceAll(FILES, `http://127.0.0.1:${(web.address() as AddressInfo).port}`);
-  const { stdout } = await promisify(execFile)("bash", ["-c", `set -euo pipefail\n${typed}`], {
-    cwd: folder,
-    env: PERSONAL_ENVIRONMENT,
-    timeout: COMMAND_TIMEOUT_MS,
-  });
-  // Only error answers carry one.
-  expect(stdout).not.toContain('"requestId"');
-  if (shown === null) return;
-  // Each command answers one object; the page shows the last one.
-  const last = stdout.slice(stdout.lastIndexOf("}{") + 1);
-  expect(matches(JSON.parse(shown), JSON.parse(last)), `the page shows ${shown}\nprinted was ${stdout}`).toBe(
-    true,
-  );
+  compare(shown, await type(typed, { cwd: folder, environment: PERSONAL_ENVIRONMENT }));
 });
 
 test("what is left at the end is the installed module, and nothing half done", async () => {

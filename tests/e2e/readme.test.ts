@@ -1,79 +1,87 @@
-/** The commands in README.md and examples/README.md that are marked `runnable` do what the text beside them says. */
-import { execFile } from "node:child_process";
+/**
+ * The commands in README.md and examples/README.md that are marked `runnable` do what the text beside them says. The one
+ * document that they take from the internet is answered by a server of the test.
+ */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { promisify } from "node:util";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { compare, DEFAULT_ORIGIN, readBlocks, type } from "./pages.ts";
 import { PERSONAL_ENVIRONMENT, PROJECT, type StartedServer, startServer } from "./started-server.ts";
 
 const FILES = ["README.md", "examples/README.md"];
-const DEFAULT_ORIGIN = "http://127.0.0.1:9371";
-const COMMAND_TIMEOUT_MS = 60_000;
+const GITHUB = /https:\/\/raw\.githubusercontent\.com\/[^"\s]+\.json/g;
+/** Stands for it: an API with secrets of several kinds. */
+const DOCUMENT = "@readme/oas-examples/3.0/json/petstore.json";
 
-interface Block {
-  name: string;
-  command: string;
-  /** The block that follows it, where the text shows what is printed. */
-  shown: string | null;
-}
+/** Not run: the suite itself, Docker and Kubernetes (compared with their files by tests/unit/docs-deploy.test.ts). */
+const NOT_RUN = /^(npm ci && npm start|cp deploy\/compose\.env\.example|helm install) /;
 
-async function readBlocks(file: string): Promise<Block[]> {
-  const text = await readFile(path.join(PROJECT, file), "utf8");
-  const fences = [...text.matchAll(/^```([^\n]*)\n([\s\S]*?)^```$/gm)].map(([, info = "", body = ""]) => ({
-    info,
-    body,
-  }));
-  return fences.flatMap(({ info, body }, index) => {
-    if (!/^(bash|sh) runnable$/.test(info)) return [];
-    const next = fences[index + 1];
-    const shown = next?.info === "json output" || next?.info === "text output" ? next.body : null;
-    return [{ name: `${file}: ${body.trim().split("\n")[0]}`, command: body, shown }];
-  });
-}
-
-const blocks = (await Promise.all(FILES.map(readBlocks))).flat();
+const pages = await Promise.all(
+  FILES.map(async (file) =>
+    (await readBlocks(file))
+      .filter(({ info }) => info === "bash runnable")
+      .map((block) => ({ ...block, name: `${file}: ${block.body.trim().split("\n")[0]}` })),
+  ),
+);
 
 let dataDirectory: string;
 let server: StartedServer;
+let web: Server;
 
 beforeAll(async () => {
+  const document = await readFile(createRequire(import.meta.url).resolve(DOCUMENT));
+  web = createServer((_, response) => response.end(document)).listen(0, "127.0.0.1");
+  await new Promise((resolve) => web.once("listening", resolve));
   dataDirectory = await mkdtemp(path.join(tmpdir(), "cyrnel-readme-"));
-  server = await startServer(dataDirectory);
+  server = await startServer(dataDirectory, { CYRNEL_EGRESS_ALLOW: "127.0.0.1" });
 });
 
 afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
+  web?.closeAllConnections();
+  web?.close();
   await rm(dataDirectory, { recursive: true, force: true });
 });
 
-/** A shown answer may leave members out and write … for what differs from run to run. */
-function matches(shown: unknown, found: unknown): boolean {
-  if (shown === "…") return found !== undefined;
-  if (typeof shown !== "object" || shown === null || Array.isArray(shown))
-    return JSON.stringify(shown) === JSON.stringify(found);
-  return Object.entries(shown).every(([key, value]) =>
-    matches(value, (found as Record<string, unknown> | null)?.[key]),
-  );
-}
-
 test("there are commands to run in each of them", () => {
-  for (const file of FILES) expect(blocks.some(({ name }) => name.startsWith(file))).toBe(true);
+  for (const blocks of pages) expect(blocks.length).toBeGreaterThan(0);
+});
+
+test("every block is run, compared, or one of those that cannot be run here", async () => {
+  const others = (await readBlocks("README.md")).filter(({ info }) => info !== "bash runnable");
+  expect(others.map(({ info }) => info)).toEqual(["bash", "bash", "bash"]);
+  expect(others.filter(({ body }) => !NOT_RUN.test(body))).toEqual([]);
 });
 
 // In the order of the text: later commands may name what earlier ones have made.
-test.each(blocks)("$name", async ({ command, shown }) => {
-  const script = `set -euo pipefail\n${command.replaceAll(DEFAULT_ORIGIN, server.origin)}`;
-  const { stdout } = await promisify(execFile)("bash", ["-c", script], {
-    cwd: PROJECT,
-    env: PERSONAL_ENVIRONMENT,
-    timeout: COMMAND_TIMEOUT_MS,
+test.each(pages.flat())("$name", async ({ body, shown }) => {
+  const document = `http://127.0.0.1:${(web.address() as AddressInfo).port}/openapi.json`;
+  const typed = body.replaceAll(DEFAULT_ORIGIN, server.origin).replaceAll(GITHUB, document);
+  compare(shown, await type(typed, { environment: PERSONAL_ENVIRONMENT }));
+});
+
+test("a client that takes the settings of docs/mcp.md talks to the server", async () => {
+  const page = await readFile(path.join(PROJECT, "docs/mcp.md"), "utf8");
+  const settings = [...page.matchAll(/^```json\n([\s\S]*?)^```$/gm)]
+    .map(([, body = ""]) => JSON.parse(body).mcpServers.cyrnel)
+    .find(({ command }) => command !== undefined);
+  const transport = new StdioClientTransport({
+    command: settings.command.replace("/path/to/cyrnel", PROJECT),
+    args: settings.args,
+    env: {
+      ...PERSONAL_ENVIRONMENT,
+      CYRNEL_URL: settings.env.CYRNEL_URL.replace(DEFAULT_ORIGIN, server.origin),
+    },
   });
-  // Only error answers carry one.
-  expect(stdout).not.toContain('"requestId"');
-  if (shown === null) return;
-  if (shown.trimStart().startsWith("{")) {
-    const found = JSON.parse(stdout) as unknown;
-    expect(matches(JSON.parse(shown), found), `the text shows ${shown}\nprinted was ${stdout}`).toBe(true);
-  } else expect(stdout.trim()).toBe(shown.trim());
+  const client = new Client({ name: "reader", version: "1.0.0" });
+  await client.connect(transport);
+  const called = await client.callTool({ name: "run", arguments: { script: "return 6 * 7" } });
+  await client.close();
+  expect(called.structuredContent).toMatchObject({ success: true, value: 42 });
 });

@@ -18,7 +18,7 @@ export interface Answer {
 
 export interface StartedServer extends AsyncDisposable {
   origin: string;
-  /** Of npm, which leads the process group of the server. */
+  /** Of the shell that became npm, which leads the process group of the server. */
   pid: number;
   /** What it has printed so far, both streams. */
   log(): string;
@@ -45,21 +45,30 @@ function personalPath(): string {
 
 export const PERSONAL_ENVIRONMENT = { PATH: personalPath(), HOME: process.env.HOME ?? "/" };
 
-/** Starts on a free port of loopback and waits until it is ready. */
+export interface StartOptions {
+  /** The folder of the project. */
+  folder?: string;
+  /** One shell command. */
+  command?: string;
+  port?: number;
+}
+
+/** Starts on a free port of loopback and waits until it is ready. A data folder of null is the default one. */
 export async function startServer(
-  dataDirectory: string,
+  dataDirectory: string | null,
   variables: Record<string, string> = {},
+  { folder = PROJECT, command = "npm start", port: wanted }: StartOptions = {},
 ): Promise<StartedServer> {
-  const port = await findFreePort();
+  const port = wanted ?? (await findFreePort());
   const origin = `http://127.0.0.1:${port}`;
   const environment = {
     ...PERSONAL_ENVIRONMENT,
     PORT: String(port),
-    CYRNEL_DATA_DIR: dataDirectory,
+    ...(dataDirectory === null ? {} : { CYRNEL_DATA_DIR: dataDirectory }),
     ...variables,
   };
-  const child = spawn("npm", ["start"], {
-    cwd: PROJECT,
+  const child = spawn("bash", ["-c", command], {
+    cwd: folder,
     env: environment,
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
@@ -97,7 +106,7 @@ export async function startServer(
     if (ready?.status === 200) break;
     if (child.exitCode !== null || Date.now() > deadline) {
       signalGroup(child, "SIGKILL");
-      throw new Error(`npm start did not become ready. It printed:\n${log}`);
+      throw new Error(`${command} did not become ready. It printed:\n${log}`);
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
