@@ -70,27 +70,28 @@ export async function startService(environment: Record<string, string> = {}): Pr
     });
   }
 
+  const stop = async () => {
+    agent.destroy();
+    child.kill("SIGTERM");
+    await exited;
+    await rm(dataDirectory, { recursive: true, force: true });
+  };
   const deadline = performance.now() + START_TIMEOUT_MS;
   for (;;) {
     const answer = await request("GET", "/health/ready").catch(() => null);
     if (answer?.status === 200) break;
-    if (child.exitCode !== null)
-      throw new Error(`the server ended with exit code ${child.exitCode} before it was ready`);
-    if (performance.now() > deadline)
-      throw new Error(`the server was not ready within ${START_TIMEOUT_MS} ms`);
+    const hasEnded = child.exitCode !== null;
+    if (hasEnded || performance.now() > deadline) {
+      await stop();
+      throw new Error(
+        hasEnded
+          ? `the server ended with exit code ${child.exitCode} before it was ready`
+          : `the server was not ready within ${START_TIMEOUT_MS} ms`,
+      );
+    }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-
-  return {
-    pid: child.pid as number,
-    request,
-    async [Symbol.asyncDispose]() {
-      agent.destroy();
-      child.kill("SIGTERM");
-      await exited;
-      await rm(dataDirectory, { recursive: true, force: true });
-    },
-  };
+  return { pid: child.pid as number, request, [Symbol.asyncDispose]: stop };
 }
 
 /** Process ids of the sandbox children of a server: Node processes below it (also below a spawner) that run `program`. */

@@ -8,25 +8,41 @@ import { Loading } from "./parts/basics.tsx";
 import { ErrorBoundary } from "./parts/error-boundary.tsx";
 import { Toasts } from "./parts/toasts.tsx";
 import RunView from "./runs/run-view.tsx";
+import { returns, waitForServer } from "./server/connection.ts";
 import { isSignedIn, key } from "./session/access.ts";
 import { SignIn } from "./session/sign-in.tsx";
 
-const ProcessesView = lazy(() => import("./processes/processes-view.tsx"));
-const ProcessView = lazy(() => import("./processes/process-view.tsx"));
-const CompareView = lazy(() => import("./processes/compare-view.tsx"));
-const ServicesView = lazy(() => import("./services/services-view.tsx"));
-const InstallView = lazy(() => import("./services/install-view.tsx"));
-const ServiceView = lazy(() => import("./services/service-view.tsx"));
-const ToolView = lazy(() => import("./services/tool-view.tsx"));
-const ApprovalsView = lazy(() => import("./approvals/approvals-view.tsx"));
-const PoliciesView = lazy(() => import("./governance/policies-view.tsx"));
-const RolesView = lazy(() => import("./governance/roles-view.tsx"));
-const KeysView = lazy(() => import("./governance/keys-view.tsx"));
-const AuditView = lazy(() => import("./governance/audit-view.tsx"));
-const LogsView = lazy(() => import("./operations/logs-view.tsx"));
-const ModulesView = lazy(() => import("./modules/modules-view.tsx"));
-const ModuleView = lazy(() => import("./modules/module-view.tsx"));
-const SystemView = lazy(() => import("./operations/system-view.tsx"));
+/** A view that could not be loaded because the server was away is loaded when it is back. */
+function view<C>(load: () => Promise<{ default: C }>) {
+  const loadPatiently = async (): Promise<{ default: C }> => {
+    try {
+      return await load();
+    } catch (error) {
+      const before = returns.peek();
+      await waitForServer();
+      if (returns.peek() === before) throw error;
+      return loadPatiently();
+    }
+  };
+  return lazy(loadPatiently);
+}
+
+const ProcessesView = view(() => import("./processes/processes-view.tsx"));
+const ProcessView = view(() => import("./processes/process-view.tsx"));
+const CompareView = view(() => import("./processes/compare-view.tsx"));
+const ServicesView = view(() => import("./services/services-view.tsx"));
+const InstallView = view(() => import("./services/install-view.tsx"));
+const ServiceView = view(() => import("./services/service-view.tsx"));
+const ToolView = view(() => import("./services/tool-view.tsx"));
+const ApprovalsView = view(() => import("./approvals/approvals-view.tsx"));
+const PoliciesView = view(() => import("./governance/policies-view.tsx"));
+const RolesView = view(() => import("./governance/roles-view.tsx"));
+const KeysView = view(() => import("./governance/keys-view.tsx"));
+const AuditView = view(() => import("./governance/audit-view.tsx"));
+const LogsView = view(() => import("./operations/logs-view.tsx"));
+const ModulesView = view(() => import("./modules/modules-view.tsx"));
+const ModuleView = view(() => import("./modules/module-view.tsx"));
+const SystemView = view(() => import("./operations/system-view.tsx"));
 
 export function App() {
   if (!isSignedIn.value) return <SignIn />;

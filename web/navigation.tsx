@@ -19,6 +19,7 @@ import {
 import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { Brand } from "./parts/brand.tsx";
+import { forgetDraft } from "./runs/draft.ts";
 import { waitingApprovals } from "./server/waiting-approvals.ts";
 import { isAnonymous, signOut, wantsKey } from "./session/access.ts";
 import { chooseTheme, THEMES, type Theme, theme } from "./session/theme.ts";
@@ -126,6 +127,11 @@ function WaitingBadge({ count }: { count: number }) {
   );
 }
 
+function leave(): void {
+  signOut();
+  forgetDraft();
+}
+
 function Foot() {
   return (
     <div class="nav-foot">
@@ -157,7 +163,7 @@ function Foot() {
           <KeyRound aria-hidden="true" /> Sign in with a key
         </button>
       ) : (
-        <button type="button" class="button small" onClick={() => signOut()}>
+        <button type="button" class="button small" onClick={leave}>
           <LogOut aria-hidden="true" /> Sign out
         </button>
       )}

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { limitChild, readIdleUsage } from "#runner/jail/rlimits.ts";
-import type { Spawner } from "#runner/jail/spawner.ts";
+import type { ThreadSpawner } from "#runner/jail/spawner.ts";
 import { openKernel } from "#runner/jail/syscalls.ts";
 import { findThreadDifferences, readThreads } from "#runner/jail/verify.ts";
 import {
@@ -21,7 +21,7 @@ describe.runIf(process.platform === "linux")("a child in the full jail", () => {
   let directory = "";
   let empty = "";
   let bundle = "";
-  let spawner: Spawner;
+  let spawner: ThreadSpawner;
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "cyrnel-life-"));
     empty = join(directory, "empty");

@@ -5,13 +5,14 @@ import { unwrap } from "#client/errors.ts";
 import { Card, Empty, Loading, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { CheckField, SelectField } from "../parts/field.tsx";
-import { formatAgo } from "../parts/format.ts";
 import { Plain } from "../parts/json-tree.tsx";
+import { Ago } from "../parts/moment.tsx";
+import { Settled } from "../parts/settled.tsx";
 import { type ApprovalSummary, client } from "../server/api.ts";
+import { useOnChange } from "../server/use-on-change.ts";
 import { useResource } from "../server/use-resource.ts";
-import { playsSound } from "../server/waiting-approvals.ts";
+import { approvalChanges, playsSound } from "../server/waiting-approvals.ts";
 import { PendingApproval } from "./pending-approval.tsx";
-import { useApprovalChanges } from "./use-changes.ts";
 
 const STATES = [
   ["pending", "Waiting"],
@@ -31,7 +32,7 @@ export default function ApprovalsView() {
         .approvals,
     [state],
   );
-  useApprovalChanges(reload);
+  useOnChange(approvalChanges, reload);
   return (
     <>
       <PageHead
@@ -82,11 +83,11 @@ function Listing({ approvals, state }: { approvals: readonly ApprovalSummary[]; 
   }
   if (state === "pending") {
     return (
-      <div class="stack">
+      <Settled>
         {approvals.map(({ id }) => (
           <PendingApproval key={id} id={id} linked />
         ))}
-      </div>
+      </Settled>
     );
   }
   return (
@@ -105,7 +106,7 @@ function Listing({ approvals, state }: { approvals: readonly ApprovalSummary[]; 
             <div class="list-side">
               <span class={`chip ${LOOKS[approval.state]}`}>{approval.state}</span>
               <span>{approval.decidedBy ?? ""}</span>
-              <span>{formatAgo(approval.decidedAt ?? approval.createdAt)}</span>
+              <Ago at={approval.decidedAt ?? approval.createdAt} />
             </div>
           </li>
         ))}

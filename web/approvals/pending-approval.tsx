@@ -7,12 +7,13 @@ import { useAction } from "../parts/action.ts";
 import { Loading } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
-import { formatAgo, formatIn } from "../parts/format.ts";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
+import { Ago, In } from "../parts/moment.tsx";
 import { type Approval, client } from "../server/api.ts";
+import { useOnChange } from "../server/use-on-change.ts";
 import { useResource } from "../server/use-resource.ts";
+import { approvalChanges } from "../server/waiting-approvals.ts";
 import { DifferencesFromBefore } from "./differences.tsx";
-import { useApprovalChanges } from "./use-changes.ts";
 
 const SchemaForm = lazy(() => import("../forms/schema-form.tsx"));
 
@@ -32,7 +33,7 @@ export async function readApproval(id: string, signal?: AbortSignal): Promise<Ap
 
 export function PendingApproval({ id, linked = false }: { id: string; linked?: boolean }) {
   const { data, error, reload } = useResource((signal) => readApproval(id, signal), [id]);
-  useApprovalChanges(reload);
+  useOnChange(approvalChanges, reload);
   if (data === null) return error === null ? <Loading /> : <Failure error={error} retry={reload} />;
   return <ApprovalCard approval={data} linked={linked} onDecided={reload} />;
 }
@@ -70,7 +71,7 @@ function ApprovalCard({
               <a href={`#/processes/${approval.processId}`}>Process {approval.processId}</a> ·{" "}
             </>
           ) : null}
-          asked {formatAgo(approval.createdAt)} by {approval.requestedBy}
+          asked <Ago at={approval.createdAt} /> by {approval.requestedBy}
         </span>
       </div>
       <div class="card-body stack">
@@ -109,6 +110,7 @@ function Decision({ approval, onDecided }: { approval: Approval; onDecided: () =
   const [remember, setRemember] = useState("");
   const [reason, setReason] = useState("");
   const [answer, setAnswer] = useState<unknown>(undefined);
+  const [words, setWords] = useState("");
   const action = useAction();
   const params = { path: { id: approval.id } };
   const isAsk = approval.kind === "ask";
@@ -119,7 +121,7 @@ function Decision({ approval, onDecided }: { approval: Approval; onDecided: () =
       .run(async () => {
         const [scope, minutes] = remember.split(":");
         const body = {
-          ...(isAsk && { data: schema === null ? true : answer }),
+          ...(isAsk && { data: schema === null ? readWords(words) : answer }),
           ...(remember !== "" && {
             remember: {
               for: scope as "process" | "tool",
@@ -147,6 +149,15 @@ function Decision({ approval, onDecided }: { approval: Approval; onDecided: () =
         </Suspense>
       ) : null}
       <div class="fields">
+        {isAsk && schema === null ? (
+          <TextField
+            label="Your answer"
+            value={words}
+            onInput={setWords}
+            placeholder="Words or JSON"
+            hint="Empty: yes (true)"
+          />
+        ) : null}
         {isAsk ? null : (
           <SelectField label="Approve" value={remember} options={REMEMBER} onChange={setRemember} />
         )}
@@ -159,7 +170,9 @@ function Decision({ approval, onDecided }: { approval: Approval; onDecided: () =
       </div>
       <Failure error={action.error} />
       <div class="row apart">
-        <span class="muted small">expires {formatIn(approval.expiresAt)}</span>
+        <span class="muted small">
+          expires <In at={approval.expiresAt} />
+        </span>
         <div class="row">
           <button type="button" class="button danger" disabled={action.isBusy} onClick={deny}>
             Deny
@@ -171,4 +184,14 @@ function Decision({ approval, onDecided }: { approval: Approval; onDecided: () =
       </div>
     </div>
   );
+}
+
+/** What was typed where a question names no schema: JSON if it is any, else the words. */
+function readWords(text: string): unknown {
+  if (text.trim() === "") return true;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }

@@ -55,7 +55,8 @@ function FieldsOfSchema({ schema, value, onChange, isSecret = false }: SchemaFor
       uiSchema={{ ...uiSchema, "ui:submitButtonOptions": { norender: true } }}
       formData={value}
       validator={formValidator}
-      liveValidate="onBlur"
+      // Not at blur: an error that comes or goes while a button is pressed moves the button away from under the pointer.
+      liveValidate="onChange"
       showErrorList={false}
       idPrefix="value"
       templates={templates}

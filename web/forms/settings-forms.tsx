@@ -1,10 +1,11 @@
 /** Settings and secrets of a service or a module: forms of their schemas, sent as changes that somebody else's cannot overwrite. */
 import { lazy, Suspense } from "preact/compat";
 import { useState } from "preact/hooks";
-import { unwrap } from "#client/errors.ts";
+import { CyrnelError, unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
 import { Card, Loading } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
+import { Settled } from "../parts/settled.tsx";
 import { tell } from "../parts/toasts.tsx";
 import { client } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
@@ -13,23 +14,30 @@ import { patchSecrets, patchSettings, withoutRequired } from "./settings-patch.t
 const SchemaForm = lazy(() => import("./schema-form.tsx"));
 
 type Values = Record<string, unknown>;
+interface Stored {
+  config: Values;
+  outdated: readonly string[];
+  entityTag: string | null;
+}
 export type Owner = { kind: "services" | "modules"; id: string };
 
 export function SettingsForm({ owner, schema }: { owner: Owner; schema: Values }) {
   const { kind, id } = owner;
   const params = { path: { id } };
   const stored = useResource(
-    async (signal) => {
+    async (signal): Promise<Stored> => {
       const answer = await client.value.GET(`/${kind}/{id}/config`, { params, signal });
       return { ...unwrap(answer), entityTag: answer.response.headers.get("etag") };
     },
     [kind, id],
   );
-  const [edited, setEdited] = useState<Values | null>(null);
+  // With what was stored when the editing began: what others change meanwhile is not undone by it.
+  const [edited, setEdited] = useState<{ values: Values; of: Stored } | null>(null);
   const saving = useAction();
   if (stored.data === null) return stored.error === null ? <Loading /> : <Failure error={stored.error} />;
-  const { config, outdated, entityTag } = stored.data;
-  const patch = edited === null ? [] : patchSettings(config, edited);
+  const now = stored.data;
+  const { config, outdated, entityTag } = edited?.of ?? now;
+  const patch = edited === null ? [] : patchSettings(config, edited.values);
   const save = () =>
     void saving
       .run(async () =>
@@ -46,20 +54,30 @@ export function SettingsForm({ owner, schema }: { owner: Owner; schema: Values }
         setEdited(null);
         stored.reload();
       });
+  const startOver = () => {
+    saving.clear();
+    setEdited(null);
+    stored.reload();
+  };
   return (
     <Card title="Settings">
-      <div class="stack">
+      <Settled>
         <Outdated pointers={outdated} />
         <Suspense fallback={<Loading />}>
           <SchemaForm
             key={entityTag ?? ""}
             schema={schema}
-            value={edited ?? config}
-            onChange={(value) => setEdited(value as Values)}
+            value={edited?.values ?? config}
+            onChange={(values) => setEdited({ values: values as Values, of: edited?.of ?? now })}
           />
         </Suspense>
         <Failure error={saving.error} />
         <div class="row end">
+          {saving.error instanceof CyrnelError && saving.error.status === 412 ? (
+            <button type="button" class="button" onClick={startOver}>
+              Show what is stored now
+            </button>
+          ) : null}
           <button
             type="button"
             class="button primary"
@@ -69,7 +87,7 @@ export function SettingsForm({ owner, schema }: { owner: Owner; schema: Values }
             Save settings
           </button>
         </div>
-      </div>
+      </Settled>
     </Card>
   );
 }
@@ -109,7 +127,7 @@ export function SecretsForm({ owner, schema }: { owner: Owner; schema: Values })
       });
   return (
     <Card title="Secrets">
-      <div class="stack">
+      <Settled>
         <p class="muted">
           Kept encrypted and never shown again, to scripts neither. Fill in what you want to set or replace.
         </p>
@@ -152,7 +170,7 @@ export function SecretsForm({ owner, schema }: { owner: Owner; schema: Values })
             Save secrets
           </button>
         </div>
-      </div>
+      </Settled>
     </Card>
   );
 }

@@ -6,6 +6,7 @@ import { useAction } from "../parts/action.ts";
 import { Card, Empty, Loading, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
+import { Fold } from "../parts/fold.tsx";
 import { formatTime } from "../parts/format.ts";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { type AuditRecord, client, fetchPath } from "../server/api.ts";
@@ -115,39 +116,45 @@ function Row({ record }: { record: AuditRecord }) {
   const { at, actor, action, object, outcome, code, decision, parameters, requestId, processId } = record;
   return (
     <li>
-      <details>
-        <summary class="list-row">
-          <span class="list-main">
-            <span class="mono">{action}</span>{" "}
-            {object === null ? null : (
-              <span class="muted wrap">
-                {object.kind} <Plain text={object.id ?? ""} />
-              </span>
-            )}
-          </span>
-          <span class="list-side">
-            <span>
-              <Plain text={actor.name} />
+      <Fold
+        summaryClass="list-row"
+        summary={
+          <>
+            <span class="list-main">
+              <span class="mono">{action}</span>{" "}
+              {object === null ? null : (
+                <span class="muted wrap">
+                  {object.kind} <Plain text={object.id ?? ""} />
+                </span>
+              )}
             </span>
-            {decision === null ? null : <span class="chip plain">{decision}</span>}
-            <span class={`chip ${LOOKS[outcome] ?? ""}`}>{code ?? outcome}</span>
-            <time dateTime={at} class="number">
-              {formatTime(at)}
-            </time>
-          </span>
-        </summary>
-        <div class="card-body stack tight">
-          <p class="small muted wrap">
-            {processId === null ? null : (
-              <>
-                <a href={`#/processes/${processId}`}>Process {processId}</a> ·{" "}
-              </>
-            )}
-            request <code>{requestId ?? "–"}</code>
-          </p>
-          {parameters === null || parameters === undefined ? null : <JsonTree value={parameters} />}
-        </div>
-      </details>
+            <span class="list-side">
+              <span>
+                <Plain text={actor.name} />
+              </span>
+              {decision === null ? null : <span class="chip plain">{decision}</span>}
+              <span class={`chip ${LOOKS[outcome] ?? ""}`}>{code ?? outcome}</span>
+              <time dateTime={at} class="number">
+                {formatTime(at)}
+              </time>
+            </span>
+          </>
+        }
+      >
+        {() => (
+          <div class="card-body stack tight">
+            <p class="small muted wrap">
+              {processId === null ? null : (
+                <>
+                  <a href={`#/processes/${processId}`}>Process {processId}</a> ·{" "}
+                </>
+              )}
+              request <code>{requestId ?? "–"}</code>
+            </p>
+            {parameters === null || parameters === undefined ? null : <JsonTree value={parameters} />}
+          </div>
+        )}
+      </Fold>
     </li>
   );
 }

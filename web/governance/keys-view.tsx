@@ -1,14 +1,16 @@
 /** API keys: made, shown once, revoked. */
-import { KeyRound, Plus } from "lucide-preact";
+import { KeyRound } from "lucide-preact";
 import { useState } from "preact/hooks";
 import { unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
-import { Card, ConfirmButton, CopyButton, Dialog, Empty, Loading, PageHead } from "../parts/basics.tsx";
+import { CopyButton, Dialog } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { CheckField, SelectField, TextField } from "../parts/field.tsx";
-import { formatAgo, formatIn } from "../parts/format.ts";
+import { Ago, In } from "../parts/moment.tsx";
 import { client, type Key, type Role } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
+import { NamedRecords } from "./named-records.tsx";
+import { readRoles } from "./roles.ts";
 
 type Scope = Key["scopes"][number];
 
@@ -23,84 +25,55 @@ const SCOPES: readonly (readonly [Scope, string])[] = [
 ];
 
 export default function KeysView() {
-  const { data, error, reload } = useResource(
-    async (signal) =>
-      unwrap(await client.value.GET("/keys", { params: { query: { limit: "200" } }, signal })).keys,
-    [],
-  );
-  const roles = useResource(
-    async (signal) =>
-      unwrap(await client.value.GET("/roles", { params: { query: { limit: "200" } }, signal })).roles,
-    [],
-  );
-  const [isMaking, setMaking] = useState(false);
-  const revoking = useAction();
-  const revoke = (id: string) =>
-    void revoking
-      .run(async () => unwrap(await client.value.DELETE("/keys/{id}", { params: { path: { id } } })))
-      .then(reload);
+  const roles = useResource(readRoles, []).data ?? [];
   return (
-    <>
-      <PageHead title="Keys" about="One for each person, agent and job, with no more rights than it needs.">
-        <button type="button" class="button primary" onClick={() => setMaking(true)}>
-          <Plus aria-hidden="true" /> New key
-        </button>
-      </PageHead>
-      <div class="stack">
-        <Failure error={revoking.error ?? error} retry={reload} />
-        {data === null ? (
-          error === null ? (
-            <Loading />
-          ) : null
-        ) : (
-          <Card flush>
-            {data.length === 0 ? (
-              <Empty icon={KeyRound} title="No key">
-                <p>Only the key of the server's configuration counts, or none at all on this machine.</p>
-              </Empty>
-            ) : (
-              <ul class="list">
-                {data.map((key) => (
-                  <li key={key.id} class="list-row">
-                    <div class="list-main">
-                      <strong>{key.name}</strong> <code class="muted">{key.prefix}…</code>
-                      <p>
-                        {key.scopes.join(", ") || "no scope"}
-                        {key.roleId === null
-                          ? null
-                          : ` · role ${roles.data?.find(({ id }) => id === key.roleId)?.name ?? key.roleId}`}
-                      </p>
-                    </div>
-                    <div class="list-side">
-                      <span>
-                        {key.lastUsedAt === null ? "never used" : `used ${formatAgo(key.lastUsedAt)}`}
-                      </span>
-                      {key.expiresAt === null ? null : <span>expires {formatIn(key.expiresAt)}</span>}
-                      <ConfirmButton
-                        small
-                        label="Revoke"
-                        question={`The key ${key.name} stops working at once. Its scripts that run now keep running.`}
-                        confirm="Revoke"
-                        onConfirm={() => revoke(key.id)}
-                      />
-                    </div>
-                  </li>
-                ))}
-              </ul>
-            )}
-          </Card>
-        )}
-      </div>
-      {isMaking ? (
-        <KeyDialog
-          roles={roles.data ?? []}
-          onClose={() => {
-            setMaking(false);
-            reload();
-          }}
-        />
-      ) : null}
-    </>
+    <NamedRecords<Key>
+      title="Keys"
+      about="One for each person, agent and job, with no more rights than it needs."
+      icon={KeyRound}
+      addLabel="New key"
+      empty={{
+        title: "No key",
+        text: "Only the key of the server's configuration counts, or none at all on this machine.",
+      }}
+      load={async (signal) =>
+        unwrap(await client.value.GET("/keys", { params: { query: { limit: "200" } }, signal })).keys
+      }
+      describe={(key) => (
+        <>
+          <code class="muted">{key.prefix}…</code>
+          <p>
+            {key.scopes.join(", ") || "no scope"}
+            {key.roleId === null
+              ? null
+              : ` · role ${roles.find(({ id }) => id === key.roleId)?.name ?? key.roleId}`}
+          </p>
+        </>
+      )}
+      side={({ lastUsedAt, expiresAt }) => (
+        <>
+          {lastUsedAt === null ? (
+            <span>never used</span>
+          ) : (
+            <span>
+              used <Ago at={lastUsedAt} />
+            </span>
+          )}
+          {expiresAt === null ? null : (
+            <span>
+              expires <In at={expiresAt} />
+            </span>
+          )}
+        </>
+      )}
+      removal={{
+        label: "Revoke",
+        question: ({ name }) =>
+          `The key ${name} stops working at once. Its scripts that run now keep running.`,
+        act: async (id) => unwrap(await client.value.DELETE("/keys/{id}", { params: { path: { id } } })),
+      }}
+      dialog={(_key, close) => <KeyDialog roles={roles} onClose={close} />}
+    />
   );
 }
 

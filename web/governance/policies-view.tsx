@@ -6,9 +6,11 @@ import { useAction } from "../parts/action.ts";
 import { Card, ConfirmButton, Empty, Loading, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
-import { count, formatIn } from "../parts/format.ts";
+import { count } from "../parts/format.ts";
+import { In } from "../parts/moment.tsx";
 import { client, type Policy, type Role } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
+import { readRoles } from "./roles.ts";
 
 const DECISIONS = [
   ["allow", "Allow"],
@@ -31,11 +33,7 @@ export default function PoliciesView() {
       unwrap(await client.value.GET("/policies", { params: { query: { limit: "200" } }, signal })),
     [],
   );
-  const roles = useResource(
-    async (signal) =>
-      unwrap(await client.value.GET("/roles", { params: { query: { limit: "200" } }, signal })).roles,
-    [],
-  );
+  const roles = useResource(readRoles, []);
   const changing = useAction();
   const move = (index: number, by: number) =>
     void changing
@@ -115,7 +113,11 @@ function Rule({
         <p>
           {roleId === null ? null : `Role ${roles.find(({ id }) => id === roleId)?.name ?? roleId}. `}
           {processId === null ? null : `Process ${processId} only. `}
-          {expiresAt === null ? null : `Ends ${formatIn(expiresAt)}.`}
+          {expiresAt === null ? null : (
+            <>
+              Ends <In at={expiresAt} />.
+            </>
+          )}
         </p>
       </div>
       <div class="list-side">

@@ -1,104 +1,52 @@
 /** Roles: which tools a key and its scripts may see. */
-import { Plus, UserCog } from "lucide-preact";
+import { UserCog } from "lucide-preact";
 import { useState } from "preact/hooks";
 import { unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
-import { Card, ConfirmButton, Dialog, Empty, Loading, PageHead } from "../parts/basics.tsx";
+import { Dialog } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { TextField } from "../parts/field.tsx";
 import { readPatterns } from "../parts/pattern-lists.ts";
 import { tell } from "../parts/toasts.tsx";
 import { client, type Role } from "../server/api.ts";
-import { useResource } from "../server/use-resource.ts";
+import { NamedRecords } from "./named-records.tsx";
+import { readRoles } from "./roles.ts";
 
 export default function RolesView() {
-  const { data, error, reload } = useResource(
-    async (signal) =>
-      unwrap(await client.value.GET("/roles", { params: { query: { limit: "200" } }, signal })).roles,
-    [],
-  );
-  const [edited, setEdited] = useState<Role | "new" | null>(null);
-  const removing = useAction();
-  const remove = (id: string) =>
-    void removing
-      .run(async () => unwrap(await client.value.DELETE("/roles/{id}", { params: { path: { id } } })))
-      .then(reload);
   return (
-    <>
-      <PageHead title="Roles" about="What a role does not allow cannot be found, described or called.">
-        <button type="button" class="button primary" onClick={() => setEdited("new")}>
-          <Plus aria-hidden="true" /> New role
-        </button>
-      </PageHead>
-      <div class="stack">
-        <Failure error={removing.error ?? error} retry={reload} />
-        {data === null ? (
-          error === null ? (
-            <Loading />
-          ) : null
-        ) : (
-          <Card flush>
-            {data.length === 0 ? (
-              <Empty icon={UserCog} title="No role">
-                <p>Keys without a role see every tool.</p>
-              </Empty>
-            ) : (
-              <ul class="list">
-                {data.map((role) => (
-                  <li key={role.id} class="list-row">
-                    <div class="list-main">
-                      <strong>{role.name}</strong>
-                      <p>
-                        Allows <code>{role.allow.join(", ") || "nothing"}</code>
-                        {role.deny.length === 0 ? null : (
-                          <>
-                            , but not <code>{role.deny.join(", ")}</code>
-                          </>
-                        )}
-                      </p>
-                    </div>
-                    <div class="list-side">
-                      <button type="button" class="button small" onClick={() => setEdited(role)}>
-                        Change
-                      </button>
-                      <ConfirmButton
-                        small
-                        label="Delete"
-                        question={`The role ${role.name} will be gone.`}
-                        confirm="Delete"
-                        onConfirm={() => remove(role.id)}
-                      />
-                    </div>
-                  </li>
-                ))}
-              </ul>
-            )}
-          </Card>
-        )}
-      </div>
-      {edited === null ? null : (
-        <RoleDialog
-          role={edited === "new" ? null : edited}
-          onClose={() => setEdited(null)}
-          onSaved={() => {
-            setEdited(null);
-            reload();
-          }}
-        />
+    <NamedRecords<Role>
+      title="Roles"
+      about="What a role does not allow cannot be found, described or called."
+      icon={UserCog}
+      addLabel="New role"
+      empty={{ title: "No role", text: "Keys without a role see every tool." }}
+      load={readRoles}
+      describe={({ allow, deny }) => (
+        <p>
+          Allows <code>{allow.join(", ") || "nothing"}</code>
+          {deny.length === 0 ? null : (
+            <>
+              , but not <code>{deny.join(", ")}</code>
+            </>
+          )}
+        </p>
       )}
-    </>
+      side={(_role, edit) => (
+        <button type="button" class="button small" onClick={edit}>
+          Change
+        </button>
+      )}
+      removal={{
+        label: "Delete",
+        question: ({ name }) => `The role ${name} will be gone.`,
+        act: async (id) => unwrap(await client.value.DELETE("/roles/{id}", { params: { path: { id } } })),
+      }}
+      dialog={(role, close) => <RoleDialog role={role} onClose={close} />}
+    />
   );
 }
 
-function RoleDialog({
-  role,
-  onClose,
-  onSaved,
-}: {
-  role: Role | null;
-  onClose: () => void;
-  onSaved: () => void;
-}) {
+function RoleDialog({ role, onClose }: { role: Role | null; onClose: () => void }) {
   const [name, setName] = useState(role?.name ?? "");
   const [allow, setAllow] = useState(role?.allow.join("\n") ?? "");
   const [deny, setDeny] = useState(role?.deny.join("\n") ?? "");
@@ -115,7 +63,7 @@ function RoleDialog({
         );
         for (const hint of hints) tell(hint);
       })
-      .then((isDone) => isDone && onSaved());
+      .then((isDone) => isDone && onClose());
   };
   return (
     <Dialog title={role === null ? "New role" : `Change ${role.name}`} onClose={onClose}>

@@ -8,6 +8,7 @@ import { Card, ConfirmButton, Facts, Loading, PageHead } from "../parts/basics.t
 import { Failure } from "../parts/failure.tsx";
 import { formatTime } from "../parts/format.ts";
 import { Plain } from "../parts/json-tree.tsx";
+import { Settled } from "../parts/settled.tsx";
 import { tell } from "../parts/toasts.tsx";
 import { client } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
@@ -72,7 +73,7 @@ export default function ModuleView({ id }: { id: string }) {
           />
         )}
       </PageHead>
-      <div class="stack">
+      <Settled>
         <Failure error={changing.error} />
         {module.error === null ? null : (
           <div class="notice bad" role="alert">
@@ -102,7 +103,7 @@ export default function ModuleView({ id }: { id: string }) {
         {hasFields(configSchema) ? <SettingsForm owner={owner} schema={configSchema} /> : null}
         {hasFields(secretsSchema) ? <SecretsForm owner={owner} schema={secretsSchema} /> : null}
         {module.type === "environment" && module.state === "active" ? <EnvironmentDocs /> : null}
-      </div>
+      </Settled>
     </>
   );
 }
@@ -115,7 +116,11 @@ function EnvironmentDocs() {
   return (
     <Card title="Writing scripts for it">
       <Failure error={error} />
-      {data === null ? null : (
+      {data === null ? (
+        error === null ? (
+          <Loading />
+        ) : null
+      ) : (
         <Suspense fallback={<Loading />}>
           <Markdown text={String(data)} />
         </Suspense>

@@ -69,7 +69,7 @@ export default function ModulesView() {
             <Group title="Adapters" modules={adapters} isBusy={changing.isBusy} onEnable={setEnabled} />
           </>
         )}
-        <InstallModule onInstalled={reload} />
+        {data === null ? null : <InstallModule onInstalled={reload} />}
       </div>
     </>
   );

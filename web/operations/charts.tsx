@@ -16,12 +16,19 @@ export function LineChart({
   label,
   series,
   points,
+  seconds,
+  most = 1,
 }: {
   label: string;
   series: readonly Series[];
   points: number;
+  /** From the left edge to the right. */
+  seconds: number;
+  /** The chart is at least that high. */
+  most?: number;
 }) {
-  const top = Math.max(1, ...series.flatMap(({ values }) => [...values]));
+  const highest = Math.max(0, ...series.flatMap(({ values }) => [...values]));
+  const top = Math.max(1, most, highest);
   const place = (values: readonly number[]) =>
     values.map((value, index) => {
       const x = WIDTH - ((values.length - 1 - index) / Math.max(1, points - 1)) * WIDTH;
@@ -53,6 +60,10 @@ export function LineChart({
           />
         ))}
       </svg>
+      <div class="axis" aria-hidden="true">
+        <span>{formatMs(seconds * 1000)} ago</span>
+        <span>now</span>
+      </div>
       <figcaption class="legend">
         {series.map(({ name, values }, index) => (
           <span key={name} class="number">
@@ -60,7 +71,7 @@ export function LineChart({
             {name} {values.at(-1) ?? 0}
           </span>
         ))}
-        <span class="number">highest {top}</span>
+        <span class="number">highest {highest}</span>
       </figcaption>
     </figure>
   );

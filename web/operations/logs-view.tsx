@@ -5,6 +5,7 @@ import { CyrnelError } from "#client/errors.ts";
 import { Card, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
+import { Fold } from "../parts/fold.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { fetchPath } from "../server/api.ts";
 import { followStream } from "../server/stream.ts";
@@ -89,20 +90,25 @@ function useLogs(filter: string, isLive: boolean): { records: readonly LogRecord
     };
     const add = (more: readonly LogRecord[]) => {
       const known = new Set(records.map(({ id }) => id));
-      records = [...records, ...more.filter(({ id }) => !known.has(id))].slice(-MAX_SHOWN);
+      records = [...records, ...more.filter(({ id }) => !known.has(id))]
+        .sort((one, other) => (one.time < other.time ? -1 : Number(one.time > other.time)))
+        .slice(-MAX_SHOWN);
       paintSoon();
     };
     const refuse = (error: unknown) => {
       if (!stop.signal.aborted) setState((before) => ({ ...before, error }));
     };
-    readLast(filter, stop.signal)
-      .then(async (last) => {
-        add(last);
-        await followStream(`/logs/stream?${filter}`, stop.signal, ({ event, data }) => {
-          if (event === "log") add([data as LogRecord]);
-        });
-      })
-      .catch(refuse);
+    // What was there is read when the stream is open, so that nothing is lost between the two.
+    const readBefore = () => void readLast(filter, stop.signal).then(add).catch(refuse);
+    followStream(
+      `/logs/stream?${filter}`,
+      stop.signal,
+      ({ event, data }) => {
+        if (event === "log") add([data as LogRecord]);
+        else readBefore();
+      },
+      readBefore,
+    ).catch(refuse);
     return () => {
       stop.abort();
       clearTimeout(painting);
@@ -146,31 +152,33 @@ function Tail({ records }: { records: readonly LogRecord[] }) {
 }
 
 function Line({ record }: { record: LogRecord }) {
-  const [isOpen, setOpen] = useState(false);
   const { time, level, type, message, processId, serviceId, toolId, requestId, fields } = record;
   return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
-        <span class="when">{time.slice(11, 23)}</span> <span class={`level ${level}`}>{level}</span>{" "}
-        {type === message ? null : <span class="muted">{type} </span>}
-        <Plain text={message} />{" "}
-        <span class="muted">
-          <Plain text={describe(fields)} />
-        </span>
-        {processId === null ? null : <span class="muted"> #{processId}</span>}
-        {toolId === null ? null : (
+    <Fold
+      summary={
+        <>
+          <span class="when">{time.slice(11, 23)}</span> <span class={`level ${level}`}>{level}</span>{" "}
+          {type === message ? null : <span class="muted">{type} </span>}
+          <Plain text={message} />{" "}
           <span class="muted">
-            {" "}
-            {serviceId}.{toolId}
+            <Plain text={describe(fields)} />
           </span>
-        )}
-      </summary>
-      {isOpen ? (
+          {processId === null ? null : <span class="muted"> #{processId}</span>}
+          {toolId === null ? null : (
+            <span class="muted">
+              {" "}
+              {serviceId}.{toolId}
+            </span>
+          )}
+        </>
+      }
+    >
+      {() => (
         <div class="more">
           <JsonTree value={{ ...fields, ...(requestId !== null && { requestId }) }} />
         </div>
-      ) : null}
-    </details>
+      )}
+    </Fold>
   );
 }
 

@@ -4,15 +4,16 @@ import { CyrnelError, unwrap } from "#client/errors.ts";
 import { Card, Facts, Loading, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { formatBytes } from "../parts/format.ts";
+import { Settled } from "../parts/settled.tsx";
 import { client, type EnvironmentReport, fetchPath } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
 import { HistogramChart, LineChart } from "./charts.tsx";
 import { loadHistory, MAX_SAMPLES, noteLoad } from "./load-history.ts";
 import { readHistograms } from "./metrics.ts";
+import { Replicas } from "./replicas.tsx";
 
 const LOAD_MS = 1000;
 const METRICS_MS = 5000;
-const REPLICAS_MS = 10_000;
 
 const HISTOGRAMS = [
   ["cyrnel_run_queue_seconds", "Waiting for a slot"],
@@ -45,10 +46,11 @@ export default function SystemView() {
   return (
     <>
       <PageHead title="System" about="What stands round every run, and how busy this server is." />
-      <div class="stack">
+      <Settled>
         <Failure error={error} retry={reload} />
         {data === null ? error === null ? <Loading /> : null : <Capacity report={data} />}
         <Failure error={metrics.error} />
+        {metrics.data === null && metrics.error === null ? <Loading /> : null}
         <div class="figures">
           {HISTOGRAMS.map(([name, title]) => (
             <Card key={name} title={title}>
@@ -56,9 +58,9 @@ export default function SystemView() {
             </Card>
           ))}
         </div>
-        {data === null ? null : <Replicas environment={data.environment.id} />}
+        <Replicas />
         {data === null ? null : <Isolation report={data} />}
-      </div>
+      </Settled>
     </>
   );
 }
@@ -93,33 +95,20 @@ function Capacity({ report }: { report: EnvironmentReport }) {
             label="Slots and queue"
             series={[series("busy", "busy"), series("queued", "queued")]}
             points={MAX_SAMPLES}
+            seconds={(MAX_SAMPLES * LOAD_MS) / 1000}
+            most={capacity.slots ?? 1}
           />
         </Card>
         <Card title="Warm pool">
-          <LineChart label="Warm pool" series={[series("warm", "warm")]} points={MAX_SAMPLES} />
+          <LineChart
+            label="Warm pool"
+            series={[series("warm", "warm")]}
+            points={MAX_SAMPLES}
+            seconds={(MAX_SAMPLES * LOAD_MS) / 1000}
+          />
         </Card>
       </div>
     </>
-  );
-}
-
-/** What the servers of one database tell of each other: where one does not run what this one runs. */
-function Replicas({ environment }: { environment: string }) {
-  const { data } = useResource(
-    async (signal) =>
-      unwrap(await client.value.GET("/modules/{id}", { params: { path: { id: environment } }, signal })),
-    [environment],
-    REPLICAS_MS,
-  );
-  const others = data?.replicas ?? [];
-  return (
-    <Card title="Replicas">
-      {others.length === 0 ? (
-        <p class="muted">No other server of this database runs another environment than this one.</p>
-      ) : (
-        <Facts facts={others.map(({ replica, state }) => [replica, `${environment} is ${state}`] as const)} />
-      )}
-    </Card>
   );
 }
 

@@ -2,6 +2,7 @@
 import { Check, Copy, type LucideIcon, X } from "lucide-preact";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { writeToClipboard } from "./clipboard.ts";
 
 type Children = { children?: ComponentChildren };
 
@@ -107,8 +108,10 @@ export function Switch({
 
 const COPIED_MS = 1500;
 
-export function CopyButton({ text, label }: { text: string; label: string }) {
+/** `text` as a function is made when it is wanted: of a large value it takes long. */
+export function CopyButton({ text, label }: { text: string | (() => string); label: string }) {
   const [isCopied, setCopied] = useState(false);
+  const copy = async () => setCopied(await writeToClipboard(typeof text === "string" ? text : text()));
   useEffect(() => {
     if (!isCopied) return;
     const timer = setTimeout(() => setCopied(false), COPIED_MS);
@@ -120,7 +123,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
       class="button quiet small icon"
       aria-label={label}
       title={label}
-      onClick={() => void navigator.clipboard?.writeText(text).then(() => setCopied(true))}
+      onClick={() => void copy()}
     >
       {isCopied ? <Check aria-hidden="true" /> : <Copy aria-hidden="true" />}
     </button>

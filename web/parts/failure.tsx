@@ -1,11 +1,18 @@
 /** What went wrong, in the server's words, with what a person can do about it. */
 import { CircleAlert } from "lucide-preact";
 import { CyrnelError } from "#client/errors.ts";
+import { formatMs } from "./format.ts";
 
 export function describeFailure(error: unknown): string {
-  if (error instanceof CyrnelError) return error.message;
+  if (error instanceof CyrnelError) return error.message + describeWait(error);
   if (error instanceof TypeError) return "The server cannot be reached at the moment.";
   return error instanceof Error ? error.message : String(error);
+}
+
+function describeWait({ status, retryAfterMs }: CyrnelError): string {
+  return status === 429 && retryAfterMs !== null
+    ? ` Try again in ${formatMs(Math.max(1000, retryAfterMs))}.`
+    : "";
 }
 
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {

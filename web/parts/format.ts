@@ -15,7 +15,10 @@ export function formatMs(ms: number | null | undefined): string {
   if (ms < 1) return "< 1 ms";
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${NUMBER.format(ms / 1000)} s`;
-  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  if (ms < 3_600_000) {
+    const seconds = Math.round((ms % 60_000) / 1000);
+    return `${Math.floor(ms / 60_000)} min${seconds === 0 ? "" : ` ${seconds} s`}`;
+  }
   return `${NUMBER.format(ms / 3_600_000)} h`;
 }
 
@@ -57,15 +60,23 @@ export function count(number: number, one: string, many = `${one}s`): string {
 /** Control characters, and those that turn the direction of text or cannot be seen: shown as what they are. */
 const STRANGE = /(?![\n\t])[\p{Cc}\p{Cf}]/gu;
 
+export function escapeStrange(text: string): string {
+  return text.replace(STRANGE, writeEscape);
+}
+
+function writeEscape(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  const digits = code.toString(16);
+  return code > 0xffff ? `\\u{${digits}}` : `\\u${digits.padStart(4, "0")}`;
+}
+
 /** The text in parts; every other one is a character that must not act, written as an escape. */
 export function splitStrange(text: string): { text: string; isStrange: boolean }[] {
   const parts: { text: string; isStrange: boolean }[] = [];
   let from = 0;
   for (const match of text.matchAll(STRANGE)) {
     if (match.index > from) parts.push({ text: text.slice(from, match.index), isStrange: false });
-    const code = match[0].codePointAt(0) ?? 0;
-    const digits = code.toString(16);
-    parts.push({ text: code > 0xffff ? `\\u{${digits}}` : `\\u${digits.padStart(4, "0")}`, isStrange: true });
+    parts.push({ text: writeEscape(match[0]), isStrange: true });
     from = match.index + match[0].length;
   }
   if (from < text.length) parts.push({ text: text.slice(from), isStrange: false });

@@ -1,33 +1,63 @@
 /** A JSON value as a tree that opens with the keyboard too. Bounded: long texts and lists are shown part by part. */
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { splitStrange } from "./format.ts";
 
 const OPEN_DEPTH = 3;
 const OPEN_MAX_CHILDREN = 40;
+/** What is open at first has no more, however it is nested. */
+const OPEN_MAX_NODES = 400;
 const CHILDREN_STEP = 100;
+const MAX_NAME_CHARACTERS = 200;
 const MAX_STRING_CHARACTERS = 600;
 const STRING_STEP = 20_000;
 
 export function JsonTree({ value }: { value: unknown }) {
+  const openDepth = useMemo(() => chooseOpenDepth(value), [value]);
   return (
     <div class="tree">
-      <Node value={value} depth={0} />
+      <Node value={value} levels={openDepth} />
     </div>
   );
 }
 
-function Node({ name, value, depth }: { name?: string; value: unknown; depth: number }) {
+/** How many levels are open at first. */
+function chooseOpenDepth(value: unknown): number {
+  let level = [value];
+  let nodes = 0;
+  for (let depth = 0; depth < OPEN_DEPTH; depth++) {
+    level = level.flatMap((one) =>
+      isBranch(one) ? listMembers(one, OPEN_MAX_CHILDREN).map(([, child]) => child) : [],
+    );
+    nodes += level.length;
+    if (nodes > OPEN_MAX_NODES) return depth;
+  }
+  return OPEN_DEPTH;
+}
+
+function isBranch(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** The first of them. Never all: there may be a million. */
+function listMembers(value: object, most: number): [name: string, child: unknown][] {
+  if (Array.isArray(value)) return value.slice(0, most).map((child, index) => [String(index), child]);
+  return Object.keys(value)
+    .slice(0, most)
+    .map((name) => [name, (value as Record<string, unknown>)[name]]);
+}
+
+/** `levels`: how many of its own are open at first. */
+function Node({ name, value, levels }: { name?: string; value: unknown; levels: number }) {
   const label =
     name === undefined ? null : (
       <>
         <span class="name">
-          <Plain text={name} />
+          <Plain text={name.length > MAX_NAME_CHARACTERS ? `${name.slice(0, MAX_NAME_CHARACTERS)}…` : name} />
         </span>
         :{" "}
       </>
     );
-  if (typeof value === "object" && value !== null)
-    return <Branch label={label} value={value} depth={depth} />;
+  if (isBranch(value)) return <Branch label={label} value={value} levels={levels} />;
   return (
     <span>
       {label}
@@ -76,13 +106,21 @@ export function Plain({ text }: { text: string }) {
   );
 }
 
-function Branch({ label, value, depth }: { label: preact.ComponentChildren; value: object; depth: number }) {
+function Branch({
+  label,
+  value,
+  levels,
+}: {
+  label: preact.ComponentChildren;
+  value: object;
+  levels: number;
+}) {
   const isList = Array.isArray(value);
-  const entries = Object.entries(value);
-  const [isOpen, setOpen] = useState(depth < OPEN_DEPTH && entries.length <= OPEN_MAX_CHILDREN);
+  const length = useMemo(() => (Array.isArray(value) ? value.length : Object.keys(value).length), [value]);
+  const [isOpen, setOpen] = useState(levels > 0 && length <= OPEN_MAX_CHILDREN);
   const [shown, setShown] = useState(CHILDREN_STEP);
   const brackets = isList ? (["[", "]"] as const) : (["{", "}"] as const);
-  if (entries.length === 0) {
+  if (length === 0) {
     return (
       <span>
         {label}
@@ -96,25 +134,25 @@ function Branch({ label, value, depth }: { label: preact.ComponentChildren; valu
         {isOpen ? "▾ " : "▸ "}
         {label}
         {brackets[0]}
-        {isOpen ? null : <span class="count">{` ${entries.length} `}</span>}
+        {isOpen ? null : <span class="count">{` ${length} `}</span>}
         {isOpen ? null : brackets[1]}
       </button>
       {isOpen ? (
         <>
           <ul>
-            {entries.slice(0, shown).map(([name, child]) => (
+            {listMembers(value, shown).map(([name, child]) => (
               <li key={name}>
                 {isList ? (
-                  <Node value={child} depth={depth + 1} />
+                  <Node value={child} levels={levels - 1} />
                 ) : (
-                  <Node name={name} value={child} depth={depth + 1} />
+                  <Node name={name} value={child} levels={levels - 1} />
                 )}
               </li>
             ))}
-            {entries.length > shown ? (
+            {length > shown ? (
               <li>
                 <button type="button" onClick={() => setShown(shown + CHILDREN_STEP)}>
-                  … {entries.length - shown} more
+                  … {length - shown} more
                 </button>
               </li>
             ) : null}

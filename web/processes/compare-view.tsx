@@ -12,6 +12,7 @@ import { useResource } from "../server/use-resource.ts";
 
 const MAX_LINES = 2000;
 const MAX_EDITS = 2000;
+const MAX_LINE_CHARACTERS = 2000;
 
 export default function CompareView({ one, other }: { one: number; other: number }) {
   const { data, error, reload } = useResource(
@@ -95,7 +96,7 @@ function Changed({ sign, change }: { sign: "+" | "-"; change: Change }) {
   const value = sign === "-" ? change.before : change.after;
   return (
     <li class={sign === "+" ? "added" : "removed"}>
-      <Plain text={`${sign} ${change.path || "/"}  ${JSON.stringify(value)}`} />
+      <Plain text={shorten(`${sign} ${change.path || "/"}  ${JSON.stringify(value)}`)} />
     </li>
   );
 }
@@ -124,13 +125,17 @@ function Lines({ title, left, right }: { title: string; left: string; right: str
       <ol class="changes">
         {lines.slice(0, MAX_LINES).map(({ text, sign }, index) => (
           <li key={index} class={CLASSES[sign] ?? ""}>
-            <Plain text={`${sign} ${text}`} />
+            <Plain text={shorten(`${sign} ${text}`)} />
           </li>
         ))}
         {lines.length > MAX_LINES ? <li>… {lines.length - MAX_LINES} more lines</li> : null}
       </ol>
     </Card>
   );
+}
+
+function shorten(line: string): string {
+  return line.length > MAX_LINE_CHARACTERS ? `${line.slice(0, MAX_LINE_CHARACTERS)}…` : line;
 }
 
 const CLASSES: Record<string, string> = { "+": "added", "-": "removed" };

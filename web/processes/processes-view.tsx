@@ -6,13 +6,14 @@ import { unwrap } from "#client/errors.ts";
 import { Card, Empty, Loading, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
-import { count, formatAgo, formatMs, formatTime } from "../parts/format.ts";
+import { count, formatMs } from "../parts/format.ts";
 import { Plain } from "../parts/json-tree.tsx";
+import { Ago } from "../parts/moment.tsx";
 import { StateChip } from "../runs/outcome.tsx";
 import { client, type ProcessSummary } from "../server/api.ts";
+import { useProcessChanges } from "../server/use-process-changes.ts";
 import { useResource } from "../server/use-resource.ts";
 
-const REFRESH_MS = 1500;
 const PAGE = 50;
 const MAX_PAGE = 200;
 
@@ -46,8 +47,8 @@ export default function ProcessesView() {
       return unwrap(await client.value.GET("/processes", { params: { query }, signal }));
     },
     [filter, ref, limit],
-    REFRESH_MS,
   );
+  useProcessChanges(reload);
   const mark = (id: number) =>
     setMarked(marked.includes(id) ? marked.filter((other) => other !== id) : [...marked, id].slice(-2));
 
@@ -147,9 +148,7 @@ function Row({
         <StateChip process={process} />
         {usage.toolCalls > 0 ? <span>{count(usage.toolCalls, "call")}</span> : null}
         {process.startedAt === null ? null : <span class="number">{formatMs(usage.wallMs)}</span>}
-        <time dateTime={createdAt} title={formatTime(createdAt)}>
-          {formatAgo(createdAt)}
-        </time>
+        <Ago at={createdAt} />
       </div>
     </li>
   );

@@ -1,4 +1,5 @@
 /** The tool calls of a run as a timeline: each a bar from its beginning to its end, with what went in and came out. */
+import { Fold } from "../parts/fold.tsx";
 import { formatBytes, formatMs } from "../parts/format.ts";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import type { ToolCall } from "../server/api.ts";
@@ -38,49 +39,54 @@ function Call({ call, x, width }: { call: ToolCall; x: number; width: number }) 
   const look = status === null ? "busy" : (LOOKS[status] ?? "");
   return (
     <li>
-      <details>
-        <summary>
-          <span class="tool mono">
-            {serviceId}.{toolId}
-          </span>
-          <span class="lane">
-            <svg viewBox={`0 0 ${WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
-              <rect class="ground" width={WIDTH} height="10" rx="2" />
-              <rect class={look} x={x} width={width} height="10" rx="2" />
-            </svg>
-          </span>
-          <span class="time">
-            <span class={status === "ok" ? "visually-hidden" : ""}>
-              {status === null ? "running" : WORDS[status]}{" "}
+      <Fold
+        summary={
+          <>
+            <span class="tool mono">
+              {serviceId}.{toolId}
             </span>
-            {status === null ? "" : formatMs(durationMs)}
-          </span>
-        </summary>
-        <div class="more">
-          <div class="stack tight">
-            <h3>Parameters · {formatBytes(call.parametersBytes)}</h3>
-            {call.parameters === undefined ? (
-              <p class="muted small">Not kept.</p>
-            ) : (
-              <JsonTree value={call.parameters} />
-            )}
-          </div>
-          <div class="stack tight">
-            <h3>{error === undefined ? `Result · ${formatBytes(call.resultBytes)}` : "Error"}</h3>
-            {error === undefined ? (
-              call.result === undefined ? (
-                <p class="muted small">{status === null ? "Not there yet." : "Not kept."}</p>
+            <span class="lane">
+              <svg viewBox={`0 0 ${WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
+                <rect class="ground" width={WIDTH} height="10" rx="2" />
+                <rect class={look} x={x} width={width} height="10" rx="2" />
+              </svg>
+            </span>
+            <span class="time">
+              <span class={status === "ok" ? "visually-hidden" : ""}>
+                {status === null ? "running" : WORDS[status]}{" "}
+              </span>
+              {status === null ? "" : formatMs(durationMs)}
+            </span>
+          </>
+        }
+      >
+        {() => (
+          <div class="more">
+            <div class="stack tight">
+              <h3>Parameters · {formatBytes(call.parametersBytes)}</h3>
+              {call.parameters === undefined ? (
+                <p class="muted small">Not kept.</p>
               ) : (
-                <JsonTree value={call.result} />
-              )
-            ) : (
-              <p class="wrap">
-                <Plain text={error} />
-              </p>
-            )}
+                <JsonTree value={call.parameters} />
+              )}
+            </div>
+            <div class="stack tight">
+              <h3>{error === undefined ? `Result · ${formatBytes(call.resultBytes)}` : "Error"}</h3>
+              {error === undefined ? (
+                call.result === undefined ? (
+                  <p class="muted small">{status === null ? "Not there yet." : "Not kept."}</p>
+                ) : (
+                  <JsonTree value={call.result} />
+                )
+              ) : (
+                <p class="wrap">
+                  <Plain text={error} />
+                </p>
+              )}
+            </div>
           </div>
-        </div>
-      </details>
+        )}
+      </Fold>
     </li>
   );
 }

@@ -2,9 +2,8 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { count } from "../parts/format.ts";
 import type { RunFeed } from "./feed.ts";
+import { toPlainText } from "./terminal-text.ts";
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal
-const TERMINAL_CODES = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
 const AT_END_PX = 40;
 
 export function ConsoleOutput({ feed, isLive }: { feed: RunFeed; isLive: boolean }) {
@@ -36,7 +35,7 @@ export function ConsoleOutput({ feed, isLive }: { feed: RunFeed; isLive: boolean
       ) : null}
       {chunks.map(({ stream, text }, index) => (
         <span key={index} class={stream}>
-          {text.replace(TERMINAL_CODES, "")}
+          {toPlainText(text)}
         </span>
       ))}
     </section>

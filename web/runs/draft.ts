@@ -1,5 +1,7 @@
-/** The script that is being written and its limits, kept while somebody looks at other views. */
-import { signal } from "@preact/signals";
+/** The script that is being written and its limits: kept in this tab, through other views, a sign-in and a reload. */
+import { effect, signal } from "@preact/signals";
+
+const STORED_AS = "cyrnel.script";
 
 const FIRST_SCRIPT = `// A script is a plain body: await and return work at its top.
 // Type "tools." to see the tools of the installed services.
@@ -19,10 +21,34 @@ export interface Limits {
   cpuMs: string;
 }
 
-export const draft = signal(FIRST_SCRIPT);
+export const draft = signal(readStored() ?? FIRST_SCRIPT);
 export const limits = signal<Limits>({ timeoutSeconds: "", memoryMb: "", cpuMs: "" });
 /** The process started last from here. */
 export const started = signal<number | null>(null);
+
+effect(() => {
+  try {
+    if (draft.value === FIRST_SCRIPT) sessionStorage.removeItem(STORED_AS);
+    else sessionStorage.setItem(STORED_AS, draft.value);
+  } catch {
+    // Without storage, or beyond what it takes, memory has it.
+  }
+});
+
+function readStored(): string | null {
+  try {
+    return sessionStorage.getItem(STORED_AS);
+  } catch {
+    return null;
+  }
+}
+
+/** For whoever signs in next. */
+export function forgetDraft(): void {
+  draft.value = FIRST_SCRIPT;
+  limits.value = { timeoutSeconds: "", memoryMb: "", cpuMs: "" };
+  started.value = null;
+}
 
 /** Limits as the API takes them. Throws with what a person has to mend. */
 export function readLimits({ timeoutSeconds, memoryMb, cpuMs }: Limits): {

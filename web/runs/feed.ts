@@ -1,8 +1,10 @@
 /** One process as it happens: its record, what it prints and which tools it calls, live to the end and the same afterwards. */
-import { useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useState } from "preact/hooks";
 import { unwrap } from "#client/errors.ts";
 import type { ProcessEvent } from "#client/events.ts";
 import { client, type Process, type ToolCall } from "../server/api.ts";
+import { returns } from "../server/connection.ts";
+import { useOnChange } from "../server/use-on-change.ts";
 
 export interface Chunk {
   stream: "stdout" | "stderr";
@@ -27,13 +29,21 @@ const PAINT_MS = 50;
 /** Null: nothing to follow. `round` follows the same process anew, after it was started again. */
 export function useRun(id: number | null, round = 0): RunFeed {
   const [feed, setFeed] = useState<RunFeed>(EMPTY);
+  const [attempt, setAttempt] = useState(0);
+  const hasFailed = feed.error !== null;
+  useOnChange(
+    returns,
+    useCallback(() => {
+      if (hasFailed) setAttempt((before) => before + 1);
+    }, [hasFailed]),
+  );
   useEffect(() => {
     setFeed(EMPTY);
     if (id === null) return;
     const stop = new AbortController();
     void follow(id, stop.signal, setFeed);
     return () => stop.abort();
-  }, [id, round]);
+  }, [id, round, attempt]);
   return feed;
 }
 
@@ -57,6 +67,8 @@ async function follow(id: number, signal: AbortSignal, show: (feed: RunFeed) => 
     }
     paint();
     for await (const event of client.value.events(id, { signal })) {
+      // That it is over is shown together with what came of it, which is not among the events.
+      if ((event.event === "state" || event.event === "end") && event.data.state === "idle") continue;
       feed = apply(feed, event);
       paintSoon();
     }

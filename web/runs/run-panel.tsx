@@ -65,7 +65,7 @@ export function RunPanel({ feed, onShowLine }: { feed: RunFeed; onShowLine?: (li
         flush
         side={
           <CopyButton
-            text={feed.chunks.map(({ text }) => text).join("")}
+            text={() => feed.chunks.map(({ text }) => text).join("")}
             label="Copy what the script printed"
           />
         }
@@ -85,7 +85,9 @@ function ResultCard({ process }: { process: Process }) {
   return (
     <Card
       title="Result"
-      side={<CopyButton text={JSON.stringify(process.result, null, 2)} label="Copy the result as JSON" />}
+      side={
+        <CopyButton text={() => JSON.stringify(process.result, null, 2)} label="Copy the result as JSON" />
+      }
     >
       <JsonTree value={process.result} />
     </Card>

@@ -23,6 +23,11 @@ async function readTypes(signal: AbortSignal): Promise<string> {
   return unwrap(answer as { data?: string; error?: unknown; response: Response });
 }
 
+/** Not `crypto.randomUUID`: a page over plain HTTP from another machine has none. */
+function makeRequestKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
+}
+
 export default function RunView() {
   const feed = useRun(started.value);
   const starting = useAction();
@@ -42,6 +47,8 @@ export default function RunView() {
     void starting.run(async () => {
       const { id } = unwrap(
         await client.value.POST("/processes", {
+          // Where the answer is lost, asking again does not run it twice.
+          params: { header: { "idempotency-key": makeRequestKey() } },
           body: { code: draft.value, options: readLimits(limits.value) },
         }),
       );

@@ -3,6 +3,7 @@ import { computed } from "@preact/signals";
 import { type CyrnelClient, createClient } from "#client/client.ts";
 import type { components, paths } from "#client/schema.ts";
 import { key, signOut } from "../session/access.ts";
+import { isAnswered, SERVER_URL, waitForServer } from "./connection.ts";
 
 export type Schemas = components["schemas"];
 export type Process = Schemas["Process"];
@@ -27,9 +28,7 @@ export type Role = Answer<"/roles">["roles"][number];
 export type Key = Answer<"/keys">["keys"][number];
 export type AuditRecord = Answer<"/audit">["records"][number];
 export type EnvironmentReport = Answer<"/environment">;
-
-/** Where this page came from, without its last part: a proxy may have put the server under a path. */
-export const SERVER_URL = new URL(".", location.href.split(/[?#]/)[0]).href.replace(/\/$/, "");
+export type Replica = Answer<"/replicas">["replicas"][number];
 
 const MAX_RETRIES = 2;
 const MAX_WAIT_MS = 3000;
@@ -53,9 +52,18 @@ export function fetchPath(path: string, init: RequestInit = {}): Promise<Respons
 
 async function fetchAsSession(request: Request): Promise<Response> {
   const sentWith = key.value;
-  const response = await fetch(request);
+  let response: Response;
+  try {
+    response = await fetch(request);
+  } catch (error) {
+    if (!request.signal.aborted) void waitForServer();
+    throw error;
+  }
+  if (!isAnswered(response)) void waitForServer();
   if (response.status === 401 && sentWith === key.value) {
-    signOut("The server does not accept this key. It may be mistyped, revoked or expired.");
+    signOut(
+      "The server does not accept this key any more: it was revoked, or has expired. Your script is kept.",
+    );
   }
   return response;
 }

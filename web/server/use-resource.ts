@@ -1,16 +1,19 @@
 /** What a view shows of the server: loaded, loaded anew, and loaded again and again while somebody looks. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { returns } from "./connection.ts";
+import { useOnChange } from "./use-on-change.ts";
 
 export interface Resource<T> {
   data: T | null;
   /** Of the last attempt; `data` may be from before. */
   error: unknown;
+  /** Loads anew; what is loading already is loaded once more after it. */
   reload(): void;
 }
 
 /**
- * `parts` are what the answer depends on: when they change, what was loaded for others is dropped. `everyMs`: also loads
- * anew at this pace while the page is visible, one request at a time.
+ * `parts` are what the answer depends on: when they change, what was loaded for others is dropped. Loads anew when the page
+ * becomes visible and when the server was away. `everyMs`: also at this pace while the page is visible, one request at a time.
  */
 export function useResource<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -22,17 +25,15 @@ export function useResource<T>(
     error: null,
     of: parts,
   });
-  const [round, setRound] = useState(0);
   const current = useRef(load);
   current.current = load;
+  const refresh = useRef(() => {});
   useEffect(() => {
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isLoading = false;
-    async function once() {
-      if (isLoading || stop.signal.aborted) return;
-      isLoading = true;
-      clearTimeout(timer);
+    let isWantedAgain = false;
+    async function loadOnce() {
       try {
         const data = await current.current(stop.signal);
         if (!stop.signal.aborted) setState({ data, error: null, of: parts });
@@ -41,23 +42,35 @@ export function useResource<T>(
           setState((before) => ({ data: isSame(before.of, parts) ? before.data : null, error, of: parts }));
         }
       }
+    }
+    async function refreshNow() {
+      isWantedAgain = isLoading;
+      if (isLoading) return;
+      isLoading = true;
+      clearTimeout(timer);
+      do {
+        isWantedAgain = false;
+        await loadOnce();
+      } while (isWantedAgain && !stop.signal.aborted);
       isLoading = false;
       if (everyMs !== undefined && !stop.signal.aborted && !document.hidden) {
-        timer = setTimeout(() => void once(), everyMs);
+        timer = setTimeout(() => void refreshNow(), everyMs);
       }
     }
     const onVisible = () => {
-      if (!document.hidden && everyMs !== undefined) void once();
+      if (!document.hidden) void refreshNow();
     };
+    refresh.current = () => void refreshNow();
     document.addEventListener("visibilitychange", onVisible);
-    void once();
+    void refreshNow();
     return () => {
       stop.abort();
       clearTimeout(timer);
       document.removeEventListener("visibilitychange", onVisible);
     };
-  }, [...parts, round, everyMs]);
-  const reload = useCallback(() => setRound((before) => before + 1), []);
+  }, [...parts, everyMs]);
+  const reload = useCallback(() => refresh.current(), []);
+  useOnChange(returns, reload);
   const isOther = !isSame(state.of, parts);
   return { data: isOther ? null : state.data, error: isOther ? null : state.error, reload };
 }

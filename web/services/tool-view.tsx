@@ -9,6 +9,7 @@ import { Card, CopyButton, Loading, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { formatMs } from "../parts/format.ts";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
+import { Settled } from "../parts/settled.tsx";
 import { draft, started } from "../runs/draft.ts";
 import { client, type ToolDetails } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
@@ -47,7 +48,7 @@ export default function ToolView({ serviceId, toolId }: { serviceId: string; too
       </PageHead>
       <div class="workbench">
         <TryIt tool={data} />
-        <div class="stack">
+        <Settled>
           <Card title="Documentation">
             <Suspense fallback={<Loading />}>
               {docs.data === null ? (
@@ -63,7 +64,7 @@ export default function ToolView({ serviceId, toolId }: { serviceId: string; too
           </Card>
           <SchemaCard title="Input schema" schema={data.inputSchema} />
           <SchemaCard title="Output schema" schema={data.outputSchema} />
-        </div>
+        </Settled>
       </div>
     </>
   );
@@ -73,7 +74,9 @@ function SchemaCard({ title, schema }: { title: string; schema: unknown }) {
   return (
     <Card
       title={title}
-      side={<CopyButton text={JSON.stringify(schema, null, 2)} label={`Copy the ${title.toLowerCase()}`} />}
+      side={
+        <CopyButton text={() => JSON.stringify(schema, null, 2)} label={`Copy the ${title.toLowerCase()}`} />
+      }
     >
       <JsonTree value={schema} />
     </Card>
@@ -104,7 +107,7 @@ function TryIt({ tool }: { tool: ToolDetails }) {
     navigate("/run");
   };
   return (
-    <div class="stack">
+    <Settled>
       <Card
         title="Try it"
         side={
@@ -151,13 +154,13 @@ function TryIt({ tool }: { tool: ToolDetails }) {
           side={
             <>
               <span class="muted small">{formatMs(answer.ms)}</span>
-              <CopyButton text={JSON.stringify(answer.result, null, 2)} label="Copy the answer" />
+              <CopyButton text={() => JSON.stringify(answer.result, null, 2)} label="Copy the answer" />
             </>
           }
         >
           <JsonTree value={answer.result} />
         </Card>
       )}
-    </div>
+    </Settled>
   );
 }

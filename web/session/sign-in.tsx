@@ -7,7 +7,7 @@ import { useAction } from "../parts/action.ts";
 import { Brand } from "../parts/brand.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { CheckField, TextField } from "../parts/field.tsx";
-import { SERVER_URL } from "../server/api.ts";
+import { SERVER_URL } from "../server/connection.ts";
 import { refusal, signIn, wantsKey } from "./access.ts";
 
 export function SignIn() {

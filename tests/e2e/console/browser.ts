@@ -22,11 +22,23 @@ export interface ConsoleBrowser extends AsyncDisposable {
   open(options?: Parameters<Browser["newContext"]>[0]): Promise<OpenPage>;
 }
 
+/** Signs in on the page that a server hands out, and waits for the editor. */
+export async function signIn(page: Page, url: string, key: string): Promise<void> {
+  await page.goto(`${url}/`);
+  await page.getByLabel("API key").fill(key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.locator(".cm-content").waitFor();
+}
+
 export interface OpenPage {
   page: Page;
   context: BrowserContext;
   /** Errors and warnings of the console, uncaught errors, requests to anywhere else. */
   complaints: string[];
+  /** Leaves out complaints that what was tried brings with it: the browser notes each answer that is an error. */
+  forgive(expected: RegExp): void;
+  /** How much what stood there has moved by itself since the last question, as browsers count it (layout shift). */
+  readShift(): Promise<number>;
 }
 
 const ACTION_TIMEOUT_MS = 30_000;
@@ -41,6 +53,7 @@ export async function launchBrowser(origin: string): Promise<ConsoleBrowser> {
       const context = await browser.newContext({ reducedMotion: "reduce", ...options });
       context.setDefaultTimeout(ACTION_TIMEOUT_MS);
       const page = await context.newPage();
+      await page.addInitScript(observeShifts);
       const complaints: string[] = [];
       page.on("console", (message) => {
         if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
@@ -50,8 +63,33 @@ export async function launchBrowser(origin: string): Promise<ConsoleBrowser> {
         const url = request.url();
         if (!url.startsWith(origin) && !/^(data|blob):/.test(url)) complaints.push(`asked ${url}`);
       });
-      return { page, context, complaints };
+      const readShift = () => page.evaluate(() => (globalThis as unknown as ShiftCount).takeShift());
+      const forgive = (expected: RegExp) =>
+        void complaints.push(...complaints.splice(0).filter((text) => !expected.test(text)));
+      return { page, context, complaints, forgive, readShift };
     },
     [Symbol.asyncDispose]: () => browser.close(),
+  };
+}
+
+interface ShiftCount {
+  takeShift(): number;
+}
+
+/** Runs in the page, before its own scripts. */
+function observeShifts(): void {
+  let sum = 0;
+  const count = (entries: PerformanceEntryList) => {
+    for (const entry of entries as (PerformanceEntry & { value: number; hadRecentInput: boolean })[]) {
+      if (!entry.hadRecentInput) sum += entry.value;
+    }
+  };
+  const observer = new PerformanceObserver((list) => count(list.getEntries()));
+  observer.observe({ type: "layout-shift", buffered: true });
+  (globalThis as unknown as ShiftCount).takeShift = () => {
+    count(observer.takeRecords());
+    const taken = sum;
+    sum = 0;
+    return taken;
   };
 }

@@ -1,6 +1,7 @@
 /** A server as the console's tests need it: real environment and adapters, a key, and a small HTTP API to install. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { makePackage, moduleEntries } from "#tests/integration/custom-modules/packs.ts";
 import { TEST_KEY } from "#tests/integration/harness/http-app.ts";
 import { type Answer, startServer, type TestServer } from "#tests/integration/harness/server.ts";
 import { SECRETS_KEY } from "#tests/integration/services-server.ts";
@@ -17,13 +18,15 @@ export interface ConsoleServer extends AsyncDisposable {
 export interface OrdersApi extends AsyncDisposable {
   /** What is pasted to install it. */
   document: string;
+  /** Where `openapi.json`, the registry entry `entry.json` and the package `module.tar.zst` are downloaded from. */
+  files: string;
   /** `Authorization` of each request so far. */
   seen: (string | undefined)[];
   /** Requests to /orders/slow wait for it. */
   release(): void;
 }
 
-export async function startConsoleServer(): Promise<ConsoleServer> {
+export async function startConsoleServer(environment: Record<string, string> = {}): Promise<ConsoleServer> {
   await using undo = new AsyncDisposableStack();
   const orders = undo.use(await startOrdersApi());
   const server = await startServer({
@@ -33,6 +36,7 @@ export async function startConsoleServer(): Promise<ConsoleServer> {
       CYRNEL_EGRESS_ALLOW: "127.0.0.1",
       // One person plays both sides.
       CYRNEL_ALLOW_SELF_APPROVAL: "true",
+      ...environment,
     },
   });
   undo.defer(() => server.close());
@@ -53,7 +57,10 @@ export async function startConsoleServer(): Promise<ConsoleServer> {
 async function startOrdersApi(): Promise<OrdersApi> {
   const seen: (string | undefined)[] = [];
   const waiting: (() => void)[] = [];
+  const files = new Map<string, string | Buffer>();
   const http = createServer((request: IncomingMessage, response: ServerResponse) => {
+    const file = files.get(request.url ?? "");
+    if (file !== undefined) return void response.end(file);
     seen.push(request.headers.authorization);
     const answer = (body: unknown) =>
       response.setHeader("content-type", "application/json").end(JSON.stringify(body));
@@ -63,8 +70,13 @@ async function startOrdersApi(): Promise<OrdersApi> {
   });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   const { port } = http.address() as AddressInfo;
+  const document = JSON.stringify(describeOrders(`http://127.0.0.1:${port}`), null, 2);
+  files.set("/files/openapi.json", document);
+  files.set("/files/entry.json", JSON.stringify({ downloadUrl: "./openapi.json", adapter: "openapi" }));
+  files.set("/files/module.tar.zst", await makePackage(moduleEntries({ id: "packed" }, PACKED)));
   return {
-    document: JSON.stringify(describeOrders(`http://127.0.0.1:${port}`), null, 2),
+    document,
+    files: `http://127.0.0.1:${port}/files`,
     seen,
     release: () => {
       for (const go of waiting.splice(0)) go();
@@ -76,6 +88,8 @@ async function startOrdersApi(): Promise<OrdersApi> {
       }),
   };
 }
+
+const PACKED = `export default () => ({ setup() {}, teardown() {} });`;
 
 function describeOrders(url: string) {
   const id = { name: "id", in: "path", required: true, schema: { type: "string" } };

@@ -1,0 +1,194 @@
+/** What an operator does in the console: roles, keys, rules, services and modules, in a real Chromium against a real server. */
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromiumPath } from "./browser.ts";
+import type { ConsoleServer } from "./console-server.ts";
+import { type Visit, visitConsole } from "./visit.ts";
+
+const WIDE = { viewport: { width: 1440, height: 900 } };
+
+describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)", { retry: 0 }, () => {
+  let opened: Visit;
+  let server: ConsoleServer;
+  let page: Page;
+
+  beforeAll(async () => {
+    opened = await visitConsole({ ...WIDE, permissions: ["clipboard-read", "clipboard-write"] });
+    ({ server, page } = opened);
+  });
+  afterAll(() => opened?.[Symbol.asyncDispose]());
+
+  const button = (name: string | RegExp) => page.getByRole("button", { name });
+  const goTo = (view: string) => page.getByRole("link", { name: view, exact: true }).click();
+  const row = (text: string) => page.getByRole("listitem").filter({ hasText: text });
+  const dialog = (name: string) => page.getByRole("dialog", { name });
+
+  test("a role is made, changed, and says which of its patterns fit nothing", async () => {
+    await goTo("Roles");
+    await button("New role").click();
+    await dialog("New role").getByLabel("Name").fill("reader");
+    await dialog("New role").getByLabel("Allow").fill("demo.list*\nnowhere.*");
+    await button("Save").click();
+    await page.getByRole("status").getByText("nowhere.* matches no tool").waitFor();
+    await row("reader").getByText("demo.list*, nowhere.*").waitFor();
+
+    await row("reader").getByRole("button", { name: "Change" }).click();
+    await dialog("Change reader").getByLabel("Allow").fill("demo.*");
+    await dialog("Change reader").getByLabel("Deny").fill("demo.clear*");
+    await button("Save").click();
+    await row("reader").getByText("but not demo.clear*").waitFor();
+    const { body } = await server.send("GET", "/roles");
+    expect(body.roles).toMatchObject([{ name: "reader", allow: ["demo.*"], deny: ["demo.clear*"] }]);
+  });
+
+  test("a key is made with that role, shown once, copied, and works until it is revoked", async () => {
+    await goTo("Keys");
+    await button("New key").click();
+    await button("Make the key").click();
+    expect(
+      await dialog("New key")
+        .getByLabel("Name")
+        .evaluate((field: HTMLInputElement) => field.validity.valueMissing),
+    ).toBe(true);
+    await dialog("New key").getByLabel("Name").fill("nightly report");
+    await dialog("New key").getByLabel("Role", { exact: true }).selectOption({ label: "reader" });
+    await button("Make the key").click();
+    const shown = await dialog("The new key").locator(".once").innerText();
+    await button("Copy the key").click();
+    await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(shown.trim());
+    const key = shown.trim();
+    const ask = () => fetch(`${server.url}/tools`, { headers: { authorization: `Bearer ${key}` } });
+    const { tools } = (await (await ask()).json()) as { tools: { id: string }[] };
+    expect(tools.map(({ id }) => id)).toContain("listTasks");
+    expect(tools.map(({ id }) => id)).not.toContain("clearBoard");
+
+    await button("I have it").click();
+    await row("nightly report").getByText("role reader").waitFor();
+    expect(await page.content()).not.toContain(key);
+    await row("nightly report").getByRole("button", { name: "Revoke" }).click();
+    await dialog("Revoke").getByRole("button", { name: "Revoke" }).click();
+    await page.getByText("No key").waitFor();
+    expect((await ask()).status).toBe(401);
+  });
+
+  test("rules are added, put in another order and deleted, and the order is what counts", async () => {
+    await goTo("Policies");
+    for (const [tool, decision] of [
+      ["*", "Allow"],
+      ["clear*", "Block"],
+    ] as const) {
+      await page.getByLabel("Service").fill("demo");
+      await page.getByLabel("Tool").fill(tool);
+      await page.getByLabel("Decision").selectOption({ label: decision });
+      await button("Add the rule").click();
+      await row(`demo.${tool}`).first().waitFor();
+    }
+    const decide = async () => (await server.send("GET", "/tools/demo/clearBoard")).body.policy;
+    expect(await decide()).toBe("allow");
+    await button("Move demo.clear* up").click();
+    await expect.poll(decide).toBe("block");
+    await expect.poll(() => button("Move demo.clear* up").isDisabled()).toBe(true);
+    await row("demo.clear*").first().getByRole("button", { name: "Delete" }).click();
+    await dialog("Delete").getByRole("button", { name: "Delete" }).click();
+    await expect.poll(decide).toBe("allow");
+  });
+
+  test("services are installed from a URL, a file and a registry; what is wrong is said and nothing typed is lost", async () => {
+    const { files, document } = server.orders;
+    await goTo("Services");
+    await page.getByRole("link", { name: "Install a service" }).click();
+    await button("URL").click();
+    await page.getByLabel("Id", { exact: true }).fill("by_url");
+    await page.getByLabel("URL of the definition").fill("http://10.0.0.1/openapi.json");
+    await button("Install").last().click();
+    await page.getByRole("alert").getByText("egress_refused").waitFor();
+    opened.forgive(/502/);
+    expect(await page.getByLabel("Id", { exact: true }).inputValue()).toBe("by_url");
+    await page.getByLabel("URL of the definition").fill(`${files}/openapi.json`);
+    await button("Install").last().click();
+    await page.getByRole("heading", { name: "Orders by_url" }).waitFor();
+
+    await goTo("Services");
+    await page.getByRole("link", { name: "Install a service" }).click();
+    await button("File").click();
+    await page.getByLabel("Id", { exact: true }).fill("by_file");
+    await page
+      .getByLabel("File with the definition")
+      .setInputFiles({ name: "orders.json", mimeType: "application/json", buffer: Buffer.from(document) });
+    await page.getByText("orders.json, ").waitFor();
+    await button("Install").last().click();
+    await page.getByRole("heading", { name: "Orders by_file" }).waitFor();
+
+    await goTo("Services");
+    await page.getByRole("link", { name: "Install a service" }).click();
+    await button("Registry").click();
+    await page.getByLabel("Id", { exact: true }).fill("by_registry");
+    await page.getByLabel("URL of the registry entry").fill(`${files}/entry.json`);
+    await button("Install").last().click();
+    await page.getByRole("heading", { name: "Orders by_registry" }).waitFor();
+    await page.getByRole("link", { name: "Definition" }).click();
+    await button("Update from the registry").click();
+    await page.getByText("The definition is the same as before.").waitFor();
+
+    await button("Delete the service").click();
+    await dialog("Delete the service").getByRole("button", { name: "Delete" }).click();
+    await page.getByText("by_registry is deleted.").waitFor();
+    await page.locator("main").getByText("by_file").waitFor();
+    expect(await page.locator("main").getByText("by_registry").count()).toBe(0);
+  });
+
+  test("a tool is switched off and on again, and what that means is said where it would be called", async () => {
+    await page.getByRole("link", { name: /^Demo board/ }).click();
+    await page.getByRole("switch", { name: "Tool addTask enabled" }).click();
+    await page.getByRole("link", { name: "addTask" }).click();
+    await page.getByText("This tool cannot be called now").waitFor();
+    expect(await button("Call").isDisabled()).toBe(true);
+    await page.getByRole("link", { name: "← demo" }).click();
+    await page.getByRole("switch", { name: "Tool addTask enabled" }).click();
+    await expect.poll(async () => (await server.send("GET", "/tools/demo/addTask")).body.enabled).toBe(true);
+  });
+
+  test("settings that somebody else has changed meanwhile are not overwritten", async () => {
+    await page.getByRole("link", { name: "Settings" }).click();
+    await page.getByLabel("maxTasks").fill("7");
+    await server.send("PATCH", "/services/demo/config", [{ op: "add", path: "/maxTasks", value: 9 }]);
+    await button("Save settings").click();
+    await page.getByRole("alert").waitFor();
+    opened.forgive(/412/);
+    await button("Show what is stored now").click();
+    await expect.poll(() => page.getByLabel("maxTasks").inputValue()).toBe("9");
+  });
+
+  test("a module is installed from a package and deleted", async () => {
+    await goTo("Modules");
+    await page.getByLabel("URL").fill(`${server.orders.files}/module.tar.zst`);
+    await button("Install").click();
+    await page.getByRole("link", { name: "The packed packed" }).click();
+    await button("Delete").click();
+    await dialog("Delete").getByRole("button", { name: "Delete" }).click();
+    await page.getByText("packed is deleted.").waitFor();
+  });
+
+  test("the audit trail is narrowed to an action and an outcome, and saved to a file", async () => {
+    await goTo("Audit");
+    await page.getByLabel("Action").fill("key.*");
+    await row("key.revoke").waitFor();
+    await row("key.create").click();
+    await row("key.create")
+      .getByText(/^request/)
+      .waitFor();
+    await expect.poll(() => page.locator("main .list > li").count()).toBe(2);
+    await page.getByLabel("Outcome").selectOption({ label: "Refused" });
+    await page.getByText("No record").waitFor();
+    await page.getByLabel("Outcome").selectOption({ label: "All outcomes" });
+    const [download] = await Promise.all([page.waitForEvent("download"), button("Export").click()]);
+    expect(download.suggestedFilename()).toBe("audit.jsonl");
+    const stream = await download.createReadStream();
+    const lines = (await stream.setEncoding("utf8").toArray()).join("").trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line).action).sort()).toEqual(["key.create", "key.revoke"]);
+  });
+
+  test("all along, the browser had nothing to complain about", () => {
+    expect(opened.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,203 @@
+/** What somebody who runs scripts does in the console: decide, answer, look things up, compare, all of it with the keyboard too. */
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromiumPath } from "./browser.ts";
+import type { ConsoleServer } from "./console-server.ts";
+import { type Visit, visitConsole } from "./visit.ts";
+
+const WIDE = { width: 1440, height: 900 };
+const NARROW = { width: 380, height: 800 };
+
+describe.skipIf(chromiumPath === null)("somebody at work (skipped without a Chromium)", { retry: 0 }, () => {
+  let opened: Visit;
+  let server: ConsoleServer;
+  let page: Page;
+
+  beforeAll(async () => {
+    opened = await visitConsole({ viewport: WIDE });
+    ({ server, page } = opened);
+    await server.send("POST", "/policies", {
+      servicePattern: "demo",
+      toolPattern: "clear*",
+      decision: "ask",
+    });
+  });
+  afterAll(() => opened?.[Symbol.asyncDispose]());
+
+  const button = (name: string | RegExp) => page.getByRole("button", { name });
+  const goTo = (view: string | RegExp) =>
+    page.getByRole("link", { name: view, exact: typeof view === "string" }).click();
+  const row = (text: string | RegExp) => page.getByRole("listitem").filter({ hasText: text });
+  const submit = async (code: string, more = {}): Promise<number> =>
+    (await server.send("POST", "/processes", { code, ...more })).body.id;
+  const read = async (id: number) => (await server.send("GET", `/processes/${id}?wait=20000`)).body;
+  const ended = async (id: number) => {
+    await expect.poll(async () => (await read(id)).state, { timeout: 30_000 }).toBe("idle");
+    return read(id);
+  };
+  const show = (view: string) =>
+    page.evaluate((hash) => {
+      location.hash = hash;
+    }, `/${view}`);
+
+  test("the list of processes is live: it asks for nothing while nothing happens, and shows what others start and how it ends", async () => {
+    await goTo("Processes");
+    await page.getByText("Nothing has run here yet.").waitFor();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    const id = await submit("return await cyrnel.ask({ message: 'go on?' })", { ref: "from-elsewhere" });
+    await row("from-elsewhere").getByText("paused").waitFor();
+    await read(id);
+    const quietFrom = asked.length;
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 2000)));
+    expect(asked.slice(quietFrom).filter((path) => path === "/processes")).toEqual([]);
+    await server.send("POST", `/processes/${id}/signals/kill`);
+    await row("from-elsewhere").getByText("canceled").waitFor();
+    await page.getByLabel("Show").selectOption({ label: "Succeeded" });
+    await page.getByText("None that fits these filters.").waitFor();
+    await submit("return 1", { ref: "fits" });
+    await row("fits").getByText("success").waitFor();
+    await page.getByLabel("Show").selectOption({ label: "All" });
+  });
+
+  test("two runs are compared side by side", async () => {
+    const one = await submit("console.log('same');\nconsole.log('left');\nreturn { total: 1, of: 'both' };");
+    const other = await submit(
+      "console.log('same');\nconsole.log('right');\nreturn { total: 2, of: 'both' };",
+    );
+    await Promise.all([read(one), read(other)]);
+    expect(await button("Compare 0/2").isDisabled()).toBe(true);
+    await page.getByLabel(`Mark process ${one} `).check();
+    await page.getByLabel(`Mark process ${other} `).check();
+    await button("Compare 2/2").click();
+    const changes = page.locator(".changes");
+    await changes.getByText("- /total 1").waitFor();
+    await changes.getByText("+ /total 2").waitFor();
+    await changes.getByText("- left").waitFor();
+    await changes.getByText("+ right").waitFor();
+    expect(await changes.getByText("of", { exact: true }).count()).toBe(0);
+  });
+
+  test("a process is looked up by its address, run again and deleted", async () => {
+    const id = await submit("return Math.random()", { ref: "again" });
+    const first = (await read(id)).result;
+    await show(`processes/${id}`);
+    await page.getByText("success", { exact: true }).waitFor();
+    await button("Run again").click();
+    await expect.poll(async () => (await read(id)).result).not.toBe(first);
+    await page.getByText("success", { exact: true }).waitFor();
+    await button("Delete").click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByText(`Process ${id} is deleted.`).waitFor();
+  });
+
+  test("approved for the rest of its process, a tool asks no more there, and the rule that says so can be seen", async () => {
+    const code =
+      "for (const reason of ['a', 'b', 'c']) await tools.demo.clearBoard({ reason }); return 'all';";
+    const id = await submit(code);
+    await goTo(/^Approvals/);
+    const waiting = page.getByRole("article", { name: "demo.clearBoard" });
+    await waiting.getByText('"a"').waitFor();
+    await waiting.getByLabel("Approve").selectOption({ label: "This tool, for the rest of this process" });
+    await waiting.getByRole("button", { name: "Approve" }).click();
+    expect(await ended(id)).toMatchObject({ exitState: "success", result: "all" });
+    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByLabel("Show").selectOption({ label: "Approved" });
+    await row("demo.clearBoard").getByText("approved").waitFor();
+    await goTo("Policies");
+    await row(`Process ${id} only`).getByText("allow").waitFor();
+  });
+
+  test("what is different from the call that was approved before stands out", async () => {
+    const id = await submit("await tools.demo.clearBoard({ reason: 'another one' });");
+    await goTo(/^Approvals/);
+    const waiting = page.getByRole("article", { name: "demo.clearBoard" });
+    await waiting.getByText('+ /reason "another one"').waitFor();
+    await waiting.getByRole("button", { name: "Deny" }).click();
+    expect(await ended(id)).toMatchObject({ exitState: "failed", reason: "approval_denied" });
+  });
+
+  test("a question of a script is a form of its schema; an answer that does not fit is refused, and asked again", async () => {
+    const schema = {
+      type: "object",
+      properties: { amount: { type: "integer", minimum: 1 }, why: { type: "string" } },
+      required: ["amount"],
+    };
+    const id = await submit(
+      `const { amount } = await cyrnel.ask({ message: "How much may it cost?", schema: ${JSON.stringify(schema)} });
+       return [amount, await cyrnel.ask({ message: "And in words?" })];`,
+    );
+    const question = page.getByRole("article", { name: "A question of the script" });
+    await question.getByText("How much may it cost?").waitFor();
+    await question.getByLabel(/^amount/).fill("0");
+    await question.getByRole("button", { name: "Answer" }).click();
+    await question.getByRole("alert").first().waitFor();
+    await question.getByLabel(/^amount/).fill("12");
+    await question.getByRole("button", { name: "Answer" }).click();
+    await question.getByText("And in words?").waitFor();
+    await question.getByLabel("Your answer").fill("a dozen");
+    await question.getByRole("button", { name: "Answer" }).click();
+    expect(await ended(id)).toMatchObject({ exitState: "success", result: [12, "a dozen"] });
+    opened.forgive(/400/);
+  });
+
+  test("the log is live, narrowed to a process, and stands still when told to", async () => {
+    await goTo("Logs");
+    const tail = page.getByRole("log");
+    const id = await submit("return 1");
+    await tail.getByText(`#${id}`).first().waitFor();
+    await page.getByLabel("Process").fill(String(id));
+    await expect
+      .poll(async () =>
+        (await tail.locator("details").allInnerTexts()).every((text) => text.includes(`#${id}`)),
+      )
+      .toBe(true);
+    await button("Pause").click();
+    await page.getByText("paused", { exact: true }).waitFor();
+    await tail.locator("summary").first().click();
+    await tail.locator(".tree").first().waitFor();
+    await button("Follow").click();
+    await page.getByText("live", { exact: true }).waitFor();
+  });
+
+  test("light and dark are chosen, and kept through a reload", async () => {
+    const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    await page.getByLabel("Theme").selectOption({ label: "Dark" });
+    const dark = await ground();
+    await page.reload();
+    await page.locator(".nav").waitFor();
+    expect(await ground()).toBe(dark);
+    await page.getByLabel("Theme").selectOption({ label: "Light" });
+    expect(await ground()).not.toBe(dark);
+  });
+
+  test.each([
+    ["a desk", WIDE],
+    ["a phone", NARROW],
+  ])("with the keyboard alone, on %s: in, write, run, leave the editor, kill", async (_where, size) => {
+    await page.setViewportSize(size);
+    await show("run");
+    await page.reload();
+    await page.locator(".cm-content").waitFor();
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to the content");
+    await page.keyboard.press("Enter");
+    const inEditor = () =>
+      page.evaluate(() => document.activeElement?.classList.contains("cm-content") ?? false);
+    for (let presses = 0; presses < 8 && !(await inEditor()); presses++) await page.keyboard.press("Tab");
+    expect(await inEditor()).toBe(true);
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.type("await new Promise((resolve) => setTimeout(resolve, 25000));");
+    await page.keyboard.press("ControlOrMeta+Enter");
+    await page.locator(".workbench").getByText("running", { exact: true }).first().waitFor();
+    await page.keyboard.press("Tab");
+    expect(await inEditor()).toBe(false);
+    await button("Kill").focus();
+    await page.keyboard.press("Enter");
+    await page.locator(".workbench").getByText("canceled: killed").waitFor();
+  });
+
+  test("all along, the browser had nothing to complain about", () => {
+    expect(opened.complaints).toEqual([]);
+  });
+});
