@@ -2,7 +2,7 @@
 import type { ExecutionInput, ExecutionOptions } from "#sdk";
 import { PROTOCOL_LIMITS, type StartParams } from "./protocol.ts";
 import { randomBytes } from "./random-bytes.ts";
-import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "./session.ts";
+import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "./session-limits.ts";
 
 /** What a session of one run may take: the settings, and the caps of its streams the host asked for. */
 export function toSessionLimits(

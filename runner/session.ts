@@ -5,20 +5,13 @@
  */
 import type { z } from "zod";
 import { type CallLog, createCallLog } from "./call-log.ts";
-import { type Channel, type ChannelClose, ENVELOPE_DEPTH } from "./channel.ts";
+import type { Channel, ChannelClose } from "./channel.ts";
 import type { Frame } from "./frames.ts";
-import { readPlainMessage } from "./plain-messages.ts";
-import {
-  type CallMethod,
-  type ChildMessage,
-  type EndParams,
-  type HostMessage,
-  type Journal,
-  PROTOCOL_LIMITS,
-  type StartParams,
-} from "./protocol.ts";
-import { type callParamsSchemas, childMessageSchema } from "./protocol-schemas.ts";
+import { checkMessage, type Violation, violation } from "./message-check.ts";
+import type { CallMethod, ChildMessage, EndParams, HostMessage, Journal, StartParams } from "./protocol.ts";
+import type { callParamsSchemas } from "./protocol-schemas.ts";
 import { encodeReply, toErrorReply } from "./replies.ts";
+import type { SessionLimits } from "./session-limits.ts";
 
 /** How far a well-behaved child's count of its calls may run ahead of ours. */
 const CALL_SLACK = 8;
@@ -39,21 +32,9 @@ export interface SessionEvents {
   output(value: Record<string, unknown>): void;
 }
 
-export interface SessionLimits {
-  maxConcurrentCalls: number;
-  maxCalls: number;
-  maxMessageBytes: number;
-  maxEndBytes: number;
-  maxTotalBytes: number;
-  /** Bytes handed to `events` of each stream; what goes beyond is dropped after its first byte. */
-  maxStdoutBytes: number;
-  maxStderrBytes: number;
-}
-
 export type SessionEnd = { toolCalls: number } & (
   | { kind: "end"; end: EndParams }
-  /** The child broke the protocol or a size limit; `message` says which, for the log and the run's error. */
-  | { kind: "violation"; reason: "sandbox_violation" | "output_limit"; message: string }
+  | Violation
   /** The channel closed before `end`; `hasReceived` says whether anything came before. */
   | { kind: "closed"; close: ChannelClose; hasReceived: boolean }
   /** A repeated run does something else than before; `what` completes "the script …". */
@@ -92,7 +73,6 @@ export interface SessionInput {
 }
 
 type SessionEndKind = SessionEnd extends infer E ? (E extends unknown ? Omit<E, "toolCalls"> : never) : never;
-type Violation = Extract<SessionEndKind, { kind: "violation" }>;
 type CallMessage = Extract<ChildMessage, { id: number }>;
 
 /** Runs one script over `channel`, which must have no listener, from `start` to its end. Never rejects. */
@@ -311,45 +291,6 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
   });
 }
 
-function violation(message: string, reason: Violation["reason"] = "sandbox_violation"): Violation {
-  return { kind: "violation", reason, message };
-}
-
-/** The message a frame holds, or the limit or rule it breaks. */
-function checkMessage(
-  frame: Frame,
-  totalBytes: number,
-  limits: SessionLimits,
-): { message: ChildMessage } | Violation {
-  if (totalBytes > limits.maxTotalBytes) {
-    return violation(`the run sent more than ${limits.maxTotalBytes} bytes`, "output_limit");
-  }
-  const plain = readPlainMessage(frame.value);
-  const parsed = plain === null ? childMessageSchema.safeParse(frame.value) : null;
-  if (parsed?.success === false)
-    return violation(`a message does not fit the protocol: ${describeIssue(parsed.error)}`);
-  const message = plain ?? (parsed?.data as ChildMessage);
-  const mayBeLarge = ["end", "output", "paused"].includes(message.method);
-  const maxBytes = mayBeLarge ? limits.maxEndBytes : limits.maxMessageBytes;
-  if (frame.bytes > maxBytes) {
-    return violation(
-      `a ${message.method} message of ${frame.bytes} bytes; at most ${maxBytes} are allowed`,
-      "output_limit",
-    );
-  }
-  const maxDepth = message.method === "end" ? PROTOCOL_LIMITS.maxResultDepth : PROTOCOL_LIMITS.maxDepth;
-  if (frame.depth > maxDepth + ENVELOPE_DEPTH) {
-    return violation(`a ${message.method} message is nested deeper than ${maxDepth} levels`);
-  }
-  return { message };
-}
-
-function describeIssue(error: z.ZodError): string {
-  const issue = error.issues[0];
-  if (issue === undefined) return "unknown";
-  return `${issue.path.map(String).join(".") || "message"}: ${issue.message}`.slice(0, 300);
-}
-
 function emitText(stream: { left: number; emit: (data: Buffer) => void }, text: string): void {
   if (stream.left <= 0 || text === "") return;
   const data = Buffer.from(text);
@@ -357,14 +298,3 @@ function emitText(stream: { left: number; emit: (data: Buffer) => void }, text: 
   stream.left -= kept.length;
   stream.emit(kept);
 }
-
-/** The limits of a session where nothing is configured. */
-export const DEFAULT_SESSION_LIMITS: SessionLimits = {
-  maxConcurrentCalls: 32,
-  maxCalls: 10_000,
-  maxMessageBytes: PROTOCOL_LIMITS.maxMessageBytes,
-  maxEndBytes: PROTOCOL_LIMITS.maxEndBytes,
-  maxTotalBytes: PROTOCOL_LIMITS.maxTotalBytes,
-  maxStdoutBytes: 1024 * 1024,
-  maxStderrBytes: 1024 * 1024,
-};

@@ -14,9 +14,9 @@ import {
   runSession,
   type SessionEnd,
   type SessionEvents,
-  type SessionLimits,
   type SessionPause,
 } from "./session.ts";
+import type { SessionLimits } from "./session-limits.ts";
 import type { Child } from "./spawn.ts";
 
 /** From the kill of a child until its last output must have been read. */

@@ -5,7 +5,7 @@ import { createSlot, type Slot } from "#modules/typescript-ivm/slot.ts";
 import { createChannel } from "#runner/channel.ts";
 import { createFrameReader, encodeFrame } from "#runner/frames.ts";
 import { createMonitor } from "#runner/monitor.ts";
-import { DEFAULT_SESSION_LIMITS } from "#runner/session.ts";
+import { DEFAULT_SESSION_LIMITS } from "#runner/session-limits.ts";
 import type { ProcessExit } from "#runner/start-process.ts";
 import { type RunOutcome, superviseRun } from "#runner/supervisor.ts";
 

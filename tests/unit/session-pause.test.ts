@@ -3,7 +3,8 @@ import { PassThrough } from "node:stream";
 import { expect, test, vi } from "vitest";
 import { createChannel } from "#runner/channel.ts";
 import { createFrameReader, encodeFrame } from "#runner/frames.ts";
-import { type CallHandlers, DEFAULT_SESSION_LIMITS, runSession, type SessionPause } from "#runner/session.ts";
+import { type CallHandlers, runSession, type SessionPause } from "#runner/session.ts";
+import { DEFAULT_SESSION_LIMITS } from "#runner/session-limits.ts";
 import { CALL_METHODS_FOR_TESTS } from "./session-calls.ts";
 
 const JOURNAL = { events: [], readings: [] };

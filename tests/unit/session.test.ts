@@ -4,12 +4,8 @@ import { describe, expect, test, vi } from "vitest";
 import { createChannel } from "#runner/channel.ts";
 import { createFrameReader, encodeFrame, encodeFrameText } from "#runner/frames.ts";
 import type { StartParams } from "#runner/protocol.ts";
-import {
-  type CallHandlers,
-  DEFAULT_SESSION_LIMITS,
-  runSession,
-  type SessionLimits,
-} from "#runner/session.ts";
+import { type CallHandlers, runSession } from "#runner/session.ts";
+import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "#runner/session-limits.ts";
 import { CALL_METHODS_FOR_TESTS } from "./session-calls.ts";
 
 const START: StartParams = {

@@ -7,7 +7,8 @@ import { CHILD_FLAGS } from "#runner/child/flags.ts";
 import { listInheritedFds } from "#runner/inherited-fds.ts";
 import { findNodeBinary } from "#runner/node-binary.ts";
 import type { StartParams } from "#runner/protocol.ts";
-import { type CallHandlers, DEFAULT_SESSION_LIMITS } from "#runner/session.ts";
+import type { CallHandlers } from "#runner/session.ts";
+import { DEFAULT_SESSION_LIMITS } from "#runner/session-limits.ts";
 import { type Child, type ChildLaunch, spawnChild } from "#runner/spawn.ts";
 
 const node = findNodeBinary();

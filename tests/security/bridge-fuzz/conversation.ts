@@ -4,7 +4,7 @@
  */
 import type { ChannelLimits } from "#runner/channel.ts";
 import { PROTOCOL_LIMITS } from "#runner/protocol.ts";
-import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "#runner/session.ts";
+import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "#runner/session-limits.ts";
 import { clip, FRAME_HEADER_BYTES, frame, type Step, toStep } from "./frame.ts";
 import { createMessage, type MessageKind, READY } from "./messages.ts";
 import { lieAboutLength, mutateBytes, mutateDocument, mutateText } from "./mutations.ts";
