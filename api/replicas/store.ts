@@ -11,7 +11,8 @@ export interface Beat {
 
 /** Says that a server is there. `maxGapMs`: nobody was heard of for longer, so the database was away, or all servers were. */
 export async function beat(db: Db, facts: ReplicaFacts, maxGapMs: number): Promise<Beat> {
-  const { id, name, version, place, token, address, secretsKey, secretsKeys, slots, modules, draining } = facts;
+  const { id, name, version, place, token, address, secretsKey, secretsKeys, slots, modules, draining } =
+    facts;
   const [row] = await db<Beat[]>`
     with before as (
       select extract(epoch from now() - seen_at)::float8 * 1000 as silent from replicas where id = ${id}::uuid

@@ -2,7 +2,6 @@
  * One run while it is in memory: what the script has written so far, its limits, its calls, and how it is to end.
  * Knows neither the database nor the environment; the dispatcher moves it along.
  */
-import { performance } from "node:perf_hooks";
 import type { ByteStreamRedactor, Redactor } from "#api/secrets/redactor.ts";
 import type { ErrorDetail, ExecutionState, Usage } from "#sdk";
 import type { ApprovalState } from "../pausing/desk.ts";
@@ -21,6 +20,7 @@ import {
 import { toCleanJsonText } from "./json-text.ts";
 import { OutputMerge } from "./output.ts";
 import { RunApprovals } from "./run-approvals.ts";
+import { RunUsage } from "./run-usage.ts";
 import { CallTrail } from "./trail.ts";
 
 export interface RunLimits {
@@ -47,15 +47,6 @@ export interface LiveRunOptions {
   onDecided: () => void;
 }
 
-const HOST_USAGE = {
-  queuedMs: 0,
-  startMs: 0,
-  wallMs: 0,
-  cpuMs: 0,
-  peakMemoryBytes: 0,
-  toolCalls: 0,
-} satisfies Usage;
-
 export class LiveRun {
   readonly id: number;
   readonly claim: string;
@@ -73,9 +64,7 @@ export class LiveRun {
   readonly #streams: Record<"stdout" | "stderr", ByteStreamRedactor>;
   readonly #received = { stdout: 0, stderr: 0 };
   readonly #calls = new AbortController();
-  /** When the run's own time began: moved on by its pauses. */
-  #startedMs = performance.now();
-  #parkedSinceMs: number | null = null;
+  readonly #usage: RunUsage;
   #isLeft = false;
   #row: ProcessRow;
   #state: ProcessState = "running";
@@ -84,7 +73,6 @@ export class LiveRun {
   #decided: Ending | null = null;
   #reported: ReportedError | null = null;
   #result: string | null = null;
-  #usage: Usage;
   #ending: Ending | null = null;
   #isStored = false;
 
@@ -102,16 +90,14 @@ export class LiveRun {
     this.output = new OutputMerge(limits.maxOutputBytes, redactor);
     this.trail = new CallTrail(redactor);
     this.#streams = { stdout: redactor.createByteStream(), stderr: redactor.createByteStream() };
-    const queuedMs = Math.max(0, (row.startedAt?.getTime() ?? 0) - (row.queuedAt?.getTime() ?? 0));
-    this.#usage = { ...HOST_USAGE, queuedMs };
+    this.#usage = new RunUsage(row);
   }
 
   /** Before the run begins: it is a repetition. */
   carry({ trail, usage, events }: Pick<CarriedRun, "trail" | "usage" | "events">): void {
     this.trail.restore(trail);
     for (const { id, state } of events) this.approvals.note(id, state);
-    this.#usage = { ...usage };
-    this.#startedMs -= usage.wallMs;
+    this.#usage.carry(usage);
   }
 
   /** Whether `row` is the stored ending of this run. */
@@ -162,8 +148,7 @@ export class LiveRun {
   }
 
   get usage(): Usage {
-    const wallMs = this.#ending ? this.#usage.wallMs : this.#wallMs();
-    return { ...this.#usage, wallMs, toolCalls: this.trail.calls.length };
+    return this.#usage.read(this.trail.calls.length);
   }
 
   /** The environment queues on its own, or has started the script. */
@@ -216,28 +201,21 @@ export class LiveRun {
     if (!this.isOver) this.#options.onChange("data");
   }
 
-  /** Takes what an environment measures; queueing, wall time and calls are counted here. */
   setUsage(usage: Partial<Usage>): void {
-    if (this.isOver) return;
-    for (const name of ["startMs", "cpuMs", "peakMemoryBytes"] as const) {
-      const value = usage[name];
-      if (typeof value === "number" && Number.isFinite(value) && value >= 0)
-        this.#usage[name] = toMicroseconds(value);
-    }
+    if (!this.isOver) this.#usage.report(usage);
   }
 
   /** A person is waited for: the run's time stands still. */
   markParked(): void {
     if (this.#state !== "running") return;
     this.#state = "paused";
-    this.#parkedSinceMs = performance.now();
+    this.#usage.park();
     this.#options.onChange("state");
   }
 
   markGoesOn(): void {
     if (this.#state !== "paused") return;
-    this.#startedMs += performance.now() - (this.#parkedSinceMs ?? 0);
-    this.#parkedSinceMs = null;
+    this.#usage.goOn();
     this.#state = "running";
     this.#options.onChange("state");
   }
@@ -265,10 +243,6 @@ export class LiveRun {
   noteApproval(id: string, state: ApprovalState): void {
     this.approvals.note(id, state);
     this.#options.onChange(state === "pending" ? "state" : "data");
-  }
-
-  #wallMs(): number {
-    return toMicroseconds((this.#parkedSinceMs ?? performance.now()) - this.#startedMs);
   }
 
   /** No call outlives the run. Making the reason costs more than the rest of an ending: once is enough. */
@@ -299,7 +273,7 @@ export class LiveRun {
       this[stream].write(this.#streams[stream].end());
       this[stream].end();
     }
-    this.#usage.wallMs = this.#wallMs();
+    this.#usage.stop();
     const concluded = concludeRun({
       answer,
       decided: this.#decided,
@@ -340,9 +314,4 @@ export class LiveRun {
     this.#queuedByEnvironment = false;
     this.#options.onChange("state");
   }
-}
-
-/** Milliseconds without the noise of binary fractions. */
-function toMicroseconds(ms: number): number {
-  return Math.round(ms * 1000) / 1000;
 }
