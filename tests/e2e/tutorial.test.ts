@@ -252,8 +252,8 @@ test.for([...tutorial.slice(atFirstResult + 1), ...ci].map((block) => ({ ...bloc
 
 test("a backup of all that, restored in another place, has the runs and can use the secrets", {
   retry: 0,
-}, async () => {
-  expect(failed, "an earlier block has failed").toBeNull();
+}, async ({ skip }) => {
+  skip(failed !== null, "an earlier block has failed");
   await server?.stop("SIGTERM");
   server = null;
   const [save, restore, begin] = backup as [Block, Block, Block];
