@@ -21,6 +21,7 @@ export interface Outcome {
   note?: string;
 }
 
+/** Without one more that has ended. */
 const SETTLE_MS = 60_000;
 const ORPHAN_GRACE_MS = 5000;
 
@@ -31,11 +32,14 @@ export async function collect(
   fault: Pick<Outcome, "fault" | "injected" | "orphans" | "recoveryMs" | "note">,
 ): Promise<Outcome> {
   const { pool } = cluster;
-  const deadline = performance.now() + SETTLE_MS;
-  for (;;) {
+  let deadline = performance.now() + SETTLE_MS;
+  for (let before = Number.POSITIVE_INFINITY; ; ) {
     const [row] = await pool<{ open: number }[]>`
       select count(*)::int as open from processes where state <> 'idle'`;
-    if (row?.open === 0 || performance.now() > deadline) break;
+    const open = row?.open ?? 0;
+    if (open < before) deadline = performance.now() + SETTLE_MS;
+    before = open;
+    if (open === 0 || performance.now() > deadline) break;
     await sleep(200);
   }
   const rows = await pool<{ id: number; state: string; reason: string | null }[]>`
