@@ -15,15 +15,16 @@ export interface Series {
 export function LineChart({
   label,
   series,
-  points,
-  seconds,
+  times,
+  spanMs,
   most = 1,
 }: {
   label: string;
   series: readonly Series[];
-  points: number;
+  /** Of the values, in ms, ascending; the last is at the right edge. */
+  times: readonly number[];
   /** From the left edge to the right. */
-  seconds: number;
+  spanMs: number;
   /** The chart is at least that high. */
   most?: number;
 }) {
@@ -31,7 +32,7 @@ export function LineChart({
   const top = Math.max(1, most, highest);
   const place = (values: readonly number[]) =>
     values.map((value, index) => {
-      const x = WIDTH - ((values.length - 1 - index) / Math.max(1, points - 1)) * WIDTH;
+      const x = WIDTH - (((times.at(-1) ?? 0) - (times[index] ?? 0)) / spanMs) * WIDTH;
       const y = HEIGHT - 2 - (value / top) * (HEIGHT - 10);
       return `${x.toFixed(1)},${y.toFixed(1)}`;
     });
@@ -61,7 +62,7 @@ export function LineChart({
         ))}
       </svg>
       <div class="axis" aria-hidden="true">
-        <span>{formatMs(seconds * 1000)} ago</span>
+        <span>{formatMs(spanMs)} ago</span>
         <span>now</span>
       </div>
       <figcaption class="legend">

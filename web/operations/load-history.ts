@@ -3,15 +3,21 @@ import { signal } from "@preact/signals";
 import type { EnvironmentReport } from "../server/api.ts";
 
 export interface LoadSample {
+  /** When it was taken, by the clock of the page, in ms. */
+  at: number;
   busy: number;
   queued: number;
   warm: number;
 }
 
-export const MAX_SAMPLES = 120;
+/** What is shown. */
+export const HISTORY_MS = 120_000;
+const MAX_SAMPLES = 240;
 export const loadHistory = signal<readonly LoadSample[]>([]);
 
 export function noteLoad({ capacity }: EnvironmentReport): void {
   const { busy, queued, warm } = capacity;
-  loadHistory.value = [...loadHistory.value, { busy, queued, warm }].slice(-MAX_SAMPLES);
+  const at = Date.now();
+  const recent = loadHistory.value.filter((sample) => at - sample.at <= HISTORY_MS);
+  loadHistory.value = [...recent, { at, busy, queued, warm }].slice(-MAX_SAMPLES);
 }

@@ -8,7 +8,7 @@ import { Settled } from "../parts/settled.tsx";
 import { client, type EnvironmentReport, fetchPath } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
 import { HistogramChart, LineChart } from "./charts.tsx";
-import { loadHistory, MAX_SAMPLES, noteLoad } from "./load-history.ts";
+import { HISTORY_MS, loadHistory, noteLoad } from "./load-history.ts";
 import { readHistograms } from "./metrics.ts";
 import { Replicas } from "./replicas.tsx";
 
@@ -68,6 +68,7 @@ export default function SystemView() {
 function Capacity({ report }: { report: EnvironmentReport }) {
   const { environment, capacity, draining } = report;
   const history = loadHistory.value;
+  const times = history.map(({ at }) => at);
   const series = (name: string, of: "busy" | "queued" | "warm") => ({
     name,
     values: history.map((sample) => sample[of]),
@@ -94,18 +95,13 @@ function Capacity({ report }: { report: EnvironmentReport }) {
           <LineChart
             label="Slots and queue"
             series={[series("busy", "busy"), series("queued", "queued")]}
-            points={MAX_SAMPLES}
-            seconds={(MAX_SAMPLES * LOAD_MS) / 1000}
+            times={times}
+            spanMs={HISTORY_MS}
             most={capacity.slots ?? 1}
           />
         </Card>
         <Card title="Warm pool">
-          <LineChart
-            label="Warm pool"
-            series={[series("warm", "warm")]}
-            points={MAX_SAMPLES}
-            seconds={(MAX_SAMPLES * LOAD_MS) / 1000}
-          />
+          <LineChart label="Warm pool" series={[series("warm", "warm")]} times={times} spanMs={HISTORY_MS} />
         </Card>
       </div>
     </>
