@@ -98,14 +98,15 @@ const LATE_FILES: Plugin = {
       async ({ path, kind, importer, resolveDir, pluginData }) => {
         if (pluginData === namespace) return null;
         const found = await resolve(path, { kind, importer, resolveDir, pluginData: namespace });
-        return names.has(found.path) ? { path: found.path, namespace } : null;
+        const name = names.get(found.path);
+        return name === undefined ? null : { path: `${name}.cjs`, namespace, pluginData: found.path };
       },
     );
-    onLoad({ filter: /.*/, namespace }, async ({ path }) => {
-      const members = Object.entries((await import(path)) as object).map(([member, value]) =>
+    onLoad({ filter: /.*/, namespace }, async ({ path, pluginData: file }) => {
+      const members = Object.entries((await import(file)) as object).map(([member, value]) =>
         isPlain(value)
           ? `${member}: ${JSON.stringify(value)}`
-          : `get ${member}() { return require("./${names.get(path)}.cjs").${member}; }`,
+          : `get ${member}() { return require("./${path}").${member}; }`,
       );
       return { contents: `module.exports = { ${members.join(", ")} };`, loader: "js" };
     });
@@ -126,13 +127,7 @@ function isPlain(value: unknown): boolean {
   }
 }
 
-/** Modules of Node that are loaded when one of these of theirs is used for the first time. */
-const ON_DEMAND: Record<string, readonly string[]> = {
-  "node:net": ["Socket", "createServer"],
-  "node:child_process": ["execFile", "spawn"],
-  "node:crypto": ["createHash", "hash"],
-  "node:worker_threads": ["Worker"],
-};
+/** Modules of Node that are loaded when something of theirs is used for the first time. */
 const LATE_BUILTINS: Plugin = {
   name: "late-builtins",
   setup({ onResolve, onLoad }) {
@@ -140,8 +135,8 @@ const LATE_BUILTINS: Plugin = {
     onResolve({ filter: /^node:(net|child_process|crypto|worker_threads)$/ }, ({ path, namespace: from }) =>
       from === namespace ? { path, external: true } : { path, namespace },
     );
-    onLoad({ filter: /.*/, namespace }, ({ path }) => {
-      const members = (ON_DEMAND[path] ?? []).map(
+    onLoad({ filter: /.*/, namespace }, async ({ path }) => {
+      const members = Object.keys((await import(path)) as object).map(
         (name) => `get ${name}() { return require("${path}").${name}; }`,
       );
       return { contents: `module.exports = { ${members.join(", ")} };`, loader: "js" };

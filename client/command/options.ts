@@ -108,7 +108,15 @@ async function readFileBounded(path: string, maxBytes: number): Promise<Buffer |
     throw fileFailure(path, error);
   });
   try {
-    return await readStream(file.createReadStream({ autoClose: false, highWaterMark: 1 << 18 }), maxBytes);
+    const bytes = Buffer.allocUnsafeSlow(maxBytes + 1);
+    let size = 0;
+    for (let more = true; more; ) {
+      // Without a position, so that it may be a pipe.
+      const { bytesRead } = await file.read(bytes, size, bytes.length - size, null);
+      size += bytesRead;
+      more = bytesRead > 0 && size <= maxBytes;
+    }
+    return size > maxBytes ? null : bytes.subarray(0, size);
   } catch (error) {
     throw fileFailure(path, error as NodeJS.ErrnoException);
   } finally {

@@ -1,5 +1,5 @@
 /** A script of a program that runs one, transpiled while its child boots. */
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { prepareSource } from "#runner/source/prepare.ts";
 import { expectOneSource } from "#runner/source/transpile.ts";
 
@@ -20,6 +20,8 @@ export function prepareFileAhead(path: string): void {
 function readFile(path: string): string | null {
   let file: number;
   try {
+    // What is in a pipe can be read once, and not by this.
+    if (!statSync(path).isFile()) return null;
     file = openSync(path, "r");
   } catch {
     return null;

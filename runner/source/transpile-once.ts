@@ -26,7 +26,8 @@ export function transformOnce(
   if (program === null) return Promise.resolve(null);
   const { promise, resolve } = Promise.withResolvers<Transformed | null>();
   const child = spawn(program, listFlags(loader), {
-    env: {},
+    // One source has nothing to be done side by side.
+    env: { GOMAXPROCS: "1" },
     stdio: ["pipe", "pipe", "ignore"],
     timeout: maxMs,
     killSignal: "SIGKILL",

@@ -100,9 +100,12 @@ describe("exit codes", () => {
   test("5 for a forbidden system call, as the kernel ends a child for one", async () => {
     const started = startCyrnel(["run", "-", "--local"], { input: WAITS });
     while (!started.stdout().includes("up")) await sleep(20);
-    for (const pid of listChildren(started)) {
-      if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("child.js")) process.kill(pid, "SIGSYS");
-    }
+    const children = listChildren(started).filter((pid) =>
+      readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("child.js"),
+    );
+    // The one that was begun ahead, and no other.
+    expect(children.length).toBe(1);
+    for (const pid of children) process.kill(pid, "SIGSYS");
     const ended = await started.ended;
     expect(ended.stderr).toContain("[sandbox_violation]");
     expect(ended.code).toBe(5);
@@ -219,6 +222,13 @@ test("what a script writes is passed on as it is in a pipe, and never reaches a 
   // The ending is a line of the command's own, wherever it goes.
   expect(piped.stderr).toContain("Error: \\e]0;title\\u0007");
   expect(piped.stderr).not.toContain("\u001b");
+});
+
+test("a script may come out of a pipe that has a name", async () => {
+  const pipe = `${folder.path}/pipe.ts`;
+  const line = `mkfifo "${pipe}" && { echo "return 6" > "${pipe}" & "${CYRNEL}" run "${pipe}" --local; "${CYRNEL}" run <(echo "return 7") --local; }`;
+  const ended = await cyrnel(["-c", line], { program: ["bash", "--norc"] });
+  expect(ended).toMatchObject({ code: 0, stdout: "6\n7\n", stderr: "" });
 });
 
 test("a reader that leaves ends the command", async () => {

@@ -13,7 +13,7 @@ import { landlockAbi } from "#runner/jail/landlock.ts";
 import { inspectNode, listRuntimeFiles } from "#runner/jail/runtime-files.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { birthPolicy, selfLockPolicy } from "#runner/jail/seccomp/policies.ts";
-import { type ThreadSpawner, startSpawner } from "#runner/jail/spawner.ts";
+import { startSpawner, type ThreadSpawner } from "#runner/jail/spawner.ts";
 import { openKernel } from "#runner/jail/syscalls.ts";
 import type { Targets } from "./attack.ts";
 import { ATTACKS, LANDLOCK_ALONE } from "./attacks.ts";

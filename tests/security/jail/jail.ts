@@ -7,7 +7,7 @@ import { inspectNode, listRuntimeFiles } from "#runner/jail/runtime-files.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { birthPolicy, selfLockPolicy } from "#runner/jail/seccomp/policies.ts";
 import type { Architecture } from "#runner/jail/seccomp/syscall-numbers.ts";
-import { type JailedProcess, type ThreadSpawner, startSpawner } from "#runner/jail/spawner.ts";
+import { type JailedProcess, startSpawner, type ThreadSpawner } from "#runner/jail/spawner.ts";
 import { openKernel } from "#runner/jail/syscalls.ts";
 
 export const architecture: Architecture = process.arch === "arm64" ? "aarch64" : "x86_64";
