@@ -29,7 +29,9 @@ export function formatConfigurationPage(): string {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (!process.argv.includes("--check")) await writeFile(PAGE, formatConfigurationPage());
   else if ((await readFile(PAGE, "utf8").catch(() => "")) !== formatConfigurationPage()) {
-    console.error("docs/configuration.md does not match api/config-variables.ts. Run: node api/config-page.ts");
+    console.error(
+      "docs/configuration.md does not match api/config-variables.ts. Run: node api/config-page.ts",
+    );
     process.exitCode = 1;
   }
 }
