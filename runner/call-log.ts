@@ -2,7 +2,7 @@
  * What a run asked of its host and what it was told, in the order it asked: kept so that the run can be repeated, and
  * what a repeated run is answered from. Knows no channel. Bounded: a run that outgrows it cannot be repeated.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { CallMethod } from "./protocol.ts";
 
 /** JSON text of all replies of one run, in UTF-16 units. */
@@ -46,7 +46,7 @@ export function createCallLog(before: readonly LoggedCall[] = []): CallLog {
   return {
     begin(method, params) {
       const seq = calls.length + 1;
-      const digest = createHash("sha256").update(JSON.stringify(params)).digest("hex");
+      const digest = hash("sha256", JSON.stringify(params));
       const logged = before[seq - 1];
       const call: LoggedCall = { seq, method, digest, reply: null };
       calls.push(call);

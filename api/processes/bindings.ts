@@ -42,7 +42,7 @@ export function createBindings(options: BindingsOptions): EnvironmentBindings {
 }
 
 function callerOf(run: LiveRun): CallCaller {
-  const { keyId } = run.row;
+  const { keyId } = run;
   return { processId: run.id, ...(keyId !== null && { keyId }) };
 }
 
@@ -56,7 +56,7 @@ function findAsker(registry: RunRegistry, eid: number | undefined): CallCaller {
     if (run === undefined) throw runIsOver();
     return callerOf(run);
   }
-  const keys = [...new Set(registry.all().map(({ live }) => live.row.keyId))];
+  const keys = [...new Set(registry.all().map(({ live }) => live.keyId))];
   if (keys.length > 1) {
     throw new ToolError(
       "eid_missing",

@@ -125,6 +125,11 @@ export class LiveRun {
     return this.#calls.signal;
   }
 
+  /** The stored key that submitted it. */
+  get keyId(): string | null {
+    return this.#row.keyId;
+  }
+
   /** The row as it would be read now. */
   get row(): ProcessRow {
     return this.#isStored

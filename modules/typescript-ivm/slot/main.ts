@@ -21,10 +21,10 @@ const SCOPES = ["fs.read", "fs.write", "addon", "child", "worker", "wasi", "net"
 const EX_SOFTWARE = 70;
 const START_MEMBER = ',"start":';
 /**
- * The next isolate is made this long after a run: making one takes a core longer than storing and answering that run.
- * A run that comes sooner waits for it.
+ * The next isolate is made this long after a run: the server is then through with most of what storing and answering that
+ * run takes of a core. A run that comes sooner waits for it.
  */
-const REFILL_DELAY_MS = 3;
+const REFILL_DELAY_MS = 1;
 
 const [libraryPath = "", aheadMb = "", optionsText] = process.argv.slice(2);
 const options = decodeBootOptions(optionsText);
