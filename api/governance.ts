@@ -76,7 +76,7 @@ export function createGovernance(options: GovernanceOptions): Governance {
       keys: verifier,
       withoutKey: config.apiKey === null ? "anonymous" : "bootstrap",
     }),
-    trail: createAuditTrail(pool),
+    trail: createAuditTrail(pool, audit),
     async start() {
       await watch.start();
       open.use(

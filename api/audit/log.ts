@@ -48,6 +48,8 @@ export interface AuditLog {
 }
 
 export interface AuditWriter extends AuditLog, AsyncDisposable {
+  /** Resolves when what has been recorded by now is stored, or after `maxWaitMs`: whoever reads the trail finds what was just done. */
+  allStored(maxWaitMs: number): Promise<void>;
   /** Records that wait for the database. */
   readonly waiting: number;
 }
@@ -86,7 +88,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
   const { db, log, redact } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const waiting: AuditRow[] = [];
-  const whenStored = new Map<AuditRow, () => void>();
+  const whenStored = new Map<AuditRow, Set<() => void>>();
   const roomAwaited = new Set<() => void>();
   const stopped = new AbortController();
   let writing: Promise<void> | null = null;
@@ -157,7 +159,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
     const rows = waiting.splice(0, count);
     if (how === "logged") writeToLog(rows);
     for (const row of rows) {
-      whenStored.get(row)?.();
+      for (const resolve of whenStored.get(row) ?? []) resolve();
       whenStored.delete(row);
     }
     for (const resolve of roomAwaited) resolve();
@@ -171,6 +173,18 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
         "an audit record is in this log line and not in the database",
       );
     }
+  }
+
+  async function whenRowStored(row: AuditRow, maxWaitMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, maxWaitMs);
+    const waiters = whenStored.get(row) ?? new Set();
+    whenStored.set(row, waiters.add(resolve));
+    stopGathering();
+    await promise;
+    clearTimeout(timer);
+    waiters.delete(resolve);
+    if (waiters.size === 0) whenStored.delete(row);
   }
 
   function isFailing(): boolean {
@@ -204,14 +218,11 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
     },
     async recordStored(entry, maxWaitMs) {
       const row = add(entry);
-      if (!waiting.includes(row)) return;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, maxWaitMs);
-      whenStored.set(row, resolve);
-      stopGathering();
-      await promise;
-      whenStored.delete(row);
-      clearTimeout(timer);
+      if (waiting.includes(row)) await whenRowStored(row, maxWaitMs);
+    },
+    async allStored(maxWaitMs) {
+      const last = waiting.at(-1);
+      if (last !== undefined) await whenRowStored(last, maxWaitMs);
     },
     async [Symbol.asyncDispose]() {
       isClosing = true;

@@ -1,11 +1,14 @@
 /** Reading the audit trail: page by page, or all of it as lines. */
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "../errors.ts";
+import type { AuditWriter } from "./log.ts";
 import type { AuditFilter, AuditPosition, AuditRecord } from "./model.ts";
 import { readAuditRows, readLastAuditId, type StoredAuditRow } from "./store-reads.ts";
 
 const EXPORT_BATCH_RECORDS = 500;
 const MAX_EXPORTS = 4;
+/** A reader waits this long for records that are on their way; what this server was told later than that comes later. */
+const MAX_ON_THE_WAY_MS = 1000;
 
 export interface AuditPage {
   records: AuditRecord[];
@@ -25,7 +28,7 @@ export interface AuditExport extends Disposable {
   lines: AsyncGenerator<string, void>;
 }
 
-export function createAuditTrail(db: Db): AuditTrail {
+export function createAuditTrail(db: Db, audit: Pick<AuditWriter, "allStored">): AuditTrail {
   let exports = 0;
 
   async function* exportLines(filter: AuditFilter, upTo: number): AsyncGenerator<string, void> {
@@ -45,6 +48,7 @@ export function createAuditTrail(db: Db): AuditTrail {
 
   return {
     async list(filter, { from, limit }) {
+      await audit.allStored(MAX_ON_THE_WAY_MS);
       const page = { order: "newest first", from, upTo: null, limit: limit + 1 } as const;
       const rows = await readAuditRows(db, filter, page);
       const shown = rows.slice(0, limit);
@@ -67,6 +71,7 @@ export function createAuditTrail(db: Db): AuditTrail {
       undo.defer(() => {
         exports -= 1;
       });
+      await audit.allStored(MAX_ON_THE_WAY_MS);
       const lines = exportLines(filter, await readLastAuditId(db));
       const close = undo.move();
       return { lines, [Symbol.dispose]: () => close.dispose() };
