@@ -31,7 +31,7 @@ import { makePipes } from "./pipes.ts";
 import { watchChildren } from "./reaping.ts";
 import { layOut } from "./seccomp/install.ts";
 import type { Spawner } from "./spawner.ts";
-import { allocate, type Kernel, openKernel } from "./syscalls.ts";
+import { allocate, allocateText, type Kernel, openKernel } from "./syscalls.ts";
 
 const SIGNALS = 64;
 /** struct sigaction of the kernel: handler, flags, restorer, mask. All zero is the default. */
@@ -111,7 +111,7 @@ function layOutProgram(kernel: Kernel, { path, args, cwd }: Program) {
   const texts = (list: readonly string[]) => {
     const array = allocate((list.length + 1) * 8);
     const view = new DataView(array.buffer);
-    const kept = list.map(text);
+    const kept = list.map(allocateText);
     kept.forEach((one, index) => {
       view.setBigUint64(index * 8, kernel.addressOf(one, array), true);
     });
@@ -120,18 +120,10 @@ function layOutProgram(kernel: Kernel, { path, args, cwd }: Program) {
   const argv = texts([path, ...args]);
   const envp = texts(Object.entries(CHILD_ENVIRONMENT).map(([name, value]) => `${name}=${value}`));
   return {
-    path: text(path),
-    cwd: text(cwd),
+    path: allocateText(path),
+    cwd: allocateText(cwd),
     argv: argv.array,
     envp: envp.array,
     keeps: [argv.kept, envp.kept],
   };
-}
-
-function text(value: string): Uint8Array {
-  if (value.includes("\0")) throw new Error("a program's arguments cannot contain NUL");
-  const bytes = Buffer.from(value);
-  const memory = allocate(bytes.byteLength + 1);
-  memory.set(bytes);
-  return memory;
 }

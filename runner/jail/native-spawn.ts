@@ -5,7 +5,7 @@
 import { constants } from "node:os";
 import type { ProcessExit, Program } from "../start-process.ts";
 import { NR_WAIT4, WNOHANG } from "./kernel-headers.ts";
-import { allocate, type Kernel, loadFfi } from "./syscalls.ts";
+import { allocate, allocateText, type Kernel, loadFfi } from "./syscalls.ts";
 
 /** Descriptors of the server that become 0, 1 and 2 of the child. */
 export type ChildDescriptors = readonly [stdin: number, stdout: number, stderr: number];
@@ -72,10 +72,10 @@ export function openNativeSpawn(): StartProgram {
   must("posix_spawnattr_setsigdefault", libc.posix_spawnattr_setsigdefault(attributes, all));
 
   return (program, descriptors) => {
-    const path = text(program.path);
-    const cwd = text(program.cwd);
-    const args = [program.path, ...program.args].map(text);
-    const env = Object.entries(program.env).map(([name, value]) => text(`${name}=${value}`));
+    const path = allocateText(program.path);
+    const cwd = allocateText(program.cwd);
+    const args = [program.path, ...program.args].map(allocateText);
+    const env = Object.entries(program.env).map(([name, value]) => allocateText(`${name}=${value}`));
     const argv = pointers(args);
     const envp = pointers(env);
     const actions = allocate(OPAQUE_BYTES);
@@ -118,12 +118,4 @@ export function reap(kernel: Kernel, pid: number): ChildExit | null {
 function signalName(signal: number): NodeJS.Signals {
   const found = Object.entries(constants.signals).find(([, number]) => number === signal);
   return (found?.[0] ?? "SIGKILL") as NodeJS.Signals;
-}
-
-function text(value: string): Uint8Array {
-  if (value.includes("\0")) throw new Error("a program's arguments cannot contain NUL");
-  const bytes = Buffer.from(value);
-  const memory = allocate(bytes.byteLength + 1);
-  memory.set(bytes);
-  return memory;
 }

@@ -39,6 +39,15 @@ export function allocate(bytes: number): Uint8Array {
   return new Uint8Array(new ArrayBuffer(bytes));
 }
 
+/** A C string. Throws for text that holds its end. */
+export function allocateText(value: string): Uint8Array {
+  if (value.includes("\0")) throw new Error("a program's arguments cannot contain NUL");
+  const bytes = Buffer.from(value);
+  const memory = allocate(bytes.byteLength + 1);
+  memory.set(bytes);
+  return memory;
+}
+
 /** Opens libc of this process through `node:ffi`; throws an Error whose message says what is missing. */
 export function openKernel(): Kernel {
   const ffi = loadFfi();
