@@ -8,6 +8,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { type BuildOptions, build, type Plugin } from "esbuild";
+import { writeFilters } from "#runner/jail/seccomp/precompiled.ts";
 
 const FOLDER = import.meta.dirname;
 const ROOT = join(FOLDER, "../..");
@@ -21,6 +22,14 @@ const PLACES: Plugin = {
       contents: `import { join } from "node:path"; export const DIST = join(import.meta.dirname, "../../../runner/dist");`,
       loader: "js",
     }));
+  },
+};
+
+/** What is compiled ahead: the filters of the jail. */
+const COMPILED: Plugin = {
+  name: "compiled",
+  setup({ onLoad }) {
+    onLoad({ filter: /jail\/seccomp\/filters\.ts$/ }, () => ({ contents: writeFilters(), loader: "js" }));
   },
 };
 
@@ -187,7 +196,7 @@ try {
     // It looks for its program beside itself.
     external: ["esbuild"],
     banner: { js: REQUIRE },
-    plugins: [PLACES, NO_LOCALES, CHEAP_BUILTINS],
+    plugins: [PLACES, COMPILED, NO_LOCALES, CHEAP_BUILTINS],
   });
   const late = Object.entries(LATE).map(([name, path]) => ({ [name]: join(ROOT, path) }));
   for (const entryPoints of [
@@ -206,7 +215,7 @@ try {
       entryPoints,
       outdir: made,
       external: ["esbuild", "execa"],
-      plugins: [APART, LATE_FILES, PLACES, NO_LOCALES, CHEAP_BUILTINS, LATE_BUILTINS],
+      plugins: [APART, LATE_FILES, PLACES, COMPILED, NO_LOCALES, CHEAP_BUILTINS, LATE_BUILTINS],
       minify: true,
     });
   }
