@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { type BuildOptions, build, type Plugin } from "esbuild";
@@ -99,7 +99,7 @@ const LATE_FILES: Plugin = {
     const own = Object.values(initialOptions.entryPoints as Record<string, string>);
     const names = new Map(
       Object.entries(LATE)
-        .map(([name, path]) => [join(ROOT, path), name] as const)
+        .map(([name, path]) => [realpathSync(join(ROOT, path)), name] as const)
         .filter(([path]) => !own.includes(path)),
     );
     onResolve(

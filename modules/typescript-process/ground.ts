@@ -12,7 +12,6 @@ export interface GroundOptions {
   paranoid: boolean;
   /** See WallOptions. */
   test: "apart" | "in each child";
-  firstGroupBytes?: number;
 }
 
 export interface Ground extends AsyncDisposable {
