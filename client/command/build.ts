@@ -85,6 +85,7 @@ const LATE: Record<string, string> = {
   "protocol-schemas": "runner/protocol-schemas.ts",
   checkpoint: "runner/checkpoint.ts",
   config: "modules/typescript-process/config.ts",
+  ground: "modules/typescript-process/ground.ts",
   "environment-docs": "runner/docs/environment-docs.ts",
   "tool-docs": "runner/docs/tool-docs.ts",
   "remote-runtime": "client/kernel/remote.ts",
@@ -105,7 +106,8 @@ const LATE_FILES: Plugin = {
     onResolve(
       { filter: /^\.{1,2}\/.*\.ts$|^#|^acorn$|trace-mapping$/ },
       async ({ path, kind, importer, resolveDir, pluginData }) => {
-        if (pluginData === namespace) return null;
+        // What begins ahead has it in its own file.
+        if (pluginData === namespace || importer.endsWith("/ahead.ts")) return null;
         const found = await resolve(path, { kind, importer, resolveDir, pluginData: namespace });
         const name = names.get(found.path);
         return name === undefined ? null : { path: `${name}.cjs`, namespace, pluginData: found.path };
@@ -141,7 +143,7 @@ const LATE_BUILTINS: Plugin = {
   name: "late-builtins",
   setup({ onResolve, onLoad }) {
     const namespace = "late-builtins";
-    onResolve({ filter: /^node:(net|child_process|crypto|worker_threads)$/ }, ({ path, namespace: from }) =>
+    onResolve({ filter: /^node:(net|child_process|crypto|worker_threads|(fs|timers|readline)\/promises)$/ }, ({ path, namespace: from }) =>
       from === namespace ? { path, external: true } : { path, namespace },
     );
     onLoad({ filter: /.*/, namespace }, async ({ path }) => {
@@ -163,9 +165,11 @@ const REQUIRED: BuildOptions = {
   define: {
     "import.meta.dirname": "__dirname",
     "import.meta.filename": "__filename",
-    "import.meta.url": "__url",
+    "import.meta.url": "__here.url",
   },
-  banner: { js: `const __url = require("node:url").pathToFileURL(__filename).href;` },
+  banner: {
+    js: `const __here = { get url() { return require("node:url").pathToFileURL(__filename).href; } };`,
+  },
 };
 
 const COMMON: BuildOptions = {

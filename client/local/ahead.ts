@@ -5,6 +5,7 @@
 import { type Ground, type GroundOptions, openGround } from "#modules/typescript-process/ground.ts";
 import { decodeBootOptions } from "#runner/child/boot-options.ts";
 import { DIST } from "#runner/dist-folder.ts";
+import { listInheritedFds } from "#runner/inherited-fds.ts";
 import { canGiveBirth } from "#runner/jail/birth-code.ts";
 import type { BirthJail } from "#runner/jail/birth-jail.ts";
 import { AT_ONCE, openCgroups } from "#runner/jail/cgroup.ts";
@@ -85,7 +86,10 @@ async function dispose({ ground }: Begun): Promise<void> {
 
 /** Disposes of `ground` where the child cannot be started. */
 async function startFirst(ground: Ground): Promise<Ground> {
-  const launch = planProcessLaunch(ground.node, ground.wall, USUAL, ground.cwd)(USUAL_MEMORY_MB);
+  // A birth lets nothing be inherited.
+  const closeFds = ground.wall.jail !== null && canGiveBirth() ? [] : listInheritedFds();
+  const plan = planProcessLaunch(ground.node, ground.wall, USUAL, ground.cwd, DIST, closeFds);
+  const launch = plan(USUAL_MEMORY_MB);
   const program: Program = { path: launch.nodePath, args: launch.args, cwd: launch.cwd };
   let first: StartedProcess | null;
   try {
@@ -100,6 +104,7 @@ async function startFirst(ground: Ground): Promise<Ground> {
   const { pid } = first;
   return {
     ...ground,
+    closeFds,
     wall: {
       ...ground.wall,
       place(wanted, memoryBytes) {
