@@ -80,7 +80,8 @@ export function openDirectSpawner(jail: BirthJail): Spawner {
         },
       ]);
       const watched = running.watch(pid);
-      return { ...pipes.takeServerEnds(), pid, exited: watched.exited, kill: watched.kill };
+      // The streams are not opened here: a child in want of a group should not wait for that.
+      return Object.assign(pipes.takeServerEnds(), { pid, exited: watched.exited, kill: watched.kill });
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
