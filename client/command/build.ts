@@ -8,7 +8,6 @@ import { existsSync, realpathSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { type BuildOptions, build, type Plugin } from "esbuild";
-import { writeFilters } from "#runner/jail/seccomp/precompiled.ts";
 
 const FOLDER = import.meta.dirname;
 const ROOT = join(FOLDER, "../..");
@@ -29,7 +28,10 @@ const PLACES: Plugin = {
 const COMPILED: Plugin = {
   name: "compiled",
   setup({ onLoad }) {
-    onLoad({ filter: /jail\/seccomp\/filters\.ts$/ }, () => ({ contents: writeFilters(), loader: "js" }));
+    onLoad({ filter: /jail\/seccomp\/filters\.ts$/ }, async () => {
+      const precompiled = await import(join(ROOT, "runner/jail/seccomp/precompiled.ts"));
+      return { contents: (precompiled as { writeFilters(): string }).writeFilters(), loader: "js" };
+    });
   },
 };
 
@@ -143,8 +145,9 @@ const LATE_BUILTINS: Plugin = {
   name: "late-builtins",
   setup({ onResolve, onLoad }) {
     const namespace = "late-builtins";
-    onResolve({ filter: /^node:(net|child_process|crypto|worker_threads|(fs|timers|readline)\/promises)$/ }, ({ path, namespace: from }) =>
-      from === namespace ? { path, external: true } : { path, namespace },
+    onResolve(
+      { filter: /^node:(net|child_process|crypto|worker_threads|(fs|timers|readline)\/promises)$/ },
+      ({ path, namespace: from }) => (from === namespace ? { path, external: true } : { path, namespace }),
     );
     onLoad({ filter: /.*/, namespace }, async ({ path }) => {
       const members = Object.keys((await import(path)) as object).map(

@@ -94,7 +94,8 @@ export async function readText(
   session: { readonly stdin: Readable },
   maxBytes: number,
 ): Promise<string> {
-  const bytes = path === "-" ? await readStream(session.stdin, maxBytes) : await readFileBounded(path, maxBytes);
+  const bytes =
+    path === "-" ? await readStream(session.stdin, maxBytes) : await readFileBounded(path, maxBytes);
   if (bytes === null) {
     throw usageFailure(
       `${path === "-" ? "Standard input" : path} is larger than ${maxBytes} bytes.`,

@@ -59,7 +59,12 @@ export function probeJail(open: () => Kernel = openKernel): JailProbe {
       reason: error instanceof Error ? error.message : String(error),
       fix: "start the server with the Node this package pins (npm start), without --no-experimental-ffi",
     };
-    return { ...base, ffi: absent, seccomp: absent, landlockAbi: absent, get cgroups() {
+    return {
+      ...base,
+      ffi: absent,
+      seccomp: absent,
+      landlockAbi: absent,
+      get cgroups() {
         return probeCgroups();
       },
     };
