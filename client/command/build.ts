@@ -246,7 +246,7 @@ if (existsSync(join(ROOT, "node_modules/.bin")) && !existsSync(link)) {
   await symlink("../../client/command/cyrnel.cjs", link).catch(() => {});
 }
 // Fills what V8 keeps: whoever installed the package need not be who runs it.
-const start = ["--disable-sigusr1", "--no-warnings", join(DIST, "start.cjs")];
+const start = ["--disable-sigusr1", "--no-warnings", "--min-semi-space-size=16", join(DIST, "start.cjs")];
 execFileSync(process.execPath, [...start, "--version"], { stdio: "ignore" });
 // The way through the jail first, because what is kept of a file is what was compiled in the first program that loaded it.
 for (const level of [[], ["--isolation", "development"]]) {
