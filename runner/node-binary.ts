@@ -22,7 +22,7 @@ export interface NodeBinary {
 export function findNodeBinary(): NodeBinary {
   const packageName = PLATFORM_PACKAGES[`${process.platform}-${process.arch}`];
   try {
-    const require = createRequire(import.meta.url);
+    const require = createRequire(import.meta.filename);
     const manifest = require.resolve(`${packageName}/package.json`);
     const { version } = require(manifest) as { version: string };
     const path = join(manifest, "../bin/node");

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { type BuildOptions, build, type Plugin } from "esbuild";
@@ -21,6 +21,17 @@ const PLACES: Plugin = {
       contents: `import { join } from "node:path"; export const DIST = join(import.meta.dirname, "../../../runner/dist");`,
       loader: "js",
     }));
+  },
+};
+
+/** What is compiled ahead: the filters of the jail. */
+const COMPILED: Plugin = {
+  name: "compiled",
+  setup({ onLoad }) {
+    onLoad({ filter: /jail\/seccomp\/filters\.ts$/ }, async () => {
+      const precompiled = await import(join(ROOT, "runner/jail/seccomp/precompiled.ts"));
+      return { contents: (precompiled as { writeFilters(): string }).writeFilters(), loader: "js" };
+    });
   },
 };
 
@@ -76,6 +87,7 @@ const LATE: Record<string, string> = {
   "protocol-schemas": "runner/protocol-schemas.ts",
   checkpoint: "runner/checkpoint.ts",
   config: "modules/typescript-process/config.ts",
+  ground: "modules/typescript-process/ground.ts",
   "environment-docs": "runner/docs/environment-docs.ts",
   "tool-docs": "runner/docs/tool-docs.ts",
   "remote-runtime": "client/kernel/remote.ts",
@@ -90,13 +102,14 @@ const LATE_FILES: Plugin = {
     const own = Object.values(initialOptions.entryPoints as Record<string, string>);
     const names = new Map(
       Object.entries(LATE)
-        .map(([name, path]) => [join(ROOT, path), name] as const)
+        .map(([name, path]) => [realpathSync(join(ROOT, path)), name] as const)
         .filter(([path]) => !own.includes(path)),
     );
     onResolve(
       { filter: /^\.{1,2}\/.*\.ts$|^#|^acorn$|trace-mapping$/ },
       async ({ path, kind, importer, resolveDir, pluginData }) => {
-        if (pluginData === namespace) return null;
+        // What begins ahead has it in its own file.
+        if (pluginData === namespace || importer.endsWith("/ahead.ts")) return null;
         const found = await resolve(path, { kind, importer, resolveDir, pluginData: namespace });
         const name = names.get(found.path);
         return name === undefined ? null : { path: `${name}.cjs`, namespace, pluginData: found.path };
@@ -132,8 +145,9 @@ const LATE_BUILTINS: Plugin = {
   name: "late-builtins",
   setup({ onResolve, onLoad }) {
     const namespace = "late-builtins";
-    onResolve({ filter: /^node:(net|child_process|crypto|worker_threads)$/ }, ({ path, namespace: from }) =>
-      from === namespace ? { path, external: true } : { path, namespace },
+    onResolve(
+      { filter: /^node:(net|child_process|crypto|worker_threads|(fs|timers|readline)\/promises)$/ },
+      ({ path, namespace: from }) => (from === namespace ? { path, external: true } : { path, namespace }),
     );
     onLoad({ filter: /.*/, namespace }, async ({ path }) => {
       const members = Object.keys((await import(path)) as object).map(
@@ -154,9 +168,11 @@ const REQUIRED: BuildOptions = {
   define: {
     "import.meta.dirname": "__dirname",
     "import.meta.filename": "__filename",
-    "import.meta.url": "__url",
+    "import.meta.url": "__here.url",
   },
-  banner: { js: `const __url = require("node:url").pathToFileURL(__filename).href;` },
+  banner: {
+    js: `const __here = { get url() { return require("node:url").pathToFileURL(__filename).href; } };`,
+  },
 };
 
 const COMMON: BuildOptions = {
@@ -187,7 +203,7 @@ try {
     // It looks for its program beside itself.
     external: ["esbuild"],
     banner: { js: REQUIRE },
-    plugins: [PLACES, NO_LOCALES, CHEAP_BUILTINS],
+    plugins: [PLACES, COMPILED, NO_LOCALES, CHEAP_BUILTINS],
   });
   const late = Object.entries(LATE).map(([name, path]) => ({ [name]: join(ROOT, path) }));
   for (const entryPoints of [
@@ -206,7 +222,7 @@ try {
       entryPoints,
       outdir: made,
       external: ["esbuild", "execa"],
-      plugins: [APART, LATE_FILES, PLACES, NO_LOCALES, CHEAP_BUILTINS, LATE_BUILTINS],
+      plugins: [APART, LATE_FILES, PLACES, COMPILED, NO_LOCALES, CHEAP_BUILTINS, LATE_BUILTINS],
       minify: true,
     });
   }
@@ -230,7 +246,7 @@ if (existsSync(join(ROOT, "node_modules/.bin")) && !existsSync(link)) {
   await symlink("../../client/command/cyrnel.cjs", link).catch(() => {});
 }
 // Fills what V8 keeps: whoever installed the package need not be who runs it.
-const start = ["--disable-sigusr1", "--no-warnings", join(DIST, "start.cjs")];
+const start = ["--disable-sigusr1", "--no-warnings", "--min-semi-space-size=16", join(DIST, "start.cjs")];
 execFileSync(process.execPath, [...start, "--version"], { stdio: "ignore" });
 // The way through the jail first, because what is kept of a file is what was compiled in the first program that loaded it.
 for (const level of [[], ["--isolation", "development"]]) {

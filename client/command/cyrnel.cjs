@@ -12,7 +12,8 @@ for node in "$here"/../../node_modules/node-*64/bin/node; do
   if [ ! -f "$here/dist/start.cjs" ] || [ "$here/../../package.json" -nt "$here/dist/start.cjs" ]; then
     "$node" --no-warnings "$here/build.ts" || [ -f "$here/dist/start.cjs" ] || exit 69
   fi
-  exec "$node" --disable-sigusr1 --no-warnings "$here/dist/start.cjs" "$@"
+  # 16 MB: most commands are over before there is anything to collect.
+  exec "$node" --disable-sigusr1 --no-warnings --min-semi-space-size=16 "$here/dist/start.cjs" "$@"
 done
 exec node "$here/cyrnel.cjs" "$@"
 */;
@@ -50,7 +51,7 @@ if (!existsSync(main)) {
   const { status } = spawnSync(node, ["--no-warnings", join(__dirname, "build.ts")], { stdio: "inherit" });
   if (status !== 0) process.exit(EX_UNAVAILABLE);
 }
-const args = ["--disable-sigusr1", "--no-warnings", main, ...process.argv.slice(2)];
+const args = ["--disable-sigusr1", "--no-warnings", "--min-semi-space-size=16", main, ...process.argv.slice(2)];
 const child = spawn(node, args, { stdio: "inherit" });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("exit", (code, signal) => {

@@ -45,7 +45,10 @@ function openShell(signal: AbortSignal): Shell {
   return {
     url: env.CYRNEL_URL || undefined,
     key: env.CYRNEL_API_KEY?.trim() || undefined,
-    stdin: process.stdin,
+    // Opened where it is read: most commands never do.
+    get stdin() {
+      return process.stdin;
+    },
     stdout: createTerminal(process.stdout, hasColors),
     stderr: createTerminal(process.stderr, hasColors),
     root: ROOT,

@@ -48,14 +48,16 @@ export function openSession(
 ): Session {
   const url = givenUrl ?? shell.url ?? DEFAULT_URL;
   const key = givenKey ?? shell.key;
-  const { stdin, stdout, stderr, signal } = shell;
+  const { stdout, stderr, signal } = shell;
   let client: CyrnelClient | null = null;
   return {
     shell,
     json,
     url,
     key,
-    stdin,
+    get stdin() {
+      return shell.stdin;
+    },
     stdout,
     stderr,
     signal,

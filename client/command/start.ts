@@ -6,7 +6,7 @@ import { createRequire, enableCompileCache } from "node:module";
 import { join } from "node:path";
 import { guessLocalLevel, guessScript } from "./run/hint.ts";
 
-const load = createRequire(import.meta.url);
+const load = createRequire(import.meta.filename);
 
 async function start(): Promise<void> {
   enableCompileCache(join(import.meta.dirname, "compiled"));

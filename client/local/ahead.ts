@@ -5,13 +5,13 @@
 import { type Ground, type GroundOptions, openGround } from "#modules/typescript-process/ground.ts";
 import { decodeBootOptions } from "#runner/child/boot-options.ts";
 import { DIST } from "#runner/dist-folder.ts";
+import { listInheritedFds } from "#runner/inherited-fds.ts";
 import { canGiveBirth } from "#runner/jail/birth-code.ts";
 import type { BirthJail } from "#runner/jail/birth-jail.ts";
-import { openCgroups } from "#runner/jail/cgroup.ts";
+import { AT_ONCE, openCgroups } from "#runner/jail/cgroup.ts";
 import { openDirectSpawner } from "#runner/jail/direct-spawner.ts";
 import { type JailOptions, openJail } from "#runner/jail/jail.ts";
 import { type Spawner, startSpawner } from "#runner/jail/spawner.ts";
-import { toGroupBudget } from "#runner/memory-budget.ts";
 import { planProcessLaunch } from "#runner/process-launch.ts";
 import type { Program, StartedProcess } from "#runner/start-process.ts";
 
@@ -36,9 +36,11 @@ let begun: Begun | null = null;
 
 export function beginAhead(level: GroundOptions["level"]): Ahead {
   const options: GroundOptions = { level, folder: DIST, paranoid: false, test: "in each child" };
-  const parts = { openCgroups, openJail: (jail: JailOptions) => openJail(jail, undefined, openSpawner) };
-  const firstGroupBytes = toGroupBudget(USUAL_MEMORY_MB);
-  const ground = openGround({ ...options, firstGroupBytes }, parts).then(startFirst);
+  const parts = {
+    openCgroups: () => openCgroups(undefined, AT_ONCE),
+    openJail: (jail: JailOptions) => openJail(jail, undefined, openSpawner),
+  };
+  const ground = openGround(options, parts).then(startFirst);
   begun = { options, ground };
   return {
     started: ground.then(
@@ -84,7 +86,10 @@ async function dispose({ ground }: Begun): Promise<void> {
 
 /** Disposes of `ground` where the child cannot be started. */
 async function startFirst(ground: Ground): Promise<Ground> {
-  const launch = planProcessLaunch(ground.node, ground.wall, USUAL, ground.cwd)(USUAL_MEMORY_MB);
+  // A birth lets nothing be inherited.
+  const closeFds = ground.wall.jail !== null && canGiveBirth() ? [] : listInheritedFds();
+  const plan = planProcessLaunch(ground.node, ground.wall, USUAL, ground.cwd, DIST, closeFds);
+  const launch = plan(USUAL_MEMORY_MB);
   const program: Program = { path: launch.nodePath, args: launch.args, cwd: launch.cwd };
   let first: StartedProcess | null;
   try {
@@ -99,6 +104,7 @@ async function startFirst(ground: Ground): Promise<Ground> {
   const { pid } = first;
   return {
     ...ground,
+    closeFds,
     wall: {
       ...ground.wall,
       place(wanted, memoryBytes) {

@@ -33,7 +33,7 @@ export async function openChildren(
   await using undo = new AsyncDisposableStack();
   const { node, wall, cwd } = undo.use(ground);
   const tracked = trackProcesses(ground.start);
-  const plan = planProcessLaunch(node, wall, config, cwd, folder);
+  const plan = planProcessLaunch(node, wall, config, cwd, folder, ground.closeFds);
   const startWith = (memoryMb: number, signal: AbortSignal) =>
     spawnChild(plan(memoryMb), signal, tracked.start);
   const pool = undo.use(

@@ -135,7 +135,7 @@ export function createProcessEnvironment(
       return generateEnvironmentDocs({ ...FACTS, ...describeConfig(requireRunning().config) });
     },
 
-    generateToolDocs,
+    generateToolDocs: (input) => generateToolDocs(input),
   };
 }
 

@@ -12,7 +12,6 @@ export interface GroundOptions {
   paranoid: boolean;
   /** See WallOptions. */
   test: "apart" | "in each child";
-  firstGroupBytes?: number;
 }
 
 export interface Ground extends AsyncDisposable {
@@ -20,6 +19,8 @@ export interface Ground extends AsyncDisposable {
   readonly wall: Wall;
   readonly cwd: string;
   readonly start: StartProcess;
+  /** What a child closes because `start` lets it be inherited; absent: to be found. */
+  readonly closeFds?: number[];
 }
 
 /** Disposing ends every child and removes the directory. `parts`: of the wall, where they were begun ahead. Throws JailUnavailableError. */

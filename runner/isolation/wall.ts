@@ -29,8 +29,6 @@ export interface WallOptions {
    * is given a script, which is quicker where there is only one, and leaves out what would end it.
    */
   test?: "apart" | "in each child";
-  /** Makes the control group of the first child along with the wall, for `memoryBytes`. */
-  firstGroupBytes?: number;
   /** No memory of a child may become executable; its Node must be started with `--jitless`. */
   paranoid: boolean;
 }
@@ -94,19 +92,12 @@ async function openKernelWall(
   await using undo = new AsyncDisposableStack();
   const cgroups = parts.openCgroups();
   const groups = cgroups.version === 0 ? cgroups : undo.use(createRunGroups(cgroups));
-  const { firstGroupBytes } = options;
-  const grouping =
-    groups.version === 0 || firstGroupBytes === undefined
-      ? null
-      : groups.prepare(groupLimits(firstGroupBytes));
-  grouping?.catch(() => {});
   const canary = options.test === "in each child" ? undo.use(await openCanary()) : null;
   const jail = undo.use(await parts.openJail({ ...options, readable, level }));
   const tested =
     canary === null
       ? await testApart(level, { jail, nodePath, cwd })
       : testInEachChild(level, jail, canary.path);
-  await grouping;
   const owned = undo.move();
   return {
     level,

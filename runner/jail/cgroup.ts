@@ -69,6 +69,18 @@ export interface CgroupSources {
   cgroup: string;
 }
 
+/** How groups are made: by threads, because the kernel may let whoever makes one wait while it moves a process; or at once. */
+export interface GroupFiles {
+  mkdir(path: string): Promise<unknown>;
+  writeFile(path: string, text: string): Promise<void>;
+}
+
+/** A thread for each step takes four times as long as the step: for a program that makes one group. */
+export const AT_ONCE: GroupFiles = {
+  mkdir: async (path) => mkdirSync(path),
+  writeFile: async (path, text) => writeFileSync(path, text),
+};
+
 const CONTROLLERS = ["memory", "pids", "cpu"] as const;
 type Controller = (typeof CONTROLLERS)[number];
 /** The folder of one wall's groups: the process that made it, and which of its walls. */
@@ -86,8 +98,12 @@ export function findCgroups(sources: CgroupSources = readSources()): { version: 
 }
 
 /** Looks for a writable part of the tree and prepares it; absence is an answer, not an error. */
-export function openCgroups(sources: CgroupSources = readSources()): Cgroups | CgroupsAbsent {
-  return firstOf([openVersion2, openVersion1], sources);
+export function openCgroups(
+  sources: CgroupSources = readSources(),
+  files: GroupFiles = { mkdir, writeFile },
+): Cgroups | CgroupsAbsent {
+  const open2 = (from: CgroupSources) => openVersion2(from, files);
+  return firstOf([open2, (from) => openVersion1(from, files)], sources);
 }
 
 function firstOf<T>(ways: ((sources: CgroupSources) => T)[], sources: CgroupSources): T | CgroupsAbsent {
@@ -125,7 +141,7 @@ function findVersion2(sources: CgroupSources): { version: 2; base: string; isSub
   return { version: 2, base, isSubgroup };
 }
 
-function openVersion2(sources: CgroupSources): Cgroups {
+function openVersion2(sources: CgroupSources, files: GroupFiles): Cgroups {
   const { base, isSubgroup } = findVersion2(sources);
   // A group with processes of its own cannot limit groups below it: the server moves into one beside the runs.
   if (!isSubgroup) {
@@ -144,16 +160,16 @@ function openVersion2(sources: CgroupSources): Cgroups {
     path: root,
     async make(name) {
       const group = join(root, name);
-      await mkdir(group);
+      await files.mkdir(group);
       return {
         name: join(basename(root), name),
         async limit({ memoryBytes, maxThreads, cpuMillis }) {
-          await writeOptional(join(group, "memory.swap.max"), "0");
-          await writeOptional(join(group, "memory.oom.group"), "1");
-          await writeFile(join(group, "memory.max"), `${memoryBytes}`);
-          await writeFile(join(group, "pids.max"), `${maxThreads}`);
+          await writeOptional(files, join(group, "memory.swap.max"), "0");
+          await writeOptional(files, join(group, "memory.oom.group"), "1");
+          await files.writeFile(join(group, "memory.max"), `${memoryBytes}`);
+          await files.writeFile(join(group, "pids.max"), `${maxThreads}`);
           if (cpuMillis !== null) {
-            await writeFile(join(group, "cpu.max"), `${quota(cpuMillis)} ${CPU_PERIOD_US}`);
+            await files.writeFile(join(group, "cpu.max"), `${quota(cpuMillis)} ${CPU_PERIOD_US}`);
           }
         },
         admit: (pid) => writeAtOnce(join(group, "cgroup.procs"), `${pid}`),
@@ -177,7 +193,7 @@ function findVersion1(sources: CgroupSources): { version: 1; roots: Map<Controll
   return { version: 1, roots };
 }
 
-function openVersion1(sources: CgroupSources): Cgroups {
+function openVersion1(sources: CgroupSources, files: GroupFiles): Cgroups {
   const { roots: owned } = findVersion1(sources);
   const rootName = nameRoot();
   for (const own of new Set(owned.values())) removeLeftovers(own);
@@ -190,16 +206,16 @@ function openVersion1(sources: CgroupSources): Cgroups {
     path: at("memory"),
     async make(name) {
       const groups = [...new Set(CONTROLLERS.map((controller) => at(controller, name)))];
-      for (const group of groups) await mkdir(group);
+      for (const group of groups) await files.mkdir(group);
       return {
         name: join(rootName, name),
         async limit({ memoryBytes, maxThreads, cpuMillis }) {
-          await setMemory(at("memory", name), memoryBytes);
-          await writeOptional(at("memory", name, "memory.swappiness"), "0");
-          await writeFile(at("pids", name, "pids.max"), `${maxThreads}`);
+          await setMemory(files, at("memory", name), memoryBytes);
+          await writeOptional(files, at("memory", name, "memory.swappiness"), "0");
+          await files.writeFile(at("pids", name, "pids.max"), `${maxThreads}`);
           if (cpuMillis !== null) {
-            await writeFile(at("cpu", name, "cpu.cfs_period_us"), `${CPU_PERIOD_US}`);
-            await writeFile(at("cpu", name, "cpu.cfs_quota_us"), `${quota(cpuMillis)}`);
+            await files.writeFile(at("cpu", name, "cpu.cfs_period_us"), `${CPU_PERIOD_US}`);
+            await files.writeFile(at("cpu", name, "cpu.cfs_quota_us"), `${quota(cpuMillis)}`);
           }
         },
         async admit(pid) {
@@ -215,17 +231,17 @@ function openVersion1(sources: CgroupSources): Cgroups {
 }
 
 /** Memory, and memory with swap together where the kernel counts it. The second must never be below the first. */
-async function setMemory(group: string, memoryBytes: number): Promise<void> {
+async function setMemory(files: GroupFiles, group: string, memoryBytes: number): Promise<void> {
   const memory = join(group, "memory.limit_in_bytes");
   const withSwap = join(group, "memory.memsw.limit_in_bytes");
   try {
-    await writeFile(memory, `${memoryBytes}`);
-    await writeOptional(withSwap, `${memoryBytes}`);
+    await files.writeFile(memory, `${memoryBytes}`);
+    await writeOptional(files, withSwap, `${memoryBytes}`);
   } catch (error) {
     // More than the second allows at present: that one goes up first.
     if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
-    await writeFile(withSwap, `${memoryBytes}`);
-    await writeFile(memory, `${memoryBytes}`);
+    await files.writeFile(withSwap, `${memoryBytes}`);
+    await files.writeFile(memory, `${memoryBytes}`);
   }
 }
 
@@ -323,9 +339,9 @@ async function writeAtOnce(path: string, value: string): Promise<void> {
 const writeLater = promisify(write);
 
 /** Settings a kernel may be built without. */
-async function writeOptional(path: string, value: string): Promise<void> {
+async function writeOptional(files: GroupFiles, path: string, value: string): Promise<void> {
   try {
-    await writeFile(path, value);
+    await files.writeFile(path, value);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" && code !== "EOPNOTSUPP" && code !== "EACCES") throw error;

@@ -58,7 +58,8 @@ export function openDirectSpawner(jail: BirthJail): Spawner {
       if (isClosed) throw new Error("the spawner has ended");
       using pipes = makePipes(kernel);
       // Whatever a library opened without close-on-exec must not reach a child.
-      kernel.syscall(NR_CLOSE_RANGE, 3, 0xffff_ffff, CLOSE_RANGE_CLOEXEC);
+      const closed = kernel.syscall(NR_CLOSE_RANGE, 3, 0xffff_ffff, CLOSE_RANGE_CLOEXEC);
+      if (closed < 0) throw new Error(`close_range failed with errno ${-closed}`);
       const memory = layOutProgram(kernel, program);
       const pid = giveBirth([
         ...takeSession(),
@@ -79,7 +80,8 @@ export function openDirectSpawner(jail: BirthJail): Spawner {
         },
       ]);
       const watched = running.watch(pid);
-      return { ...pipes.takeServerEnds(), pid, exited: watched.exited, kill: watched.kill };
+      // The streams are not opened here: a child in want of a group should not wait for that.
+      return Object.assign(pipes.takeServerEnds(), { pid, exited: watched.exited, kill: watched.kill });
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;

@@ -10,11 +10,10 @@ import type { SelfLock } from "./lock-self.ts";
 import { type Absence, type JailProbe, probeJail } from "./probe.ts";
 import { limitChild, limitCpu, type RunLimits, readIdleUsage } from "./rlimits.ts";
 import { inspectNode, listRuntimeFiles } from "./runtime-files.ts";
-import { compilePolicy } from "./seccomp/compile.ts";
-import { birthPolicy, selfLockPolicy } from "./seccomp/policies.ts";
+import { compileFilters } from "./seccomp/filters.ts";
 import { type Spawner, startSpawner } from "./spawner.ts";
 import { openKernel } from "./syscalls.ts";
-import { findThreadDifferences, readThreads } from "./verify.ts";
+import { findThreadDifferences, readMainThread } from "./verify.ts";
 
 export interface JailOptions {
   level: Exclude<IsolationLevel, "development">;
@@ -64,21 +63,19 @@ export async function openJail(
   }
   const runtime = await inspectNode(options.nodePath);
   const files = await listRuntimeFiles(runtime, options.readable);
-  const birthFilter = compilePolicy(birthPolicy(process.pid), probe.architecture);
+  const filters = compileFilters(probe.architecture, { paranoid: options.paranoid });
   const openAs = ({ seccomp, landlockAbi }: JailProbe) =>
     openSpawner({
       ...files,
       landlockAbi: typeof landlockAbi === "number" ? landlockAbi : 0,
-      filter: seccomp === true ? birthFilter : null,
+      filter: seccomp === true ? filters.birth : null,
     });
   const { spawner, found } = await openFirst(options, probe, openAs);
   const spawners = keepSpawner(() => openAs(found), spawner);
   const hasFilters = found.seccomp === true;
   const landlockAbi = typeof found.landlockAbi === "number" ? found.landlockAbi : 0;
-  const lockFilter = compilePolicy(selfLockPolicy({ paranoid: options.paranoid }), probe.architecture);
   const kernel = openKernel();
-  const main = readThreads("self").find(({ threadId }) => threadId === process.pid);
-  const own = main === undefined ? 0 : main.filters;
+  const own = readMainThread("self").filters;
   const required = { filters: hasFilters && own !== null ? own + 2 : own, noNewPrivileges: true };
   // The self-lock's filter is put on all threads or on none (SECCOMP_FILTER_FLAG_TSYNC). Looking at each thread of each
   // child would make the kernel's clean-up of every ended one milliseconds dearer: the first stands for those after it.
@@ -90,8 +87,8 @@ export async function openJail(
     lock: {
       parentPid: process.pid,
       landlockAbi,
-      filter: hasFilters ? Buffer.from(lockFilter.bytes).toString("base64") : "",
-      pidOffsets: lockFilter.pidOffsets,
+      filter: hasFilters ? Buffer.from(filters.selfLock.bytes).toString("base64") : "",
+      pidOffsets: filters.selfLock.pidOffsets,
     },
     nodeFlags: NODE_FLAGS,
     findFault(pid) {

@@ -32,7 +32,10 @@ export interface JailProbe {
   yamaPtraceScope: number | null;
 }
 
-/** Asks once and changes nothing. `open` stands for the way to the kernel. */
+/**
+ * Asks once and changes nothing; about control groups, which take longest, when their answer is read. `open` stands for the way
+ * to the kernel.
+ */
 export function probeJail(open: () => Kernel = openKernel): JailProbe {
   const base = {
     nodeVersion: process.version,
@@ -56,14 +59,24 @@ export function probeJail(open: () => Kernel = openKernel): JailProbe {
       reason: error instanceof Error ? error.message : String(error),
       fix: "start the server with the Node this package pins (npm start), without --no-experimental-ffi",
     };
-    return { ...base, ffi: absent, seccomp: absent, landlockAbi: absent, cgroups: probeCgroups() };
+    return {
+      ...base,
+      ffi: absent,
+      seccomp: absent,
+      landlockAbi: absent,
+      get cgroups() {
+        return probeCgroups();
+      },
+    };
   }
   return {
     ...base,
     ffi: true,
     seccomp: probeSeccomp(kernel, base.architecture),
     landlockAbi: probeLandlock(kernel),
-    cgroups: probeCgroups(),
+    get cgroups() {
+      return probeCgroups();
+    },
   };
 }
 

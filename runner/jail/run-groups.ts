@@ -21,8 +21,6 @@ export interface RunGroups extends AsyncDisposable {
   readonly version: 1 | 2;
   /** Where the groups are. */
   readonly path: string;
-  /** Makes a group for the next process with these limits. Rejects when the kernel refuses a part of it. */
-  prepare(limits: GroupLimits): Promise<void>;
   /** Puts a process into a group of its own with these limits. Rejects when the kernel refuses a part of it. */
   place(pid: number, limits: GroupLimits): Promise<Placement>;
 }
@@ -75,9 +73,6 @@ export function createRunGroups(cgroups: Cgroups): RunGroups {
   return {
     version: cgroups.version,
     path: cgroups.path,
-    async prepare(limits) {
-      spare.push(await make(limits));
-    },
     async place(pid, limits) {
       const kept = await take(limits);
       let released: Promise<void> | null = null;

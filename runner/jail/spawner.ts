@@ -35,7 +35,7 @@ export interface ThreadSpawner extends Spawner {
 }
 
 /** Beside this file, or beside the bundle this file is in. */
-const THREAD_FILE = `./spawner-thread${extname(import.meta.url)}`;
+const THREAD_FILE = `./spawner-thread${extname(import.meta.filename)}`;
 /** From the order to the pid. Starting is one system call; only a file system that hangs takes longer. */
 const MAX_START_MS = 10_000;
 

@@ -48,8 +48,14 @@ export function allocateText(value: string): Uint8Array {
   return memory;
 }
 
-/** Opens libc of this process through `node:ffi`; throws an Error whose message says what is missing. */
+/** Opens libc of this process through `node:ffi`, once; throws an Error whose message says what is missing. */
 export function openKernel(): Kernel {
+  opened ??= resolveKernel();
+  return opened;
+}
+let opened: Kernel | null = null;
+
+function resolveKernel(): Kernel {
   const ffi = loadFfi();
   // Each resolved function costs a child 0.1 ms of its start: one for all calls. Resolving changes errno, so not later.
   const libc = new ffi.DynamicLibrary(null);

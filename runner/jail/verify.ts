@@ -18,6 +18,11 @@ export function readThreads(pid: number | "self"): ThreadState[] {
   return readdirSync(`/proc/${pid}/task`).map((threadId) => readThread(`/proc/${pid}/task/${threadId}`));
 }
 
+/** Reads the main thread of a process. Throws when it is gone. */
+export function readMainThread(pid: number | "self"): ThreadState {
+  return readThread(`/proc/${pid}`);
+}
+
 /** Reads one thread: `/proc/<pid>`, its main one, or `/proc/<pid>/task/<tid>`. Throws when it is gone. */
 function readThread(folder: string): ThreadState {
   return parseThread(readFileSync(`${folder}/status`, "latin1"));
@@ -55,7 +60,7 @@ export function findThreadDifferences(
   required: RequiredThreads,
   which: "all" | "main",
 ): string[] {
-  const threads = which === "all" ? readThreads(pid) : [readThread(`/proc/${pid}`)];
+  const threads = which === "all" ? readThreads(pid) : [readMainThread(pid)];
   return threads.flatMap((thread) => {
     const differences: string[] = [];
     const who = `its thread ${thread.name}`;

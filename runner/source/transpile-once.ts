@@ -48,7 +48,9 @@ export function transformOnce(
 
 function findProgram(): string | null {
   try {
-    return createRequire(import.meta.url).resolve(`@esbuild/${process.platform}-${process.arch}/bin/esbuild`);
+    return createRequire(import.meta.filename).resolve(
+      `@esbuild/${process.platform}-${process.arch}/bin/esbuild`,
+    );
   } catch {
     return null;
   }

@@ -77,7 +77,7 @@ async function run(session: Session, path: string, flags: RunFlags): Promise<Exi
   requireSense(path, flags);
   const limits = readLimits(flags);
   await using undo = new AsyncDisposableStack();
-  const code = await readText(path, session.stdin, MAX_SCRIPT_BYTES);
+  const code = await readText(path, session, MAX_SCRIPT_BYTES);
   const runScript = await openRunner(session, flags, undo);
   const once = async (text: string) => showReport(session, await runScript(text, limits), path);
   let exitCode = await once(code);
@@ -89,7 +89,7 @@ async function run(session: Session, path: string, flags: RunFlags): Promise<Exi
       if (session.signal.aborted) return EXIT.ok;
       throw error;
     }
-    exitCode = await once(await readText(path, session.stdin, MAX_SCRIPT_BYTES));
+    exitCode = await once(await readText(path, session, MAX_SCRIPT_BYTES));
   }
   return exitCode;
 }

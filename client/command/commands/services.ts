@@ -98,7 +98,7 @@ async function add(session: Session, definition: string, flags: AddFlags): Promi
 async function toBody({ stdin }: Session, definition: string, { id, adapter = DEFAULT_ADAPTER }: AddFlags) {
   if (id === undefined) throw usageFailure("--id is missing: the name by which scripts call the service.");
   if (/^https?:\/\//i.test(definition)) return { id, adapter, url: definition };
-  return { id, adapter, content: await readText(definition, stdin, MAX_DEFINITION_BYTES) };
+  return { id, adapter, content: await readText(definition, { stdin }, MAX_DEFINITION_BYTES) };
 }
 
 async function list(session: Session): Promise<void> {

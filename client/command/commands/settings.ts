@@ -142,7 +142,7 @@ async function readSecret({ stdin, signal }: Session, name: string): Promise<str
   const text =
     stdin.isTTY === true
       ? await askHidden(`${safeLine(name)}: `, stdin, signal)
-      : await readText("-", stdin, MAX_SECRET_BYTES);
+      : await readText("-", { stdin }, MAX_SECRET_BYTES);
   const value = text.replace(/\r?\n$/, "");
   if (value === "") throw usageFailure("The secret is empty: nothing was changed.");
   return value;

@@ -128,7 +128,7 @@ async function readParameters({ stdin }: Session, given: string[]): Promise<Reco
   if (first === "-" || first.startsWith("{")) {
     if (rest.length > 0) throw usageFailure("Give the parameters as one JSON object, or as name=value each.");
     return parseObject(
-      first === "-" ? await readText("-", stdin, MAX_PARAMETERS_BYTES) : first,
+      first === "-" ? await readText("-", { stdin }, MAX_PARAMETERS_BYTES) : first,
       "The parameters",
     );
   }

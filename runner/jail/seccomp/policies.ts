@@ -46,8 +46,9 @@ const refused: Verdict = { errno: EPERM };
 /** glibc and libuv then take the older call, whose arguments a filter can read. */
 const absent: Verdict = { errno: ENOSYS };
 
-function int(argument: Condition["argument"], value: number): Condition {
-  return { argument, bits: 32, is: "equal", value: BigInt.asUintN(32, BigInt(value)) };
+function int(argument: Condition["argument"], value: number | typeof OWN_PID): Condition {
+  const word = value === OWN_PID ? OWN_PID : BigInt.asUintN(32, BigInt(value));
+  return { argument, bits: 32, is: "equal", value: word };
 }
 
 function hasBits(argument: Condition["argument"], mask: number): Condition {
@@ -68,9 +69,10 @@ function refuse(calls: readonly SyscallName[], ...when: Condition[]): Rule {
 
 /**
  * In force in the spawner and, from its first instruction, in every child. `serverPid` is the process that holds the
- * spawner: its threads share the children's Landlock domain, so only this filter keeps signals from them.
+ * spawner: its threads share the children's Landlock domain, so only this filter keeps signals from them. OWN_PID: the process
+ * that lays the filter out.
  */
-export function birthPolicy(serverPid: number): Policy {
+export function birthPolicy(serverPid: number | typeof OWN_PID): Policy {
   return {
     rules: [
       { calls: ATTACKS, verdict: "kill" },
@@ -112,7 +114,7 @@ export function selfLockPolicy({ paranoid }: SelfLockOptions): Policy {
       paranoid ? allow(memory, hasNoBits(2, PROT_EXEC)) : allow(memory),
       // Threads of this process only: glibc starts them with clone once clone3 is absent.
       allow(["clone"], hasBits(0, CLONE_THREAD), hasNoBits(0, CLONE_NEW_ANY | CLONE_PTRACE)),
-      allow(["tgkill"], { argument: 0, bits: 32, is: "equal", value: OWN_PID }),
+      allow(["tgkill"], int(0, OWN_PID)),
       allow(["prctl"], int(0, PR_SET_NAME)),
       allow(["prctl"], int(0, PR_SET_VMA)),
       allow(
