@@ -19,6 +19,13 @@ import { mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import {
+  type CgroupSources,
+  CONTROLLERS,
+  type Controller,
+  findOwnGroup,
+  readSources,
+} from "./cgroup-tree.ts";
 
 /** What one run's group may use, everything in it together. */
 export interface GroupLimits {
@@ -63,12 +70,6 @@ export interface CgroupsAbsent {
   fix: string;
 }
 
-/** Where the kernel says cgroups are; files of /proc/self by default, others in tests. */
-export interface CgroupSources {
-  mountinfo: string;
-  cgroup: string;
-}
-
 /** How groups are made: by threads, because the kernel may let whoever makes one wait while it moves a process; or at once. */
 export interface GroupFiles {
   mkdir(path: string): Promise<unknown>;
@@ -81,8 +82,6 @@ export const AT_ONCE: GroupFiles = {
   writeFile: async (path, text) => writeFileSync(path, text),
 };
 
-const CONTROLLERS = ["memory", "pids", "cpu"] as const;
-type Controller = (typeof CONTROLLERS)[number];
 /** The folder of one wall's groups: the process that made it, and which of its walls. */
 const ROOT_NAME = /^cyrnel-(\d+)-\d+$/;
 const CPU_PERIOD_US = 100_000;
@@ -116,13 +115,6 @@ function firstOf<T>(ways: ((sources: CgroupSources) => T)[], sources: CgroupSour
     }
   }
   return { version: 0, reason: reasons.join("; "), fix: FIX };
-}
-
-function readSources(): CgroupSources {
-  return {
-    mountinfo: readFileSync("/proc/self/mountinfo", "latin1"),
-    cgroup: readFileSync("/proc/self/cgroup", "latin1"),
-  };
 }
 
 /** `isSubgroup`: the server is in a group beside those of the runs already. Throws when there is none. */
@@ -275,31 +267,6 @@ async function removeSoon(groups: readonly string[]): Promise<void> {
 
 function isStillThere(error: NodeJS.ErrnoException): boolean {
   return error.code !== "ENOENT";
-}
-
-/** The server's own group of a version 1 controller, or of version 2 (null); at the top, it sees none above it. */
-function findOwnGroup(
-  sources: CgroupSources,
-  controller: Controller | null,
-): { path: string; isTop: boolean } {
-  const what = controller === null ? "cgroup v2" : `cgroup v1 controller ${controller}`;
-  const lines = sources.cgroup.split("\n").map((line) => line.split(":"));
-  const path = lines.find(([, controllers]) =>
-    controller === null ? controllers === "" : controllers?.split(",").includes(controller),
-  )?.[2];
-  for (const line of sources.mountinfo.split("\n")) {
-    // id parent major:minor root mountpoint options … - type source superoptions (proc(5))
-    const [left = "", right = ""] = line.split(" - ");
-    const [, , , root = "/", mountpoint = ""] = left.split(" ");
-    const [type, , options = ""] = right.split(" ");
-    const matches =
-      controller === null ? type === "cgroup2" : type === "cgroup" && options.split(",").includes(controller);
-    if (!matches || path === undefined) continue;
-    // In a container the mount shows a part of the tree whose path the kernel still counts from the top.
-    const below = root !== "/" && path.startsWith(root) ? path.slice(root.length) : path;
-    return { path: join(mountpoint, below), isTop: below === "" || below === "/" };
-  }
-  throw new Error(`${what} is not mounted`);
 }
 
 function quota(cpuMillis: number): number {
