@@ -24,11 +24,17 @@ begin
       )
       from callers c where c.caller is not null
     ), busy as (
-      select coalesce(r.key_id, r.creator) as caller, count(*) as runs
-      from processes r where r.state in ('running', 'terminating') group by 1
+      select coalesce(r.key_id, r.creator) as caller, count(*) filter (where r.exit_state is null) as runs, count(*) as used
+      from (
+        (select n.key_id, n.creator, n.exit_state from processes n where n.state in ('running', 'terminating'))
+        union all
+        (select e.key_id, e.creator, e.exit_state from processes e
+          where e.exit_state is not null and e.completed_at > now() - interval '1 second'
+          order by e.completed_at desc limit 1000)
+      ) r group by 1
     ), turns as (
-      select q.id, q.priority, q.queued_at, coalesce(b.runs, 0)
-        + row_number() over (partition by c.caller order by q.priority desc, q.queued_at, q.id) as turn
+      select q.id, q.priority, q.queued_at,
+        coalesce(b.runs, 0) + row_number() over in_line as place, coalesce(b.used, 0) + row_number() over in_line as turn
       from callers c
         left join busy b on b.caller = c.caller
         cross join lateral (
@@ -38,6 +44,7 @@ begin
           order by n.priority desc, n.queued_at, n.id limit max_rows * 2 + 8
         ) q
       where c.caller is not null
+      window in_line as (partition by c.caller order by q.priority desc, q.queued_at, q.id)
     )
     update processes as p set state = 'running', environment = environment_id, replica = replica_id,
       claim = case when p.asked then overlay(gen_random_uuid()::text placing left(p.claim::text, 8) from 1 for 8)::uuid
@@ -46,7 +53,7 @@ begin
       queued_at = case when p.asked then now() else p.queued_at end
     where p.state = 'queued' and p.id = any(array(
       select q.id from processes q join turns t on t.id = q.id
-      where q.state = 'queued' and (max_per_caller is null or t.turn <= max_per_caller)
+      where q.state = 'queued' and (max_per_caller is null or t.place <= max_per_caller)
       order by t.turn, t.priority desc, t.queued_at, t.id
       limit max_rows for update of q skip locked
     ))

@@ -12,8 +12,8 @@ export interface ClaimRequest {
 }
 
 /**
- * Claims queued processes, each with a token of its own: of the caller with the fewest runs first, of one caller the
- * highest priority first, then the oldest.
+ * Claims queued processes, each with a token of its own: of the caller who has the fewest runs, and had in the last
+ * second, first; of one caller the highest priority first, then the oldest.
  */
 export async function claimQueued(db: Db, request: ClaimRequest): Promise<(ProcessRow & { code: string })[]> {
   const { environment, replica, maxRows, maxPerCaller } = request;
@@ -50,7 +50,13 @@ export async function findPositions(db: Db, ids: readonly number[]): Promise<Map
   const rows = await db<{ id: number; position: number }[]>`
     with busy as (
       select coalesce(key_id, creator) as caller, count(*) as runs
-      from processes where state in ('running', 'terminating') group by 1
+      from (
+        (select key_id, creator from processes where state in ('running', 'terminating'))
+        union all
+        (select key_id, creator from processes
+          where exit_state is not null and completed_at > now() - interval '1 second'
+          order by completed_at desc limit 1000)
+      ) given group by 1
     ), turns as (
       select q.id, q.priority, q.queued_at, coalesce(b.runs, 0) + row_number() over (
         partition by coalesce(q.key_id, q.creator) order by q.priority desc, q.queued_at, q.id
