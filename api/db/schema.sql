@@ -29,8 +29,9 @@ begin
         (select n.key_id, n.creator, n.exit_state from processes n where n.state in ('running', 'terminating'))
         union all
         (select e.key_id, e.creator, e.exit_state from processes e
-          where e.exit_state is not null and e.completed_at > now() - interval '1 second'
-          order by e.completed_at desc limit 1000)
+          where (select count(caller) from callers) > 1 and e.exit_state is not null
+            and e.completed_at > now() - interval '1 second'
+          order by e.completed_at desc limit 250)
       ) r group by 1
     ), turns as (
       select q.id, q.priority, q.queued_at,

@@ -43,20 +43,23 @@ const MAX_REMOTE_WAIT_MS = 3000;
 export async function readView(context: ProcessesContext, id: number): Promise<ProcessView | null> {
   const view = await readHere(context, id);
   if (view === null) return null;
-  return (await readElsewhere(context, view, { until: "settled", maxMs: 0 }, NEVER)) ?? view;
+  const there = await readElsewhere(context, view, { until: "settled", maxMs: 0 }, NEVER);
+  return there ?? addPlace(context, view);
 }
 
-/** From memory while it runs here, else from the database. */
-async function readHere(
-  { registry, db, estimates }: ProcessesContext,
-  id: number,
-): Promise<ProcessView | null> {
+/** From memory while it runs here, else from the database. Its place in the queue is not looked for. */
+async function readHere({ registry, db }: ProcessesContext, id: number): Promise<ProcessView | null> {
   const live = registry.get(id);
   if (live) return viewLiveRun(live);
   const stored = await readProcess(db, id);
-  if (stored === null) return null;
-  const queue = stored.state === "queued" ? (await estimates.find([id])).get(id) : undefined;
-  return viewStored(stored, queue);
+  return stored === null ? null : viewStored(stored);
+}
+
+/** For a view that is shown: the queue is ranked for it, which whoever only waits has no use for. */
+export async function addPlace({ estimates }: ProcessesContext, view: ProcessView): Promise<ProcessView> {
+  const { id, state } = view.row;
+  if (state !== "queued") return view;
+  return { ...view, queue: (await estimates.find([id])).get(id) };
 }
 
 /** The server that holds a run, when it is another one. */

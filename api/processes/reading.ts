@@ -2,6 +2,7 @@
 import type { TrailCall } from "./live/trail.ts";
 import { waitUntilSettled } from "./live/waits.ts";
 import {
+  addPlace,
   findOwner,
   type ProcessesContext,
   readView,
@@ -47,10 +48,9 @@ export async function getProcess(
   waitMs: number,
   signal: AbortSignal,
 ): Promise<ProcessView> {
-  const view = await (waitMs === 0
-    ? readView(context, id)
-    : waitUntilSettled(waitOptions(context, id, signal), waitMs));
-  return view ?? refuseUnknown(id);
+  if (waitMs === 0) return (await readView(context, id)) ?? refuseUnknown(id);
+  const view = await waitUntilSettled(waitOptions(context, id, signal), waitMs);
+  return addPlace(context, view ?? refuseUnknown(id));
 }
 
 export async function listPage(

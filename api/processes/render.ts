@@ -40,9 +40,8 @@ export function viewLiveRun(live: LiveRun): ProcessView {
 
 export function viewStored(
   row: ProcessRow & { code: string } & { [K in keyof StoredResults]: StoredResults[K] | null },
-  queue?: QueuePlace,
 ): ProcessView {
-  return { row, code: row.code, results: resultsOf(row), queue };
+  return { row, code: row.code, results: resultsOf(row) };
 }
 
 export function renderSummary(row: ProcessRow, results: SummaryResults, queue?: QueuePlace): string {

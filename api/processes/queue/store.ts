@@ -55,7 +55,7 @@ export async function findPositions(db: Db, ids: readonly number[]): Promise<Map
         union all
         (select key_id, creator from processes
           where exit_state is not null and completed_at > now() - interval '1 second'
-          order by completed_at desc limit 1000)
+          order by completed_at desc limit 250)
       ) given group by 1
     ), turns as (
       select q.id, q.priority, q.queued_at, coalesce(b.runs, 0) + row_number() over (
