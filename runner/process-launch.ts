@@ -69,6 +69,6 @@ export function planProcessLaunch(
     bootTimeoutMs: BOOT_TIMEOUT_MS,
     isLocked: wall.lock !== null,
     inspect: (pid, { answers }) => wall.admit(pid, toKernelBudget(memoryMb), answers),
-    place: (pid) => wall.place(pid, toGroupBudget(memoryMb)),
+    place: () => wall.place(toGroupBudget(memoryMb)),
   });
 }

@@ -3,7 +3,7 @@
  * process until its exit; knows no run.
  */
 import { type Channel, createChannel } from "./channel.ts";
-import type { Placement } from "./jail/run-groups.ts";
+import type { Placement } from "./jail/cgroups/run-groups.ts";
 import { readPlainMessage } from "./plain-messages.ts";
 import { PROTOCOL_VERSION, type ReadyParams } from "./protocol.ts";
 import { childMessageSchema } from "./protocol-schemas.ts";
@@ -32,8 +32,8 @@ export interface ChildLaunch {
   isLocked: boolean;
   /** A last look at a child that says it is ready: what is wrong with it, as half a sentence; null: nothing. */
   inspect?(pid: number, ready: ReadyParams): string | null;
-  /** Puts the child into a control group while it boots; null: there are none. It is not ready before it is there. */
-  place?(pid: number): Promise<Placement> | null;
+  /** A control group for the child; null: there are none. It is not ready before it is there. */
+  place?(): Promise<Placement> | null;
 }
 
 export interface Child {
@@ -74,24 +74,25 @@ export async function spawnChild(
 ): Promise<Child> {
   if (signal?.aborted) throw new ChildStartError("The child was not started: the runner is closing.");
   const startedAt = performance.now();
-  const started = await start({ path: launch.nodePath, args: launch.args, cwd: launch.cwd }).catch(
-    (error) => {
-      throw new ChildStartError(`The child could not be started: ${error.message}.`);
-    },
-  );
+  const placement = await reservePlace(launch);
+  const { nodePath: path, args, cwd } = launch;
+  const started = await start({ path, args, cwd, group: placement?.birth ?? null }).catch(async (error) => {
+    await placement?.release();
+    throw new ChildStartError(`The child could not be started: ${error.message}.`);
+  });
   let exit: ProcessExit | null = null;
   let isKilled = false;
   const exited = started.exited.then((value) => {
     exit = value;
     return value;
   });
-  const placing = launch.place?.(started.pid) ?? null;
+  const admitted = placement?.admit(started.pid);
   // Its failure is told once the child is ready; one that ended before has another reason.
-  placing?.catch(() => {});
+  admitted?.catch(() => {});
   const outOfMemory =
-    placing === null
+    placement === null
       ? NOT_OUT_OF_MEMORY
-      : exited.then(() => leaveGroup(placing, () => !isKilled && exit?.signal === "SIGKILL"));
+      : exited.then(() => leaveGroup(placement, () => !isKilled && exit?.signal === "SIGKILL"));
   const tail = createTail(started.stderr, MAX_ENGINE_TEXT_BYTES, MAX_ENGINE_BYTES);
   const channel = createChannel(started.stdout, started.stdin);
   try {
@@ -107,7 +108,7 @@ export async function spawnChild(
       throw new ChildStartError(`The child is not what was started: ${check.why}.`);
     const fault = launch.inspect?.(started.pid, ready) ?? null;
     if (fault !== null) throw new ChildStartError(`The child is not what it must be: ${fault}.`);
-    const placement = await placing?.catch((error: Error) => {
+    await admitted?.catch((error: Error) => {
       throw new ChildStartError(`The child could not be put into its control group: ${error.message}.`);
     });
     return {
@@ -137,13 +138,20 @@ export async function spawnChild(
   }
 }
 
+async function reservePlace(launch: ChildLaunch): Promise<Placement | null> {
+  try {
+    return (await launch.place?.()) ?? null;
+  } catch (error) {
+    throw new ChildStartError(`No control group could be made for the child: ${(error as Error).message}.`);
+  }
+}
+
 const NOT_OUT_OF_MEMORY = Promise.resolve(false);
 
 /** Leaves the group of a child that was reaped, for the next one. `mayBeMemory`: the kernel may have ended it. Never rejects. */
-async function leaveGroup(placing: Promise<Placement>, mayBeMemory: () => boolean): Promise<boolean> {
-  const placement = await placing.catch(() => null);
-  const ranOut = placement !== null && mayBeMemory() && (await placement.ranOutOfMemory().catch(() => false));
-  await placement?.release();
+async function leaveGroup(placement: Placement, mayBeMemory: () => boolean): Promise<boolean> {
+  const ranOut = mayBeMemory() && (await placement.ranOutOfMemory().catch(() => false));
+  await placement.release();
   return ranOut;
 }
 

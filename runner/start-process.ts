@@ -3,12 +3,15 @@
  * the server's main thread; a jail starts its children through the same interface.
  */
 import type { Readable, Writable } from "node:stream";
+import type { BirthGroup } from "./jail/cgroups/model.ts";
 import { CHILD_ENVIRONMENT } from "./verify-child.ts";
 
 export interface Program {
   path: string;
   args: string[];
   cwd: string;
+  /** The control group it is born in. Only a jail has any. */
+  group?: BirthGroup | null;
 }
 
 export interface ProcessExit {
@@ -31,6 +34,7 @@ export type StartProcess = (program: Program) => Promise<StartedProcess>;
 
 /** Starts `program`. Rejects with a sentence when the system cannot start it. */
 export const startProcess: StartProcess = async (program) => {
+  if (program.group) throw new Error(`${program.path} can be born in a control group in a jail only`);
   // Only where nothing is jailed: a program that starts one child and ends must not load it for nothing.
   const { execa } = await import("execa");
   const subprocess = execa(program.path, program.args, {

@@ -8,10 +8,11 @@ import { DIST } from "#runner/dist-folder.ts";
 import { listInheritedFds } from "#runner/inherited-fds.ts";
 import { canGiveBirth } from "#runner/jail/birth-code.ts";
 import type { BirthJail } from "#runner/jail/birth-jail.ts";
-import { AT_ONCE, openCgroups } from "#runner/jail/cgroup.ts";
+import { AT_ONCE, openCgroups } from "#runner/jail/cgroups/open.ts";
 import { openDirectSpawner } from "#runner/jail/direct-spawner.ts";
 import { type JailOptions, openJail } from "#runner/jail/jail.ts";
 import { type Spawner, startSpawner } from "#runner/jail/spawner.ts";
+import { toGroupBudget } from "#runner/memory-budget.ts";
 import { planProcessLaunch } from "#runner/process-launch.ts";
 import type { Program, StartedProcess } from "#runner/start-process.ts";
 
@@ -86,32 +87,32 @@ async function dispose({ ground }: Begun): Promise<void> {
 
 /** Disposes of `ground` where the child cannot be started. */
 async function startFirst(ground: Ground): Promise<Ground> {
+  await using owned = new AsyncDisposableStack();
+  owned.use(ground);
   // A birth lets nothing be inherited.
   const closeFds = ground.wall.jail !== null && canGiveBirth() ? [] : listInheritedFds();
   const plan = planProcessLaunch(ground.node, ground.wall, USUAL, ground.cwd, DIST, closeFds);
   const launch = plan(USUAL_MEMORY_MB);
-  const program: Program = { path: launch.nodePath, args: launch.args, cwd: launch.cwd };
-  let first: StartedProcess | null;
-  try {
-    first = await ground.start(program);
-  } catch (error) {
-    await ground[Symbol.asyncDispose]();
-    throw error;
-  }
-  // The kernel takes as long to put it into its group as it takes to boot.
-  let placing = launch.place?.(first.pid) ?? null;
-  placing?.catch(() => {});
-  const { pid } = first;
+  const groupBytes = toGroupBudget(USUAL_MEMORY_MB);
+  let placement = await ground.wall.place(groupBytes);
+  const program: Program = {
+    path: launch.nodePath,
+    args: launch.args,
+    cwd: launch.cwd,
+    group: placement?.birth ?? null,
+  };
+  let first: StartedProcess | null = await ground.start(program);
+  owned.move();
   return {
     ...ground,
     closeFds,
     wall: {
       ...ground.wall,
-      place(wanted, memoryBytes) {
-        if (wanted !== pid) return ground.wall.place(wanted, memoryBytes);
-        const placed = placing;
-        placing = null;
-        return placed;
+      place(memoryBytes) {
+        const placed = placement;
+        if (placed === null || memoryBytes !== groupBytes) return ground.wall.place(memoryBytes);
+        placement = null;
+        return Promise.resolve(placed);
       },
     },
     async start(wanted) {
@@ -126,9 +127,9 @@ async function startFirst(ground: Ground): Promise<Ground> {
 
 /** Whether what was started is what is wanted. Descriptors that it closes need not be inherited any more. */
 function isSame(started: Program, wanted: Program): boolean {
-  const read = ({ args, ...program }: Program) => {
+  const read = ({ path, args, cwd, group }: Program) => {
     const { closeFds, ...boot } = decodeBootOptions(args.at(-1));
-    return { closeFds, rest: JSON.stringify([program, args.slice(0, -1), boot]) };
+    return { closeFds, rest: JSON.stringify([path, cwd, group, args.slice(0, -1), boot]) };
   };
   const [one, other] = [read(started), read(wanted)];
   return one.rest === other.rest && other.closeFds.every((fd) => one.closeFds.includes(fd));

@@ -93,7 +93,7 @@ export async function openSlotProcesses(
     isLocked: wall.lock !== null,
     // One limit for the life of a slot: that of a run is its isolate's, this is for what an isolate does not count.
     inspect: (pid: number) => wall.admit(pid, toSlotBudget(config)),
-    place: (pid: number) => wall.place(pid, toGroupBudget(config.maxMemoryMb + config.maxSlotGrowthMb)),
+    place: () => wall.place(toGroupBudget(config.maxMemoryMb + config.maxSlotGrowthMb)),
   };
   const tracked = trackProcesses(wall.start);
   const memoryAtFirst = new WeakMap<Slot, number>();

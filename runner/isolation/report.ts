@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
 import { ISOLATION_LEVELS, type IsolationLayer, type IsolationLevel, type IsolationReport } from "#sdk";
-import type { CgroupsAbsent } from "../jail/cgroup.ts";
+import type { CgroupsAbsent } from "../jail/cgroups/model.ts";
+import type { RunGroups } from "../jail/cgroups/run-groups.ts";
 import type { JailProbe } from "../jail/probe.ts";
-import type { RunGroups } from "../jail/run-groups.ts";
 import type { NodeBinary } from "../node-binary.ts";
 import type { Child } from "../spawn.ts";
 import { describeDescriptorLayer } from "../verify-child.ts";

@@ -5,12 +5,13 @@
  */
 import type { IsolationLevel } from "#sdk";
 import type { BootAttacks } from "../child/boot-options.ts";
-import { type CgroupsAbsent, openCgroups } from "../jail/cgroup.ts";
+import type { CgroupsAbsent } from "../jail/cgroups/model.ts";
+import { openCgroups } from "../jail/cgroups/open.ts";
+import { createRunGroups, type Placement, type RunGroups } from "../jail/cgroups/run-groups.ts";
 import { describeAbsence, type Jail, JailUnavailableError, openJail } from "../jail/jail.ts";
 import type { SelfLock } from "../jail/lock-self.ts";
 import type { JailProbe } from "../jail/probe.ts";
 import { findLimits } from "../jail/read-limits.ts";
-import { createRunGroups, type Placement, type RunGroups } from "../jail/run-groups.ts";
 import type { ReadyParams } from "../protocol.ts";
 import { type StartProcess, startProcess } from "../start-process.ts";
 import { openCanary } from "../temporary.ts";
@@ -48,8 +49,8 @@ export interface Wall extends AsyncDisposable {
    * with it, as half a sentence; null: nothing. `answers`: to `attacks`.
    */
   admit(pid: number, memoryBytes: number, answers?: ReadyParams["answers"]): string | null;
-  /** Puts a child that boots into a control group with `memoryBytes` for all that is in it; null where there are none. */
-  place(pid: number, memoryBytes: number): Promise<Placement> | null;
+  /** A control group with `memoryBytes` for all that is in it, for a child about to be started; null where there are none. */
+  place(memoryBytes: number): Promise<Placement> | null;
   /** See jail/rlimits.ts. Does nothing at level `development`. */
   limitCpu(pid: number, cpuMs: number | null, scope: "for good" | "until the next"): void;
 }
@@ -113,7 +114,7 @@ async function openKernelWall(
     attacks: tested.attacks,
     nodeFlags: jail.nodeFlags,
     admit: (pid, memoryBytes, answers) => admit(jail, pid, memoryBytes) ?? tested.judge(pid, answers),
-    place: (pid, memoryBytes) => (groups.version === 0 ? null : groups.place(pid, groupLimits(memoryBytes))),
+    place: (memoryBytes) => (groups.version === 0 ? null : groups.reserve(groupLimits(memoryBytes))),
     limitCpu: jail.limitCpu,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -20,6 +20,7 @@ import {
   NR_RT_SIGPROCMASK,
   NR_SECCOMP,
   NR_SETSID,
+  NR_WRITE,
   PR_SET_NO_NEW_PRIVS,
   SECCOMP_SET_MODE_FILTER,
   SIG_SETMASK,
@@ -63,6 +64,7 @@ export function openDirectSpawner(jail: BirthJail): Spawner {
       const memory = layOutProgram(kernel, program);
       const pid = giveBirth([
         ...takeSession(),
+        ...enterGroups(program.group?.enter),
         ...pipes.childEnds.map((from, to) => ({ name: "dup3", call: NR_DUP3, args: [from, to, 0] })),
         { name: `chdir to ${program.cwd}`, call: NR_CHDIR, args: [memory.cwd] },
         { name: "PR_SET_NO_NEW_PRIVS", call: NR_PRCTL, args: [PR_SET_NO_NEW_PRIVS, 1] },
@@ -106,6 +108,16 @@ function takeSession(): BirthCall[] {
   const args = [SIG_SETMASK, none, null, SIGNAL_SET_BYTES];
   calls.push({ name: "rt_sigprocmask", call: NR_RT_SIGPROCMASK, args });
   return calls;
+}
+
+/** See BirthGroup: it is the child that moves, so nothing has to come back. */
+function enterGroups(groups: readonly number[] = []): BirthCall[] {
+  const itself = allocateText("0");
+  return groups.map((group) => ({
+    name: "joining a control group",
+    call: NR_WRITE,
+    args: [group, itself, 1],
+  }));
 }
 
 /** Path, arguments and environment as the kernel reads them. */

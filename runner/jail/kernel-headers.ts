@@ -123,6 +123,7 @@ export const LANDLOCK_RESTRICT_SELF_TSYNC = 1 << 3;
 
 /** Numbers used by our own calls: asm/unistd_64.h, and asm-generic/unistd.h for aarch64. */
 const isAarch64 = process.arch === "arm64";
+export const NR_WRITE = isAarch64 ? 64 : 1;
 export const NR_EXIT_GROUP = isAarch64 ? 94 : 231;
 export const NR_MMAP = isAarch64 ? 222 : 9;
 export const NR_MPROTECT = isAarch64 ? 226 : 10;

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
-import { findCgroups } from "./cgroup.ts";
+import { findCgroups } from "./cgroups/open.ts";
 import { landlockAbi } from "./landlock.ts";
 import { hasSeccomp } from "./seccomp/install.ts";
 import type { Architecture } from "./seccomp/syscall-numbers.ts";

@@ -3,11 +3,17 @@
  * Landlock and seccomp are per thread and inherited by what it starts, so its children are born inside. The rest of the
  * server stays as it was. Entry file of a worker; everything it needs is loaded before it is jailed.
  */
+import { writeSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 import { type BirthJail, withGrants } from "./birth-jail.ts";
 import { NR_GETTID, PR_SET_NO_NEW_PRIVS } from "./kernel-headers.ts";
 import { restrictToFiles } from "./landlock.ts";
-import { type ChildDescriptors, openNativeSpawn, type ProgramWithEnvironment } from "./native-spawn.ts";
+import {
+  type ChildDescriptors,
+  openNativeSpawn,
+  type ProgramWithEnvironment,
+  type StartProgram,
+} from "./native-spawn.ts";
 import { installFilter } from "./seccomp/install.ts";
 import { type Kernel, openKernel } from "./syscalls.ts";
 
@@ -40,17 +46,31 @@ function main(port: NonNullable<typeof parentPort>, jail: BirthJail): void {
     const kernel = openKernel();
     const startProgram = openNativeSpawn();
     jailThread(kernel, jail);
-    port.on("message", ({ id, program, descriptors }: StartOrder) => {
-      try {
-        report({ event: "started", id, pid: startProgram(program, descriptors) });
-      } catch (error) {
-        report({ event: "failed", id, reason: reasonOf(error) });
-      }
+    port.on("message", (order: StartOrder) => {
+      const event = start(startProgram, order);
+      // Ends this thread where the kernel refuses: what it starts next would be in that group as well.
+      enterGroups(order.program.group?.leave);
+      report(event);
     });
     report({ event: "jailed", threadId: kernel.syscall(NR_GETTID) });
   } catch (error) {
     report({ event: "refused", reason: reasonOf(error) });
   }
+}
+
+/** Leaves this thread, and no other of the server, in the control group of the program. See BirthGroup. */
+function start(startProgram: StartProgram, { id, program, descriptors }: StartOrder): SpawnerEvent {
+  try {
+    enterGroups(program.group?.enter);
+    return { event: "started", id, pid: startProgram(program, descriptors) };
+  } catch (error) {
+    return { event: "failed", id, reason: reasonOf(error) };
+  }
+}
+
+/** Throws when the kernel refuses. */
+function enterGroups(groups: readonly number[] = []): void {
+  for (const group of groups) writeSync(group, "0");
 }
 
 function reasonOf(error: unknown): string {

@@ -1,18 +1,36 @@
 /** The real thing, where this machine lets the server write a part of its cgroup tree. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openCgroups } from "#runner/jail/cgroup.ts";
+import type { BirthJail } from "#runner/jail/birth-jail.ts";
+import type { BirthGroup, RunGroup } from "#runner/jail/cgroups/model.ts";
+import { openCgroups } from "#runner/jail/cgroups/open.ts";
+import { createRunGroups } from "#runner/jail/cgroups/run-groups.ts";
+import { CONTROLLERS } from "#runner/jail/cgroups/tree.ts";
+import { openDirectSpawner } from "#runner/jail/direct-spawner.ts";
+import { landlockAbi } from "#runner/jail/landlock.ts";
+import { inspectNode, listRuntimeFiles } from "#runner/jail/runtime-files.ts";
+import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
+import { birthPolicy } from "#runner/jail/seccomp/policies.ts";
+import { type Spawner, startSpawner } from "#runner/jail/spawner.ts";
+import { openKernel } from "#runner/jail/syscalls.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const probe = process.platform === "linux" ? openCgroups() : null;
 const isWritable = probe !== null && probe.version !== 0;
 if (isWritable) probe[Symbol.dispose]();
 
-function startNode(script: string): ChildProcess {
-  return spawn(process.execPath, ["-e", `setTimeout(() => { ${script} }, 300)`], { stdio: "ignore" });
+/** The child alone: this thread is back where it was. */
+async function startIn({ entrance, name }: RunGroup, script: string): Promise<ChildProcess> {
+  for (const file of entrance.birth?.enter ?? []) writeSync(file, "0");
+  const child = spawn(process.execPath, ["-e", `setTimeout(() => { ${script} }, 300)`], { stdio: "ignore" });
+  for (const file of entrance.birth?.leave ?? []) writeSync(file, "0");
+  if (entrance.birth === null) await entrance.admit(child.pid ?? 0);
+  expect(readFileSync(`/proc/${child.pid}/cgroup`, "latin1")).toContain(name);
+  expect(readFileSync("/proc/thread-self/cgroup", "latin1")).not.toContain(name);
+  return child;
 }
 
 describe.runIf(isWritable)("a run's control group", () => {
@@ -20,10 +38,12 @@ describe.runIf(isWritable)("a run's control group", () => {
     const cgroups = openCgroups();
     if (cgroups.version === 0) throw new Error(cgroups.reason);
     using _ = cgroups;
-    const child = startNode("const kept = []; for (;;) kept.push(Buffer.alloc(4 * 1024 * 1024, 1));");
     const group = await cgroups.make("memory");
-    await group.admit(child.pid ?? 0);
     await group.limit({ memoryBytes: 64 * MEBIBYTE, maxThreads: 64, cpuMillis: null });
+    const child = await startIn(
+      group,
+      "const kept = []; for (;;) kept.push(Buffer.alloc(4 * 1024 * 1024, 1));",
+    );
     const [code, signal] = await once(child, "exit");
     expect([code, signal]).toEqual([null, "SIGKILL"]);
     expect(await group.countMemoryKills()).toBeGreaterThan(0);
@@ -35,15 +55,79 @@ describe.runIf(isWritable)("a run's control group", () => {
     const cgroups = openCgroups();
     if (cgroups.version === 0) throw new Error(cgroups.reason);
     using _ = cgroups;
-    const child = startNode("for (;;);");
     const group = await cgroups.make("kill");
-    await group.admit(child.pid ?? 0);
     await group.limit({ memoryBytes: 256 * MEBIBYTE, maxThreads: 64, cpuMillis: 500 });
+    const child = await startIn(group, "for (;;);");
     expect(await group.countMemoryKills()).toBe(0);
     await group.kill();
     const [, signal] = await once(child, "exit");
     expect(signal).toBe("SIGKILL");
     await group.remove();
     expect(existsSync(join(cgroups.path, "kill"))).toBe(false);
+  });
+});
+
+const SPAWNERS: [name: string, open: (jail: BirthJail) => Promise<Spawner & { threadId?: number }>][] = [
+  ["the thread", startSpawner],
+  ["the calling thread", async (jail) => openDirectSpawner(jail)],
+];
+
+describe.runIf(isWritable).each(SPAWNERS)("a child started by %s", (_, open) => {
+  const readGroups = (of: string) => readFileSync(`/proc/${of}/cgroup`, "latin1");
+
+  async function openParts() {
+    await using undo = new AsyncDisposableStack();
+    const cgroups = openCgroups();
+    if (cgroups.version === 0) throw new Error(cgroups.reason);
+    const groups = undo.use(createRunGroups(cgroups));
+    const files = await listRuntimeFiles(await inspectNode(process.execPath), []);
+    const filter = compilePolicy(birthPolicy(process.pid), process.arch === "arm64" ? "aarch64" : "x86_64");
+    const spawner = undo.use(await open({ ...files, landlockAbi: landlockAbi(openKernel()), filter }));
+    const owned = undo.move();
+    const start = (group: BirthGroup | null) =>
+      spawner.start({
+        path: process.execPath,
+        args: ["--openssl-config=/dev/null", "-e", "process.stdin.resume()"],
+        cwd: "/",
+        group,
+      });
+    return { groups, spawner, start, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  }
+
+  it("is in its group before its program begins, with all that it starts, and nothing of the server is", async () => {
+    await using parts = await openParts();
+    const limits = { memoryBytes: 256 * MEBIBYTE, maxThreads: 64, cpuMillis: 2000 };
+    const places = [await parts.groups.reserve(limits), await parts.groups.reserve(limits)];
+    const children = await Promise.all(places.map(({ birth }) => parts.start(birth)));
+    for (const [index, { pid }] of children.entries()) {
+      const { groupName = "", admit } = places[index] ?? {};
+      await admit?.(pid);
+      const groups = readGroups(`${pid}`);
+      expect(groups.split("\n").filter((line) => line.endsWith(groupName))).toHaveLength(
+        parts.groups.version === 1 ? CONTROLLERS.length : 1,
+      );
+      for (const thread of readdirSync(`/proc/${pid}/task`)) {
+        expect(readGroups(`${pid}/task/${thread}`)).toBe(groups);
+      }
+    }
+    for (const thread of readdirSync("/proc/self/task")) {
+      expect(readGroups(`self/task/${thread}`)).not.toContain("run-");
+    }
+    // What kills a group's members kills those.
+    await Promise.all(places.map((place) => place.release()));
+    expect(await Promise.all(children.map(({ exited }) => exited))).toMatchObject([
+      { signal: "SIGKILL" },
+      { signal: "SIGKILL" },
+    ]);
+  });
+
+  it("is not started where it cannot be in its group", async () => {
+    await using parts = await openParts();
+    const gone = openSync("/dev/null", "r");
+    closeSync(gone);
+    await expect(parts.start({ enter: [gone], leave: [] })).rejects.toThrow(/EBADF|errno 9/);
+    const child = await parts.start(null);
+    child.kill();
+    expect(await child.exited).toMatchObject({ signal: "SIGKILL" });
   });
 });

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openWall, type Wall } from "#runner/isolation/wall.ts";
-import { openCgroups } from "#runner/jail/cgroup.ts";
+import { openCgroups } from "#runner/jail/cgroups/open.ts";
 import { type Jail, openJail } from "#runner/jail/jail.ts";
 import { findNodeBinary } from "#runner/node-binary.ts";
 import { PROCESS_READABLE, planProcessLaunch } from "#runner/process-launch.ts";
@@ -23,7 +23,7 @@ const HOLES: [name: string, hole: Hole, refusal: RegExp][] = [
   [
     "whose children are born outside",
     // What it was allowed to open it still holds.
-    () => ({ ...unseen, start: startProcess }),
+    () => ({ ...unseen, start: (program) => startProcess({ ...program, group: null }) }),
     /holds descriptor \d+ \(.*canary\)/,
   ],
   [

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { planAttacks } from "#runner/isolation/attacks.ts";
 import { openWall } from "#runner/isolation/wall.ts";
-import { openCgroups } from "#runner/jail/cgroup.ts";
+import { openCgroups } from "#runner/jail/cgroups/open.ts";
 import { type Jail, openJail } from "#runner/jail/jail.ts";
 import { findNodeBinary } from "#runner/node-binary.ts";
 import { PROCESS_READABLE } from "#runner/process-launch.ts";

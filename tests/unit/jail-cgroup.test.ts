@@ -1,10 +1,11 @@
 /** Finding a writable part of the cgroup tree, from what the kernel writes about it; the tree itself is plain files. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Cgroups, findCgroups, openCgroups } from "#runner/jail/cgroup.ts";
+import type { Cgroups } from "#runner/jail/cgroups/model.ts";
+import { findCgroups, openCgroups } from "#runner/jail/cgroups/open.ts";
 
 let tree = "";
 beforeEach(async () => {
@@ -46,7 +47,8 @@ describe("cgroup v2", () => {
     expect(content(own, "cgroup.subtree_control")).toBe("+memory +pids +cpu");
 
     const run = await cgroups.make("run-1");
-    await run.admit(4242);
+    if (run.entrance.birth !== null) throw new Error("expected to be moved there");
+    await run.entrance.admit(4242);
     await run.limit(LIMITS);
     const at = (name: string) => content(own, group, "run-1", name);
     expect(at("cgroup.procs")).toBe("4242");
@@ -113,14 +115,16 @@ describe("cgroup v1", () => {
     const cgroups = mustFind({ mountinfo, cgroup });
     expect(cgroups.version).toBe(1);
     const run = await cgroups.make("run-1");
-    await run.admit(4242);
     await run.limit(LIMITS);
     expect(content("memory/docker/abc", group, "run-1/memory.limit_in_bytes")).toBe("64000000");
     expect(content("memory/docker/abc", group, "run-1/memory.memsw.limit_in_bytes")).toBe("64000000");
     expect(content("pids/docker/abc", group, "run-1/pids.max")).toBe("16");
     expect(content("cpu,cpuacct/docker/abc", group, "run-1/cpu.cfs_quota_us")).toBe("50000");
+    for (const file of run.entrance.birth?.enter ?? []) writeSync(file, "in");
+    for (const file of run.entrance.birth?.leave ?? []) writeSync(file, "out");
     for (const controllers of ["memory", "pids", "cpu,cpuacct"]) {
-      expect(content(`${controllers}/docker/abc`, group, "run-1/cgroup.procs")).toBe("4242");
+      expect(content(`${controllers}/docker/abc`, group, "run-1/tasks")).toBe("in");
+      expect(content(`${controllers}/docker/abc/tasks`)).toBe("out");
     }
   });
 });

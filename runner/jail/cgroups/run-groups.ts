@@ -2,18 +2,22 @@
  * Layer 5: a control group round each child, where the server may write a part of the cgroup tree. Groups are made when they
  * are needed, hold one child at a time and are used again: making one costs the kernel more than a move does.
  */
-import type { Cgroups, GroupLimits, RunGroup } from "./cgroup.ts";
+import type { BirthGroup, Cgroups, GroupLimits, RunGroup } from "./model.ts";
 
 /** Groups kept for later children; what is beyond is removed. */
 const MAX_SPARE_GROUPS = 64;
 
-/** A child's place in a group of its own. */
+/** A place for one child, in a group of its own. */
 export interface Placement {
+  /** In which the child is to be born; null: it cannot be. */
+  readonly birth: BirthGroup | null;
+  /** Sees to it that the child is in the group, whichever way. Rejects when the kernel refuses. */
+  admit(pid: number): Promise<void>;
   /** A part of the path in /proc/<pid>/cgroup. */
   readonly groupName: string;
-  /** Whether the kernel has killed in the group for want of memory since the child was put there. */
+  /** Whether the kernel has killed in the group for want of memory since it was taken for the child. */
   ranOutOfMemory(): Promise<boolean>;
-  /** To be called once the child has been reaped: kills what it may have left. Never rejects. Idempotent. */
+  /** To be called once the child has been reaped, or was not started: kills what it may have left. Never rejects. Idempotent. */
   release(): Promise<void>;
 }
 
@@ -21,8 +25,8 @@ export interface RunGroups extends AsyncDisposable {
   readonly version: 1 | 2;
   /** Where the groups are. */
   readonly path: string;
-  /** Puts a process into a group of its own with these limits. Rejects when the kernel refuses a part of it. */
-  place(pid: number, limits: GroupLimits): Promise<Placement>;
+  /** A group with these limits for a child that is about to be started. Rejects when the kernel refuses a part of it. */
+  reserve(limits: GroupLimits): Promise<Placement>;
 }
 
 interface Kept {
@@ -48,7 +52,8 @@ export function createRunGroups(cgroups: Cgroups): RunGroups {
   }
 
   async function take(limits: GroupLimits): Promise<Kept> {
-    const kept = spare.pop();
+    // The one that has rested longest: what the child before used of its processor time is paid for.
+    const kept = spare.shift();
     if (kept === undefined) return make(limits);
     if (!isSame(kept.limits, limits)) {
       await kept.group.limit(limits);
@@ -73,7 +78,7 @@ export function createRunGroups(cgroups: Cgroups): RunGroups {
   return {
     version: cgroups.version,
     path: cgroups.path,
-    async place(pid, limits) {
+    async reserve(limits) {
       const kept = await take(limits);
       let released: Promise<void> | null = null;
       const release = () => {
@@ -86,14 +91,11 @@ export function createRunGroups(cgroups: Cgroups): RunGroups {
         return released;
       };
       held.add(release);
-      try {
-        await kept.group.admit(pid);
-      } catch (error) {
-        await release();
-        throw error;
-      }
+      const { name, entrance } = kept.group;
       return {
-        groupName: kept.group.name,
+        groupName: name,
+        birth: entrance.birth,
+        admit: async (pid) => (entrance.birth === null ? entrance.admit(pid) : undefined),
         async ranOutOfMemory() {
           const before = kept.memoryKills;
           kept.memoryKills = await kept.group.countMemoryKills();

@@ -1,0 +1,60 @@
+/** What a part of the cgroup tree is to whoever starts processes in it, the same for both versions. */
+
+/** What one run's group may use, everything in it together. */
+export interface GroupLimits {
+  memoryBytes: number;
+  /** Processes and threads. */
+  maxThreads: number;
+  /** Thousandths of one CPU; null: as many as there are. */
+  cpuMillis: number | null;
+}
+
+/**
+ * How a process is born in a group instead of being moved there: a thread that writes `0` into every file of `enter` is in the
+ * group, and so is what it starts; `leave` takes it back. Descriptors, open for writing. The kernel moves a thread that moves
+ * itself at once; to move another it waits until no process of the machine starts or ends, 5 to 25 ms.
+ */
+export interface BirthGroup {
+  readonly enter: readonly number[];
+  readonly leave: readonly number[];
+}
+
+/** It is born there; or, where that cannot be, moved there while it boots: `admit` rejects when the kernel refuses. */
+export type Entrance = { birth: BirthGroup } | { birth: null; admit(pid: number): Promise<void> };
+
+export interface RunGroup {
+  /** As /proc/<pid>/cgroup names it, for whoever wants to see from outside that a process is in it. */
+  readonly name: string;
+  /** How a process gets into it. Valid until it is removed. */
+  readonly entrance: Entrance;
+  /** Sets what those in it may use; rejects when the kernel refuses. */
+  limit(limits: GroupLimits): Promise<void>;
+  /** How often the kernel has killed in this group for want of memory, since it was made. */
+  countMemoryKills(): Promise<number>;
+  /** SIGKILL to everything in it. */
+  kill(): Promise<void>;
+  /** Removes the group once it is empty; gives up after a second and leaves it to the next start of a server. */
+  remove(): Promise<void>;
+}
+
+export interface Cgroups extends Disposable {
+  version: 1 | 2;
+  /** Where the groups are made. */
+  path: string;
+  /** Makes a group; rejects when the kernel refuses. */
+  make(name: string): Promise<RunGroup>;
+  /** Removes what is empty. */
+  [Symbol.dispose](): void;
+}
+
+export interface CgroupsAbsent {
+  version: 0;
+  reason: string;
+  fix: string;
+}
+
+/** How groups are made: by threads, because the kernel may let whoever makes one wait while it moves a process; or at once. */
+export interface GroupFiles {
+  mkdir(path: string): Promise<unknown>;
+  writeFile(path: string, text: string): Promise<void>;
+}

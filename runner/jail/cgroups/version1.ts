@@ -1,0 +1,112 @@
+/** Control groups of version 1: a tree for each controller, each with a group for the run. */
+import { accessSync, closeSync, constants, mkdirSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  CPU_PERIOD_US,
+  countMemoryKills,
+  nameRoot,
+  removeEmpty,
+  removeLeftovers,
+  removeSoon,
+  toQuota,
+  writeOptional,
+} from "./folders.ts";
+import type { Cgroups, GroupFiles } from "./model.ts";
+import { type CgroupSources, CONTROLLERS, type Controller, findOwnGroup } from "./tree.ts";
+
+/** The server's own folder, by controller. Throws when nothing can be made in one of them. */
+export function findVersion1(sources: CgroupSources): { version: 1; roots: Map<Controller, string> } {
+  const roots = new Map<Controller, string>();
+  for (const controller of CONTROLLERS) {
+    const { path: own } = findOwnGroup(sources, controller);
+    accessSync(own, constants.W_OK);
+    roots.set(controller, own);
+  }
+  return { version: 1, roots };
+}
+
+/** Throws when there is none. */
+export function openVersion1(sources: CgroupSources, files: GroupFiles): Cgroups {
+  const { roots: owned } = findVersion1(sources);
+  const rootName = nameRoot();
+  const homes = [...new Set(owned.values())];
+  homes.forEach(removeLeftovers);
+  const roots = new Map([...owned].map(([controller, own]) => [controller, join(own, rootName)]));
+  for (const root of roots.values()) mkdirSync(root, { recursive: true });
+  const at = (controller: Controller, ...path: string[]) => join(roots.get(controller) ?? "", ...path);
+  const leave = openTasks(homes);
+
+  return {
+    version: 1,
+    path: at("memory"),
+    async make(name) {
+      const groups = [...new Set(CONTROLLERS.map((controller) => at(controller, name)))];
+      for (const group of groups) await files.mkdir(group);
+      const enter = openTasks(groups);
+      return {
+        name: join(rootName, name),
+        entrance: { birth: { enter, leave } },
+        async limit({ memoryBytes, maxThreads, cpuMillis }) {
+          await setMemory(files, at("memory", name), memoryBytes);
+          await writeOptional(files, at("memory", name, "memory.swappiness"), "0");
+          await files.writeFile(at("pids", name, "pids.max"), `${maxThreads}`);
+          if (cpuMillis !== null) {
+            await files.writeFile(at("cpu", name, "cpu.cfs_period_us"), `${CPU_PERIOD_US}`);
+            await files.writeFile(at("cpu", name, "cpu.cfs_quota_us"), `${toQuota(cpuMillis)}`);
+          }
+        },
+        countMemoryKills: () => countMemoryKills(at("memory", name, "memory.oom_control")),
+        kill: async () => killMembers(at("pids", name)),
+        async remove() {
+          for (const file of enter.splice(0)) closeSync(file);
+          await removeSoon(groups);
+        },
+      };
+    },
+    [Symbol.dispose]() {
+      for (const file of leave.splice(0)) closeSync(file);
+      removeEmpty([...new Set(roots.values())]);
+    },
+  };
+}
+
+/** Close-on-exec, as all that Node opens. Throws when the system has no descriptors left. */
+function openTasks(groups: readonly string[]): number[] {
+  const files: number[] = [];
+  try {
+    for (const group of groups) files.push(openSync(join(group, "tasks"), "w"));
+    return files;
+  } catch (error) {
+    for (const file of files) closeSync(file);
+    throw error;
+  }
+}
+
+/** Memory, and memory with swap together where the kernel counts it. The second must never be below the first. */
+async function setMemory(files: GroupFiles, group: string, memoryBytes: number): Promise<void> {
+  const memory = join(group, "memory.limit_in_bytes");
+  const withSwap = join(group, "memory.memsw.limit_in_bytes");
+  try {
+    await files.writeFile(memory, `${memoryBytes}`);
+    await writeOptional(files, withSwap, `${memoryBytes}`);
+  } catch (error) {
+    // More than the second allows at present: that one goes up first.
+    if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
+    await files.writeFile(withSwap, `${memoryBytes}`);
+    await files.writeFile(memory, `${memoryBytes}`);
+  }
+}
+
+/** Reads at once: the list is in memory, and a thread for it costs four times as much as the reading. */
+function killMembers(group: string): void {
+  for (const line of readFileSync(join(group, "cgroup.procs"), "latin1").split("\n")) {
+    const pid = Number(line);
+    // A thread of the server's own is there for as long as it takes to start a child.
+    if (line === "" || pid === process.pid) continue;
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended in the meantime.
+    }
+  }
+}
