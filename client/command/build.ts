@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rename, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 
@@ -66,13 +67,13 @@ const CHEAP_BUILTINS: Plugin = {
 const APART: Plugin = {
   name: "apart",
   setup({ onResolve }) {
-    onResolve({ filter: /\/ahead\.ts$/ }, ({ kind }) =>
-      kind === "entry-point" ? null : { path: "./ahead.cjs", external: true },
+    onResolve({ filter: /\/ahead\.ts$/ }, ({ importer }) =>
+      importer.endsWith("/start.ts") ? null : { path: "./start.cjs", external: true },
     );
     onResolve({ filter: /\/prepare\.ts$/ }, ({ kind, importer }) =>
-      kind === "entry-point" || importer.endsWith("/prepare-ahead.ts")
+      kind === "entry-point" || /\/(prepare-)?ahead\.ts$/.test(importer)
         ? null
-        : { path: "./prepare-ahead.cjs", external: true },
+        : { path: "./start.cjs", external: true },
     );
     onResolve({ filter: /\/schema-check\.ts$/ }, () => ({ path: "./schema-check.js", external: true }));
   },
@@ -146,7 +147,7 @@ const LATE_BUILTINS: Plugin = {
   setup({ onResolve, onLoad }) {
     const namespace = "late-builtins";
     onResolve(
-      { filter: /^node:(net|child_process|crypto|worker_threads|(fs|timers|readline)\/promises)$/ },
+      { filter: /^node:(net|child_process|crypto|util|worker_threads|(fs|timers|readline)\/promises)$/ },
       ({ path, namespace: from }) => (from === namespace ? { path, external: true } : { path, namespace }),
     );
     onLoad({ filter: /.*/, namespace }, async ({ path }) => {
@@ -209,8 +210,6 @@ try {
   for (const entryPoints of [
     {
       start: join(FOLDER, "start.ts"),
-      ahead: join(ROOT, "client/local/ahead.ts"),
-      "prepare-ahead": join(ROOT, "client/local/prepare-ahead.ts"),
       here: join(FOLDER, "here.ts"),
       "spawner-thread": spawner,
     },
@@ -245,13 +244,16 @@ const link = join(ROOT, "node_modules/.bin/cyrnel");
 if (existsSync(join(ROOT, "node_modules/.bin")) && !existsSync(link)) {
   await symlink("../../client/command/cyrnel.cjs", link).catch(() => {});
 }
-// Fills what V8 keeps: whoever installed the package need not be who runs it.
-const start = ["--disable-sigusr1", "--no-warnings", "--min-semi-space-size=16", join(DIST, "start.cjs")];
-execFileSync(process.execPath, [...start, "--version"], { stdio: "ignore" });
-// The way through the jail first, because what is kept of a file is what was compiled in the first program that loaded it.
-for (const level of [[], ["--isolation", "development"]]) {
-  spawnSync(process.execPath, [...start, "run", "-", "--local", ...level], {
-    input: "console.log(1); return 1",
-    stdio: ["pipe", "ignore", "ignore"],
-  });
+// Fills what V8 keeps: whoever installed the package need not be who runs it. What is kept of a file is what was compiled in the
+// first program that loaded it, so the way that has to be quick comes first.
+const trial = await mkdtemp(join(tmpdir(), "cyrnel-build-"));
+try {
+  const script = join(trial, "script.ts");
+  await writeFile(script, "console.log(1); return 1");
+  const runLocal = ["run", script, "--local"];
+  for (const args of [runLocal, [...runLocal, "--isolation", "development"], ["--version"]]) {
+    spawnSync(process.execPath, [join(FOLDER, "cyrnel.cjs"), ...args], { stdio: "ignore" });
+  }
+} finally {
+  await rm(trial, { recursive: true });
 }

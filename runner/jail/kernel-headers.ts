@@ -20,7 +20,6 @@ export const WNOHANG = 1;
 
 // asm-generic/signal.h
 export const SIGKILL = 9;
-export const SIGSTOP = 19;
 export const SIGCHLD = 17;
 export const SIG_SETMASK = 2;
 
@@ -46,6 +45,9 @@ export const O_PATH = 0o10000000;
 
 // linux/close_range.h
 export const CLOSE_RANGE_CLOEXEC = 4;
+
+// linux/memfd.h
+export const MFD_CLOEXEC = 1;
 
 // linux/sched.h
 export const CLONE_VM = 0x100;
@@ -138,6 +140,7 @@ export const NR_GETTID = isAarch64 ? 178 : 186;
 export const NR_PIPE2 = isAarch64 ? 59 : 293;
 export const NR_PRLIMIT64 = isAarch64 ? 261 : 302;
 export const NR_WAIT4 = isAarch64 ? 260 : 61;
+export const NR_MEMFD_CREATE = isAarch64 ? 279 : 319;
 export const NR_SECCOMP = isAarch64 ? 277 : 317;
 /** The same on every architecture. */
 export const NR_CLOSE_RANGE = 436;

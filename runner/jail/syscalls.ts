@@ -85,7 +85,7 @@ function resolveKernel(): Kernel {
     prctl: (option, ...args) => syscall(NR_PRCTL, option, ...args),
     prlimit(pid, resource, limit) {
       const before = allocate(16);
-      const result = syscall(NR_PRLIMIT64, pid, resource, limit ? pair(limit) : null, before);
+      const result = syscall(NR_PRLIMIT64, pid, resource, limit ? layOutLimit(limit) : null, before);
       if (result !== 0) return result;
       const view = new DataView(before.buffer);
       return { soft: view.getBigUint64(0, true), hard: view.getBigUint64(8, true) };
@@ -97,7 +97,8 @@ function resolveKernel(): Kernel {
   };
 }
 
-function pair(limit: ResourceLimit): Uint8Array {
+/** struct rlimit64. */
+export function layOutLimit(limit: ResourceLimit): Uint8Array {
   const memory = allocate(16);
   const view = new DataView(memory.buffer);
   view.setBigUint64(0, limit.soft, true);

@@ -1,5 +1,6 @@
 /** A source is the same whether esbuild's program transpiles it alone or its service does. */
 import { expect, test } from "vitest";
+import { canGiveBirth } from "#runner/jail/birth-code.ts";
 import { transpile } from "#runner/source/transpile.ts";
 import { transformOnce } from "#runner/source/transpile-once.ts";
 
@@ -12,7 +13,7 @@ const SOURCES = [
   `${"const a = 1;\n{ ".repeat(200)}${"}".repeat(200)}`,
 ];
 
-test.each(SOURCES)("source %#", async (source) => {
+test.runIf(canGiveBirth()).each(SOURCES)("source %#", async (source) => {
   const once = await transformOnce(source, "ts", 10_000);
   const served = await transpile(source);
   expect(served).toEqual({
