@@ -2,12 +2,9 @@
  * One server in this process: its features over an open database, built, recovered and ready to listen, and the order
  * in which all of it ends. Opens no database, reads no environment variable, handles no signal.
  */
-import { createHash } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
-import type { JSONSchema } from "#sdk";
 import packageFile from "../package.json" with { type: "json" };
 import { buildApp } from "./app.ts";
 import { createApprovalDesk } from "./approvals/desk.ts";
@@ -18,6 +15,7 @@ import { createDownload } from "./egress/download.ts";
 import { createGuardedFetch } from "./egress/fetch.ts";
 import { createGovernance, type Governance } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
+import { closeApp } from "./http/close.ts";
 import { createLifecycle } from "./http/lifecycle.ts";
 import { createMetrics } from "./http/metrics.ts";
 import { createActivityLog } from "./logs/activity.ts";
@@ -26,6 +24,7 @@ import { createLogs } from "./logs/service.ts";
 import type { BuiltinModule } from "./modules/builtins.ts";
 import { createModules, type Modules } from "./modules/service.ts";
 import { createBindings } from "./processes/bindings.ts";
+import { digestQuestion } from "./processes/pausing/digest.ts";
 import { createPausing } from "./processes/pausing/pausing.ts";
 import { createPauseRoom } from "./processes/pausing/run-records.ts";
 import { RunRegistry } from "./processes/registry.ts";
@@ -75,8 +74,6 @@ export interface CyrnelServer extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** How long answers that are being written may take after the last run has ended. */
-const ANSWER_GRACE_MS = 1000;
 /** How long a server that is asked something may be silent at least. */
 const MIN_IDLE_TIMEOUT_MS = 300_000;
 /** Of one process or of one key: some more than an environment lets a script make at once. */
@@ -142,7 +139,8 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     room: createPauseRoom(database.pool, config.maxPausedProcesses),
     redactor,
     async checkSchema(schema) {
-      const outcome = await tools.validator.check("schemas", hashSchema(schema), async () => schema, {});
+      const key = `ask ${digestQuestion({ message: "", schema }).toString("hex")}`;
+      const outcome = await tools.validator.check("schemas", key, async () => schema, {});
       return outcome.kind === "fits" || outcome.kind === "misfit" ? null : outcome.message;
     },
     log: logger,
@@ -296,23 +294,6 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   };
 }
 
-function hashSchema(schema: JSONSchema): string {
-  return `ask ${createHash("sha256").update(JSON.stringify(schema)).digest("hex")}`;
-}
-
 function readKeyring(config: Config): Keyring | null {
   return config.secretsKey === null ? null : createKeyring(config.secretsKey, config.secretsPreviousKeys);
-}
-
-/** Lets answers that are on their way finish, then cuts what is still open (event streams, idle connections). */
-async function closeApp(app: App): Promise<void> {
-  const closing = app.close();
-  const done = new AbortController();
-  const late = sleep(ANSWER_GRACE_MS, undefined, { signal: done.signal }).then(
-    () => app.server.closeAllConnections(),
-    () => {},
-  );
-  await closing;
-  done.abort();
-  await late;
 }

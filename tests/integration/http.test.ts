@@ -106,12 +106,12 @@ describe("the log", () => {
     const app = await buildHttpApp({
       deps: { logger: createLogger({ logLevel: "info", apiKey: null, databaseUrl: null }, { stream }) },
       routes: (instance) => {
-        instance.post("/work/:id", { onRequest: requireScope("processes:write") }, async () => ({}));
+        instance.post("/jobs/:id", { onRequest: requireScope("processes:write") }, async () => ({}));
       },
     });
     await app.inject({
       method: "POST",
-      url: "/work/7?token=in-the-query",
+      url: "/jobs/7?token=in-the-query",
       headers: { "x-request-id": "trace-me", authorization: "Bearer in-the-header" },
       payload: { code: "in the body" },
     });
@@ -128,7 +128,7 @@ describe("the log", () => {
         requestId: "trace-me",
         type: "request",
         method: "POST",
-        route: "/work/:id",
+        route: "/jobs/:id",
         status: 200,
         caller: "anonymous",
         durationMs: expect.any(Number),

@@ -2,13 +2,12 @@
  * One run while it is in memory: what the script has written so far, its limits, its calls, and how it is to end.
  * Knows neither the database nor the environment; the dispatcher moves it along.
  */
-import type { ByteStreamRedactor, Redactor } from "#api/secrets/redactor.ts";
+import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ErrorDetail, ExecutionState, Usage } from "#sdk";
 import type { ApprovalState } from "../pausing/desk.ts";
 import type { CarriedRun, RunSnapshot } from "../pausing/records.ts";
 import type { ProcessState } from "../states.ts";
 import type { ProcessRow, RunEnding } from "../store.ts";
-import { StreamCapture } from "./capture.ts";
 import {
   concludeRun,
   type Ending,
@@ -20,6 +19,7 @@ import {
 import { toCleanJsonText } from "./json-text.ts";
 import { OutputMerge } from "./output.ts";
 import { RunApprovals } from "./run-approvals.ts";
+import { RunStreams, type StreamName } from "./run-streams.ts";
 import { RunUsage } from "./run-usage.ts";
 import { CallTrail } from "./trail.ts";
 
@@ -53,16 +53,13 @@ export class LiveRun {
   readonly environment: string;
   readonly code: string;
   readonly memoryMb: number | null;
-  readonly stdout: StreamCapture;
-  readonly stderr: StreamCapture;
+  readonly streams: RunStreams;
   readonly output: OutputMerge;
   readonly trail: CallTrail;
   /** What the run has asked people. */
   readonly approvals = new RunApprovals();
 
   readonly #options: LiveRunOptions;
-  readonly #streams: Record<"stdout" | "stderr", ByteStreamRedactor>;
-  readonly #received = { stdout: 0, stderr: 0 };
   readonly #calls = new AbortController();
   readonly #usage: RunUsage;
   #isLeft = false;
@@ -85,11 +82,9 @@ export class LiveRun {
     this.environment = options.environment;
     this.code = options.code;
     this.memoryMb = options.memoryMb;
-    this.stdout = new StreamCapture("stdout", limits.maxStdoutBytes);
-    this.stderr = new StreamCapture("stderr", limits.maxStderrBytes);
+    this.streams = new RunStreams({ stdout: limits.maxStdoutBytes, stderr: limits.maxStderrBytes }, redactor);
     this.output = new OutputMerge(limits.maxOutputBytes, redactor);
     this.trail = new CallTrail(redactor);
-    this.#streams = { stdout: redactor.createByteStream(), stderr: redactor.createByteStream() };
     this.#usage = new RunUsage(row);
   }
 
@@ -163,21 +158,8 @@ export class LiveRun {
     this.#options.onChange("state");
   }
 
-  write(stream: "stdout" | "stderr", data: Buffer): void {
-    if (this.isOver || this[stream].truncated) return;
-    this[stream].write(this.#streams[stream].push(data));
-    // Counted as it came: what an environment drops is not made good by secrets that took less room afterwards.
-    this.#received[stream] += data.length;
-    if (this.#received[stream] > this.#maxBytes(stream)) {
-      this[stream].write(this.#streams[stream].cut());
-      this[stream].truncate();
-    }
-    this.#options.onChange("data");
-  }
-
-  #maxBytes(stream: "stdout" | "stderr"): number {
-    const { maxStdoutBytes, maxStderrBytes } = this.#options.limits;
-    return stream === "stdout" ? maxStdoutBytes : maxStderrBytes;
+  write(stream: StreamName, data: Buffer): void {
+    if (!this.isOver && this.streams.write(stream, data)) this.#options.onChange("data");
   }
 
   emitOutput(data: Record<string, unknown>): void {
@@ -228,9 +210,7 @@ export class LiveRun {
   /** What readers are shown while no child holds the run. */
   snapshot(): RunSnapshot {
     return {
-      stdout: this.stdout.bytes(),
-      stderr: this.stderr.bytes(),
-      truncated: { stdout: this.stdout.truncated, stderr: this.stderr.truncated },
+      ...this.streams.read(),
       output: this.output.text(),
       outputs: this.output.version,
       calls: this.trail.ended,
@@ -274,10 +254,7 @@ export class LiveRun {
 
   /** The environment has answered, or will not: closes the books and says what to store. */
   conclude(answer: EnvironmentAnswer): RunEnding {
-    for (const stream of ["stdout", "stderr"] as const) {
-      this[stream].write(this.#streams[stream].end());
-      this[stream].end();
-    }
+    this.streams.end();
     this.#usage.stop();
     const concluded = concludeRun({
       answer,
@@ -299,9 +276,7 @@ export class LiveRun {
       error: ending.error,
       memoryMb: this.memoryMb,
       usage: this.usage,
-      stdout: this.stdout.bytes(),
-      stderr: this.stderr.bytes(),
-      truncated: { stdout: this.stdout.truncated, stderr: this.stderr.truncated },
+      ...this.streams.read(),
       output: this.output.text(),
       outputs: this.output.version,
       result: this.#result,
