@@ -148,15 +148,39 @@ describe.skipIf(chromiumPath === null)("every view (skipped without a Chromium)"
     await page.getByText("\\u202e").first().waitFor();
   });
 
-  test("dialogs are accessible, trap the focus and close with Escape", async () => {
-    await page.setViewportSize(WIDE);
-    await show("keys", "processes:read");
-    await page.getByRole("button", { name: "New key" }).click();
-    await page.getByRole("dialog", { name: "New key" }).waitFor();
-    expect(await audit()).toEqual([]);
-    await page.keyboard.press("Escape");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
-  });
+  const DIALOGS: readonly (readonly [view: string, ready: string, opener: RegExp])[] = [
+    ["keys", "processes:read", /^New key$/],
+    ["keys", "processes:read", /^Revoke$/],
+    ["roles", "demo.*", /^New role$/],
+    ["roles", "demo.*", /^Change$/],
+    ["roles", "demo.*", /^Delete$/],
+    ["policies", "demo.clear*", /^Delete$/],
+    ["services/demo/definition", "SHA-256", /^Delete the service$/],
+    ["processes/FAILED", "failed: script error", /^Delete$/],
+  ];
+
+  test.each(DIALOGS)(
+    "the dialog of %s (%s, %s) is accessible, takes the focus and closes with Escape",
+    async (view, ready, opener) => {
+      for (const [size, colorScheme] of [
+        [WIDE, "light"],
+        [NARROW, "dark"],
+      ] as const) {
+        await page.setViewportSize(size);
+        await page.emulateMedia({ colorScheme });
+        await show(view.replace("FAILED", String(failed)), ready);
+        await page.locator("main").getByRole("button", { name: opener }).first().click();
+        await page.getByRole("dialog").waitFor();
+        expect(await audit()).toEqual([]);
+        expect(await page.evaluate(() => document.activeElement?.closest("dialog") !== null)).toBe(true);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(
+          size.width,
+        );
+        await page.keyboard.press("Escape");
+        await page.getByRole("dialog").waitFor({ state: "detached" });
+      }
+    },
+  );
 
   test("the navigation works with the keyboard alone, on a phone too", async () => {
     await page.setViewportSize(NARROW);
