@@ -81,7 +81,7 @@ try {
 
 async function start(config: Config): Promise<void> {
   const { signal } = stopping;
-  const database = resources.use(await openDatabase(config, { onTakenOver, signal }));
+  const database = resources.use(await openDatabase(config, { onTakenOver, onMigrate, signal }));
   signal.throwIfAborted();
   const ring = createLogRing();
   const logger = createLogger({ ...config, databaseUrl: database.url }, { redactor, ring });
@@ -122,6 +122,11 @@ function stop(signal: string): void {
 function onTakenOver(): void {
   report("Another server has taken over the database while it was away: this one stops.");
   grace.close();
+}
+
+function onMigrate(pending: readonly string[]): void {
+  const names = pending.length === 1 ? pending[0] : `${pending[0]} to ${pending.at(-1)}`;
+  report(`bringing the database up to date (${names}); where there is much in it, this takes minutes`);
 }
 
 /** For the person at the terminal; the log is JSON lines on standard output. */

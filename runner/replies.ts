@@ -16,8 +16,10 @@ export function encodeReply(body: { result: unknown } | { error: unknown }): str
   try {
     text = encodeMembers(body);
   } catch {
-    text = encodeMembers(toErrorReply(new Error("The result is not JSON data.")));
+    text = "";
   }
+  // Nothing is left of a function, or of what says that it has no JSON.
+  if (text === "") text = encodeMembers(toErrorReply(new Error("The result is not JSON data.")));
   if (text.length <= MAX_REPLY_BYTES) return text;
   const error = Object.assign(
     new Error(

@@ -72,9 +72,13 @@ export async function spawnChild(
   signal?: AbortSignal,
   start: StartProcess = startProcess,
 ): Promise<Child> {
-  if (signal?.aborted) throw new ChildStartError("The child was not started: the runner is closing.");
+  if (signal?.aborted) throw new ChildStartError(CLOSING);
   const startedAt = performance.now();
   const placement = await reservePlace(launch);
+  if (signal?.aborted) {
+    await placement?.release();
+    throw new ChildStartError(CLOSING);
+  }
   const { nodePath: path, args, cwd } = launch;
   const started = await start({ path, args, cwd, group: placement?.birth ?? null }).catch(async (error) => {
     await placement?.release();
@@ -146,6 +150,7 @@ async function reservePlace(launch: ChildLaunch): Promise<Placement | null> {
   }
 }
 
+const CLOSING = "The child was not started: the runner is closing.";
 const NOT_OUT_OF_MEMORY = Promise.resolve(false);
 
 /** Leaves the group of a child that was reaped, for the next one. `mayBeMemory`: the kernel may have ended it. Never rejects. */
@@ -183,6 +188,10 @@ function receiveReady(channel: Channel, launch: ChildLaunch, signal?: AbortSigna
       settle(`The child was not ready within ${launch.bootTimeoutMs} ms.`);
     }, launch.bootTimeoutMs);
     signal?.addEventListener("abort", onAbort, { once: true });
+    if (signal?.aborted) {
+      onAbort();
+      return;
+    }
     detach = channel.attach({
       message({ value }) {
         const message = readPlainMessage(value) ?? childMessageSchema.safeParse(value).data;

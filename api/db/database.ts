@@ -18,13 +18,13 @@ export interface Database extends AsyncDisposable {
   /** Whether the database answers; refreshed every second. */
   readonly reachable: boolean;
   readonly embedded: boolean;
-  /** Names of the migrations applied by this start. */
-  readonly migrated: string[];
 }
 
 export interface OpenDatabaseOptions {
   /** Another server has taken this one's place on the embedded database: stop. */
   onTakenOver: () => void;
+  /** The schema is about to be brought up to date, which may take minutes where there is much in it. */
+  onMigrate?: (pending: readonly string[]) => void;
   /** See ServerLockOptions. */
   lockWaitMs?: number;
   /** Gives up waiting for another server; rejects with its reason. */
@@ -46,7 +46,7 @@ export async function openDatabase(
     config.databaseUrl === null
       ? await lockEmbedded(config.dataDirectory, options, undo)
       : { url: config.databaseUrl, watch: undo.use(await watchGiven(config.databaseUrl, options)) };
-  const migrated = await migrate(url);
+  await migrate(url, options.onMigrate);
   const pool = createPool(url, { maxConnections: MAX_CONNECTIONS, applicationName: "cyrnel" });
   undo.defer(() => pool.end({ timeout: 5 }));
   const close = undo.move();
@@ -54,7 +54,6 @@ export async function openDatabase(
     url,
     pool,
     embedded: config.databaseUrl === null,
-    migrated,
     get reachable() {
       return watch.reachable;
     },

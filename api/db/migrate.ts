@@ -16,16 +16,23 @@ const MIN_SERVER_VERSION = 150_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** How long to wait for another server's migration, or for a table lock. */
 const LOCK_TIMEOUT_MS = 300_000;
+/** SQLSTATE of what comes right by itself: deadlock_detected, lock_not_available. */
+const LOCK_TROUBLE = new Set(["40P01", "55P03"]);
+const MAX_ATTEMPTS = 5;
 
 export class DatabaseRefused extends Error {
   override readonly name = "DatabaseRefused";
 }
 
 /**
- * Checks the server, then applies what is missing, all in one transaction. Returns the names applied.
- * Throws DatabaseRefused with a sentence for the operator.
+ * Checks the server, then applies what is missing, each migration in a transaction of its own: servers of the version before
+ * go on working meanwhile, and a migration that holds the locks of two tables at once would make them wait for each other.
+ * `onPending` is told which before the first. Returns the names applied. Throws DatabaseRefused with a sentence for the operator.
  */
-export async function migrate(databaseUrl: string): Promise<string[]> {
+export async function migrate(
+  databaseUrl: string,
+  onPending: (names: readonly string[]) => void = () => {},
+): Promise<string[]> {
   const pool = createPool(databaseUrl, {
     maxConnections: 1,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
@@ -34,9 +41,29 @@ export async function migrate(databaseUrl: string): Promise<string[]> {
   try {
     await refuseUnsuitableServer(pool);
     await refuseNewerSchema(pool);
+    const applied = await listAppliedMigrations(pool);
+    const pending = (await listMigrations()).filter((name) => !applied.includes(name));
+    if (applied.length > 0 && pending.length > 0) onPending(pending);
   } finally {
     await pool.end({ timeout: 1 });
   }
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await applyPending(databaseUrl);
+    } catch (error) {
+      const { code, message } = error as Error & { code?: string };
+      if (code === undefined || !LOCK_TROUBLE.has(code)) throw error;
+      if (attempt < MAX_ATTEMPTS) continue;
+      throw new DatabaseRefused(
+        `The schema could not be brought up to date in ${MAX_ATTEMPTS} attempts, because others hold its tables: ${message}. ` +
+          "Nothing is half done: start this server again. Who holds them is in pg_stat_activity, where wait_event_type is Lock; end that session, or stop the servers of the version before.",
+      );
+    }
+  }
+}
+
+/** Returns what this one applied: others may be at it as well. */
+async function applyPending(databaseUrl: string): Promise<string[]> {
   const client = new pg.Client({
     connectionString: databaseUrl,
     application_name: "cyrnel migration",
@@ -51,7 +78,7 @@ export async function migrate(databaseUrl: string): Promise<string[]> {
       ignorePattern: NOT_A_MIGRATION,
       migrationsTable: MIGRATIONS_TABLE,
       direction: "up",
-      singleTransaction: true,
+      singleTransaction: false,
       advisoryLockMode: "wait",
       log: () => {},
     });

@@ -1,5 +1,6 @@
 /** Liveness and readiness, without a key. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { FastifyBaseLogger } from "fastify";
 import { z } from "zod";
 import type { App } from "./app-type.ts";
 
@@ -41,8 +42,8 @@ export function registerHealthRoutes(app: App, checks: ReadinessCheck[]): void {
         response: { 200: okSchema, 503: notReadySchema },
       },
     },
-    async (_request, reply) => {
-      const results = await Promise.all(checks.map(runCheck));
+    async (request, reply) => {
+      const results = await Promise.all(checks.map((check) => runCheck(check, request.log)));
       const failing = results.filter((result) => result !== null);
       if (failing.length === 0) return { status: "ok" as const };
       return reply.status(503).send({ status: "unavailable" as const, failing });
@@ -50,7 +51,10 @@ export function registerHealthRoutes(app: App, checks: ReadinessCheck[]): void {
   );
 }
 
-async function runCheck({ name, check }: ReadinessCheck): Promise<{ check: string; message: string } | null> {
+async function runCheck(
+  { name, check }: ReadinessCheck,
+  log: FastifyBaseLogger,
+): Promise<{ check: string; message: string } | null> {
   const done = new AbortController();
   const late = sleep(CHECK_TIMEOUT_MS, `no answer within ${CHECK_TIMEOUT_MS} ms`, {
     signal: done.signal,
@@ -58,7 +62,8 @@ async function runCheck({ name, check }: ReadinessCheck): Promise<{ check: strin
   try {
     const message = await Promise.race([Promise.resolve().then(check), late]);
     return message === null ? null : { check: name, message };
-  } catch {
+  } catch (error) {
+    log.warn({ err: error, check: name }, "a check of readiness failed");
     return { check: name, message: "the check failed; the log holds the cause" };
   } finally {
     done.abort();

@@ -66,6 +66,7 @@ export class Dispatcher {
   readonly #whenEmpty = new Set<() => void>();
   readonly #open = new DisposableStack();
   #active = 0;
+  #reconciling: Promise<void> | null = null;
   #isDraining = false;
 
   constructor(options: DispatcherOptions) {
@@ -112,7 +113,10 @@ export class Dispatcher {
     const timer = setInterval(() => {
       if (!peers.hadOthers && performance.now() - reconciledMs < RECONCILE_INTERVAL_MS) return;
       reconciledMs = performance.now();
-      void this.reconcile();
+      // One at a time: a database that is slow or locked would soon have all its connections wait for this.
+      this.#reconciling ??= this.reconcile().finally(() => {
+        this.#reconciling = null;
+      });
     }, RECONCILE_AMONG_OTHERS_MS).unref();
     this.#open.defer(() => clearInterval(timer));
     this.#queue.claim();

@@ -56,6 +56,7 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
   let beating: Promise<void> | null = null;
   let beatAgain = false;
   let isStopped = false;
+  let isFailing = false;
   let wasSilent = false;
   let hadOthersMs = Number.NEGATIVE_INFINITY;
   let lastBeatMs = Number.NEGATIVE_INFINITY;
@@ -106,13 +107,19 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
       try {
         await beatOnce();
         await afterBeat();
+        isFailing = false;
       } catch (error) {
-        log.debug({ err: error }, "this server could not say that it is there");
+        const message = "this server could not say that it is there";
+        if (isFailing) log.debug({ err: error }, message);
+        else log.warn({ err: error }, `${message}; if that lasts, the others take it for lost`);
+        isFailing = true;
       }
     } while (beatAgain && !isStopped);
   }
 
   function beatNow(): Promise<void> {
+    // One that has signed off must not be there again.
+    if (isStopped) return Promise.resolve();
     if (beating !== null) {
       beatAgain = true;
       return beating;

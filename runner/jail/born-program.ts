@@ -56,8 +56,8 @@ function takeSession(): BirthCall[] {
   const defaultAction = allocate(SIGACTION_BYTES);
   const none = allocate(SIGNAL_SET_BYTES);
   const calls: BirthCall[] = [{ name: "setsid", call: NR_SETSID, args: [] }];
-  // A program begins with every signal that has a handler at its default (execve(2)); what is ignored stays so.
-  for (const signal of listIgnored()) {
+  // Ignored ones would stay so in the program, and a handler of this process would run in the child, on memory that is not its own.
+  for (const signal of listChanged()) {
     const args = [signal, defaultAction, null, SIGNAL_SET_BYTES];
     calls.push({ name: "rt_sigaction", call: NR_RT_SIGACTION, args });
   }
@@ -66,12 +66,15 @@ function takeSession(): BirthCall[] {
   return calls;
 }
 
-/** Numbers of the signals this process ignores. */
-function listIgnored(): number[] {
-  const mask = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1"))?.[1];
-  if (mask === undefined) throw new Error("/proc/self/status does not say which signals are ignored");
-  const bits = BigInt(`0x${mask}`);
-  return SIGNALS.filter((signal) => (bits >> BigInt(signal - 1)) & 1n);
+/** Numbers of the signals that are not at their default in this process. */
+function listChanged(): number[] {
+  const status = readFileSync("/proc/self/status", "latin1");
+  const masks = ["SigIgn", "SigCgt"].map((name) => {
+    const mask = new RegExp(`^${name}:\\s*([0-9a-f]+)$`, "m").exec(status)?.[1];
+    if (mask === undefined) throw new Error(`/proc/self/status lacks ${name}`);
+    return BigInt(`0x${mask}`);
+  });
+  return SIGNALS.filter((signal) => masks.some((mask) => (mask >> BigInt(signal - 1)) & 1n));
 }
 
 /** Path, arguments and environment as the kernel reads them. */

@@ -48,9 +48,12 @@ function main(port: NonNullable<typeof parentPort>, jail: BirthJail): void {
     jailThread(kernel, jail);
     port.on("message", (order: StartOrder) => {
       const event = start(startProgram, order);
-      // Ends this thread where the kernel refuses: what it starts next would be in that group as well.
-      enterGroups(order.program.group?.leave);
-      report(event);
+      try {
+        // Ends this thread where the kernel refuses: what it starts next would be in that group as well.
+        enterGroups(order.program.group?.leave);
+      } finally {
+        report(event);
+      }
     });
     report({ event: "jailed", threadId: kernel.syscall(NR_GETTID) });
   } catch (error) {

@@ -34,6 +34,13 @@ export interface ThreadSpawner extends Spawner {
   readonly threadId: number;
 }
 
+interface Waiting {
+  pid: PromiseWithResolvers<number>;
+  over: PromiseWithResolvers<void>;
+  /** Nobody waits for the pid any more. */
+  isLate: boolean;
+}
+
 /** Beside this file, or beside the bundle this file is in. */
 const THREAD_FILE = `./spawner-thread${extname(import.meta.filename)}`;
 /** From the order to the pid. Starting is one system call; only a file system that hangs takes longer. */
@@ -55,17 +62,24 @@ export async function startSpawner(jail: BirthJail): Promise<ThreadSpawner> {
   // access would be jailed with it.
   await access("/");
   const kernel = openKernel();
-  const waiting = new Map<number, PromiseWithResolvers<number>>();
+  const waiting = new Map<number, Waiting>();
   const running = watchChildren(kernel);
   const jailed = Promise.withResolvers<number>();
   let ended: Error | null = null;
   let lastId = 0;
 
+  /** Null: it was settled before. */
+  function settle(id: number): Waiting | null {
+    const order = waiting.get(id) ?? null;
+    waiting.delete(id);
+    order?.over.resolve();
+    return order;
+  }
+
   function end(reason: Error): void {
     ended ??= reason;
     jailed.reject(ended);
-    for (const order of waiting.values()) order.reject(ended);
-    waiting.clear();
+    for (const id of waiting.keys()) settle(id)?.pid.reject(ended);
     // Their parent-death signal has reached those that were locked; the others had not got that far.
     running.killAll();
   }
@@ -79,15 +93,13 @@ export async function startSpawner(jail: BirthJail): Promise<ThreadSpawner> {
         jailed.reject(new Error(`the spawner cannot be jailed: ${message.reason}`));
         break;
       case "started": {
-        const order = waiting.get(message.id);
-        waiting.delete(message.id);
-        if (order) order.resolve(message.pid);
+        const order = settle(message.id);
+        if (order !== null && !order.isLate) order.pid.resolve(message.pid);
         else running.watch(message.pid).kill();
         break;
       }
       case "failed":
-        waiting.get(message.id)?.reject(new Error(`the child cannot be started: ${message.reason}`));
-        waiting.delete(message.id);
+        settle(message.id)?.pid.reject(new Error(`the child cannot be started: ${message.reason}`));
         break;
     }
   });
@@ -95,29 +107,39 @@ export async function startSpawner(jail: BirthJail): Promise<ThreadSpawner> {
   worker.on("exit", () => end(new Error("the spawner has ended")));
   worker.postMessage(jail);
 
-  /** The pid of what the order starts. */
-  function send(order: StartOrder): Promise<number> {
-    const started = Promise.withResolvers<number>();
-    waiting.set(order.id, started);
+  /** The pid of what the order starts; and when the thread is done with it, be it long after the pid was given up. */
+  function send(order: StartOrder): { pid: Promise<number>; over: Promise<void> } {
+    const awaited: Waiting = {
+      pid: Promise.withResolvers(),
+      over: Promise.withResolvers(),
+      isLate: false,
+    };
+    waiting.set(order.id, awaited);
     const timer = setTimeout(() => {
-      waiting.delete(order.id);
-      started.reject(new Error(`the child was not started within ${MAX_START_MS} ms`));
+      awaited.isLate = true;
+      awaited.pid.reject(new Error(`the child was not started within ${MAX_START_MS} ms`));
     }, MAX_START_MS);
     // Whatever a library opened without close-on-exec must not reach a child.
     kernel.syscall(NR_CLOSE_RANGE, 3, 0xffff_ffff, CLOSE_RANGE_CLOEXEC);
     worker.postMessage(order);
-    return started.promise.finally(() => clearTimeout(timer));
+    return { pid: awaited.pid.promise.finally(() => clearTimeout(timer)), over: awaited.over.promise };
   }
 
   async function start(program: Program): Promise<JailedProcess> {
     if (ended) throw ended;
-    using pipes = makePipes(kernel);
+    const pipes = makePipes(kernel);
     lastId += 1;
-    const pid = await send({
+    const order = send({
       id: lastId,
       program: { ...program, env: CHILD_ENVIRONMENT },
       descriptors: pipes.childEnds,
     });
+    const pid = await order.pid.catch((error) => {
+      // Not before the thread is done with them: their numbers may then be those of other files.
+      void order.over.then(() => pipes[Symbol.dispose]());
+      throw error;
+    });
+    using _ = pipes;
     const streams = pipes.takeServerEnds();
     const watched = running.watch(pid);
     if (ended) watched.kill();

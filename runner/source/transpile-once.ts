@@ -93,10 +93,10 @@ function readWhole(file: number): string {
     if (count === 0) break;
     at += count;
   }
-  return bytes.toString("latin1");
+  return bytes.toString("utf8");
 }
 
-/** The code is ASCII, and the map comes after it. */
+/** The map comes after the code, whose own text may have looked like one. */
 function split(text: string): Transformed | null {
   const at = text.lastIndexOf(MAP_START);
   if (at < 0) return null;

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { openDatabase } from "#api/db/database.ts";
 import { DatabaseRefused, listAppliedMigrations, listMigrations, migrate } from "#api/db/migrate.ts";
 import { isDatabaseUnavailable } from "#api/db/pool.ts";
@@ -31,6 +31,26 @@ describe("migrations", () => {
     expect(known.length).toBeGreaterThan(0);
     expect(applied.flat().sort()).toEqual(known);
     expect(await listAppliedMigrations(database.pool)).toEqual(known);
+  });
+
+  test("what others hold is waited for, and what is about to be done is told", async () => {
+    const database = await create();
+    const last = (await listMigrations()).at(-1) ?? "";
+    await database.pool`delete from schema_migrations where name = ${last}`;
+    const told: string[] = [];
+    const held = database.pool.begin(async (sql) => {
+      await sql`lock table processes in access exclusive mode`;
+      const migrating = migrate(database.url, (pending) => told.push(...pending));
+      await vi.waitUntil(async () => {
+        await sql`select pg_stat_clear_snapshot()`;
+        const waiting = await sql`
+          select 1 from pg_stat_activity where application_name = 'cyrnel migration' and wait_event_type = 'Lock'`;
+        return waiting.length > 0;
+      });
+      return { migrating };
+    });
+    expect(await (await held).migrating).toEqual([last]);
+    expect(told).toEqual([last]);
   });
 
   test("a database that is newer than the program is refused with both versions named, and not touched", async () => {

@@ -1,6 +1,6 @@
 /** Finding a writable part of the cgroup tree, from what the kernel writes about it; the tree itself is plain files. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -104,15 +104,44 @@ describe("cgroup v2", () => {
 });
 
 describe("cgroup v1", () => {
-  it("limits a run in the hierarchy of each controller", async () => {
-    const mountinfo = ["memory", "pids", "cpu,cpuacct"]
+  const cgroup = "9:memory:/docker/abc\n8:pids:/docker/abc\n3:cpu,cpuacct:/docker/abc\n0::/\n";
+  /** What is mounted there. */
+  const makeTrees = (files: Record<string, string> = { tasks: "" }) =>
+    ["memory", "pids", "cpu,cpuacct"]
       .map((controllers) => {
-        make(`${controllers}/docker/abc`);
+        make(`${controllers}/docker/abc`, files);
         return `40 24 0:30 / ${tree}/${controllers} rw - cgroup cgroup rw,${controllers}\n`;
       })
       .join("");
-    const cgroup = "9:memory:/docker/abc\n8:pids:/docker/abc\n3:cpu,cpuacct:/docker/abc\n0::/\n";
-    const cgroups = mustFind({ mountinfo, cgroup });
+
+  it("leaves the processor to the group above, where that one has less", async () => {
+    const cgroups = openCgroups(
+      { mountinfo: makeTrees(), cgroup },
+      {
+        mkdir,
+        async writeFile(path, text) {
+          if (path.endsWith("cpu.cfs_quota_us") && text !== "-1") {
+            throw Object.assign(new Error("EINVAL"), { code: "EINVAL" });
+          }
+          await writeFile(path, text);
+        },
+      },
+    );
+    if (cgroups.version !== 1) throw new Error("expected version 1");
+    await (await cgroups.make("run-1")).limit(LIMITS);
+    const folder = basename(cgroups.path);
+    expect(content("cpu,cpuacct/docker/abc", folder, "run-1/cpu.cfs_quota_us")).toBe("-1");
+  });
+
+  it("is not there for a server that may not enter and leave groups", () => {
+    expect(openCgroups({ mountinfo: makeTrees({}), cgroup })).toMatchObject({
+      version: 0,
+      reason: expect.stringContaining("tasks"),
+    });
+  });
+
+  it("limits a run in the hierarchy of each controller", async () => {
+    const cgroups = mustFind({ mountinfo: makeTrees(), cgroup });
     expect(cgroups.version).toBe(1);
     const run = await cgroups.make("run-1");
     await run.limit(LIMITS);

@@ -107,6 +107,17 @@ describe("the groups of a wall's children", () => {
     expect(log.admitted).toEqual([]);
   });
 
+  it("keeps no group that cannot be limited", async () => {
+    const { cgroups, log } = openTree();
+    const refuse = async () => {
+      throw new Error("EBUSY");
+    };
+    const make = async (name: string) => ({ ...(await cgroups.make(name)), limit: refuse });
+    await using groups = createRunGroups({ ...cgroups, make });
+    await expect(groups.reserve(LIMITS)).rejects.toThrow("EBUSY");
+    expect(log.removed).toEqual(log.made);
+  });
+
   it("gives the group that has rested longest", async () => {
     const { cgroups } = openTree();
     await using groups = createRunGroups(cgroups);

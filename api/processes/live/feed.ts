@@ -7,7 +7,7 @@ type Listener = (change: ProcessChange) => void;
 
 export class ProcessFeed {
   readonly #listeners = new Map<number, Set<Listener>>();
-  /** Of every process. */
+  /** Of the states of every process. */
   readonly #listenersOfAll = new Set<Listener>();
   readonly #closed = new AbortController();
 
@@ -23,7 +23,7 @@ export class ProcessFeed {
     return size;
   }
 
-  /** Null: to every process. */
+  /** Null: to the states of every process; their output comes too often for whoever follows a list. */
   listen(id: number | null, listener: Listener): Disposable {
     if (id === null) {
       this.#listenersOfAll.add(listener);
@@ -45,7 +45,7 @@ export class ProcessFeed {
   }
 
   notify(id: number, change: ProcessChange): void {
-    for (const listener of [...this.#listenersOfAll]) listener(change);
+    if (change === "state") for (const listener of [...this.#listenersOfAll]) listener(change);
     const listeners = this.#listeners.get(id);
     if (!listeners) return;
     for (const listener of [...listeners]) listener(change);

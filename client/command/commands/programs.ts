@@ -1,4 +1,5 @@
 /** Commands that are programs of the server: this one turns into them, so signals and exit codes are theirs. */
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { act } from "../act.ts";
@@ -52,7 +53,17 @@ export function addPrograms(program: Command, shell: Shell): void {
     .action(act(shell, rotate));
 }
 
-async function serve({ shell }: Session, { port, host, data }: ServeFlags): Promise<void> {
+/** What a server loads that is not as it is in its sources: what its children are made of, and the console. */
+const BUILDS = ["runner/build.ts", "web/build.ts"];
+
+async function serve({ shell, stderr }: Session, { port, host, data }: ServeFlags): Promise<void> {
+  // As `npm start` does: after an update, children of the version before would not be what this server counts on.
+  for (const build of BUILDS) {
+    const { status } = spawnSync(process.execPath, ["--no-warnings", join(shell.root, build)], {
+      stdio: ["ignore", 2, 2],
+    });
+    if (status !== 0) stderr.write(`cyrnel: ${build} failed: what was built before is used, if anything.\n`);
+  }
   shell.become(process.execPath, [...SERVER_FLAGS, join(shell.root, "api/main.ts")], {
     ...(port !== undefined && { PORT: port }),
     ...(host !== undefined && { HOST: host }),

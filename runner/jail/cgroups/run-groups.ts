@@ -47,7 +47,7 @@ export function createRunGroups(cgroups: Cgroups): RunGroups {
   async function make(limits: GroupLimits): Promise<Kept> {
     made += 1;
     const group = await cgroups.make(`run-${made}`);
-    await group.limit(limits);
+    await limit(group, limits);
     return { group, limits, memoryKills: 0 };
   }
 
@@ -56,7 +56,7 @@ export function createRunGroups(cgroups: Cgroups): RunGroups {
     const kept = spare.shift();
     if (kept === undefined) return make(limits);
     if (!isSame(kept.limits, limits)) {
-      await kept.group.limit(limits);
+      await limit(kept.group, limits);
       kept.limits = limits;
     }
     return kept;
@@ -112,6 +112,16 @@ export function createRunGroups(cgroups: Cgroups): RunGroups {
       cgroups[Symbol.dispose]();
     },
   };
+}
+
+/** One that cannot be limited is not kept. */
+async function limit(group: RunGroup, limits: GroupLimits): Promise<void> {
+  try {
+    await group.limit(limits);
+  } catch (error) {
+    await group.remove();
+    throw error;
+  }
 }
 
 function isSame(one: GroupLimits, other: GroupLimits): boolean {

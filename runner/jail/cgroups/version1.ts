@@ -20,6 +20,7 @@ export function findVersion1(sources: CgroupSources): { version: 1; roots: Map<C
   for (const controller of CONTROLLERS) {
     const { path: own } = findOwnGroup(sources, controller);
     accessSync(own, constants.W_OK);
+    accessSync(join(own, "tasks"), constants.W_OK);
     roots.set(controller, own);
   }
   return { version: 1, roots };
@@ -31,18 +32,25 @@ export function openVersion1(sources: CgroupSources, files: GroupFiles): Cgroups
   const rootName = nameRoot();
   const homes = [...new Set(owned.values())];
   homes.forEach(removeLeftovers);
+  // The processor first: what is left to do is then done at the server's own pace.
+  const leave = openTasks(homes.toReversed());
   const roots = new Map([...owned].map(([controller, own]) => [controller, join(own, rootName)]));
   for (const root of roots.values()) mkdirSync(root, { recursive: true });
   const at = (controller: Controller, ...path: string[]) => join(roots.get(controller) ?? "", ...path);
-  const leave = openTasks(homes);
 
   return {
     version: 1,
     path: at("memory"),
     async make(name) {
       const groups = [...new Set(CONTROLLERS.map((controller) => at(controller, name)))];
-      for (const group of groups) await files.mkdir(group);
-      const enter = openTasks(groups);
+      let enter: number[];
+      try {
+        for (const group of groups) await files.mkdir(group);
+        enter = openTasks(groups);
+      } catch (error) {
+        removeEmpty(groups);
+        throw error;
+      }
       return {
         name: join(rootName, name),
         entrance: { birth: { enter, leave } },
@@ -52,7 +60,7 @@ export function openVersion1(sources: CgroupSources, files: GroupFiles): Cgroups
           await files.writeFile(at("pids", name, "pids.max"), `${maxThreads}`);
           if (cpuMillis !== null) {
             await files.writeFile(at("cpu", name, "cpu.cfs_period_us"), `${CPU_PERIOD_US}`);
-            await files.writeFile(at("cpu", name, "cpu.cfs_quota_us"), `${toQuota(cpuMillis)}`);
+            await setQuota(files, at("cpu", name, "cpu.cfs_quota_us"), cpuMillis);
           }
         },
         countMemoryKills: () => countMemoryKills(at("memory", name, "memory.oom_control")),
@@ -79,6 +87,16 @@ function openTasks(groups: readonly string[]): number[] {
   } catch (error) {
     for (const file of files) closeSync(file);
     throw error;
+  }
+}
+
+/** A group may not be given more than the one above it has, which holds for it all the same. */
+async function setQuota(files: GroupFiles, path: string, cpuMillis: number): Promise<void> {
+  try {
+    await files.writeFile(path, `${toQuota(cpuMillis)}`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
+    await files.writeFile(path, "-1");
   }
 }
 

@@ -10,6 +10,8 @@ const SOURCES = [
   'interface A { b?: string }\nconst a: A = {};\nenum Color { Red = "r" }\nexport default a.b!.length;',
   'const text = "ä€😀\\u2028"; // 😀 //# sourceMappingURL=data:application/json;base64,AAAA\nconst url = "//# sourceMappingURL=data:application/json;base64,";',
   "namespace N { export const x = 1 }\nusing y = null;\nclass B<T> { constructor(private z: T) {} }",
+  // What esbuild leaves as it is.
+  "const a = /ö‹😀/u.test(String.raw`ünï😀\\u`); return /(?<é>x)/.source + 'ö';",
   `${"const a = 1;\n{ ".repeat(200)}${"}".repeat(200)}`,
 ];
 

@@ -1,0 +1,2 @@
+-- Reads every process under a lock that lets others read and write.
+alter table processes validate constraint processes_state;
