@@ -125,7 +125,7 @@ async function typeBlock(index: number): Promise<void> {
 }
 
 test.skipIf(programs === null)(
-  "a dump of a running server, restored, has runs, services, secrets, policies and the trail",
+  "a dump of a running server, restored, has runs, services, secrets, policies and the trail (skipped without pg_dump)",
   { retry: 0 },
   async () => {
     const first = await serve("cyrnel");
