@@ -43,8 +43,8 @@ import { createTools, type Tools } from "./tools/service.ts";
 import { openTracing } from "./tracing/tracing.ts";
 
 export interface ServerDeps {
-  /** Migrated, and of this server only. Closed by whoever opened it. */
-  database: { pool: Pool; readonly reachable: boolean };
+  /** Migrated, and of this server only. Closed by whoever opened it. `vital`: see Database; default: the same. */
+  database: { pool: Pool; vital?: Pool; readonly reachable: boolean };
   logger: FastifyBaseLogger;
   /** What the logger writes into, for `GET /logs`. Default: an empty one. */
   logRing?: LogRing;
@@ -84,7 +84,9 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   await using undo = new AsyncDisposableStack();
   const lifecycle = createLifecycle();
   const redactor = deps.redactor ?? createRedactor();
-  const keyring = deps.keyring ?? readKeyring(config);
+  const { secretsKey, secretsPreviousKeys } = config;
+  const keyring =
+    deps.keyring ?? (secretsKey === null ? null : createKeyring(secretsKey, secretsPreviousKeys));
   const vault = createVault(keyring, redactor);
   const fetch = undo.use(
     createGuardedFetch(config.egress, {
@@ -171,8 +173,10 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   });
   adapters.attach(services.link);
   undo.defer(services.onChange((id) => tools.forget(id)));
+  const vital = database.vital ?? database.pool;
   const replicas = createReplicas({
     pool: database.pool,
+    vital,
     version: packageFile.version,
     secretsKeys: keyring && { current: keyring.current.kid, all: keyring.kids },
     countSlots: () => environments.active()?.status()?.slots ?? null,
@@ -223,8 +227,15 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   );
   undo.defer(services.onChange((id) => approvals.forgetTools(id)));
 
+  const watched = {
+    pool: vital,
+    get reachable() {
+      return database.reachable;
+    },
+    ping: () => vital`select 1`,
+  };
   const readiness = await listReadinessChecks({
-    database,
+    database: watched,
     environments,
     silentMs: () => replicas.silentMs,
     countUnstored: () => processes.health().unstored,
@@ -238,12 +249,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     metrics,
     tracing,
     countSlots: replicas.countSlots,
-    database: {
-      get reachable() {
-        return database.reachable;
-      },
-      ping: () => database.pool`select 1`,
-    },
+    database: watched,
     logs,
     processes,
     modules,
@@ -258,7 +264,6 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   undo.defer(() => closeApp(app));
   undo.use(logs);
   await app.ready();
-
   await learnStoredSecrets({ db: database.pool, vault, redactor, log: logger });
   await governance.start();
   await modules.start();
@@ -292,8 +297,4 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     stop,
     [Symbol.asyncDispose]: stop,
   };
-}
-
-function readKeyring(config: Config): Keyring | null {
-  return config.secretsKey === null ? null : createKeyring(config.secretsKey, config.secretsPreviousKeys);
 }

@@ -15,6 +15,8 @@ export interface Database extends AsyncDisposable {
   /** Holds a password: never to be logged. */
   readonly url: string;
   readonly pool: Pool;
+  /** For what must not wait behind the requests of clients: signs of life, and whether the server is ready. */
+  readonly vital: Pool;
   /** Whether the database answers; refreshed every second. */
   readonly reachable: boolean;
   readonly embedded: boolean;
@@ -32,6 +34,7 @@ export interface OpenDatabaseOptions {
 }
 
 const MAX_CONNECTIONS = 15;
+const MAX_VITAL_CONNECTIONS = 2;
 /** An embedded Postgres may be stopped by a predecessor between our finding it and using it: start over until then. */
 const EMBEDDED_RETRY_MS = 15_000;
 const RETRY_PAUSE_MS = 100;
@@ -49,10 +52,13 @@ export async function openDatabase(
   await migrate(url, options.onMigrate);
   const pool = createPool(url, { maxConnections: MAX_CONNECTIONS, applicationName: "cyrnel" });
   undo.defer(() => pool.end({ timeout: 5 }));
+  const vital = createPool(url, { maxConnections: MAX_VITAL_CONNECTIONS, applicationName: "cyrnel vital" });
+  undo.defer(() => vital.end({ timeout: 5 }));
   const close = undo.move();
   return {
     url,
     pool,
+    vital,
     embedded: config.databaseUrl === null,
     get reachable() {
       return watch.reachable;

@@ -22,6 +22,8 @@ const HERE = "here";
 
 export interface ReplicasOptions {
   pool: Pool;
+  /** For signs of life. */
+  vital: Pool;
   version: string;
   /** Ids of the keys for secrets; null: there is none. */
   secretsKeys: { current: string; all: readonly string[] } | null;
@@ -58,7 +60,7 @@ export interface Replicas extends AsyncDisposable {
 }
 
 export function createReplicas(options: ReplicasOptions): Replicas {
-  const { pool, version, secretsKeys, countSlots, listModules, isDraining, log } = options;
+  const { pool, vital, version, secretsKeys, countSlots, listModules, isDraining, log } = options;
   const id = randomUUID();
   const name = `${hostname().slice(0, MAX_NAME_CHARACTERS)}:${process.pid}`;
   const token = randomBytes(32);
@@ -66,7 +68,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   let address: string | null = null;
 
   const membership = createMembership({
-    db: pool,
+    db: vital,
     describe: () => ({
       id,
       name,
