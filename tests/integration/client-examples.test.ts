@@ -1,9 +1,12 @@
 /** The client where it is used: bundled for a browser, type-checked without Node, and as the examples use it. */
 import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { fetchProgram } from "#tests/fetched-program.ts";
 import { SECRETS_KEY } from "./services-server.ts";
 import { startToolsServer, type ToolsServer } from "./tools-server.ts";
 
@@ -33,17 +36,55 @@ beforeAll(async () => {
 afterAll(() => server?.close());
 
 async function runExample(name: string, ...args: string[]): Promise<string> {
-  const file = path.join(PROJECT, "examples/client", name);
-  const { stdout } = await run(process.execPath, [file, ...args], {
-    cwd: PROJECT,
-    env: { PATH: process.env.PATH, CYRNEL_URL: server.url },
-  });
-  return stdout;
+  return runWith(process.execPath, [path.join(PROJECT, "examples/client", name), ...args]);
 }
 
+async function runWith(program: string, args: string[]): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), "cyrnel-client-"));
+  try {
+    const { stdout } = await run(program, args, {
+      cwd: PROJECT,
+      // Deno and Bun keep what they have made of sources in the home folder.
+      env: { PATH: process.env.PATH, CYRNEL_URL: server.url, HOME: folder },
+    });
+    return stdout;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const RUN_PRINTED = /^step 1\nstep 2\nstep 3\nsuccess \{"steps":3\} \d+ ms of CPU\nlatest: \d+ success/;
+
 test("examples/client/run.ts shows the output, the result and the list", async () => {
-  const stdout = await runExample("run.ts");
-  expect(stdout).toMatch(/^step 1\nstep 2\nstep 3\nsuccess \{"steps":3\} \d+ ms of CPU\nlatest: \d+ success/);
+  expect(await runExample("run.ts")).toMatch(RUN_PRINTED);
+});
+
+test("examples/client/run.ts does the same in Deno (skipped where npm cannot fetch it)", {
+  timeout: 180_000,
+}, async ({ skip }) => {
+  const deno = await fetchProgram({
+    package: "@deno/linux-x64-glibc@2.9.6",
+    sha512: "3md4TKLCuzsLDmfOoC5KN7NAZaxSVkMgm64vg6foD00JBADCpYS2/5QqXfzgnP5ZQz3iLP9vBQJtEgc116OAoQ==",
+    member: "deno",
+  });
+  if ("reason" in deno) return skip(deno.reason);
+  const { host } = new URL(server.url);
+  const rights = [`--allow-net=${host}`, "--allow-env=CYRNEL_URL,CYRNEL_KEY"];
+  const file = path.join(PROJECT, "examples/client/run.ts");
+  expect(await runWith(deno.program, ["run", "--no-prompt", ...rights, file])).toMatch(RUN_PRINTED);
+});
+
+test("examples/client/run.ts does the same in Bun (skipped where npm cannot fetch it)", {
+  timeout: 180_000,
+}, async ({ skip }) => {
+  const bun = await fetchProgram({
+    package: "@oven/bun-linux-x64@1.4.5",
+    sha512: "IWX9BELoGHAUtMonkeSaNaZwXzRk+oDw6Mk+HBFXd3KHYIBNBsIGRupMZPcgNoDbJpLu6gAJjIoIVPZtt1aJ1g==",
+    member: "bin/bun",
+  });
+  if ("reason" in bun) return skip(bun.reason);
+  const file = path.join(PROJECT, "examples/client/run.ts");
+  expect(await runWith(bun.program, ["run", file])).toMatch(RUN_PRINTED);
 });
 
 test("examples/client/approve.ts decides and reads the result", async () => {

