@@ -26,6 +26,7 @@ export function DifferencesFromBefore({ approval }: { approval: Approval }) {
   const { data: earlier } = useResource(
     async (signal) => (isPending ? readEarlier(approval, signal) : null),
     [approval.id, isPending],
+    "until loaded",
   );
   if (earlier === null) return null;
   const changes = listChanges(earlier.parameters, approval.parameters);

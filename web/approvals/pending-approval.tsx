@@ -10,9 +10,7 @@ import { SelectField, TextField } from "../parts/field.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { Ago, In } from "../parts/moment.tsx";
 import { type Approval, client } from "../server/api.ts";
-import { useOnChange } from "../server/use-on-change.ts";
 import { useResource } from "../server/use-resource.ts";
-import { approvalChanges } from "../server/waiting-approvals.ts";
 import { DifferencesFromBefore } from "./differences.tsx";
 
 const SchemaForm = lazy(() => import("../forms/schema-form.tsx"));
@@ -25,15 +23,13 @@ const REMEMBER = [
   ["tool:480", "This tool, for 8 hours"],
 ] as const;
 
-export async function readApproval(id: string, signal?: AbortSignal): Promise<Approval> {
-  return unwrap(
-    await client.value.GET("/approvals/{id}", { params: { path: { id } }, ...(signal && { signal }) }),
-  );
-}
-
+/** For as long as it waits: what it asks for does not change, and once it is decided, who shows it takes it away. */
 export function PendingApproval({ id, linked = false }: { id: string; linked?: boolean }) {
-  const { data, error, reload } = useResource((signal) => readApproval(id, signal), [id]);
-  useOnChange(approvalChanges, reload);
+  const { data, error, reload } = useResource(
+    async (signal) => unwrap(await client.value.GET("/approvals/{id}", { params: { path: { id } }, signal })),
+    [id],
+    "until loaded",
+  );
   if (data === null) return error === null ? <Loading /> : <Failure error={error} retry={reload} />;
   return <ApprovalCard approval={data} linked={linked} onDecided={reload} />;
 }

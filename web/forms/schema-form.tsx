@@ -3,11 +3,11 @@
  * what forms can show. Loaded when it is first shown.
  */
 import Form from "@rjsf/core/lib/components/Form.js";
-import type { RJSFSchema, UiSchema } from "@rjsf/utils";
+import { englishStringTranslator, type RJSFSchema, TranslatableString } from "@rjsf/utils";
 import { useMemo, useState } from "preact/hooks";
 import { ErrorBoundary } from "../parts/error-boundary.tsx";
 import { TextField } from "../parts/field.tsx";
-import { templates, widgets } from "./templates.tsx";
+import { secretWidgets, templates, widgets } from "./templates.tsx";
 import { formValidator } from "./validator.ts";
 
 interface SchemaFormProps {
@@ -45,14 +45,20 @@ export default function SchemaForm(props: SchemaFormProps) {
   );
 }
 
+const UI_SCHEMA = { "ui:submitButtonOptions": { norender: true } };
+
+/** A value that was just added is empty: where it is typed hidden, nobody would see that it is not. */
+function translate(text: TranslatableString, values?: string[]): string {
+  return text === TranslatableString.NewStringDefault ? "" : englishStringTranslator(text, values);
+}
+
 function FieldsOfSchema({ schema, value, onChange, isSecret = false }: SchemaFormProps) {
-  const uiSchema = useMemo(() => (isSecret ? hideTyped(schema) : {}), [schema, isSecret]);
   return (
     <Form
       tagName="div"
       className="schema-form"
       schema={schema as RJSFSchema}
-      uiSchema={{ ...uiSchema, "ui:submitButtonOptions": { norender: true } }}
+      uiSchema={UI_SCHEMA}
       formData={value}
       validator={formValidator}
       // Not at blur: an error that comes or goes while a button is pressed moves the button away from under the pointer.
@@ -60,7 +66,8 @@ function FieldsOfSchema({ schema, value, onChange, isSecret = false }: SchemaFor
       showErrorList={false}
       idPrefix="value"
       templates={templates}
-      widgets={widgets}
+      widgets={isSecret ? secretWidgets : widgets}
+      translateString={translate}
       // A default that nobody chose is not sent.
       experimental_defaultFormStateBehavior={{
         emptyObjectFields: "skipDefaults",
@@ -70,21 +77,6 @@ function FieldsOfSchema({ schema, value, onChange, isSecret = false }: SchemaFor
     >
       <span />
     </Form>
-  );
-}
-
-const MAX_SECRET_DEPTH = 6;
-
-function hideTyped(schema: Record<string, unknown>, depth = 0): UiSchema {
-  const properties = schema.properties as Record<string, Record<string, unknown>> | undefined;
-  if (properties === undefined || depth > MAX_SECRET_DEPTH) return {};
-  return Object.fromEntries(
-    Object.entries(properties).map(([name, member]) => [
-      name,
-      member?.type === "string" && member.enum === undefined
-        ? { "ui:widget": "password", "ui:options": { autocomplete: "new-password" } }
-        : hideTyped(member ?? {}, depth + 1),
-    ]),
   );
 }
 

@@ -1,4 +1,6 @@
 /** How the form library's fields look here: labels above, hints below, buttons with names. Descriptions are plain text. */
+import PasswordWidget from "@rjsf/core/lib/components/widgets/PasswordWidget.js";
+import { ADDITIONAL_PROPERTY_FLAG, type WidgetProps } from "@rjsf/utils";
 import { Plus, X } from "lucide-preact";
 import type { ComponentChildren } from "preact";
 
@@ -10,19 +12,17 @@ interface FieldProps {
   required?: boolean;
   hidden?: boolean;
   displayLabel?: boolean;
-  schema: { type?: unknown; [flag: string]: unknown };
+  schema: { type?: unknown };
   children: ComponentChildren;
   onKeyRenameBlur: (event: unknown) => void;
   onRemoveProperty: () => void;
 }
 
-/** Set by the library on members that the schema does not name. */
-const ADDITIONAL = "__additional_property";
-
 function FieldTemplate(props: FieldProps) {
   const { id, label, rawDescription, rawErrors = [], required, displayLabel, schema, children } = props;
   if (props.hidden) return <div hidden>{children}</div>;
-  const isAdditional = ADDITIONAL in schema;
+  // A member that the schema does not name.
+  const isAdditional = ADDITIONAL_PROPERTY_FLAG in schema;
   const showsLabel = displayLabel === true && schema.type !== "boolean";
   const field = (
     <div class="field">
@@ -213,4 +213,32 @@ export const templates = {
   ButtonTemplates: { AddButton, RemoveButton, SubmitButton: Nothing },
 } as never;
 
-export const widgets = { CheckboxWidget: Checkbox } as never;
+function HiddenInput(props: WidgetProps) {
+  const options = { ...props.options, autocomplete: "new-password" as const };
+  return <PasswordWidget {...props} options={options} />;
+}
+
+/** Every widget of the library that something is typed into. */
+const TYPED = [
+  "TextWidget",
+  "PasswordWidget",
+  "EmailWidget",
+  "URLWidget",
+  "TextareaWidget",
+  "UpDownWidget",
+  "RangeWidget",
+  "ColorWidget",
+  "DateWidget",
+  "TimeWidget",
+  "DateTimeWidget",
+  "AltDateWidget",
+  "AltDateTimeWidget",
+];
+const ownWidgets = { CheckboxWidget: Checkbox };
+
+export const widgets = ownWidgets as never;
+/** Nothing that is typed can be read, wherever in the value it stands. */
+export const secretWidgets = {
+  ...ownWidgets,
+  ...Object.fromEntries(TYPED.map((name) => [name, HiddenInput])),
+} as never;

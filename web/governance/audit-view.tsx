@@ -60,7 +60,7 @@ export default function AuditView() {
     <>
       <PageHead
         title="Audit"
-        about="What was done and by whom. Records can be added, but neither changed nor removed."
+        about="What was done and by whom. Records are added, never changed, and kept as long as the server is set to keep them."
       >
         <button type="button" class="button" disabled={exporting.isBusy} onClick={save}>
           <Download aria-hidden="true" /> Export

@@ -130,15 +130,22 @@ export function CopyButton({ text, label }: { text: string | (() => string); lab
   );
 }
 
-/** A modal dialog as long as it is rendered. Escape closes it. */
+/** A modal dialog as long as it is rendered. Escape closes it. Then the focus is again where it was before. */
 export function Dialog({ title, onClose, children }: Children & { title: string; onClose: () => void }) {
   const element = useRef<HTMLDialogElement>(null);
   const headingId = useId();
   useEffect(() => {
-    element.current?.showModal();
+    const dialog = element.current;
+    dialog?.showModal();
+    // Taken away while it is open, it would leave the focus nowhere.
+    return () => dialog?.close();
   }, []);
   return (
-    <dialog ref={element} aria-labelledby={headingId} onClose={onClose}>
+    <dialog
+      ref={element}
+      aria-labelledby={headingId}
+      onClose={({ currentTarget }) => currentTarget.isConnected && onClose()}
+    >
       <div class="dialog-head">
         <h2 id={headingId}>{title}</h2>
         <button type="button" class="button quiet small icon" aria-label="Close" onClick={onClose}>

@@ -5,25 +5,16 @@ import type { ProcessEvent } from "#client/events.ts";
 import { client, type Process, type ToolCall } from "../server/api.ts";
 import { returns } from "../server/connection.ts";
 import { useOnChange } from "../server/use-on-change.ts";
+import { whileVisible } from "../server/while-visible.ts";
+import { addChunk, NOTHING, type Printed } from "./printed.ts";
 
-export interface Chunk {
-  stream: "stdout" | "stderr";
-  text: string;
-}
-
-export interface RunFeed {
+export interface RunFeed extends Printed {
   process: Process | null;
-  /** In the order of their coming while it runs; stdout before stderr once it is over and was not followed. */
-  chunks: readonly Chunk[];
-  /** Characters that are not shown any more. */
-  droppedCharacters: number;
   calls: readonly ToolCall[];
   error: unknown;
 }
 
-const EMPTY: RunFeed = { process: null, chunks: [], droppedCharacters: 0, calls: [], error: null };
-/** Beyond that a page becomes slow; all of it is one click away. */
-const MAX_SHOWN_CHARACTERS = 200_000;
+const EMPTY: RunFeed = { ...NOTHING, process: null, calls: [], error: null };
 const PAINT_MS = 50;
 
 /** Null: nothing to follow. `round` follows the same process anew, after it was started again. */
@@ -49,6 +40,7 @@ export function useRun(id: number | null, round = 0): RunFeed {
 
 async function follow(id: number, signal: AbortSignal, show: (feed: RunFeed) => void): Promise<void> {
   let feed = EMPTY;
+  let lastEventId: string | undefined;
   let painting: ReturnType<typeof setTimeout> | null = null;
   const paint = () => {
     if (painting !== null) clearTimeout(painting);
@@ -66,12 +58,16 @@ async function follow(id: number, signal: AbortSignal, show: (feed: RunFeed) => 
       return paint();
     }
     paint();
-    for await (const event of client.value.events(id, { signal })) {
-      // That it is over is shown together with what came of it, which is not among the events.
-      if ((event.event === "state" || event.event === "end") && event.data.state === "idle") continue;
-      feed = apply(feed, event);
-      paintSoon();
-    }
+    await whileVisible(signal, async (visible) => {
+      const options = { signal: visible, ...(lastEventId !== undefined && { lastEventId }) };
+      for await (const event of client.value.events(id, options)) {
+        lastEventId = event.id;
+        // That it is over is shown together with what came of it, which is not among the events.
+        if ((event.event === "state" || event.event === "end") && event.data.state === "idle") continue;
+        feed = apply(feed, event);
+        paintSoon();
+      }
+    });
     const [ended, calls] = await Promise.all([read(id, signal), readCalls(id, signal)]);
     feed = { ...feed, process: ended, calls };
     if (feed.chunks.length === 0) feed = { ...feed, ...finished(ended) };
@@ -93,19 +89,16 @@ async function readCalls(id: number, signal: AbortSignal): Promise<ToolCall[]> {
   return unwrap(answer).calls;
 }
 
-function finished(process: Process): Pick<RunFeed, "chunks" | "droppedCharacters"> {
-  const kept = addChunk([], 0, { stream: "stdout", text: process.stdout });
-  return addChunk(kept.chunks, kept.droppedCharacters, { stream: "stderr", text: process.stderr });
+function finished(process: Process): Printed {
+  const printed = addChunk(NOTHING, { stream: "stdout", text: process.stdout });
+  return addChunk(printed, { stream: "stderr", text: process.stderr });
 }
 
 function apply(feed: RunFeed, { event, data }: ProcessEvent): RunFeed {
   switch (event) {
     case "stdout":
     case "stderr":
-      return {
-        ...feed,
-        ...addChunk(feed.chunks, feed.droppedCharacters, { stream: event, text: data.text }),
-      };
+      return { ...feed, ...addChunk(feed, { stream: event, text: data.text }) };
     case "call": {
       const others = feed.calls.filter(({ seq }) => seq !== data.seq);
       return { ...feed, calls: [...others, data].sort((one, other) => one.seq - other.seq) };
@@ -125,32 +118,4 @@ function apply(feed: RunFeed, { event, data }: ProcessEvent): RunFeed {
 
 function change(feed: RunFeed, edit: (process: Process) => Process): RunFeed {
   return feed.process === null ? feed : { ...feed, process: edit(feed.process) };
-}
-
-function addChunk(
-  chunks: readonly Chunk[],
-  dropped: number,
-  next: Chunk,
-): Pick<RunFeed, "chunks" | "droppedCharacters"> {
-  if (next.text === "") return { chunks, droppedCharacters: dropped };
-  const last = chunks.at(-1);
-  const joined =
-    last?.stream === next.stream
-      ? [...chunks.slice(0, -1), { stream: last.stream, text: last.text + next.text }]
-      : [...chunks, next];
-  let excess = joined.reduce((sum, chunk) => sum + chunk.text.length, 0) - MAX_SHOWN_CHARACTERS;
-  let droppedCharacters = dropped;
-  while (excess > 0) {
-    const [first, ...rest] = joined;
-    if (first === undefined) break;
-    const cut = Math.min(excess, first.text.length);
-    joined.splice(
-      0,
-      joined.length,
-      ...(cut === first.text.length ? rest : [{ ...first, text: first.text.slice(cut) }, ...rest]),
-    );
-    excess -= cut;
-    droppedCharacters += cut;
-  }
-  return { chunks: joined, droppedCharacters };
 }

@@ -1,7 +1,9 @@
 /** Server-sent events with the session's key, which EventSource cannot send. Connects anew where a stream breaks off. */
 import { createParser } from "eventsource-parser";
 import { CyrnelError } from "#client/errors.ts";
+import { sleep } from "#client/waiting.ts";
 import { fetchPath } from "./api.ts";
+import { whileVisible } from "./while-visible.ts";
 
 export interface StreamEvent {
   event: string;
@@ -13,8 +15,8 @@ const MAX_RECONNECT_MS = 10_000;
 const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024;
 
 /**
- * Calls `onEvent` for each event until `signal` aborts. `onOpen`: connected; what came in between may be missing unless
- * the server resumes. Rejects with CyrnelError where the server refuses.
+ * Calls `onEvent` for each event until `signal` aborts, while the page is visible. `onOpen`: connected; what came in between
+ * may be missing unless the server resumes. Rejects with CyrnelError where the server refuses.
  */
 export async function followStream(
   path: string,
@@ -23,38 +25,43 @@ export async function followStream(
   onOpen: () => void = () => {},
 ): Promise<void> {
   let lastEventId: string | null = null;
-  for (let failures = 0; !signal.aborted; failures++) {
+  let failures = 0;
+  const readOnce = async (visible: AbortSignal) => {
+    const response = await fetchPath(path, {
+      signal: visible,
+      headers: {
+        accept: "text/event-stream",
+        ...(lastEventId !== null && { "last-event-id": lastEventId }),
+      },
+    });
+    if (!response.ok) throw new CyrnelError(response, await response.json().catch(() => null));
+    onOpen();
+    const parser = createParser({
+      maxBufferSize: MAX_EVENT_CHARACTERS,
+      onEvent: ({ id, event = "message", data }) => {
+        failures = 0;
+        if (id !== undefined) lastEventId = id;
+        onEvent({ event, data: readJson(data) });
+      },
+    });
+    const reader = response.body?.getReader();
+    const decoder = new TextDecoder();
+    for (;;) {
+      const chunk = await reader?.read();
+      if (chunk === undefined || chunk.done) return;
+      parser.feed(decoder.decode(chunk.value, { stream: true }));
+    }
+  };
+  for (; !signal.aborted; failures++) {
     try {
-      const response = await fetchPath(path, {
-        signal,
-        headers: {
-          accept: "text/event-stream",
-          ...(lastEventId !== null && { "last-event-id": lastEventId }),
-        },
-      });
-      if (!response.ok) throw new CyrnelError(response, await response.json().catch(() => null));
-      onOpen();
-      const parser = createParser({
-        maxBufferSize: MAX_EVENT_CHARACTERS,
-        onEvent: ({ id, event = "message", data }) => {
-          failures = 0;
-          if (id !== undefined) lastEventId = id;
-          onEvent({ event, data: readJson(data) });
-        },
-      });
-      const reader = response.body?.getReader();
-      const decoder = new TextDecoder();
-      for (;;) {
-        const chunk = await reader?.read();
-        if (chunk === undefined || chunk.done) break;
-        parser.feed(decoder.decode(chunk.value, { stream: true }));
-      }
+      await whileVisible(signal, readOnce);
     } catch (error) {
       if (signal.aborted) return;
       const isRefusal = error instanceof CyrnelError && error.status < 500 && error.status !== 429;
       if (isRefusal) throw error;
     }
-    await pause(Math.min(MAX_RECONNECT_MS, FIRST_RECONNECT_MS * 2 ** failures), signal);
+    const waitMs = Math.min(MAX_RECONNECT_MS, FIRST_RECONNECT_MS * 2 ** failures);
+    await sleep(waitMs, signal).catch(() => {});
   }
 }
 
@@ -64,15 +71,4 @@ function readJson(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
-  });
 }

@@ -4,19 +4,9 @@ import { followStream } from "./stream.ts";
 
 export function useProcessChanges(reload: () => void): void {
   useEffect(() => {
-    let stop = new AbortController();
-    const restart = () => {
-      stop.abort();
-      stop = new AbortController();
-      if (document.hidden) return;
-      // Where the server refuses, it refuses the list too, and says why there.
-      followStream("/processes/stream", stop.signal, reload).catch(() => {});
-    };
-    document.addEventListener("visibilitychange", restart);
-    restart();
-    return () => {
-      stop.abort();
-      document.removeEventListener("visibilitychange", restart);
-    };
+    const stop = new AbortController();
+    // Where the server refuses, it refuses the list too, and says why there.
+    followStream("/processes/stream", stop.signal, reload).catch(() => {});
+    return () => stop.abort();
   }, [reload]);
 }

@@ -1,4 +1,4 @@
-/** What a view shows of the server: loaded, loaded anew, and loaded again and again while somebody looks. */
+/** What a view shows of the server: loaded once, loaded anew, or loaded again and again while somebody looks. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { returns } from "./connection.ts";
 import { useOnChange } from "./use-on-change.ts";
@@ -12,13 +12,16 @@ export interface Resource<T> {
 }
 
 /**
- * `parts` are what the answer depends on: when they change, what was loaded for others is dropped. Loads anew when the page
- * becomes visible and when the server was away. `everyMs`: also at this pace while the page is visible, one request at a time.
+ * When it loads anew: "when seen": when the page becomes visible and when the server was away; a number: also every so many
+ * ms while the page is visible, one request at a time; "until loaded": like the first, but no more once it is there.
  */
+type Pace = "when seen" | "until loaded" | number;
+
+/** `parts` are what the answer depends on: when they change, what was loaded for others is dropped. */
 export function useResource<T>(
   load: (signal: AbortSignal) => Promise<T>,
   parts: readonly unknown[],
-  everyMs?: number,
+  pace: Pace = "when seen",
 ): Resource<T> {
   const [state, setState] = useState<{ data: T | null; error: unknown; of: readonly unknown[] }>({
     data: null,
@@ -28,14 +31,17 @@ export function useResource<T>(
   const current = useRef(load);
   current.current = load;
   const refresh = useRef(() => {});
+  const refreshSeen = useRef(() => {});
   useEffect(() => {
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isLoading = false;
     let isWantedAgain = false;
+    let isLoaded = false;
     async function loadOnce() {
       try {
         const data = await current.current(stop.signal);
+        isLoaded = true;
         if (!stop.signal.aborted) setState({ data, error: null, of: parts });
       } catch (error) {
         if (!stop.signal.aborted) {
@@ -53,24 +59,26 @@ export function useResource<T>(
         await loadOnce();
       } while (isWantedAgain && !stop.signal.aborted);
       isLoading = false;
-      if (everyMs !== undefined && !stop.signal.aborted && !document.hidden) {
-        timer = setTimeout(() => void refreshNow(), everyMs);
+      if (typeof pace === "number" && !stop.signal.aborted && !document.hidden) {
+        timer = setTimeout(() => void refreshNow(), pace);
       }
     }
-    const onVisible = () => {
-      if (!document.hidden) void refreshNow();
+    const onSeen = () => {
+      if (!document.hidden && !(isLoaded && pace === "until loaded")) void refreshNow();
     };
     refresh.current = () => void refreshNow();
-    document.addEventListener("visibilitychange", onVisible);
+    refreshSeen.current = onSeen;
+    document.addEventListener("visibilitychange", onSeen);
     void refreshNow();
     return () => {
       stop.abort();
       clearTimeout(timer);
-      document.removeEventListener("visibilitychange", onVisible);
+      document.removeEventListener("visibilitychange", onSeen);
     };
-  }, [...parts, everyMs]);
+  }, [...parts, pace]);
   const reload = useCallback(() => refresh.current(), []);
-  useOnChange(returns, reload);
+  const onReturn = useCallback(() => refreshSeen.current(), []);
+  useOnChange(returns, onReturn);
   const isOther = !isSame(state.of, parts);
   return { data: isOther ? null : state.data, error: isOther ? null : state.error, reload };
 }

@@ -1,4 +1,4 @@
-/** How many approvals wait for a person, live, for the badge of every view. One connection while the page is visible. */
+/** How many approvals wait for a person, live, for the badge of every view. */
 import { effect, signal } from "@preact/signals";
 import { unwrap } from "#client/errors.ts";
 import { isSignedIn, key } from "../session/access.ts";
@@ -12,36 +12,38 @@ export const approvalChanges = signal(0);
 export const playsSound = signal(false);
 
 const MAX_COUNTED = 200;
-/** A burst of changes is one reading. */
+/** Changes within this time are one reading. */
 const SETTLE_MS = 150;
 
 /** Follows as long as somebody is signed in. Call once. */
 export function watchApprovals(): void {
-  let stop = new AbortController();
-  const restart = () => {
-    stop.abort();
-    stop = new AbortController();
-    if (isSignedIn.peek() && !document.hidden) void follow(stop.signal);
-  };
-  document.addEventListener("visibilitychange", restart);
   effect(() => {
     void key.value;
-    if (!isSignedIn.value) waitingApprovals.value = null;
-    restart();
+    if (!isSignedIn.value) {
+      waitingApprovals.value = null;
+      return;
+    }
+    const stop = new AbortController();
+    void follow(stop.signal);
+    return () => stop.abort();
   });
 }
 
 async function follow(signal: AbortSignal): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const readSoon = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => void read(signal), SETTLE_MS);
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      void read(signal);
+    }, SETTLE_MS);
   };
   try {
     await followStream("/approvals/stream", signal, readSoon, () => void read(signal));
   } catch {
     // This key may not decide: there is no badge.
     waitingApprovals.value = null;
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromiumPath } from "./browser.ts";
-import type { ConsoleServer } from "./console-server.ts";
+import { API_TOKEN, type ConsoleServer } from "./console-server.ts";
 import { type Visit, visitConsole } from "./visit.ts";
 
 const WIDE = { viewport: { width: 1440, height: 900 } };
@@ -63,6 +63,7 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     expect(tools.map(({ id }) => id)).not.toContain("clearBoard");
 
     await button("I have it").click();
+    expect(await button("New key").evaluate((element) => element === document.activeElement)).toBe(true);
     await row("nightly report").getByText("role reader").waitFor();
     expect(await page.content()).not.toContain(key);
     await row("nightly report").getByRole("button", { name: "Revoke" }).click();
@@ -157,6 +158,36 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     opened.forgive(/412/);
     await button("Show what is stored now").click();
     await expect.poll(() => page.getByLabel("maxTasks").inputValue()).toBe("9");
+  });
+
+  test("secrets under names that one gives oneself are typed hidden too, from the first character on", async () => {
+    const { security: _security, components: _components, ...open } = JSON.parse(server.orders.document);
+    await server.send("POST", "/services", { id: "open", adapter: "openapi", content: JSON.stringify(open) });
+    await server.send("POST", "/services/open/enabled", { enabled: true });
+    await goTo("Services");
+    await page.getByRole("link", { name: "Orders open" }).click();
+    await page.getByRole("link", { name: "Secrets" }).click();
+    await button("Add").click();
+    await page.getByLabel("Name", { exact: true }).fill("Authorization");
+    await page.keyboard.press("Tab");
+    const value = page.getByLabel("Authorization", { exact: true });
+    expect(await value.getAttribute("type")).toBe("password");
+    expect(await value.getAttribute("autocomplete")).toBe("new-password");
+    expect(await value.inputValue()).toBe("");
+    await value.fill(`Bearer ${API_TOKEN}`);
+    await button("Add").click();
+    await page.getByLabel("newKey", { exact: true }).fill("a mistake");
+    await button("Remove").last().click();
+    await page.getByLabel("newKey", { exact: true }).waitFor({ state: "detached" });
+    await button("Save secrets").click();
+    await page.getByText("headers/Authorization").waitFor();
+    expect(await page.content()).not.toContain(API_TOKEN);
+    const { body } = await server.send("POST", "/processes", {
+      code: "return await tools.open.getOrder({ path: { id: 'o-1' } });",
+      block: true,
+    });
+    expect(body).toMatchObject({ exitState: "success" });
+    expect(server.orders.seen.at(-1)).toBe(`Bearer ${API_TOKEN}`);
   });
 
   test("a module is installed from a package and deleted", async () => {
