@@ -1,9 +1,9 @@
 // Submits a script, shows what it prints as it prints it, and reads the result.
-// Run it against a server: CYRNEL_URL=http://127.0.0.1:9371 CYRNEL_KEY=… npx node examples/client/run.ts
+// Run it against a server: CYRNEL_URL=http://127.0.0.1:9371 CYRNEL_API_KEY=… npx node examples/client/run.ts
 import { CyrnelError, createClient, unwrap } from "../../client/index.ts";
 
-const { CYRNEL_URL = "http://127.0.0.1:9371", CYRNEL_KEY } = process.env;
-const client = createClient({ url: CYRNEL_URL, ...(CYRNEL_KEY !== undefined && { key: CYRNEL_KEY }) });
+const { CYRNEL_URL = "http://127.0.0.1:9371", CYRNEL_API_KEY } = process.env;
+const client = createClient({ url: CYRNEL_URL, ...(CYRNEL_API_KEY !== undefined && { key: CYRNEL_API_KEY }) });
 
 const script = `
   for (const step of [1, 2, 3]) {

@@ -69,7 +69,7 @@ test("examples/client/run.ts does the same in Deno (skipped where npm cannot fet
   });
   if ("reason" in deno) return skip(deno.reason);
   const { host } = new URL(server.url);
-  const rights = [`--allow-net=${host}`, "--allow-env=CYRNEL_URL,CYRNEL_KEY"];
+  const rights = [`--allow-net=${host}`, "--allow-env=CYRNEL_URL,CYRNEL_API_KEY"];
   const file = path.join(PROJECT, "examples/client/run.ts");
   expect(await runWith(deno.program, ["run", "--no-prompt", ...rights, file])).toMatch(RUN_PRINTED);
 });
