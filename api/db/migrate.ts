@@ -56,7 +56,7 @@ export async function migrate(
       if (attempt < MAX_ATTEMPTS) continue;
       throw new DatabaseRefused(
         `The schema could not be brought up to date in ${MAX_ATTEMPTS} attempts, because others hold its tables: ${message}. ` +
-          "Nothing is half done: start this server again. Who holds them is in pg_stat_activity, where wait_event_type is Lock; end that session, or stop the servers of the version before.",
+          "Nothing is half done: start this server again. While it waits, select pid, pg_blocking_pids(pid) from pg_stat_activity where application_name = 'cyrnel migration' names who holds them; end that session, or stop the servers of the version before.",
       );
     }
   }

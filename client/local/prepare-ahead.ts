@@ -1,4 +1,4 @@
-/** A script of a program that runs one, transpiled while its child boots. */
+/** A script of a program that runs one, transpiled while its child is prepared and boots. */
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { prepareSource } from "#runner/source/prepare.ts";
 import { expectOneSource } from "#runner/source/transpile.ts";

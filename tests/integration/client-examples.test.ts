@@ -59,33 +59,36 @@ test("examples/client/run.ts shows the output, the result and the list", async (
   expect(await runExample("run.ts")).toMatch(RUN_PRINTED);
 });
 
-test("examples/client/run.ts does the same in Deno (skipped where npm cannot fetch it)", {
-  timeout: 180_000,
-}, async ({ skip }) => {
-  const deno = await fetchProgram({
+const OTHERS = [
+  {
+    name: "Deno",
     package: "@deno/linux-x64-glibc@2.9.6",
     sha512: "3md4TKLCuzsLDmfOoC5KN7NAZaxSVkMgm64vg6foD00JBADCpYS2/5QqXfzgnP5ZQz3iLP9vBQJtEgc116OAoQ==",
     member: "deno",
-  });
-  if ("reason" in deno) return skip(deno.reason);
-  const { host } = new URL(server.url);
-  const rights = [`--allow-net=${host}`, "--allow-env=CYRNEL_URL,CYRNEL_API_KEY"];
-  const file = path.join(PROJECT, "examples/client/run.ts");
-  expect(await runWith(deno.program, ["run", "--no-prompt", ...rights, file])).toMatch(RUN_PRINTED);
-});
-
-test("examples/client/run.ts does the same in Bun (skipped where npm cannot fetch it)", {
-  timeout: 180_000,
-}, async ({ skip }) => {
-  const bun = await fetchProgram({
+    flags: (host: string) => ["--no-prompt", `--allow-net=${host}`, "--allow-env=CYRNEL_URL,CYRNEL_API_KEY"],
+  },
+  {
+    name: "Bun",
     package: "@oven/bun-linux-x64@1.4.5",
     sha512: "IWX9BELoGHAUtMonkeSaNaZwXzRk+oDw6Mk+HBFXd3KHYIBNBsIGRupMZPcgNoDbJpLu6gAJjIoIVPZtt1aJ1g==",
     member: "bin/bun",
-  });
-  if ("reason" in bun) return skip(bun.reason);
-  const file = path.join(PROJECT, "examples/client/run.ts");
-  expect(await runWith(bun.program, ["run", file])).toMatch(RUN_PRINTED);
-});
+    flags: () => [],
+  },
+];
+
+test.for(OTHERS)(
+  "examples/client/run.ts does the same in $name (skipped where npm cannot fetch it)",
+  {
+    timeout: 180_000,
+  },
+  async ({ flags, ...source }, { skip }) => {
+    const found = await fetchProgram(source);
+    if ("reason" in found) return skip(found.reason);
+    const file = path.join(PROJECT, "examples/client/run.ts");
+    const args = ["run", ...flags(new URL(server.url).host), file];
+    expect(await runWith(found.program, args)).toMatch(RUN_PRINTED);
+  },
+);
 
 test("examples/client/approve.ts decides and reads the result", async () => {
   const stdout = await runExample("approve.ts", 'return await tools.shop.remove({ name: "rope" })');
