@@ -3,6 +3,7 @@
  * watches. Where there is no /proc it reports zeros and says so.
  */
 import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
+import { readStatusBytes } from "./proc-status.ts";
 
 const DEFAULT_INTERVAL_MS = 30;
 /** USER_HZ, the unit of /proc/<pid>/stat, is 100 on every Linux that Node runs on. */
@@ -167,8 +168,7 @@ function readExactCpuMs(pid: number): number | null {
 
 function readPeakBytes(pid: number): number {
   try {
-    const kilobytes = /^VmHWM:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1];
-    return Number(kilobytes ?? 0) * 1024;
+    return readStatusBytes(readFileSync(`/proc/${pid}/status`, "latin1"), "VmHWM") ?? 0;
   } catch {
     return 0;
   }

@@ -1,5 +1,6 @@
 /** Knows the processes that were started through it, and what memory they take together. */
 import { readFileSync } from "node:fs";
+import { readStatusBytes } from "./proc-status.ts";
 import type { StartProcess } from "./start-process.ts";
 
 export interface TrackedProcesses {
@@ -8,7 +9,6 @@ export interface TrackedProcesses {
   readMemoryBytes(): number | undefined;
 }
 
-const BYTES_PER_KIBIBYTE = 1024;
 /** Each run asks for the state of its environment, of which this is a part: reading /proc each time costs it 0.3 ms. */
 const MAX_AGE_MS = 1000;
 
@@ -38,8 +38,7 @@ export function trackProcesses(start: StartProcess): TrackedProcesses {
 /** Bytes of memory that are the process's own; 0 for one that is gone, and where there is no /proc. */
 export function readOwnBytes(pid: number): number {
   try {
-    const kibibytes = /^RssAnon:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1];
-    return Number(kibibytes ?? 0) * BYTES_PER_KIBIBYTE;
+    return readStatusBytes(readFileSync(`/proc/${pid}/status`, "latin1"), "RssAnon") ?? 0;
   } catch {
     return 0;
   }

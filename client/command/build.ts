@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BuildOptions, build, type Plugin } from "esbuild";
@@ -76,6 +76,7 @@ const APART: Plugin = {
         : { path: "./start.cjs", external: true },
     );
     onResolve({ filter: /\/schema-check\.ts$/ }, () => ({ path: "./schema-check.js", external: true }));
+    onResolve({ filter: /^\.\/(any\.js|here\.cjs)$/ }, ({ path }) => ({ path, external: true }));
   },
 };
 
@@ -141,23 +142,39 @@ function isPlain(value: unknown): boolean {
   }
 }
 
-/** Modules of Node that are loaded when something of theirs is used for the first time. */
+/**
+ * Modules of Node that are loaded when something of theirs is used for the first time. Only what a file names stands in for them:
+ * esbuild copies the members of such a module one by one for each file that imports it, and crypto has over seventy.
+ */
 const LATE_BUILTINS: Plugin = {
   name: "late-builtins",
   setup({ onResolve, onLoad }) {
     const namespace = "late-builtins";
     onResolve(
       { filter: /^node:(net|child_process|crypto|util|worker_threads|(fs|timers|readline)\/promises)$/ },
-      ({ path, namespace: from }) => (from === namespace ? { path, external: true } : { path, namespace }),
+      async ({ path, namespace: from, importer }) => {
+        if (from === namespace) return { path, external: true };
+        const members = findNamedImports(await readFile(importer, "utf8"), path);
+        return { path: `${path} ${(members ?? Object.keys(await import(path))).sort().join()}`, namespace };
+      },
     );
-    onLoad({ filter: /.*/, namespace }, async ({ path }) => {
-      const members = Object.keys((await import(path)) as object).map(
-        (name) => `get ${name}() { return require("${path}").${name}; }`,
-      );
+    onLoad({ filter: /.*/, namespace }, ({ path: request }) => {
+      const [path, names = ""] = request.split(" ");
+      const members = names.split(",").map((name) => `get ${name}() { return require("${path}").${name}; }`);
       return { contents: `module.exports = { ${members.join(", ")} };`, loader: "js" };
     });
   },
 };
+
+/** What a source imports of a module by name; null if it takes it as a whole. */
+function findNamedImports(source: string, module: string): string[] | null {
+  const imports = source.matchAll(/\bimport\s+(?!type\b)([^;"']*?)\s+from\s+["']([^"']+)["']/g);
+  const lists = Array.from(imports).flatMap(([, list = "", from]) => (from === module ? [list] : []));
+  if (lists.length === 0 || !lists.every((list) => /^\{[^}]*\}$/.test(list))) return null;
+  const names = lists.flatMap((list) => list.slice(1, -1).split(",")).map((name) => name.trim());
+  const values = names.filter((name) => name !== "" && !name.startsWith("type "));
+  return [...new Set(values.map((name) => name.split(/\s+as\s+/)[0] as string))];
+}
 
 /** Libraries that are no modules ask for `require`. */
 const REQUIRE = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;

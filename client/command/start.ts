@@ -2,26 +2,23 @@
  * Entry file of the built command, started by cyrnel.cjs: loads what is asked for. Holds what begins a script on this machine,
  * which is to begin at once.
  */
-import { createRequire } from "node:module";
 import { beginAhead } from "../local/ahead.ts";
 import { guessLocalLevel, guessScript } from "./run/hint.ts";
 
 /** For what is loaded later, in bundles of its own. */
 export { isBegunAhead, prepareSource, takeGround } from "../local/ahead.ts";
 
-const load = createRequire(import.meta.filename);
-
 async function start(): Promise<void> {
   // biome-ignore lint/style/noProcessEnv: what cyrnel.cjs set for Node is not for the programs this one starts.
   delete process.env.NODE_COMPILE_CACHE;
   const level = guessLocalLevel(process.argv.slice(2));
   if (level === null) {
-    const { runAny } = load("./any.js") as typeof import("./any.ts");
+    const { runAny } = require("./any.js") as typeof import("./any.ts");
     return runAny();
   }
   const ahead = beginAhead(level, guessScript(process.argv.slice(2)));
   await ahead.started;
-  const { runHere } = load("./here.cjs") as typeof import("./here.ts");
+  const { runHere } = require("./here.cjs") as typeof import("./here.ts");
   return runHere(ahead);
 }
 

@@ -63,7 +63,6 @@ export interface WallParts {
 
 /** Threads of a child and a few more: it cannot start processes. */
 const MAX_GROUP_THREADS = 64;
-/** A script runs in one thread; V8 and libuv have a few more. */
 /** Also where there are no more processors: in groups, all runs together weigh as much as the server, which so stays awake. */
 const MAX_GROUP_CPU_MILLIS = 2000;
 

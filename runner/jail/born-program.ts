@@ -1,5 +1,6 @@
 /** What a child of `giveBirth` calls to become a program: with three descriptors, an environment of its own, and nothing else. */
 import { readFileSync } from "node:fs";
+import { readStatusField } from "../proc-status.ts";
 import { type BirthCall, type GiveBirth, openBirth } from "./birth-code.ts";
 import {
   CLOSE_RANGE_CLOEXEC,
@@ -15,7 +16,6 @@ import {
 import type { ChildDescriptors, ProgramWithEnvironment } from "./native-spawn.ts";
 import { allocate, allocateText, type Kernel } from "./syscalls.ts";
 
-const SIGNALS = Array.from({ length: 64 }, (_, index) => index + 1);
 /** struct sigaction of the kernel: handler, flags, restorer, mask. All zero is the default. */
 const SIGACTION_BYTES = 32;
 const SIGNAL_SET_BYTES = 8;
@@ -69,12 +69,19 @@ function takeSession(): BirthCall[] {
 /** Numbers of the signals that are not at their default in this process. */
 function listChanged(): number[] {
   const status = readFileSync("/proc/self/status", "latin1");
-  const masks = ["SigIgn", "SigCgt"].map((name) => {
-    const mask = new RegExp(`^${name}:\\s*([0-9a-f]+)$`, "m").exec(status)?.[1];
-    if (mask === undefined) throw new Error(`/proc/self/status lacks ${name}`);
-    return BigInt(`0x${mask}`);
-  });
-  return SIGNALS.filter((signal) => masks.some((mask) => (mask >> BigInt(signal - 1)) & 1n));
+  const changed = readMask(status, "SigIgn") | readMask(status, "SigCgt");
+  const signals: number[] = [];
+  for (let signal = 1, left = changed; left > 0n; signal += 1, left >>= 1n) {
+    if (left & 1n) signals.push(signal);
+  }
+  return signals;
+}
+
+/** A set of signals: bit 0 is signal 1. */
+function readMask(status: string, name: string): bigint {
+  const mask = readStatusField(status, name);
+  if (mask === null) throw new Error(`/proc/self/status lacks ${name}`);
+  return BigInt(`0x${mask}`);
 }
 
 /** Path, arguments and environment as the kernel reads them. */

@@ -3,6 +3,7 @@
  * privilege. Each is the exact number the kernel was given; nothing here watches or kills.
  */
 import { readFileSync } from "node:fs";
+import { readStatusBytes } from "../proc-status.ts";
 import { RLIMIT_CORE, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_NOFILE } from "./kernel-headers.ts";
 import type { Kernel } from "./syscalls.ts";
 
@@ -64,9 +65,9 @@ function set(kernel: Kernel, pid: number, name: string, resource: number, soft: 
 /** Reads what a waiting child holds. Throws when it is gone. */
 export function readIdleUsage(pid: number): IdleUsage {
   const status = readFileSync(`/proc/${pid}/status`, "latin1");
-  const kibibytes = /^VmData:\s+(\d+) kB$/m.exec(status)?.[1];
-  if (kibibytes === undefined) throw new Error(`/proc/${pid}/status has no VmData: the child has ended`);
-  return { dataBytes: Number(kibibytes) * 1024 };
+  const dataBytes = readStatusBytes(status, "VmData");
+  if (dataBytes === null) throw new Error(`/proc/${pid}/status has no VmData: the child has ended`);
+  return { dataBytes };
 }
 
 /** utime + stime of /proc/<pid>/stat, in clock ticks of 10 ms (USER_HZ is 100 on every Linux Node runs on). */

@@ -57,9 +57,13 @@ export async function inspectNode(nodePath: string): Promise<NodeRuntime> {
 
 /** What is mapped to be executed in this process: the loader and system libraries, no add-on of a package. */
 function listOwnLibraries(program: string): string[] {
-  const mapped = readFileSync("/proc/self/maps", "utf8").matchAll(/^\S+ r-xp .* (\/.*\.so[.\d]*)$/gm);
-  const paths = new Set(Array.from(mapped, ([, path = ""]) => path));
-  return [...paths].filter((path) => path !== program && !path.includes("/node_modules/"));
+  const mapped = readFileSync("/proc/self/maps", "utf8").split("\n");
+  const executed = mapped
+    .filter((line) => line.includes(" r-xp "))
+    .map((line) => line.slice(line.indexOf("/")));
+  return [...new Set(executed)].filter(
+    (path) => /\.so[.\d]*$/.test(path) && path !== program && !path.includes("/node_modules/"),
+  );
 }
 
 /** The files a child of this runtime may open; `more` are files or folders of ours. Those that do not exist are left out. */

@@ -3,6 +3,7 @@
  * believed. Descriptors and environment are checked elsewhere.
  */
 import { readdirSync, readFileSync } from "node:fs";
+import { readStatusField } from "../proc-status.ts";
 
 /** Of one thread: /proc/<pid>/task/<tid>/status. */
 export interface ThreadState {
@@ -30,7 +31,7 @@ function readThread(folder: string): ThreadState {
 
 /** What a status file of /proc says of one thread. */
 export function parseThread(status: string): ThreadState {
-  const field = (name: string) => new RegExp(`^${name}:\\s*(.*)$`, "m").exec(status)?.[1] ?? "";
+  const field = (name: string) => readStatusField(status, name) ?? "";
   const isFiltered = field("Seccomp") === "2";
   const count = field("Seccomp_filters");
   return {

@@ -30,6 +30,7 @@ export function findOwnGroup(
     controller === null ? controllers === "" : controllers?.split(",").includes(controller),
   )?.[2];
   for (const line of sources.mountinfo.split("\n")) {
+    if (!line.includes(" - cgroup")) continue;
     // id parent major:minor root mountpoint options … - type source superoptions (proc(5))
     const [left = "", right = ""] = line.split(" - ");
     const [, , , root = "/", mountpoint = ""] = left.split(" ");
