@@ -142,9 +142,22 @@ function readProc(path: string): string | null {
   }
 }
 
-/** Pages are 4 kB on x86-64 and up to 64 kB on some arm64 kernels. */
-const bytesPerPage =
-  1024 * Number(/^KernelPageSize:\s*(\d+) kB$/m.exec(readProc("/proc/self/smaps") ?? "")?.[1] ?? 4);
+/** AT_PAGESZ of linux/auxvec.h. */
+const AUXV_PAGE_SIZE = 6n;
+const bytesPerPage = readPageBytes();
+
+/** Pages are 4 kB on x86-64 and up to 64 kB on some arm64 kernels: what the kernel told this process at its start. */
+function readPageBytes(): number {
+  try {
+    const bytes = readFileSync("/proc/self/auxv");
+    for (let at = 0; at + 16 <= bytes.length; at += 16) {
+      if (bytes.readBigUInt64LE(at) === AUXV_PAGE_SIZE) return Number(bytes.readBigUInt64LE(at + 8));
+    }
+  } catch {
+    // No /proc: nothing is read from it then.
+  }
+  return 4096;
+}
 
 function readSample(pid: number): Sample | null {
   const stat = readProc(`/proc/${pid}/stat`);

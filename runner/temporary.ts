@@ -31,7 +31,8 @@ export interface Temporary extends AsyncDisposable {
 export async function openEmptyFolder(kind: "run" | "slot" | "doctor"): Promise<Temporary> {
   const path = mkdtempSync(join(tmpdir(), namePrefix(kind)));
   chmodSync(path, 0o500);
-  removeLeftovers();
+  // Nobody waits for it.
+  setImmediate(removeLeftovers);
   return { path, [Symbol.asyncDispose]: async () => rmdirSync(path) };
 }
 

@@ -1,13 +1,13 @@
 /** The bundled environment, set up for a runtime in this program. Loaded at the first need: it is most of what there is. */
 import { DEFAULT_CONFIG } from "#modules/typescript-process/config.ts";
-import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
+import { createProcessEnvironment, type ProcessEnvironment } from "#modules/typescript-process/environment.ts";
 import { type EnvironmentModule, EXECUTION_REASONS, type ExecutionExitState } from "#sdk";
 import type { LocalOptions } from "../kernel/local-model.ts";
 import { isBegunAhead, takeGround } from "./ahead.ts";
 import { type BindingsOptions, createBindings } from "./bindings.ts";
 
-export type LocalEnvironment = EnvironmentModule &
-  Required<Pick<EnvironmentModule, "pause" | "resume" | "status">> & {
+export type LocalEnvironment = ProcessEnvironment &
+  Required<Pick<EnvironmentModule, "pause" | "resume">> & {
     /** The reason of an ending for which the environment gave none. */
     usualReason(state: ExecutionExitState): string;
   };
@@ -30,7 +30,7 @@ export async function openEnvironment(
   const environment = createProcessEnvironment(undefined, {
     test: "in each child",
     open: takeGround,
-    startsCompiler: !isOneRun,
+    isOneRun,
     ...(isOneRun && { config: { ...DEFAULT_CONFIG, warmPool: WARM_POOL } }),
   }) as Omit<LocalEnvironment, "usualReason">;
   await environment.setup({

@@ -18,7 +18,6 @@ import { createSlots } from "./slots.ts";
 
 /** Everything that exists between `setup` and `teardown`. */
 interface Running extends ExecutionContext {
-  isolation: IsolationReport;
   resources: AsyncDisposableStack;
 }
 
@@ -34,19 +33,30 @@ export interface ProcessEnvironmentOptions {
   test?: GroundOptions["test"];
   /** In place of opening a ground. */
   open?: (options: GroundOptions) => Promise<Ground>;
-  /** Whether the compiler is started before a script is there. */
-  startsCompiler?: boolean;
+  /**
+   * For a program that runs one script: its compiler is begun with that script, and `setup` does not wait for the first child,
+   * so that what a run does before it needs one is done while it boots.
+   */
+  isOneRun?: boolean;
   /** In place of reading what `setup` is given. */
   config?: ProcessConfig;
+}
+
+export interface ProcessEnvironment extends EnvironmentModule {
+  status(): EnvironmentStatus;
+  /** Resolves when a child has shown what stands round each run. Rejects where that is too little; then nothing runs. */
+  admitted(): Promise<IsolationReport>;
 }
 
 /** `folder` holds a build of the child. */
 export function createProcessEnvironment(
   folder: string = DIST,
-  { test = "apart", open = openGround, startsCompiler = true, config: known }: ProcessEnvironmentOptions = {},
-): EnvironmentModule {
+  { test = "apart", open = openGround, isOneRun = false, config: known }: ProcessEnvironmentOptions = {},
+): ProcessEnvironment {
   const executions = new Map<number, Execution>();
   let running: Running | null = null;
+  /** Null until the first child has been admitted. */
+  let isolation: IsolationReport | null = null;
 
   function requireRunning(): Running {
     if (running === null) throw new Error("The environment is not set up.");
@@ -60,15 +70,21 @@ export function createProcessEnvironment(
       const config = known ?? readConfig(raw);
       const monitor = undo.use(createMonitor());
       // The first preparation starts the compiler, beside everything else: no run should wait for that.
-      const compiler = startsCompiler ? prepareSource("") : null;
+      const compiler = isOneRun ? null : prepareSource("");
       compiler?.catch(() => {});
       const { paranoid } = config;
       const ground = await open({ level: level ?? "strict", folder, paranoid, test });
       const children = undo.use(await openChildren(ground, config, logger, folder));
-      const [first] = await Promise.all([children.pool.warmUp(), compiler]);
       const { node, wall } = children;
       const { isSupported: isMonitored } = monitor;
-      const isolation = reportIsolation({ wall, node, first, isMonitored, observed: PROCESS_OBSERVED });
+      isolation = null;
+      const admitted = Promise.all([children.pool.warmUp(), compiler]).then(([first]) => {
+        isolation = reportIsolation({ wall, node, first, isMonitored, observed: PROCESS_OBSERVED });
+        return isolation;
+      });
+      // Told to each run, and to whoever asks.
+      admitted.catch(() => {});
+      if (!isOneRun) await admitted;
       if (children.node.source === "current") {
         logger.warn(
           { node: children.node.path },
@@ -76,8 +92,10 @@ export function createProcessEnvironment(
         );
       }
       const slots = createSlots(config.maxConcurrency);
-      running = { config, bindings, logger, children, monitor, slots, isolation, resources: undo.move() };
+      running = { config, bindings, logger, children, monitor, slots, admitted, resources: undo.move() };
     },
+
+    admitted: () => requireRunning().admitted,
 
     async teardown() {
       const ending = running;
@@ -119,7 +137,8 @@ export function createProcessEnvironment(
     resume: (eid) => executions.get(eid)?.pause?.resume(),
 
     status(): EnvironmentStatus {
-      const { config, slots, children, isolation } = requireRunning();
+      const { config, slots, children } = requireRunning();
+      if (isolation === null) throw new Error("No child has been admitted yet.");
       const memoryBytes = children.readMemoryBytes();
       return {
         slots: config.maxConcurrency,

@@ -5,7 +5,7 @@ import { existsSync, readlinkSync } from "node:fs";
 import { mkdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { openCanary, openEmptyFolder } from "#runner/temporary.ts";
 
 const namespace = process.platform === "linux" ? /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] : "0";
@@ -42,7 +42,7 @@ describe.runIf(process.platform === "linux")("temporary folders", () => {
     await writeFile(join(full, "somebody's"), "data");
     try {
       await using _ = await openEmptyFolder("slot");
-      expect(dead.filter(existsSync)).toEqual([]);
+      await vi.waitFor(() => expect(dead.filter(existsSync)).toEqual([]));
       expect([...kept, full].filter((path) => !existsSync(path))).toEqual([]);
     } finally {
       for (const path of kept) await rmdir(path);

@@ -28,7 +28,7 @@ export interface LocalRun extends AsyncDisposable {
   run: RunScript;
 }
 
-/** @throws Failure with exit code 78 where the isolation cannot be had. */
+/** `run` rejects with a Failure of exit code 78 where the isolation cannot be had; with `required`, so does this. */
 export async function openLocalRun(session: Session, options: LocalRunOptions): Promise<LocalRun> {
   const tools = options.toolsFile === null ? undefined : await loadTools(options.toolsFile);
   const runtime = createRuntime({
@@ -37,18 +37,33 @@ export async function openLocalRun(session: Session, options: LocalRunOptions): 
     ...(tools !== undefined && { tools }),
     ...(tools !== undefined && !options.yes && { elicitation: new ElicitationEngine() }),
   });
+  await using undo = new AsyncDisposableStack();
+  undo.use(runtime);
+  const stands = requireStanding(runtime, options.required);
+  // What the script needs is prepared meanwhile, unless something is required of the isolation that may not be there.
+  stands.catch(() => {});
+  if (options.required.length > 0) await stands;
+  const owned = undo.move();
+  return {
+    async run(code, limits) {
+      const running = runHere(session, runtime, code, limits);
+      running.catch(() => {});
+      await stands;
+      return running;
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Rejects with a Failure where too little stands round a run: nothing is run then. */
+async function requireStanding(runtime: LocalRuntime, required: readonly string[]): Promise<void> {
   try {
-    await runtime.ready();
-    if (options.required.length > 0) requireIsolation(options.required, await runtime.isolation());
+    const isolation = await runtime.isolation();
+    requireIsolation(required, isolation);
   } catch (error) {
-    await runtime.dispose();
     if (error instanceof Failure || error instanceof TypeError) throw error;
     throw new Failure("isolation_unavailable", (error as Error).message, EXIT.isolation, { cause: error });
   }
-  return {
-    run: (code, limits) => runHere(session, runtime, code, limits),
-    [Symbol.asyncDispose]: () => runtime.dispose(),
-  };
 }
 
 /** Trusted: it is loaded into this program. A default export, or what it exports by name. */

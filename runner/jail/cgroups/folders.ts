@@ -40,8 +40,17 @@ export async function writeOptional(files: GroupFiles, path: string, value: stri
   }
 }
 
-/** Empty folders of servers that were killed. One with a process in it cannot be removed. */
-export function removeLeftovers(base: string): void {
+/** Empty folders of servers that were killed. Nobody waits for it, and what cannot be removed stays. */
+export function removeLeftoversSoon(base: string): void {
+  setImmediate(() => {
+    try {
+      removeLeftovers(base);
+    } catch {}
+  });
+}
+
+/** One with a process in it cannot be removed. */
+function removeLeftovers(base: string): void {
   for (const name of readdirSync(base)) {
     const pid = ROOT_NAME.exec(name)?.[1];
     if (pid === undefined || existsSync(`/proc/${pid}`)) continue;

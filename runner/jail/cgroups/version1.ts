@@ -6,7 +6,7 @@ import {
   countMemoryKills,
   nameRoot,
   removeEmpty,
-  removeLeftovers,
+  removeLeftoversSoon,
   removeSoon,
   toQuota,
   writeOptional,
@@ -31,7 +31,7 @@ export function openVersion1(sources: CgroupSources, files: GroupFiles): Cgroups
   const { roots: owned } = findVersion1(sources);
   const rootName = nameRoot();
   const homes = [...new Set(owned.values())];
-  homes.forEach(removeLeftovers);
+  homes.forEach(removeLeftoversSoon);
   // The processor first: what is left to do is then done at the server's own pace.
   const leave = openTasks(homes.toReversed());
   const roots = new Map([...owned].map(([controller, own]) => [controller, join(own, rootName)]));

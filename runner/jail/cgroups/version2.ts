@@ -17,7 +17,7 @@ import {
   countMemoryKills,
   nameRoot,
   removeEmpty,
-  removeLeftovers,
+  removeLeftoversSoon,
   removeSoon,
   toQuota,
   writeOptional,
@@ -51,7 +51,7 @@ export function openVersion2(sources: CgroupSources, files: GroupFiles): Cgroups
   }
   const enable = CONTROLLERS.map((controller) => `+${controller}`).join(" ");
   writeFileSync(join(base, "cgroup.subtree_control"), enable);
-  removeLeftovers(base);
+  removeLeftoversSoon(base);
   const root = join(base, nameRoot());
   mkdirSync(root);
   writeFileSync(join(root, "cgroup.subtree_control"), enable);
