@@ -9,7 +9,7 @@ type Members = Record<string, unknown>;
 const MAX_LAYER = 8;
 const MAX_LAYERS = 9;
 const MAX_NODE_CHARS = 50;
-const MAX_ATTACK_CHARS = 100;
+const MAX_ATTACKS = 100;
 
 /** Null: ask the schemas. */
 export function readPlainMessage(value: unknown): ChildMessage | null {
@@ -51,17 +51,11 @@ function isReady(params: unknown): boolean {
 }
 
 function areAnswers(answers: unknown): boolean {
-  return hasExactly(answers, ["birth", "locked"]) && [answers.birth, answers.locked].every(isRecordOfNumbers);
+  return hasExactly(answers, ["birth", "locked"]) && [answers.birth, answers.locked].every(areNumbers);
 }
 
-function isRecordOfNumbers(record: unknown): boolean {
-  return (
-    isMembers(record) &&
-    Object.entries(record).every(
-      ([name, number]) =>
-        name !== "__proto__" && name.length <= MAX_ATTACK_CHARS && Number.isFinite(number as number),
-    )
-  );
+function areNumbers(list: unknown): boolean {
+  return Array.isArray(list) && list.length <= MAX_ATTACKS && list.every(Number.isFinite);
 }
 
 /** An object of JSON.parse with these members and no other. */

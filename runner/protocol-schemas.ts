@@ -52,7 +52,7 @@ function notification<M extends string, P extends z.ZodType>(method: M, params: 
 
 const text = z.strictObject({ text: z.string() });
 
-const attackAnswers = z.record(z.string().max(100), z.number());
+const attackAnswers = z.array(z.number()).max(100);
 
 /** What a child reports about itself before it is given a script. The host verifies it from outside. */
 export const readyParamsSchema = z.strictObject({
@@ -62,7 +62,7 @@ export const readyParamsSchema = z.strictObject({
   layers: z.array(z.int().min(0).max(8)).max(9),
   /** Whether the realm's code cache was accepted; false only costs time. */
   codeCache: z.boolean(),
-  /** What the kernel answered to what the child was told to try; by the name of each attempt. */
+  /** What the kernel answered to what the child was told to try, in that order. */
   answers: z.strictObject({ birth: attackAnswers, locked: attackAnswers }).optional(),
 });
 export type ReadyParams = z.infer<typeof readyParamsSchema>;

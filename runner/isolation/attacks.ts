@@ -20,7 +20,6 @@ import {
   SOCK_STREAM,
 } from "../jail/kernel-headers.ts";
 import { type Architecture, type SyscallName, syscallNumber } from "../jail/seccomp/syscall-numbers.ts";
-import type { SelfTestOrders } from "./self-test-orders.ts";
 
 /** Of the server, made for the test. */
 export interface Canaries {
@@ -30,32 +29,45 @@ export interface Canaries {
   port: number;
 }
 
+/** With what it tries, to complete "a child was not allowed to …". */
+export interface NamedAttack extends Attack {
+  name: string;
+}
+
 /** What the child is given, and twice of which it then asks for. */
 export const TEST_MEMORY_BYTES = 32 * 1024 * 1024;
-const ALLOCATE = "allocate twice its limit";
-const ALLOCATE_LITTLE = "allocate a quarter of its limit";
 /** For a call the architecture does not have: a number no kernel knows, whose answer is ENOSYS, filter or not. */
 const NO_SUCH_CALL = 0x7fff;
 /** linux/kexec.h: KEXEC_SEGMENT_MAX is 16; more is refused by a kernel that gets to look at it. */
 const TOO_MANY_SEGMENTS = 17;
 
+export interface PlannedAttacks {
+  /** Ends a child that has not locked itself, if all is well. */
+  trace: NamedAttack;
+  /** Before a child has locked itself. */
+  birth: NamedAttack[];
+  /** After it. */
+  locked: NamedAttack[];
+  /** After its memory was limited: see isMemoryLimited. */
+  limited: NamedAttack[];
+  /** Ends a child if all is well. */
+  last: NamedAttack;
+}
+
 /** Every list of attacks, for a kernel of this architecture. */
-export function planAttacks(
-  architecture: Architecture,
-  { file, port }: Canaries,
-): Omit<SelfTestOrders, "lock" | "first" | "spin"> & { trace: Attack } {
+export function planAttacks(architecture: Architecture, { file, port }: Canaries): PlannedAttacks {
   const step = (name: SyscallName, ...args: StepArgument[]) => ({
     call: syscallNumber(name, architecture) ?? NO_SUCH_CALL,
     args,
   });
-  const one = (name: string, ...call: Parameters<typeof step>): Attack => ({ name, steps: [step(...call)] });
+  const one = (name: string, ...call: Parameters<typeof step>) => ({ name, steps: [step(...call)] });
   const address = { bytes: [AF_INET, 0, port >> 8, port & 255, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0] };
   const empty = (bytes: number) => ({ bytes: Array<number>(bytes).fill(0) });
   const allocate = (name: string, bytes: number) =>
     one(name, "mmap", 0, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0);
   const server = process.pid;
 
-  const always: Attack[] = [
+  const always: NamedAttack[] = [
     one("read a file", "openat", AT_FDCWD, { text: file }, 0, 0),
     one("write a file", "openat", AT_FDCWD, { text: file }, O_WRONLY, 0),
     one("change a file", "fchmodat", AT_FDCWD, { text: file }, 0o500),
@@ -90,7 +102,10 @@ export function planAttacks(
       one("change its own limits", "prlimit64", 0, 7, empty(16), 0),
       { ...one("make a copy of itself", "clone", SIGCHLD, 0, 0, 0, 0), isFork: true },
     ],
-    limited: [allocate(ALLOCATE, TEST_MEMORY_BYTES * 2), allocate(ALLOCATE_LITTLE, TEST_MEMORY_BYTES / 4)],
+    limited: [
+      allocate("allocate twice its limit", TEST_MEMORY_BYTES * 2),
+      allocate("allocate a quarter of its limit", TEST_MEMORY_BYTES / 4),
+    ],
     last: one("start a program", "execve", { text: file }, 0, 0),
   };
 }
@@ -100,7 +115,7 @@ export function isRefusal(answer: number | undefined): boolean {
   return answer === -EPERM || answer === -EACCES || answer === -ENOSYS;
 }
 
-/** Whether the limit of memory was felt: much was refused, little was given. */
-export function isMemoryLimited(answers: Record<string, number>): boolean {
-  return answers[ALLOCATE] === -ENOMEM && (answers[ALLOCATE_LITTLE] ?? -1) > 0;
+/** Whether the limit of memory was felt, by the answers to `limited`: much was refused, little was given. */
+export function isMemoryLimited([much, little = -1]: readonly number[]): boolean {
+  return much === -ENOMEM && little > 0;
 }

@@ -1,5 +1,5 @@
 /** What the server and the child of the self-test say to each other. Bundled into the child. */
-import type { Attack, AttackAnswers } from "../jail/attack.ts";
+import type { Attack } from "../jail/attack.ts";
 import type { SelfLock } from "../jail/lock-self.ts";
 
 export interface SelfTestOrders {
@@ -18,5 +18,5 @@ export interface SelfTestOrders {
   last: Attack;
 }
 
-/** One line per phase. */
-export type SelfTestAnswers = AttackAnswers;
+/** One line per phase: the kernel's answers, in the order of what was tried. */
+export type SelfTestAnswers = number[];

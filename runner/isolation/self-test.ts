@@ -11,7 +11,7 @@ import type { Jail } from "../jail/jail.ts";
 import type { ProcessExit } from "../start-process.ts";
 import { createTail } from "../tail.ts";
 import { openCanary } from "../temporary.ts";
-import { isMemoryLimited, isRefusal, planAttacks, TEST_MEMORY_BYTES } from "./attacks.ts";
+import { isMemoryLimited, isRefusal, type NamedAttack, planAttacks, TEST_MEMORY_BYTES } from "./attacks.ts";
 import type { SelfTestAnswers, SelfTestOrders } from "./self-test-orders.ts";
 
 /** What was seen of one phase. */
@@ -77,8 +77,13 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
   if (spinner.phases.length < PHASES_BEFORE_LIMITS) throw notThrough(spinner);
   const isUnreached = reached === 0;
   return {
-    birth: judge(birth, isUnreached, judgeKill("trace a process", tracer.exit, tracer.phases[0])),
-    locked: judge(locked, isUnreached, judgeKill("start a program", attacker.exit, last)),
+    birth: judge(
+      attacks.birth,
+      birth,
+      isUnreached,
+      judgeKill("trace a process", tracer.exit, tracer.phases[0]),
+    ),
+    locked: judge(attacks.locked, locked, isUnreached, judgeKill("start a program", attacker.exit, last)),
     limited: judgeLimits(limited, spinner.exit),
   };
 }
@@ -135,10 +140,17 @@ function describeExit({ code, signal }: ProcessExit): string {
 }
 
 /** `more`: seen besides. */
-export function judge(answers: SelfTestAnswers, isServerUnreached: boolean, more?: Finding): Finding {
-  const names = Object.keys(answers);
-  const refused = names.filter((name) => isRefusal(answers[name]));
-  const allowed = names.filter((name) => !refused.includes(name));
+export function judge(
+  attacks: readonly NamedAttack[],
+  answers: SelfTestAnswers,
+  isServerUnreached: boolean,
+  more?: Finding,
+): Finding {
+  const refused: string[] = [];
+  const allowed: string[] = [];
+  attacks.forEach(({ name }, index) => {
+    (isRefusal(answers[index]) ? refused : allowed).push(name);
+  });
   const observed = [
     refused.length > 0 ? `a child was not allowed to ${refused.join(", ")}` : "a child was refused nothing",
     ...(allowed.length > 0 ? [`it was allowed to ${allowed.join(", ")}`] : []),

@@ -10,24 +10,19 @@ export type StepArgument = number | { text: string } | { bytes: number[] } | "pr
 
 /** System calls one after another, up to the first that is refused. */
 export interface Attack {
-  name: string;
   /** Answer 0 means being the copy. */
   isFork?: true;
   steps: { call: number; args: StepArgument[] }[];
 }
 
-/** The kernel's answers, by attack: `-errno`, or what it gave. */
-export type AttackAnswers = Record<string, number>;
-
-export function performAttacks(kernel: Kernel, attacks: readonly Attack[]): AttackAnswers {
-  const answers: AttackAnswers = {};
-  for (const attack of attacks) {
+/** The kernel's answer to each, in their order: `-errno`, or what it gave. */
+export function performAttacks(kernel: Kernel, attacks: readonly Attack[]): number[] {
+  return attacks.map((attack) => {
     const answer = perform(kernel, attack);
     // In the copy that a fork has made.
     if (attack.isFork && answer === 0) kernel.syscall(NR_EXIT_GROUP, 0);
-    answers[attack.name] = answer;
-  }
-  return answers;
+    return answer;
+  });
 }
 
 function perform(kernel: Kernel, { steps }: Attack): number {

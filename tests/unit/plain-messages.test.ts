@@ -9,7 +9,7 @@ const ready = {
   node: "v26.10.0",
   layers: [0, 1, 3],
   codeCache: true,
-  answers: { birth: { "read a file": -13 }, locked: { "read a file": -1 } },
+  answers: { birth: [-13, -1], locked: [-1] },
 };
 const message = (method: string, params: unknown) => ({ jsonrpc: "2.0", method, params });
 const { answers: _, ...untried } = ready;
