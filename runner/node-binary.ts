@@ -1,6 +1,7 @@
-/** Which Node runs the children: the pinned platform package, else the one that runs the server. */
+/** Which Node runs the children: the pinned platform package, else the one that runs the server, as in the container image. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DIST } from "./dist-folder.ts";
 import { findPackage } from "./find-package.ts";
 
 const PLATFORM_PACKAGES: Record<string, string> = {
@@ -14,8 +15,8 @@ export interface NodeBinary {
   path: string;
   /** With a leading `v`, as a child reports it. */
   version: string;
-  /** `current`: no pinned binary is installed for this platform. */
-  source: "pinned" | "current";
+  /** Whether this version is the one that package.json pins. */
+  isPinned: boolean;
 }
 
 /** Finds the binary. Never throws: what runs the server exists. */
@@ -26,10 +27,24 @@ export function findNodeBinary(): NodeBinary {
     if (folder !== null) {
       const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
       const path = join(folder, "bin/node");
-      if (existsSync(path)) return { path, version: `v${version}`, source: "pinned" };
+      if (existsSync(path)) return { path, version: `v${version}`, isPinned: true };
     }
   } catch {
     // Not installed for this platform: the fall-back below is reported with the isolation.
   }
-  return { path: process.execPath, version: process.version, source: "current" };
+  return {
+    path: process.execPath,
+    version: process.version,
+    isPinned: isPinnedVersion(process.versions.node),
+  };
+}
+
+/** The platform packages are pinned together, so any of them tells. */
+function isPinnedVersion(version: string): boolean {
+  try {
+    const { optionalDependencies } = JSON.parse(readFileSync(join(DIST, "../../package.json"), "utf8"));
+    return optionalDependencies[PLATFORM_PACKAGES["linux-x64"] as string] === version;
+  } catch {
+    return false;
+  }
 }

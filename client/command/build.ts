@@ -76,7 +76,8 @@ const APART: Plugin = {
         : { path: "./start.cjs", external: true },
     );
     onResolve({ filter: /\/schema-check\.ts$/ }, () => ({ path: "./schema-check.js", external: true }));
-    onResolve({ filter: /^\.\/(any\.js|here\.cjs)$/ }, ({ path }) => ({ path, external: true }));
+    onResolve({ filter: /^\.\/any\.js$/ }, ({ path }) => ({ path, external: true }));
+    onResolve({ filter: /^\.\/here\.js$/ }, () => ({ path: "./here.cjs", external: true }));
   },
 };
 

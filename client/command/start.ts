@@ -18,7 +18,7 @@ async function start(): Promise<void> {
   }
   const ahead = beginAhead(level, guessScript(process.argv.slice(2)));
   await ahead.started;
-  const { runHere } = require("./here.cjs") as typeof import("./here.ts");
+  const { runHere } = require("./here.js") as typeof import("./here.ts");
   return runHere(ahead);
 }
 

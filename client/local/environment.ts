@@ -1,6 +1,9 @@
 /** The bundled environment, set up for a runtime in this program. Loaded at the first need: it is most of what there is. */
 import { DEFAULT_CONFIG } from "#modules/typescript-process/config.ts";
-import { createProcessEnvironment, type ProcessEnvironment } from "#modules/typescript-process/environment.ts";
+import {
+  createProcessEnvironment,
+  type ProcessEnvironment,
+} from "#modules/typescript-process/environment.ts";
 import { type EnvironmentModule, EXECUTION_REASONS, type ExecutionExitState } from "#sdk";
 import type { LocalOptions } from "../kernel/local-model.ts";
 import { isBegunAhead, takeGround } from "./ahead.ts";

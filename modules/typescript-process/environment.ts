@@ -85,10 +85,10 @@ export function createProcessEnvironment(
       // Told to each run, and to whoever asks.
       admitted.catch(() => {});
       if (!isOneRun) await admitted;
-      if (children.node.source === "current") {
+      if (!node.isPinned) {
         logger.warn(
-          { node: children.node.path },
-          "No Node is pinned for this platform: runs use the server's own.",
+          { node: node.path, version: node.version },
+          "Runs use the server's own Node, which is not the version that package.json pins: nothing was tested with it.",
         );
       }
       const slots = createSlots(config.maxConcurrency);

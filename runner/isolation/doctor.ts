@@ -31,7 +31,7 @@ export async function diagnose(level: IsolationLevel): Promise<Diagnosis> {
   const node = findNodeBinary();
   const versions = {
     "Node of the server": process.version,
-    "Node of runs": `${node.version} (${node.source})`,
+    "Node of runs": `${node.version} (${node.isPinned ? "pinned" : "not the pinned one"})`,
     platform: `${process.platform}-${process.arch}`,
     kernel: release(),
   };

@@ -29,4 +29,17 @@ podman build --quiet --format docker --network host --runtime "$(command -v runc
   --ulimit nofile=4096:4096 --ulimit nproc=4096:4096 --build-arg NODE_IMAGE="$base" --build-arg VERSION="$(node -p 'require("./package.json").version')" \
   --tag "$image" . >/dev/null
 podman images --format "{{.Repository}}:{{.Tag}} {{.Size}}" | grep cyrnel
-CYRNEL_TEST_IMAGE=$image vitest run --config tests/container/vitest.config.ts
+
+# What compose.yaml and the Dockerfile name, for Docker's own compose plug-in.
+compose=$(tests/container/get-compose.sh) || compose=
+if [ -n "$compose" ]; then
+  node=docker.io/library/node:$version-slim
+  if ! podman image exists "$node"; then
+    podman tag "$base" "$node"
+    trap 'podman untag "$base" "$node"' EXIT
+  fi
+  postgres=docker.io/library/postgres:18
+  podman image exists "$postgres" || timeout 120 podman pull --quiet "$postgres" >/dev/null 2>&1 ||
+    tests/container/make-postgres-image.sh "$base" "$postgres"
+fi
+CYRNEL_TEST_COMPOSE=$compose CYRNEL_TEST_IMAGE=$image vitest run --config tests/container/vitest.config.ts

@@ -4,7 +4,9 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     root: new URL("../..", import.meta.url).pathname,
-    include: ["tests/container/image.test.ts"],
+    include: ["tests/container/image.test.ts", "tests/container/compose.test.ts"],
+    // Both use port 9371 and the one podman.
+    fileParallelism: false,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     reporters: ["default", "./tests/count-reporter.ts"],

@@ -38,12 +38,16 @@ export async function readBlocks(page: string): Promise<Block[]> {
 /** Runs a block in a shell of its own; answers what it printed on standard output. Throws if a command of it fails. */
 export async function type(
   body: string,
-  { cwd = PROJECT, environment }: { cwd?: string; environment: Record<string, string> },
+  {
+    cwd = PROJECT,
+    environment,
+    timeoutMs = COMMAND_TIMEOUT_MS,
+  }: { cwd?: string; environment: Record<string, string>; timeoutMs?: number },
 ): Promise<string> {
   const { stdout } = await promisify(execFile)("bash", ["-c", `set -euo pipefail\n${body}`], {
     cwd,
     env: environment,
-    timeout: COMMAND_TIMEOUT_MS,
+    timeout: timeoutMs,
   });
   // Only error answers carry one.
   expect(stdout).not.toContain('"requestId"');

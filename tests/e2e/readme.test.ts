@@ -19,7 +19,10 @@ const GITHUB = /https:\/\/raw\.githubusercontent\.com\/[^"\s]+\.json/g;
 /** Stands for it: an API with secrets of several kinds. */
 const DOCUMENT = "@readme/oas-examples/3.0/json/petstore.json";
 
-/** Not run: the suite itself, Docker and Kubernetes (compared with their files by tests/unit/docs-deploy.test.ts). */
+/**
+ * Not run here: the suite itself; Docker, which tests/container/compose.test.ts types; Kubernetes. The last two are compared with
+ * their files by tests/unit/docs-deploy.test.ts.
+ */
 const NOT_RUN = /^(npm ci && npm start|cp deploy\/compose\.env\.example|helm install) /;
 
 const pages = await Promise.all(
