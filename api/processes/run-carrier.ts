@@ -8,7 +8,8 @@ import type { DispatcherOptions, StoredRun } from "./dispatcher.ts";
 import { memoryInForce } from "./limits.ts";
 import { type EnvironmentAnswer, INTERRUPTED } from "./live/ending.ts";
 import { RunExecution } from "./live/execution.ts";
-import { LiveRun, type RunLimits } from "./live/run.ts";
+import { LiveRun } from "./live/run.ts";
+import type { RunLimits } from "./live/run-options.ts";
 import type { Slot } from "./live/slots.ts";
 import type { RunPauses } from "./pausing/run-pauses.ts";
 

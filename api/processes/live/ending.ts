@@ -101,6 +101,12 @@ export const INTERRUPTED = failedWith(
   "The server stopped while this script was running.",
 );
 
+/** Of a run whose environment did not keep its time limit. */
+export function overdue(timeoutMs: number | null): Ending {
+  const message = `${timeoutSentence(timeoutMs)} The environment did not end it, so the server did.`;
+  return { exitState: "timeout", reason: "timeout", error: errorDetail("TimeoutError", message) };
+}
+
 function crashed(message: string): Ending {
   return failedWith("crashed", "EnvironmentError", message);
 }

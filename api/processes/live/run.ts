@@ -2,50 +2,28 @@
  * One run while it is in memory: what the script has written so far, its limits, its calls, and how it is to end.
  * Knows neither the database nor the environment; the dispatcher moves it along.
  */
-import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ErrorDetail, ExecutionState, Usage } from "#sdk";
 import type { ApprovalState } from "../pausing/desk.ts";
 import type { CarriedRun, RunSnapshot } from "../pausing/records.ts";
 import type { ProcessState } from "../states.ts";
 import type { ProcessRow, RunEnding } from "../store.ts";
+import { RunBackstop } from "./backstop.ts";
 import {
   concludeRun,
   type Ending,
   type EnvironmentAnswer,
   failedWith,
+  overdue,
   parseReportedError,
   type ReportedError,
 } from "./ending.ts";
 import { toCleanJsonText } from "./json-text.ts";
 import { OutputMerge } from "./output.ts";
 import { RunApprovals } from "./run-approvals.ts";
+import type { LiveRunOptions } from "./run-options.ts";
 import { RunStreams, type StreamName } from "./run-streams.ts";
 import { RunUsage } from "./run-usage.ts";
 import { CallTrail } from "./trail.ts";
-
-export interface RunLimits {
-  maxStdoutBytes: number;
-  maxStderrBytes: number;
-  maxOutputBytes: number;
-  maxResultBytes: number;
-}
-
-export interface LiveRunOptions {
-  /** The row as it was claimed. */
-  row: ProcessRow;
-  claim: string;
-  environment: string;
-  code: string;
-  /** The memory limit in force. */
-  memoryMb: number | null;
-  limits: RunLimits;
-  /** Takes secrets out of whatever the run reports, before it is kept. */
-  redactor: Redactor;
-  /** Called after every change that a reader could see. */
-  onChange: (change: "state" | "data") => void;
-  /** Called once when the host decided that the run must end now. */
-  onDecided: () => void;
-}
 
 export class LiveRun {
   readonly id: number;
@@ -62,6 +40,7 @@ export class LiveRun {
   readonly #options: LiveRunOptions;
   readonly #calls = new AbortController();
   readonly #usage: RunUsage;
+  readonly #backstop: RunBackstop;
   #isLeft = false;
   #row: ProcessRow;
   #state: ProcessState = "running";
@@ -86,6 +65,7 @@ export class LiveRun {
     this.output = new OutputMerge(limits.maxOutputBytes, redactor);
     this.trail = new CallTrail(redactor);
     this.#usage = new RunUsage(row);
+    this.#backstop = new RunBackstop(row.timeoutMs, () => this.decide(overdue(row.timeoutMs)));
   }
 
   /** Before the run begins: it is a repetition. */
@@ -93,6 +73,7 @@ export class LiveRun {
     this.trail.restore(trail);
     for (const { id, state } of events) this.approvals.note(id, state);
     this.#usage.carry(usage);
+    this.#backstop.carry(usage.wallMs);
   }
 
   /** Whether `row` is the stored ending of this run. */
@@ -155,6 +136,8 @@ export class LiveRun {
   setState(state: ExecutionState): void {
     if (this.isOver || this.#queuedByEnvironment === (state === "queued")) return;
     this.#queuedByEnvironment = state === "queued";
+    if (this.#queuedByEnvironment) this.#backstop.pause();
+    else this.#backstop.resume();
     this.#options.onChange("state");
   }
 
@@ -197,12 +180,14 @@ export class LiveRun {
     if (this.#state !== "running") return;
     this.#state = "paused";
     this.#usage.park();
+    this.#backstop.pause();
     this.#options.onChange("state");
   }
 
   markGoesOn(): void {
     if (this.#state !== "paused") return;
     this.#usage.goOn();
+    this.#backstop.resume();
     this.#state = "running";
     this.#options.onChange("state");
   }
@@ -232,6 +217,7 @@ export class LiveRun {
 
   /** No call outlives the run. Making the reason costs more than the rest of an ending: once is enough. */
   #endCalls(): void {
+    this.#backstop.stop();
     if (!this.#calls.signal.aborted) this.#calls.abort(new DOMException("The run has ended.", "AbortError"));
   }
 

@@ -1,0 +1,89 @@
+/** A run whose environment does not keep its time limit is ended by the server; nobody else's time counts. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { BACKSTOP_MS } from "#api/processes/live/backstop.ts";
+import { LiveRun } from "#api/processes/live/run.ts";
+import type { ProcessRow } from "#api/processes/store.ts";
+import { createRedactor } from "#api/secrets/redactor.ts";
+
+const LIMIT_MS = 5_000;
+const AFTER_ALL_MS = LIMIT_MS + BACKSTOP_MS;
+
+describe("a run that its environment does not end", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  function begin(timeoutMs: number | null = LIMIT_MS) {
+    const onDecided = vi.fn();
+    const live = new LiveRun({
+      row: { id: 1, timeoutMs, queuedAt: new Date(), startedAt: new Date() } as ProcessRow,
+      claim: "claim",
+      environment: "deaf",
+      code: "for (;;);",
+      memoryMb: null,
+      limits: { maxStdoutBytes: 10, maxStderrBytes: 10, maxOutputBytes: 10, maxResultBytes: 10 },
+      redactor: createRedactor(),
+      onChange() {},
+      onDecided,
+    });
+    return { live, onDecided };
+  }
+
+  test("is ended a minute after its time was up, and says who did it", () => {
+    const { live, onDecided } = begin();
+    vi.advanceTimersByTime(AFTER_ALL_MS - 1);
+    expect(onDecided).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect(onDecided).toHaveBeenCalledOnce();
+    expect(live.signal.aborted).toBe(true);
+    expect(live.conclude({ kind: "unconfirmed" })).toMatchObject({
+      exitState: "timeout",
+      reason: "timeout",
+      error: {
+        name: "TimeoutError",
+        message:
+          "The run took longer than its timeout of 5000 ms. The environment did not end it, so the server did.",
+      },
+    });
+  });
+
+  test("has all its time although it waited for its turn and for a person", () => {
+    const { live, onDecided } = begin();
+    live.setState("queued");
+    vi.advanceTimersByTime(AFTER_ALL_MS * 2);
+    live.setState("running");
+    vi.advanceTimersByTime(AFTER_ALL_MS - 1);
+    live.markParked();
+    vi.advanceTimersByTime(AFTER_ALL_MS * 2);
+    live.markGoesOn();
+    expect(onDecided).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect(onDecided).toHaveBeenCalledOnce();
+  });
+
+  test("has the time that doing again what was done before may take", () => {
+    const { live, onDecided } = begin();
+    live.carry({ trail: [], usage: { ...live.usage, wallMs: 1_000 }, events: [] });
+    vi.advanceTimersByTime(AFTER_ALL_MS + 1_999);
+    expect(onDecided).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect(onDecided).toHaveBeenCalledOnce();
+  });
+
+  test.each([
+    ["has ended", (live: LiveRun) => void live.conclude({ kind: "returned", value: "success" })],
+    ["was left by its child", (live: LiveRun) => live.markLeft()],
+    ["is being killed", (live: LiveRun) => live.markKilled()],
+  ])("is not ended by the clock once it %s", (_, end) => {
+    const { live, onDecided } = begin();
+    end(live);
+    vi.advanceTimersByTime(AFTER_ALL_MS * 2);
+    expect(onDecided).not.toHaveBeenCalled();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("goes on for ever where it has no limit", () => {
+    const { onDecided } = begin(null);
+    vi.advanceTimersByTime(AFTER_ALL_MS * 100);
+    expect(onDecided).not.toHaveBeenCalled();
+  });
+});
