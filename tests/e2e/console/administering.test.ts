@@ -103,7 +103,7 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     await page.getByLabel("URL of the definition").fill("http://10.0.0.1/openapi.json");
     await button("Install").last().click();
     await page.getByRole("alert").getByText("egress_refused").waitFor();
-    opened.forgive(/502/);
+    await opened.forgive(/502/);
     expect(await page.getByLabel("Id", { exact: true }).inputValue()).toBe("by_url");
     await page.getByLabel("URL of the definition").fill(`${files}/openapi.json`);
     await button("Install").last().click();
@@ -155,7 +155,7 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     await server.send("PATCH", "/services/demo/config", [{ op: "add", path: "/maxTasks", value: 9 }]);
     await button("Save settings").click();
     await page.getByRole("alert").waitFor();
-    opened.forgive(/412/);
+    await opened.forgive(/412/);
     await button("Show what is stored now").click();
     await expect.poll(() => page.getByLabel("maxTasks").inputValue()).toBe("9");
   });
@@ -195,6 +195,37 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     await page.getByLabel("URL").fill(`${server.orders.files}/module.tar.zst`);
     await button("Install").click();
     await page.getByRole("link", { name: "The packed packed" }).click();
+    await button("Delete").click();
+    await dialog("Delete").getByRole("button", { name: "Delete" }).click();
+    await page.getByText("packed is deleted.").waitFor();
+  });
+
+  test("a module is installed from a registry, enabled, updated and deleted; a package that is another one is refused", async () => {
+    const { files, publishModule } = server.orders;
+    await goTo("Modules");
+    await page.getByLabel("From").selectOption({ label: "A registry entry" });
+    await page.getByLabel("URL").fill(`${files}/wrong-module.json`);
+    await button("Install").click();
+    await page.getByRole("alert").getByText("hash_mismatch").waitFor();
+    await opened.forgive(/502/);
+    expect(await page.getByLabel("URL").inputValue()).toBe(`${files}/wrong-module.json`);
+    await page.getByLabel("URL").fill(`${files}/module.json`);
+    await button("Install").click();
+    await page.getByText("packed is installed.").waitFor();
+
+    await page.getByRole("switch", { name: "Module packed enabled" }).click();
+    await expect
+      .poll(async () => (await server.send("GET", "/modules/packed")).body)
+      .toMatchObject({ enabled: true, state: "active" });
+    await page.getByRole("link", { name: "The packed packed" }).click();
+    await page.getByText("1.0.0").waitFor();
+    await button("Update").click();
+    await page.getByText("packed is the newest already.").waitFor();
+    await publishModule("2.0.0");
+    await button("Update").click();
+    await page.getByText("packed is updated.").waitFor();
+    await page.getByText("2.0.0").waitFor();
+
     await button("Delete").click();
     await dialog("Delete").getByRole("button", { name: "Delete" }).click();
     await page.getByText("packed is deleted.").waitFor();

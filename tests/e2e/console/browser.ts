@@ -1,6 +1,7 @@
 /** The system's Chromium, with an empty profile and nothing that reaches outside; and what its console says. */
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const FLAGS = [
@@ -36,7 +37,7 @@ export interface OpenPage {
   /** Errors and warnings of the console, uncaught errors, requests to anywhere else. */
   complaints: string[];
   /** Leaves out complaints that what was tried brings with it: the browser notes each answer that is an error. */
-  forgive(expected: RegExp): void;
+  forgive(expected: RegExp): Promise<void>;
   /** How much what stood there has moved by itself since the last question, as browsers count it (layout shift). */
   readShift(): Promise<number>;
 }
@@ -64,8 +65,12 @@ export async function launchBrowser(origin: string): Promise<ConsoleBrowser> {
         if (!url.startsWith(origin) && !/^(data|blob):/.test(url)) complaints.push(`asked ${url}`);
       });
       const readShift = () => page.evaluate(() => (globalThis as unknown as ShiftCount).takeShift());
-      const forgive = (expected: RegExp) =>
-        void complaints.push(...complaints.splice(0).filter((text) => !expected.test(text)));
+      const forgive = async (expected: RegExp) => {
+        // The page may show what is wrong before the browser says it.
+        const isThere = () => complaints.some((text) => expected.test(text));
+        await expect.poll(isThere, { message: `the browser complained of ${expected}` }).toBe(true);
+        complaints.push(...complaints.splice(0).filter((text) => !expected.test(text)));
+      };
       return { page, context, complaints, forgive, readShift };
     },
     [Symbol.asyncDispose]: () => browser.close(),

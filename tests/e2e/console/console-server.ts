@@ -1,4 +1,5 @@
 /** A server as the console's tests need it: real environment and adapters, a key, and a small HTTP API to install. */
+import { hash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { makePackage, moduleEntries } from "#tests/integration/custom-modules/packs.ts";
@@ -18,8 +19,13 @@ export interface ConsoleServer extends AsyncDisposable {
 export interface OrdersApi extends AsyncDisposable {
   /** What is pasted to install it. */
   document: string;
-  /** Where `openapi.json`, the registry entry `entry.json` and the package `module.tar.zst` are downloaded from. */
+  /**
+   * Where `openapi.json` and its registry entry `entry.json` are downloaded from, the package `module.tar.zst`, its entry
+   * `module.json`, and `wrong-module.json`, whose digest is that of another package.
+   */
   files: string;
+  /** A newer version of the module, in the same place. */
+  publishModule(version: string): Promise<void>;
   /** `Authorization` of each request so far. */
   seen: (string | undefined)[];
   /** Requests to /orders/slow wait for it. */
@@ -73,8 +79,16 @@ async function startOrdersApi(): Promise<OrdersApi> {
   const document = JSON.stringify(describeOrders(`http://127.0.0.1:${port}`), null, 2);
   files.set("/files/openapi.json", document);
   files.set("/files/entry.json", JSON.stringify({ downloadUrl: "./openapi.json", adapter: "openapi" }));
-  files.set("/files/module.tar.zst", await makePackage(moduleEntries({ id: "packed" }, PACKED)));
+  const publishModule = async (version: string) => {
+    const packed = await makePackage(moduleEntries({ id: "packed", version }, PACKED));
+    const describe = (hash: string) => JSON.stringify({ downloadUrl: "./module.tar.zst", hash });
+    files.set("/files/module.tar.zst", packed);
+    files.set("/files/module.json", describe(hash("sha256", packed)));
+    files.set("/files/wrong-module.json", describe(hash("sha256", "another package")));
+  };
+  await publishModule("1.0.0");
   return {
+    publishModule,
     document,
     files: `http://127.0.0.1:${port}/files`,
     seen,
@@ -89,7 +103,11 @@ async function startOrdersApi(): Promise<OrdersApi> {
   };
 }
 
-const PACKED = `export default () => ({ setup() {}, teardown() {} });`;
+/** An adapter without a tool. */
+const PACKED = `export const instantiate = () => ({
+  setup() {}, teardown() {}, hydrateService() {}, dehydrateService() {}, invoke() {},
+  generateDefinition: () => ({ name: "Nothing", tools: [] }),
+});`;
 
 function describeOrders(url: string) {
   const id = { name: "id", in: "path", required: true, schema: { type: "string" } };

@@ -82,7 +82,7 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
     expect(await written()).toBe(SCRIPT);
     await button(/^Run/).click();
     await panel().getByText("what was written before").waitFor();
-    opened.forgive(/ERR_|Failed to load|fetch/);
+    await opened.forgive(/ERR_|Failed to load|fetch/);
   });
 
   test("a reload keeps the script too", async () => {
@@ -153,7 +153,7 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
     await page.locator("main .list-row").first().waitFor();
     await goTo("System");
     await page.getByText("permission model").waitFor();
-    opened.forgive(/403/);
+    await opened.forgive(/403/);
   });
 
   test("signing out leaves nothing of the script; a key that is revoked at work leads to the sign-in and keeps it", async () => {
@@ -173,7 +173,7 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
     await button("Sign in").click();
     await page.locator(".cm-content").waitFor();
     expect(await written()).toBe(SCRIPT);
-    opened.forgive(/40[13]|ERR_INCOMPLETE/);
+    await opened.forgive(/40[13]|ERR_INCOMPLETE/);
   });
 
   test("a server that is asked too much says when to try again; nothing is lost", async () => {
@@ -188,7 +188,7 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
       .getByText(/Try again in \d+ (min|s)/)
       .waitFor();
     expect(await written()).toBe(SCRIPT);
-    opened.forgive(/429/);
+    await opened.forgive(/429/);
   });
 
   test("the browser had nothing else to complain about", () => {

@@ -142,7 +142,7 @@ describe.skipIf(chromiumPath === null)("somebody at work (skipped without a Chro
     await question.getByLabel("Your answer").fill("a dozen");
     await question.getByRole("button", { name: "Answer" }).click();
     expect(await ended(id)).toMatchObject({ exitState: "success", result: [12, "a dozen"] });
-    opened.forgive(/400/);
+    await opened.forgive(/400/);
   });
 
   test("what waits in the inbox is read once, whatever else comes and goes", async () => {
