@@ -133,6 +133,19 @@ describe("cgroup v1", () => {
     expect(content("cpu,cpuacct/docker/abc", folder, "run-1/cpu.cfs_quota_us")).toBe("-1");
   });
 
+  it("leaves nothing behind where a part of it cannot be made", () => {
+    const sources = { mountinfo: makeTrees(), cgroup };
+    const before = mustFind(sources);
+    // The next wall of this process has the next number.
+    const next = group.replace(/\d+$/, (number) => `${Number(number) + 1}`);
+    before[Symbol.dispose]();
+    writeFileSync(join(tree, "cpu,cpuacct/docker/abc", next), "in the way");
+    const open = readdirSync("/proc/self/fd").length;
+    expect(openCgroups(sources)).toMatchObject({ version: 0, reason: expect.stringContaining("EEXIST") });
+    expect(readdirSync("/proc/self/fd")).toHaveLength(open);
+    expect(readdirSync(join(tree, "memory/docker/abc"))).toEqual(["tasks"]);
+  });
+
   it("is not there for a server that may not enter and leave groups", () => {
     expect(openCgroups({ mountinfo: makeTrees({}), cgroup })).toMatchObject({
       version: 0,

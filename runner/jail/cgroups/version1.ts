@@ -32,10 +32,17 @@ export function openVersion1(sources: CgroupSources, files: GroupFiles): Cgroups
   const rootName = nameRoot();
   const homes = [...new Set(owned.values())];
   homes.forEach(removeLeftoversSoon);
-  // The processor first: what is left to do is then done at the server's own pace.
-  const leave = openTasks(homes.toReversed());
   const roots = new Map([...owned].map(([controller, own]) => [controller, join(own, rootName)]));
-  for (const root of roots.values()) mkdirSync(root, { recursive: true });
+  const removeRoots = () => removeEmpty([...new Set(roots.values())]);
+  let leave: number[];
+  try {
+    for (const root of roots.values()) mkdirSync(root, { recursive: true });
+    // The processor first: what is left to do is then done at the server's own pace.
+    leave = openTasks(homes.toReversed());
+  } catch (error) {
+    removeRoots();
+    throw error;
+  }
   const at = (controller: Controller, ...path: string[]) => join(roots.get(controller) ?? "", ...path);
 
   return {
@@ -73,7 +80,7 @@ export function openVersion1(sources: CgroupSources, files: GroupFiles): Cgroups
     },
     [Symbol.dispose]() {
       for (const file of leave.splice(0)) closeSync(file);
-      removeEmpty([...new Set(roots.values())]);
+      removeRoots();
     },
   };
 }
