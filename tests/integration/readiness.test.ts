@@ -46,6 +46,26 @@ test("the database is away and back: only that is said, whatever depends on it",
   expect(await ready()).toEqual(READY);
 });
 
+test("a check that fails says so without details, which are in the log", async () => {
+  await database.pool`alter table schema_migrations rename column name to mislaid`;
+  const answer = await ready();
+  await database.pool`alter table schema_migrations rename column mislaid to name`;
+  expect(answer).toMatchObject({ status: "unavailable" });
+  expect(JSON.stringify(answer)).not.toContain("column");
+  expect(answer.failing).toContainEqual({
+    check: "database",
+    message: "the check failed; the log holds the cause",
+  });
+  expect(server.logs()).toContainEqual(
+    expect.objectContaining({
+      check: "database",
+      msg: "a check of readiness failed",
+      err: expect.objectContaining({ message: expect.stringContaining("column") }),
+    }),
+  );
+  expect(await ready()).toEqual(READY);
+});
+
 test("a database that hangs is asked once however many ask, and each has its answer", async () => {
   const release = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
