@@ -55,8 +55,6 @@ export function planProcessLaunch(
       ...wall.nodeFlags,
       // The bundle of the realm and its code cache are there; the permission is dropped before a script comes.
       `--allow-fs-read=${folder}/`,
-      // Reading the system's file would need a grant of its own under a jail, and nothing here uses it.
-      "--openssl-config=/dev/null",
       `--max-old-space-size=${memoryMb}`,
       "--max-semi-space-size=8",
       // WebAssembly compiles in threads: without one, its promises never settle.

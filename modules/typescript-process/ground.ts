@@ -1,9 +1,14 @@
 /** What children are started on: the binary, an empty directory and the wall. Loads no library: it may be opened ahead of the rest. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { openWall, type Wall, type WallParts } from "#runner/isolation/wall.ts";
 import { findNodeBinary, type NodeBinary } from "#runner/node-binary.ts";
 import type { StartProcess } from "#runner/start-process.ts";
 import { openEmptyFolder } from "#runner/temporary.ts";
 import type { IsolationLevel } from "#sdk";
+
+/** What a child is made of. */
+const BUILT = ["child.js", "realm.bin"];
 
 export interface GroundOptions {
   level: IsolationLevel;
@@ -23,8 +28,10 @@ export interface Ground extends AsyncDisposable {
   readonly closeFds?: number[];
 }
 
-/** Disposing ends every child and removes the directory. `parts`: of the wall, where they were begun ahead. Throws JailUnavailableError. */
+/** Disposing ends every child and removes the directory. `parts`: of the wall, where they were begun ahead. Throws JailUnavailableError, or an Error where the build is missing. */
 export async function openGround({ folder, ...options }: GroundOptions, parts?: WallParts): Promise<Ground> {
+  const missing = BUILT.find((file) => !existsSync(join(folder, file)));
+  if (missing !== undefined) throw new Error(`${join(folder, missing)} is missing: run \`npm run build\`.`);
   await using undo = new AsyncDisposableStack();
   const node = findNodeBinary();
   const { path: cwd } = undo.use(await openEmptyFolder("run"));

@@ -46,6 +46,7 @@ export class JailUnavailableError extends Error {
   override readonly name = "JailUnavailableError";
 }
 
+/** Reading the system's configuration of OpenSSL would need a grant of its own, and nothing in a child uses it. */
 const NODE_FLAGS = ["--allow-ffi", "--openssl-config=/dev/null"] as const;
 
 /**

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
 import { instantiate, manifest } from "#modules/typescript-process/index.ts";
 import { type EnvironmentBindings, type EnvironmentModule, moduleManifestSchema } from "#sdk";
 import { listChildren } from "./runner/harness.ts";
@@ -19,13 +20,17 @@ const opened: EnvironmentModule[] = [];
 const directories = () =>
   readdirSync(tmpdir()).filter((name) => new RegExp(`^cyrnel-run-\\d+-${process.pid}-`).test(name));
 
-async function open(config: object = {}, bindings: Partial<EnvironmentBindings> = {}): Promise<Opened> {
+async function open(
+  config: object = {},
+  bindings: Partial<EnvironmentBindings> = {},
+  make: () => EnvironmentModule = instantiate,
+): Promise<Opened> {
   const events: Event[] = [];
   const warnings: string[] = [];
   const note = (name: string) => (eid: number, value?: unknown) =>
     void events.push([name, eid, Buffer.isBuffer(value) ? value.toString() : value]);
   const answer = async () => [];
-  const environment = instantiate();
+  const environment = make();
   opened.push(environment);
   await environment.setup({
     config: { warmPool: { min: 1, max: 2 }, ...config },
@@ -279,6 +284,9 @@ describe("the process environment", () => {
     await expect(open({ memoryMb: 512, maxMemoryMb: 256 })).rejects.toThrow("maxMemoryMb");
     await expect(open({ unknown: 1 })).rejects.toThrow();
     await expect(open({ maxConcurrency: 0 })).rejects.toThrow();
+    await expect(open({}, {}, () => createProcessEnvironment("/nowhere"))).rejects.toThrow(
+      "/nowhere/child.js is missing: run `npm run build`.",
+    );
     expect(listChildren()).toEqual([]);
     expect(existsSync(tmpdir())).toBe(true);
   });
