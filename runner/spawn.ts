@@ -196,7 +196,7 @@ function receiveReady(channel: Channel, launch: ChildLaunch, signal?: AbortSigna
       message({ value }) {
         const message = readPlainMessage(value) ?? childMessageSchema.safeParse(value).data;
         if (message?.method !== "ready") {
-          settle("The child's first message was not `ready`.");
+          settle("The child's first message was not `ready` as this server knows it. Build both anew.");
           return;
         }
         const ready = message.params as ReadyParams;

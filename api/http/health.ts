@@ -22,6 +22,8 @@ const notReadySchema = z.object({
 export function registerHealthRoutes(app: App, checks: ReadinessCheck[]): void {
   const config = { public: true };
   const schema = { tags: ["health"], response: { 200: okSchema } };
+  /** Names of checks that threw when they were asked last: the log has the cause. */
+  const broken = new Set<string>();
   app.get("/health", { config, schema: { ...schema, summary: "Whether the server answers" } }, async () => ({
     status: "ok" as const,
   }));
@@ -43,7 +45,7 @@ export function registerHealthRoutes(app: App, checks: ReadinessCheck[]): void {
       },
     },
     async (request, reply) => {
-      const results = await Promise.all(checks.map((check) => runCheck(check, request.log)));
+      const results = await Promise.all(checks.map((check) => runCheck(check, request.log, broken)));
       const failing = results.filter((result) => result !== null);
       if (failing.length === 0) return { status: "ok" as const };
       return reply.status(503).send({ status: "unavailable" as const, failing });
@@ -54,6 +56,7 @@ export function registerHealthRoutes(app: App, checks: ReadinessCheck[]): void {
 async function runCheck(
   { name, check }: ReadinessCheck,
   log: FastifyBaseLogger,
+  broken: Set<string>,
 ): Promise<{ check: string; message: string } | null> {
   const done = new AbortController();
   const late = sleep(CHECK_TIMEOUT_MS, `no answer within ${CHECK_TIMEOUT_MS} ms`, {
@@ -61,9 +64,12 @@ async function runCheck(
   }).catch(() => null);
   try {
     const message = await Promise.race([Promise.resolve().then(check), late]);
+    broken.delete(name);
     return message === null ? null : { check: name, message };
   } catch (error) {
-    log.warn({ err: error, check: name }, "a check of readiness failed");
+    // Once: anybody may ask, as often as they like.
+    log[broken.has(name) ? "debug" : "warn"]({ err: error, check: name }, "a check of readiness failed");
+    broken.add(name);
     return { check: name, message: "the check failed; the log holds the cause" };
   } finally {
     done.abort();

@@ -103,7 +103,13 @@ export class RunCarrier {
       limits,
       redactor,
       onChange: (change) => feed.notify(row.id, change),
-      onDecided: () => execution.requestEnd(KILL_GRACE_MS),
+      onDecided: ({ exitState }) => {
+        if (exitState === "timeout") {
+          const details = { processId: row.id, environment: lease.id, timeoutMs: row.timeoutMs };
+          log.error(details, "the environment did not end a run in its time; the server asks it to");
+        }
+        execution.requestEnd(KILL_GRACE_MS);
+      },
     });
     const place: Place = { slot, isAdmitted: true };
     const pauses =

@@ -9,6 +9,7 @@ import { performAttacks } from "../jail/attack.ts";
 import { lockKernel } from "../jail/lock-self.ts";
 import { mapFile } from "../jail/map-file.ts";
 import { openKernel } from "../jail/syscalls.ts";
+import type { PROTOCOL_VERSION } from "../protocol.ts";
 import { decodeBootOptions } from "./boot-options.ts";
 import { closeInherited, isReading, leaveWith, readFrame, readLater, writeFrame } from "./bridge.ts";
 import { createScriptContext } from "./contexts.ts";
@@ -19,7 +20,7 @@ import { cutLibraries, type RealmHead } from "./realm-pack.ts";
 declare const CYRNEL_HEAD: RealmHead;
 declare const CYRNEL_FILE: number;
 
-const PROTOCOL_VERSION = 1;
+const PROTOCOL: typeof PROTOCOL_VERSION = 2;
 const END_PREFIX = '{"jsonrpc":"2.0","method":"end"';
 const EMBEDDER_PREFIX = '{"method":';
 
@@ -134,7 +135,7 @@ writeFrame(
     jsonrpc: "2.0",
     method: "ready",
     params: {
-      protocol: PROTOCOL_VERSION,
+      protocol: PROTOCOL,
       node: version,
       layers: [0, ...(isLocked ? [1] : []), ...(options.lock === null ? [] : [3])],
       codeCache: isCacheAccepted,

@@ -108,6 +108,8 @@ describe.skipIf(PLUGIN === "")("compose.yaml, by the words of the documentation"
   test("the block of README.md: from a clone to a result", { timeout: BUILD_TIMEOUT_MS }, async () => {
     const [block = ""] = await blocksOf("README.md");
     expect(block).toContain("docker compose up --build --detach --wait");
+    // The page about Docker has the same commands, in two blocks.
+    expect((await blocksOf("docs/docker.md")).slice(0, 2).join("")).toBe(block);
     // After what building the image says.
     const answer = (await inClone(block)).trim().split("\n").at(-1) ?? "";
     expect(JSON.parse(answer)).toMatchObject({ exitState: "success", result: 42 });

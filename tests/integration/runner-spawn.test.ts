@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { openSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { PROTOCOL_VERSION } from "#runner/protocol.ts";
 import { spawnChild } from "#runner/spawn.ts";
 import type { ProcessExit, StartProcess } from "#runner/start-process.ts";
 import { launchHostile, launchReal, listChildren, startReal } from "./runner/harness.ts";
@@ -33,7 +34,12 @@ function startWith(options: { env?: Record<string, string>; extraFd?: number }):
 describe("a child", () => {
   test("becomes ready without permissions, with a code cache, and is verified from outside", async () => {
     const child = await startReal();
-    expect(child.ready).toEqual({ protocol: 1, node: process.version, layers: [0, 1], codeCache: true });
+    expect(child.ready).toEqual({
+      protocol: PROTOCOL_VERSION,
+      node: process.version,
+      layers: [0, 1],
+      codeCache: true,
+    });
     expect(child.check).toEqual({ kind: "verified" });
     expect(child.exit).toBeNull();
     child.kill();
@@ -53,7 +59,7 @@ describe("a child", () => {
     ["abort", "ended before it was ready. It ended with SIGABRT"],
     ["garbage", "ended before it was ready"],
     ["not-ready", "first message was not `ready`"],
-    ["old-protocol", "speaks protocol 0; the server speaks 1"],
+    ["old-protocol", `speaks protocol 0; the server speaks ${PROTOCOL_VERSION}`],
     ["other-node", "runs on Node v1.2.3"],
     ["no-realm", "did not confirm layer 0 of its isolation; 0, 1 were expected"],
     ["no-permissions", "did not confirm layer 1 of its isolation"],

@@ -33,7 +33,7 @@ describe("a run that its environment does not end", () => {
     vi.advanceTimersByTime(AFTER_ALL_MS - 1);
     expect(onDecided).not.toHaveBeenCalled();
     vi.advanceTimersByTime(1);
-    expect(onDecided).toHaveBeenCalledOnce();
+    expect(onDecided).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ exitState: "timeout" }));
     expect(live.signal.aborted).toBe(true);
     expect(live.conclude({ kind: "unconfirmed" })).toMatchObject({
       exitState: "timeout",

@@ -1,6 +1,7 @@
 /** What a run in memory is made from. */
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ProcessRow } from "../store.ts";
+import type { Ending } from "./ending.ts";
 
 export interface RunLimits {
   maxStdoutBytes: number;
@@ -22,6 +23,6 @@ export interface LiveRunOptions {
   redactor: Redactor;
   /** Called after every change that a reader could see. */
   onChange: (change: "state" | "data") => void;
-  /** Called once when the host decided that the run must end now. */
-  onDecided: () => void;
+  /** Called once when the host decided that the run must end now, and how. */
+  onDecided: (ending: Ending) => void;
 }

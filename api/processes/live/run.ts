@@ -235,7 +235,7 @@ export class LiveRun {
     if (this.isOver || this.#decided) return;
     this.#decided = ending;
     this.#endCalls();
-    this.#options.onDecided();
+    this.#options.onDecided(ending);
   }
 
   /** The environment has answered, or will not: closes the books and says what to store. */

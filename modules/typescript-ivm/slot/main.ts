@@ -14,7 +14,7 @@ import { readRealmSource } from "./realm-source.ts";
 import { CONTROL_PREFIX, createRun, type Run } from "./run.ts";
 
 /** A literal, so that no schema library comes into this process; the type keeps it equal to the host's. */
-const PROTOCOL: typeof PROTOCOL_VERSION = 1;
+const PROTOCOL: typeof PROTOCOL_VERSION = 2;
 /** Everything Node's permission model can take away. */
 const SCOPES = ["fs.read", "fs.write", "addon", "child", "worker", "wasi", "net", "inspector", "ffi"];
 /** sysexits.h */

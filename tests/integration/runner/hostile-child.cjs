@@ -20,7 +20,7 @@ const say = (message) => write(frame(JSON.stringify({ jsonrpc: "2.0", ...message
 const ready = (changes = {}) =>
   say({
     method: "ready",
-    params: { protocol: 1, node: process.version, layers: [0, 1], codeCache: true, ...changes },
+    params: { protocol: 2, node: process.version, layers: [0, 1], codeCache: true, ...changes },
   });
 const call = (id) => ({ id, method: "invoke", params: { serviceId: "s", toolId: "t", parameters: {} } });
 const end = { method: "end", params: { ok: true, result: 1 } };

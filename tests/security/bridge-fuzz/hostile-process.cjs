@@ -43,7 +43,7 @@ const ready = Buffer.from(
   JSON.stringify({
     jsonrpc: "2.0",
     method: "ready",
-    params: { protocol: 1, node: process.version, layers: [0, 1], codeCache: true },
+    params: { protocol: 2, node: process.version, layers: [0, 1], codeCache: true },
   }),
 );
 const header = Buffer.alloc(4);

@@ -1,5 +1,5 @@
 /** The messages a well-behaved child sends, as documents that can still be spoilt. */
-import type { CallMethod } from "#runner/protocol.ts";
+import { type CallMethod, PROTOCOL_VERSION } from "#runner/protocol.ts";
 import type { Prng } from "./prng.ts";
 import { type Json, json, object, randomJson, randomObject, randomString, raw } from "./wire-json.ts";
 
@@ -70,5 +70,10 @@ export function createMessage(prng: Prng, kind: MessageKind, id: number): Json {
 /** What a child says once it has booted. */
 export const READY = notification(
   "ready",
-  object({ protocol: raw("1"), node: json(process.version), layers: raw("[0,1]"), codeCache: raw("true") }),
+  object({
+    protocol: raw(`${PROTOCOL_VERSION}`),
+    node: json(process.version),
+    layers: raw("[0,1]"),
+    codeCache: raw("true"),
+  }),
 );
