@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -205,7 +206,18 @@ const COMMON: BuildOptions = {
   logLevel: "warning",
 };
 
+/** A name for what turns scripts into what is run: another release may do it in another way. */
+async function digestCompiler(): Promise<string> {
+  const folder = join(ROOT, "runner/source");
+  const files = (await readdir(folder)).sort().map((name) => join(folder, name));
+  const hash = createHash("sha256");
+  for (const file of [join(ROOT, "package-lock.json"), ...files])
+    hash.update(await readFile(file)).update("\0");
+  return hash.digest("base64url");
+}
+
 await mkdir(DIST, { recursive: true });
+const compiler = await digestCompiler();
 const made = await mkdtemp(join(FOLDER, "dist/.making-"));
 try {
   const spawner = join(ROOT, "runner/jail/spawner-thread.ts");
@@ -239,6 +251,7 @@ try {
       entryPoints,
       outdir: made,
       external: ["esbuild", "execa"],
+      define: { ...REQUIRED.define, CYRNEL_BUILD: JSON.stringify(compiler) },
       plugins: [APART, LATE_FILES, PLACES, COMPILED, NO_LOCALES, CHEAP_BUILTINS, LATE_BUILTINS],
       minify: true,
     });
@@ -270,8 +283,9 @@ try {
   const script = join(trial, "script.ts");
   await writeFile(script, "console.log(1); return 1");
   const runLocal = ["run", script, "--local"];
+  const env = { ...process.env, XDG_CACHE_HOME: trial };
   for (const args of [runLocal, [...runLocal, "--isolation", "development"], ["--version"]]) {
-    spawnSync(process.execPath, [join(FOLDER, "cyrnel.cjs"), ...args], { stdio: "ignore" });
+    spawnSync(process.execPath, [join(FOLDER, "cyrnel.cjs"), ...args], { stdio: "ignore", env });
   }
 } finally {
   await rm(trial, { recursive: true });

@@ -15,6 +15,7 @@ import { type Spawner, startSpawner } from "#runner/jail/spawner.ts";
 import { toGroupBudget } from "#runner/memory-budget.ts";
 import { planProcessLaunch } from "#runner/process-launch.ts";
 import type { Program, StartedProcess } from "#runner/start-process.ts";
+import type { KeptScripts } from "./kept-scripts.ts";
 import { prepareFileAhead } from "./prepare-ahead.ts";
 
 export { prepareSource } from "#runner/source/prepare.ts";
@@ -39,9 +40,13 @@ const USUAL_MEMORY_MB = 128;
 let begun: Begun | null = null;
 
 /** `script`: a file that is going to be run; null: it is told later. */
-export function beginAhead(level: GroundOptions["level"], script: string | null): Ahead {
+export function beginAhead(
+  level: GroundOptions["level"],
+  script: string | null,
+  scripts: KeptScripts,
+): Ahead {
   // Before the child, which takes a processor for itself: the other is free until then.
-  if (script !== null) prepareFileAhead(script);
+  if (script !== null) prepareFileAhead(script, scripts);
   const options: GroundOptions = { level, folder: DIST, paranoid: false, test: "in each child" };
   const parts = {
     openCgroups: () => openCgroups(undefined, AT_ONCE),
