@@ -2,7 +2,7 @@
  * What nearly every message of a child is, recognised without the library behind the schemas: whatever is found to be plain
  * here, they accept as it is. What is not may still be right: they say so, and if not, what is wrong.
  */
-import type { ChildMessage, ReadyParams } from "./protocol-schemas.ts";
+import type { BootedParams, ChildMessage, ReadyParams } from "./protocol-schemas.ts";
 
 type Members = Record<string, unknown>;
 
@@ -19,6 +19,7 @@ export function readPlainMessage(value: unknown): ChildMessage | null {
 }
 
 const CHECKS = new Map<string, (params: unknown) => boolean>([
+  ["booted", isBooted],
   ["ready", isReady],
   ["stdout", isText],
   ["stderr", isText],
@@ -33,20 +34,28 @@ function isSuccess(params: unknown): boolean {
   return (hasExactly(params, ["ok", "result"]) || hasExactly(params, ["ok"])) && params.ok === true;
 }
 
-function isReady(params: unknown): boolean {
+function isBooted(params: unknown): boolean {
   const answers = isMembers(params) && Object.hasOwn(params, "answers");
-  const names: (keyof ReadyParams)[] = ["protocol", "node", "layers", "codeCache"];
+  const names: (keyof BootedParams)[] = ["protocol", "node"];
   if (!hasExactly(params, answers ? [...names, "answers"] : names)) return false;
-  const { protocol, node, layers, codeCache } = params;
+  const { protocol, node } = params;
   return (
     Number.isSafeInteger(protocol) &&
     typeof node === "string" &&
     node.length <= MAX_NODE_CHARS &&
+    (!answers || areAnswers(params.answers))
+  );
+}
+
+function isReady(params: unknown): boolean {
+  const names: (keyof ReadyParams)[] = ["layers", "codeCache"];
+  if (!hasExactly(params, names)) return false;
+  const { layers, codeCache } = params;
+  return (
     Array.isArray(layers) &&
     layers.length <= MAX_LAYERS &&
     layers.every((layer) => Number.isSafeInteger(layer) && layer >= 0 && layer <= MAX_LAYER) &&
-    typeof codeCache === "boolean" &&
-    (!answers || areAnswers(params.answers))
+    typeof codeCache === "boolean"
   );
 }
 

@@ -54,16 +54,21 @@ const text = z.strictObject({ text: z.string() });
 
 const attackAnswers = z.array(z.number()).max(100);
 
-/** What a child reports about itself before it is given a script. The host verifies it from outside. */
-export const readyParamsSchema = z.strictObject({
+/** The first message of a child: its locks are on, and what the host verifies from outside is there to be seen. */
+export const bootedParamsSchema = z.strictObject({
   protocol: z.int(),
   node: z.string().max(50),
+  /** What the kernel answered to what the child was told to try, in that order. */
+  answers: z.strictObject({ birth: attackAnswers, locked: attackAnswers }).optional(),
+});
+export type BootedParams = z.infer<typeof bootedParamsSchema>;
+
+/** The second: what the child made for its script, which it can be given now. */
+export const readyParamsSchema = z.strictObject({
   /** Layers of docs/security the child says it obtained by itself, by number. */
   layers: z.array(z.int().min(0).max(8)).max(9),
   /** Whether the realm's code cache was accepted; false only costs time. */
   codeCache: z.boolean(),
-  /** What the kernel answered to what the child was told to try, in that order. */
-  answers: z.strictObject({ birth: attackAnswers, locked: attackAnswers }).optional(),
 });
 export type ReadyParams = z.infer<typeof readyParamsSchema>;
 
@@ -89,6 +94,7 @@ export type EndParams = z.infer<typeof endParamsSchema>;
 /** Child to host. */
 export const childMessageSchema = z.union([
   z.discriminatedUnion("method", [
+    notification("booted", bootedParamsSchema),
     notification("ready", readyParamsSchema),
     notification("stdout", text),
     notification("stderr", text),

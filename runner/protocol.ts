@@ -5,10 +5,17 @@
  */
 import type { Journal } from "./protocol-schemas.ts";
 
-export type { CallMethod, ChildMessage, EndParams, Journal, ReadyParams } from "./protocol-schemas.ts";
+export type {
+  BootedParams,
+  CallMethod,
+  ChildMessage,
+  EndParams,
+  Journal,
+  ReadyParams,
+} from "./protocol-schemas.ts";
 
 /** Raised whenever a message changes shape; a child with another version is refused. */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 /** Bounds of one connection. Configurable ones are defaults. */
 export const PROTOCOL_LIMITS = {

@@ -141,8 +141,9 @@ export function runSession(input: SessionInput): Promise<SessionEnd> {
           return null;
         case "end":
           return handleEnd(message.params);
+        case "booted":
         case "ready":
-          return violation("the child said it was ready a second time");
+          return violation(`the child said it was ${message.method} a second time`);
         case "paused":
           return becomeFrozen(message.params.journal);
         case "live":

@@ -5,7 +5,7 @@
 import { type Channel, createChannel } from "./channel.ts";
 import type { Placement } from "./jail/cgroups/run-groups.ts";
 import { readPlainMessage } from "./plain-messages.ts";
-import { PROTOCOL_VERSION, type ReadyParams } from "./protocol.ts";
+import { type BootedParams, type ChildMessage, PROTOCOL_VERSION, type ReadyParams } from "./protocol.ts";
 import { childMessageSchema } from "./protocol-schemas.ts";
 import { type ProcessExit, type StartProcess, startProcess } from "./start-process.ts";
 import { createTail } from "./tail.ts";
@@ -28,10 +28,10 @@ export interface ChildLaunch {
   cwd: string;
   /** From the start of the process to `ready`. */
   bootTimeoutMs: number;
-  /** It was given a lock to put on itself before it says `ready`. */
+  /** It was given a lock to put on itself before it says `booted`. */
   isLocked: boolean;
-  /** A last look at a child that says it is ready: what is wrong with it, as half a sentence; null: nothing. */
-  inspect?(pid: number, ready: ReadyParams): string | null;
+  /** A look at a child that says it has booted: what is wrong with it, as half a sentence; null: nothing. */
+  inspect?(pid: number, booted: BootedParams): string | null;
   /** A control group for the child; null: there are none. It is not ready before it is there. */
   place?(): Promise<Placement> | null;
 }
@@ -40,7 +40,7 @@ export interface Child {
   readonly pid: number;
   readonly channel: Channel;
   readonly ready: ReadyParams;
-  /** What was seen of it from outside when it became ready. */
+  /** What was seen of it from outside when it had booted. */
   readonly check: OutsideCheck;
   /** From the start of the process to `ready`. */
   readonly bootMs: number;
@@ -100,18 +100,17 @@ export async function spawnChild(
   const tail = createTail(started.stderr, MAX_ENGINE_TEXT_BYTES, MAX_ENGINE_BYTES);
   const channel = createChannel(started.stdout, started.stdin);
   try {
-    const ready = await receiveReady(channel, launch, signal);
+    let check: OutsideCheck = { kind: "unknown", why: "nobody has looked" };
+    const look = (booted: BootedParams) => {
+      check = lookFromOutside(started.pid, launch, booted);
+    };
+    const ready = await receiveReady(channel, launch, look, signal);
     const missing = listOwnLayers(launch).filter((layer) => !ready.layers.includes(layer));
     if (missing.length > 0) {
       throw new ChildStartError(
         `The child did not confirm layer ${missing.join(", ")} of its isolation; ${listOwnLayers(launch).join(", ")} were expected. Build it anew (npm run build); Node ${launch.nodeVersion} must have process.permission.drop.`,
       );
     }
-    const check = verifyFromOutside(started.pid);
-    if (check.kind === "refused")
-      throw new ChildStartError(`The child is not what was started: ${check.why}.`);
-    const fault = launch.inspect?.(started.pid, ready) ?? null;
-    if (fault !== null) throw new ChildStartError(`The child is not what it must be: ${fault}.`);
     await admitted?.catch((error: Error) => {
       throw new ChildStartError(`The child could not be put into its control group: ${error.message}.`);
     });
@@ -172,20 +171,44 @@ function describeEarlyExit({ code, signal }: ProcessExit, engineText: string): s
   return ` It ended with ${signal ?? `exit code ${code}`}${text === "" ? "." : `: ${text}`}`;
 }
 
-/** The child's first message, which must be a `ready` of this protocol and this Node. */
-function receiveReady(channel: Channel, launch: ChildLaunch, signal?: AbortSignal): Promise<ReadyParams> {
+/** @throws ChildStartError for a child that is not what was started, or has not what it must have. */
+function lookFromOutside(pid: number, launch: ChildLaunch, booted: BootedParams): OutsideCheck {
+  if (booted.protocol !== PROTOCOL_VERSION) {
+    throw new ChildStartError(
+      `The child speaks protocol ${booted.protocol}; the server speaks ${PROTOCOL_VERSION}. Build both anew.`,
+    );
+  }
+  if (booted.node !== launch.nodeVersion) {
+    throw new ChildStartError(`The child runs on Node ${booted.node}; ${launch.nodeVersion} was expected.`);
+  }
+  const check = verifyFromOutside(pid);
+  if (check.kind === "refused") throw new ChildStartError(`The child is not what was started: ${check.why}.`);
+  const fault = launch.inspect?.(pid, booted) ?? null;
+  if (fault !== null) throw new ChildStartError(`The child is not what it must be: ${fault}.`);
+  return check;
+}
+
+/** The child's first two messages: `booted`, at which it is looked at while it goes on, and `ready`. */
+function receiveReady(
+  channel: Channel,
+  launch: ChildLaunch,
+  look: (booted: BootedParams) => void,
+  signal?: AbortSignal,
+): Promise<ReadyParams> {
   return new Promise((resolve, reject) => {
+    let hasBooted = false;
     let detach = () => {};
-    const settle = (failure: string | null, ready?: ReadyParams) => {
+    const settle = (failure: Error | null, ready?: ReadyParams) => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", onAbort);
       detach();
       if (ready !== undefined) resolve(ready);
-      else reject(new ChildStartError(failure ?? ""));
+      else reject(failure);
     };
-    const onAbort = () => settle("The child was stopped while it started: the runner is closing.");
+    const fail = (message: string) => settle(new ChildStartError(message));
+    const onAbort = () => fail("The child was stopped while it started: the runner is closing.");
     const timer = setTimeout(() => {
-      settle(`The child was not ready within ${launch.bootTimeoutMs} ms.`);
+      fail(`The child was not ready within ${launch.bootTimeoutMs} ms.`);
     }, launch.bootTimeoutMs);
     signal?.addEventListener("abort", onAbort, { once: true });
     if (signal?.aborted) {
@@ -194,21 +217,26 @@ function receiveReady(channel: Channel, launch: ChildLaunch, signal?: AbortSigna
     }
     detach = channel.attach({
       message({ value }) {
-        const message = readPlainMessage(value) ?? childMessageSchema.safeParse(value).data;
-        if (message?.method !== "ready") {
-          settle("The child's first message was not `ready` as this server knows it. Build both anew.");
-          return;
+        const message = readMessage(value);
+        if (hasBooted && message?.method === "ready") {
+          settle(null, message.params);
+        } else if (!hasBooted && message?.method === "booted") {
+          hasBooted = true;
+          try {
+            look(message.params);
+          } catch (error) {
+            settle(error as Error);
+          }
+        } else {
+          const expected = hasBooted ? "second message was not `ready`" : "first message was not `booted`";
+          fail(`The child's ${expected} as this server knows it. Build both anew.`);
         }
-        const ready = message.params as ReadyParams;
-        if (ready.protocol !== PROTOCOL_VERSION) {
-          settle(
-            `The child speaks protocol ${ready.protocol}; the server speaks ${PROTOCOL_VERSION}. Build both anew.`,
-          );
-        } else if (ready.node !== launch.nodeVersion) {
-          settle(`The child runs on Node ${ready.node}; ${launch.nodeVersion} was expected.`);
-        } else settle(null, ready);
       },
-      closed: () => settle("The child ended before it was ready."),
+      closed: () => fail("The child ended before it was ready."),
     });
   });
+}
+
+function readMessage(value: unknown): ChildMessage | undefined {
+  return readPlainMessage(value) ?? childMessageSchema.safeParse(value).data;
 }

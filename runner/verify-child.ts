@@ -10,7 +10,7 @@ export type OutsideCheck =
   | { kind: "unknown"; why: string }
   | { kind: "refused"; why: string };
 
-/** Checks descriptors and environment of process `pid`, which must be a child that has said it is ready. */
+/** Checks descriptors and environment of process `pid`, which must be a child that has said it has booted. */
 export function verifyFromOutside(pid: number): OutsideCheck {
   if (process.platform !== "linux") return { kind: "unknown", why: `${process.platform} has no /proc` };
   try {

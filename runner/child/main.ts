@@ -1,5 +1,5 @@
 /**
- * The process child: boots, locks itself down, says `ready`, waits for one `start`, runs the script to its end and
+ * The process child: boots, locks itself down, says `booted` and then `ready`, waits for one `start`, runs the script to its end and
  * waits to be killed. Trusted until `start`; nothing here may depend on what a script does. Every millisecond here is
  * paid by each run.
  */
@@ -9,7 +9,7 @@ import { performAttacks } from "../jail/attack.ts";
 import { lockKernel } from "../jail/lock-self.ts";
 import { mapFile } from "../jail/map-file.ts";
 import { openKernel } from "../jail/syscalls.ts";
-import type { PROTOCOL_VERSION } from "../protocol.ts";
+import type { BootedParams, PROTOCOL_VERSION, ReadyParams } from "../protocol.ts";
 import { decodeBootOptions } from "./boot-options.ts";
 import { closeInherited, isReading, leaveWith, readFrame, readLater, writeFrame } from "./bridge.ts";
 import { createScriptContext } from "./contexts.ts";
@@ -20,7 +20,7 @@ import { cutLibraries, type RealmHead } from "./realm-pack.ts";
 declare const CYRNEL_HEAD: RealmHead;
 declare const CYRNEL_FILE: number;
 
-const PROTOCOL: typeof PROTOCOL_VERSION = 2;
+const PROTOCOL: typeof PROTOCOL_VERSION = 3;
 const END_PREFIX = '{"jsonrpc":"2.0","method":"end"';
 const EMBEDDER_PREFIX = '{"method":';
 
@@ -42,6 +42,10 @@ function write(json: string): void {
   }
   if (json.startsWith(END_PREFIX)) hasEnded = true;
   writeFrame(json);
+}
+
+function notify(method: "booted" | "ready", params: BootedParams | ReadyParams): void {
+  writeFrame(JSON.stringify({ jsonrpc: "2.0", method, params }));
 }
 
 function handleTimer(message: { method: string; params: { id: number; ms: number } }): void {
@@ -118,31 +122,27 @@ process.on("uncaughtException", (error) => {
 const kernel = options.lock === null ? null : openKernel();
 const pack = kernel === null ? readPack() : mapFile(kernel, CYRNEL_FILE, CYRNEL_HEAD.sizeBytes);
 closeSync(CYRNEL_FILE);
-const { realm, compile, isCacheAccepted } = createScriptContext(
-  { core: CYRNEL_HEAD.core, libraries: cutLibraries(pack, CYRNEL_HEAD) },
-  write,
-  { eval: options.allowEval, wasm: options.allowWasm },
-);
 const attack = (phase: "birth" | "locked") =>
   kernel === null || !options.attacks ? undefined : performAttacks(kernel, options.attacks[phase]);
 const birth = attack("birth");
 if (kernel !== null && options.lock !== null) lockKernel(options.lock, kernel);
 const locked = attack("locked");
-const isLocked = lockDown();
-
-writeFrame(
-  JSON.stringify({
-    jsonrpc: "2.0",
-    method: "ready",
-    params: {
-      protocol: PROTOCOL,
-      node: version,
-      layers: [0, ...(isLocked ? [1] : []), ...(options.lock === null ? [] : [3])],
-      codeCache: isCacheAccepted,
-      ...(options.attacks ? { answers: { birth, locked } } : {}),
-    },
-  }),
+// The host looks at this process while it makes what a script will find.
+notify("booted", {
+  protocol: PROTOCOL,
+  node: version,
+  ...(birth !== undefined && locked !== undefined ? { answers: { birth, locked } } : {}),
+});
+const { realm, compile, isCacheAccepted } = createScriptContext(
+  { core: CYRNEL_HEAD.core, libraries: cutLibraries(pack, CYRNEL_HEAD) },
+  write,
+  { eval: options.allowEval, wasm: options.allowWasm },
 );
+const isLocked = lockDown();
+notify("ready", {
+  layers: [0, ...(isLocked ? [1] : []), ...(options.lock === null ? [] : [3])],
+  codeCache: isCacheAccepted,
+});
 const start = readFrame();
 hasStarted = true;
 receive(start, compile(JSON.parse(start).params.code));

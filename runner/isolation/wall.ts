@@ -13,7 +13,7 @@ import { describeAbsence, type Jail, JailUnavailableError, openJail } from "../j
 import type { SelfLock } from "../jail/lock-self.ts";
 import type { JailProbe } from "../jail/probe.ts";
 import { findLimits } from "../jail/read-limits.ts";
-import type { ReadyParams } from "../protocol.ts";
+import type { BootedParams } from "../protocol.ts";
 import { type StartProcess, startProcess } from "../start-process.ts";
 import { openCanary } from "../temporary.ts";
 import { type NamedAttack, planAttacks } from "./attacks.ts";
@@ -46,10 +46,10 @@ export interface Wall extends AsyncDisposable {
   readonly attacks: BootAttacks | null;
   readonly nodeFlags: readonly string[];
   /**
-   * Looks at a child that says it is ready and limits its memory to `memoryBytes` more than it has. Answers what is wrong
+   * Looks at a child that says it has booted and limits its memory to `memoryBytes` more than it has. Answers what is wrong
    * with it, as half a sentence; null: nothing. `answers`: to `attacks`.
    */
-  admit(pid: number, memoryBytes: number, answers?: ReadyParams["answers"]): string | null;
+  admit(pid: number, memoryBytes: number, answers?: BootedParams["answers"]): string | null;
   /** A control group with `memoryBytes` for all that is in it, for a child about to be started; null where there are none. */
   place(memoryBytes: number): Promise<Placement> | null;
   /** See jail/rlimits.ts. Does nothing at level `development`. */
@@ -130,7 +130,7 @@ const groupLimits = (memoryBytes: number) => ({
 interface Tested {
   attacks: BootAttacks | null;
   /** What is wrong with a child that has tried, as half a sentence; null: nothing. */
-  judge(pid: number, answers: ReadyParams["answers"]): string | null;
+  judge(pid: number, answers: BootedParams["answers"]): string | null;
   /** Throws before anything was tried. */
   read(): SelfTest;
 }

@@ -33,7 +33,7 @@ export interface Jail extends AsyncDisposable {
   readonly lock: SelfLock;
   /** Flags of Node without which a child cannot lock itself, or cannot start in the jail. */
   readonly nodeFlags: readonly string[];
-  /** Why a child that says it is ready is not as jailed as it must be, in a sentence; null: it is. */
+  /** Why a child that says it has booted is not as jailed as it must be, in a sentence; null: it is. */
   findFault(pid: number): string | null;
   /** Limits a ready child for the run it is about to get. Throws when it is gone. */
   limit(pid: number, limits: RunLimits): void;

@@ -42,7 +42,7 @@ export function parseThread(status: string): ThreadState {
   };
 }
 
-/** What is required of every thread that is looked at of a child that says it is ready. */
+/** What is required of every thread that is looked at of a child that says it has booted. */
 export interface RequiredThreads {
   /**
    * Those the server's main thread has, because a container puts some on everything, and two more in the full jail; null:

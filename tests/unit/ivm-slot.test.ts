@@ -43,7 +43,7 @@ function openPeer(): Peer {
   const child = {
     pid: process.pid,
     channel: createChannel(toHost, fromHost),
-    ready: { protocol: 2, node: process.version, layers: [0, 1], codeCache: true },
+    ready: { layers: [0, 1], codeCache: true },
     check: { kind: "verified" as const },
     bootMs: 1,
     get exit() {

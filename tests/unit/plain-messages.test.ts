@@ -4,22 +4,17 @@ import { describe, expect, test } from "vitest";
 import { readPlainMessage } from "#runner/plain-messages.ts";
 import { childMessageSchema } from "#runner/protocol-schemas.ts";
 
-const ready = {
-  protocol: 1,
-  node: "v26.10.0",
-  layers: [0, 1, 3],
-  codeCache: true,
-  answers: { birth: [-13, -1], locked: [-1] },
-};
+const untried = { protocol: 1, node: "v26.10.0" };
+const booted = { ...untried, answers: { birth: [-13, -1], locked: [-1] } };
 const message = (method: string, params: unknown) => ({ jsonrpc: "2.0", method, params });
-const { answers: _, ...untried } = ready;
 
 /** Stands for a number that becomes Infinity. */
 const TOO_LARGE = "too large";
 
 const PLAIN = [
-  message("ready", ready),
-  message("ready", untried),
+  message("booted", booted),
+  message("booted", untried),
+  message("ready", { layers: [0, 1, 3], codeCache: true }),
   message("stdout", { text: "out\n" }),
   message("stderr", { text: "" }),
   message("end", { ok: true }),

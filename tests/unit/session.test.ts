@@ -140,7 +140,8 @@ describe("a session", () => {
 
   test.each([
     ["an unknown method", { method: "boot", params: {} }],
-    ["a second ready", { method: "ready", params: { protocol: 1, node: "v1", layers: [], codeCache: true } }],
+    ["a second booted", { method: "booted", params: { protocol: 1, node: "v1" } }],
+    ["a second ready", { method: "ready", params: { layers: [], codeCache: true } }],
     ["a member too many", { method: "stdout", params: { text: "a", eid: 9 } }],
     ["an execution chosen by the child", { ...invoke(1), eid: 8 }],
     ["a reply", { id: 1, result: 1 }],

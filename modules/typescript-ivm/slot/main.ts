@@ -5,7 +5,7 @@
 import { closeSync, writeSync } from "node:fs";
 import { decodeBootOptions } from "#runner/child/boot-options.ts";
 import { lockKernel } from "#runner/jail/lock-self.ts";
-import type { PROTOCOL_VERSION, ReadyParams } from "#runner/protocol.ts";
+import type { BootedParams, PROTOCOL_VERSION, ReadyParams } from "#runner/protocol.ts";
 import type { BeginParams } from "../control.ts";
 import { exercise } from "./exercise.ts";
 import { openFrames } from "./frames.ts";
@@ -14,7 +14,7 @@ import { readRealmSource } from "./realm-source.ts";
 import { CONTROL_PREFIX, createRun, type Run } from "./run.ts";
 
 /** A literal, so that no schema library comes into this process; the type keeps it equal to the host's. */
-const PROTOCOL: typeof PROTOCOL_VERSION = 2;
+const PROTOCOL: typeof PROTOCOL_VERSION = 3;
 /** Everything Node's permission model can take away. */
 const SCOPES = ["fs.read", "fs.write", "addon", "child", "worker", "wasi", "net", "inspector", "ffi"];
 /** sysexits.h */
@@ -146,13 +146,15 @@ async function readMore(): Promise<boolean> {
   return awaits === "messages" && !frames.isReading ? frames.readBlocking() : frames.readAsync();
 }
 
-const ready: ReadyParams = {
-  protocol: PROTOCOL,
-  node: process.version,
+function notify(method: "booted" | "ready", params: BootedParams | ReadyParams): void {
+  write(JSON.stringify({ jsonrpc: "2.0", method, params }));
+}
+
+notify("booted", { protocol: PROTOCOL, node: process.version });
+notify("ready", {
   layers: [0, ...(hasNoPermission ? [1] : []), ...(options.lock === null ? [] : [3])],
   codeCache: factory.hasCodeCache,
-};
-write(JSON.stringify({ jsonrpc: "2.0", method: "ready", params: ready }));
+});
 
 async function serve(): Promise<void> {
   do {

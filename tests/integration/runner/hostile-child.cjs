@@ -1,5 +1,5 @@
 /**
- * A child that does not play by the rules: what it does is its first argument. It says `ready` like a real one unless
+ * A child that does not play by the rules: what it does is its first argument. It says `booted` and `ready` like a real one unless
  * told otherwise, and misbehaves once it has been given a run.
  */
 const fs = require("node:fs");
@@ -17,11 +17,10 @@ function write(bytes) {
   for (let at = 0; at < bytes.length; ) at += fs.writeSync(1, bytes, at);
 }
 const say = (message) => write(frame(JSON.stringify({ jsonrpc: "2.0", ...message })));
+const booted = (changes = {}) =>
+  say({ method: "booted", params: { protocol: 3, node: process.version, ...changes } });
 const ready = (changes = {}) =>
-  say({
-    method: "ready",
-    params: { protocol: 2, node: process.version, layers: [0, 1], codeCache: true, ...changes },
-  });
+  say({ method: "ready", params: { layers: [0, 1], codeCache: true, ...changes } });
 const call = (id) => ({ id, method: "invoke", params: { serviceId: "s", toolId: "t", parameters: {} } });
 const end = { method: "end", params: { ok: true, result: 1 } };
 const stdout = (text) => ({ method: "stdout", params: { text } });
@@ -42,11 +41,37 @@ const beforeReady = {
   },
   abort: () => process.abort(),
   garbage: () => write(Buffer.from("Segmentation fault\n".repeat(100))),
-  "not-ready": () => say(stdout("hello")),
-  "old-protocol": () => ready({ protocol: 0 }),
-  "no-realm": () => ready({ layers: [1] }),
-  "no-permissions": () => ready({ layers: [0, 3] }),
-  "other-node": () => ready({ node: "v1.2.3" }),
+  "not-booted": () => say(stdout("hello")),
+  "ready-unbooted": ready,
+  "not-ready": () => {
+    booted();
+    say(stdout("hello"));
+  },
+  "booted-twice": () => {
+    booted();
+    booted();
+    ready();
+  },
+  "exit-booted": () => {
+    booted();
+    process.exit(4);
+  },
+  "old-protocol": () => {
+    booted({ protocol: 0 });
+    ready();
+  },
+  "no-realm": () => {
+    booted();
+    ready({ layers: [1] });
+  },
+  "no-permissions": () => {
+    booted();
+    ready({ layers: [0, 3] });
+  },
+  "other-node": () => {
+    booted({ node: "v1.2.3" });
+    ready();
+  },
 };
 
 /** After `ready`, before a run. */
@@ -135,6 +160,7 @@ const inRun = {
 if (behaviour in beforeReady) {
   beforeReady[behaviour]();
 } else {
+  booted();
   ready();
   if (behaviour in whileIdle) {
     whileIdle[behaviour]();

@@ -39,16 +39,15 @@ const LEAVE = {
 };
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGXCPU", "SIGPIPE"]) process.on(signal, () => {});
 
-const ready = Buffer.from(
-  JSON.stringify({
-    jsonrpc: "2.0",
-    method: "ready",
-    params: { protocol: 2, node: process.version, layers: [0, 1], codeCache: true },
-  }),
-);
-const header = Buffer.alloc(4);
-header.writeUInt32BE(ready.length);
-write(Buffer.concat([header, ready]));
+for (const [method, params] of [
+  ["booted", { protocol: 3, node: process.version }],
+  ["ready", { layers: [0, 1], codeCache: true }],
+]) {
+  const said = Buffer.from(JSON.stringify({ jsonrpc: "2.0", method, params }));
+  const header = Buffer.alloc(4);
+  header.writeUInt32BE(said.length);
+  write(Buffer.concat([header, said]));
+}
 if (fs.readSync(0, Buffer.alloc(1 << 20)) === 0) process.exit(0);
 
 let at = 0;

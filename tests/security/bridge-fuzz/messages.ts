@@ -67,13 +67,9 @@ export function createMessage(prng: Prng, kind: MessageKind, id: number): Json {
   }
 }
 
-/** What a child says once it has booted. */
-export const READY = notification(
-  "ready",
-  object({
-    protocol: raw(`${PROTOCOL_VERSION}`),
-    node: json(process.version),
-    layers: raw("[0,1]"),
-    codeCache: raw("true"),
-  }),
+/** What a child says before it is given a script. */
+export const BOOTED = notification(
+  "booted",
+  object({ protocol: raw(`${PROTOCOL_VERSION}`), node: json(process.version) }),
 );
+export const READY = notification("ready", object({ layers: raw("[0,1]"), codeCache: raw("true") }));

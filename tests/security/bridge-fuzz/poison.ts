@@ -2,7 +2,7 @@
 import type { ChannelLimits } from "#runner/channel.ts";
 import { PROTOCOL_LIMITS } from "#runner/protocol.ts";
 import { frame, type Step, toStep } from "./frame.ts";
-import { createMessage, notification, READY, VERSION } from "./messages.ts";
+import { BOOTED, createMessage, notification, READY, VERSION } from "./messages.ts";
 import type { Prng } from "./prng.ts";
 import { type Json, json, nestExactly, object, raw, render } from "./wire-json.ts";
 
@@ -12,6 +12,7 @@ const call = (members: Record<string, Json>): Json =>
 
 /** Messages that must end the run whatever came before, each with its name. */
 const FATAL_MESSAGES: readonly [name: string, message: Json][] = [
+  ["a second booted", BOOTED],
   ["a second ready", READY],
   ["an unknown method", notification("boot", raw("{}"))],
   ["a method of Object.prototype", notification("toString", raw("{}"))],
