@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { spawnBare } from "./bare-spawn.ts";
 import { atMost, formatTable, median, ms, quantile, type Row } from "./stats.ts";
 
-const SAMPLES = 20;
+const SAMPLES = 50;
 const MAX_HELP_MS = 150;
 const MAX_RATIO = 2.5;
 const CYRNEL = join(import.meta.dirname, "../client/command/cyrnel.cjs");
