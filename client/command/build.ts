@@ -283,6 +283,7 @@ try {
   const script = join(trial, "script.ts");
   await writeFile(script, "console.log(1); return 1");
   const runLocal = ["run", script, "--local"];
+  // biome-ignore lint/style/noProcessEnv: the command's own, but for where it keeps scripts.
   const env = { ...process.env, XDG_CACHE_HOME: trial };
   for (const args of [runLocal, [...runLocal, "--isolation", "development"], ["--version"]]) {
     spawnSync(process.execPath, [join(FOLDER, "cyrnel.cjs"), ...args], { stdio: "ignore", env });

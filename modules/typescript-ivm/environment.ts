@@ -21,7 +21,6 @@ import type {
   ModuleLogger,
 } from "#sdk";
 import { type IvmConfig, readConfig } from "./config.ts";
-import { replaceImportCalls } from "./import-calls.ts";
 import { openSlotProcesses, type SlotProcesses } from "./processes.ts";
 import { type Finished, runOnSlot } from "./run-on-slot.ts";
 import type { Slot } from "./slot.ts";
@@ -76,7 +75,6 @@ export function createIvmEnvironment(): EnvironmentModule {
     if (!source.ok) return refuse("failed", { ...source.error, reason: "syntax_error" });
     if (executions.size - countFrozen() > config.slots) bindings.setState(eid, "queued");
     const queuedAt = performance.now();
-    const script = { code: replaceImportCalls(source.code), mappings: source.mappings };
     for (let attempt = 1; ; attempt++) {
       const slot = await waitForSlot(on, signal);
       const queuedMs = performance.now() - queuedAt;
@@ -86,7 +84,7 @@ export function createIvmEnvironment(): EnvironmentModule {
       const pausable = createPausable(input.checkpoint);
       execution.run = pausable;
       const { wall } = on.processes;
-      const finished = await runOnSlot({ ...on, wall, slot, script, input, signal, pausable });
+      const finished = await runOnSlot({ ...on, wall, slot, script: source, input, signal, pausable });
       if (finished.wasNeverStarted && attempt < MAX_ATTEMPTS && !signal.aborted) continue;
       const startMs = Math.max(0, performance.now() - givenAt - queuedMs - finished.usage.wallMs);
       bindings.setUsage(eid, { queuedMs, startMs, ...finished.usage });

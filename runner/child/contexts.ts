@@ -1,8 +1,9 @@
 /**
- * The script's context, and the two functions of it that stand between its realm and the host's. No object, function,
+ * The script's context, and the functions of it that stand between its realm and the host's. No object, function,
  * promise or error of the host realm is within reach of a script.
  */
 import { type Context, constants, createContext, runInContext, Script } from "node:vm";
+import { IMPORT_FUNCTION_ESCAPED } from "./import-function.ts";
 import type { RealmPack, RealmPart } from "./realm-pack.ts";
 
 /** What the realm gives its embedder; see realm/README.md. */
@@ -29,26 +30,23 @@ export function createScriptContext(
   write: (json: string) => void,
   allow: { eval: boolean; wasm: boolean },
 ): ScriptContext {
-  let realm: Realm | undefined;
-  // Rejects with an error of the script's own context: Node's own would be an object of the host realm.
-  const importModuleDynamically = (specifier: unknown) => {
-    throw realm?.importError(String(specifier));
-  };
+  const importing = allow.eval ? answerImports(() => realm) : {};
   const context = createContext(constants.DONT_CONTEXTIFY, {
     codeGeneration: { strings: allow.eval, wasm: allow.wasm },
-    importModuleDynamically,
+    ...importing,
   });
   const script = compileRealmPart(core);
-  const guard = createGuard(context);
+  const { guard, setImport } = createFront(context);
   const load = guard((name) => compileRealmPart(libraries[name] as RealmPart).runInContext(context));
   const install = script.runInContext(context)(load);
-  realm = install(guard(write), allow.wasm) as Realm;
+  const realm: Realm = install(guard(write), allow.wasm);
+  setImport(realm);
   return {
     realm,
     compile(code) {
       let main: Script;
       try {
-        main = new Script(code, { filename: "script.ts", importModuleDynamically });
+        main = new Script(code, { filename: "script.ts", ...importing });
       } catch (error) {
         return String((error as Error).message);
       }
@@ -67,13 +65,31 @@ function compileRealmPart({ source, cache }: RealmPart): Script {
 }
 
 /**
- * Puts functions of the script's context, frozen and without prototype, in front of functions of the host realm: they
- * take a string, pass on what is returned, and answer undefined instead of throwing. They stay in closures of the realm;
- * even one that leaked would lead to no object of the host, since what they call is out of anyone's reach.
+ * For code that a script makes of strings, which nobody has rewritten: `import()` rejects with an error of the script's own context,
+ * as Node's own would be an object of the host realm. Only under `--experimental-vm-modules`.
  */
-function createGuard(context: Context): (target: (text: string) => unknown) => (text: string) => undefined {
-  return runInContext(
-    "'use strict';(target)=>Object.freeze(Object.setPrototypeOf((text)=>{try{if(typeof text==='string')return target(text)}catch{}},null))",
-    context,
-  );
+function answerImports(realm: () => Realm) {
+  const importModuleDynamically = (specifier: unknown) => {
+    throw realm().importError(String(specifier));
+  };
+  return { importModuleDynamically };
+}
+
+interface Front {
+  /**
+   * Puts functions of the script's context, frozen and without prototype, in front of functions of the host realm: they
+   * take a string, pass on what is returned, and answer undefined instead of throwing. They stay in closures of the realm;
+   * even one that leaked would lead to no object of the host, since what they call is out of anyone's reach.
+   */
+  guard(target: (text: string) => unknown): (text: string) => undefined;
+  /** Gives the binding that stands for `import` its function. */
+  setImport(realm: Realm): void;
+}
+
+const FRONT = `"use strict";let ${IMPORT_FUNCTION_ESCAPED};({__proto__:null,
+guard:(target)=>Object.freeze(Object.setPrototypeOf((text)=>{try{if(typeof text==="string")return target(text)}catch{}},null)),
+setImport:({importError})=>{${IMPORT_FUNCTION_ESCAPED}=async(specifier)=>{throw importError(\`\${specifier}\`)}}})`;
+
+function createFront(context: Context): Front {
+  return runInContext(FRONT, context, { filename: REALM_FILE_NAME });
 }

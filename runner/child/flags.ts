@@ -28,6 +28,5 @@ export const CHILD_FLAGS = [
   "--disable-proto=delete",
   "--no-warnings",
   "--v8-pool-size=0",
-  "--experimental-vm-modules",
   ...CHILD_V8_FLAGS,
 ] as const;

@@ -17,8 +17,8 @@ const LANGUAGE = new Set(
 );
 
 /**
- * What an error of the host realm inherits. Where the stack is full, V8 calls a function of Node (to format a stack, to
- * answer `import()`) and hands the RangeError of that call to the script: an object of the host realm.
+ * What an error of the host realm inherits. Where the stack is full, V8 calls a function of Node (to format a stack, with
+ * `allowEval` to answer `import()`) and hands the RangeError of that call to the script: an object of the host realm.
  */
 const INHERITED_BY_ERRORS = [
   Object,

@@ -6,6 +6,7 @@ import { hash } from "node:crypto";
 import { BODY_END, BODY_START, completeBody, EscapedWrapper, parseBody } from "./body.ts";
 import { createBoundedCache } from "./cache.ts";
 import { extractFence, startsWithFence } from "./fence.ts";
+import { replaceImportCalls } from "./import-calls.ts";
 import { findSource, moveUpOneLine, type Position } from "./mappings.ts";
 import { completeModule, findImport, parseModule } from "./module-body.ts";
 import { callsTemplate, findRequire } from "./program.ts";
@@ -147,7 +148,7 @@ async function prepareModule(excerpt: Excerpt): Promise<ModuleAttempt> {
       return refuseNode(transpiled, required, `require is not available: ${INSTEAD}`);
     const isModule = program.body.some(({ type }) => type.startsWith("Export"));
     return isModule || NAMESPACE.test(excerpt.text)
-      ? prepared(completeModule(transpiled, program))
+      ? prepared(completeModule(replaceImportCalls(transpiled, program), program))
       : undefined;
   });
   return result === undefined ? { kind: "undecided" } : { kind: "decided", prepared: result };
@@ -172,7 +173,7 @@ function prepareBody(excerpt: Excerpt, transpiled: Extract<Transpiled, { ok: tru
     if (required !== undefined) return refuseNode(draft, required, `require is not available: ${INSTEAD}`);
     if (FENCE_LINE.test(excerpt.text) && callsTemplate(program))
       return refuse("Found a code fence.", { line: 1, column: 1 });
-    return prepared(completeBody(draft, wrapper));
+    return prepared(completeBody(replaceImportCalls(draft, program), wrapper));
   });
 }
 

@@ -1,4 +1,4 @@
-/** Questions about a parsed script: what it imports, and which functions its top level declares or starts. */
+/** A parsed script, and questions about it: what it imports, and which functions its top level declares or starts. */
 import type { AnyNode, Expression, Node, Program, Statement } from "acorn";
 
 /** The first call of a `require` that the script does not declare itself. */
@@ -33,7 +33,11 @@ const DECLARING = new Set([
   "ClassDeclaration.id",
 ]);
 
-function visit(node: Program | AnyNode, enter: (node: AnyNode, parent: AnyNode, key: string) => void): void {
+/** Every node below `node`. */
+export function visit(
+  node: Program | AnyNode,
+  enter: (node: AnyNode, parent: AnyNode, key: string) => void,
+): void {
   for (const [key, value] of Object.entries(node)) {
     for (const child of Array.isArray(value) ? value : [value]) {
       if (typeof child?.type !== "string") continue;

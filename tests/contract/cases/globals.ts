@@ -63,6 +63,20 @@ export const globalCases: EnvironmentCase[] = [
     },
   },
   {
+    id: "globals.import-in-eval",
+    sentence:
+      "import() in what allowEval lets a script evaluate rejects with an error of the script's own realm",
+    async check({ withConfig }) {
+      const { result } = await withConfig({ allowEval: true }, ({ run }) =>
+        run(`
+          const make = [(name) => eval("import(name)"), (name) => (0, eval)("(name) => import(name)")(name), new Function("name", "return import(name)")];
+          const errors = await Promise.all(make.map((importing) => importing("node:fs").catch((error) => error)));
+          return errors.map((error) => error instanceof Error && error.constructor.constructor("return globalThis")() === globalThis);`),
+      );
+      expect(result).toEqual([true, true, true]);
+    },
+  },
+  {
     id: "globals.wasm-allowed",
     sentence: "allowWasm turns WebAssembly on",
     async check({ withConfig }) {
