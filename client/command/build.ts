@@ -9,7 +9,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type BuildOptions, build, type Plugin } from "esbuild";
+import { type BuildOptions, build, type Plugin, version } from "esbuild";
 
 const FOLDER = import.meta.dirname;
 const ROOT = join(FOLDER, "../..");
@@ -206,14 +206,18 @@ const COMMON: BuildOptions = {
   logLevel: "warning",
 };
 
-/** A name for what turns scripts into what is run: another release may do it in another way. */
+/** A name for what turns scripts into what is run, the transpiler included: another release may do it in another way. */
 async function digestCompiler(): Promise<string> {
-  const folder = join(ROOT, "runner/source");
-  const files = (await readdir(folder)).sort().map((name) => join(folder, name));
-  const hash = createHash("sha256");
-  for (const file of [join(ROOT, "package-lock.json"), ...files])
-    hash.update(await readFile(file)).update("\0");
-  return hash.digest("base64url");
+  const entry = join(ROOT, "runner/source/prepare.ts");
+  const { outputFiles } = await build({
+    ...COMMON,
+    entryPoints: [entry],
+    write: false,
+    format: "esm",
+    external: ["esbuild"],
+  });
+  const code = outputFiles?.[0]?.text ?? "";
+  return createHash("sha256").update(`${version}\0${code}`).digest("base64url");
 }
 
 await mkdir(DIST, { recursive: true });

@@ -2,14 +2,9 @@
  * The plain body: statements with top-level `await` and `return`, transpiled inside an async function. Also a single
  * function, which is called, and a last statement that starts an async function, which is waited for.
  */
-import {
-  type ArrowFunctionExpression,
-  type ExpressionStatement,
-  type Program,
-  parse,
-  type Statement,
-} from "acorn";
+import type { ArrowFunctionExpression, ExpressionStatement, Program, Statement } from "acorn";
 import { type Draft, insertAtLineEnd, insertLineBefore, overwrite } from "./draft.ts";
+import { parseProgram } from "./parser.ts";
 import { functionExpressionOf, startedPromiseOf } from "./program.ts";
 
 /** Goes before the source, on a line of its own. */
@@ -29,7 +24,7 @@ export class EscapedWrapper extends Error {
 
 /** Parses generated code. @throws SyntaxError with `loc`, and EscapedWrapper. */
 export function parseBody(code: string): { program: Program; wrapper: ExpressionStatement } {
-  const program = parse(code, { ecmaVersion: "latest", sourceType: "script" });
+  const program = parseProgram(code, { ecmaVersion: "latest", sourceType: "script" });
   const index = program.body.findIndex(({ type }) => type === "ExpressionStatement");
   const wrapper = program.body[index] as ExpressionStatement;
   // Before the wrapper only helpers of the transpiler can stand: the source comes after its first bracket.
@@ -73,7 +68,7 @@ export function completeStatements(draft: Draft, statements: readonly Statement[
   if ((last as ExpressionStatement).expression === started) return surrounded;
   // The line put before has moved everything: `void` now stands that much later.
   const moved = surrounded.code.length - draft.code.length - ")".length;
-  return overwrite(surrounded, last.start + moved, last.start + moved + "void".length);
+  return overwrite(surrounded, [{ start: last.start + moved, end: last.start + moved + "void".length }]);
 }
 
 function surround(draft: Draft, statement: Statement, before: string, after: string): Draft {

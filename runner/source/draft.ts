@@ -9,13 +9,31 @@ export interface Draft {
   readonly mappings: string;
 }
 
-/** Replaces text by text of the same length, so that nothing moves. Line breaks in what is replaced stay. */
-export function overwrite(draft: Draft, start: number, end: number, text = ""): Draft {
-  const old = draft.code.slice(start + text.length, end);
-  return {
-    ...draft,
-    code: draft.code.slice(0, start) + text + old.replace(/[^\n]/g, " ") + draft.code.slice(end),
-  };
+/** `text` stands in place of what is from `start` to `end`, with spaces after it. */
+export interface Replacement {
+  start: number;
+  end: number;
+  text?: string;
+}
+
+/**
+ * Replaces texts that do not overlap by texts of the same length, so that nothing moves. Line breaks in what is replaced stay.
+ * At once, however many they are: each edit of a draft makes its code anew.
+ */
+export function overwrite(draft: Draft, replacements: readonly Replacement[]): Draft {
+  if (replacements.length === 0) return draft;
+  const parts: string[] = [];
+  let at = 0;
+  for (const { start, end, text = "" } of replacements.toSorted((a, b) => a.start - b.start)) {
+    parts.push(draft.code.slice(at, start), text, blank(draft.code.slice(start + text.length, end)));
+    at = end;
+  }
+  return { ...draft, code: parts.join("") + draft.code.slice(at) };
+}
+
+/** As many spaces, and the line breaks. */
+export function blank(text: string): string {
+  return text.replace(/[^\n]/g, " ");
 }
 
 /** Puts a line before the line that holds `index`. */

@@ -12,7 +12,7 @@ const SCRIPT_LANGUAGES = new Set([
   "tsx",
   "jsx",
 ]);
-const OPENING = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`{]*)[^`\n]*$/;
+const MARKER = /^ {0,3}(`{3,}|~{3,})/;
 
 interface Fence {
   language: string;
@@ -30,7 +30,16 @@ export type FenceResult =
 /** True when a text cannot be meant as anything but a fenced block. */
 export function startsWithFence(text: string): boolean {
   const first = /\S.*/.exec(text);
-  return first !== null && OPENING.test(first[0]);
+  return first !== null && readOpening(first[0]) !== null;
+}
+
+/** The marker and the language of a line that opens a fence. In steps that each look at a character once. */
+function readOpening(line: string): { marker: string; language: string } | null {
+  const found = MARKER.exec(line);
+  if (found === null) return null;
+  const info = line.slice(found[0].length);
+  if (info.includes("`")) return null;
+  return { marker: found[1] as string, language: /^[ \t]*([^\s{]*)/.exec(info)?.[1] ?? "" };
 }
 
 /** Takes the only script block; several are refused, since it is not ours to guess which one is meant. */
@@ -56,9 +65,9 @@ function listFences(lines: string[]): Fence[] {
   for (const [line, raw] of lines.entries()) {
     const text = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
     if (open === undefined) {
-      const found = OPENING.exec(text);
+      const found = readOpening(text);
       if (found === null) continue;
-      open = { marker: found[1] ?? "", language: (found[2] ?? "").toLowerCase(), line, lines: [] };
+      open = { marker: found.marker, language: found.language.toLowerCase(), line, lines: [] };
       fences.push(open);
     } else if (isClosing(text, open.marker)) open = undefined;
     else open.lines.push(raw);

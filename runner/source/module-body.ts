@@ -2,15 +2,10 @@
  * A source with `export`: its default is called if it is a function and returned if it is a value; other exports are
  * plain declarations. Imports are refused by the caller.
  */
-import {
-  type ExportDefaultDeclaration,
-  type ModuleDeclaration,
-  type Program,
-  parse,
-  type Statement,
-} from "acorn";
+import type { ExportDefaultDeclaration, ModuleDeclaration, Program, Statement } from "acorn";
 import { completeStatements } from "./body.ts";
-import { type Draft, insertAtLineEnd, overwrite } from "./draft.ts";
+import { type Draft, insertAtLineEnd, overwrite, type Replacement } from "./draft.ts";
+import { parseProgram } from "./parser.ts";
 
 const START_LINES = ["(async () => {", '"use strict";', ""];
 /** As long as `export default`, so that no column moves. */
@@ -18,7 +13,7 @@ const DEFAULT_NAMES = ["__default", "$$default", "__deFault"];
 
 /** @throws SyntaxError with `loc`. */
 export function parseModule(code: string): Program {
-  return parse(code, {
+  return parseProgram(code, {
     ecmaVersion: "latest",
     sourceType: "module",
     allowAwaitOutsideFunction: true,
@@ -43,9 +38,14 @@ export function completeModule(draft: Draft, program: Program): Draft {
   const returned = program.body
     .map((statement) => readDefault(statement, name))
     .find((value) => value !== undefined);
-  let edited =
-    returned === undefined ? draft : insertAtLineEnd(draft, draft.code.length, `return ${returned};\n`);
-  for (const statement of program.body.toReversed()) edited = withoutExport(edited, statement, name);
+  let edited = overwrite(
+    draft,
+    program.body.flatMap((statement) => replaceExport(statement, name) ?? []),
+  );
+  // From the end to the start, so that the positions of the parse stay right.
+  if (returned !== undefined) edited = insertAtLineEnd(edited, draft.code.length, `return ${returned};\n`);
+  const unnamed = program.body.find(isUnnamedDefault);
+  if (unnamed !== undefined) edited = insertAtLineEnd(edited, unnamed.end, ";");
   if (returned === undefined) edited = completeStatements(edited, statements, draft.code.length);
   return {
     code: `${START_LINES.join("\n")}${edited.code}})`,
@@ -72,19 +72,23 @@ function callIfFunction(name: string): string {
   return `typeof ${name} === "function" ? ${name}() : ${name}`;
 }
 
-function withoutExport(draft: Draft, statement: Statement | ModuleDeclaration, name: string): Draft {
-  if (statement.type === "ExportDefaultDeclaration") return withoutDefault(draft, statement, name);
-  if (statement.type !== "ExportNamedDeclaration") return draft;
-  if (statement.declaration) return overwrite(draft, statement.start, statement.start + "export".length);
-  return overwrite(draft, statement.start, statement.end);
+/** What is to stand in place of `export`, or of a list of what is exported. */
+function replaceExport(statement: Statement | ModuleDeclaration, name: string): Replacement | null {
+  const { start } = statement;
+  if (statement.type === "ExportNamedDeclaration") {
+    return { start, end: statement.declaration ? start + "export".length : statement.end };
+  }
+  if (statement.type !== "ExportDefaultDeclaration") return null;
+  const isNamed = isDeclaration(statement) && !isUnnamedDefault(statement);
+  return { start, end: start + "export default".length, ...(!isNamed && { text: `let ${name}=` }) };
 }
 
-function withoutDefault(draft: Draft, statement: ExportDefaultDeclaration, name: string): Draft {
-  const end = statement.start + "export default".length;
-  const { declaration } = statement;
-  if (declaration.type === "FunctionDeclaration" || declaration.type === "ClassDeclaration") {
-    if (declaration.id) return overwrite(draft, statement.start, end);
-    return overwrite(insertAtLineEnd(draft, declaration.end, ";"), statement.start, end, `let ${name}=`);
-  }
-  return overwrite(draft, statement.start, end, `let ${name}=`);
+/** A function or class without a name, which becomes an expression that has to end. */
+function isUnnamedDefault(statement: Statement | ModuleDeclaration): boolean {
+  if (statement.type !== "ExportDefaultDeclaration" || !isDeclaration(statement)) return false;
+  return (statement.declaration as { id?: unknown }).id == null;
+}
+
+function isDeclaration({ declaration }: ExportDefaultDeclaration): boolean {
+  return declaration.type === "FunctionDeclaration" || declaration.type === "ClassDeclaration";
 }

@@ -11,6 +11,7 @@ import { findSource, moveUpOneLine, type Position } from "./mappings.ts";
 import { completeModule, findImport, parseModule } from "./module-body.ts";
 import { callsTemplate, findRequire } from "./program.ts";
 import { type Transpiled, transpile } from "./transpile.ts";
+import { withoutTypeImports } from "./type-imports.ts";
 
 /** Lines and columns are 1-based and count in the submitted text; columns in UTF-16 units. */
 export interface SourceError {
@@ -90,12 +91,6 @@ async function prepareExcerpt(excerpt: Excerpt): Promise<PreparedSource> {
 }
 /** `namespace` is only allowed outside of functions, so outside of the wrapper of a body. */
 const MODULE_HINT = /^[ \t]*(?:export|import|namespace|module)\b/m;
-const TYPE_IMPORT = /^[ \t]*import\s+type\b[^;'"]*(['"])[^'"\n]*\1[ \t]*;?/gm;
-
-/** Imports of types vanish anyway; they must not keep a body with `return` from being one. */
-function withoutTypeImports(text: string): string {
-  return text.replace(TYPE_IMPORT, (found) => found.replace(/[^\n]/g, " "));
-}
 
 /** Finds words for what an agent most likely meant. `body` and `module`: what transpiling it as either said. */
 async function explainFailure(

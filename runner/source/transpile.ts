@@ -1,8 +1,10 @@
 /** TypeScript to JavaScript by esbuild, and its errors as positions in the text it was given. */
 import type { Message } from "esbuild";
+import type { Transformed } from "./esbuild-program.ts";
 import type { Position } from "./mappings.ts";
 import { TRANSFORM_OPTIONS } from "./transform-options.ts";
-import { type Transformed, transformOnce } from "./transpile-once.ts";
+import { transformAlone } from "./transpile-alone.ts";
+import { transformOnce } from "./transpile-once.ts";
 
 export type Transpiled =
   | { ok: true; code: string; mappings: string }
@@ -11,6 +13,10 @@ export type Transpiled =
 
 /** Of wall time. Sources of the largest size take a hundredth; some, nested in odd ways, take minutes and gigabytes. */
 const MAX_TRANSPILE_MS = 3_000;
+/** A longer one is not given to the service that all share: this one's nesting cannot fill its memory. In UTF-16 units. */
+const MAX_SHARED_CHARS = 64 * 1024;
+/** Of generated code. Only what is written out for the engine, such as decorators, multiplies. In UTF-16 units. */
+const MAX_CODE_CHARS = 8 * 1024 * 1024;
 /** What has taken so long when the service is stopped because of another source counts as too slow itself. */
 const SUSPECT_AFTER_MS = 1_500;
 /** A source may lose the service all share to others that take too long, one after another. */
@@ -35,6 +41,11 @@ export async function transpile(source: string, loader: "ts" | "tsx" = "ts"): Pr
     const result = await transformOnce(source, loader, MAX_TRANSPILE_MS);
     if (result !== null) return read(result);
   }
+  if (source.length > MAX_SHARED_CHARS) {
+    const result = await transformAlone(source, loader, MAX_TRANSPILE_MS);
+    if (result === "lost") return { ok: false, message: TOO_MUCH, isFinal: true };
+    if (result !== "refused") return read(result);
+  }
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const service = stopped;
     const startedAt = performance.now();
@@ -43,7 +54,7 @@ export async function transpile(source: string, loader: "ts" | "tsx" = "ts"): Pr
       if (result === "gone" && performance.now() - startedAt < SUSPECT_AFTER_MS) continue;
       if (typeof result !== "string") return read(result);
       await stopService(service);
-      return { ok: false, message: TOO_SLOW, isFinal: true };
+      return { ok: false, message: TOO_MUCH, isFinal: true };
     } catch (error) {
       const [message] = (error as { errors?: Message[] }).errors ?? [];
       if (message !== undefined) return describe(message);
@@ -55,7 +66,8 @@ export async function transpile(source: string, loader: "ts" | "tsx" = "ts"): Pr
 }
 /** The library's words when the service has ended by itself. */
 const GONE = /The service (?:was stopped|is no longer running)/;
-const TOO_SLOW = `The source takes longer than ${MAX_TRANSPILE_MS / 1000} s to be read: it is nested too deeply, or one of its statements has too many parts.`;
+const TOO_MUCH = `The source takes longer than ${MAX_TRANSPILE_MS / 1000} s to be read, or too much memory: it is nested too deeply, or one of its statements has too many parts.`;
+const TOO_LONG = `The source becomes more than ${MAX_CODE_CHARS / 1024 / 1024} MB of JavaScript: it has too many parts that are written out for the engine, such as decorators.`;
 
 /** Unless somebody else has: its successor must live. */
 async function stopService(service: number): Promise<void> {
@@ -92,6 +104,7 @@ async function transformInTime(source: string, loader: "ts" | "tsx"): Promise<Tr
 }
 
 function read({ code, map }: Transformed): Transpiled {
+  if (code.length > MAX_CODE_CHARS) return { ok: false, message: TOO_LONG, isFinal: true };
   const { mappings } = JSON.parse(map) as { mappings: string };
   return { ok: true, code, mappings };
 }

@@ -1,0 +1,88 @@
+/**
+ * A large source, transpiled by a process of its own: one that is nested in odd ways takes the transpiler minutes and gigabytes, of
+ * which a short one has no room. It loses nobody else's source, and it is known whose fault it was.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { availableParallelism } from "node:os";
+import { NR_PRLIMIT64, RLIMIT_DATA } from "../jail/kernel-headers.ts";
+import { layOutLimit, openKernel } from "../jail/syscalls.ts";
+import {
+  findEsbuild,
+  listFlags,
+  MAX_MEMORY_BYTES,
+  MAX_OUTPUT_BYTES,
+  splitOutput,
+  type Transformed,
+} from "./esbuild-program.ts";
+
+const MAX_AT_ONCE = availableParallelism();
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/** `refused`: something is wrong with the source, or it cannot be had this way: the service says what. `lost`: it took too much. */
+export async function transformAlone(
+  source: string,
+  loader: "ts" | "tsx",
+  maxMs: number,
+): Promise<Transformed | "refused" | "lost"> {
+  const path = findEsbuild();
+  if (path === null) return "refused";
+  if (running === MAX_AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+  else running++;
+  try {
+    return await run(path, source, loader, maxMs);
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) running--;
+    else next();
+  }
+}
+
+function run(
+  path: string,
+  source: string,
+  loader: "ts" | "tsx",
+  maxMs: number,
+): Promise<Transformed | "refused" | "lost"> {
+  return new Promise((resolve) => {
+    // What it writes to standard error is a trace of its own stack, if anything.
+    const child = spawn(path, listFlags(loader), {
+      cwd: "/",
+      env: { GOMAXPROCS: "1" },
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    const timer = setTimeout(() => child.kill("SIGKILL"), maxMs);
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    child.stdout?.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > MAX_OUTPUT_BYTES) child.kill("SIGKILL");
+    });
+    child.once("error", () => {
+      clearTimeout(timer);
+      resolve("refused");
+    });
+    child.once("close", (code) => {
+      clearTimeout(timer);
+      // 1: it has said what is wrong. 2 is Go's own, for memory and stacks that ran out.
+      if (code === 0) resolve(splitOutput(Buffer.concat(chunks).toString()) ?? "refused");
+      else resolve(code === 1 ? "refused" : "lost");
+    });
+    limitMemory(child);
+    // It may have ended by now.
+    child.stdin?.on("error", () => {}).end(source);
+  });
+}
+
+/** Where the kernel can be asked; elsewhere its time is the only limit. */
+function limitMemory({ pid }: ChildProcess): void {
+  if (pid === undefined || process.platform !== "linux") return;
+  try {
+    const limit = layOutLimit({ soft: MAX_MEMORY_BYTES, hard: MAX_MEMORY_BYTES });
+    openKernel().syscall(NR_PRLIMIT64, pid, RLIMIT_DATA, limit, null);
+  } catch {
+    // A Node without FFI, which level development may run on.
+  }
+}
