@@ -13,6 +13,8 @@ import { DIST } from "./dist-folder.ts";
 const ROOT = import.meta.dirname;
 
 const COMMON: BuildOptions = {
+  // Aliases are resolved from here, wherever the build is started.
+  absWorkingDir: join(ROOT, ".."),
   bundle: true,
   write: false,
   target: "node26",

@@ -196,6 +196,7 @@ const REQUIRED: BuildOptions = {
 };
 
 const COMMON: BuildOptions = {
+  absWorkingDir: ROOT,
   bundle: true,
   platform: "node",
   target: "node26",

@@ -22,13 +22,15 @@ afterAll(async () => {
 const settings = () => ({ DATABASE_URL: database.url, CYRNEL_API_KEY: KEY, CYRNEL_DATA_DIR: folder.path });
 
 test("serve is the server, mcp reaches it, and Ctrl-C stops it in order", async () => {
-  const serving = startCyrnel(["serve", "--port", "0"], { environment: settings() });
+  // It builds what has to be built first, wherever it is started.
+  const serving = startCyrnel(["serve", "--port", "0"], { environment: settings(), cwd: folder.path });
   let url = "";
   while (url === "") {
     url = /listening on (\S+)/.exec(serving.stderr())?.[1] ?? "";
     if (serving.child.exitCode !== null) throw new Error(serving.stderr());
     await sleep(50);
   }
+  expect(serving.stderr()).not.toContain("failed");
   const environment = { CYRNEL_URL: url, CYRNEL_API_KEY: KEY };
   expect((await cyrnel(["run", "-"], { input: "return 6 * 7", environment })).stdout).toBe("42\n");
   const initialize = {
