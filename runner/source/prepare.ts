@@ -90,7 +90,7 @@ async function prepareExcerpt(excerpt: Excerpt): Promise<PreparedSource> {
   return refuseAt(excerpt, await explainFailure(excerpt, body, asModule?.failure));
 }
 /** `namespace` is only allowed outside of functions, so outside of the wrapper of a body. */
-const MODULE_HINT = /^[ \t]*(?:export|import|namespace|module)\b/m;
+const MODULE_HINT = /(?:^|[;}])[ \t]*(?:export|import|namespace|module)\b/m;
 
 /** Finds words for what an agent most likely meant. `body` and `module`: what transpiling it as either said. */
 async function explainFailure(
@@ -99,14 +99,12 @@ async function explainFailure(
   module: Failure | undefined,
 ): Promise<Failure> {
   const line = sourceLine(excerpt, body);
-  if (/^\s*import\b/.test(line))
-    return moveTo(body, line.search(/\S/), `import is not available: ${INSTEAD}`);
-  if (/^\s*export\b/.test(line) && module?.message.startsWith(TOP_LEVEL_RETURN)) {
-    return moveTo(
-      body,
-      line.search(/\S/),
-      "export cannot be combined with a top-level return: use one of them.",
-    );
+  const found = MODULE_STATEMENT.exec(line);
+  const word = found?.groups?.word ?? "";
+  const at = (found?.index ?? 0) + (found?.[0].length ?? 0) - word.length;
+  if (word === "import") return moveTo(body, at, `import is not available: ${INSTEAD}`);
+  if (word === "export" && module?.message.startsWith(TOP_LEVEL_RETURN)) {
+    return moveTo(body, at, "export cannot be combined with a top-level return: use one of them.");
   }
   const failure = module ?? body;
   if (failure.message.startsWith(TOP_LEVEL_RETURN)) {
@@ -117,6 +115,7 @@ async function explainFailure(
   if (!(await transpile(wrapBody(excerpt), "tsx")).ok) return failure;
   return moveTo(body, line.search(/<[\w>]/), "JSX is not available: a script has nothing to render.");
 }
+const MODULE_STATEMENT = /(?:^|[;}])\s*(?<word>import|export)\b/;
 const TOP_LEVEL_RETURN = "Top-level return";
 
 function moveTo(failure: Failure, index: number, message: string): Failure {
