@@ -4,8 +4,8 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
-import { NR_PRLIMIT64, RLIMIT_DATA } from "../jail/kernel-headers.ts";
-import { layOutLimit, openKernel } from "../jail/syscalls.ts";
+import { RLIMIT_DATA } from "../jail/kernel-headers.ts";
+import { openKernel } from "../jail/syscalls.ts";
 import {
   findEsbuild,
   listFlags,
@@ -80,8 +80,7 @@ function run(
 function limitMemory({ pid }: ChildProcess): void {
   if (pid === undefined || process.platform !== "linux") return;
   try {
-    const limit = layOutLimit({ soft: MAX_MEMORY_BYTES, hard: MAX_MEMORY_BYTES });
-    openKernel().syscall(NR_PRLIMIT64, pid, RLIMIT_DATA, limit, null);
+    openKernel().prlimit(pid, RLIMIT_DATA, { soft: MAX_MEMORY_BYTES, hard: MAX_MEMORY_BYTES });
   } catch {
     // A Node without FFI, which level development may run on.
   }
