@@ -18,7 +18,8 @@ const retried = { ...shared, retry: 1 };
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // One more than two processors: a third of the time a test waits for a clock, a port or a process.
+    maxWorkers: 3,
     reporters: ["default", "./tests/count-reporter.ts"],
     projects: [
       { test: { ...shared, name: "unit", include: ["tests/unit/**/*.test.ts"] } },
