@@ -12,8 +12,10 @@ export interface Transformed {
 /** Of code and map. Many times what the largest source becomes. */
 export const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** Of one run. Twice what the largest source takes that is not nested deeply; one that is would take gigabytes. */
-export const MAX_MEMORY_BYTES = 512n * 1024n * 1024n;
+/** Bytes for one run: about twice what a source of that length takes that is not nested deeply; one that is would take gigabytes. */
+export function memoryFor(source: string): bigint {
+  return BigInt(128 * 1024 * 1024 + 400 * source.length);
+}
 
 const MAP_START = "//# sourceMappingURL=data:application/json;base64,";
 

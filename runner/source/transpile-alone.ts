@@ -9,16 +9,14 @@ import { openKernel } from "../jail/syscalls.ts";
 import {
   findEsbuild,
   listFlags,
-  MAX_MEMORY_BYTES,
   MAX_OUTPUT_BYTES,
+  memoryFor,
   splitOutput,
   type Transformed,
 } from "./esbuild-program.ts";
+import { createGate } from "./gate.ts";
 
-const MAX_AT_ONCE = availableParallelism();
-
-let running = 0;
-const waiting: (() => void)[] = [];
+const enter = createGate(availableParallelism());
 
 /** `refused`: something is wrong with the source, or it cannot be had this way: the service says what. `lost`: it took too much. */
 export async function transformAlone(
@@ -28,15 +26,7 @@ export async function transformAlone(
 ): Promise<Transformed | "refused" | "lost"> {
   const path = findEsbuild();
   if (path === null) return "refused";
-  if (running === MAX_AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
-  else running++;
-  try {
-    return await run(path, source, loader, maxMs);
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) running--;
-    else next();
-  }
+  return enter(() => run(path, source, loader, maxMs));
 }
 
 function run(
@@ -70,17 +60,17 @@ function run(
       if (code === 0) resolve(splitOutput(Buffer.concat(chunks).toString()) ?? "refused");
       else resolve(code === 1 ? "refused" : "lost");
     });
-    limitMemory(child);
+    limitMemory(child, memoryFor(source));
     // It may have ended by now.
     child.stdin?.on("error", () => {}).end(source);
   });
 }
 
 /** Where the kernel can be asked; elsewhere its time is the only limit. */
-function limitMemory({ pid }: ChildProcess): void {
+function limitMemory({ pid }: ChildProcess, bytes: bigint): void {
   if (pid === undefined || process.platform !== "linux") return;
   try {
-    openKernel().prlimit(pid, RLIMIT_DATA, { soft: MAX_MEMORY_BYTES, hard: MAX_MEMORY_BYTES });
+    openKernel().prlimit(pid, RLIMIT_DATA, { soft: bytes, hard: bytes });
   } catch {
     // A Node without FFI, which level development may run on.
   }

@@ -19,8 +19,8 @@ import { layOutLimit, openKernel } from "../jail/syscalls.ts";
 import {
   findEsbuild,
   listFlags,
-  MAX_MEMORY_BYTES,
   MAX_OUTPUT_BYTES,
+  memoryFor,
   splitOutput,
   type Transformed,
 } from "./esbuild-program.ts";
@@ -66,7 +66,7 @@ async function run(
         call: NR_PRLIMIT64,
         args: [0, RLIMIT_FSIZE, limit(BigInt(MAX_OUTPUT_BYTES)), null],
       },
-      { name: "RLIMIT_DATA", call: NR_PRLIMIT64, args: [0, RLIMIT_DATA, limit(MAX_MEMORY_BYTES), null] },
+      { name: "RLIMIT_DATA", call: NR_PRLIMIT64, args: [0, RLIMIT_DATA, limit(memoryFor(source)), null] },
     ],
   });
   const child = running.watch(pid);

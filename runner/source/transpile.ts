@@ -1,6 +1,7 @@
 /** TypeScript to JavaScript by esbuild, and its errors as positions in the text it was given. */
 import type { Message } from "esbuild";
 import type { Transformed } from "./esbuild-program.ts";
+import { createGate } from "./gate.ts";
 import type { Position } from "./mappings.ts";
 import { TRANSFORM_OPTIONS } from "./transform-options.ts";
 import { transformAlone } from "./transpile-alone.ts";
@@ -13,8 +14,13 @@ export type Transpiled =
 
 /** Of wall time. Sources of the largest size take a hundredth; some, nested in odd ways, take minutes and gigabytes. */
 const MAX_TRANSPILE_MS = 3_000;
-/** A longer one is not given to the service that all share: this one's nesting cannot fill its memory. In UTF-16 units. */
-const MAX_SHARED_CHARS = 64 * 1024;
+/**
+ * A longer one is not given to the service that all share. In UTF-16 units: nested as deeply as can be, one takes the service about
+ * 7 kB for each.
+ */
+const MAX_SHARED_CHARS = 16 * 1024;
+/** In the service at a time: what bounds its memory. */
+const enterService = createGate(4);
 /** Of generated code. Only what is written out for the engine, such as decorators, multiplies. In UTF-16 units. */
 const MAX_CODE_CHARS = 8 * 1024 * 1024;
 /** What has taken so long when the service is stopped because of another source counts as too slow itself. */
@@ -46,6 +52,10 @@ export async function transpile(source: string, loader: "ts" | "tsx" = "ts"): Pr
     if (result === "lost") return { ok: false, message: TOO_MUCH, isFinal: true };
     if (result !== "refused") return read(result);
   }
+  return enterService(() => transpileShared(source, loader));
+}
+
+async function transpileShared(source: string, loader: "ts" | "tsx"): Promise<Transpiled> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const service = stopped;
     const startedAt = performance.now();
