@@ -109,6 +109,23 @@ describe("preparing a source", () => {
     );
   }, 60_000);
 
+  test.each([
+    ["of another file", { version: 3, sources: ["other.ts"], names: [], mappings: "AAGA,MAAM" }],
+    ["that is none", { version: 3 }],
+  ])("does not follow a source map %s", async (_, map) => {
+    const url = `data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString("base64")}`;
+    for (const comment of [
+      `//# sourceMappingURL=${url}`,
+      `/*# sourceMappingURL=${url} */`,
+      `//# sourceMappingURL=data:,{`,
+    ]) {
+      expect(await locateMark(`const a = 1;\n  MARK; ${comment}`)).toEqual({ line: 2, column: 3 });
+      expect(await locateMark(`const a = 1;\n  MARK;\n${comment}\n\n`)).toEqual({ line: 2, column: 3 });
+      expect(await locateMark(`${comment}\nexport default () => MARK;`)).toEqual({ line: 2, column: 22 });
+    }
+    expect((await prepareOk(`return "//# sourceMappingURL=${url}"`)).code).toContain(url);
+  });
+
   test("answers the same source from its cache", async () => {
     const source = "return 'cached once'";
     expect(await prepareSource(source)).toBe(await prepareSource(source));
