@@ -223,6 +223,8 @@ export const globalCases: EnvironmentCase[] = [
         const interval = setInterval(() => { if (++ticks === 3) clearInterval(interval); }, 2);
         setTimeout(() => seen.push("negative"), -5); setTimeout(() => {}, Infinity); clearTimeout(undefined); clearTimeout(99);
         await wait(120);
+        while (ticks < 3) await wait(5);
+        await wait(20);
         let refused; try { setTimeout("code"); } catch (e) { refused = e.name; }
         return { seen: [seen[0], seen.includes("negative"), seen.indexOf("args") < seen.indexOf("late"), seen.includes("immediate"), seen.includes("cleared")], ticks, refused };`);
       expect(result).toEqual({
