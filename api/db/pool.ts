@@ -3,6 +3,7 @@
  * The only file that calls the driver's constructor; holds no SQL of any feature.
  */
 import postgres from "postgres";
+import { ARRAY_TYPES } from "./arrays.ts";
 
 /** `bigint` columns arrive as numbers: ids and byte counts stay far below 2^53. */
 interface ColumnTypes extends Record<string, unknown> {
@@ -49,7 +50,9 @@ export function createPool(databaseUrl: string, options: PoolOptions = {}): Pool
     ...(options.permanent ? { max_lifetime: null, idle_timeout: 0 } : {}),
     ...(options.onClose ? { onclose: options.onClose } : {}),
     onnotice: ({ message }) => options.onNotice?.(message ?? ""),
+    fetch_types: false,
     types: {
+      ...ARRAY_TYPES,
       bigint: {
         to: 20,
         from: [20],
