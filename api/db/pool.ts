@@ -40,6 +40,7 @@ export interface PoolOptions {
  * and work again as soon as it is back.
  */
 export function createPool(databaseUrl: string, options: PoolOptions = {}): Pool {
+  requireCorrections();
   const { url, socketDirectory } = splitSocketDirectory(databaseUrl);
   return postgres(url, {
     ...(socketDirectory === null ? {} : { host: socketDirectory }),
@@ -65,6 +66,14 @@ export function createPool(databaseUrl: string, options: PoolOptions = {}): Pool
       statement_timeout: options.statementTimeoutMs ?? 60_000,
     },
   }) as Pool;
+}
+
+/** Without them a connection that is lost can end the server; see patches/postgres.mjs. */
+function requireCorrections(): void {
+  if ("isCorrected" in postgres) return;
+  throw new Error(
+    "The driver of Postgres is not corrected. npm ci does that unless it is told to ignore scripts: run node patches/postgres.mjs.",
+  );
 }
 
 /**

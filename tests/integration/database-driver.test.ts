@@ -1,8 +1,9 @@
 /** What we ask of the driver beyond queries: arrays as they are, and connections that end without ending the server. */
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import postgres from "postgres";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ARRAY_TYPES } from "#api/db/arrays.ts";
 import { createPool, isDatabaseUnavailable } from "#api/db/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
@@ -55,45 +56,141 @@ describe("arrays", () => {
 describe("a connection that ends", () => {
   const strays: unknown[] = [];
   const onStray = (reason: unknown) => void strays.push(reason);
-  let proxy: Server;
-  beforeEach(async () => {
+  const EVENTS = ["unhandledRejection", "uncaughtException"];
+  beforeEach(() => {
     strays.length = 0;
-    process.on("unhandledRejection", onStray);
-    proxy = createServer(endAfterLogin).listen(0, "127.0.0.1");
-    await once(proxy, "listening");
+    for (const event of EVENTS) process.on(event, onStray);
   });
   afterEach(async () => {
-    process.off("unhandledRejection", onStray);
-    proxy.close();
-    await once(proxy, "close");
+    // What nobody has caught is told at the end of a turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const event of EVENTS) process.off(event, onStray);
+    expect(strays).toEqual([]);
   });
 
   test("right after it was made ends nothing but the query that asked for it", async () => {
-    const url = new URL(database.url);
-    url.search = "";
-    url.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-    const pool = createPool(url.href);
+    await using proxy = await listen((client) => {
+      const upstream = connect(socketOf(database));
+      let isReady = false;
+      upstream.on("error", () => {}).on("close", () => client.destroy());
+      upstream.on("data", (answer: Buffer) => {
+        client.write(answer);
+        isReady ||= answer.includes(READY_FOR_QUERY);
+      });
+      client.on("close", () => upstream.destroy());
+      client.on("data", (asked) => (isReady ? client.resetAndDestroy() : upstream.write(asked)));
+    });
+    const pool = createPool(proxy.url);
     for (let attempt = 0; attempt < 3; attempt++) {
       const error = await pool`select ${[attempt]}::integer[] as got`.catch((reason) => reason);
       expect(isDatabaseUnavailable(error), String(error)).toBe(true);
     }
     await pool.end({ timeout: 1 });
-    // A rejection that nobody has taken is told at the end of a turn.
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(strays).toEqual([]);
   });
 
-  /** In front of the database: resets the connection at the first query after the login. */
-  function endAfterLogin(client: Socket): void {
-    const { port, searchParams } = new URL(database.url);
-    const upstream = connect(`${searchParams.get("host")}/.s.PGSQL.${port}`);
-    let isReady = false;
-    upstream.on("error", () => {}).on("close", () => client.destroy());
-    upstream.on("data", (answer: Buffer) => {
-      client.write(answer);
-      isReady ||= answer.includes(READY_FOR_QUERY);
+  test("before its login fails the query instead of trying for ever", async () => {
+    let connections = 0;
+    await using proxy = await listen((client) => {
+      connections += 1;
+      client.once("data", () => client.end());
     });
-    client.on("error", () => {}).on("close", () => upstream.destroy());
-    client.on("data", (asked) => (isReady ? client.resetAndDestroy() : upstream.write(asked)));
+    const pool = createPool(proxy.url);
+    const error = await pool`select 1`.catch((reason) => reason);
+    expect(isDatabaseUnavailable(error), String(error)).toBe(true);
+    expect(connections).toBe(1);
+    await pool.end({ timeout: 1 });
+  });
+
+  test("while a query is about to be written is made anew for the next one", async () => {
+    const made: Socket[] = [];
+    const make = () => {
+      const socket = connect(socketOf(database));
+      made.push(socket);
+      return socket;
+    };
+    const url = new URL(database.url);
+    url.search = "";
+    const options = { max: 1, connect_timeout: 2, fetch_types: false, backoff: () => 0, socket: make };
+    const sql = postgres(url.href, options as postgres.Options<Record<string, never>>);
+    await sql`select 1`;
+    for (let time = 1; time <= 3; time++) {
+      made.at(-1)?.destroy();
+      // The end is told after what runs now (libuv's phases "check" and "close callbacks").
+      await new Promise((resolve) => setImmediate(resolve));
+      const lost = await sql`select 1`.catch((reason) => reason);
+      expect(lost).toMatchObject({ code: "CONNECTION_CLOSED" });
+      expect(await sql`select ${time}::int as got`).toEqual([{ got: time }]);
+    }
+    await sql.end({ timeout: 1 });
+  });
+
+  test("while a query runs is not blamed on the next one", async () => {
+    await using pool = openSingle();
+    const running = pool`select pg_sleep(20)`.catch((reason) => reason);
+    await terminate("sleep");
+    expect(isDatabaseUnavailable(await running)).toBe(true);
+    expect(await pool`select 1 as got`).toEqual([{ got: 1 }]);
+  });
+
+  test("while a statement of a transaction runs ends the transaction, and nothing else", async () => {
+    await using pool = openSingle();
+    const running = pool.begin((sql) => sql`select pg_sleep(20)`).catch((reason) => reason);
+    await terminate("sleep");
+    expect(isDatabaseUnavailable(await running)).toBe(true);
+    expect(await pool.begin((sql) => sql`select 1 as got`)).toEqual([{ got: 1 }]);
+  });
+
+  test("between two statements of a transaction takes all of them, also those that follow", async () => {
+    await using pool = openSingle();
+    await pool`create table steps (step text)`;
+    const left: unknown[] = [];
+    const outcome = await pool
+      .begin(async (sql) => {
+        await sql`insert into steps values ('before')`;
+        await terminate("insert into steps");
+        // The connection is made anew, for somebody else, while this transaction still has something to do.
+        await vi.waitFor(async () => expect(await pool`select 1 as got`).toEqual([{ got: 1 }]));
+        left.push(await sql`insert into steps values ('after')`.catch((reason) => reason));
+      })
+      .catch((reason) => reason);
+    expect(isDatabaseUnavailable(outcome), String(outcome)).toBe(true);
+    await vi.waitFor(() => expect(left).toHaveLength(1));
+    expect(isDatabaseUnavailable(left[0]), String(left[0])).toBe(true);
+    expect(await pool`select step from steps`).toEqual([]);
+  });
+
+  function openSingle() {
+    const pool = createPool(database.url, { maxConnections: 1, applicationName: "lost" });
+    return Object.assign(pool, { [Symbol.asyncDispose]: () => pool.end({ timeout: 1 }) });
+  }
+
+  /** Ends the connection of `openSingle` whose last statement has this in it. */
+  async function terminate(statement: string): Promise<void> {
+    await vi.waitFor(async () => {
+      const ended = await database.pool`select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = 'lost' and query like ${`%${statement}%`} and datname = current_database()`;
+      expect(ended).toHaveLength(1);
+    });
   }
 });
+
+function socketOf({ url }: TestDatabase): string {
+  const { port, searchParams } = new URL(url);
+  return `${searchParams.get("host")}/.s.PGSQL.${port}`;
+}
+
+/** In front of the database, or in its place. */
+async function listen(serve: (client: Socket) => void) {
+  const server = createServer((client) => serve(client.on("error", () => {}))).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = new URL(database.url);
+  url.search = "";
+  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url: url.href,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
