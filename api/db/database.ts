@@ -10,6 +10,7 @@ import { migrate } from "./migrate.ts";
 import { createPool, isDatabaseUnavailable, type Pool } from "./pool.ts";
 import { type Reachability, watchDatabase } from "./reachability.ts";
 import { acquireServerLock, type ServerLock } from "./server-lock.ts";
+import { requireOwnSessions } from "./sessions.ts";
 
 export interface Database extends AsyncDisposable {
   /** Holds a password: never to be logged. */
@@ -49,6 +50,7 @@ export async function openDatabase(
     config.databaseUrl === null
       ? await lockEmbedded(config.dataDirectory, options, undo)
       : { url: config.databaseUrl, watch: undo.use(await watchGiven(config.databaseUrl, options)) };
+  if (config.databaseUrl !== null) await requireOwnSessions(url);
   await migrate(url, options.onMigrate);
   const pool = createPool(url, { maxConnections: MAX_CONNECTIONS, applicationName: "cyrnel" });
   undo.defer(() => pool.end({ timeout: 5 }));
@@ -78,13 +80,18 @@ async function watchGiven(
     });
   } catch (error) {
     if (!isDatabaseUnavailable(error)) throw error;
-    const { hostname, port } = new URL(databaseUrl);
-    throw new Error(
-      `The database at ${hostname}:${port || 5432} cannot be reached (${(error as { code?: string }).code}). ` +
-        "Check DATABASE_URL and that Postgres is running.",
-      { cause: error },
-    );
+    throw new Error(describeUnreachable(databaseUrl, error), { cause: error });
   }
+}
+
+function describeUnreachable(databaseUrl: string, error: unknown): string {
+  const { hostname, port } = new URL(databaseUrl);
+  const { code, message } = error as Error & { code?: string };
+  const place = `The database at ${hostname}:${port || 5432}`;
+  if (/unsupported startup parameter: statement_timeout/.test(message)) {
+    return `${place} is behind a PgBouncer that refuses the limit of a statement. Set ignore_startup_parameters = statement_timeout and pool_mode = session there (docs/operations.md).`;
+  }
+  return `${place} cannot be reached (${code}: ${message}). Check DATABASE_URL and that Postgres is running.`;
 }
 
 async function lockEmbedded(

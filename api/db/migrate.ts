@@ -68,10 +68,13 @@ async function applyPending(databaseUrl: string): Promise<string[]> {
     connectionString: databaseUrl,
     application_name: "cyrnel migration",
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    lock_timeout: LOCK_TIMEOUT_MS,
   });
+  // A connection that is lost is told here besides, and would end the process: its query fails anyway.
+  client.on("error", () => {});
   await client.connect();
   try {
+    // Not as parameters of the connection, which poolers refuse. An index may take longer than a role's statements may.
+    await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}; set statement_timeout = 0`);
     const applied = await runner({
       dbClient: client,
       dir: MIGRATIONS_DIRECTORY,

@@ -1,10 +1,13 @@
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { openDatabase } from "#api/db/database.ts";
 import { DatabaseRefused, listAppliedMigrations, listMigrations, migrate } from "#api/db/migrate.ts";
-import { isDatabaseUnavailable } from "#api/db/pool.ts";
+import { createPool, isDatabaseUnavailable } from "#api/db/pool.ts";
 import { dumpSchema } from "#api/db/schema-dump.ts";
 import { acquireServerLock } from "#api/db/server-lock.ts";
+import { refuseSharedSession } from "#api/db/sessions.ts";
 import { countConnections, createTestDatabase, type TestDatabase } from "./harness/database.ts";
 
 const databases: TestDatabase[] = [];
@@ -89,6 +92,46 @@ describe("an open database", () => {
   });
 });
 
+describe("a database behind a pooler", () => {
+  test("is refused where connections share a session, with what to set", async () => {
+    const database = await create();
+    await using other = await openAnother(database);
+    await expect(refuseSharedSession(database.pool, other)).resolves.toBeUndefined();
+    // What a pooler in transaction mode does: two clients, one session.
+    await using shared = await openAnother(database);
+    const error = await refuseSharedSession(shared, shared).catch((reason) => reason);
+    expect(error).toBeInstanceOf(DatabaseRefused);
+    expect(error.message).toContain("pool_mode = session");
+  });
+
+  test("is named where the pooler refuses the limit of a statement", async () => {
+    const refusal = Buffer.from(
+      "SFATAL\0VFATAL\0C08P01\0Munsupported startup parameter: statement_timeout\0\0",
+    );
+    const length = Buffer.alloc(4);
+    length.writeInt32BE(refusal.length + 4);
+    const pooler = createServer((client) => {
+      client.on("error", () => {});
+      client.once("data", () => client.end(Buffer.concat([Buffer.from("E"), length, refusal])));
+    }).listen(0, "127.0.0.1");
+    await once(pooler, "listening");
+    const { port } = pooler.address() as AddressInfo;
+    const config = {
+      databaseUrl: `postgres://someone:hunter2@127.0.0.1:${port}/it`,
+      dataDirectory: "unused",
+    };
+    const opening = openDatabase(config, { onTakenOver: neverTakenOver, lockWaitMs: 0 });
+    await expect(opening).rejects.toThrow(/PgBouncer .* ignore_startup_parameters = statement_timeout/);
+    pooler.close();
+  });
+
+  test("may limit statements of the role: migrations lift that for themselves", async () => {
+    const database = await create({ empty: true });
+    await database.pool.unsafe(`alter database ${database.name} set statement_timeout = '1ms'`);
+    await expect(migrate(database.url)).resolves.toEqual(await listMigrations());
+  });
+});
+
 describe("one server per database", () => {
   test("a second server is refused with the holder named, and admitted when the first has gone", async () => {
     const database = await create();
@@ -158,6 +201,11 @@ test("a database that cannot be reached is reported with its address, not its pa
   expect(error.message).not.toContain("hunter2");
   expect(isDatabaseUnavailable(error.cause)).toBe(true);
 });
+
+async function openAnother({ url }: TestDatabase) {
+  const pool = createPool(url, { maxConnections: 1, applicationName: "another" });
+  return Object.assign(pool, { [Symbol.asyncDispose]: () => pool.end({ timeout: 1 }) });
+}
 
 async function endLockConnections(database: TestDatabase): Promise<void> {
   await database.pool`select pg_terminate_backend(pid) from pg_stat_activity
