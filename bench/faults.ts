@@ -3,7 +3,7 @@
  * exit code 1 if anything was lost, doubled or orphaned, or took longer to recover than it may.
  */
 import { disconnectClients, hangTools, jumpClocks } from "./faults/callers.ts";
-import { fillDisk, stopDatabase } from "./faults/database.ts";
+import { endConnections, fillDisk, stopDatabase } from "./faults/database.ts";
 import { freezeServers, killServers } from "./faults/kills.ts";
 import { formatOutcomes, type Outcome } from "./faults/report.ts";
 
@@ -14,6 +14,7 @@ const FAULTS: Record<string, () => Promise<Outcome>> = {
   silence: () => killServers(25, true),
   freeze: () => freezeServers(3),
   postgres: () => stopDatabase(20),
+  connections: () => endConnections(5),
   disk: () => fillDisk(3),
   tools: () => hangTools(20_000),
   clients: () => disconnectClients(1000),

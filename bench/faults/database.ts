@@ -4,7 +4,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { startCluster } from "./cluster.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
 import { request, startLoad } from "./load.ts";
 import { collect, type Outcome } from "./report.ts";
 
@@ -23,14 +23,7 @@ export async function stopDatabase(times: number): Promise<Outcome> {
     await cluster.stopPostgres();
     await sleep(time % 5 === 0 ? 10_000 : 1000);
     await cluster.startPostgres();
-    recoveryMs.push(
-      await measure(async () => {
-        const answers = await Promise.all(
-          cluster.replicas.map(({ url }) => request(url, "GET", "/health/ready").catch(() => null)),
-        );
-        return answers.every((answer) => answer?.status === 200);
-      }),
-    );
+    recoveryMs.push(await measure(() => areReady(cluster)));
   }
   await load.stop();
   return await collect(cluster, load.accepted, {
@@ -40,6 +33,52 @@ export async function stopDatabase(times: number): Promise<Outcome> {
     recoveryMs,
     note: "recovery: until all are ready",
   });
+}
+
+/** Postgres ends all connections, again and again for a second, while rules are changed in transactions. */
+export async function endConnections(times: number): Promise<Outcome> {
+  await using cluster = await startCluster({ replicas: 2 });
+  const load = startLoad(cluster, LOAD);
+  let isOver = false;
+  const changes = cluster.replicas.map(async ({ url }) => {
+    const rule = { servicePattern: "*", toolPattern: "never*", decision: "ask" };
+    while (!isOver) {
+      const made = await request(url, "POST", "/policies", { body: rule }).catch(() => null);
+      if (made?.status === 201) {
+        await request(url, "DELETE", `/policies/${JSON.parse(made.text).id}`).catch(() => null);
+      }
+    }
+  });
+  const recoveryMs: number[] = [];
+  for (let time = 0; time < times; time += 1) {
+    await sleep(1500);
+    for (let storm = 0; storm < 50; storm += 1) {
+      await cluster.pool`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and application_name like 'cyrnel%'`;
+      await sleep(20);
+    }
+    recoveryMs.push(await measure(() => areReady(cluster)));
+  }
+  isOver = true;
+  await Promise.all(changes);
+  await load.stop();
+  for (const { child, stderr } of cluster.replicas) {
+    if (child.exitCode !== null) throw new Error(`a server has ended:\n${stderr()}`);
+  }
+  return await collect(cluster, load.accepted, {
+    fault: "connections of Postgres ended",
+    injected: times * 50,
+    orphans: 0,
+    recoveryMs,
+    note: "recovery: until all are ready",
+  });
+}
+
+async function areReady({ replicas }: Cluster): Promise<boolean> {
+  const answers = await Promise.all(
+    replicas.map(({ url }) => request(url, "GET", "/health/ready").catch(() => null)),
+  );
+  return answers.every((answer) => answer?.status === 200);
 }
 
 /** The file system that holds the database is full, then has room again. Needs the right to mount a tmpfs. */
