@@ -37,6 +37,9 @@ const OWN_SIGNALS = [
 // Without a handler SIGUSR1 opens Node's inspector: anyone on this machine could then run code in this process.
 process.on("SIGUSR1", () => {});
 
+// Whoever read what is written here may be gone (a pipe, a journal that restarts): no reason to stop, or to stop in haste.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+
 const parsed = parseConfig(process.env);
 if (!parsed.ok) {
   process.stderr.write(formatProblems(parsed.problems));

@@ -139,3 +139,18 @@ async function idOf(url: string, ref: string): Promise<unknown> {
   }
   throw new Error(`no process with the ref ${ref}`);
 }
+
+test("nobody reads what it writes any more: it goes on working, and stops as it should", async () => {
+  await using data = await makeDataDirectory();
+  const environment = { CYRNEL_DATA_DIR: data.path, LOG_LEVEL: "debug" };
+  const main = startMain({ environment });
+  const url = await main.listening();
+  main.child.stdout?.destroy();
+  main.child.stderr?.destroy();
+  for (let n = 0; n < 3; n++) {
+    expect(await submit(url, { code: `return ${n}`, block: true })).toMatchObject({ body: { result: n } });
+  }
+  main.child.kill("SIGTERM");
+  expect(await main.ended()).toBe(0);
+  expect(await data.postgresPid()).toBeNull();
+});
