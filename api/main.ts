@@ -9,6 +9,7 @@ import { EMBEDDED_POSTGRES_MISSING } from "./db/embedded/binaries.ts";
 import { DatabaseRefused } from "./db/migrate.ts";
 import { DatabaseInUse } from "./db/server-lock.ts";
 import { createLogger } from "./http/logging.ts";
+import { openLogOutput } from "./logs/output.ts";
 import { createLogRing } from "./logs/ring.ts";
 import { createRedactor } from "./secrets/redactor.ts";
 import { findKeyring } from "./secrets/server-keyring.ts";
@@ -16,6 +17,7 @@ import { openServer } from "./server.ts";
 
 /** sysexits.h */
 const EX_CONFIG = 78;
+const STANDARD_OUTPUT = 1;
 /** Beyond the time that runs are given: killing, storing, closing, stopping the embedded Postgres. */
 const CLOSE_TIMEOUT_MS = 45_000;
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -37,8 +39,8 @@ const OWN_SIGNALS = [
 // Without a handler SIGUSR1 opens Node's inspector: anyone on this machine could then run code in this process.
 process.on("SIGUSR1", () => {});
 
-// Whoever read what is written here may be gone (a pipe, a journal that restarts): no reason to stop, or to stop in haste.
-for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+// Whoever read it may be gone (a pipe, a journal that restarts): no reason to stop, or to stop in haste.
+process.stderr.on("error", () => {});
 
 const parsed = parseConfig(process.env);
 if (!parsed.ok) {
@@ -56,6 +58,7 @@ delete process.env.OTEL_EXPORTER_OTLP_HEADERS;
 /** Knows no secret yet; the server tells it. */
 const redactor = createRedactor();
 const resources = new AsyncDisposableStack();
+const output = resources.use(openLogOutput(STANDARD_OUTPUT));
 const stopping = new AbortController();
 const grace = closeWithGrace(
   { delay: config.shutdownTimeoutMs + CLOSE_TIMEOUT_MS, logger: { error: report }, skip: OWN_SIGNALS },
@@ -87,7 +90,7 @@ async function start(config: Config): Promise<void> {
   const database = resources.use(await openDatabase(config, { onTakenOver, onMigrate, signal }));
   signal.throwIfAborted();
   const ring = createLogRing();
-  const logger = createLogger({ ...config, databaseUrl: database.url }, { redactor, ring });
+  const logger = createLogger({ ...config, databaseUrl: database.url }, { redactor, ring, stream: output });
   const { keyring, made } = await findKeyring(config);
   if (made !== null) {
     const message = `made a key for secrets: ${made} (mode 0600). Keep a copy of it: without it, stored secrets are lost`;

@@ -1,4 +1,4 @@
-/** The server's logger: JSON lines on standard output, request ids, and no secret in any of them. */
+/** The server's logger: JSON lines, request ids, and no secret in any of them. */
 import { type DestinationStream, type Logger, type LoggerOptions as LoggerSettings, pino } from "pino";
 import { readFailure } from "../bounds/failure-text.ts";
 import type { Config } from "../config.ts";
@@ -19,8 +19,7 @@ const MIN_SECRET_CHARACTERS = 8;
 export interface LoggerOptions {
   /** Knows the secrets of services and modules. */
   redactor?: Pick<Redactor, "jsonText">;
-  /** Default: standard output. */
-  stream?: DestinationStream;
+  stream: DestinationStream;
   /** Is given each line too, as it is written. */
   ring?: { add(line: string): void };
 }
@@ -31,7 +30,7 @@ export interface LoggerOptions {
  */
 export function createLogger(
   config: Pick<Config, "logLevel" | "apiKey" | "databaseUrl">,
-  options: LoggerOptions = {},
+  options: LoggerOptions,
 ): Logger {
   const known = listSecrets(config)
     .filter((secret) => secret.length >= MIN_SECRET_CHARACTERS)
@@ -61,7 +60,7 @@ export function createLogger(
       },
     },
   };
-  return options.stream ? pino(settings, options.stream) : pino(settings);
+  return pino(settings, options.stream);
 }
 
 /** What a module threw may throw again when it is read: then the line has its reason, or at least the message. */

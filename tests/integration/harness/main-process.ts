@@ -24,6 +24,8 @@ export interface MainOptions {
   cwd?: string;
   /** Flags of Node, before the program. */
   nodeFlags?: string[];
+  /** Descriptor that it writes to instead; `stdout()` is empty then. */
+  stdout?: number;
 }
 
 /** Starts it with nothing of this process' environment but PATH. */
@@ -34,7 +36,7 @@ export function startMain(options: MainOptions = {}): MainProcess {
     {
       cwd: options.cwd ?? ROOT,
       env: { PATH: process.env.PATH ?? "", PORT: "0", ...options.environment },
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["ignore", options.stdout ?? "pipe", "pipe"],
     },
   );
   let stdout = "";
