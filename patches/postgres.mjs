@@ -96,6 +96,49 @@ const EDITS = [
 `,
   },
   {
+    // While the database was away, each attempt to connect asked for all channels again and kept what the attempts before
+    // had asked for: a few megabytes a minute, and thousands of calls of onlisten once it was back.
+    file: "index.js",
+    from: `
+      onclose() {
+        Object.entries(listen.channels).forEach(([name, { listeners }]) => {
+          delete listen.channels[name]
+          Promise.all(listeners.map(l => listen(name, l.fn, l.onlisten).catch(() => { /* noop */ })))
+        })
+      },
+`,
+    to: `
+      onclose() {
+        Object.values(listen.channels).forEach(x => x.isLost = !x.isWaiting)
+        clearTimeout(listen.retry)
+        listen.retry = setTimeout(() => {
+          Object.entries(listen.channels).forEach(([name, { isLost, listeners }]) => {
+            if (!isLost)
+              return
+            delete listen.channels[name]
+            Promise.all(listeners.map(l => listen(name, l.fn, l.onlisten).catch(() => { /* noop */ })))
+          })
+        }, 100).unref()
+      },
+`,
+  },
+  {
+    file: "index.js",
+    from: `
+    }\`, listeners: [listener] }
+    const result = await channels[name].result
+`,
+    to: `
+    }\`, listeners: [listener], isWaiting: true }
+    const channel = channels[name]
+    channel.result.then(
+      () => Object.assign(channel, { isWaiting: false }),
+      () => Object.assign(channel, { isWaiting: false, isLost: true })
+    )
+    const result = await channel.result
+`,
+  },
+  {
     // api/db/pool.ts refuses to work with a driver that does not say so.
     file: "index.js",
     from: `

@@ -159,6 +159,38 @@ describe("a connection that ends", () => {
     expect(await pool`select step from steps`).toEqual([]);
   });
 
+  test("while channels are listened to is made anew, and each listener is told once, however long it took", async () => {
+    let isAway = false;
+    const clients = new Set<Socket>();
+    let refused = 0;
+    await using proxy = await listen((client) => {
+      if (isAway) refused += 1;
+      if (isAway) return void client.destroy();
+      clients.add(client);
+      const upstream = connect(socketOf(database));
+      upstream.on("error", () => {}).on("close", () => client.destroy());
+      client.on("close", () => upstream.destroy());
+      client.pipe(upstream).pipe(client);
+    });
+    const pool = createPool(proxy.url);
+    const channels = ["one", "two", "three"];
+    const told: string[] = [];
+    const heard: string[] = [];
+    for (const channel of channels) {
+      const hear = (payload: string) => void heard.push(`${channel} ${payload}`);
+      await pool.listen(channel, hear, () => told.push(channel));
+    }
+    isAway = true;
+    for (const client of clients) client.destroy();
+    await vi.waitFor(() => expect(refused).toBeGreaterThan(15), 20_000);
+    isAway = false;
+    await vi.waitFor(() => expect(told).toHaveLength(6), 20_000);
+    for (const channel of channels) await database.pool.notify(channel, "again");
+    await vi.waitFor(() => expect(heard.sort()).toEqual(channels.map((one) => `${one} again`).sort()));
+    expect(told.sort()).toEqual([...channels, ...channels].sort());
+    await pool.end({ timeout: 1 });
+  });
+
   function openSingle() {
     const pool = createPool(database.url, { maxConnections: 1, applicationName: "lost" });
     return Object.assign(pool, { [Symbol.asyncDispose]: () => pool.end({ timeout: 1 }) });
