@@ -1,7 +1,7 @@
 /**
  * Corrects the driver of Postgres where it stands, after `npm ci`: what it does when a connection is lost ends the
  * server, or lets what is left of one transaction run inside another. Its maintainer has the reports and corrections
- * of others, and no release with them yet; each edit names one. Plain JavaScript, because any Node that installs runs
+ * of others, and no release with them yet; edits name those there are. Plain JavaScript, because any Node that installs runs
  * it. Done twice, it does nothing; on another version of the driver it fails, and has to be looked at again.
  */
 import { readFileSync, writeFileSync } from "node:fs";

@@ -203,6 +203,8 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
   test("a module is installed from a registry, enabled, updated and deleted; a package that is another one is refused", async () => {
     const { files, publishModule } = server.orders;
     await goTo("Modules");
+    // What the test before was told would be taken for what this one is told.
+    await expect.poll(() => page.getByText(/^packed is /).count(), { timeout: 10_000 }).toBe(0);
     await page.getByLabel("From").selectOption({ label: "A registry entry" });
     await page.getByLabel("URL").fill(`${files}/wrong-module.json`);
     await button("Install").click();
