@@ -20,10 +20,18 @@ function declare(oid: number, read: (element: string) => unknown): PostgresType 
   return { to: oid, from: [oid], serialize: write, parse: (raw: string) => parse(raw, read) };
 }
 
-/** The text of an array of one dimension (PostgreSQL, "Array Input and Output Syntax"). */
-function write(elements: readonly (string | number | null)[]): string {
-  const written = elements.map((element) =>
-    element === null ? "NULL" : `"${String(element).replace(/["\\]/g, "\\$&")}"`,
-  );
-  return `{${written.join(",")}}`;
+/**
+ * The text of an array of one dimension (PostgreSQL, "Array Input and Output Syntax"). Throws for anything else, which
+ * would be stored as a text that nobody has meant: the types of a statement's values do not tell.
+ */
+function write(elements: readonly unknown[]): string {
+  return `{${elements.map(writeElement).join(",")}}`;
+}
+
+function writeElement(element: unknown): string {
+  if (element === null) return "NULL";
+  if (typeof element !== "string" && typeof element !== "number") {
+    throw new TypeError(`An array of a statement holds texts, numbers and null; found ${typeof element}.`);
+  }
+  return `"${String(element).replace(/["\\]/g, "\\$&")}"`;
 }

@@ -42,6 +42,16 @@ describe("arrays", () => {
     expect(row).toEqual({ integers, bigints, none: [] });
   });
 
+  test("what is neither a text nor a number is refused, and the connection works on", async () => {
+    for (const element of [undefined, true, ["nested"], { an: "object" }]) {
+      const sent = ["text", element] as string[];
+      await expect(database.pool`select ${sent}::text[] as got`).rejects.toThrow(
+        /holds texts, numbers and null/,
+      );
+    }
+    expect(await database.pool`select ${["text"]}::text[] as got`).toEqual([{ got: ["text"] }]);
+  });
+
   test("every array type of the schema is declared", async () => {
     const columns = await database.pool<{ type: string }[]>`
       select distinct format_type(atttypid, null) as type from pg_attribute
