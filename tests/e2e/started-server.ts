@@ -23,7 +23,10 @@ export interface StartedServer extends AsyncDisposable {
   /** What it has printed so far, both streams. */
   log(): string;
   request(method: string, route: string, body?: unknown): Promise<Answer>;
-  /** Sends the signal and waits for the end; answers npm's exit code. */
+  /**
+   * Sends the signal and waits for the end; answers npm's exit code. SIGINT goes to the whole group, as Ctrl-C does;
+   * SIGTERM to npm alone, as `kill` and service managers send it.
+   */
   stop(signal: "SIGTERM" | "SIGINT"): Promise<number | null>;
 }
 
@@ -93,7 +96,8 @@ export async function startServer(
   }
 
   async function stop(signal: "SIGTERM" | "SIGINT"): Promise<number | null> {
-    signalGroup(child, signal);
+    if (signal === "SIGTERM") child.kill(signal);
+    else signalGroup(child, signal);
     const timer = setTimeout(() => signalGroup(child, "SIGKILL"), STOP_TIMEOUT_MS);
     const code = await closed;
     clearTimeout(timer);
@@ -117,7 +121,7 @@ export async function startServer(
     request,
     stop,
     [Symbol.asyncDispose]: async () => {
-      if (child.exitCode === null && child.signalCode === null) await stop("SIGTERM");
+      if (child.exitCode === null && child.signalCode === null) await stop("SIGINT");
     },
   };
 }

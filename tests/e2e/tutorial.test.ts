@@ -255,7 +255,7 @@ test("a backup of all that, restored in another place, has the runs and can use 
   retry: 0,
 }, async ({ skip }) => {
   skip(failed !== null, "an earlier block has failed");
-  await server?.stop("SIGTERM");
+  await server?.stop("SIGINT");
   server = null;
   const [save, restore, begin] = backup as [Block, Block, Block];
   await carryOut(save);
