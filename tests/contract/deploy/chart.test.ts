@@ -150,6 +150,22 @@ describe.skipIf(helm === null)("rendered", async () => {
     );
   });
 
+  test.each([
+    ["isolation", { isolation: "standard" }],
+    ["shutdownSeconds", { shutdownSeconds: 31 }],
+    ["config", { config: { LOG_LEVEL: "debug" } }],
+    ["secret.values", { secret: { values: { DATABASE_URL, CYRNEL_API_KEY: `${API_KEY}0` } } }],
+  ])("pods read their environment once: a change of %s starts them anew", async (_name, change) => {
+    const base = { secret: { values: { DATABASE_URL, CYRNEL_API_KEY: API_KEY } } };
+    const annotationsOf = async (values: object) => {
+      const manifests = await render(helm ?? "", values);
+      return manifests.find(({ kind }) => kind === "Deployment").spec.template.metadata.annotations;
+    };
+    const before = await annotationsOf(base);
+    expect(await annotationsOf({ ...base, ...change })).not.toEqual(before);
+    expect(await annotationsOf({ ...base, replicas: 3 })).toEqual(before);
+  });
+
   test("pods reach names, Postgres, each other and what the operator allows; nothing else reaches out", () => {
     const { policyTypes, egress, ingress } = of("everything", "NetworkPolicy").spec;
     expect(policyTypes).toEqual(["Ingress", "Egress"]);
