@@ -2,6 +2,7 @@
  * The process: configuration, database, server, signals, exit codes. With config.ts the only reader of process.env;
  * alone in installing signal handlers and exiting.
  */
+import type { AddressInfo } from "node:net";
 import closeWithGrace from "close-with-grace";
 import { type Config, formatProblems, parseConfig } from "./config.ts";
 import { type Database, openDatabase } from "./db/database.ts";
@@ -107,8 +108,8 @@ async function start(config: Config): Promise<void> {
     }),
   );
   signal.throwIfAborted();
-  const address = await server.listen();
-  report(describeStart(address, config, database));
+  const url = await server.listen();
+  report(describeStart(server.app.server.address() as AddressInfo, url, config, database));
   if (server.modules.environments.active() === null) {
     report("No environment is active, so scripts cannot run yet. GET /modules says why.");
   }
@@ -149,12 +150,19 @@ function isMisconfigured(error: unknown): boolean {
   );
 }
 
-function describeStart(address: string, config: Config, database: Database): string {
+/** With what it is bound to, which may be every address, and `url`, where it can be asked from this machine. */
+function describeStart(
+  { address, family, port }: AddressInfo,
+  url: string,
+  config: Config,
+  database: Database,
+): string {
+  const bound = `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
   const access = config.apiKey === null ? "without a key, for this machine only" : "with an API key";
   const storage = database.embedded
     ? `embedded Postgres in ${config.dataDirectory}/postgres`
     : "Postgres at DATABASE_URL";
-  return `listening on ${address} (${access}; ${storage}; API: ${address}/docs)`;
+  return `listening on ${bound} (${access}; ${storage}; API: ${url}/docs)`;
 }
 
 function describeStartFailure(error: unknown, config: Config): string {

@@ -33,6 +33,17 @@ test("listening beyond loopback without a key is refused with the way out", asyn
   expect(main.stderr()).toContain("CYRNEL_API_KEY");
 });
 
+test("it says which address it listens on, and one to ask it at", async () => {
+  await using data = await makeDataDirectory();
+  const CYRNEL_API_KEY = "a-key-for-tests-0123456789";
+  const main = startMain({ environment: { CYRNEL_DATA_DIR: data.path, HOST: "0.0.0.0", CYRNEL_API_KEY } });
+  const { hostname, port } = new URL(await main.listening());
+  expect(hostname).toBe("0.0.0.0");
+  expect(main.stderr()).toContain(`; API: http://127.0.0.1:${port}/docs)`);
+  main.child.kill("SIGTERM");
+  expect(await main.ended()).toBe(0);
+});
+
 test("SIGTERM ends it with 0, and no Postgres is left; the next start has the data", async () => {
   await using data = await makeDataDirectory();
   const environment = { CYRNEL_DATA_DIR: data.path };
