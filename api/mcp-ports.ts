@@ -70,7 +70,7 @@ function createProcessesPort({ config, processes, audit }: McpPortsOptions): Pro
           body: read(bodySchema, sent),
           caller: caller.id,
           creator: { kind: caller.kind, keyId: caller.keyId ?? null },
-          idempotencyKey: null,
+          idempotency: null,
           signal: context.signal,
         });
         return { value: id, objectId: String(id) };

@@ -4,6 +4,7 @@ import { AppError } from "#api/errors.ts";
 import { clampLimits } from "./limits.ts";
 import { type ProcessesContext, waitForEnd } from "./lookup.ts";
 import type { CreateProcessBody } from "./model.ts";
+import { digestBody } from "./pausing/digest.ts";
 import type { ProcessView } from "./render.ts";
 import {
   findIdempotencyKey,
@@ -26,7 +27,8 @@ export interface Submission {
   /** Keys of different callers are different keys. */
   caller: string;
   creator: ProcessCreator;
-  idempotencyKey: string | null;
+  /** `sent`: the body as the client wrote it. */
+  idempotency: { key: string; sent: unknown } | null;
   /** Aborts when the client has gone. */
   signal: AbortSignal;
 }
@@ -116,7 +118,8 @@ async function resolve(
     case "key_known": {
       const first = key && (await findKey(context, key));
       if (!key || !first) return null;
-      if (first.bodyHash.equals(key.bodyHash)) return first.processId;
+      if (first.bodyHash.equals(key.bodyHash) || first.bodyHash.equals(digestParsed(body)))
+        return first.processId;
       throw new AppError(
         "idempotency_mismatch",
         "This Idempotency-Key was used for another body in the last 24 hours. Send the same body, or a new key.",
@@ -129,9 +132,14 @@ function findKey({ db }: ProcessesContext, { caller, key }: IdempotencyKey) {
   return findIdempotencyKey(db, caller, key, IDEMPOTENCY_TTL_MS);
 }
 
-/** The parsed body has its keys in one order and its defaults filled in, so equal requests hash equally. */
-function identify({ caller, idempotencyKey, body }: Submission): IdempotencyKey | null {
-  if (idempotencyKey === null) return null;
-  const bodyHash = createHash("sha256").update(JSON.stringify(body)).digest();
-  return { caller, key: idempotencyKey, bodyHash };
+/** What was sent is what counts: what this version makes of it has fields that another version does not know. */
+function identify({ caller, idempotency }: Submission): IdempotencyKey | null {
+  return idempotency && { caller, key: idempotency.key, bodyHash: digestBody(idempotency.sent) };
+}
+
+/** What version 0.1 stored of a body: its fields in this order, defaults filled in. The last such key goes 24 hours after an upgrade. */
+function digestParsed({ code, ref, autorun, block, priority, options }: CreateProcessBody): Buffer {
+  const { timeout, memoryMb, cpuMs } = options;
+  const parsed = { code, ref, autorun, block, priority, options: { timeout, memoryMb, cpuMs } };
+  return createHash("sha256").update(JSON.stringify(parsed)).digest();
 }

@@ -30,15 +30,27 @@ const tags = ["processes"];
 const textSchema = z.string();
 const params = processIdParamsSchema;
 
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The JSON of a submission as the client wrote it. */
+    sentBody: unknown;
+  }
+}
+
 export function registerProcessRoutes(
   app: App,
   service: ProcessService,
   config: { maxCodeSizeBytes: number },
 ): void {
+  app.decorateRequest("sentBody", null);
   app.post(
     "/processes",
     {
       ...write,
+      // Before validation fills the body in: the same request is to be known again by any version.
+      preValidation: async (request) => {
+        request.sentBody = request.body;
+      },
       schema: {
         tags,
         summary: "Submit a script and run it",
@@ -57,11 +69,12 @@ export function registerProcessRoutes(
       },
     },
     async (request, reply) => {
+      const key = request.headers["idempotency-key"];
       const { id, view } = await service.create({
         body: request.body,
         caller: request.caller?.id ?? "",
         creator: creatorOf(request.caller),
-        idempotencyKey: request.headers["idempotency-key"] ?? null,
+        idempotency: key === undefined ? null : { key, sent: request.sentBody },
         signal: clientGone(reply),
       });
       reply.status(201).header("location", `/processes/${id}`);

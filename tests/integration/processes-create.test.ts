@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createdSchema, processSchema } from "#api/processes/model.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
@@ -212,6 +213,32 @@ describe("Idempotency-Key", () => {
     await post("key 2", { code: "print a" });
     const answer = await post("key 2", { code: "print b" });
     expect([answer.status, answer.body.code]).toEqual([422, "idempotency_mismatch"]);
+  });
+
+  test.each([
+    // What the version before has stored of each body.
+    [{ code: "print once" }, "99d29be54d82db6bf1782b8b87e9a76c2790b1ffda2e45f484bea82a59c34688"],
+    [
+      { options: { cpuMs: 5, timeout: 1000 }, priority: 3, code: "print once", ref: " r ", autorun: false },
+      "d6f825af75d2d1357a99049c07a11b1b1829505c478b1f283a408e8e86e52a85",
+    ],
+  ])("a key that the version before has stored is known after an upgrade: %j", async (body, hash) => {
+    const first = await post("key old", body);
+    await server.pool`update idempotency_keys set body_hash = decode(${hash}, 'hex') where key = 'key old'`;
+    expect((await post("key old", body)).body).toEqual(first.body);
+    expect((await post("key old", { ...body, priority: 9 })).body.code).toBe("idempotency_mismatch");
+    await read(server, first.body.id, "?wait=10000");
+    expect((await send(server, "DELETE", `/processes/${first.body.id}`)).status).toBe(204);
+  });
+
+  test("what is stored of a body is what was sent: no field that a version fills in changes it", async () => {
+    const sent = { options: { memoryMb: 64 }, code: "print sent" };
+    const { id } = (await post("key sent", sent)).body;
+    const [row] = await server.pool<
+      { hash: string }[]
+    >`select encode(body_hash, 'hex') as hash from idempotency_keys where process_id = ${id}`;
+    const text = '["body",{"code":"print sent","options":{"memoryMb":64}}]';
+    expect(row?.hash).toBe(createHash("sha256").update(text).digest("hex"));
   });
 
   test("concurrent duplicates create one process, and each waits for its end", async () => {

@@ -1,4 +1,4 @@
-/** A request of a script as 32 bytes: equal requests have equal digests, however their members were ordered. */
+/** A request as 32 bytes: equal requests have equal digests, however their members were ordered. */
 import { createHash } from "node:crypto";
 import type { ToolPath } from "#api/tools/gate.ts";
 
@@ -10,6 +10,11 @@ export function digestCall({ serviceId, toolId }: ToolPath, parameters: unknown)
 /** SHA-256. */
 export function digestQuestion(request: { message: string; schema?: unknown }): Buffer {
   return digest(["ask", request.message, request.schema ?? null]);
+}
+
+/** SHA-256. `body` is the JSON that a client has sent, before anything was filled in. */
+export function digestBody(body: unknown): Buffer {
+  return digest(["body", body]);
 }
 
 function digest(value: unknown): Buffer {
