@@ -4613,7 +4613,7 @@ export interface paths {
                     /** @description `nextCursor` of the page before. */
                     cursor?: string;
                     limit?: string;
-                    /** @description Exactly this ref. */
+                    /** @description Exactly this ref; spaces around it do not count. */
                     ref?: string;
                     state?: "queued" | "running" | "paused" | "terminating" | "idle";
                     /** @description An exit state, or `null` for processes without one. */

@@ -110,7 +110,12 @@ export const listQuerySchema = z.strictObject({
     .enum([...EXIT_STATES, "null"])
     .optional()
     .describe("An exit state, or `null` for processes without one."),
-  ref: z.string().max(MAX_REF_CHARACTERS).optional().describe("Exactly this ref."),
+  ref: storableText("ref")
+    .trim()
+    .min(1, "ref must not be blank. Leave it out to list processes whatever their ref.")
+    .max(MAX_REF_CHARACTERS)
+    .optional()
+    .describe("Exactly this ref; spaces around it do not count."),
   limit: integerInDigits("limit", 1, MAX_LIST_LIMIT).default(DEFAULT_LIST_LIMIT),
   cursor: z.string().max(500).optional().describe("`nextCursor` of the page before."),
 });

@@ -334,6 +334,8 @@ describe("GET /processes", () => {
     expect(await ids("status=null&state=idle")).not.toContain(running);
     expect(await ids("ref=filter%200")).toEqual([never]);
     expect(await ids("ref=filter")).toEqual([]);
+    // Stored trimmed, so looked for trimmed.
+    expect(await ids("ref=%20%09filter%200%20")).toEqual([never]);
     server.environment.open("filter");
   });
 
@@ -346,6 +348,9 @@ describe("GET /processes", () => {
     ["state=stopped", "query.state"],
     ["status=ok", "query.status"],
     ["ref=a&ref=b", "query.ref"],
+    ["ref=", "query.ref"],
+    ["ref=%20%09", "query.ref"],
+    ["ref=a%00b", "query.ref"],
     ["colour=red", "query"],
   ])("refuses ?%s", async (query, path) => {
     const answer = await send<ErrorBody>(server, "GET", `/processes?${query}`);
