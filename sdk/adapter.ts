@@ -6,7 +6,10 @@ export interface InvokeInput {
   serviceId: string;
   toolId: string;
   parameters: Record<string, unknown>;
-  /** The process on whose behalf the call is made; absent for a direct call over HTTP. */
+  /**
+   * The process on whose behalf the call is made; absent for a direct call over HTTP. An environment that leaves it out is
+   * understood while it can be told which run asks; else the call fails with the code `eid_missing`.
+   */
   eid?: number;
   /** Aborts on kill, on the run's time-out, on the call's own limit and at shutdown. */
   signal?: AbortSignal;

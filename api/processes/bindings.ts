@@ -57,14 +57,25 @@ function findAsker(registry: RunRegistry, eid: number | undefined): CallCaller {
     return callerOf(run);
   }
   const keys = [...new Set(registry.all().map(({ live }) => live.keyId))];
-  if (keys.length > 1) {
-    throw new ToolError(
-      "eid_missing",
-      "Several runs are under way: the environment has to say which one asks.",
-    );
-  }
+  if (keys.length > 1) throw eidMissing();
   const [keyId = null] = keys;
   return keyId === null ? {} : { keyId };
+}
+
+/**
+ * The run that makes a call. An environment written to the basic contract does not say which: it is the one that the call
+ * comes out of `execute` of, else the only one. Never beside a run of another key: what a context says can be stale (a
+ * worker that the first run started serves all), and a call must not be made with the rights of another key.
+ */
+function findCaller(registry: RunRegistry, eid: number | undefined): LiveRun | undefined {
+  if (eid !== undefined) return registry.get(eid);
+  const runs = registry.all().map(({ live }) => live);
+  const context = registry.executing.getStore();
+  const asked = [...runs, ...(context === undefined ? [] : [context])];
+  const isOfOneKey = asked.every(({ keyId }) => keyId === runs[0]?.keyId);
+  const run = runs.find(({ id }) => id === context?.id) ?? (runs.length === 1 ? runs[0] : undefined);
+  if (runs.length > 0 && (run === undefined || !isOfOneKey)) throw eidMissing();
+  return run;
 }
 
 async function ask(
@@ -87,7 +98,7 @@ async function invokeTool(
   { registry, tools, pausing }: BindingsOptions,
   input: InvokeInput,
 ): Promise<unknown> {
-  const run = input.eid === undefined ? undefined : registry.get(input.eid);
+  const run = findCaller(registry, input.eid);
   if (!run || run.signal.aborted) throw runIsOver();
   if (run.trail.isFull()) {
     throw new ToolError("too_many_calls", `A run may make at most ${MAX_TRAIL_CALLS} tool calls.`, 429);
@@ -159,6 +170,13 @@ function openCall(
       givenUp?.removeEventListener("abort", onGivenUp);
     },
   };
+}
+
+function eidMissing(): ToolError {
+  return new ToolError(
+    "eid_missing",
+    "It cannot be told which of several runs asks: the environment has to say so, as in invokeTool({ eid, serviceId, toolId, parameters }) with the eid that execute was given.",
+  );
 }
 
 function runIsOver(): ToolError {

@@ -1,4 +1,5 @@
 /** The runs in memory, by process id. Environments reach them through the bindings, readers through the service. */
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { RunExecution } from "./live/execution.ts";
 import type { LiveRun } from "./live/run.ts";
 import type { RunPauses } from "./pausing/run-pauses.ts";
@@ -14,6 +15,8 @@ export class RunRegistry {
   readonly #runs = new Map<number, HeldRun>();
   /** Ids whose last run ended without the environment's confirmation: it may still speak for them. */
   readonly #unconfirmed = new Set<number>();
+  /** The run that an environment executes: set for everything that `execute` does or starts, also after its end. */
+  readonly executing = new AsyncLocalStorage<Pick<LiveRun, "id" | "keyId">>();
 
   get size(): number {
     return this.#runs.size;

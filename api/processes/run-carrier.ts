@@ -163,9 +163,11 @@ export class RunCarrier {
     place: Place,
   ): Promise<void> {
     const { registry, writer } = this.#options;
-    const answer = live.row.asked
-      ? await this.#repeat(live, execution, pauses)
-      : await execution.carryOut(describeExecution(live, this.#options.limits));
+    const answer = await registry.executing.run({ id: live.id, keyId: live.keyId }, () =>
+      live.row.asked
+        ? this.#repeat(live, execution, pauses)
+        : execution.carryOut(describeExecution(live, this.#options.limits)),
+    );
     if (live.isLeft) return this.#finishLeaving(live, execution, place);
     if (answer.kind === "unconfirmed") registry.holdUntil(live.id, execution.confirmed);
     if (answer.kind === "returned" && answer.value === "success") pauses?.checkAllRepeated();
