@@ -19,6 +19,7 @@ import { createEnvironmentService } from "./environment/service.ts";
 import type { AccessDeps } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
 import { registerAuth, registerAuthRefusal } from "./http/auth.ts";
+import { registerConnectionLimits } from "./http/connections.ts";
 import { registerDatabaseGuard } from "./http/database-guard.ts";
 import { answerBrokenRequest, answerError, registerErrorHandler } from "./http/error-handler.ts";
 import { type ReadinessCheck, registerHealthRoutes } from "./http/health.ts";
@@ -87,7 +88,6 @@ const HTTP_LIMITS = {
   connectionTimeout: 0,
   keepAliveTimeout: 72_000,
   maxRequestsPerSocket: 0,
-  maxConnections: 10_000,
   maxParamCharacters: 200,
   http: { maxHeaderSize: 16 * 1024, headersTimeout: 15_000, connectionsCheckingInterval: 5000 },
 };
@@ -112,7 +112,6 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
     frameworkErrors: (error, request, reply) => void answerError(error, request, reply, deps.redactor),
     clientErrorHandler: answerBrokenRequest,
   }).withTypeProvider<ZodTypeProvider>();
-  app.server.maxConnections = HTTP_LIMITS.maxConnections;
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
 
@@ -131,6 +130,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   registerAuth(app, { apiKey: config.apiKey, keys: access.verifier });
   await registerRateLimit(app, config.rateLimit);
   registerAuthRefusal(app);
+  registerConnectionLimits(app);
 
   const countQueued = () => processes.health().queued;
   const environment = createEnvironmentService({ modules, countQueued, logger });

@@ -9,6 +9,7 @@ import { type Database, openDatabase } from "./db/database.ts";
 import { EMBEDDED_POSTGRES_MISSING } from "./db/embedded/binaries.ts";
 import { DatabaseRefused } from "./db/migrate.ts";
 import { DatabaseInUse } from "./db/server-lock.ts";
+import { MIN_DESCRIPTORS, readDescriptorLimit } from "./http/connections.ts";
 import { createLogger } from "./http/logging.ts";
 import { openLogOutput } from "./logs/output.ts";
 import { createLogRing } from "./logs/ring.ts";
@@ -21,13 +22,12 @@ const EX_CONFIG = 78;
 const STANDARD_OUTPUT = 1;
 /** Beyond the time that runs are given: killing, storing, closing, stopping the embedded Postgres. */
 const CLOSE_TIMEOUT_MS = 45_000;
-const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 /** Under npm, Ctrl-C arrives twice: from the terminal and from npm. What follows this soon is no second request. */
 const SAME_SIGNAL_MS = 1000;
 /** Handled here, or not at all: a handler for a fault of the processor would keep the process from dying of it. */
 const OWN_SIGNALS = [
   ...STOP_SIGNALS,
-  "SIGQUIT",
   "SIGILL",
   "SIGTRAP",
   "SIGABRT",
@@ -39,6 +39,8 @@ const OWN_SIGNALS = [
 
 // Without a handler SIGUSR1 opens Node's inspector: anyone on this machine could then run code in this process.
 process.on("SIGUSR1", () => {});
+// Its default is to end the process, which would leave the embedded Postgres and every child without an end in order.
+process.on("SIGUSR2", () => {});
 
 // Whoever read it may be gone (a pipe, a journal that restarts): no reason to stop, or to stop in haste.
 process.stderr.on("error", () => {});
@@ -49,6 +51,12 @@ if (!parsed.ok) {
   process.exit(EX_CONFIG);
 }
 const { config } = parsed;
+const descriptors = readDescriptorLimit();
+if (descriptors !== null && descriptors < MIN_DESCRIPTORS) {
+  process.stderr.write(
+    `cyrnel: this process may have only ${descriptors} files and connections open at once; a server needs ${MIN_DESCRIPTORS} at least. Raise the limit: ulimit -n, LimitNOFILE= of systemd, ulimits of a container.\n`,
+  );
+}
 // Nothing that is started from here inherits them.
 delete process.env.CYRNEL_API_KEY;
 delete process.env.DATABASE_URL;

@@ -41,7 +41,9 @@ export function answerError(
   reply: FastifyReply,
   redactor: ErrorRedactor,
 ): FastifyReply {
-  const known = describeError(error);
+  const left = hasLeft(error, request);
+  if (left) request.log.debug("the client left before its request was complete");
+  const known = left ? CLIENT_LEFT : describeError(error);
   if (known.status >= 500)
     request.log.error(
       { err: known.code === "internal_error" ? error : (known.cause ?? known) },
@@ -62,6 +64,14 @@ export function answerError(
     .serializer(String)
     .send(JSON.stringify(body));
 }
+
+/** The connection ended in the middle of the body: Node's error for it looks like that of a lost database. */
+function hasLeft(error: FastifyError | Error, request: FastifyRequest): boolean {
+  return request.raw.readableAborted && "code" in error && error.code === "ECONNRESET";
+}
+
+/** Read by no client: for the metrics, and so that nothing else is made of it. */
+const CLIENT_LEFT = new AppError("invalid_request", "The connection ended before the request was complete.");
 
 /** Turns any error into one of the catalogue. Unknown ones become `internal_error` without a detail. */
 export function describeError(error: unknown): AppError {

@@ -24,21 +24,28 @@ export interface MainOptions {
   cwd?: string;
   /** Flags of Node, before the program. */
   nodeFlags?: string[];
+  /** As `ulimit -n` sets it. */
+  maxDescriptors?: number;
   /** Descriptor that it writes to instead; `stdout()` is empty then. */
   stdout?: number;
 }
 
 /** Starts it with nothing of this process' environment but PATH. */
 export function startMain(options: MainOptions = {}): MainProcess {
-  const child = spawn(
+  const command = [
     process.execPath,
-    ["--disable-sigusr1", ...(options.nodeFlags ?? []), path.join(ROOT, "api/main.ts")],
-    {
-      cwd: options.cwd ?? ROOT,
-      env: { PATH: process.env.PATH ?? "", PORT: "0", ...options.environment },
-      stdio: ["ignore", options.stdout ?? "pipe", "pipe"],
-    },
-  );
+    "--disable-sigusr1",
+    ...(options.nodeFlags ?? []),
+    path.join(ROOT, "api/main.ts"),
+  ];
+  if (options.maxDescriptors !== undefined) {
+    command.unshift("sh", "-c", `ulimit -n ${options.maxDescriptors} && exec "$0" "$@"`);
+  }
+  const child = spawn(command[0] as string, command.slice(1), {
+    cwd: options.cwd ?? ROOT,
+    env: { PATH: process.env.PATH ?? "", PORT: "0", ...options.environment },
+    stdio: ["ignore", options.stdout ?? "pipe", "pipe"],
+  });
   let stdout = "";
   let stderr = "";
   child.stdout?.setEncoding("utf8").on("data", (text) => {
