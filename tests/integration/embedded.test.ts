@@ -119,3 +119,10 @@ test("a project path that is too long for a socket works as well", async () => {
   await using postgres = await startEmbeddedPostgres({ directory });
   expect(await query(postgres, "select 1 as one")).toEqual([{ one: 1 }]);
 });
+
+test("a Postgres whose folder was removed is stopped all the same", async () => {
+  const postgres = await startEmbeddedPostgres({ directory });
+  await rm(directory, { recursive: true, force: true });
+  await postgres.stop();
+  expect(await listProcesses(folder)).toEqual([]);
+});

@@ -193,11 +193,14 @@ async function readLogTail(places: Places): Promise<string> {
   return (await readFile(places.log, "utf8").catch(() => "")).slice(-2000);
 }
 
-/** SIGINT is Postgres' fast shutdown, SIGQUIT its immediate one (recovers from its log at the next start). */
+/**
+ * SIGINT is Postgres' fast shutdown, SIGQUIT its immediate one (recovers from its log at the next start). Where the data
+ * folder was removed there is nothing left to write: the immediate one at once.
+ */
 export async function stopServer(pid: number, places: Places): Promise<void> {
   const file = await readPostmasterFile(places);
-  if (file?.pid !== pid) return;
-  for (const signal of ["SIGINT", "SIGQUIT"] as const) {
+  if (!(await isRunning(pid, places))) return;
+  for (const signal of file === null ? (["SIGQUIT", "SIGKILL"] as const) : (["SIGINT", "SIGQUIT"] as const)) {
     try {
       process.kill(pid, signal);
     } catch {
@@ -209,12 +212,20 @@ export async function stopServer(pid: number, places: Places): Promise<void> {
   }
   const deadline = Date.now() + LAST_BREATH_MS;
   while (Date.now() < deadline && isAlive(pid)) await sleep(POLL_MS);
-  if (path.dirname(file.socketDirectory) === tmpdir()) {
+  if (file !== null && path.dirname(file.socketDirectory) === tmpdir()) {
     await rm(file.socketDirectory, { recursive: true, force: true });
   }
 }
 
-/** Postgres removes its file last. An adopted one may stay a zombie for a while, so its id alone does not tell. */
+/**
+ * Postgres removes its file last. An adopted one may stay a zombie for a while, so its id alone does not tell; neither
+ * does a missing file, as the whole folder may have been removed: then the command line names the folder (Linux;
+ * elsewhere Postgres notices within a minute that its folder is gone, and ends by itself).
+ */
 async function isRunning(pid: number, places: Places): Promise<boolean> {
-  return isAlive(pid) && (await readPostmasterFile(places))?.pid === pid;
+  if (!isAlive(pid)) return false;
+  const file = await readPostmasterFile(places);
+  if (file !== null) return file.pid === pid;
+  const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+  return command.includes(`\0-D\0${places.data}\0`);
 }
