@@ -113,6 +113,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
       pool: database.pool,
       // Modules are made below, of bindings that need the tools; nothing is called before they start.
       adapters: { get: (id) => modules.adapters.get(id) },
+      failureOf: (id) => services.failureOf(id),
       environments: { acquire: () => modules.environments.acquire() },
       gate: governance.gate,
       redactor,
@@ -226,7 +227,6 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     }),
   );
   undo.defer(services.onChange((id) => approvals.forgetTools(id)));
-
   const watched = {
     pool: vital,
     get reachable() {

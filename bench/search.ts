@@ -29,7 +29,7 @@ try {
   const pool = createPool(postgres.url, { maxConnections: 4 });
   try {
     await insertTools(pool, TOOLS);
-    const listing = createToolListing(pool, createToolSearch(pool), OPEN_GATE);
+    const listing = createToolListing(pool, createToolSearch(pool), OPEN_GATE, () => null);
     const byQuery = new Map<string, number[]>(QUERIES.map((query) => [query, []]));
     const found = new Map<string, number>();
     for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round += 1) {

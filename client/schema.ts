@@ -6803,7 +6803,7 @@ export interface paths {
                                 /** Format: date-time */
                                 createdAt: string;
                                 description: string;
-                                /** @description Whether its tools can be called: enabled, not stale, and its adapter is active. */
+                                /** @description Whether its tools can be called: enabled, not stale, and its adapter is active and has taken it on. */
                                 effectivelyEnabled: boolean;
                                 /** @description What was asked for. */
                                 enabled: boolean;
@@ -7048,7 +7048,7 @@ export interface paths {
                             /** Format: date-time */
                             createdAt: string;
                             description: string;
-                            /** @description Whether its tools can be called: enabled, not stale, and its adapter is active. */
+                            /** @description Whether its tools can be called: enabled, not stale, and its adapter is active and has taken it on. */
                             effectivelyEnabled: boolean;
                             /** @description What was asked for. */
                             enabled: boolean;
@@ -8739,7 +8739,7 @@ export interface paths {
                                 description: string;
                                 /** @description Whether a call may change something. */
                                 destructive: boolean;
-                                /** @description Whether it can be called: it and its service are enabled, the service is not stale, its adapter is enabled and present. */
+                                /** @description Whether it can be called: it and its service are enabled, the service is not stale, its adapter is enabled and present and has taken it on. */
                                 effectivelyEnabled: boolean;
                                 /** @description What was asked for. */
                                 enabled: boolean;
@@ -8861,7 +8861,7 @@ export interface paths {
                             description: string;
                             /** @description Whether a call may change something. */
                             destructive: boolean;
-                            /** @description Whether it can be called: it and its service are enabled, the service is not stale, its adapter is enabled and present. */
+                            /** @description Whether it can be called: it and its service are enabled, the service is not stale, its adapter is enabled and present and has taken it on. */
                             effectivelyEnabled: boolean;
                             /** @description What was asked for. */
                             enabled: boolean;
@@ -9329,7 +9329,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: tool_schema_invalid, tool_failed, result_invalid, result_too_large */
+                /** @description Error: service_failed, tool_schema_invalid, tool_failed, result_invalid, result_too_large */
                 502: {
                     headers: {
                         [name: string]: unknown;

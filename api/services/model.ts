@@ -47,7 +47,9 @@ export const serviceRecordSchema = z
     enabled: z.boolean().describe("What was asked for."),
     effectivelyEnabled: z
       .boolean()
-      .describe("Whether its tools can be called: enabled, not stale, and its adapter is active."),
+      .describe(
+        "Whether its tools can be called: enabled, not stale, and its adapter is active and has taken it on.",
+      ),
     stale: z.boolean().describe("The adapter has changed and could not make the tools anew."),
     error: z.string().nullable().describe("Why it is stale, or could not be taken on by its adapter."),
     createdAt: z.iso.datetime(),

@@ -98,6 +98,8 @@ export interface Services {
   remove(id: string): Promise<void>;
   /** Another server has changed it, or removed it. */
   follow(id: string): Promise<void>;
+  /** Why the adapter of this server could not take an enabled service on; null when nothing is known against it. */
+  failureOf(id: string): string | null;
   /** Ids of all services. */
   listIds(): Promise<string[]>;
   readConfig(id: string): Promise<Versioned<ConfigAnswer>>;
@@ -136,7 +138,8 @@ export function createServices(options: ServicesOptions): Services {
       for (const listener of [...listeners]) listener(serviceId);
     },
   };
-  const toRecord = (row: ServiceRow) => renderRecord(row, adapters);
+  const toRecord = (row: ServiceRow) =>
+    renderRecord(row, adapters.get(row.adapter) !== null, context.hydration.failureOf(row.id));
 
   return {
     link: linkAdapters(context),
@@ -160,6 +163,7 @@ export function createServices(options: ServicesOptions): Services {
     setEnabled: (id, enabled) => setEnabled(context, id, enabled),
     remove: (id) => removeService(context, id),
     follow: (id) => followService(context, id),
+    failureOf: (id) => context.hydration.failureOf(id),
     listIds: () => listAllServiceIds(pool),
     readConfig: (id) => readServiceConfig(context, id),
     patchConfig: (id, operations, ifMatch) => patchServiceConfig(context, id, operations, ifMatch),
@@ -176,7 +180,7 @@ export function createServices(options: ServicesOptions): Services {
   };
 }
 
-function renderRecord(row: ServiceRow, adapters: Adapters): ServiceRecord {
+function renderRecord(row: ServiceRow, isAdapterActive: boolean, failure: string | null): ServiceRecord {
   return {
     id: row.id,
     name: row.name,
@@ -185,9 +189,10 @@ function renderRecord(row: ServiceRow, adapters: Adapters): ServiceRecord {
     hash: row.hash,
     source: row.source,
     enabled: row.enabled,
-    effectivelyEnabled: row.enabled && !row.stale && adapters.get(row.adapter) !== null,
+    effectivelyEnabled: row.enabled && !row.stale && isAdapterActive && failure === null,
     stale: row.stale,
-    error: row.error,
+    // Another server may have it from an adapter of its own that took the service.
+    error: row.error ?? (row.enabled ? failure : null),
     createdAt: row.createdAt.toISOString(),
   };
 }

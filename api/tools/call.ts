@@ -49,6 +49,8 @@ export interface CallCatalog {
 export interface ToolCallerOptions {
   catalog: CallCatalog;
   adapters: { get(id: string): AdapterModule | null };
+  /** Why the adapter in place could not take a service on; null when nothing is known against it. */
+  failureOf(serviceId: string): string | null;
   gate: CallGate;
   validator: ParameterValidator;
   redactor: { text(text: string): string; value<T>(json: T): T };
@@ -148,6 +150,11 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
         "service_stale",
         `The service ${call.serviceId} is stale: its adapter has changed and could not read its definition. An administrator has to update it.`,
       );
+    }
+    const failure = options.failureOf(call.serviceId);
+    if (failure !== null) {
+      const why = `The service ${call.serviceId} cannot be called: its adapter could not take it on: ${redactor.text(failure)}`;
+      throw refuseCall("service_failed", `${why} An administrator has to mend it and enable it again.`);
     }
     if (target.tool === null) {
       throw refuseCall("not_found", await catalog.describeUnknown(call, call.caller));

@@ -26,6 +26,8 @@ export interface ToolHostParts {
   db: Db;
   caller: ToolCaller;
   gate: CallGate;
+  /** Why a service cannot be called although its rows say nothing against it. */
+  failureOf(serviceId: string): string | null;
   listing: ToolListing;
   catalog: {
     describeUnknown(path: ToolPath, caller: CallCaller): Promise<string>;
@@ -37,7 +39,7 @@ export interface ToolHostParts {
 }
 
 export function createToolHost(parts: ToolHostParts): ToolHost {
-  const { db, gate, listing, catalog } = parts;
+  const { db, gate, failureOf, listing, catalog } = parts;
 
   async function requireTool(path: ToolPath, caller: CallCaller): Promise<ToolDetailsRow> {
     const tool = gate.canSee(caller, path) ? await findToolDetails(db, path) : null;
@@ -46,6 +48,7 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
   }
 
   async function listToolsOf(serviceId: string, caller: CallCaller) {
+    if (failureOf(serviceId) !== null) return [];
     const rows = await listToolRows(
       db,
       { serviceId, effective: true },
@@ -85,6 +88,7 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
         const found = [];
         for (const { id, name, description } of rows) {
           if (found.length === limit) break;
+          if (failureOf(id) !== null) continue;
           if (isRestricted && (await listToolsOf(id, caller)).length === 0) continue;
           found.push({ id, name, description: shorten(description) });
         }

@@ -39,12 +39,19 @@ export interface ToolListing {
   decide(caller: CallCaller, tool: Pick<ToolRow, "serviceId" | "id" | "destructive">): Promise<Decision>;
 }
 
-export function createToolListing(db: Db, search: ToolSearch, gate: CallGate): ToolListing {
+/** `failureOf`: why a service cannot be called although its rows say nothing against it. */
+export function createToolListing(
+  db: Db,
+  search: ToolSearch,
+  gate: CallGate,
+  failureOf: (serviceId: string) => string | null,
+): ToolListing {
   const canSee = (caller: CallCaller, tool: { serviceId: string; id: string }) =>
     gate.canSee(caller, { serviceId: tool.serviceId, toolId: tool.id });
 
   /** Reads chunk after chunk until `limit` items and one more are visible. */
   async function collect<Row extends { serviceId: string; id: string }, Position>(
+    filter: ToolFilter,
     limit: number,
     start: Position | null,
     caller: CallCaller,
@@ -58,6 +65,7 @@ export function createToolListing(db: Db, search: ToolSearch, gate: CallGate): T
       const found = await read(after, size);
       for (const row of found) {
         if (!canSee(caller, row)) continue;
+        if (filter.effective && failureOf(row.serviceId) !== null) continue;
         if (rows.length === limit) return { rows, next: positionOf(rows.at(-1) as Row) };
         rows.push(row);
       }
@@ -83,13 +91,20 @@ export function createToolListing(db: Db, search: ToolSearch, gate: CallGate): T
     rows: readonly (ToolRow & { score?: number })[],
     caller: CallCaller,
   ): Promise<ListedTool[]> {
-    return Promise.all(rows.map(async (row) => ({ ...row, policy: await decide(caller, row) })));
+    return Promise.all(
+      rows.map(async (row) => ({
+        ...row,
+        effectivelyEnabled: row.effectivelyEnabled && failureOf(row.serviceId) === null,
+        policy: await decide(caller, row),
+      })),
+    );
   }
 
   return {
     decide,
     async list(filter, { after, limit }, caller) {
       const { rows, next } = await collect(
+        filter,
         limit,
         after,
         caller,
@@ -104,6 +119,7 @@ export function createToolListing(db: Db, search: ToolSearch, gate: CallGate): T
     },
     async search(query, filter, { after, limit }, caller) {
       const { rows, next } = await collect(
+        filter,
         limit,
         after,
         caller,

@@ -43,6 +43,7 @@ const CALL_ERRORS = [
   "not_found",
   "service_disabled",
   "service_stale",
+  "service_failed",
   "adapter_inactive",
   "tool_disabled",
   "too_many_calls",

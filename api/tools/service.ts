@@ -29,7 +29,10 @@ import {
 import { createParameterValidator, type ParameterValidator } from "./validation/validator.ts";
 
 export interface ToolsOptions
-  extends Pick<ToolCallerOptions, "adapters" | "gate" | "redactor" | "limits" | "admit" | "onCall" | "log"> {
+  extends Pick<
+    ToolCallerOptions,
+    "adapters" | "failureOf" | "gate" | "redactor" | "limits" | "admit" | "onCall" | "log"
+  > {
   pool: Pool;
   environments: Pick<Environments, "acquire">;
 }
@@ -72,15 +75,15 @@ export interface Tools extends AsyncDisposable {
 }
 
 export function createTools(options: ToolsOptions): Tools {
-  const { pool, gate, environments, log } = options;
+  const { pool, gate, environments, failureOf, log } = options;
   const open = new AsyncDisposableStack();
   const validator = open.use(createParameterValidator());
-  const declarations: Declarations = open.use(createDeclarations(pool, gate));
+  const declarations: Declarations = open.use(createDeclarations(pool, gate, failureOf));
   const catalog = createCatalog(pool, gate);
   const caller = createToolCaller({ ...options, catalog, validator });
-  const listing = createToolListing(pool, createToolSearch(pool), gate);
+  const listing = createToolListing(pool, createToolSearch(pool), gate, failureOf);
   const writeDocs = (tool: ToolDetailsRow) => writeToolDocs(environments, toDocsInput(tool));
-  const host = createToolHost({ db: pool, caller, gate, listing, catalog, writeDocs, log });
+  const host = createToolHost({ db: pool, caller, gate, failureOf, listing, catalog, writeDocs, log });
 
   async function requireService(serviceId: string | undefined, asker: CallCaller): Promise<void> {
     if (serviceId === undefined || (await hasService(pool, serviceId))) return;
@@ -109,8 +112,9 @@ export function createTools(options: ToolsOptions): Tools {
     async get(path, asker) {
       const tool = await requireTool(path, asker);
       const { inputSchema, outputSchema } = tool;
+      const effectivelyEnabled = tool.effectivelyEnabled && failureOf(path.serviceId) === null;
       return {
-        ...toRecord({ ...tool, policy: await listing.decide(asker, tool) }),
+        ...toRecord({ ...tool, effectivelyEnabled, policy: await listing.decide(asker, tool) }),
         inputSchema,
         outputSchema,
       };

@@ -191,7 +191,7 @@ function listOperations(pool: Pool, size: number): Operation[] {
 }
 
 function toolOperations(pool: Pool): Operation[] {
-  const listing = createToolListing(pool, createToolSearch(pool), OPEN_GATE);
+  const listing = createToolListing(pool, createToolSearch(pool), OPEN_GATE, () => null);
   let asked = 0;
   return [
     {

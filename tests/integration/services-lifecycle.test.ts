@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createHydration } from "#api/services/lifecycle/hydration.ts";
+import type { EnvironmentBindings } from "#sdk";
 import { createTestDatabase } from "./harness/database.ts";
 import { until } from "./processes-server.ts";
 import { define, ScriptedAdapter } from "./scripted-adapter.ts";
@@ -122,6 +123,68 @@ describe("enabling and disabling", () => {
     await server.post("/modules/scripted/enabled", { enabled: true });
     expect(server.adapter.held.get(ID)?.config).toEqual({ x: 1 });
     expect((await server.service(ID)).effectivelyEnabled).toBe(true);
+  });
+});
+
+describe("a service that its adapter does not take when it comes back", () => {
+  const REASON = "The endpoint does not answer.";
+  const switchAdapter = (enabled: boolean) => server.post("/modules/scripted/enabled", { enabled });
+  const ask = async (bindings: EnvironmentBindings) => ({
+    services: (await bindings.discoverServices()).map(({ id }) => id),
+    tools: (await bindings.discoverTools()).map(({ path }) => path),
+    found: (await bindings.discoverTools({ query: "tool" })).length,
+    own: (await bindings.getService(ID)).tools.length,
+  });
+  beforeEach(async () => {
+    await server.enable(ID);
+    await switchAdapter(false);
+    server.adapter.refuse = ({ id }) => (id === ID ? REASON : null);
+  });
+
+  test("is not effectively enabled, nor are its tools, which say why; nothing of it is found", async () => {
+    expect((await switchAdapter(true)).status).toBe(200);
+    await server.install("fine", { tools: ["x"] });
+    await server.enable("fine");
+    expect(await server.service(ID)).toMatchObject({
+      enabled: true,
+      effectivelyEnabled: false,
+      error: REASON,
+    });
+    const { body: listed } = await server.get(`/tools?serviceId=${ID}`);
+    const { body: ranked } = await server.get(`/tools?serviceId=${ID}&query=tool`);
+    const { body: one } = await server.get(`/tools/${ID}/a`);
+    for (const tool of [...listed.tools, ...ranked.tools, one]) {
+      expect(tool).toMatchObject({ enabled: true, effectivelyEnabled: false });
+    }
+    expect([listed.tools.length, ranked.tools.length]).toEqual([3, 3]);
+    const called = await server.post(`/tools/${ID}/a/invoke`);
+    expect([called.status, called.body.code]).toEqual([502, "service_failed"]);
+    expect(called.body.error).toContain(REASON);
+    expect(server.adapter.held.has(ID)).toBe(false);
+    expect((await server.get("/tools/types.d.ts")).text).not.toContain(ID);
+    expect(await ask(server.environment.bindings)).toEqual({
+      services: ["fine"],
+      tools: ["fine.x"],
+      found: 1,
+      own: 0,
+    });
+    expect((await server.post("/tools/fine/x/invoke")).status).toBe(200);
+  });
+
+  test("works again once it is enabled again, or its settings are mended", async () => {
+    for (const mend of [
+      () => server.enable(ID),
+      () => server.patch(`/services/${ID}/config`, [{ op: "add", path: "/x", value: 1 }]),
+    ]) {
+      server.adapter.refuse = () => REASON;
+      await switchAdapter(false);
+      await switchAdapter(true);
+      expect((await server.service(ID)).effectivelyEnabled).toBe(false);
+      server.adapter.refuse = () => null;
+      expect((await mend()).status).toBe(200);
+      expect(await server.service(ID)).toMatchObject({ effectivelyEnabled: true, error: null });
+      expect((await server.post(`/tools/${ID}/a/invoke`)).status).toBe(200);
+    }
   });
 });
 

@@ -15,6 +15,7 @@ export const SECRETS_KEY = Buffer.from(
 
 export interface ServicesServer extends TestServer {
   adapter: ScriptedAdapter;
+  environment: ScriptedEnvironment;
   /** `POST /services` with a scripted definition. */
   install(id: string, definition?: ScriptedDefinition): Promise<Answer>;
   patch(path: string, json: unknown, headers?: Record<string, string>): Promise<Answer>;
@@ -33,9 +34,10 @@ export interface ServicesServerOptions {
 
 export async function startServicesServer(options: ServicesServerOptions = {}): Promise<ServicesServer> {
   const adapter = options.adapter ?? new ScriptedAdapter();
+  const environment = new ScriptedEnvironment();
   const server = await startServer({
     builtins: [
-      builtin({ id: "typescript-process" }, () => new ScriptedEnvironment()),
+      builtin({ id: "typescript-process" }, () => environment),
       builtin({ id: "scripted", type: "adapter" }, () => adapter),
     ],
     environment: {
@@ -48,6 +50,7 @@ export async function startServicesServer(options: ServicesServerOptions = {}): 
   return {
     ...server,
     adapter,
+    environment,
     install: (id, definition = {}) =>
       server.post("/services", { id, adapter: "scripted", content: define(definition) }),
     patch: (path, json, headers) => server.request("PATCH", path, { json, ...(headers ? { headers } : {}) }),

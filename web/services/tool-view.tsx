@@ -120,8 +120,8 @@ function TryIt({ tool }: { tool: ToolDetails }) {
           {effectivelyEnabled ? null : (
             <div class="notice wait">
               <div>
-                This tool cannot be called now: it, its service or the service's adapter is disabled.{" "}
-                <a href={`#/services/${serviceId}`}>To the service</a>
+                This tool cannot be called now: it, its service or the service's adapter is disabled, or the
+                adapter could not take the service on. <a href={`#/services/${serviceId}`}>To the service</a>
               </div>
             </div>
           )}

@@ -26,6 +26,10 @@ export interface Hydration {
   wasHanded(adapter: AdapterModule, id: string): boolean;
   /** What its adapter holds; null when none does. */
   stateOf(id: string): ServiceState | null;
+  /** Why the adapter that was handed the service last did not take it; null when it did, or none was asked. */
+  failureOf(id: string): string | null;
+  /** The service could not even be handed to this instance. */
+  noteFailure(adapter: AdapterModule, id: string, reason: string): void;
   /** Throws HydrateFailure; the adapter then does not hold the service. */
   hydrate(adapter: AdapterModule, state: ServiceState): Promise<void>;
   /** Takes the service back from whoever may hold it. Never throws. */
@@ -40,8 +44,11 @@ export function createHydration(options: {
   limits: HydrationLimits;
 }): Hydration {
   const { logger, watch, limits } = options;
-  /** Per service, who was handed it last; without a state it was not taken. */
-  const handed = new Map<string, { adapter: AdapterModule; state: ServiceState | null }>();
+  /** Per service, who was handed it last; without a state it was not taken, for the reason. */
+  const handed = new Map<
+    string,
+    { adapter: AdapterModule; state: ServiceState } | { adapter: AdapterModule; state: null; reason: string }
+  >();
 
   async function takeBack(adapter: AdapterModule, id: string): Promise<void> {
     try {
@@ -67,7 +74,16 @@ export function createHydration(options: {
     });
   }
 
+  function noteFailure(adapter: AdapterModule, id: string, reason: string): void {
+    handed.set(id, { adapter, state: null, reason });
+  }
+
   return {
+    noteFailure,
+    failureOf(id) {
+      const entry = handed.get(id);
+      return entry?.state === null ? entry.reason : null;
+    },
     holds(adapter, id) {
       const entry = handed.get(id);
       return entry?.adapter === adapter && entry.state !== null;
@@ -83,7 +99,8 @@ export function createHydration(options: {
         await waitAtMost(done, limits.maxHydrateMs, `hydrateService("${id}")`);
         handed.set(id, { adapter, state });
       } catch (error) {
-        handed.set(id, { adapter, state: null });
+        const reason = watch.text(readFailure(error));
+        noteFailure(adapter, id, reason);
         if (isDeadline(error)) void done.then(() => undoLate(adapter, id)).catch(() => {});
         else await takeBack(adapter, id);
         const stack = readStack(error);
@@ -91,7 +108,7 @@ export function createHydration(options: {
           { serviceId: id, stack: stack === null ? null : watch.text(stack) },
           "an adapter did not take a service",
         );
-        throw new HydrateFailure(watch.text(readFailure(error)));
+        throw new HydrateFailure(reason);
       }
     },
     async dehydrate(id, current) {

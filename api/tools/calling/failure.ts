@@ -20,6 +20,7 @@ export const CALL_FAILURES = {
   too_many_calls: { status: 429, outcome: "error" },
   call_canceled: { status: 503, outcome: "canceled" },
   tool_schema_invalid: { status: 502, outcome: "error" },
+  service_failed: { status: 502, outcome: "error" },
   tool_failed: { status: 502, outcome: "error" },
   result_invalid: { status: 502, outcome: "error" },
   result_too_large: { status: 502, outcome: "error" },

@@ -40,7 +40,12 @@ interface Part {
   key: string | null;
 }
 
-export function createDeclarations(db: Db, gate: CallGate): Declarations {
+/** `failureOf`: why a service cannot be called although its rows say nothing against it. */
+export function createDeclarations(
+  db: Db,
+  gate: CallGate,
+  failureOf: (serviceId: string) => string | null,
+): Declarations {
   const thread = createJobThread<DeclarationJob, DeclarationAnswer>(
     new URL("./thread.ts", import.meta.url),
     DECLARATION_LIMITS,
@@ -59,6 +64,7 @@ export function createDeclarations(db: Db, gate: CallGate): Declarations {
     let typedTools = 0;
     const parts: Part[] = [];
     for (const service of found.slice(0, DECLARATION_LIMITS.maxServices)) {
+      if (failureOf(service.id) !== null) continue;
       const toolIds = service.toolIds.filter((toolId) =>
         gate.canSee(caller, { serviceId: service.id, toolId }),
       );
