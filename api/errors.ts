@@ -36,6 +36,7 @@ export const ERROR_CATALOGUE = {
   service_stale: { status: 409 },
   adapter_inactive: { status: 409 },
   service_disabled: { status: 409 },
+  secrets_outdated: { status: 409 },
   tool_disabled: { status: 409 },
   no_source: { status: 409 },
   environments_draining: { status: 409 },

@@ -7297,7 +7297,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: adapter_inactive */
+                /** @description Error: adapter_inactive, secrets_outdated */
                 409: {
                     headers: {
                         [name: string]: unknown;
@@ -7471,7 +7471,7 @@ export interface paths {
         head?: never;
         /**
          * Change the configuration by JSON Patch
-         * @description The result must fit the schema; what is required may lack while the service is disabled. An enabled service is handed to its adapter anew; if that fails nothing changes and the answer is 502.
+         * @description The result must fit the schema; what is required may lack while the service is disabled. An enabled service is handed to its adapter anew; if that fails nothing changes and the answer is 502, and 409 if its secrets would go to another place than they were set for.
          */
         patch: {
             parameters: {
@@ -7569,6 +7569,15 @@ export interface paths {
                 };
                 /** @description Error: not_found */
                 404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: secrets_outdated */
+                409: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -7826,7 +7835,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: service_stale, adapter_inactive */
+                /** @description Error: service_stale, adapter_inactive, secrets_outdated */
                 409: {
                     headers: {
                         [name: string]: unknown;
@@ -7923,7 +7932,7 @@ export interface paths {
                     };
                     content: {
                         "application/json": {
-                            /** @description JSON pointers of what no longer fits the schema. */
+                            /** @description JSON pointers of what no longer fits the schema; of all values once the service would send them to another place than when they were set. They are not used then: set or remove all of them in one patch. */
                             outdated: string[];
                             /** @description JSON pointers of the values that are set. Values are never returned. */
                             present: string[];
@@ -8002,7 +8011,7 @@ export interface paths {
         head?: never;
         /**
          * Change the secrets by JSON Patch
-         * @description As for the configuration, except that values are never returned and `test` is refused: it would tell what they are.
+         * @description As for the configuration, except that values are never returned and `test` is refused: it would tell what they are. They are bound to where the service sends them now: after a change of that set or remove all of them in one patch.
          */
         patch: {
             parameters: {
@@ -8096,6 +8105,15 @@ export interface paths {
                 };
                 /** @description Error: not_found */
                 404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: secrets_outdated */
+                409: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -8345,7 +8363,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: adapter_inactive */
+                /** @description Error: adapter_inactive, secrets_outdated */
                 409: {
                     headers: {
                         [name: string]: unknown;
@@ -8486,7 +8504,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: adapter_inactive, no_source */
+                /** @description Error: adapter_inactive, no_source, secrets_outdated */
                 409: {
                     headers: {
                         [name: string]: unknown;
@@ -9548,7 +9566,7 @@ export interface components {
              * @description A word for a program; the catalogue is docs/errors.md.
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_request" | "invalid_cursor" | "process_has_outputs" | "builtin_module" | "invalid_package" | "invalid_definition" | "invalid_parameters" | "unauthorized" | "forbidden" | "policy_blocked" | "approval_unavailable" | "approval_denied" | "self_approval" | "not_found" | "not_acceptable" | "process_not_idle" | "process_idle" | "ref_taken" | "name_taken" | "role_in_use" | "policy_order_mismatch" | "already_decided" | "approval_expired" | "limit_reached" | "module_missing" | "module_taken" | "service_taken" | "service_stale" | "adapter_inactive" | "service_disabled" | "tool_disabled" | "no_source" | "environments_draining" | "precondition_failed" | "body_too_large" | "payload_too_large" | "unsupported_media_type" | "idempotency_mismatch" | "too_many_processes" | "rate_limited" | "too_many_calls" | "too_many_approvals" | "too_many_streams" | "internal_error" | "secrets_key_missing" | "module_failed" | "download_failed" | "egress_refused" | "service_failed" | "tool_failed" | "tool_schema_invalid" | "result_invalid" | "result_too_large" | "invalid_descriptor" | "hash_mismatch" | "no_environment" | "shutting_down" | "database_unavailable" | "call_canceled" | "call_unavailable" | "call_timeout" | "audit_unavailable";
+            code: "invalid_json" | "invalid_request" | "invalid_cursor" | "process_has_outputs" | "builtin_module" | "invalid_package" | "invalid_definition" | "invalid_parameters" | "unauthorized" | "forbidden" | "policy_blocked" | "approval_unavailable" | "approval_denied" | "self_approval" | "not_found" | "not_acceptable" | "process_not_idle" | "process_idle" | "ref_taken" | "name_taken" | "role_in_use" | "policy_order_mismatch" | "already_decided" | "approval_expired" | "limit_reached" | "module_missing" | "module_taken" | "service_taken" | "service_stale" | "adapter_inactive" | "service_disabled" | "secrets_outdated" | "tool_disabled" | "no_source" | "environments_draining" | "precondition_failed" | "body_too_large" | "payload_too_large" | "unsupported_media_type" | "idempotency_mismatch" | "too_many_processes" | "rate_limited" | "too_many_calls" | "too_many_approvals" | "too_many_streams" | "internal_error" | "secrets_key_missing" | "module_failed" | "download_failed" | "egress_refused" | "service_failed" | "tool_failed" | "tool_schema_invalid" | "result_invalid" | "result_too_large" | "invalid_descriptor" | "hash_mismatch" | "no_environment" | "shutting_down" | "database_unavailable" | "call_canceled" | "call_unavailable" | "call_timeout" | "audit_unavailable";
             /** @description A sentence for a person: what was expected, what was found, what to do. */
             error: string;
             /** @description What is wrong with a request, by path (`body.options.timeout`). */

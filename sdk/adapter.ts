@@ -65,7 +65,17 @@ export interface AdapterSetupContext extends ModuleSetupContext {
 export interface DefinitionContext {
   config: Record<string, unknown>;
   secrets: Record<string, unknown>;
+  /** There are secrets, but they were set for another place than this definition leads to: `secrets` is empty. */
+  secretsWithheld?: true;
 }
+
+/**
+ * A service as far as it decides where its secrets go: as it is hydrated, or with the definition that
+ * `generateDefinition` is about to be given. Config has its defaults filled in.
+ */
+export type SecretUse =
+  | Pick<ServiceState, "adapterDomain" | "tools" | "config">
+  | { definition: string; config: Record<string, unknown> };
 
 export interface AdapterModule extends Module {
   setup(context: AdapterSetupContext): Promise<void>;
@@ -77,6 +87,13 @@ export interface AdapterModule extends Module {
   dehydrateService(id: string): Promise<void>;
   /** Throws on any failure. */
   invoke(input: InvokeInput): Promise<unknown>;
+  /**
+   * Optional. Every place that a secret of the service would be sent to: the origins of URLs (`https://api.example.com`), for a
+   * program a text that is another one when another program would run. The host hands secrets over only while each of
+   * these was one when they were set. Throw while settings are lacking that decide it. Of an adapter without this member
+   * the host compares the whole definition and configuration, and asks for the secrets again after any change of them.
+   */
+  secretOrigins?(use: SecretUse): string[] | Promise<string[]>;
 }
 
 export interface ServiceSummary {

@@ -5,7 +5,7 @@ import type { Db } from "../db/pool.ts";
 import type { Redactor } from "./redactor.ts";
 import type { SecretOwner } from "./sealing.ts";
 import { listSecrets } from "./store.ts";
-import { ownerKey, type Vault } from "./vault.ts";
+import { ownerKey, readContent, type Vault } from "./vault.ts";
 
 const KINDS = ["service", "module"] as const;
 const BATCH_ROWS = 200;
@@ -27,7 +27,7 @@ export async function learnStoredSecrets({ db, vault, redactor, log }: StoredSec
       const owner: SecretOwner = { kind: row.ownerKind, id: row.ownerId };
       after = owner;
       try {
-        redactor.setOwner(ownerKey(owner), vault.open(owner, row.sealed) as Record<string, unknown>);
+        redactor.setOwner(ownerKey(owner), readContent(vault.open(owner, row.sealed), owner).values);
       } catch (error) {
         closed.push({ owner: ownerKey(owner), problem: (error as Error).message });
       }

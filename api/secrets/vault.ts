@@ -2,13 +2,22 @@
  * Secrets of owners, sealed in the database and open only in memory. What is read or written here is known to the
  * redactor from then on, so that no value can be used that would not be recognised.
  */
+import { z } from "zod";
 import type { Db, Fragment } from "../db/pool.ts";
 import type { Keyring } from "./keyring.ts";
 import type { Redactor } from "./redactor.ts";
 import { open, type Sealed, type SecretOwner, seal } from "./sealing.ts";
-import { deleteSecrets, keepSealed, readSealed, readSecrets, writeSecrets } from "./store.ts";
+import { deleteSecrets, keepSealed, readSealed, readSecrets, replaceSealed, writeSecrets } from "./store.ts";
 
 export type SecretValues = Record<string, unknown>;
+
+export interface StoredSecrets {
+  values: SecretValues;
+  /** Where they may go, as of when they were set; null: of an owner that has no such rule, or stored by a version before it. */
+  origins: readonly string[] | null;
+  /** 0: there are none. */
+  version: number;
+}
 
 /** A value to be kept, sealed by `Vault.seal` for this owner. */
 export interface KeptValue {
@@ -18,15 +27,23 @@ export interface KeptValue {
 
 export interface Vault {
   /**
-   * `{ values: {}, version: 0 }` for an owner without secrets. Throws AppError `secrets_key_missing` when there are some
-   * and their key is not here.
+   * Without values and with version 0 for an owner without secrets. Throws AppError `secrets_key_missing` when there are
+   * some and their key is not here.
    */
-  read(db: Db, owner: SecretOwner): Promise<{ values: SecretValues; version: number }>;
+  read(db: Db, owner: SecretOwner): Promise<StoredSecrets>;
   /**
-   * Replaces all values of an owner. The new version, or null when `expectedVersion` is not the stored one. Throws
-   * AppError `secrets_key_missing` without a key.
+   * Replaces all values of an owner. `origins` are sealed with them: neither can be changed without the other. The new
+   * version, or null when `expectedVersion` is not the stored one. Throws AppError `secrets_key_missing` without a key.
    */
-  write(db: Db, owner: SecretOwner, values: SecretValues, expectedVersion: number): Promise<number | null>;
+  write(
+    db: Db,
+    owner: SecretOwner,
+    values: SecretValues,
+    expectedVersion: number,
+    origins?: readonly string[],
+  ): Promise<number | null>;
+  /** The same values with other origins, under the same version. False when they are no longer of that version. */
+  bind(db: Db, owner: SecretOwner, origins: readonly string[], expectedVersion: number): Promise<boolean>;
   /** The values stay known to the redactor, in case the removal is rolled back: see `Redactor.dropOwner`. */
   remove(db: Db, owner: SecretOwner): Promise<void>;
   /**
@@ -47,15 +64,21 @@ export function createVault(keyring: Keyring | null, redactor: Redactor): Vault 
   return {
     async read(db, owner) {
       const row = await readSecrets(db, owner);
-      if (row === null) return { values: {}, version: 0 };
-      const values = requireObject(open(keyring, owner, row.sealed), owner);
+      if (row === null) return { values: {}, origins: null, version: 0 };
+      const { values, origins } = readContent(open(keyring, owner, row.sealed), owner);
       redactor.setOwner(ownerKey(owner), values);
-      return { values, version: row.version };
+      return { values, origins, version: row.version };
     },
-    async write(db, owner, values, expectedVersion) {
-      const sealed = seal(keyring, owner, values);
+    async write(db, owner, values, expectedVersion, origins) {
+      const sealed = seal(keyring, owner, origins === undefined ? values : [values, origins]);
       redactor.setOwner(ownerKey(owner), values);
       return writeSecrets(db, owner, sealed, expectedVersion);
+    },
+    async bind(db, owner, origins, expectedVersion) {
+      const row = await readSecrets(db, owner);
+      if (row === null || row.version !== expectedVersion) return false;
+      const { values } = readContent(open(keyring, owner, row.sealed), owner);
+      return replaceSealed(db, row, seal(keyring, owner, [values, origins]));
     },
     remove: (db, owner) => deleteSecrets(db, owner),
     keep: keepSealed,
@@ -73,7 +96,17 @@ export function ownerKey({ kind, id }: SecretOwner): string {
   return `${kind}:${id}`;
 }
 
-function requireObject(value: unknown, { kind, id }: SecretOwner): SecretValues {
-  if (value !== null && typeof value === "object" && !Array.isArray(value)) return value as SecretValues;
-  throw new Error(`The stored secrets of ${kind} ${id} are no object. Set them again.`);
+const boundSchema = z.tuple([z.record(z.string(), z.unknown()), z.array(z.string())]);
+
+/**
+ * What is sealed of a service or a module: its values, which are an object, or a pair of these and the origins they are
+ * bound to. Throws Error for anything else.
+ */
+export function readContent(content: unknown, { kind, id }: SecretOwner): Omit<StoredSecrets, "version"> {
+  if (content !== null && typeof content === "object" && !Array.isArray(content))
+    return { values: content as SecretValues, origins: null };
+  const parsed = boundSchema.safeParse(content);
+  if (!parsed.success) throw new Error(`The stored secrets of ${kind} ${id} are no object. Set them again.`);
+  const [values, origins] = parsed.data;
+  return { values, origins };
 }

@@ -15,10 +15,10 @@ import {
   readDescriptor,
 } from "./definitions/source.ts";
 import { handOver } from "./lifecycle/handover.ts";
-import { partsOfDefinition, readServiceSettings, withDefaults } from "./lifecycle/state.ts";
+import { areBoundTo, findSecretOrigins, hasSecrets, secretsOutdated } from "./lifecycle/secret-origins.ts";
+import { partsOfDefinition, readServiceParts, withDefaults } from "./lifecycle/state.ts";
 import type { CreateServiceBody, InstallServiceBody, PatchServiceBody } from "./model.ts";
 import {
-  findServiceDetails,
   findServiceRow,
   insertService,
   type MadeService,
@@ -142,7 +142,7 @@ export async function regenerate(
   const packed = await readDefinition(context.pool, row.id);
   if (packed === null) throw serviceNotFound(row.id);
   const text = await unpackDefinition(packed, MAX_DEFINITION_BYTES);
-  const service = await generate(context, row.adapter, adapter, text, row);
+  const service = await generate(context, row.adapter, adapter, { text, hash: row.hash }, row);
   if (isInPlace) requireSameAdapter(context, row.adapter, adapter);
   await replace(context, row, service, null, isInPlace ? adapter : null);
 }
@@ -187,7 +187,7 @@ async function make(
   const { text, packed, hash } = await obtain();
   if (hash === installed?.hash) return null;
   const adapter = requireAdapter(context, adapterId);
-  const service = await generate(context, adapterId, adapter, text, installed);
+  const service = await generate(context, adapterId, adapter, { text, hash }, installed);
   requireSameAdapter(context, adapterId, adapter);
   return { service, packed, hash, adapter };
 }
@@ -196,23 +196,41 @@ async function generate(
   context: ServiceContext,
   adapterId: string,
   adapter: AdapterModule,
-  definition: string,
+  definition: { text: string; hash: string },
   installed: ServiceRow | undefined,
 ): Promise<ServiceDefinition> {
-  const settings = installed === undefined ? undefined : await readDefinitionContext(context, installed.id);
+  const settings =
+    installed === undefined
+      ? undefined
+      : await readDefinitionContext(context, adapter, definition, installed.id);
   return generateDefinition({
     adapterId,
     adapter,
-    definition,
+    definition: definition.text,
     redact: (text) => context.watch.text(text),
     ...(settings === undefined ? {} : { settings }),
   });
 }
 
-async function readDefinitionContext(context: ServiceContext, id: string): Promise<DefinitionContext> {
-  const details = await findServiceDetails(context.pool, id);
-  if (details === null) throw serviceNotFound(id);
-  return withDefaults(details, await readServiceSettings(context.pool, context.secrets, id));
+/**
+ * What an adapter may ask the server of a definition with. The secrets only where they may go: another definition is read
+ * as that of a service without any. Throws AppError `secrets_outdated` when it is the same and the settings are not.
+ */
+async function readDefinitionContext(
+  context: ServiceContext,
+  adapter: AdapterModule,
+  { text, hash }: { text: string; hash: string },
+  id: string,
+): Promise<DefinitionContext> {
+  const parts = await readServiceParts(context, adapter, id);
+  if (parts === null) throw serviceNotFound(id);
+  // Defaults are those of the definition that is installed.
+  const { config, secrets } = hash === parts.hash ? withDefaults(parts, parts) : parts;
+  if (!hasSecrets(parts)) return { config, secrets };
+  const origins = await findSecretOrigins(context, adapter, { ...parts, hash }, { definition: text, config });
+  if (areBoundTo(parts, origins)) return { config, secrets };
+  if (adapter.secretOrigins !== undefined && hash === parts.hash) throw secretsOutdated(parts, origins);
+  return { config, secrets: {}, secretsWithheld: true };
 }
 
 /** Another version of the adapter may not understand what this one made. Throws AppError `adapter_inactive`. */
@@ -243,8 +261,9 @@ async function replace(
     });
   if (!row.enabled || holder === null) await write();
   else {
-    const settings = await readServiceSettings(pool, context.secrets, row.id);
-    const next = partsOfDefinition(row.id, service, settings);
+    const parts = await readServiceParts(context, holder, row.id);
+    if (parts === null) throw serviceNotFound(row.id);
+    const next = partsOfDefinition({ id: row.id, hash: definition?.hash ?? row.hash }, service, parts);
     await handOver(context, row, { next, newDefinition: true }, write);
     await setServiceError(pool, row.id, null);
   }

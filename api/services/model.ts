@@ -147,7 +147,11 @@ export const secretsAnswerSchema = z.object({
   present: z
     .array(z.string())
     .describe("JSON pointers of the values that are set. Values are never returned."),
-  outdated,
+  outdated: z
+    .array(z.string())
+    .describe(
+      "JSON pointers of what no longer fits the schema; of all values once the service would send them to another place than when they were set. They are not used then: set or remove all of them in one patch.",
+    ),
 });
 export type SecretsAnswer = z.infer<typeof secretsAnswerSchema>;
 export const secretsUpdatedSchema = z.object({ updated: z.literal(true) });

@@ -9,14 +9,25 @@ export interface SecretOwner {
 
 /** Secrets at rest. Without a row: no values, version 0. */
 export interface SecretStore {
-  read(db: Db, owner: SecretOwner): Promise<{ values: Record<string, unknown>; version: number }>;
+  read(
+    db: Db,
+    owner: SecretOwner,
+  ): Promise<{
+    values: Record<string, unknown>;
+    /** Where they may go, as of when they were set; null: stored by a version that did not keep it. */
+    origins: readonly string[] | null;
+    version: number;
+  }>;
   /** Writes only over `expectedVersion`: the new version, or null when somebody else was first. */
   write(
     db: Db,
     owner: SecretOwner,
     values: Record<string, unknown>,
     expectedVersion: number,
+    origins: readonly string[],
   ): Promise<number | null>;
+  /** The same values with other origins. False when they are no longer of that version. */
+  bind(db: Db, owner: SecretOwner, origins: readonly string[], expectedVersion: number): Promise<boolean>;
   remove(db: Db, owner: SecretOwner): Promise<void>;
 }
 

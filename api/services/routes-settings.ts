@@ -31,6 +31,7 @@ const patching = errorResponses(
   "not_found",
   "precondition_failed",
   "service_failed",
+  "secrets_outdated",
   "secrets_key_missing",
 );
 
@@ -63,7 +64,7 @@ export function registerServiceSettingsRoutes(app: App, services: Services): voi
         tags,
         summary: "Change the configuration by JSON Patch",
         description:
-          "The result must fit the schema; what is required may lack while the service is disabled. An enabled service is handed to its adapter anew; if that fails nothing changes and the answer is 502.",
+          "The result must fit the schema; what is required may lack while the service is disabled. An enabled service is handed to its adapter anew; if that fails nothing changes and the answer is 502, and 409 if its secrets would go to another place than they were set for.",
         params,
         headers,
         body: patchBodySchema,
@@ -104,7 +105,7 @@ export function registerServiceSettingsRoutes(app: App, services: Services): voi
         tags,
         summary: "Change the secrets by JSON Patch",
         description:
-          "As for the configuration, except that values are never returned and `test` is refused: it would tell what they are.",
+          "As for the configuration, except that values are never returned and `test` is refused: it would tell what they are. They are bound to where the service sends them now: after a change of that set or remove all of them in one patch.",
         params,
         headers,
         body: patchBodySchema,

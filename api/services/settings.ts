@@ -2,17 +2,19 @@
  * Config and secrets of services: read, and changed by JSON Patch under an entity tag. Secret values go in and never
  * come out.
  */
+import { readFailure } from "#api/bounds/failure-text.ts";
 import { changedMeanwhile, requireMatch } from "#api/settings/entity-tag.ts";
 import { patchConfig } from "#api/settings/patch.ts";
 import type { PatchOperation } from "#api/settings/patch-model.ts";
 import { type Config, compileSettings, type SettingsSubject } from "#api/settings/schema.ts";
-import { listPointers, refuseTests } from "#api/settings/write-only.ts";
-import type { JSONSchema } from "#sdk";
+import { listPointers, patchAnew, refuseTests } from "#api/settings/write-only.ts";
+import type { AdapterModule, JSONSchema } from "#sdk";
 import { AppError } from "../errors.ts";
 import { type ServiceContext, serviceNotFound } from "./context.ts";
 import { handOver } from "./lifecycle/handover.ts";
 import { ownerKey } from "./lifecycle/hydration.ts";
-import { readServiceParts } from "./lifecycle/state.ts";
+import { areBoundTo, hasSecrets } from "./lifecycle/secret-origins.ts";
+import { originsOfParts, readServiceParts, type ServiceParts } from "./lifecycle/state.ts";
 import type { ConfigAnswer, SecretsAnswer } from "./model.ts";
 import {
   findServiceDetails,
@@ -42,10 +44,35 @@ export async function readServiceSecrets(
   context: ServiceContext,
   id: string,
 ): Promise<Versioned<SecretsAnswer>> {
-  const { secretsSchema } = await requireDetails(context, id);
-  const { values, version } = await context.secrets.read(context.pool, { kind: "service", id });
-  const outdated = compileSettings(secretsSchema, SERVICE_SECRETS).findOutdated(values);
-  return { present: listPointers(values).sort(), outdated, version };
+  const row = await requireDetails(context, id);
+  const adapter = context.adapters.get(row.adapter);
+  const parts = await requireParts(context, adapter, id);
+  const present = listPointers(parts.secrets).sort();
+  const origins = adapter === null ? null : await findOrigins(context, adapter, parts);
+  return {
+    present,
+    outdated: findOutdatedSecrets(parts, adapter === null ? (parts.origins ?? []) : origins, present),
+    version: parts.version,
+  };
+}
+
+/** All of them, once the service has another place for them; which of them fit the schema would then tell something of them. */
+function findOutdatedSecrets(
+  parts: ServiceParts,
+  origins: readonly string[] | null,
+  present: string[],
+): string[] {
+  if (hasSecrets(parts) && (origins === null || !areBoundTo(parts, origins))) return present;
+  return compileSettings(parts.secretsSchema, SERVICE_SECRETS).findOutdated(parts.secrets);
+}
+
+/** Null while the adapter cannot tell, for want of settings. */
+async function findOrigins(
+  context: ServiceContext,
+  adapter: AdapterModule | null,
+  parts: ServiceParts,
+): Promise<string[] | null> {
+  return originsOfParts(context, adapter, parts).catch(() => null);
 }
 
 export async function readServiceSchemas(context: ServiceContext, id: string): Promise<ServiceSchemas> {
@@ -65,6 +92,8 @@ export async function patchServiceConfig(
     const current = await readConfig(context.pool, id);
     requireMatch(ifMatch, current.version, SERVICE_CONFIG.noun);
     const config = patchConfig(current.config, operations, SERVICE_CONFIG);
+    // What a version before has stored is bound to where it goes before that changes.
+    await requireParts(context, context.adapters.get(row.adapter), id);
     requireFit(row.configSchema, config, SERVICE_CONFIG, row.enabled);
     if (isSame(config, current.config)) return { config, outdated: [], version: current.version };
     const version = await change(context, row, { config }, async () => {
@@ -89,35 +118,69 @@ export async function patchServiceSecrets(
   return context.changes.run(id, async () => {
     const { pool, secrets, watch } = context;
     const row = await requireDetails(context, id);
-    const current = await secrets.read(pool, owner);
+    const adapter = context.adapters.get(row.adapter);
+    const current = await requireParts(context, adapter, id);
     requireMatch(ifMatch, current.version, SERVICE_SECRETS.noun);
-    const values = patchConfig(current.values, operations, SERVICE_SECRETS);
+    const origins = await findOrigins(context, adapter, current);
+    const isBound = origins !== null && areBoundTo(current, origins);
+    const values =
+      isBound || !hasSecrets(current)
+        ? patchConfig(current.secrets, operations, SERVICE_SECRETS)
+        : patchAnew(current.secrets, operations, SERVICE_SECRETS, (kept) => keptOutdated(id, kept));
     requireFit(row.secretsSchema, values, SERVICE_SECRETS, row.enabled);
-    if (isSame(values, current.values)) return current.version;
+    const isEmpty = !hasSecrets({ secrets: values });
+    const next = origins ?? (isEmpty ? [] : await requireOrigins(context, adapter, current));
     try {
       watch.setOwner(ownerKey(id), values);
-      return await change(context, row, { secrets: values }, async () => {
-        const written = await secrets.write(pool, owner, values, current.version);
+      // Also when they are the same: that nothing has changed would tell that a guess was right.
+      return await change(context, row, { secrets: values, origins: next }, async () => {
+        const written = await secrets.write(pool, owner, values, current.version, next);
         if (written !== null) return written;
         throw changedMeanwhile((await secrets.read(pool, owner)).version, SERVICE_SECRETS.noun);
       });
     } catch (error) {
-      watch.setOwner(ownerKey(id), current.values);
+      watch.setOwner(ownerKey(id), current.secrets);
       throw error;
     }
   });
+}
+
+/** Secrets are kept with where they go: that has to be known first. */
+async function requireOrigins(
+  context: ServiceContext,
+  adapter: AdapterModule | null,
+  parts: ServiceParts,
+): Promise<string[]> {
+  try {
+    return await originsOfParts(context, adapter, parts);
+  } catch (error) {
+    const reason = readFailure(error);
+    throw new AppError(
+      "invalid_request",
+      `Secrets are stored for where they will be sent, and that is not known yet. ${reason} Set the configuration first, then the secrets.`,
+      { issues: [{ path: "config", message: reason }], cause: error },
+    );
+  }
+}
+
+function keptOutdated(id: string, kept: string[]): AppError {
+  return new AppError(
+    "secrets_outdated",
+    `The secrets of the service ${id} are outdated: it has another place to send them to than when they were set. Set or remove all of them in one patch; this one keeps ${kept.slice(0, 20).join(", ")}.`,
+    { issues: kept.slice(0, 50).map((pointer) => ({ path: `secrets${pointer}`, message: "is outdated" })) },
+  );
 }
 
 /** The adapter first, then the row. */
 async function change(
   context: ServiceContext,
   row: Details,
-  changed: { config?: Config; secrets?: Config },
+  changed: Partial<Pick<ServiceParts, "config" | "secrets" | "origins">>,
   store: () => Promise<number>,
 ): Promise<number> {
-  if (!row.enabled || row.stale || context.adapters.get(row.adapter) === null) return store();
-  const parts = await readServiceParts(context.pool, context.secrets, row.id);
-  if (parts === null) throw serviceNotFound(row.id);
+  const adapter = context.adapters.get(row.adapter);
+  if (!row.enabled || row.stale || adapter === null) return store();
+  const parts = await requireParts(context, adapter, row.id);
   const version = await handOver(
     context,
     row,
@@ -140,6 +203,16 @@ function requireFit(schema: JSONSchema, values: Config, subject: SettingsSubject
     `The ${subject.noun} would not fit the schema: ${first.path} ${first.message}${rest}.`,
     { issues },
   );
+}
+
+async function requireParts(
+  context: ServiceContext,
+  adapter: AdapterModule | null,
+  id: string,
+): Promise<ServiceParts> {
+  const parts = await readServiceParts(context, adapter, id);
+  if (parts === null) throw serviceNotFound(id);
+  return parts;
 }
 
 async function requireDetails(context: ServiceContext, id: string): Promise<Details> {

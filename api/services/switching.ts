@@ -1,6 +1,7 @@
 /** Switching services on and off, and deleting them. */
 import { readFailure } from "#api/bounds/failure-text.ts";
 import { compileSettings, type SettingsSubject } from "#api/settings/schema.ts";
+import type { AdapterModule, ServiceState } from "#sdk";
 import { AppError, type ErrorIssue } from "../errors.ts";
 import {
   requireAdapter,
@@ -10,6 +11,7 @@ import {
   toServiceFailed,
 } from "./context.ts";
 import { ownerKey } from "./lifecycle/hydration.ts";
+import { hasSecrets } from "./lifecycle/secret-origins.ts";
 import { readServiceParts, type ServiceParts, toServiceState } from "./lifecycle/state.ts";
 import {
   deleteService,
@@ -34,11 +36,11 @@ async function enable(context: ServiceContext, row: ServiceRow): Promise<void> {
   if (row.stale) throw serviceStale(row);
   const adapter = requireAdapter(context, row.adapter);
   if (row.enabled && hydration.holds(adapter, row.id)) return;
-  const parts = await readServiceParts(pool, context.secrets, row.id);
+  const parts = await readServiceParts(context, adapter, row.id);
   if (parts === null) throw serviceNotFound(row.id);
-  requireFit(parts);
+  const state = await requireFit(context, adapter, parts);
   try {
-    await hydration.hydrate(adapter, toServiceState(parts));
+    await hydration.hydrate(adapter, state);
   } catch (error) {
     await setServiceError(pool, row.id, readFailure(error));
     throw toServiceFailed(row.id, error);
@@ -84,8 +86,9 @@ async function remove(context: ServiceContext, row: ServiceRow): Promise<void> {
 async function restore(context: ServiceContext, row: ServiceRow): Promise<void> {
   try {
     const adapter = requireAdapter(context, row.adapter);
-    const parts = await readServiceParts(context.pool, context.secrets, row.id);
-    if (parts !== null) await context.hydration.hydrate(adapter, toServiceState(parts));
+    const parts = await readServiceParts(context, adapter, row.id);
+    if (parts !== null)
+      await context.hydration.hydrate(adapter, await toServiceState(context, adapter, parts));
   } catch (error) {
     context.logger.error(
       { serviceId: row.id, reason: readFailure(error) },
@@ -106,18 +109,29 @@ export async function removeServiceIfThere(context: ServiceContext, id: string):
   );
 }
 
-/** Throws AppError `invalid_request` with every reason why a service cannot be switched on. */
-function requireFit(parts: ServiceParts): void {
-  const issues = [
-    ...findIssues(parts.configSchema, parts.config, SERVICE_CONFIG),
-    ...findIssues(parts.secretsSchema, parts.secrets, SERVICE_SECRETS),
-  ];
+/**
+ * What the adapter is to be handed. Throws AppError `invalid_request` with every reason why a service cannot be switched on,
+ * or as `toServiceState` does: first, because what does not fit a schema says something about a secret.
+ */
+async function requireFit(
+  context: ServiceContext,
+  adapter: AdapterModule,
+  parts: ServiceParts,
+): Promise<ServiceState> {
+  const issues = findIssues(parts.configSchema, parts.config, SERVICE_CONFIG);
+  if (issues.length > 0 && hasSecrets(parts)) throw notFitting(parts.id, issues);
+  const state = issues.length > 0 ? null : await toServiceState(context, adapter, parts);
+  issues.push(...findIssues(parts.secretsSchema, parts.secrets, SERVICE_SECRETS));
+  if (state === null || issues.length > 0) throw notFitting(parts.id, issues);
+  return state;
+}
+
+function notFitting(id: string, issues: ErrorIssue[]): AppError {
   const [first] = issues;
-  if (first === undefined) return;
   const rest = issues.length > 1 ? ` (and ${issues.length - 1} more)` : "";
-  throw new AppError(
+  return new AppError(
     "invalid_request",
-    `The service ${parts.id} cannot be enabled, its settings do not fit: ${first.path} ${first.message}${rest}.`,
+    `The service ${id} cannot be enabled, its settings do not fit: ${first?.path} ${first?.message}${rest}.`,
     { issues },
   );
 }

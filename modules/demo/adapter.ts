@@ -80,6 +80,7 @@ export function createDemoAdapter(): AdapterModule {
         throw new Error(`There is no ${serviceId}.${toolId} here.`);
       return tool(board, parameters);
     },
+    secretOrigins: () => [],
   };
 }
 

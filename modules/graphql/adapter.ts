@@ -2,7 +2,7 @@
  * GraphQL endpoints as services: one tool per query and mutation field, each with one operation that is posted. The
  * library is loaded at the first use: a server without such services does without it.
  */
-import type { AdapterModule, AdapterSetupContext, ServiceDefinition } from "#sdk";
+import type { AdapterModule, AdapterSetupContext, DefinitionContext, ServiceDefinition } from "#sdk";
 import {
   type ModuleConfig,
   makeHeaders,
@@ -61,7 +61,10 @@ export function createGraphqlAdapter(): AdapterModule {
   }
 
   /** The schema the endpoint tells; null where it wants credentials first and there are none yet. */
-  async function ask(endpoint: string | null, given: Settings | undefined): Promise<Definition["schema"]> {
+  async function ask(
+    endpoint: string | null,
+    given: DefinitionContext | undefined,
+  ): Promise<Definition["schema"]> {
     const { config } = requireSetup();
     try {
       const { introspect } = await import("./introspection.ts");
@@ -74,7 +77,8 @@ export function createGraphqlAdapter(): AdapterModule {
     } catch (error) {
       const wantsCredentials =
         error instanceof GraphqlFailure && (error.status === 401 || error.status === 403);
-      if (given !== undefined || !wantsCredentials) throw error;
+      const hasNoneYet = given === undefined || given.secretsWithheld === true;
+      if (!hasNoneYet || !wantsCredentials) throw error;
       return null;
     }
   }
@@ -143,6 +147,17 @@ export function createGraphqlAdapter(): AdapterModule {
       }
       const request = (await service.operations()).makeRequest(tool, parameters);
       return readResult(tool, await post(service.endpoint, request, [signal, service.gone.signal]));
+    },
+
+    async secretOrigins(use) {
+      if (!("definition" in use)) {
+        const { endpoint } = readSettings(serviceDomainSchema, use.adapterDomain, "definition");
+        return [makeEndpoint(endpoint, { config: use.config, secrets: {} }).url.origin];
+      }
+      const { readDefinition } = await import("./definition.ts");
+      const { endpoint, schema } = readDefinition(use.definition);
+      // A schema that is there is not asked for.
+      return schema === null ? [makeEndpoint(endpoint, { config: use.config, secrets: {} }).url.origin] : [];
     },
   };
 }

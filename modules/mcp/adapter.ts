@@ -2,6 +2,7 @@
  * MCP servers as services: asks a server for its tools once, holds one connection per service, calls tools over it.
  * The libraries are loaded at the first use: a server without such services does without them.
  */
+import { createHash } from "node:crypto";
 import type { AdapterModule, AdapterSetupContext, InvokeInput, ServiceDefinition, ServiceState } from "#sdk";
 import {
   httpSecretsSchema,
@@ -105,7 +106,8 @@ export function createMcpAdapter(): AdapterModule {
       try {
         connection = await open(server, settings);
       } catch (error) {
-        if (given !== undefined || !wantsCredentials(error)) throw error;
+        const hasNoneYet = given === undefined || given.secretsWithheld === true;
+        if (!hasNoneYet || !wantsCredentials(error)) throw error;
         return describeLocked(definition, (error as McpFailure).status ?? 401);
       }
       try {
@@ -163,7 +165,26 @@ export function createMcpAdapter(): AdapterModule {
       );
       return readAnswer(answer, tool.structured);
     },
+
+    secretOrigins(use) {
+      return [
+        originOf(
+          "definition" in use
+            ? readDefinition(use.definition)
+            : readSettings(serverDefinitionSchema, use.adapterDomain, "definition"),
+        ),
+      ];
+    },
   };
+}
+
+/** A program gets its secrets as variables: any other way to start it may be another program. */
+function originOf(definition: ServerDefinition): string {
+  if (definition.transport === "http") return new URL(definition.url).origin;
+  const { command, args, env } = definition;
+  const whole = JSON.stringify([command, args, Object.entries(env).sort()]);
+  const hash = createHash("sha256").update(whole).digest("hex").slice(0, 32);
+  return `program ${quoteForeign(command, 200)} (arguments and environment ${hash})`;
 }
 
 /** A definition with the settings of its service; without any, those of a service that has none yet. */

@@ -33,14 +33,7 @@ export function createOpenApiAdapter(): AdapterModule {
     const domain = serviceDomainSchema.parse(state.adapterDomain);
     const config = readServiceConfig(state.config);
     const base = resolveServer(domain.server, config);
-    const tools = new Map<string, Tool>();
-    for (const [id, tool] of Object.entries(state.tools)) {
-      const plan = toolDomainSchema.parse(tool.adapterDomain);
-      tools.set(id, {
-        plan,
-        base: plan.server === undefined ? base : resolveOwnServer(plan.server, config, base),
-      });
-    }
+    const tools = hydrateTools(state, config, base);
     const credentials = createCredentials(state.id, domain.schemes, state.secrets, (tokenUrl, client) =>
       createTokenSource(requireFetch(), resolveTokenUrl(tokenUrl, base), client, keepSecret),
     );
@@ -50,6 +43,18 @@ export function createOpenApiAdapter(): AdapterModule {
   function requireFetch(): typeof globalThis.fetch {
     if (fetch === undefined) throw new Error("The adapter was not set up.");
     return fetch;
+  }
+
+  function hydrateTools(state: Pick<ServiceState, "tools">, config: ServiceConfig, base: string) {
+    const tools = new Map<string, Tool>();
+    for (const [id, tool] of Object.entries(state.tools)) {
+      const plan = toolDomainSchema.parse(tool.adapterDomain);
+      tools.set(id, {
+        plan,
+        base: plan.server === undefined ? base : resolveOwnServer(plan.server, config, base),
+      });
+    }
+    return tools;
   }
 
   async function call(service: HydratedService, tool: Tool, input: InvokeInput): Promise<Answer> {
@@ -110,6 +115,23 @@ export function createOpenApiAdapter(): AdapterModule {
       }
       input.signal?.throwIfAborted();
       return call(service, tool, input);
+    },
+    secretOrigins(use) {
+      // A document is read without asking any server.
+      if ("definition" in use) return [];
+      const { server, schemes, security } = serviceDomainSchema.parse(use.adapterDomain);
+      const config = readServiceConfig(use.config);
+      const base = resolveServer(server, config);
+      const origins = new Set<string>();
+      for (const { plan, base: ownBase } of hydrateTools(use, config, base).values()) {
+        if ((plan.security ?? security).some((needed) => needed.length > 0))
+          origins.add(new URL(ownBase).origin);
+      }
+      for (const scheme of schemes) {
+        if (scheme.kind !== "oauth2" || scheme.tokenUrl === undefined) continue;
+        origins.add(new URL(resolveTokenUrl(scheme.tokenUrl, base)).origin);
+      }
+      return [...origins];
     },
   };
 }

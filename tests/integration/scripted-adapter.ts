@@ -32,6 +32,8 @@ export class ScriptedAdapter implements AdapterModule {
   /** Comes between a definition and its tools. */
   rewrite: (made: ServiceDefinition) => unknown = (made) => made;
   beforeGenerate: () => Promise<void> = async () => {};
+  /** Set: it says where secrets go. */
+  secretOrigins?: NonNullable<AdapterModule["secretOrigins"]>;
 
   async setup(): Promise<void> {
     this.events.push("setup");

@@ -32,7 +32,7 @@ describe("the vault", () => {
   test("keeps values by owner, counts their changes, and lets only the first of two writers win", async () => {
     const vault = vaultOf(createKeyring(key()));
     const db = database.pool;
-    expect(await vault.read(db, OWNER)).toEqual({ values: {}, version: 0 });
+    expect(await vault.read(db, OWNER)).toEqual({ values: {}, origins: null, version: 0 });
     expect(await vault.write(db, OWNER, { token: "first-token" }, 0)).toBe(1);
     expect(await vault.write(db, OWNER, { token: "late-token" }, 0)).toBeNull();
     const both = await Promise.all(
@@ -43,7 +43,7 @@ describe("the vault", () => {
     expect(version).toBe(2);
     expect(values.token).toMatch(/^racing-token-/);
     await vault.remove(db, OWNER);
-    expect(await vault.read(db, OWNER)).toEqual({ values: {}, version: 0 });
+    expect(await vault.read(db, OWNER)).toEqual({ values: {}, origins: null, version: 0 });
   });
 
   test("stores no byte of a value", async () => {
@@ -74,7 +74,7 @@ describe("the vault", () => {
   test("without a key nothing is written, and what is there is refused with secrets_key_missing", async () => {
     const refusal = { code: "secrets_key_missing", status: 500 };
     await expect(vaultOf(null).write(database.pool, OWNER, { a: 1 }, 0)).rejects.toMatchObject(refusal);
-    expect(await vaultOf(null).read(database.pool, OWNER)).toEqual({ values: {}, version: 0 });
+    expect(await vaultOf(null).read(database.pool, OWNER)).toEqual({ values: {}, origins: null, version: 0 });
     await vaultOf(createKeyring(key())).write(database.pool, OWNER, { token: "some-token" }, 0);
     await expect(vaultOf(null).read(database.pool, OWNER)).rejects.toMatchObject(refusal);
     await expect(vaultOf(createKeyring(key())).read(database.pool, OWNER)).rejects.toMatchObject(refusal);
@@ -128,6 +128,29 @@ describe("a rotation", () => {
     }
   }
 
+  test("leaves values bound to the origins they were set for, as does another bind of the same version", async () => {
+    const [old, fresh] = [key(), key()];
+    const vault = vaultOf(createKeyring(old));
+    const db = database.pool;
+    await vault.write(db, OWNER, { token: "bound-token" }, 0, ["https://a.example"]);
+    await rotateSecrets(db, createKeyring(fresh, [old]));
+    const rotated = vaultOf(createKeyring(fresh));
+    const origins = async () => (await rotated.read(db, OWNER)).origins;
+    expect(await origins()).toEqual(["https://a.example"]);
+    expect(await rotated.bind(db, OWNER, ["https://b.example"], 2)).toBe(false);
+    expect(await origins()).toEqual(["https://a.example"]);
+    expect(await rotated.bind(db, OWNER, ["https://b.example"], 1)).toBe(true);
+    expect(await rotated.read(db, OWNER)).toEqual({
+      values: { token: "bound-token" },
+      origins: ["https://b.example"],
+      version: 1,
+    });
+    const redactor = createRedactor();
+    const log = { ...quiet, error: () => expect.fail("does not open") };
+    await learnStoredSecrets({ db, vault: vaultOf(createKeyring(fresh), redactor), redactor, log });
+    expect(redactor.text("the bound-token and https://b.example")).toBe("the [secret] and https://b.example");
+  });
+
   test("seals every row with the current key; values and versions stay", async () => {
     const old = key();
     const fresh = key();
@@ -138,6 +161,7 @@ describe("a rotation", () => {
     const vault = vaultOf(createKeyring(fresh));
     expect(await vault.read(database.pool, { kind: "service", id: "s0007" })).toEqual({
       values: { token: "token-7" },
+      origins: null,
       version: 1,
     });
     expect(new Set((await stored()).map((row) => row.kid))).toEqual(new Set([both.current.kid]));

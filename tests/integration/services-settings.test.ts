@@ -27,6 +27,7 @@ const ID = "shop";
 let server: ServicesServer;
 beforeAll(async () => {
   server = await startServicesServer();
+  server.adapter.secretOrigins = () => ["https://shop.example"];
 });
 afterAll(() => server?.close());
 beforeEach(async () => {

@@ -136,7 +136,11 @@ export function SecretsForm({ owner, schema }: { owner: Owner; schema: Values })
             {present.map((pointer) => (
               <li key={pointer} class="list-row">
                 <code class="list-main wrap">{pointer.slice(1)}</code>
-                <span class="chip good">set</span>
+                {outdated.includes(pointer) ? (
+                  <span class="chip wait">outdated</span>
+                ) : (
+                  <span class="chip good">set</span>
+                )}
                 <button
                   type="button"
                   class="button danger quiet small"
@@ -149,7 +153,7 @@ export function SecretsForm({ owner, schema }: { owner: Owner; schema: Values })
             ))}
           </ul>
         )}
-        <Outdated pointers={outdated} />
+        <Outdated pointers={outdated} isSecret />
         <Suspense fallback={<Loading />}>
           <SchemaForm
             key={round}
@@ -175,12 +179,15 @@ export function SecretsForm({ owner, schema }: { owner: Owner; schema: Values })
   );
 }
 
-function Outdated({ pointers }: { pointers: readonly string[] }) {
+function Outdated({ pointers, isSecret = false }: { pointers: readonly string[]; isSecret?: boolean }) {
   if (pointers.length === 0) return null;
   return (
     <div class="notice wait">
       <div>
-        Set, but not known to the schema any more: <code>{pointers.join(", ")}</code>
+        {isSecret
+          ? "Not fitting the schema, or set when they went to another address. They are not used until all of these are set again or removed: "
+          : "Set, but not known to the schema any more: "}
+        <code>{pointers.join(", ")}</code>
       </div>
     </div>
   );

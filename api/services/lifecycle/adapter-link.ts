@@ -25,7 +25,7 @@ export function linkAdapters(context: ServiceContext): AdapterServices {
     if (row === null || !row.enabled || row.stale) return;
     let reason: string | null = null;
     try {
-      const state = await readState(id);
+      const state = await readState(id, adapter);
       if (state !== null) await hydration.hydrate(adapter, state);
     } catch (error) {
       reason = readFailure(error);
@@ -38,10 +38,10 @@ export function linkAdapters(context: ServiceContext): AdapterServices {
     await setServiceError(pool, id, reason);
   }
 
-  function readState(id: string): Promise<ServiceState | null> {
+  function readState(id: string, adapter: AdapterModule): Promise<ServiceState | null> {
     return reads.run(async () => {
-      const parts = await readServiceParts(pool, context.secrets, id);
-      return parts === null ? null : toServiceState(parts);
+      const parts = await readServiceParts(context, adapter, id);
+      return parts === null ? null : toServiceState(context, adapter, parts);
     });
   }
 

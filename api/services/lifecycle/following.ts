@@ -24,11 +24,11 @@ async function follow(context: ServiceContext, id: string): Promise<void> {
     return;
   }
   const adapter = adapters.get(row.adapter);
-  const parts = adapter === null ? null : await readServiceParts(pool, context.secrets, id);
+  const parts = adapter === null ? null : await readServiceParts(context, adapter, id);
   if (adapter === null || parts === null) return;
-  const state = toServiceState(parts);
-  if (hydration.holds(adapter, id) && isDeepStrictEqual(hydration.stateOf(id), state)) return;
   try {
+    const state = await toServiceState(context, adapter, parts);
+    if (hydration.holds(adapter, id) && isDeepStrictEqual(hydration.stateOf(id), state)) return;
     await hydration.hydrate(adapter, state);
   } catch (error) {
     logger.error(

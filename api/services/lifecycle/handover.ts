@@ -14,8 +14,8 @@ export interface Handover {
 }
 
 /**
- * Hands the new state of an enabled service to its adapter, then stores it. Throws AppError `service_failed`, or what
- * `store` throws; the adapter then has the stored state again.
+ * Hands the new state of an enabled service to its adapter, then stores it. Throws AppError `service_failed` or
+ * `secrets_outdated`, or what `store` throws; the adapter then has the stored state again.
  */
 export async function handOver<T>(
   context: ServiceContext,
@@ -26,9 +26,11 @@ export async function handOver<T>(
   const { hydration, adapters } = context;
   const adapter = adapters.get(row.adapter);
   if (!row.enabled || adapter === null || (row.stale && !handover.newDefinition)) return store();
+  // Before anything is touched: secrets that are not meant for it stop the change.
+  const state = await toServiceState(context, adapter, handover.next);
   try {
     if (handover.newDefinition) await hydration.dehydrate(row.id, adapter);
-    await hydration.hydrate(adapter, toServiceState(handover.next));
+    await hydration.hydrate(adapter, state);
     return await store();
   } catch (error) {
     await handBack(context, row);
@@ -38,13 +40,13 @@ export async function handOver<T>(
 
 /** Gives the adapter in place what is stored. Never throws: what cannot be restored is logged and kept as the row's error. */
 async function handBack(context: ServiceContext, row: ServiceRow): Promise<void> {
-  const { hydration, adapters, logger, pool } = context;
+  const { hydration, adapters, logger } = context;
   try {
     const adapter = adapters.get(row.adapter);
     if (adapter === null || row.stale) return await hydration.dehydrate(row.id, adapter);
-    const parts = await readServiceParts(pool, context.secrets, row.id);
+    const parts = await readServiceParts(context, adapter, row.id);
     if (parts === null) return;
-    await hydration.hydrate(adapter, toServiceState(parts));
+    await hydration.hydrate(adapter, await toServiceState(context, adapter, parts));
   } catch (error) {
     logger.error(
       { serviceId: row.id, reason: readFailure(error) },

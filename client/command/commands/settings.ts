@@ -116,19 +116,24 @@ async function secret(
   const changes: Change[] = unset.map(toRemoval);
   if (name !== undefined) changes.push(toAddition([name, await readSecret(session, name)]));
   if (changes.length > 0) await change();
-  const { present } = unwrap(
+  const { present, outdated } = unwrap(
     owner === "service"
       ? await client.GET("/services/{id}/secrets", { params })
       : await client.GET("/modules/{id}/secrets", { params }),
   );
-  session.print({ present }, (answer) =>
+  session.print({ present, outdated }, (answer) =>
     formatTable(
       session.stdout,
       ["SECRET", "VALUE"],
-      answer.present.map((one) => [one, "set"]),
+      answer.present.map((one) => [one, answer.outdated.includes(one) ? "outdated" : "set"]),
       "No secret is set.",
     ),
   );
+  if (outdated.some((one) => present.includes(one))) {
+    session.stderr.write(
+      "Outdated secrets are not used: they no longer fit the schema, or were set before the service had other addresses to send them to. Set them again, or --unset them.\n",
+    );
+  }
 
   async function change(): Promise<void> {
     if (owner === "service") unwrap(await client.PATCH("/services/{id}/secrets", { params, body: changes }));

@@ -46,6 +46,11 @@ export function instantiate(): AdapterModule {
       services.delete(id);
     },
 
+    // After another baseUrl the host asks for the signing key again: it was set for this one.
+    secretOrigins(use) {
+      return "definition" in use ? [] : [new URL(String(use.config.baseUrl)).origin];
+    },
+
     // Parameters fit the inputSchema of the tool: the host has checked that too.
     async invoke({ serviceId, toolId, parameters, signal }: InvokeInput) {
       const service = services.get(serviceId);

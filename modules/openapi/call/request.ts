@@ -89,6 +89,13 @@ function encodeTemplate(path: string): string {
 /** @throws CallError; the value, which may be a secret, is never part of its message. */
 export function setHeader(headers: Headers, name: string, value: string | undefined): void {
   if (value === undefined) return;
+  // Where many sites share an address, it is this header that says whose server answers.
+  if (name.toLowerCase() === "host") {
+    throw new CallError(
+      "invalid_parameters",
+      "The header Host is that of the server's URL and cannot be set. Set serverUrl to the server that is meant.",
+    );
+  }
   try {
     headers.set(name, value);
   } catch {
