@@ -3,8 +3,9 @@
  * types there are, with a query whose failure nobody can catch (porsager/postgres#1192): a database that goes away at
  * that moment would end the server. So it is told not to ask, and the arrays we use are declared here.
  */
-import type { PostgresType } from "postgres";
+
 import { parse } from "postgres-array";
+import type { PostgresType } from "#postgres";
 
 /**
  * For the driver's option `types`, by the name of the type. Arrays of others have to be declared here before a

@@ -2,7 +2,7 @@
  * Connections to Postgres: the pool every feature shares and the types its stores take.
  * The only file that calls the driver's constructor; holds no SQL of any feature.
  */
-import postgres from "postgres";
+import postgres from "#postgres";
 import { ARRAY_TYPES } from "./arrays.ts";
 
 /** `bigint` columns arrive as numbers: ids and byte counts stay far below 2^53. */
@@ -25,8 +25,13 @@ export interface PoolOptions {
   connectTimeoutMs?: number;
   /** Shown in `pg_stat_activity`. */
   applicationName?: string;
-  /** Longest one statement may run on the server, in milliseconds; 0 is no limit. Default 60 000. */
+  /**
+   * Longest one statement may run on the server, in milliseconds; 0 is no limit. Default 15 000. A connection whose
+   * answer has not come ANSWER_MARGIN_MS later is closed: the query fails, the next one has a new connection.
+   */
   statementTimeoutMs?: number;
+  /** How long a query waits for a connection while all are busy, in milliseconds. Default 10 000. */
+  waitTimeoutMs?: number;
   /** Called when a connection of the pool has ended, also on purpose. */
   onClose?: () => void;
   /** Keeps connections for ever; for session locks. */
@@ -35,17 +40,30 @@ export interface PoolOptions {
   onNotice?: (message: string) => void;
 }
 
+const STATEMENT_TIMEOUT_MS = 15_000;
+/** The answer to a statement that the server has ended for its time comes well within this. */
+const ANSWER_MARGIN_MS = 3000;
+const WAIT_TIMEOUT_MS = 10_000;
+/** A connection that hears notices says nothing by itself: asked this often, and given up after as long without an answer. */
+const LISTEN_CHECK_MS = 5000;
+
 /**
  * Opens no connection yet: the first query does. Queries fail within `connectTimeoutMs` while the server is away,
- * and work again as soon as it is back.
+ * and work again as soon as it is back. Every query settles: it waits for a connection for `waitTimeoutMs` at most, and for
+ * its answer as long as the statement may take, and a little more.
  */
 export function createPool(databaseUrl: string, options: PoolOptions = {}): Pool {
-  requireCorrections();
+  const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
   const { url, socketDirectory } = splitSocketDirectory(databaseUrl);
   return postgres(url, {
     ...(socketDirectory === null ? {} : { host: socketDirectory }),
     max: options.maxConnections ?? 10,
     connect_timeout: (options.connectTimeoutMs ?? 3000) / 1000,
+    query_timeout: statementTimeoutMs === 0 ? null : (statementTimeoutMs + ANSWER_MARGIN_MS) / 1000,
+    wait_timeout: (options.waitTimeoutMs ?? WAIT_TIMEOUT_MS) / 1000,
+    listen_check: LISTEN_CHECK_MS / 1000,
+    // One after the other on each connection: an answer that is lost must not be taken for that of the next query.
+    max_pipeline: 0,
     // The driver's own back-off grows to 20 s, and queries wait it out: a request has to be answered before that.
     backoff: () => 0.05,
     ...(options.permanent ? { max_lifetime: null, idle_timeout: 0 } : {}),
@@ -63,17 +81,9 @@ export function createPool(databaseUrl: string, options: PoolOptions = {}): Pool
     },
     connection: {
       application_name: options.applicationName ?? "cyrnel",
-      statement_timeout: options.statementTimeoutMs ?? 60_000,
+      statement_timeout: statementTimeoutMs,
     },
   }) as Pool;
-}
-
-/** Without them a connection that is lost can end the server; see patches/postgres.mjs. */
-function requireCorrections(): void {
-  if ("isCorrected" in postgres) return;
-  throw new Error(
-    "The driver of Postgres is not corrected. npm ci does that unless it is told to ignore scripts: run node patches/postgres.mjs.",
-  );
 }
 
 /**
@@ -90,6 +100,8 @@ function splitSocketDirectory(databaseUrl: string): { url: string; socketDirecto
 
 const UNREACHABLE_CODES = new Set([
   "CONNECT_TIMEOUT",
+  "QUERY_TIMEOUT",
+  "POOL_TIMEOUT",
   "CONNECTION_CLOSED",
   "CONNECTION_ENDED",
   "CONNECTION_DESTROYED",
@@ -101,15 +113,18 @@ const UNREACHABLE_CODES = new Set([
   "EAI_AGAIN",
   "EHOSTUNREACH",
   "ENETUNREACH",
-  // Postgres: shutting down, crashed, starting up, no connection left, turned read-only by a fail-over.
+  // Postgres: shutting down, crashed, starting up, no connection left, turned read-only by a fail-over; a statement that
+  // took too long, as behind a lock.
   "57P01",
   "57P02",
   "57P03",
   "53300",
   "25006",
+  "57014",
+  "55P03",
 ]);
 
-/** Whether an error says that the database could not be reached, as opposed to a statement it refused. */
+/** Whether an error says that the database could not be reached or did not answer in time, as opposed to a statement it refused. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return false;
   if (UNREACHABLE_CODES.has(error.code) || error.code.startsWith("08")) return true;

@@ -49,7 +49,7 @@ const errorFields = {
   82  : 'routine'            // R
 }
 
-function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose = noop } = {}) {
+function Connection(options, queues = {}, { onopen = noop, onend = noop, onlose = noop, onclose = noop } = {}) {
   const {
     sslnegotiation,
     ssl,
@@ -75,6 +75,8 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
       , idleTimer = timer(end, options.idle_timeout)
       , lifeTimer = timer(end, options.max_lifetime)
       , connectTimer = timer(connectTimedOut, options.connect_timeout)
+      // Cyrnel: nothing bounded how long an answer is waited for (porsager/postgres#1089, #394).
+      , queryTimer = timer(queryTimedOut, options.query_timeout)
 
   let socket = null
     , cancelMessage
@@ -95,6 +97,9 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
     , rows = 0
     , serverSignature = null
     , nextWriteTimer = null
+    , reconnectTimer = null
+    , failure = null
+    , readOnly = false
     , terminated = false
     , incomings = null
     , results = null
@@ -134,6 +139,7 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
         : new net.Socket()
     } catch (e) {
       error(e)
+      onclose(connection, e)
       return
     }
     x.on('error', error)
@@ -146,8 +152,9 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
     try {
       cancelMessage = b().i32(16).i32(80877102).i32(pid).i32(secret).end(16)
       await connect()
-      socket.once('error', reject)
-      socket.once('close', resolve)
+      // Cyrnel: there is no socket where it could not be made, which was rejected already.
+      socket && socket.once('error', reject)
+      socket && socket.once('close', resolve)
     } catch (error) {
       reject(error)
     }
@@ -156,6 +163,11 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
   function execute(q) {
     if (terminated)
       return queryError(q, Errors.connection('CONNECTION_DESTROYED', options))
+
+    // Cyrnel: between a socket's error and its end, what was still written to it was never heard of again
+    // (porsager/postgres#1130, #1142, #1223).
+    if (failure || !socket)
+      return queryError(q, failure || Errors.connection('CONNECTION_CLOSED', options, socket))
 
     if (stream)
       return queryError(q, Errors.generic('COPY_IN_PROGRESS', 'You cannot execute queries during copy'))
@@ -167,14 +179,17 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
       q.state = backend
       query
         ? sent.push(q)
-        : (query = q, query.active = true)
+        : (query = q, query.active = true, queryTimer.start())
 
       build(q)
-      return write(toBuffer(q))
+      // Cyrnel: `begin` has to know its connection also where no further query may follow on it.
+      const writable = write(toBuffer(q))
+      q.options.onexecute && q.options.onexecute(connection)
+      return writable
+        && !q.options.onexecute
         && !q.describeFirst
         && !q.cursorFn
         && sent.length < max_pipeline
-        && (!q.options.onexecute || q.options.onexecute(connection))
     } catch (error) {
       sent.length === 0 && write(Sync)
       errored(error)
@@ -263,6 +278,18 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
     socket.destroy()
   }
 
+  function queryTimedOut() {
+    // Where this process was held up, the answer may be there and is read first.
+    const late = query
+    late && setTimeout(() => query === late && lose(Errors.connection('QUERY_TIMEOUT', options, socket)), 100)
+  }
+
+  // Cyrnel: whatever is wrong with a connection, all that waits for it is told at once, and it is no longer used.
+  function lose(err) {
+    error(err)
+    socket && socket.destroy()
+  }
+
   async function secure() {
     if (sslnegotiation !== 'direct') {
       write(SSLRequest)
@@ -334,6 +361,8 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
 
   async function connect() {
     terminated = false
+    failure = null
+    readOnly = false
     backendParameters = {}
     socket || (socket = await createSocket())
 
@@ -359,7 +388,8 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
   }
 
   function reconnect() {
-    setTimeout(connect, closedTime ? Math.max(0, closedTime + delay - performance.now()) : 0)
+    // Cyrnel: a pool that had ended in the meantime was connected all the same.
+    reconnectTimer = setTimeout(connect, closedTime ? Math.max(0, closedTime + delay - performance.now()) : 0)
   }
 
   function connected() {
@@ -374,7 +404,7 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
       const s = StartupMessage()
       write(s)
     } catch (err) {
-      error(err)
+      lose(err)
     }
   }
 
@@ -385,6 +415,8 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
     errored(err)
     while (sent.length)
       queryError(sent.shift(), err)
+    // Cyrnel: it is given no further query until it was made anew (porsager/postgres#1130, #1223).
+    failure || (failure = err, onlose(connection))
   }
 
   function errored(err) {
@@ -425,10 +457,18 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
       error(Errors.connection('CONNECTION_DESTROYED', options))
 
     clearImmediate(nextWriteTimer)
+    clearTimeout(reconnectTimer)
+    queryTimer.cancel()
+    connectTimer.cancel()
     if (socket) {
+      const ending = socket
       socket.removeListener('data', data)
       socket.removeListener('connect', connected)
       socket.readyState === 'open' && socket.end(b().X().end())
+      socket.readyState === 'opening' && socket.destroy()
+      // Cyrnel: a server that is out of reach never closes its side (porsager/postgres#1089).
+      const closing = setTimeout(() => ending.destroy(), 1000)
+      ending.once('close', () => clearTimeout(closing))
     }
     ended && (ended(), ending = ended = null)
   }
@@ -438,19 +478,31 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
     remaining = 0
     incomings = null
     clearImmediate(nextWriteTimer)
+    // Cyrnel: what was about to be written was taken over into the next connection, which could then never log in
+    // (porsager/postgres#1209, #1215, #1223).
+    chunk = nextWriteTimer = null
     socket.removeListener('data', data)
     socket.removeListener('connect', connected)
     idleTimer.cancel()
     lifeTimer.cancel()
     connectTimer.cancel()
+    queryTimer.cancel()
 
     socket.removeAllListeners()
     socket = null
 
-    if (initial)
+    // Cyrnel: where whatever accepts connections ends them before the login (a proxy without a database behind it), it
+    // tried again at once, for ever. Several hosts are tried one after another, as before.
+    if (initial && options.host.length > 1)
       return reconnect()
 
-    !hadError && (query || sent.length) && error(Errors.connection('CONNECTION_CLOSED', options, socket))
+    // Cyrnel: also after an error, because more may have been sent since. The query and the error of before were taken
+    // over into the next connection, whose first query had their answer (porsager/postgres#1130, #1142, #1209, #1223).
+    ;(query || initial || sent.length) && error(failure || Errors.connection('CONNECTION_CLOSED', options, socket))
+    query = results = errorResponse = null
+    result = new Result()
+    // Cyrnel: whoever waited for its end waited for ever (porsager/postgres#1142).
+    ended && (ended(), ending = ended = null)
     closedTime = performance.now()
     hadError && options.shared.retries++
     delay = (typeof backoff === 'function' ? backoff(options.shared.retries) : backoff) * 1000
@@ -547,9 +599,13 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
       errored(errorResponse)
     }
 
+    // Cyrnel: after a fail-over, connections to the former primary were kept for as long as it let them.
+    const isReadOnly = errorResponse && errorResponse.code === '25006'
     query = results = errorResponse = null
     result = new Result()
     connectTimer.cancel()
+    queryTimer.cancel()
+    isReadOnly && (readOnly = true)
 
     if (initial) {
       if (target_session_attrs) {
@@ -560,17 +616,18 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
       }
 
       if (needsTypes) {
-        initial.reserve && (initial = null)
         return fetchArrayTypes()
       }
 
-      initial && !initial.reserve && execute(initial)
+      // Cyrnel: a connection that was made in order to be reserved was given to nobody where no types are asked for
+      // (porsager/postgres#1219), and a query more was written to one that had just been made.
       options.shared.retries = retries = 0
+      const first = initial
       initial = null
-      return
+      return onopen(connection, first)
     }
 
-    while (sent.length && (query = sent.shift()) && (query.active = true, query.cancelled))
+    while (sent.length && (query = sent.shift()) && (query.active = true, queryTimer.start(), query.cancelled))
       Connection(options).cancel(query.state, query.cancelled.resolve, query.cancelled.reject)
 
     if (query)
@@ -578,11 +635,11 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
 
     connection.reserved
       ? !connection.reserved.release && x[5] === 73 // I
-        ? ending
+        ? ending || readOnly
           ? terminate()
           : (connection.reserved = null, onopen(connection))
         : connection.reserved()
-      : ending
+      : ending || readOnly
         ? terminate()
         : onopen(connection)
   }

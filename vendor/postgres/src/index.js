@@ -22,8 +22,6 @@ import Connection from './connection.js'
 import { Query, CLOSE } from './query.js'
 import Queue from './queue.js'
 import { Errors, PostgresError } from './errors.js'
-import Subscribe from './subscribe.js'
-import largeObject from './large.js'
 
 Object.assign(Postgres, {
   PostgresError,
@@ -48,7 +46,6 @@ export default Postgres
 
 function Postgres(a, b) {
   const options = parseOptions(a, b)
-      , subscribe = options.no_subscribe || Subscribe(Postgres, { ...options })
 
   let ending = false
 
@@ -62,14 +59,12 @@ function Postgres(a, b) {
       , full = Queue()
       , queues = { connecting, reserved, closed, ended, open, busy, full }
 
-  const connections = [...Array(options.max)].map(() => Connection(options, queues, { onopen, onend, onclose }))
+  const connections = [...Array(options.max)].map(() => Connection(options, queues, { onopen, onend, onlose, onclose }))
 
   const sql = Sql(handler)
 
   Object.assign(sql, {
     get parameters() { return options.parameters },
-    largeObject: largeObject.bind(null, sql),
-    subscribe,
     CLOSE,
     END: CLOSE,
     PostgresError,
@@ -153,16 +148,30 @@ function Postgres(a, b) {
       idle_timeout: null,
       max_lifetime: null,
       fetch_types: false,
+      query_timeout: options.listen_check || options.query_timeout,
       onclose() {
-        Object.entries(listen.channels).forEach(([name, { listeners }]) => {
-          delete listen.channels[name]
-          Promise.all(listeners.map(l => listen(name, l.fn, l.onlisten).catch(() => { /* noop */ })))
-        })
+        // Cyrnel: while the database was away, each attempt to connect asked for all channels again and kept what the
+        // attempts before had asked for: a few megabytes a minute, and thousands of calls of onlisten once it was back.
+        Object.values(listen.channels).forEach(x => x.isLost = !x.isWaiting)
+        clearTimeout(listen.retry)
+        listen.retry = setTimeout(() => {
+          Object.entries(listen.channels).forEach(([name, { isLost, listeners }]) => {
+            if (!isLost)
+              return
+            delete listen.channels[name]
+            Promise.all(listeners.map(l => listen(name, l.fn, l.onlisten).catch(() => { /* noop */ })))
+          })
+        }, 100).unref()
       },
       onnotify(c, x) {
         c in listen.channels && listen.channels[c].listeners.forEach(l => l.fn(x))
       }
     }))
+
+    // Cyrnel: a connection that only listens never notices that the other side is gone (porsager/postgres#1089).
+    options.listen_check && !listen.check && (listen.check = setInterval(
+      () => sql`select 1`.catch(() => { /* onclose listens again */ }), options.listen_check * 1000
+    ).unref())
 
     const channels = listen.channels || (listen.channels = {})
         , exists = name in channels
@@ -176,8 +185,13 @@ function Postgres(a, b) {
 
     channels[name] = { result: sql`listen ${
       sql.unsafe('"' + name.replace(/"/g, '""') + '"')
-    }`, listeners: [listener] }
-    const result = await channels[name].result
+    }`, listeners: [listener], isWaiting: true }
+    const channel = channels[name]
+    channel.result.then(
+      () => Object.assign(channel, { isWaiting: false }),
+      () => Object.assign(channel, { isWaiting: false, isLost: true })
+    )
+    const result = await channel.result
     listener.onlisten && listener.onlisten()
     return { state: result.state, unlisten }
 
@@ -202,15 +216,23 @@ function Postgres(a, b) {
 
   async function reserve() {
     const queue = Queue()
+    let lost = null
     const c = open.length
       ? open.shift()
       : await new Promise((resolve, reject) => {
         const query = { reserve: resolve, reject }
-        queries.push(query)
-        closed.length && connect(closed.shift(), query)
+        // Cyrnel: one that had a connection made for it also stayed in the queue, and was given two.
+        closed.length ? connect(closed.shift(), query) : wait(query)
       })
 
     move(c, reserved)
+    // Cyrnel: what waited for a reserved connection that was lost never settled, and what came later ran on the next one,
+    // which others use (porsager/postgres#1186, #1208).
+    c.onclose = error => {
+      lost = error
+      while (queue.length)
+        queue.shift().reject(error)
+    }
     c.reserved = () => queue.length
       ? c.execute(queue.shift())
       : move(c, reserved)
@@ -218,6 +240,9 @@ function Postgres(a, b) {
 
     const sql = Sql(handler)
     sql.release = () => {
+      if (lost)
+        return
+      c.onclose = null
       c.reserved = null
       onopen(c)
     }
@@ -225,6 +250,8 @@ function Postgres(a, b) {
     return sql
 
     function handler(q) {
+      if (lost)
+        return q.reject(lost)
       c.queue === full
         ? queue.push(q)
         : c.execute(q) || move(c, full)
@@ -235,6 +262,7 @@ function Postgres(a, b) {
     !fn && (fn = options, options = '')
     const queries = Queue()
     let savepoints = 0
+      , lost = null
       , connection
       , prepare = null
 
@@ -242,7 +270,16 @@ function Postgres(a, b) {
       await sql.unsafe('begin ' + options.replace(/[^a-z ]/ig, ''), [], { onexecute }).execute()
       return await Promise.race([
         scope(connection, fn),
-        new Promise((_, reject) => connection.onclose = reject)
+        new Promise((_, reject) => connection.onclose = error => {
+          // Cyrnel: a lost transaction was rolled back on a connection that was gone, which throws where nobody can catch
+          // it; and once another query had that connection made anew, the statements that were left of the transaction
+          // ran there, outside of any transaction or inside another one (porsager/postgres#1155, #1208, #1216). Those
+          // that waited for the connection never settled (porsager/postgres#1186).
+          lost = error
+          while (queries.length)
+            queries.shift().reject(error)
+          reject(error)
+        })
       ])
     } catch (error) {
       throw error
@@ -290,6 +327,8 @@ function Postgres(a, b) {
 
       function handler(q) {
         q.catch(e => uncaughtError || (uncaughtError = e))
+        if (lost)
+          return q.reject(lost)
         c.queue === full
           ? queries.push(q)
           : c.execute(q) || move(c, full)
@@ -338,7 +377,22 @@ function Postgres(a, b) {
 
     busy.length
       ? go(busy.shift(), query)
-      : queries.push(query)
+      : wait(query)
+  }
+
+  // Cyrnel: nothing bounded how long a connection is waited for.
+  function wait(query) {
+    queries.push(query)
+    options.wait_timeout && (query.waiting = setTimeout(() => {
+      queries.remove(query)
+      query.reject(Errors.connection('POOL_TIMEOUT', options))
+    }, options.wait_timeout * 1000))
+  }
+
+  function next() {
+    const query = queries.shift()
+    clearTimeout(query.waiting)
+    return query
   }
 
   function go(c, query) {
@@ -355,6 +409,7 @@ function Postgres(a, b) {
           : query.cancelled = { resolve, reject }
         : (
           queries.remove(query),
+          clearTimeout(query.waiting),
           query.cancelled = true,
           query.reject(Errors.generic('57014', 'canceling statement due to user request')),
           resolve()
@@ -367,12 +422,13 @@ function Postgres(a, b) {
       return ending
 
     await 1
+    clearInterval(listen.check)
+    clearTimeout(listen.retry)
     let timer
     return ending = Promise.race([
       new Promise(r => timeout !== null && (timer = setTimeout(destroy, timeout * 1000, r))),
       Promise.all(connections.map(c => c.end()).concat(
-        listen.sql ? listen.sql.end({ timeout: 0 }) : [],
-        subscribe.sql ? subscribe.sql.end({ timeout: 0 }) : []
+        listen.sql ? listen.sql.end({ timeout: 0 }) : []
       ))
     ]).then(() => clearTimeout(timer))
   }
@@ -384,7 +440,7 @@ function Postgres(a, b) {
   async function destroy(resolve) {
     await Promise.all(connections.map(c => c.terminate()))
     while (queries.length)
-      queries.shift().reject(Errors.connection('CONNECTION_DESTROYED', options))
+      next().reject(Errors.connection('CONNECTION_DESTROYED', options))
     resolve()
   }
 
@@ -398,7 +454,18 @@ function Postgres(a, b) {
     move(c, ended)
   }
 
-  function onopen(c) {
+  // Cyrnel: in no queue that is looked at until it has closed (porsager/postgres#1130, #1223).
+  function onlose(c) {
+    move(c, ended)
+  }
+
+  function onopen(c, first) {
+    // Cyrnel: what it was made for comes first, and is all that it is given.
+    if (first)
+      return first.reserve
+        ? first.reserve(c)
+        : go(c, first)
+
     if (queries.length === 0)
       return move(c, open)
 
@@ -406,7 +473,7 @@ function Postgres(a, b) {
       , ready = true
 
     while (ready && queries.length && max-- > 0) {
-      const query = queries.shift()
+      const query = next()
       if (query.reserve)
         return query.reserve(c)
 
@@ -423,7 +490,7 @@ function Postgres(a, b) {
     c.reserved = null
     c.onclose && (c.onclose(e), c.onclose = null)
     options.onclose && options.onclose(c.id)
-    queries.length && connect(c, queries.shift())
+    queries.length && connect(c, next())
   }
 }
 
@@ -444,13 +511,16 @@ function parseOptions(a, b) {
   'timeout' in o && (console.log('The timeout option is deprecated, use idle_timeout instead'), o.idle_timeout = o.timeout) // eslint-disable-line
   query.sslrootcert === 'system' && (query.ssl = 'verify-full')
 
-  const ints = ['idle_timeout', 'connect_timeout', 'max_lifetime', 'max_pipeline', 'backoff', 'keep_alive']
+  const ints = ['idle_timeout', 'connect_timeout', 'query_timeout', 'wait_timeout', 'listen_check', 'max_lifetime', 'max_pipeline', 'backoff', 'keep_alive']
   const defaults = {
     max             : globalThis.Cloudflare ? 3 : 10,
     ssl             : false,
     sslnegotiation  : null,
     idle_timeout    : null,
     connect_timeout : 30,
+    query_timeout   : null,
+    wait_timeout    : null,
+    listen_check    : null,
     max_lifetime    : max_lifetime,
     max_pipeline    : 100,
     backoff         : backoff,
