@@ -84,7 +84,8 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 /** How long a client may take, and how much it may send. Answers may take as long as a run does. */
 const HTTP_LIMITS = {
   bodyLimit: MAX_BODY_BYTES,
-  requestTimeout: 30_000,
+  // A definition of 30 MiB over a slow line. Headers have to be there within `headersTimeout`.
+  requestTimeout: 120_000,
   connectionTimeout: 0,
   keepAliveTimeout: 72_000,
   maxRequestsPerSocket: 0,

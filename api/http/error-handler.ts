@@ -10,6 +10,7 @@ import { isDatabaseUnavailable } from "../db/pool.ts";
 import { AppError, type ErrorCode, type ErrorIssue } from "../errors.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { App } from "./app-type.ts";
+import { MAX_BODY_BYTES } from "./json-body.ts";
 
 const DATABASE_RETRY_SECONDS = 2;
 const MAX_ISSUES = 50;
@@ -43,7 +44,7 @@ export function answerError(
 ): FastifyReply {
   const left = hasLeft(error, request);
   if (left) request.log.debug("the client left before its request was complete");
-  const known = left ? CLIENT_LEFT : describeError(error);
+  const known = left ? CLIENT_LEFT : describeError(error, request.routeOptions.bodyLimit);
   if (known.status >= 500)
     request.log.error(
       { err: known.code === "internal_error" ? error : (known.cause ?? known) },
@@ -73,8 +74,11 @@ function hasLeft(error: FastifyError | Error, request: FastifyRequest): boolean 
 /** Read by no client: for the metrics, and so that nothing else is made of it. */
 const CLIENT_LEFT = new AppError("invalid_request", "The connection ended before the request was complete.");
 
-/** Turns any error into one of the catalogue. Unknown ones become `internal_error` without a detail. */
-export function describeError(error: unknown): AppError {
+/**
+ * Turns any error into one of the catalogue. Unknown ones become `internal_error` without a detail. `maxBodyBytes`: of
+ * the route, for the sentence that refuses a larger one.
+ */
+export function describeError(error: unknown, maxBodyBytes?: number): AppError {
   if (error instanceof AppError) return error;
   if (isDatabaseUnavailable(error)) {
     return new AppError(
@@ -88,7 +92,7 @@ export function describeError(error: unknown): AppError {
   }
   if (hasZodFastifySchemaValidationErrors(error)) return describeInvalidRequest(error);
   return (
-    describeFrameworkError(error as FastifyError) ??
+    describeFrameworkError(error as FastifyError, maxBodyBytes) ??
     new AppError(
       "internal_error",
       "Something went wrong inside the server. Its log holds the cause under this request id.",
@@ -117,12 +121,12 @@ function describeInvalidRequest(error: {
   );
 }
 
-function describeFrameworkError(error: FastifyError): AppError | null {
+function describeFrameworkError(error: FastifyError, maxBodyBytes: number = MAX_BODY_BYTES): AppError | null {
   switch (error.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return new AppError(
         "body_too_large",
-        "The request body is too large: at most 1 MiB (1048576 bytes) is accepted.",
+        `The request body is too large: at most ${maxBodyBytes / 1024 ** 2} MiB (${maxBodyBytes} bytes) is accepted.`,
       );
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
       return new AppError(

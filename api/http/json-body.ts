@@ -3,9 +3,11 @@
  */
 import { AppError } from "../errors.ts";
 import type { App } from "./app-type.ts";
+import { isNestedDeeper, MAX_BODY_DEPTH } from "./json-nesting.ts";
+import { createLargeJson } from "./large-json.ts";
 
+/** Of every route that does not say more (`bodyLimit`). */
 export const MAX_BODY_BYTES = 1024 * 1024;
-export const MAX_BODY_DEPTH = 100;
 
 /** `application/json-patch+json` is what RFC 6902 calls a JSON Patch. */
 const JSON_TYPES = ["application/json", "application/json-patch+json"];
@@ -13,12 +15,18 @@ const JSON_TYPES = ["application/json", "application/json-patch+json"];
 /** Replaces fastify's parsers. A missing body counts as `{}`, so that a schema can name what is missing in it. */
 export function registerJsonBody(app: App): void {
   const parseJson = app.getDefaultJsonParser("error", "error");
+  const large = createLargeJson();
+  app.addHook("onClose", () => large[Symbol.asyncDispose]());
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<Buffer>(
     JSON_TYPES,
     { parseAs: "buffer", bodyLimit: MAX_BODY_BYTES },
     (request, bytes, done) => {
       if (bytes.length === 0) return done(null, undefined);
+      if (bytes.length > MAX_BODY_BYTES) {
+        void large.parse(bytes).then((value) => done(null, value), done);
+        return;
+      }
       let text: string;
       try {
         text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -39,24 +47,6 @@ export function registerJsonBody(app: App): void {
   app.addHook("preValidation", async (request) => {
     if (request.body === undefined && ["POST", "PUT", "PATCH"].includes(request.method)) request.body = {};
   });
-}
-
-/** Whether brackets outside of strings open deeper than `max`; looks at the text, so nothing is built for it. */
-export function isNestedDeeper(text: string, max: number): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index++) {
-    const character = text.charCodeAt(index);
-    if (inString) {
-      if (character === 0x5c) index++;
-      else if (character === 0x22) inString = false;
-    } else if (character === 0x22) inString = true;
-    else if (character === 0x7b || character === 0x5b) {
-      depth++;
-      if (depth > max) return true;
-    } else if (character === 0x7d || character === 0x5d) depth--;
-  }
-  return false;
 }
 
 /** Where the mistake is. V8 quotes the text around it: that is left out, a script or a secret may be in it. */

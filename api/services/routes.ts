@@ -27,6 +27,8 @@ const anyKey = { tags: ["services"], security: [{ key: [] }] };
 const admin = { tags: ["services"] };
 
 const DOWNLOAD_ERRORS = ["payload_too_large", "egress_refused", "download_failed"] as const;
+/** A definition of 30 MiB, with as much again for what JSON escapes in it, and the rest of the request. */
+const MAX_CONTENT_BODY_BYTES = 64 * 1024 * 1024;
 const DEFINITION_ERRORS = ["invalid_definition", "adapter_inactive"] as const;
 
 export function registerServiceRoutes(app: App, services: Services): void {
@@ -80,6 +82,7 @@ function registerInstallation(app: App, services: Services): void {
     "/services",
     {
       onRequest: requireScope("services:admin"),
+      bodyLimit: MAX_CONTENT_BODY_BYTES,
       schema: {
         ...admin,
         summary: "Install a service from a definition",
@@ -134,6 +137,7 @@ function registerDefinitionChanges(app: App, services: Services): void {
     "/services/:id",
     {
       onRequest: requireScope("services:admin"),
+      bodyLimit: MAX_CONTENT_BODY_BYTES,
       schema: {
         ...admin,
         summary: "Give a service another definition",

@@ -59,6 +59,57 @@ describe("a direct installation", () => {
     expect(row?.source).toBe("");
   });
 
+  test("as content of 30 MiB, and no more; the rest of such a body is small", async () => {
+    const write = (tools: string[], quotes: number) =>
+      JSON.stringify({ name: "Large", tools, ignored: '"'.repeat(quotes) });
+    const install = (content: string) =>
+      server.post("/services", { id: "large", adapter: "scripted", content });
+    // Each of them takes two bytes in the definition, and four in the request.
+    const quotes = Math.floor((30 * 1024 * 1024 - write(["one"], 0).length) / 2);
+    const refused = await install(write(["one"], quotes + 1));
+    expect(refused).toMatchObject({ status: 413, body: { code: "payload_too_large" } });
+    expect(refused.body.error).toContain("at most 30 MiB");
+    const content = write(["one"], quotes);
+    expect(await install(content)).toMatchObject({ status: 201, body: { id: "large" } });
+    expect(await server.service("large")).toMatchObject({ hash: sha256(content) });
+    const changed = await server.patch("/services/large", { content: write(["one", "two"], quotes - 3) });
+    expect(changed).toMatchObject({ status: 200, body: { id: "large", updated: true } });
+    expect((await server.tools("large")).map(({ id }) => id)).toEqual(["one", "two"]);
+
+    const filler = "x".repeat(2 * 1024 * 1024);
+    const bodies = [
+      { extra: Array.from({ length: 100_000 }, () => [1]) },
+      { extra: JSON.parse(`${"[".repeat(200)}${"]".repeat(200)}`) },
+      JSON.parse('{"extra": {"__proto__": 1}}'),
+      Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`key${index}`, "x"])),
+    ];
+    for (const body of bodies) {
+      const answer = await server.post("/services", {
+        id: "a",
+        adapter: "scripted",
+        content: filler,
+        ...body,
+      });
+      expect(answer).toMatchObject({ status: 400, body: { code: "invalid_json" } });
+    }
+    const unknownField = await server.post("/services", {
+      id: "a",
+      adapter: "scripted",
+      content: filler,
+      b: 1,
+    });
+    expect(unknownField).toMatchObject({ status: 400, body: { code: "invalid_request" } });
+    const cut = await server.request("POST", "/services", {
+      body: `{"content": "${filler}`,
+      headers: { "content-type": "application/json" },
+    });
+    expect(cut).toMatchObject({ status: 400, body: { code: "invalid_json" } });
+    const elsewhere = await server.post("/processes", { code: filler });
+    expect(elsewhere).toMatchObject({ status: 413, body: { code: "body_too_large" } });
+    expect(elsewhere.body.error).toContain("at most 1 MiB");
+    expect((await server.get("/services/a")).status).toBe(404);
+  });
+
   test("ids that are no identifiers, and bodies that name both or neither source, are refused", async () => {
     const before = await counts();
     const bodies: unknown[] = [

@@ -22,7 +22,7 @@ const WAYS = [
 type Way = (typeof WAYS)[number][0];
 
 /** What the request may hold. Larger definitions are installed from a URL. */
-const MAX_PASTED_BYTES = 1024 * 1024 - 4096;
+const MAX_DEFINITION_BYTES = 30 * 1024 * 1024;
 
 const PLACEHOLDERS: Record<string, string> = {
   openapi: '{"openapi": "3.1.0", "info": {…}, "paths": {…}}',
@@ -173,11 +173,9 @@ async function install(given: {
   const content = way === "file" ? given.file : given.content;
   if (content.trim() === "")
     throw new Error(way === "file" ? "Choose a file first." : "Paste the definition first.");
-  const bytes = new TextEncoder().encode(JSON.stringify(content)).length;
-  if (bytes > MAX_PASTED_BYTES) {
-    throw new Error(
-      `The definition has ${formatBytes(bytes)}; a request takes 1 MiB. Put it somewhere the server can reach and install it by URL.`,
-    );
+  const bytes = new TextEncoder().encode(content).length;
+  if (bytes > MAX_DEFINITION_BYTES) {
+    throw new Error(`The definition has ${formatBytes(bytes)}; at most 30 MiB are accepted.`);
   }
   return unwrap(await client.value.POST("/services", { body: { id, adapter, content } })).id;
 }

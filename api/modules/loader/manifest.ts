@@ -2,7 +2,7 @@
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { MODULE_ID_PATTERN, type ModuleManifest, type ModuleType, moduleManifestSchema } from "#sdk";
-import { isNestedDeeper } from "../../http/json-body.ts";
+import { isNestedDeeper } from "../../http/json-nesting.ts";
 
 export const MANIFEST_FILE = "module.json";
 export const MAX_MANIFEST_BYTES = 256 * 1024;

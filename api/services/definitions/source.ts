@@ -21,7 +21,14 @@ export async function obtainDefinition(
   download: Downloader,
   given: { url?: string | undefined; content?: string | undefined },
 ): Promise<ObtainedDefinition> {
-  if (given.content !== undefined) return readDefinitionBytes(Buffer.from(given.content));
+  if (given.content !== undefined) {
+    const bytes = Buffer.from(given.content);
+    if (bytes.length <= MAX_DEFINITION_BYTES) return readDefinitionBytes(bytes);
+    throw new AppError(
+      "payload_too_large",
+      `The definition has ${bytes.length} bytes; at most 30 MiB (${MAX_DEFINITION_BYTES} bytes) are accepted.`,
+    );
+  }
   return downloadDefinition(download, given.url ?? "");
 }
 

@@ -3,11 +3,11 @@
  * by the hash of what they show, so a change of a service is seen at the next request.
  */
 import { createHash } from "node:crypto";
+import { createJobThread } from "../../bounds/job-thread.ts";
 import { createSerialQueue } from "../../bounds/serial-queue.ts";
 import type { Db } from "../../db/pool.ts";
 import { AppError } from "../../errors.ts";
 import type { CallCaller, CallGate } from "../gate.ts";
-import { createJobThread } from "../job-thread.ts";
 import { type DeclaredService, namespaceOf, printAmbient } from "./ambient.ts";
 import { type DeclarableService, listDeclarable, readDeclarableTools } from "./store.ts";
 import type { DeclarationAnswer, DeclarationJob } from "./thread.ts";

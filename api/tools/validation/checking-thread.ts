@@ -1,5 +1,5 @@
 /** Checks that may take long, in a thread of their own: one at a time, callers by turns, each within a time limit. */
-import { createJobThread } from "../job-thread.ts";
+import { createJobThread } from "../../bounds/job-thread.ts";
 import type { CheckAnswer, CheckJob } from "./thread.ts";
 
 const CHECK_LIMITS = {

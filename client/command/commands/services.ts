@@ -11,7 +11,7 @@ import type { Session, Shell } from "../session.ts";
 import { addSettings } from "./settings.ts";
 
 /** Of a request body; larger definitions are given as URL. */
-const MAX_DEFINITION_BYTES = 1024 * 1024;
+const MAX_DEFINITION_BYTES = 30 * 1024 * 1024;
 const DEFAULT_ADAPTER = "openapi";
 
 interface AddFlags {

@@ -1,0 +1,44 @@
+/**
+ * Request bodies of more than 1 MiB, for the few routes that take them (definitions of services): parsed in a thread,
+ * so that a document of 30 MiB does not hold up every other request. Texts come back, and little else: handing over
+ * any other data would cost this thread as much as parsing it.
+ */
+import { createJobThread } from "../bounds/job-thread.ts";
+import { createSerialQueue } from "../bounds/serial-queue.ts";
+import { AppError } from "../errors.ts";
+
+export type LargeJsonAnswer = { ok: true; value: Record<string, unknown> } | { ok: false; problem: string };
+
+export interface LargeJson extends AsyncDisposable {
+  /** Throws AppError `invalid_json`, or `limit_reached` when too many wait. */
+  parse(bytes: Buffer): Promise<Record<string, unknown>>;
+}
+
+const MAX_WAITING = 8;
+const MAX_PARSE_MS = 20_000;
+/** The body, its text at two bytes a character, and what is made of it. */
+const THREAD_LIMITS = { maxHeapMb: 768, idleMs: 5000 };
+
+export function createLargeJson(): LargeJson {
+  const thread = createJobThread<Uint8Array, LargeJsonAnswer>(
+    new URL("./large-json-thread.ts", import.meta.url),
+    THREAD_LIMITS,
+  );
+  const turns = createSerialQueue(
+    MAX_WAITING,
+    () =>
+      new AppError("limit_reached", `${MAX_WAITING} large request bodies are being read already. Try again.`),
+  );
+  return {
+    async parse(bytes) {
+      const end = await turns.run(() => thread.run(bytes, MAX_PARSE_MS));
+      if (end.kind === "answered" && end.answer.ok) return end.answer.value;
+      const problem =
+        end.kind === "answered" && !end.answer.ok
+          ? end.answer.problem
+          : "The request body could not be read: it takes too much time or memory.";
+      throw new AppError("invalid_json", problem);
+    },
+    [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
+  };
+}
