@@ -10,8 +10,8 @@ import packageFile from "../package.json" with { type: "json" };
 
 const START_TIMEOUT_MS = 60_000;
 const ROOT = new URL("..", import.meta.url).pathname;
-/** `node`, its flags and the program, as in package.json. */
-const [, ...START_ARGUMENTS] = packageFile.scripts.start.split(" ");
+/** Flags of Node and the program, as in package.json. */
+const START_ARGUMENTS = packageFile.scripts.start.replace(/^exec node /, "").split(" ");
 
 export interface Answer {
   status: number;
