@@ -121,7 +121,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   await registerSecurityHeaders(app);
   registerErrorHandler(app, deps.redactor);
   if (config.apiKey === null) registerLocalGuard(app);
-  registerLifecycle(app, deps.lifecycle);
+  registerLifecycle(app, deps.lifecycle, () => processes.isHandingOver());
   registerJsonBody(app);
   await registerOpenApi(app);
   // Before the check that routes declare their access: the routes of the page are its library's.

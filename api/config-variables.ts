@@ -207,6 +207,12 @@ export const CONFIG_VARIABLES = {
     fallback: null,
     description: "Length of the rate limit window, in milliseconds; needs CYRNEL_RATE_LIMIT_MAX.",
   },
+  CYRNEL_SHUTDOWN_DELAY_MS: {
+    schema: wholeNumber(0, 300_000),
+    fallback: "0",
+    description:
+      "On SIGTERM or SIGINT: for how long the server is not ready but still answers, each answer with `Connection: close`, so that load balancers have taken it out before it closes; in milliseconds. The Helm chart sets it.",
+  },
   SHUTDOWN_TIMEOUT_MS: {
     schema: wholeNumber(0, 3_600_000),
     fallback: "10000",

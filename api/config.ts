@@ -62,6 +62,7 @@ export interface Config {
   /** Null: found out. */
   readonly replicaAddress: string | null;
   readonly rateLimit: { readonly max: number; readonly windowMs: number } | null;
+  readonly shutdownDelayMs: number;
   readonly shutdownTimeoutMs: number;
   /** Null: no traces. */
   readonly tracing: {
@@ -138,6 +139,7 @@ export function parseConfig(
       rateLimitMax === null || rateLimitWindowMs === null
         ? null
         : Object.freeze({ max: rateLimitMax, windowMs: rateLimitWindowMs }),
+    shutdownDelayMs: read("CYRNEL_SHUTDOWN_DELAY_MS"),
     shutdownTimeoutMs: read("SHUTDOWN_TIMEOUT_MS"),
     tracing:
       collector === null

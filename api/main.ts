@@ -15,7 +15,7 @@ import { openLogOutput } from "./logs/output.ts";
 import { createLogRing } from "./logs/ring.ts";
 import { createRedactor } from "./secrets/redactor.ts";
 import { findKeyring } from "./secrets/server-keyring.ts";
-import { openServer } from "./server.ts";
+import { type CyrnelServer, openServer } from "./server.ts";
 
 /** sysexits.h */
 const EX_CONFIG = 78;
@@ -81,6 +81,7 @@ const grace = closeWithGrace(
 );
 
 let stoppingSinceMs: number | null = null;
+let listening: CyrnelServer | null = null;
 for (const signal of STOP_SIGNALS) process.on(signal, () => stop(signal));
 
 const starting = start(config);
@@ -117,6 +118,7 @@ async function start(config: Config): Promise<void> {
   );
   signal.throwIfAborted();
   const url = await server.listen();
+  listening = server;
   report(describeStart(server.app.server.address() as AddressInfo, url, config, database));
   if (server.modules.environments.active() === null) {
     report("No environment is active, so scripts cannot run yet. GET /modules says why.");
@@ -126,8 +128,11 @@ async function start(config: Config): Promise<void> {
 function stop(signal: string): void {
   if (stoppingSinceMs === null) {
     stoppingSinceMs = performance.now();
-    report(`${signal}: stopping (runs may finish for ${config.shutdownTimeoutMs} ms)`);
-    grace.close();
+    const { shutdownDelayMs, shutdownTimeoutMs } = config;
+    const first = shutdownDelayMs > 0 ? `requests are taken for ${shutdownDelayMs} ms more; then ` : "";
+    report(`${signal}: stopping (${first}runs may finish for ${shutdownTimeoutMs} ms)`);
+    listening?.leave();
+    setTimeout(close, listening === null ? 0 : shutdownDelayMs);
   } else if (performance.now() - stoppingSinceMs > SAME_SIGNAL_MS) {
     report(`${signal} again: exiting at once`);
     process.exit(1);
@@ -136,7 +141,12 @@ function stop(signal: string): void {
 
 function onTakenOver(): void {
   report("Another server has taken over the database while it was away: this one stops.");
-  grace.close();
+  close();
+}
+
+/** Once: it would exit before what is being closed is closed. */
+function close(): void {
+  if (!stopping.signal.aborted) grace.close();
 }
 
 function onMigrate(pending: readonly string[]): void {

@@ -67,6 +67,8 @@ export interface CyrnelServer extends AsyncDisposable {
   readonly governance: Governance;
   /** Listens as configured; the address as a URL. */
   listen(): Promise<string>;
+  /** Not ready from now on, but still takes what it is sent. New runs are left to other servers, if there are any. */
+  leave(): void;
   /**
    * Takes no new work, lets runs finish for `shutdownTimeoutMs`, ends the rest as interrupted, closes everything in
    * reverse. Idempotent; bounded by `shutdownTimeoutMs` + about 30 s.
@@ -182,7 +184,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     secretsKeys: keyring && { current: keyring.current.kid, all: keyring.kids },
     countSlots: () => environments.active()?.status()?.slots ?? null,
     listModules: () => modules.activations(),
-    isDraining: () => lifecycle.draining,
+    isDraining: () => lifecycle.leaving,
     follow: {
       followModules: () => modules.follow(),
       followService: (id) => services.follow(id),
@@ -209,23 +211,21 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
       tracing.runEnded(ending);
     },
   });
-  const approvals = undo.use(
-    createApprovals({
-      pool: database.pool,
-      vault,
-      redactor,
-      gate: governance.gate,
-      processes,
-      remember: (rule) => governance.policies.remember(rule),
-      roleOf: (keyId) => governance.verifier.find(keyId)?.roleId ?? null,
-      audit: governance.audit,
-      checkAnswer: (decider, hash, schema, data) =>
-        tools.validator.check(decider, hash, async () => schema, data as Record<string, unknown>),
-      allowSelfApproval: config.allowSelfApproval,
-      ttlMs: config.approvalTtlMs,
-      log: logger,
-    }),
-  );
+  const approvals = createApprovals({
+    pool: database.pool,
+    vault,
+    redactor,
+    gate: governance.gate,
+    processes,
+    remember: (rule) => governance.policies.remember(rule),
+    roleOf: (keyId) => governance.verifier.find(keyId)?.roleId ?? null,
+    audit: governance.audit,
+    checkAnswer: (decider, hash, schema, data) =>
+      tools.validator.check(decider, hash, async () => schema, data as Record<string, unknown>),
+    allowSelfApproval: config.allowSelfApproval,
+    ttlMs: config.approvalTtlMs,
+    log: logger,
+  });
   undo.defer(services.onChange((id) => approvals.forgetTools(id)));
   const watched = {
     pool: vital,
@@ -239,7 +239,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     environments,
     silentMs: () => replicas.silentMs,
     countUnstored: () => processes.health().unstored,
-    isDraining: () => lifecycle.draining,
+    isDraining: () => lifecycle.leaving,
   });
   const logs = createLogs({ ring: deps.logRing ?? createLogRing(), redactor });
   const app = await buildApp(config, {
@@ -261,7 +261,10 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     redactor,
     access: governance,
   });
-  undo.defer(() => closeApp(app));
+  const callsMs = () => config.shutdownTimeoutMs - lifecycle.drainingForMs;
+  undo.defer(() => closeApp(app, () => tools.caller.inFlight, callsMs()));
+  // Before connections are closed: their streams end.
+  undo.use(approvals);
   undo.use(logs);
   await app.ready();
   await learnStoredSecrets({ db: database.pool, vault, redactor, log: logger });
@@ -293,6 +296,11 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
       const { port } = app.server.address() as AddressInfo;
       replicas.setAddress(config.replicaAddress ?? findAddress(config.host, port));
       return url;
+    },
+    leave() {
+      lifecycle.startLeaving();
+      processes.leave();
+      replicas.tellDraining();
     },
     stop,
     [Symbol.asyncDispose]: stop,

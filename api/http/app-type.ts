@@ -22,8 +22,11 @@ declare module "fastify" {
     public?: boolean;
     /** Set by `requireScope` through the route's hooks; read by the OpenAPI document. */
     scope?: string;
-    /** A POST, PUT, PATCH or DELETE that is still accepted while the server shuts down. */
-    whileDraining?: boolean;
+    /**
+     * A POST, PUT, PATCH or DELETE that is still accepted while the server shuts down; `elsewhere`: as long as other servers
+     * can do it.
+     */
+    whileDraining?: true | "elsewhere";
     /** Answered while the database cannot be reached. */
     withoutDatabase?: boolean;
   }

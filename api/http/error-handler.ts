@@ -45,7 +45,10 @@ export function answerError(
   const left = hasLeft(error, request);
   if (left) request.log.debug("the client left before its request was complete");
   const known = left ? CLIENT_LEFT : describeError(error, request.routeOptions.bodyLimit);
-  if (known.status >= 500)
+  // A 503 that nothing caused is a refusal, like the ones below 500: the line of the request has its status.
+  const isRefusal = known.status === 503 && known.cause === undefined;
+  if (isRefusal) request.log.debug({ code: known.code }, "request refused");
+  else if (known.status >= 500)
     request.log.error(
       { err: known.code === "internal_error" ? error : (known.cause ?? known) },
       "request failed",

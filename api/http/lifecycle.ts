@@ -1,10 +1,15 @@
-/** Whether the server takes new work. Turned once, when it starts to shut down. */
+/** What a server that was told to stop still takes, and that each of its answers ends its connection. */
 import { AppError } from "../errors.ts";
 import type { App } from "./app-type.ts";
 
 export interface Lifecycle {
-  /** True from the first stop signal on. */
+  /** True from the first stop signal on: not ready any more, and still taking what it is sent. */
+  readonly leaving: boolean;
+  /** True when it takes nothing new: after the time in which load balancers take it out. */
   readonly draining: boolean;
+  /** Since when, in milliseconds. */
+  readonly drainingForMs: number;
+  startLeaving(): void;
   startDraining(): void;
 }
 
@@ -12,23 +17,42 @@ const RETRY_SECONDS = 5;
 const SAFE_METHODS = ["GET", "HEAD", "OPTIONS"];
 
 export function createLifecycle(): Lifecycle {
-  let draining = false;
+  let leaving = false;
+  let drainingSinceMs: number | null = null;
   return {
+    get leaving() {
+      return leaving;
+    },
     get draining() {
-      return draining;
+      return drainingSinceMs !== null;
+    },
+    get drainingForMs() {
+      return drainingSinceMs === null ? 0 : performance.now() - drainingSinceMs;
+    },
+    startLeaving() {
+      leaving = true;
     },
     startDraining() {
-      draining = true;
+      leaving = true;
+      drainingSinceMs ??= performance.now();
     },
   };
 }
 
-/** While draining: reading goes on, new work answers 503 `shutting_down`, connections are not kept. */
-export function registerLifecycle(app: App, lifecycle: Lifecycle): void {
-  app.addHook("onRequest", async (request, reply) => {
-    if (!lifecycle.draining) return;
-    reply.header("connection", "close");
-    if (SAFE_METHODS.includes(request.method) || request.routeOptions.config.whileDraining) return;
+/**
+ * While leaving: connections are not kept, so that clients open their next one to another server. While draining: new work
+ * answers 503 `shutting_down`, but for what other servers do in place of this one; reading goes on.
+ */
+export function registerLifecycle(app: App, lifecycle: Lifecycle, isHandingOver: () => boolean): void {
+  // At the end of each answer, so that requests from before the signal are among them.
+  app.addHook("onSend", (_request, reply, _payload, done) => {
+    if (lifecycle.leaving) reply.header("connection", "close");
+    done();
+  });
+  app.addHook("onRequest", async (request) => {
+    if (!lifecycle.draining || SAFE_METHODS.includes(request.method)) return;
+    const { whileDraining } = request.routeOptions.config;
+    if (whileDraining === true || (whileDraining === "elsewhere" && isHandingOver())) return;
     throw new AppError(
       "shutting_down",
       "The server is shutting down. Send the request again shortly, or to another server.",

@@ -68,6 +68,9 @@ export class Dispatcher {
   readonly #open = new DisposableStack();
   #active = 0;
   #reconciling: Promise<void> | null = null;
+  /** Requests that wait for the end of a run. */
+  #awaited = 0;
+  #isLeaving = false;
   #isDraining = false;
 
   constructor(options: DispatcherOptions) {
@@ -84,6 +87,7 @@ export class Dispatcher {
       ...options,
       slots: this.#slots,
       start: (slot, stored) => this.#carrier.start(slot, stored),
+      isHandingOver: () => this.isHandingOver,
       changedElsewhere: (change) => {
         this.#active += change;
       },
@@ -133,7 +137,8 @@ export class Dispatcher {
     this.#admit();
     const { peers, maxRunningPerCaller } = this.#options;
     // With a limit for each caller the queue decides: it knows what runs on other servers.
-    const slot = this.#queue.length === 0 && maxRunningPerCaller === null ? this.#slots.take() : null;
+    const mayStart = this.#queue.length === 0 && maxRunningPerCaller === null && !this.isHandingOver;
+    const slot = mayStart ? this.#slots.take() : null;
     this.#active += 1;
     if (!slot) this.#queue.change(1);
     let outcome: T | null = null;
@@ -198,16 +203,39 @@ export class Dispatcher {
     }
   }
 
+  /** Begins to leave the queue and what is submitted from now on to other servers, while there are any. */
+  leave(): void {
+    this.#isLeaving = true;
+  }
+
+  /** Whether other servers run what is submitted here. */
+  get isHandingOver(): boolean {
+    return this.#isLeaving && this.#options.peers.canTake;
+  }
+
+  /** Waits for the end of a run: as long as other servers bring it about, this one stays for the answer. */
+  async stayFor<T>(end: Promise<T>): Promise<T> {
+    this.#awaited += 1;
+    try {
+      return await end;
+    } finally {
+      this.#awaited -= 1;
+      this.#tellWhenEmpty();
+    }
+  }
+
   /**
    * Takes no more runs, waits up to `timeoutMs` for those under way, then ends them as interrupted. Queued processes
-   * stay queued for the next start. Bounded: at most `timeoutMs` + 13 s.
+   * stay queued for other servers, or the next start. Bounded: at most `timeoutMs` + 13 s.
    */
   async drain(timeoutMs: number): Promise<void> {
+    this.#isLeaving = true;
     this.#isDraining = true;
     this.#queue.stop();
-    this.#open.dispose();
     this.#carrier.startLeaving();
     await this.#empty(timeoutMs);
+    this.#isLeaving = false;
+    this.#open.dispose();
     this.#carrier.interruptAll();
     await this.#empty(SHUTDOWN_KILL_GRACE_MS + SHUTDOWN_STORE_MS);
     this.#options.writer.stop();
@@ -215,7 +243,7 @@ export class Dispatcher {
   }
 
   #admit(): void {
-    if (this.#isDraining) {
+    if (this.#isDraining && !this.isHandingOver) {
       throw new AppError("shutting_down", "The server is shutting down. Send the request again shortly.", {
         retryAfterSeconds: SHUTDOWN_RETRY_AFTER_SECONDS,
       });
@@ -247,7 +275,8 @@ export class Dispatcher {
   }
 
   #isEmpty(): boolean {
-    return this.#slots.taken === 0 && this.#carrier.isEmpty;
+    const isAnswered = this.#awaited === 0 || !this.isHandingOver;
+    return this.#slots.taken === 0 && this.#carrier.isEmpty && isAnswered;
   }
 
   #tellWhenEmpty(): void {

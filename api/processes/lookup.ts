@@ -117,7 +117,7 @@ export async function waitForEnd(
   id: number,
   signal: AbortSignal,
 ): Promise<ProcessView> {
-  const view = await waitUntilIdle(waitOptions(context, id, signal));
+  const view = await context.dispatcher.stayFor(waitUntilIdle(waitOptions(context, id, signal)));
   if (view === "aborted") {
     throw new AppError(
       "shutting_down",

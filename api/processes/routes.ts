@@ -47,6 +47,7 @@ export function registerProcessRoutes(
     "/processes",
     {
       ...write,
+      config: { whileDraining: "elsewhere" },
       // Before validation fills the body in: the same request is to be known again by any version.
       preValidation: async (request) => {
         request.sentBody = request.body;
@@ -146,6 +147,7 @@ export function registerProcessRoutes(
     "/processes/:id/signals/run",
     {
       ...write,
+      config: { whileDraining: "elsewhere" },
       schema: {
         tags,
         summary: "Run an idle process (again)",

@@ -172,6 +172,11 @@ export function createProcessService(deps: ProcessesDeps) {
       retention = startRetention(db, { retentionDays, retentionMax, keyTtlMs: IDEMPOTENCY_TTL_MS }, log);
     },
 
+    /** What is submitted from now on, and what is queued, is left to other servers, as long as there are any. */
+    leave: () => dispatcher.leave(),
+    /** Whether other servers run what is submitted here. */
+    isHandingOver: () => dispatcher.isHandingOver,
+
     /** Lets runs finish for up to `timeoutMs`, then ends them as interrupted; queued processes stay queued. */
     async drain(timeoutMs: number): Promise<void> {
       await dispatcher.drain(timeoutMs);

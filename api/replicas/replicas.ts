@@ -121,6 +121,9 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     get others() {
       return membership.others.length;
     },
+    get canTake() {
+      return membership.others.some(({ draining, slots }) => !draining && (slots ?? 0) > 0);
+    },
     get hadOthers() {
       return membership.hadOthers;
     },

@@ -23,6 +23,8 @@ export interface Peers {
   readonly id: string | null;
   /** Other servers that are there, as far as is known. */
   readonly others: number;
+  /** Whether another one takes runs: it is not about to stop, and has slots. */
+  readonly canTake: boolean;
   /** Whether there was another a moment ago: what it held may be nobody's now. */
   readonly hadOthers: boolean;
   /**
@@ -65,6 +67,7 @@ const nobody = async () => null;
 export const ALONE: Peers = {
   id: null,
   others: 0,
+  canTake: false,
   hadOthers: false,
   maxSilentMs: null,
   takeWasSilent: () => false,

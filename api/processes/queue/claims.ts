@@ -25,6 +25,8 @@ export interface QueueClaimsOptions {
   /** Runs of one caller at once, over all servers. Null: no limit. */
   maxRunningPerCaller: number | null;
   start(slot: Slot, stored: StoredRun): void;
+  /** Whether the queue is left to other servers. */
+  isHandingOver(): boolean;
   /** The queue has become longer or shorter, by nothing that this server did. */
   changedElsewhere(change: number): void;
 }
@@ -59,7 +61,7 @@ export class QueueClaims {
 
   /** Gives free slots to whoever is next. One statement at a time; calls meanwhile make it look again. */
   claim(): void {
-    if (this.#length <= 0 || this.#isStopped) return;
+    if (this.#length <= 0 || this.#isStopped || this.#options.isHandingOver()) return;
     if (this.#isClaiming) {
       this.#claimAgain = true;
       return;
@@ -104,8 +106,8 @@ export class QueueClaims {
   }
 
   async #claimUntilFull(): Promise<void> {
-    const { db, log, peers, slots, start, maxRunningPerCaller } = this.#options;
-    while (this.#length > 0 && !this.#isStopped) {
+    const { db, log, peers, slots, start, isHandingOver, maxRunningPerCaller } = this.#options;
+    while (this.#length > 0 && !this.#isStopped && !isHandingOver()) {
       const free: Slot[] = [];
       while (free.length < Math.min(this.#length, MAX_BATCH)) {
         const slot = slots.take();

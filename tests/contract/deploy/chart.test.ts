@@ -143,16 +143,16 @@ describe.skipIf(helm === null)("rendered", async () => {
     expect(parsed).toMatchObject({ ok: true });
     if (!parsed.ok) return;
     // What stops a pod for good comes after all that the server may take.
-    const { preStop } = podOf(set).containers[0].lifecycle ?? {};
-    const beforeMs = Number(preStop?.exec.command[1] ?? 0) * 1000;
+    const { shutdownDelayMs, shutdownTimeoutMs } = parsed.config;
     expect(podOf(set).terminationGracePeriodSeconds * 1000).toBe(
-      beforeMs + parsed.config.shutdownTimeoutMs + 45_000,
+      shutdownDelayMs + shutdownTimeoutMs + 45_000,
     );
   });
 
   test.each([
     ["isolation", { isolation: "standard" }],
     ["shutdownSeconds", { shutdownSeconds: 31 }],
+    ["shutdownDelaySeconds", { shutdownDelaySeconds: 6 }],
     ["config", { config: { LOG_LEVEL: "debug" } }],
     ["secret.values", { secret: { values: { DATABASE_URL, CYRNEL_API_KEY: `${API_KEY}0` } } }],
   ])("pods read their environment once: a change of %s starts them anew", async (_name, change) => {
@@ -207,6 +207,7 @@ describe.skipIf(helm === null)("rendered", async () => {
     ["no secret", {}, "secret.existingSecret"],
     ["an unknown value", { ...minimal, replica: 2 }, "replica"],
     ["what the chart sets itself", { ...minimal, config: { HOST: "::" } }, "HOST"],
+    ["the chart's time to stop", { ...minimal, config: { CYRNEL_SHUTDOWN_DELAY_MS: "0" } }, "SHUTDOWN_DELAY"],
     ["a secret in the config", { ...minimal, config: { DATABASE_URL } }, "DATABASE_URL"],
     [
       "a number as a variable",

@@ -18,7 +18,7 @@ const everything = {
   runtimeClassName: "gvisor",
   isolation: "standard",
   shutdownSeconds: 600,
-  preStopSeconds: 0,
+  shutdownDelaySeconds: 0,
   data: { existingClaim: "modules" },
   service: { type: "LoadBalancer", port: 443, annotations: { "example.com/internal": "true" } },
   serviceAccount: { annotations: { "example.com/role": "none" } },
