@@ -4,6 +4,7 @@
  */
 import type { AddressInfo } from "node:net";
 import closeWithGrace from "close-with-grace";
+import { hideMemory } from "#runner/jail/undumpable.ts";
 import { type Config, formatProblems, parseConfig } from "./config.ts";
 import { type Database, openDatabase } from "./db/database.ts";
 import { EMBEDDED_POSTGRES_MISSING } from "./db/embedded/binaries.ts";
@@ -41,6 +42,9 @@ const OWN_SIGNALS = [
 process.on("SIGUSR1", () => {});
 // Its default is to end the process, which would leave the embedded Postgres and every child without an end in order.
 process.on("SIGUSR2", () => {});
+
+// What this was started with holds keys, and deleting them below does not take them out of /proc/<pid>/environ.
+hideMemory();
 
 // Whoever read it may be gone (a pipe, a journal that restarts): no reason to stop, or to stop in haste.
 process.stderr.on("error", () => {});

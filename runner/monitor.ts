@@ -1,10 +1,12 @@
 /**
- * CPU time and memory of running children, read from /proc by one shared timer. Ends nothing itself: it tells whoever
+ * CPU time, memory and threads of running children, read from /proc by one shared timer. Ends nothing itself: it tells whoever
  * watches. Where there is no /proc it reports zeros and says so.
  */
-import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
-import { readStatusBytes } from "./proc-status.ts";
+import { closeSync, existsSync, openSync, readSync } from "node:fs";
+import { readStatusBytes, readStatusField, readStatusOwnBytes } from "./proc-status.ts";
 
+/** Of a child, with a few to spare: more are started by code that has taken it over. */
+export const MAX_THREADS = 64;
 const DEFAULT_INTERVAL_MS = 30;
 /** USER_HZ, the unit of /proc/<pid>/stat, is 100 on every Linux that Node runs on. */
 const MS_PER_TICK = 10;
@@ -14,9 +16,12 @@ const TICK_ERROR_MS = 2 * MS_PER_TICK;
 export interface WatchLimits {
   /** CPU time from the start of the watch. */
   cpuMs: number | null;
-  /** Growth of memory that is the process's own, from the start of the watch. */
+  /** Growth of memory that is the process's own (see proc-status.ts), from the start of the watch. */
   memoryBytes: number | null;
 }
+
+/** `threads`: more than MAX_THREADS, which is no limit of a run's own but a sign that its process was taken over. */
+export type Exceeded = "cpu" | "memory" | "threads";
 
 export interface Watch {
   /**
@@ -29,27 +34,30 @@ export interface Watch {
 export interface Monitor extends Disposable {
   readonly isSupported: boolean;
   /** Watches a process that has not been reaped. `onLimit` is called once at most, from the timer. */
-  watch(pid: number, limits: WatchLimits, onLimit: (limit: "cpu" | "memory") => void): Watch;
+  watch(pid: number, limits: WatchLimits, onLimit: (limit: Exceeded) => void): Watch;
 }
 
 interface Watched {
   pid: number;
   limits: WatchLimits;
-  onLimit: (limit: "cpu" | "memory") => void;
+  onLimit: (limit: Exceeded) => void;
   first: Sample;
   last: Sample;
-  peakBytes: number;
 }
 
 interface Sample {
   cpuMs: number;
-  residentBytes: number;
+  /** The most that was resident since the process began. */
+  peakBytes: number;
   ownBytes: number;
+  threads: number;
 }
+
+const NOTHING: Sample = { cpuMs: 0, peakBytes: 0, ownBytes: 0, threads: 0 };
 
 /** Makes a monitor; its timer runs only while something is watched. */
 export function createMonitor(intervalMs: number = DEFAULT_INTERVAL_MS): Monitor {
-  const isSupported = process.platform === "linux" && existsSync("/proc/self/statm");
+  const isSupported = process.platform === "linux" && existsSync("/proc/self/status");
   const watched = new Set<Watched>();
   let timer: NodeJS.Timeout | null = null;
 
@@ -57,14 +65,8 @@ export function createMonitor(intervalMs: number = DEFAULT_INTERVAL_MS): Monitor
     for (const entry of watched) {
       const sample = readSample(entry.pid);
       if (sample === null) continue;
-      take(entry, sample);
-      const { cpuMs, memoryBytes } = entry.limits;
-      const limit =
-        cpuMs !== null && sample.cpuMs - entry.first.cpuMs > cpuMs + TICK_ERROR_MS
-          ? "cpu"
-          : memoryBytes !== null && sample.ownBytes - entry.first.ownBytes > memoryBytes
-            ? "memory"
-            : null;
+      keep(entry, sample);
+      const limit = findExceeded(entry, sample);
       if (limit === null) continue;
       drop(entry);
       entry.onLimit(limit);
@@ -81,8 +83,8 @@ export function createMonitor(intervalMs: number = DEFAULT_INTERVAL_MS): Monitor
   return {
     isSupported,
     watch(pid, limits, onLimit) {
-      const first = (isSupported ? readSample(pid) : null) ?? { cpuMs: 0, residentBytes: 0, ownBytes: 0 };
-      const entry: Watched = { pid, limits, onLimit, first, last: first, peakBytes: first.residentBytes };
+      const first = (isSupported ? readSample(pid) : null) ?? NOTHING;
+      const entry: Watched = { pid, limits, onLimit, first, last: first };
       const exactAtStart = isSupported ? readExactCpuMs(pid) : null;
       if (isSupported) {
         watched.add(entry);
@@ -105,21 +107,27 @@ export function createMonitor(intervalMs: number = DEFAULT_INTERVAL_MS): Monitor
   };
 }
 
-function take(entry: Watched, sample: Sample): void {
-  entry.last = sample;
-  entry.peakBytes = Math.max(entry.peakBytes, sample.residentBytes);
+function findExceeded({ limits: { cpuMs, memoryBytes }, first }: Watched, sample: Sample): Exceeded | null {
+  if (cpuMs !== null && sample.cpuMs - first.cpuMs > cpuMs + TICK_ERROR_MS) return "cpu";
+  if (memoryBytes !== null && sample.ownBytes - first.ownBytes > memoryBytes) return "memory";
+  return sample.threads > MAX_THREADS ? "threads" : null;
+}
+
+/** One that has ended has no memory any more, and gVisor does not keep the peak. */
+function keep(entry: Watched, sample: Sample): void {
+  entry.last = { ...sample, peakBytes: Math.max(sample.peakBytes, entry.last.peakBytes) };
 }
 
 function finish(entry: Watched, exactAtStart: number | null): { cpuMs: number; peakMemoryBytes: number } {
   const sample = readSample(entry.pid);
-  if (sample !== null) take(entry, sample);
+  if (sample !== null) keep(entry, sample);
   const tickMs = entry.last.cpuMs - entry.first.cpuMs;
   const exactAtEnd = exactAtStart === null ? null : readExactCpuMs(entry.pid);
   const exactMs = exactAtStart === null || exactAtEnd === null ? 0 : exactAtEnd - exactAtStart;
   return {
     // The exact counter is that of the main thread only: what other threads used shows in the ticks.
     cpuMs: Math.max(0, tickMs > exactMs + TICK_ERROR_MS || exactMs === 0 ? tickMs : exactMs),
-    peakMemoryBytes: Math.max(entry.peakBytes, readPeakBytes(entry.pid)),
+    peakMemoryBytes: entry.last.peakBytes,
   };
 }
 
@@ -142,34 +150,17 @@ function readProc(path: string): string | null {
   }
 }
 
-/** AT_PAGESZ of linux/auxvec.h. */
-const AUXV_PAGE_SIZE = 6n;
-const bytesPerPage = readPageBytes();
-
-/** Pages are 4 kB on x86-64 and up to 64 kB on some arm64 kernels: what the kernel told this process at its start. */
-function readPageBytes(): number {
-  try {
-    const bytes = readFileSync("/proc/self/auxv");
-    for (let at = 0; at + 16 <= bytes.length; at += 16) {
-      if (bytes.readBigUInt64LE(at) === AUXV_PAGE_SIZE) return Number(bytes.readBigUInt64LE(at + 8));
-    }
-  } catch {
-    // No /proc: nothing is read from it then.
-  }
-  return 4096;
-}
-
 function readSample(pid: number): Sample | null {
   const stat = readProc(`/proc/${pid}/stat`);
-  const statm = readProc(`/proc/${pid}/statm`);
-  if (stat === null || statm === null) return null;
+  const status = readProc(`/proc/${pid}/status`);
+  if (stat === null || status === null) return null;
   // The second field is a name that may hold anything; the fields after its closing bracket are plain.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [, resident = 0, shared = 0] = statm.split(" ", 3).map(Number);
   return {
     cpuMs: (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK,
-    residentBytes: resident * bytesPerPage,
-    ownBytes: (resident - shared) * bytesPerPage,
+    peakBytes: readStatusBytes(status, "VmHWM") ?? readStatusBytes(status, "VmRSS") ?? 0,
+    ownBytes: readStatusOwnBytes(status),
+    threads: Number(readStatusField(status, "Threads")),
   };
 }
 
@@ -177,12 +168,4 @@ function readSample(pid: number): Sample | null {
 function readExactCpuMs(pid: number): number | null {
   const nanoseconds = Number(readProc(`/proc/${pid}/schedstat`)?.split(" ", 1)[0]);
   return Number.isFinite(nanoseconds) ? nanoseconds / 1e6 : null;
-}
-
-function readPeakBytes(pid: number): number {
-  try {
-    return readStatusBytes(readFileSync(`/proc/${pid}/status`, "latin1"), "VmHWM") ?? 0;
-  } catch {
-    return 0;
-  }
 }

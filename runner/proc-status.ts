@@ -12,6 +12,17 @@ export function readStatusField(status: string, name: string): string | null {
   return status.slice(before + label.length, end < 0 ? undefined : end).trim();
 }
 
+/**
+ * Bytes that are the process's own, in memory or swapped out: what it has written, what it shares with no file, and the tables that
+ * lead to it. Where the kernel does not tell them apart (gVisor), all that is resident.
+ */
+export function readStatusOwnBytes(status: string): number {
+  const own = readStatusBytes(status, "RssAnon");
+  if (own === null) return readStatusBytes(status, "VmRSS") ?? 0;
+  return OTHER_OWN.reduce((sum, name) => sum + (readStatusBytes(status, name) ?? 0), own);
+}
+const OTHER_OWN = ["RssShmem", "VmPTE", "VmSwap"];
+
 /** A field that the kernel gives in kB, in bytes; null as above. */
 export function readStatusBytes(status: string, name: string): number | null {
   const field = readStatusField(status, name);

@@ -1,6 +1,6 @@
 /** Knows the processes that were started through it, and what memory they take together. */
 import { readFileSync } from "node:fs";
-import { readStatusBytes } from "./proc-status.ts";
+import { readStatusOwnBytes } from "./proc-status.ts";
 import type { StartProcess } from "./start-process.ts";
 
 export interface TrackedProcesses {
@@ -38,7 +38,7 @@ export function trackProcesses(start: StartProcess): TrackedProcesses {
 /** Bytes of memory that are the process's own; 0 for one that is gone, and where there is no /proc. */
 export function readOwnBytes(pid: number): number {
   try {
-    return readStatusBytes(readFileSync(`/proc/${pid}/status`, "latin1"), "RssAnon") ?? 0;
+    return readStatusOwnBytes(readFileSync(`/proc/${pid}/status`, "latin1"));
   } catch {
     return 0;
   }

@@ -6,7 +6,7 @@
 import type { CallLog } from "./call-log.ts";
 import { startDeadline } from "./deadline.ts";
 import { toWatchBudget } from "./memory-budget.ts";
-import type { Monitor } from "./monitor.ts";
+import { type Exceeded, MAX_THREADS, type Monitor } from "./monitor.ts";
 import { type EndCause, judge, type Verdict } from "./outcome.ts";
 import type { Journal, StartParams } from "./protocol.ts";
 import {
@@ -104,12 +104,8 @@ export async function superviseRun(run: SupervisedRun): Promise<RunOutcome> {
   const onKill = () => endBy({ kind: "killed" });
   let usage = { cpuMs: 0, peakMemoryBytes: 0 };
   const memoryBytes = toWatchBudget(limits.memoryMb);
-  const watch = run.monitor.watch(child.pid, { cpuMs: limits.cpuMs, memoryBytes }, (limit) =>
-    endBy(
-      limit === "cpu"
-        ? { kind: "cpu_limit", limitMs: limits.cpuMs }
-        : { kind: "memory_limit", limitMb: limits.memoryMb },
-    ),
+  const watch = run.monitor.watch(child.pid, { cpuMs: limits.cpuMs, memoryBytes }, (exceeded) =>
+    endBy(toCause(exceeded, limits)),
   );
   const onDeadline = () => endBy({ kind: "timeout", limitMs: limits.timeoutMs ?? 0 });
   const { usedMs = 0 } = run;
@@ -174,6 +170,19 @@ export async function superviseRun(run: SupervisedRun): Promise<RunOutcome> {
     wasNeverStarted: end.kind === "closed" && !end.hasReceived && wasGone(cause, child, limits, wallMs),
     ...(cause.kind === "host_error" && { hostError: cause.error }),
   };
+}
+
+function toCause(exceeded: Exceeded, { cpuMs, memoryMb }: RunLimits): EndCause {
+  switch (exceeded) {
+    case "cpu":
+      return { kind: "cpu_limit", limitMs: cpuMs };
+    case "memory":
+      return { kind: "memory_limit", limitMb: memoryMb };
+    case "threads": {
+      const message = `its process has more than ${MAX_THREADS} threads`;
+      return { kind: "violation", reason: "sandbox_violation", message };
+    }
+  }
 }
 
 function endChild(child: Child): void {

@@ -3,6 +3,7 @@
  * have the current key too. Exit code 0: done; 1: something is left; 78: the configuration is wrong.
  */
 import path from "node:path";
+import { hideMemory } from "#runner/jail/undumpable.ts";
 import { type Config, formatProblems, readConfig } from "../config.ts";
 import { startEmbeddedPostgres } from "../db/embedded.ts";
 import { createPool } from "../db/pool.ts";
@@ -10,6 +11,8 @@ import { rotateSecrets } from "./rotation.ts";
 import { findKeyring } from "./server-keyring.ts";
 
 const EX_CONFIG = 78;
+
+hideMemory();
 
 const parsed = readConfig();
 if (!parsed.ok) {

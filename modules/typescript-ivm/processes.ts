@@ -5,10 +5,11 @@ import { V8_FLAGS } from "#runner/child/flags.ts";
 import { DIST } from "#runner/dist-folder.ts";
 import { listInheritedFds } from "#runner/inherited-fds.ts";
 import { openWall, type Wall } from "#runner/isolation/wall.ts";
-import { toGroupBudget, toKernelBudget } from "#runner/memory-budget.ts";
+import { toGroupBudget, toKernelBudget, toWatchBudget } from "#runner/memory-budget.ts";
+import { createMonitor } from "#runner/monitor.ts";
 import { findNodeBinary, type NodeBinary } from "#runner/node-binary.ts";
 import { readOwnBytes, trackProcesses } from "#runner/process-memory.ts";
-import { spawnChild } from "#runner/spawn.ts";
+import { type Child, spawnChild } from "#runner/spawn.ts";
 import { openEmptyFolder } from "#runner/temporary.ts";
 import type { IsolationLevel, ModuleLogger } from "#sdk";
 import type { IvmConfig } from "./config.ts";
@@ -22,6 +23,8 @@ const BOOT_TIMEOUT_MS = 10_000;
 const QUIET_MS = 10_000;
 /** The memory of an idle slot is read once in so many runs. */
 const RUNS_PER_MEMORY_CHECK = 16;
+/** While a run is on it a slot is watched more closely; this is for one that was taken over and goes on between runs. */
+const STANDING_WATCH_MS = 250;
 const BYTES_PER_MB = 1024 * 1024;
 /** Beside the one made ahead, which an idle slot holds: of a run with another limit, and for making code caches. */
 const MORE_ISOLATES = 2;
@@ -71,7 +74,9 @@ export async function openSlotProcesses(
   const libraryPath = findNativeLibrary();
   const { path: cwd } = undo.use(await openEmptyFolder("slot"));
   const readable = [DIST, libraryPath];
-  const wall = undo.use(await openWall({ level, nodePath: node.path, readable, cwd, paranoid: false }));
+  const wall = undo.use(
+    await openWall({ level, nodePath: node.path, readable, cwd, paranoid: false, startsThreads: true }),
+  );
   const launch = {
     nodePath: node.path,
     nodeVersion: node.version,
@@ -96,10 +101,21 @@ export async function openSlotProcesses(
     place: () => wall.place(toGroupBudget(config.maxMemoryMb + config.maxSlotGrowthMb)),
   };
   const tracked = trackProcesses(wall.start);
+  const monitor = undo.use(createMonitor(STANDING_WATCH_MS));
+  const memoryBytes = toWatchBudget(config.maxMemoryMb + config.maxSlotGrowthMb);
+  async function start(signal: AbortSignal): Promise<Child> {
+    const child = await spawnChild(launch, signal, tracked.start);
+    const watch = monitor.watch(child.pid, { cpuMs: null, memoryBytes }, (exceeded) => {
+      logger.warn({ exceeded }, "A slot process that took too much was ended.");
+      child.kill();
+    });
+    void child.exited.then(() => watch.finish());
+    return child;
+  }
   const memoryAtFirst = new WeakMap<Slot, number>();
   const pool = undo.use(
     createSlotPool({
-      start: (signal) => spawnChild(launch, signal, tracked.start),
+      start,
       min: config.minSlots,
       max: () => config.slots + countFrozen(),
       quietMs: QUIET_MS,

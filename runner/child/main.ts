@@ -4,7 +4,7 @@
  * paid by each run.
  */
 import { Buffer } from "node:buffer";
-import { closeSync, readSync } from "node:fs";
+import { closeSync, fstat, readSync } from "node:fs";
 import { performAttacks } from "../jail/attack.ts";
 import { lockKernel } from "../jail/lock-self.ts";
 import { mapFile } from "../jail/map-file.ts";
@@ -109,6 +109,8 @@ function readPack(): Buffer {
 closeInherited(options.closeFds);
 // biome-ignore lint/style/noProcessEnv: read by libuv when its first thread starts; nothing else of it is used.
 process.env.UV_THREADPOOL_SIZE = "1";
+// Starts that thread: after the lock none can be started.
+fstat(0, () => {});
 process.on("unhandledRejection", (reason) => {
   realm.reject(reason);
   takeTurnSoon();

@@ -12,7 +12,10 @@ import {
   ENOMEM,
   ENOSYS,
   EPERM,
+  MADV_MERGEABLE,
+  MAP_HUGETLB,
   MAP_PRIVATE_ANONYMOUS,
+  MAP_SHARED_ANONYMOUS,
   O_WRONLY,
   PROT_READ_WRITE,
   PTRACE_PEEKTEXT,
@@ -36,6 +39,8 @@ export interface NamedAttack extends Attack {
 
 /** What the child is given, and twice of which it then asks for. */
 export const TEST_MEMORY_BYTES = 32 * 1024 * 1024;
+const PAGE_BYTES = 4096;
+const HUGE_PAGE_BYTES = 2 * 1024 * 1024;
 /** For a call the architecture does not have: a number no kernel knows, whose answer is ENOSYS, filter or not. */
 const NO_SUCH_CALL = 0x7fff;
 /** linux/kexec.h: KEXEC_SEGMENT_MAX is 16; more is refused by a kernel that gets to look at it. */
@@ -63,8 +68,8 @@ export function planAttacks(architecture: Architecture, { file, port }: Canaries
   const one = (name: string, ...call: Parameters<typeof step>) => ({ name, steps: [step(...call)] });
   const address = { bytes: [AF_INET, 0, port >> 8, port & 255, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0] };
   const empty = (bytes: number) => ({ bytes: Array<number>(bytes).fill(0) });
-  const allocate = (name: string, bytes: number) =>
-    one(name, "mmap", 0, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0);
+  const allocate = (name: string, bytes: number, flags = MAP_PRIVATE_ANONYMOUS) =>
+    one(name, "mmap", 0, bytes, PROT_READ_WRITE, flags, -1, 0);
   const server = process.pid;
 
   const always: NamedAttack[] = [
@@ -99,6 +104,9 @@ export function planAttacks(architecture: Architecture, { file, port }: Canaries
       ...always,
       one("look at a file", "statx", AT_FDCWD, { text: file }, 0, 0x7ff, empty(256)),
       one("open what it was started from", "openat", AT_FDCWD, { text: "/dev/null" }, 0, 0),
+      allocate("share memory", PAGE_BYTES, MAP_SHARED_ANONYMOUS),
+      allocate("use huge pages", HUGE_PAGE_BYTES, MAP_PRIVATE_ANONYMOUS | MAP_HUGETLB),
+      one("have its memory merged", "madvise", 0, 0, MADV_MERGEABLE),
       one("change its own limits", "prlimit64", 0, 7, empty(16), 0),
       { ...one("make a copy of itself", "clone", SIGCHLD, 0, 0, 0, 0), isFork: true },
     ],

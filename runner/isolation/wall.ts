@@ -13,6 +13,7 @@ import { describeAbsence, type Jail, JailUnavailableError, openJail } from "../j
 import type { SelfLock } from "../jail/lock-self.ts";
 import type { JailProbe } from "../jail/probe.ts";
 import { findLimits } from "../jail/read-limits.ts";
+import { MAX_THREADS } from "../monitor.ts";
 import type { BootedParams } from "../protocol.ts";
 import { type StartProcess, startProcess } from "../start-process.ts";
 import { openCanary } from "../temporary.ts";
@@ -33,6 +34,8 @@ export interface WallOptions {
   test?: "apart" | "in each child";
   /** No memory of a child may become executable; its Node must be started with `--jitless`. */
   paranoid: boolean;
+  /** Children start threads after they have locked themselves. The monitor bounds them then, and a control group. */
+  startsThreads?: boolean;
 }
 
 export interface Wall extends AsyncDisposable {
@@ -62,8 +65,6 @@ export interface WallParts {
   openCgroups: typeof openCgroups;
 }
 
-/** Threads of a child and a few more: it cannot start processes. */
-const MAX_GROUP_THREADS = 64;
 /** Also where there are no more processors: in groups, all runs together weigh as much as the server, which so stays awake. */
 const MAX_GROUP_CPU_MILLIS = 2000;
 
@@ -122,7 +123,7 @@ async function openKernelWall(
 
 const groupLimits = (memoryBytes: number) => ({
   memoryBytes,
-  maxThreads: MAX_GROUP_THREADS,
+  maxThreads: MAX_THREADS,
   cpuMillis: MAX_GROUP_CPU_MILLIS,
 });
 

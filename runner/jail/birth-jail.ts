@@ -13,6 +13,8 @@ export interface BirthJail {
   landlockAbi: number;
   /** null: without a filter. */
   filter: BpfProgram | null;
+  /** Only to show what an attack does without the jail; otherwise children hold none. */
+  keepsCapabilities?: true;
 }
 
 /** Opens the files for as long as `use` takes. Throws for one that is not there. */

@@ -8,6 +8,7 @@ import { CHILD_ENVIRONMENT } from "../verify-child.ts";
 import type { BirthCall } from "./birth-code.ts";
 import { type BirthJail, withGrants } from "./birth-jail.ts";
 import { openBornPrograms } from "./born-program.ts";
+import { listCapabilityCalls } from "./capabilities.ts";
 import {
   NR_LANDLOCK_RESTRICT_SELF,
   NR_PRCTL,
@@ -67,6 +68,7 @@ function listJailCalls(ruleset: number | null, filter: KernelArgument): BirthCal
   if (ruleset !== null) {
     calls.push({ name: "landlock_restrict_self", call: NR_LANDLOCK_RESTRICT_SELF, args: [ruleset, 0] });
   }
+  calls.push(...listCapabilityCalls());
   if (filter !== null) {
     calls.push({ name: "seccomp", call: NR_SECCOMP, args: [SECCOMP_SET_MODE_FILTER, 0, filter] });
   }

@@ -6,6 +6,7 @@
 import type { IsolationLevel } from "#sdk";
 import type { StartProcess } from "../start-process.ts";
 import type { BirthJail } from "./birth-jail.ts";
+import { listEmptySets } from "./capabilities.ts";
 import type { SelfLock } from "./lock-self.ts";
 import { type Absence, type JailProbe, probeJail } from "./probe.ts";
 import { limitChild, limitCpu, type RunLimits, readIdleUsage } from "./rlimits.ts";
@@ -22,6 +23,8 @@ export interface JailOptions {
   readable: readonly string[];
   /** No memory of a child may become executable; its Node must be started with `--jitless`. */
   paranoid: boolean;
+  /** A child may start threads after it has locked itself; see SelfLockOptions. */
+  startsThreads?: boolean;
 }
 
 export interface Jail extends AsyncDisposable {
@@ -64,7 +67,7 @@ export async function openJail(
   }
   const runtime = await inspectNode(options.nodePath);
   const files = await listRuntimeFiles(runtime, options.readable);
-  const filters = compileFilters(probe.architecture, { paranoid: options.paranoid });
+  const filters = compileFilters(probe.architecture, options);
   const openAs = ({ seccomp, landlockAbi }: JailProbe) =>
     openSpawner({
       ...files,
@@ -77,7 +80,11 @@ export async function openJail(
   const landlockAbi = typeof found.landlockAbi === "number" ? found.landlockAbi : 0;
   const kernel = openKernel();
   const own = readMainThread("self").filters;
-  const required = { filters: hasFilters && own !== null ? own + 2 : own, noNewPrivileges: true };
+  const required = {
+    filters: hasFilters && own !== null ? own + 2 : own,
+    noNewPrivileges: true,
+    emptySets: listEmptySets(),
+  };
   // The self-lock's filter is put on all threads or on none (SECCOMP_FILTER_FLAG_TSYNC). Looking at each thread of each
   // child would make the kernel's clean-up of every ended one milliseconds dearer: the first stands for those after it.
   let look: "all" | "main" = "all";

@@ -7,10 +7,15 @@
 export const PR_SET_PDEATHSIG = 1;
 export const PR_SET_DUMPABLE = 4;
 export const PR_SET_NAME = 15;
+export const PR_CAPBSET_DROP = 24;
 export const PR_SET_MM = 35;
 export const PR_SET_NO_NEW_PRIVS = 38;
 export const PR_SET_VMA = 0x53564d41;
 export const PR_SET_PTRACER = 0x59616d61;
+
+// linux/capability.h
+export const CAP_SETPCAP = 8;
+export const LINUX_CAPABILITY_VERSION_3 = 0x20080522;
 
 // linux/ptrace.h
 export const PTRACE_PEEKTEXT = 1;
@@ -62,7 +67,18 @@ export const CLONE_NEW_ANY = 0x7e020080;
 export const PROT_READ = 1;
 export const PROT_READ_WRITE = 3;
 export const PROT_EXEC = 4;
+export const MAP_SHARED_ANONYMOUS = 0x21;
 export const MAP_PRIVATE = 0x02;
+export const MAP_FIXED = 0x10;
+export const MAP_ANONYMOUS = 0x20;
+export const MAP_NORESERVE = 0x4000;
+export const MAP_STACK = 0x20000;
+export const MAP_HUGETLB = 0x40000;
+export const MAP_FIXED_NOREPLACE = 0x100000;
+export const MADV_DONTNEED = 4;
+export const MADV_FREE = 8;
+export const MADV_DONTFORK = 10;
+export const MADV_MERGEABLE = 12;
 /** MAP_PRIVATE | MAP_ANONYMOUS. */
 export const MAP_PRIVATE_ANONYMOUS = 0x22;
 
@@ -135,6 +151,7 @@ export const NR_EXECVE = isAarch64 ? 221 : 59;
 export const NR_CHDIR = isAarch64 ? 49 : 80;
 export const NR_SETSID = isAarch64 ? 157 : 112;
 export const NR_DUP3 = isAarch64 ? 24 : 292;
+export const NR_CAPSET = isAarch64 ? 91 : 126;
 export const NR_PRCTL = isAarch64 ? 167 : 157;
 export const NR_GETTID = isAarch64 ? 178 : 186;
 export const NR_PIPE2 = isAarch64 ? 59 : 293;

@@ -4,7 +4,7 @@
  */
 import { constants } from "node:os";
 import type { ProcessExit, Program } from "../start-process.ts";
-import { NR_WAIT4, WNOHANG } from "./kernel-headers.ts";
+import { EACCES, NR_WAIT4, WNOHANG } from "./kernel-headers.ts";
 import { allocate, allocateText, type Kernel, loadFfi } from "./syscalls.ts";
 
 /** Descriptors of the server that become 0, 1 and 2 of the child. */
@@ -86,7 +86,14 @@ export function openNativeSpawn(): StartProgram {
       });
       must("posix_spawn_file_actions_addchdir_np", libc.posix_spawn_file_actions_addchdir_np(actions, cwd));
       const pid = allocate(4);
-      must(`posix_spawn of ${program.path}`, libc.posix_spawn(pid, path, actions, attributes, argv, envp));
+      const errno = libc.posix_spawn(pid, path, actions, attributes, argv, envp);
+      const step = `posix_spawn of ${program.path}`;
+      if (errno === EACCES) {
+        throw new Error(
+          `${step} failed with errno ${errno}: user ${process.getuid?.()} must be allowed to execute it without any capability, which children never hold`,
+        );
+      }
+      must(step, errno);
       return new DataView(pid.buffer).getInt32(0, true);
     } finally {
       libc.posix_spawn_file_actions_destroy(actions);

@@ -1,11 +1,12 @@
 /**
  * The thread that starts children. The first message is its jail: it jails itself, once and for good, before it takes an order: no_new_privs,
- * Landlock and seccomp are per thread and inherited by what it starts, so its children are born inside. The rest of the
+ * Landlock, capabilities and seccomp are per thread and inherited by what it starts, so its children are born inside. The rest of the
  * server stays as it was. Entry file of a worker; everything it needs is loaded before it is jailed.
  */
 import { writeSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 import { type BirthJail, withGrants } from "./birth-jail.ts";
+import { listCapabilityCalls } from "./capabilities.ts";
 import { NR_GETTID, PR_SET_NO_NEW_PRIVS } from "./kernel-headers.ts";
 import { restrictToFiles } from "./landlock.ts";
 import {
@@ -32,10 +33,17 @@ export type SpawnerEvent =
   | { event: "failed"; id: number; reason: string };
 
 function jailThread(kernel: Kernel, jail: BirthJail): void {
+  // Read from /proc, which is out of reach a moment later.
+  const givingUp = jail.keepsCapabilities ? [] : listCapabilityCalls();
   const result = kernel.prctl(PR_SET_NO_NEW_PRIVS, 1);
   if (result < 0) throw new Error(`PR_SET_NO_NEW_PRIVS failed with errno ${-result}`);
   if (jail.landlockAbi > 0) {
     withGrants(jail, (grants) => restrictToFiles(kernel, jail.landlockAbi, grants, "caller"));
+  }
+  // Before the filter, which refuses it.
+  for (const { name, call, args } of givingUp) {
+    const answer = kernel.syscall(call, ...args);
+    if (answer < 0) throw new Error(`${name} failed with errno ${-answer}`);
   }
   if (jail.filter) installFilter(kernel, jail.filter, "thread");
 }

@@ -4,33 +4,38 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { readStatusField } from "../proc-status.ts";
+import { findHeldSet } from "./capabilities.ts";
 
 /** Of one thread: /proc/<pid>/task/<tid>/status. */
 export interface ThreadState {
   threadId: number;
   name: string;
   noNewPrivileges: boolean;
+  /** The first of the sets of capabilities that must be empty and is not; null: all are. */
+  heldSet: string | null;
   /** Seccomp filters in force; null: some are, and the kernel does not count them (before 5.9). */
   filters: number | null;
 }
 
 /** Reads every thread of a process. Throws when it is gone. */
-export function readThreads(pid: number | "self"): ThreadState[] {
-  return readdirSync(`/proc/${pid}/task`).map((threadId) => readThread(`/proc/${pid}/task/${threadId}`));
+export function readThreads(pid: number | "self", emptySets: readonly string[] = []): ThreadState[] {
+  return readdirSync(`/proc/${pid}/task`).map((threadId) =>
+    readThread(`/proc/${pid}/task/${threadId}`, emptySets),
+  );
 }
 
 /** Reads the main thread of a process. Throws when it is gone. */
-export function readMainThread(pid: number | "self"): ThreadState {
-  return readThread(`/proc/${pid}`);
+export function readMainThread(pid: number | "self", emptySets: readonly string[] = []): ThreadState {
+  return readThread(`/proc/${pid}`, emptySets);
 }
 
 /** Reads one thread: `/proc/<pid>`, its main one, or `/proc/<pid>/task/<tid>`. Throws when it is gone. */
-function readThread(folder: string): ThreadState {
-  return parseThread(readFileSync(`${folder}/status`, "latin1"));
+function readThread(folder: string, emptySets: readonly string[]): ThreadState {
+  return parseThread(readFileSync(`${folder}/status`, "latin1"), emptySets);
 }
 
 /** What a status file of /proc says of one thread. */
-export function parseThread(status: string): ThreadState {
+export function parseThread(status: string, emptySets: readonly string[] = []): ThreadState {
   const field = (name: string) => readStatusField(status, name) ?? "";
   const isFiltered = field("Seccomp") === "2";
   const count = field("Seccomp_filters");
@@ -38,6 +43,7 @@ export function parseThread(status: string): ThreadState {
     threadId: Number(field("Pid")),
     name: field("Name"),
     noNewPrivileges: field("NoNewPrivs") === "1",
+    heldSet: findHeldSet(status, emptySets),
     filters: !isFiltered ? 0 : count === "" ? null : Number(count),
   };
 }
@@ -50,6 +56,8 @@ export interface RequiredThreads {
    */
   filters: number | null;
   noNewPrivileges: boolean;
+  /** Sets of capabilities, named as in /proc/<pid>/status. */
+  emptySets: readonly string[];
 }
 
 /**
@@ -61,7 +69,8 @@ export function findThreadDifferences(
   required: RequiredThreads,
   which: "all" | "main",
 ): string[] {
-  const threads = which === "all" ? readThreads(pid) : [readMainThread(pid)];
+  const { emptySets } = required;
+  const threads = which === "all" ? readThreads(pid, emptySets) : [readMainThread(pid, emptySets)];
   return threads.flatMap((thread) => {
     const differences: string[] = [];
     const who = `its thread ${thread.name}`;
@@ -73,6 +82,7 @@ export function findThreadDifferences(
     if (required.noNewPrivileges && !thread.noNewPrivileges) {
       differences.push(`${who} may gain privileges`);
     }
+    if (thread.heldSet !== null) differences.push(`${who} holds capabilities (${thread.heldSet})`);
     return differences;
   });
 }

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listEmptySets } from "#runner/jail/capabilities.ts";
 import { limitChild, readIdleUsage } from "#runner/jail/rlimits.ts";
 import type { ThreadSpawner } from "#runner/jail/spawner.ts";
 import { openKernel } from "#runner/jail/syscalls.ts";
@@ -92,15 +93,13 @@ describe.runIf(process.platform === "linux")("a child in the full jail", () => {
     });
   });
 
-  it("is seen from outside with both filters on every thread", async () => {
+  it("is seen from outside with both filters, and without capabilities, on every thread", async () => {
     const filters = (readThreads("self")[0]?.filters ?? 0) + 2;
+    const required = { filters, noNewPrivileges: true, emptySets: listEmptySets() };
+    expect(required.emptySets).toEqual(expect.arrayContaining(["CapPrm", "CapEff", "CapInh", "CapAmb"]));
     await withChild(async ({ child }) => {
-      expect(findThreadDifferences(child.pid, { filters, noNewPrivileges: true }, "all")).toEqual([]);
-      const [difference] = findThreadDifferences(
-        child.pid,
-        { filters: filters + 1, noNewPrivileges: true },
-        "all",
-      );
+      expect(findThreadDifferences(child.pid, required, "all")).toEqual([]);
+      const [difference] = findThreadDifferences(child.pid, { ...required, filters: filters + 1 }, "all");
       expect(difference).toContain(`has ${filters} seccomp filters, expected ${filters + 1}`);
     });
   });

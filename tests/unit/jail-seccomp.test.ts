@@ -12,12 +12,15 @@ import {
 import { ARCHITECTURES, AUDIT_ARCH, installed, nameOf, OWN, runSeccomp } from "./jail-bpf-interpreter.ts";
 
 const SERVER = 77;
+/** MAP_PRIVATE | MAP_ANONYMOUS. */
+const PRIVATE = 0x22;
 
 describe.each(ARCHITECTURES)("the filters on %s", (architecture) => {
   const programs = {
     birth: installed(compilePolicy(birthPolicy(SERVER), architecture)),
     lock: installed(compilePolicy(selfLockPolicy({ paranoid: false }), architecture)),
     paranoid: installed(compilePolicy(selfLockPolicy({ paranoid: true }), architecture)),
+    threads: installed(compilePolicy(selfLockPolicy({ paranoid: false, startsThreads: true }), architecture)),
   };
 
   function answer(filter: keyof typeof programs, name: SyscallName, ...args: (number | bigint)[]): string {
@@ -62,10 +65,12 @@ describe.each(ARCHITECTURES)("the filters on %s", (architecture) => {
     expect(allowed.toSorted()).toMatchSnapshot();
     const conditional = SYSCALL_NAMES.filter((name) =>
       [OWN, 15, 0x10000, 0x5421].some((value) =>
-        [value, 0, 1, 3, 0x5421].some((second) => answer("lock", name, value, second) === "allow"),
+        [value, 0, 1, 3, 0x5421].some(
+          (second) => answer("lock", name, value, second, 4, PRIVATE) === "allow",
+        ),
       ),
     ).filter((name) => !allowed.includes(name));
-    expect(conditional.toSorted()).toEqual(["clone", "fcntl", "ioctl", "prctl", "tgkill"]);
+    expect(conditional.toSorted()).toEqual(["fcntl", "ioctl", "madvise", "mmap", "prctl", "tgkill"]);
   });
 
   it("kill a locked child that reaches for another program or another's memory", () => {
@@ -83,15 +88,51 @@ describe.each(ARCHITECTURES)("the filters on %s", (architecture) => {
     expect(answer("birth", "ptrace")).toBe("kill");
   });
 
-  it("let a locked child start threads but no process", () => {
+  it("let a locked child map memory of its own, and no other kind", () => {
+    for (const flags of [PRIVATE, PRIVATE | 0x10, PRIVATE | 0x4000, PRIVATE | 0x20000, PRIVATE | 0x100000]) {
+      expect([flags, answer("lock", "mmap", 0, 4096, 3, flags)]).toEqual([flags, "allow"]);
+    }
+    // Shared, shared by its newer name, droppable, none, growing like a stack, locked, huge, synchronous, of a future kernel.
+    const others = [
+      0x21,
+      0x23,
+      0x28,
+      0x20,
+      PRIVATE | 0x100,
+      PRIVATE | 0x2000,
+      PRIVATE | 0x40000,
+      PRIVATE | 0x80000,
+    ];
+    for (const flags of [...others, PRIVATE | 0x80000000, 0x21n | (1n << 40n)]) {
+      for (const filter of ["lock", "threads", "paranoid"] as const) {
+        expect([flags, answer(filter, "mmap", 0, 4096, 3, flags)]).toEqual([flags, "errno 1"]);
+      }
+    }
+    expect(answer("lock", "mremap", 0, 4096, 8192, 1)).toBe("errno 1");
+    expect(answer("birth", "mmap", 0, 4096, 1, 0x01)).toBe("allow");
+  });
+
+  it("let a locked child give the advice about memory that V8 gives", () => {
+    const allowed = Array.from({ length: 256 }, (_, advice) => advice).filter(
+      (advice) => answer("lock", "madvise", 0, 4096, advice) === "allow",
+    );
+    expect(allowed).toEqual([4, 8, 10]);
+    expect(answer("lock", "madvise", 0, 4096, (1n << 32n) | 100n)).toBe("errno 1");
+  });
+
+  it("let a locked child start threads only where it needs to, and no process", () => {
     const thread = 0x3d0f00; // what glibc passes
     const fork = 0x1200011;
     const vfork = 0x4111;
-    expect(answer("lock", "clone", thread)).toBe("allow");
+    expect(answer("threads", "clone", thread)).toBe("allow");
+    expect(answer("lock", "clone", thread)).toBe("errno 1");
     for (const flags of [fork, vfork, thread | 0x10000000, thread | 0x40000000, thread | 0x2000]) {
-      expect([flags, answer("lock", "clone", flags)]).toEqual([flags, "errno 1"]);
+      for (const filter of ["lock", "threads"] as const) {
+        expect([flags, answer(filter, "clone", flags)]).toEqual([flags, "errno 1"]);
+      }
     }
     expect(answer("lock", "clone3")).toBe("errno 38");
+    expect(answer("threads", "clone3")).toBe("errno 38");
     expect(answer("birth", "clone", fork)).toBe("allow");
     expect(answer("birth", "clone", vfork)).toBe("allow");
     expect(answer("birth", "clone", fork | 0x10000000)).toBe("errno 1");
@@ -137,10 +178,10 @@ describe.each(ARCHITECTURES)("the filters on %s", (architecture) => {
   });
 
   it("refuse executable memory only where it was asked for", () => {
-    expect(answer("lock", "mmap", 0, 4096, 7)).toBe("allow");
-    expect(answer("paranoid", "mmap", 0, 4096, 3)).toBe("allow");
+    expect(answer("lock", "mmap", 0, 4096, 7, PRIVATE)).toBe("allow");
+    expect(answer("paranoid", "mmap", 0, 4096, 3, PRIVATE)).toBe("allow");
     for (const name of ["mmap", "mprotect", "pkey_mprotect"] as const) {
-      expect([name, answer("paranoid", name, 0, 4096, 5)]).toEqual([name, "errno 1"]);
+      expect([name, answer("paranoid", name, 0, 4096, 5, PRIVATE)]).toEqual([name, "errno 1"]);
     }
   });
 

@@ -10,6 +10,7 @@ describe("a thread's filters", () => {
       threadId: 42,
       name: "node",
       noNewPrivileges: true,
+      heldSet: null,
       filters: 3,
     });
     expect(parseThread(status("NoNewPrivs:\t0", "Seccomp:\t0", "Seccomp_filters:\t0"))).toMatchObject({
@@ -22,6 +23,17 @@ describe("a thread's filters", () => {
     expect(parseThread(status("NoNewPrivs:\t1", "Seccomp:\t2")).filters).toBeNull();
     expect(parseThread(status("NoNewPrivs:\t1", "Seccomp:\t0")).filters).toBe(0);
     expect(parseThread(status("NoNewPrivs:\t1")).filters).toBe(0);
+  });
+
+  it("go with its sets of capabilities, of which those are named that must be empty", () => {
+    const held = status(
+      "CapInh:\t0000000000000000",
+      "CapPrm:\t0000000000000400",
+      "CapBnd:\t000001ffffffffff",
+    );
+    expect(parseThread(held, ["CapInh", "CapPrm", "CapAmb"]).heldSet).toBe("CapPrm");
+    expect(parseThread(held, ["CapInh", "CapAmb"]).heldSet).toBeNull();
+    expect(parseThread(held, ["CapBnd"]).heldSet).toBe("CapBnd");
   });
 
   it.each([

@@ -204,8 +204,6 @@ export const COMPUTING = [
   "restart_syscall",
   "sched_yield",
   "munmap",
-  "mremap",
-  "madvise",
   "brk",
   "pkey_alloc",
   "pkey_free",

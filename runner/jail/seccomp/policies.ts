@@ -15,6 +15,15 @@ import {
   F_SETFL,
   FIOCLEX,
   FIONBIO,
+  MADV_DONTFORK,
+  MADV_DONTNEED,
+  MADV_FREE,
+  MAP_ANONYMOUS,
+  MAP_FIXED,
+  MAP_FIXED_NOREPLACE,
+  MAP_NORESERVE,
+  MAP_PRIVATE,
+  MAP_STACK,
   O_ACCMODE,
   O_CREAT,
   O_TRUNC,
@@ -100,20 +109,45 @@ export function birthPolicy(serverPid: number | typeof OWN_PID): Policy {
   };
 }
 
-/** `paranoid`: no memory may become executable. Only for a Node started with `--jitless`. */
 export interface SelfLockOptions {
+  /** No memory may become executable. Only for a Node started with `--jitless`. */
   paranoid: boolean;
+  /** Threads may be started. Without it, a child must have what it needs of them before it locks itself. */
+  startsThreads?: boolean;
 }
 
+/**
+ * Memory of the process's own, by the flags that V8 and glibc use. What this leaves out is what RLIMIT_DATA does not count
+ * (MAP_SHARED, MAP_GROWSDOWN) or what is taken from a store of the machine's (MAP_HUGETLB).
+ */
+const PRIVATE_MEMORY: Condition = {
+  argument: 3,
+  bits: 32,
+  mask: BigInt.asUintN(
+    32,
+    BigInt(~(MAP_ANONYMOUS | MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_NORESERVE | MAP_STACK)),
+  ),
+  is: "equal",
+  value: BigInt(MAP_PRIVATE),
+};
+
+/** Measured in children and slots at work, but for MADV_FREE, by which V8 gives back pages on other kernels. */
+const ADVICE = [MADV_DONTNEED, MADV_FREE, MADV_DONTFORK];
+
 /** What a child puts on itself, all threads at once, before it is given a script. */
-export function selfLockPolicy({ paranoid }: SelfLockOptions): Policy {
-  const memory: readonly SyscallName[] = ["mmap", "mprotect", "pkey_mprotect"];
+export function selfLockPolicy({ paranoid, startsThreads = false }: SelfLockOptions): Policy {
+  const protect: readonly SyscallName[] = ["mprotect", "pkey_mprotect"];
+  const whenSafe = paranoid ? [hasNoBits(2, PROT_EXEC)] : [];
   return {
     rules: [
       allow(COMPUTING),
-      paranoid ? allow(memory, hasNoBits(2, PROT_EXEC)) : allow(memory),
+      allow(["mmap"], PRIVATE_MEMORY, ...whenSafe),
+      allow(protect, ...whenSafe),
+      ...ADVICE.map((advice) => allow(["madvise"], int(2, advice))),
       // Threads of this process only: glibc starts them with clone once clone3 is absent.
-      allow(["clone"], hasBits(0, CLONE_THREAD), hasNoBits(0, CLONE_NEW_ANY | CLONE_PTRACE)),
+      ...(startsThreads
+        ? [allow(["clone"], hasBits(0, CLONE_THREAD), hasNoBits(0, CLONE_NEW_ANY | CLONE_PTRACE))]
+        : []),
       allow(["tgkill"], int(0, OWN_PID)),
       allow(["prctl"], int(0, PR_SET_NAME)),
       allow(["prctl"], int(0, PR_SET_VMA)),

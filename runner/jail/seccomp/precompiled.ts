@@ -5,7 +5,10 @@ import type { Architecture } from "./syscall-numbers.ts";
 
 const ARCHITECTURES: readonly Architecture[] = ["x86_64", "aarch64"];
 
-/** The text of a JavaScript module that can stand in the place of filters.ts: it answers the same for every argument. */
+/**
+ * The text of a JavaScript module that can stand in the place of filters.ts: it answers the same for the children of that program,
+ * which start no threads.
+ */
 export function writeFilters(): string {
   const programs = ARCHITECTURES.map((architecture) => {
     const ways = [false, true].map((paranoid) => {

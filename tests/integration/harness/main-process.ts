@@ -26,6 +26,8 @@ export interface MainOptions {
   nodeFlags?: string[];
   /** As `ulimit -n` sets it. */
   maxDescriptors?: number;
+  /** Its user and group, where the tests are root's. */
+  uid?: number;
   /** Descriptor that it writes to instead; `stdout()` is empty then. */
   stdout?: number;
 }
@@ -44,6 +46,7 @@ export function startMain(options: MainOptions = {}): MainProcess {
   const child = spawn(command[0] as string, command.slice(1), {
     cwd: options.cwd ?? ROOT,
     env: { PATH: process.env.PATH ?? "", PORT: "0", ...options.environment },
+    ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
     stdio: ["ignore", options.stdout ?? "pipe", "pipe"],
   });
   let stdout = "";

@@ -46,6 +46,8 @@ export interface Attack {
   run(calls: Calls, targets: Targets): Answer;
   /** Without any jail: a value, or one of these errors, which come only after the permission to try. */
   control: "succeeds" | readonly number[];
+  /** What a kernel answers the control that was built without what is attacked. */
+  controlMayLack?: readonly number[];
   /** The control needs root: refused for others already. */
   controlNeedsRoot?: true;
   /** In the birth jail alone; `open` where it only falls to the lock. */
@@ -98,6 +100,10 @@ export function refusedFromBirth(
 }
 
 /** An attack that only the lock refuses: Node needs the call to start. */
-export function refusedByLock(run: Attack["run"], control: Attack["control"] = "succeeds"): Attack {
-  return { run, control, birth: "open", locked: refused };
+export function refusedByLock(
+  run: Attack["run"],
+  control: Attack["control"] = "succeeds",
+  more: Partial<Attack> = {},
+): Attack {
+  return { run, control, birth: "open", locked: refused, ...more };
 }

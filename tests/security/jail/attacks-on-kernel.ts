@@ -16,6 +16,34 @@ import {
 const KEY_SPEC_SESSION_KEYRING = -3;
 const IPC_CREAT = 0o1000;
 
+// asm-generic/mman-common.h, asm-generic/mman.h, linux/mman.h
+const READ_WRITE = 3;
+const MAP_SHARED = 0x01;
+const MAP_PRIVATE = 0x02;
+const MAP_ANONYMOUS = 0x20;
+const MAP_GROWSDOWN = 0x100;
+const MAP_NORESERVE = 0x4000;
+/** Touches every page at once. */
+const MAP_POPULATE = 0x8000;
+const MAP_HUGETLB = 0x40000;
+const MREMAP_MAYMOVE = 1;
+const GIBIBYTE = 2 ** 30;
+
+/** Maps memory and gives it back: the address, or the refusal. */
+const mapOnce =
+  (bytes: number, flags: number): Attack["run"] =>
+  ({ call }) => {
+    const address = call("mmap", null, bytes, READ_WRITE, flags, -1, 0);
+    if (address >= 0) call("munmap", address, bytes);
+    return address;
+  };
+
+/** Of no memory at all: the kernel says whether it would take the advice, and does nothing. */
+const advise =
+  (advice: number): Attack["run"] =>
+  ({ call }) =>
+    call("madvise", null, 0, advice);
+
 export const kernelInterfaces: Record<string, Attack> = {
   "open an io_uring": {
     run: ({ call }) => call("io_uring_setup", 8, allocate(120)),
@@ -80,6 +108,39 @@ export const kernelInterfaces: Record<string, Attack> = {
     ({ call, text }) => call("mq_open", text("nothing"), 0, 0, null),
     [ENOENT],
   ),
+  "touch a gigabyte of shared memory, which counts as nobody's data": refusedByLock(
+    mapOnce(GIBIBYTE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE),
+  ),
+  "map shared memory, with high bits set": refusedByLock(({ call }) =>
+    call("mmap", null, 4096, READ_WRITE, (1n << 40n) | BigInt(MAP_SHARED | MAP_ANONYMOUS), -1, 0),
+  ),
+  "map huge pages": refusedByLock(
+    mapOnce(2 * 2 ** 20, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_HUGETLB),
+  ),
+  "map a stack, which counts as nobody's data": refusedByLock(
+    mapOnce(GIBIBYTE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_GROWSDOWN),
+  ),
+  "enlarge memory in another place": refusedByLock(({ call }) => {
+    const address = call("mmap", null, 4096, READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return call("mremap", address, 4096, 8192, MREMAP_MAYMOVE, 0);
+  }),
+  "make a file of memory": refusedFromBirth(({ call, text }) => call("memfd_create", text("x"), 0)),
+  "make a file of huge pages": refusedFromBirth(
+    ({ call, text }) => call("memfd_create", text("x"), 4),
+    "succeeds",
+    { controlMayLack: [ENOSYS, EINVAL] },
+  ),
+  "poison a page of memory": refusedByLock(advise(100), "succeeds", { controlMayLack: [EINVAL] }),
+  "take a page of memory offline": refusedByLock(advise(101), "succeeds", { controlMayLack: [EINVAL] }),
+  "have its memory merged with its neighbours'": refusedByLock(advise(12), "succeeds", {
+    controlMayLack: [EINVAL],
+  }),
+  "have its memory swapped out": refusedByLock(advise(21)),
+  "have its memory counted as cold": refusedByLock(advise(20)),
+  "have pages of memory made at once": refusedByLock(advise(23)),
+  "take part in the merging of memory": refusedByLock(({ call }) => call("prctl", 67, 0), "succeeds", {
+    controlMayLack: [EINVAL],
+  }),
   "set the clock": refusedFromBirth(({ call }) => call("clock_settime", 99, allocate(16)), [EINVAL]),
   "change its personality": refusedFromBirth(({ call }) => call("personality", 0xffffffff)),
   "change its user": refusedFromBirth(({ call }) => call("setuid", process.getuid?.() ?? 0)),

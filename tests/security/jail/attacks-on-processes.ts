@@ -66,6 +66,21 @@ export const processes: Record<string, Attack> = {
     if (pid === 0) call("exit_group", 0);
     return pid;
   }),
+  // mov eax, clone; mov edi, CLONE_VM | FS | FILES | SIGHAND | THREAD | SYSVSEM; lea rsi, [rsp - 4096]; zero the rest; syscall;
+  // in the thread: mov eax, exit; xor edi, edi; syscall; in the caller: ret
+  "start a thread": {
+    ...refusedByLock(({ runMachineCode }) =>
+      runMachineCode(
+        [
+          [0xb8, 56, 0, 0, 0, 0xbf, 0x00, 0x0f, 0x05, 0x00],
+          [0x48, 0x8d, 0xb4, 0x24, 0x00, 0xf0, 0xff, 0xff],
+          [0x31, 0xd2, 0x4d, 0x31, 0xd2, 0x4d, 0x31, 0xc0, 0x0f, 0x05],
+          [0x85, 0xc0, 0x75, 0x09, 0xb8, 60, 0, 0, 0, 0x31, 0xff, 0x0f, 0x05, 0xc3],
+        ].flat(),
+      ),
+    ),
+    only: "x86_64",
+  },
   "fork by clone3": {
     run: ({ call }) => call("clone3", null, 0),
     control: [EINVAL],

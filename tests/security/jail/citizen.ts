@@ -3,7 +3,7 @@
  * reports `ready`, reads one task from stdin and answers with one line of JSON.
  */
 import { createHash, pbkdf2, randomBytes, scryptSync } from "node:crypto";
-import { read, readSync, writeSync } from "node:fs";
+import { fstat, read, readSync, writeSync } from "node:fs";
 import { promisify } from "node:util";
 import { getHeapStatistics } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -178,6 +178,9 @@ async function perform(task: string): Promise<void> {
   answer(results);
 }
 
+// As a real child does: after the lock no thread can be started.
+process.env.UV_THREADPOOL_SIZE = "1";
+fstat(0, () => {});
 lockKernel(JSON.parse(process.argv[2] ?? ""));
 for (const scope of ["fs", "child", "worker", "net", "inspector", "wasi", "addon", "ffi"]) {
   process.permission.drop(scope);

@@ -5,7 +5,7 @@
 
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -24,6 +24,8 @@ export type Outcome = number | string;
 export interface Report {
   uid: number;
   outcomes: Record<string, Record<Mode, Outcome>>;
+  /** Of the attackers, by field of /proc/<pid>/status, as seen from outside. */
+  capabilities: Record<Mode, Record<string, string>>;
   /** What reached the listeners while only jailed attackers ran. */
   reachedWhileJailed: number;
 }
@@ -72,7 +74,12 @@ const lockWord = JSON.stringify({
   pidOffsets: lock.pidOffsets,
 });
 const files = await listRuntimeFiles(await inspectNode(process.execPath), [bundle]);
-await using open = await startSpawner({ ...files, landlockAbi: 0, filter: null });
+await using open = await startSpawner({
+  ...files,
+  landlockAbi: 0,
+  filter: null,
+  keepsCapabilities: true,
+});
 await using landlocked = await startSpawner({ ...files, landlockAbi: abi, filter: null });
 await using jailed = await startSpawner({
   ...files,
@@ -81,7 +88,16 @@ await using jailed = await startSpawner({
 });
 const FLAGS = ["--no-warnings", "--v8-pool-size=0", "--max-old-space-size=64", "--openssl-config=/dev/null"];
 
-async function startAttacker(spawner: ThreadSpawner, word: string, targets: Targets) {
+async function readCapabilities(spawner: ThreadSpawner, word: string): Promise<Record<string, string>> {
+  const { child } = await startAttacker(spawner, word, null);
+  const status = readFileSync(`/proc/${child.pid}/status`, "latin1");
+  child.kill();
+  return Object.fromEntries(
+    [...status.matchAll(/^(Cap\w+):\s*(\w+)$/gm)].map(([, name = "", set = ""]) => [name, set]),
+  );
+}
+
+async function startAttacker(spawner: ThreadSpawner, word: string, targets: Targets | null) {
   const child = await spawner.start({
     path: process.execPath,
     args: [...FLAGS, bundle, word, JSON.stringify(targets)],
@@ -155,6 +171,12 @@ const reachedWhileJailed = reached;
 const control = await attack(open, "");
 const report: Report = {
   uid: process.getuid?.() ?? -1,
+  capabilities: {
+    control: await readCapabilities(open, ""),
+    landlock: await readCapabilities(landlocked, ""),
+    birth: await readCapabilities(jailed, ""),
+    locked: await readCapabilities(jailed, lockWord),
+  },
   outcomes: Object.fromEntries(
     Object.keys(control).map((name) => [
       name,

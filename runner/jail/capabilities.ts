@@ -1,0 +1,63 @@
+/**
+ * Capabilities (capabilities(7)): a child holds none, as whichever user the server runs. They belong to a thread and are inherited,
+ * so a thread that gives them up gives birth to children without.
+ */
+import { readFileSync } from "node:fs";
+import { readStatusField } from "../proc-status.ts";
+import type { BirthCall } from "./birth-code.ts";
+import {
+  CAP_SETPCAP,
+  LINUX_CAPABILITY_VERSION_3,
+  NR_CAPSET,
+  NR_PRCTL,
+  PR_CAPBSET_DROP,
+} from "./kernel-headers.ts";
+import { allocate } from "./syscalls.ts";
+
+/** What a process holds or may come to hold; as in /proc/<pid>/status. */
+const HELD = ["CapInh", "CapPrm", "CapEff", "CapAmb"] as const;
+const BOUNDING = "CapBnd";
+/** struct __user_cap_header_struct, and two of __user_cap_data_struct. */
+const HEADER_BYTES = 8;
+const DATA_BYTES = 24;
+
+/**
+ * The calls by which the calling thread, or a child of its own, gives up every capability for good. Without CAP_SETPCAP the
+ * bounding set stays, from which no_new_privs lets nothing be taken.
+ */
+export function listCapabilityCalls(): BirthCall[] {
+  const status = readFileSync("/proc/thread-self/status", "latin1");
+  const calls: BirthCall[] = [];
+  for (let capability = 0, left = mayEmptyBounding(status) ? readSet(status, BOUNDING) : 0n; left > 0n; ) {
+    if (left & 1n) {
+      const args = [PR_CAPBSET_DROP, capability];
+      calls.push({ name: `PR_CAPBSET_DROP of ${capability}`, call: NR_PRCTL, args });
+    }
+    left >>= 1n;
+    capability += 1;
+  }
+  const header = allocate(HEADER_BYTES);
+  new DataView(header.buffer).setUint32(0, LINUX_CAPABILITY_VERSION_3, true);
+  // Clears the ambient set as well, which is never more than the permitted one.
+  calls.push({ name: "capset", call: NR_CAPSET, args: [header, allocate(DATA_BYTES)] });
+  return calls;
+}
+
+/** The sets that are empty in each child of this process; names as in /proc/<pid>/status. */
+export function listEmptySets(): string[] {
+  const status = readFileSync("/proc/thread-self/status", "latin1");
+  return mayEmptyBounding(status) || readSet(status, BOUNDING) === 0n ? [...HELD, BOUNDING] : [...HELD];
+}
+
+/** The first of the sets that is not empty; null: none. A kernel that lacks one does not list it. */
+export function findHeldSet(status: string, sets: readonly string[]): string | null {
+  return sets.find((name) => readSet(status, name) !== 0n) ?? null;
+}
+
+function mayEmptyBounding(status: string): boolean {
+  return (readSet(status, "CapEff") & (1n << BigInt(CAP_SETPCAP))) !== 0n;
+}
+
+function readSet(status: string, name: string): bigint {
+  return BigInt(`0x${readStatusField(status, name) ?? "0"}`);
+}
