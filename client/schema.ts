@@ -4005,7 +4005,7 @@ export interface paths {
                         roleId?: string | null;
                         /** @description A name, `*` for any, or a name with one `*` in it. */
                         servicePattern: string;
-                        /** @description A name, `*` for any, or a name with one `*` in it. */
+                        /** @description `*` for any tool; else a name, or a name with one `*` in it. Of tools in groups: segments, such as `issues.*` or `**.list`. */
                         toolPattern: string;
                     };
                 };
@@ -4242,7 +4242,7 @@ export interface paths {
                         roleId?: string | null;
                         /** @description A name, `*` for any, or a name with one `*` in it. */
                         servicePattern?: string;
-                        /** @description A name, `*` for any, or a name with one `*` in it. */
+                        /** @description `*` for any tool; else a name, or a name with one `*` in it. Of tools in groups: segments, such as `issues.*` or `**.list`. */
                         toolPattern?: string;
                     };
                 };
@@ -4501,7 +4501,7 @@ export interface paths {
                     roleId?: string;
                     /** @description A name, `*` for any, or a name with one `*` in it. */
                     servicePattern: string;
-                    /** @description A name, `*` for any, or a name with one `*` in it. */
+                    /** @description `*` for any tool; else a name, or a name with one `*` in it. Of tools in groups: segments, such as `issues.*` or `**.list`. */
                     toolPattern: string;
                 };
                 header?: never;

@@ -1,6 +1,6 @@
 /**
- * Patterns over tool paths `service.tool`: `*` is one segment, `**` any number of them, one `*` inside a segment any
- * characters. A path has exactly two segments, so every pattern comes down to a few pairs of tests: nothing backtracks.
+ * Patterns over tool paths, `service.tool` or `service.group.tool`: `*` is one segment, `**` any number of them, one `*`
+ * inside a segment any characters. The first segment is the service, the others are the id of the tool.
  */
 
 export const MAX_PATTERN_CHARACTERS = 400;
@@ -12,14 +12,21 @@ export type SegmentTest =
   | { kind: "literal"; text: string }
   | { kind: "affix"; prefix: string; suffix: string };
 
+const ANY = { kind: "any" } as const;
+const DEEP = "**";
+
+/** A test of the id of a tool, of one segment or several. */
+export type ToolTest =
+  | { kind: "any" }
+  /** With `below` also ids that begin with these segments. */
+  | { kind: "literal"; text: string; below: boolean }
+  | { kind: "segments"; tests: readonly (SegmentTest | typeof DEEP)[] };
+
 /** What service and tool have to be. */
 export interface PathTest {
   service: SegmentTest;
-  tool: SegmentTest;
+  tool: ToolTest;
 }
-
-const ANY: SegmentTest = { kind: "any" };
-const DEEP = "**";
 
 export function testSegment(test: SegmentTest, text: string): boolean {
   switch (test.kind) {
@@ -57,24 +64,70 @@ function findSegmentProblem(segment: string): string | null {
   return null;
 }
 
-/** A pattern that `findPatternProblem` has no problem with. No test at all: it matches no path of two segments. */
-export function compilePathPattern(pattern: string): PathTest[] {
-  const segments = pattern.split(".");
-  const firstDeep = segments.indexOf(DEEP);
-  const named = segments.filter((segment) => segment !== DEEP);
-  const [first, second] = named;
-  if (named.length > 2) return [];
-  if (first !== undefined && second !== undefined) {
-    return [{ service: compileSegment(first), tool: compileSegment(second) }];
+/**
+ * A pattern that `findPatternProblem` has no problem with. No test at all: it matches no tool. With `below` it also matches
+ * what lies below a tool it matches: what forbids must not be got round by a longer path.
+ */
+export function compilePathPattern(pattern: string, below = false): PathTest[] {
+  const [first = "", ...rest] = pattern
+    .split(".")
+    .filter((one, at, all) => one !== DEEP || all[at - 1] !== DEEP);
+  if (rest.length === 0) return first === DEEP ? [{ service: ANY, tool: ANY }] : [];
+  if (first !== DEEP) return [{ service: compileSegment(first), tool: compileTool(rest, below) }];
+  // Either the service is one of the segments that `**` stands for, or it stands for none.
+  return [
+    { service: ANY, tool: compileTool([DEEP, ...rest], below) },
+    ...compilePathPattern(rest.join("."), below),
+  ];
+}
+
+/** A pattern over the id of a tool alone: `*` by itself is any id, else as in `compilePathPattern`. */
+export function compileToolPattern(pattern: string, below = false): ToolTest {
+  return pattern === "*" ? ANY : compileTool(pattern.split("."), below);
+}
+
+function compileTool(segments: readonly string[], below: boolean): ToolTest {
+  if (segments.every((segment) => segment === DEEP)) return ANY;
+  if (!segments.some((segment) => segment.includes("*"))) {
+    return { kind: "literal", text: segments.join("."), below };
   }
-  if (firstDeep === -1) return [];
-  if (first === undefined) return [{ service: ANY, tool: ANY }];
-  const test = compileSegment(first);
-  const at = segments.indexOf(first);
-  const tests: PathTest[] = [];
-  if (segments.lastIndexOf(DEEP) > at) tests.push({ service: test, tool: ANY });
-  if (firstDeep < at) tests.push({ service: ANY, tool: test });
-  return tests;
+  const tests = segments.map((segment) => (segment === DEEP ? DEEP : compileSegment(segment)));
+  return { kind: "segments", tests: below ? [...tests, DEEP] : tests };
+}
+
+export function testTool(test: ToolTest, toolId: string): boolean {
+  switch (test.kind) {
+    case "any":
+      return true;
+    case "literal":
+      return toolId === test.text || (test.below && toolId.startsWith(`${test.text}.`));
+    case "segments":
+      return testSegments(test.tests, toolId.split("."));
+  }
+}
+
+/** Takes at most as many steps as the product of the two lengths: only the last `**` is ever gone back to. */
+function testSegments(tests: readonly (SegmentTest | typeof DEEP)[], segments: readonly string[]): boolean {
+  let at = 0;
+  let deepAt = -1;
+  let retryFrom = 0;
+  for (let place = 0; place < segments.length; ) {
+    const test = tests[at];
+    if (test === DEEP) {
+      deepAt = at;
+      retryFrom = place;
+      at += 1;
+    } else if (test !== undefined && testSegment(test, segments[place] as string)) {
+      at += 1;
+      place += 1;
+    } else if (deepAt !== -1) {
+      at = deepAt + 1;
+      retryFrom += 1;
+      place = retryFrom;
+    } else return false;
+  }
+  while (tests[at] === DEEP) at += 1;
+  return at === tests.length;
 }
 
 /** One segment: a name, `*`, `**`, or a name with one `*` in it. */
@@ -92,15 +145,27 @@ export interface ToolEntry<T> {
 export interface PlacedEntry<T> {
   /** The place of the entry in the list the index was made of. */
   place: number;
-  tool: SegmentTest;
+  tool: ToolTest;
   value: T;
 }
 /** What is said about the tools of one service, each list in the order of the entries. */
 export interface ServiceEntries<T> {
-  /** By the id of the tool they name. */
+  /** By the id they name. */
   named: ReadonlyMap<string, readonly PlacedEntry<T>[]>;
   /** Those with a wildcard. */
   general: readonly PlacedEntry<T>[];
+}
+
+/** The entries that name the id, or one that it lies below: each list in order, and each entry still to be tested. */
+export function listNamed<T>(
+  { named }: ServiceEntries<T>,
+  toolId: string,
+): readonly (readonly PlacedEntry<T>[])[] {
+  const found: (readonly PlacedEntry<T>[])[] = [];
+  for (let end = toolId.indexOf("."); end !== -1; end = toolId.indexOf(".", end + 1)) {
+    found.push(named.get(toolId.slice(0, end)) ?? []);
+  }
+  return [...found, named.get(toolId) ?? []];
 }
 
 /** Services whose entries are kept sorted. Ids may come from a hostile script, so their number is bounded. */

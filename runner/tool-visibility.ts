@@ -1,5 +1,8 @@
-/** Roles compiled: whether a role may see a tool. Deny wins; an empty allow list allows nothing. */
-import { compilePathPattern, createToolIndex, testSegment } from "./tool-patterns.ts";
+/**
+ * Roles compiled: whether a role may see a tool. Deny wins, and covers what lies below what it names; an empty allow list
+ * allows nothing.
+ */
+import { compilePathPattern, createToolIndex, listNamed, testTool } from "./tool-patterns.ts";
 
 export interface Visibility {
   sees(serviceId: string, toolId: string): boolean;
@@ -7,17 +10,23 @@ export interface Visibility {
 
 /** Patterns that `findPatternProblem` has no problem with. */
 export function compileRole(role: { allow: readonly string[]; deny: readonly string[] }): Visibility {
-  const isAllowed = compilePatterns(role.allow);
-  const isDenied = compilePatterns(role.deny);
+  const isAllowed = compilePatterns(role.allow, false);
+  const isDenied = compilePatterns(role.deny, true);
   return { sees: (serviceId, toolId) => !isDenied(serviceId, toolId) && isAllowed(serviceId, toolId) };
 }
 
 /** Whether any of the patterns matches a tool. */
-function compilePatterns(patterns: readonly string[]): (serviceId: string, toolId: string) => boolean {
-  const entries = patterns.flatMap(compilePathPattern).map((test) => ({ test, value: null }));
+function compilePatterns(
+  patterns: readonly string[],
+  below: boolean,
+): (serviceId: string, toolId: string) => boolean {
+  const tests = patterns.flatMap((pattern) => compilePathPattern(pattern, below));
+  const entries = tests.map((test) => ({ test, value: null }));
   const index = createToolIndex(entries);
   return (serviceId, toolId) => {
-    const { named, general } = index(serviceId);
-    return named.has(toolId) || general.some(({ tool }) => testSegment(tool, toolId));
+    const own = index(serviceId);
+    return [...listNamed(own, toolId), own.general].some((list) =>
+      list.some(({ tool }) => testTool(tool, toolId)),
+    );
   };
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { IDENTIFIER_PATTERN, type JSONSchema, type Module, type ModuleSetupContext } from "./module.ts";
+import { type JSONSchema, type Module, type ModuleSetupContext, TOOL_ID_PATTERN } from "./module.ts";
 
 /** One tool call as an adapter or a binding sees it. `eid` and `signal` are set by the host. */
 export interface InvokeInput {
@@ -20,7 +20,13 @@ export interface InvokeInput {
 const jsonSchema = z.record(z.string(), z.unknown());
 
 export const toolDefinitionSchema = z.object({
-  id: z.string().regex(IDENTIFIER_PATTERN),
+  /** `list`, or `issues.list` where the definition itself groups its tools: scripts call `tools.<service>.issues.list(…)`. */
+  id: z
+    .string()
+    .regex(
+      TOOL_ID_PATTERN,
+      "expected an identifier, or up to 8 joined by dots: letters, digits, _ and $, none starting with a digit",
+    ),
   name: z.string(),
   description: z.string(),
   inputSchema: jsonSchema,

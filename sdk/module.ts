@@ -3,8 +3,10 @@ import { z } from "zod";
 /** A JSON Schema document (draft 2020-12 unless it says otherwise), as data. */
 export type JSONSchema = Record<string, unknown>;
 
-/** Service and tool ids are identifiers, so that `tools.<service>.<tool>` is valid TypeScript. */
+/** Service ids are identifiers, so that `tools.<service>.<tool>` is valid TypeScript. */
 export const IDENTIFIER_PATTERN = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
+/** Tool ids are an identifier, or up to 8 joined by dots where tools stand in groups: `issues.list`. */
+export const TOOL_ID_PATTERN = /^[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*){0,7}$/;
 /** Module ids may also hold `-`. */
 export const MODULE_ID_PATTERN = /^[A-Za-z_$][A-Za-z0-9_$-]*$/;
 

@@ -684,7 +684,7 @@ create table tools (
   search tsvector not null generated always as (((setweight(to_tsvector('simple'::regconfig, ((((tool_words(((service_id || '.'::text) || id)) || ' '::text) || lower(service_id)) || ' '::text) || lower(id))), 'A'::"char") || setweight(to_tsvector('simple'::regconfig, tool_words("left"(name, 500))), 'B'::"char")) || setweight(to_tsvector('simple'::regconfig, tool_words("left"(description, 4000))), 'C'::"char"))) stored,
   constraint tools_pkey PRIMARY KEY (service_id, id),
   constraint tools_service_id_fkey FOREIGN KEY (service_id) REFERENCES services(id) ON DELETE CASCADE,
-  constraint tools_id_check CHECK (((id ~ '^[A-Za-z_$][A-Za-z0-9_$]*$'::text) AND (length(id) <= 200))),
+  constraint tools_id_check CHECK (((id ~ '^[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*){0,7}$'::text) AND (length(id) <= 200))),
   constraint tools_input_schema_check CHECK ((json_typeof(input_schema) = 'object'::text)),
   constraint tools_output_schema_check CHECK ((json_typeof(output_schema) = 'object'::text)),
   constraint tools_position_check CHECK (("position" >= 0))

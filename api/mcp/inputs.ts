@@ -9,7 +9,7 @@ const MAX_ID_CHARACTERS = 200;
 const path = z
   .string()
   .max(2 * MAX_ID_CHARACTERS + 1)
-  .regex(/^[A-Za-z_$][\w$]*\.[A-Za-z_$][\w$]*$/, "expected service.tool, as search_tools answers it");
+  .regex(/^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*){1,8}$/, "expected service.tool, as search_tools answers it");
 
 export const runInput = z.strictObject({
   script: z.string().describe("TypeScript. Top-level await and return; the returned JSON is `value`."),

@@ -1,6 +1,6 @@
 /** What the policies feature takes and answers over HTTP. No behaviour. */
 import { z } from "zod";
-import { segmentPatternSchema } from "../tool-patterns.ts";
+import { servicePatternSchema, toolPatternSchema } from "../tool-patterns.ts";
 import { DEFAULT_POLICIES } from "./defaults.ts";
 
 export const DECISIONS = ["allow", "ask", "block"] as const;
@@ -44,8 +44,8 @@ export const changedPolicySchema = policySchema.extend({
 export type ChangedPolicy = z.infer<typeof changedPolicySchema>;
 
 export const createPolicyBodySchema = z.strictObject({
-  servicePattern: segmentPatternSchema,
-  toolPattern: segmentPatternSchema,
+  servicePattern: servicePatternSchema,
+  toolPattern: toolPatternSchema,
   roleId: roleId.nullable().default(null),
   decision,
   expiresAt: expiresAt.default(null),
@@ -54,8 +54,8 @@ export type CreatePolicyBody = z.output<typeof createPolicyBodySchema>;
 
 export const patchPolicyBodySchema = z
   .strictObject({
-    servicePattern: segmentPatternSchema.optional(),
-    toolPattern: segmentPatternSchema.optional(),
+    servicePattern: servicePatternSchema.optional(),
+    toolPattern: toolPatternSchema.optional(),
     roleId: roleId.nullable().optional(),
     decision: decision.optional(),
     expiresAt: expiresAt.optional(),
@@ -82,8 +82,8 @@ export const policyListSchema = z.object({
 export const policyParamsSchema = z.object({ id: policyId });
 
 export const previewQuerySchema = z.strictObject({
-  servicePattern: segmentPatternSchema,
-  toolPattern: segmentPatternSchema,
+  servicePattern: servicePatternSchema,
+  toolPattern: toolPatternSchema,
   roleId: roleId.optional().describe("As for a caller with this role. Absent: for one without a role."),
 });
 export type PreviewQuery = z.output<typeof previewQuerySchema>;

@@ -1,19 +1,22 @@
 /** Which installed tools a rule is about, and what is worth telling about one that decides nothing. */
-import { compileSegment, testSegment } from "../tool-patterns.ts";
+import { compileSegment, compileToolPattern, testSegment, testTool } from "../tool-patterns.ts";
 import type { KnownTool } from "../tools/known-tools.ts";
 import type { PolicyDirectory } from "./directory.ts";
+import type { Decision } from "./model.ts";
+import { coversBelow } from "./rules.ts";
 
 export interface Patterns {
   servicePattern: string;
   toolPattern: string;
+  /** Absent: for patterns without a rule. */
+  decision?: Decision;
 }
 
 export function matchTools(patterns: Patterns, tools: readonly KnownTool[]): KnownTool[] {
   const service = compileSegment(patterns.servicePattern);
-  const tool = compileSegment(patterns.toolPattern);
-  return tools.filter(
-    ({ serviceId, toolId }) => testSegment(service, serviceId) && testSegment(tool, toolId),
-  );
+  const { decision = "allow", toolPattern } = patterns;
+  const tool = compileToolPattern(toolPattern, coversBelow(decision));
+  return tools.filter(({ serviceId, toolId }) => testSegment(service, serviceId) && testTool(tool, toolId));
 }
 
 /** Empty for a rule that decides at least one of the tools it matches. `id` null: for patterns without a rule. */

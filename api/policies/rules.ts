@@ -1,5 +1,12 @@
 /** The rules compiled: which of them is the first to match a call. Knows no database. */
-import { compileSegment, createToolIndex, type PlacedEntry, testSegment } from "../tool-patterns.ts";
+import {
+  compileSegment,
+  compileToolPattern,
+  createToolIndex,
+  listNamed,
+  type PlacedEntry,
+  testTool,
+} from "../tool-patterns.ts";
 import type { Decision } from "./model.ts";
 
 export interface Rule {
@@ -37,20 +44,30 @@ export function compileRules(rules: readonly Rule[], nowMs: number): RuleSet {
   );
   const index = createToolIndex(
     inForce.map((rule) => ({
-      test: { service: compileSegment(rule.servicePattern), tool: compileSegment(rule.toolPattern) },
+      test: {
+        service: compileSegment(rule.servicePattern),
+        tool: compileToolPattern(rule.toolPattern, coversBelow(rule.decision)),
+      },
       value: rule,
     })),
   );
   return {
     validUntilMs,
     find(call) {
-      const { named, general } = index(call.serviceId);
-      const first = findFirst(named.get(call.toolId) ?? [], call);
-      const wild = findFirst(general, call);
-      if (first === null || wild === null) return (first ?? wild)?.value ?? null;
-      return first.place < wild.place ? first.value : wild.value;
+      const own = index(call.serviceId);
+      let first: PlacedEntry<Rule> | null = null;
+      for (const entries of [...listNamed(own, call.toolId), own.general]) {
+        const found = findFirst(entries, call);
+        if (found !== null && (first === null || found.place < first.place)) first = found;
+      }
+      return first?.value ?? null;
     },
   };
+}
+
+/** Whether a rule is also about what lies below the tools it names: what restrains does, what allows does not. */
+export function coversBelow(decision: Decision): boolean {
+  return decision !== "allow";
 }
 
 function findFirst(entries: readonly PlacedEntry<Rule>[], call: RuleCall): PlacedEntry<Rule> | null {
@@ -58,7 +75,7 @@ function findFirst(entries: readonly PlacedEntry<Rule>[], call: RuleCall): Place
     const { roleId, processId } = entry.value;
     if (roleId !== null && roleId !== call.roleId) continue;
     if (processId !== null && processId !== call.processId) continue;
-    if (testSegment(entry.tool, call.toolId)) return entry;
+    if (testTool(entry.tool, call.toolId)) return entry;
   }
   return null;
 }

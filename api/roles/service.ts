@@ -47,7 +47,7 @@ export interface RolesOptions {
 export function createRoles({ pool, watch, listTools }: RolesOptions): Roles {
   async function describeChange(row: RoleRow): Promise<ChangedRole> {
     await watch.refresh();
-    return { ...toRecord(row), hints: hintPatterns([...row.allow, ...row.deny], await listTools()) };
+    return { ...toRecord(row), hints: hintPatterns(row, await listTools()) };
   }
 
   return {

@@ -3,7 +3,7 @@
  * OpenAPI document follow. No behaviour.
  */
 import { z } from "zod";
-import { IDENTIFIER_PATTERN } from "#sdk";
+import { IDENTIFIER_PATTERN, TOOL_ID_PATTERN } from "#sdk";
 import { DECISIONS } from "./gate.ts";
 
 export const MAX_QUERY_CHARACTERS = 200;
@@ -14,7 +14,10 @@ const identifier = z.string().regex(IDENTIFIER_PATTERN, {
   error: "expected an identifier: letters, digits, _ and $, not starting with a digit",
 });
 const serviceId = identifier.max(MAX_SERVICE_ID_CHARACTERS);
-const toolId = identifier.max(MAX_TOOL_ID_CHARACTERS);
+const toolId = z
+  .string()
+  .regex(TOOL_ID_PATTERN, { error: "expected an identifier, or up to 8 joined by dots, such as issues.list" })
+  .max(MAX_TOOL_ID_CHARACTERS);
 
 export const toolSummarySchema = z
   .object({

@@ -24,7 +24,7 @@ export interface CallContext {
 export type ToolFunction = (args: any, context: CallContext) => unknown;
 
 export interface LocalTool {
-  /** `service.tool`, both identifiers. */
+  /** `service.tool` or `service.group.tool`: identifiers, at most 8 after the service. */
   path: string;
   name?: string;
   description?: string;
@@ -37,7 +37,7 @@ export interface LocalTool {
   invoke?: ToolFunction;
 }
 
-/** `{ mail: { send } }`, or `{ "mail.send": send }`. */
+/** `{ mail: { send } }`, `{ github: { issues: { list } } }`, or `{ "mail.send": send }`. */
 export interface ToolTree {
   readonly [name: string]: ToolFunction | ToolTree;
 }
@@ -52,7 +52,9 @@ export interface FoundTool {
 }
 
 export interface LocalOptions {
-  local: true;
+  /** Either of the two says that scripts run in this program. */
+  local?: true;
+  runtime?: "local";
   /** The tools there are. Without it, and with `invoke`, any path is a tool. */
   tools?: readonly LocalTool[] | ToolTree;
   /** Calls the tools that have no function of their own. */
@@ -62,7 +64,7 @@ export interface LocalOptions {
   /** In place of what `tools` say of a tool. */
   describeTools?: (path: string) => Partial<LocalTool> | Promise<Partial<LocalTool>>;
   /** Patterns over `service.tool` as in roles of a server: deny wins, an empty `allow` allows nothing. Absent: all tools. */
-  role?: { allow: readonly string[]; deny?: readonly string[] };
+  role?: { allow: readonly string[]; deny?: readonly string[]; id?: string; name?: string };
   /** Asks a person before some calls. Absent: nobody is asked, and a question of a script is refused. */
   elicitation?: ElicitationEngine;
   /** The least that has to stand round each run; refused otherwise. Default: `strict`. */

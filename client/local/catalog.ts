@@ -25,8 +25,9 @@ export interface Catalog {
   getTool(serviceId: string, toolId: string): Promise<ToolDetails>;
 }
 
-/** The same as for services and tools of a server (IDENTIFIER_PATTERN of the SDK, which brings a library along). */
+/** The same as for services and tools of a server (IDENTIFIER_PATTERN and TOOL_ID_PATTERN of the SDK, which brings a library along). */
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
+const TOOL_ID = /^[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*){0,7}$/;
 const EVERYTHING: Visibility = { sees: () => true };
 const DEFAULT_LIMIT = 50;
 const WEIGHTS = { path: 12, name: 10, description: 5 };
@@ -42,7 +43,7 @@ export function createCatalog(options: LocalOptions): Catalog {
 
   function find(serviceId: string, toolId: string): LocalTool & { invoke: ToolFunction } {
     const path = `${serviceId}.${toolId}`;
-    const isNamed = IDENTIFIER.test(serviceId) && IDENTIFIER.test(toolId);
+    const isNamed = IDENTIFIER.test(serviceId) && TOOL_ID.test(toolId);
     const tool = tools.get(path) ?? (isOpen && isNamed ? { path } : undefined);
     if (!isNamed || tool === undefined || !role.sees(serviceId, toolId)) {
       throw unknownTool(path, new Set(shown().map((other) => other.path)));
@@ -96,12 +97,23 @@ export function createCatalog(options: LocalOptions): Catalog {
   };
 }
 
+const ROLE_FORM = 'Expected { allow: ["mail.*"], deny: ["mail.delete"] }: patterns over service.tool';
+/** What a role of a server has besides: of no meaning here. */
+const ROLE_LABELS = ["id", "name", "description", "createdAt"];
+
 function readRole(role: LocalOptions["role"]): Visibility {
   if (role === undefined) return EVERYTHING;
-  const { allow, deny = [] } = role;
-  for (const pattern of [...allow, ...deny]) {
-    const problem = findPatternProblem(pattern);
-    if (problem !== null) throw new TypeError(`role: the pattern "${pattern}": ${problem}.`);
+  if (typeof role !== "object" || role === null || Array.isArray(role)) {
+    throw new TypeError(`role: ${ROLE_FORM}; found ${Array.isArray(role) ? "an array" : typeof role}.`);
+  }
+  const { allow, deny = [], ...others } = role;
+  const [unknown] = Object.keys(others).filter((key) => !ROLE_LABELS.includes(key));
+  if (unknown !== undefined) throw new TypeError(`role: ${ROLE_FORM}; found the member ${unknown}.`);
+  if (!Array.isArray(allow)) throw new TypeError(`role: ${ROLE_FORM}; without an allow list.`);
+  if (!Array.isArray(deny)) throw new TypeError(`role: ${ROLE_FORM}; found a deny that is no list.`);
+  for (const pattern of [...allow, ...deny] as unknown[]) {
+    const problem = typeof pattern === "string" ? findPatternProblem(pattern) : "expected text";
+    if (problem !== null) throw new TypeError(`role: the pattern "${String(pattern)}": ${problem}.`);
   }
   return compileRole({ allow, deny });
 }
@@ -110,9 +122,11 @@ function readTools(tools: LocalOptions["tools"], hasInvoke: boolean): Map<string
   const list = tools === undefined ? [] : Array.isArray(tools) ? tools : flatten(tools as ToolTree, "");
   const byPath = new Map<string, LocalTool>();
   for (const tool of list as readonly LocalTool[]) {
-    const segments = tool.path.split(".");
-    if (segments.length !== 2 || !segments.every((segment) => IDENTIFIER.test(segment))) {
-      throw new TypeError(`tools: a path is "service.tool", both identifiers; found "${tool.path}".`);
+    const [serviceId, toolId] = splitPath(tool.path);
+    if (!IDENTIFIER.test(serviceId) || !TOOL_ID.test(toolId)) {
+      throw new TypeError(
+        `tools: a path is "service.tool" or "service.group.tool": identifiers, at most 8 after the service; found "${tool.path}".`,
+      );
     }
     if (byPath.has(tool.path)) throw new TypeError(`tools: ${tool.path} is there twice.`);
     if (tool.invoke === undefined && !hasInvoke) {
@@ -132,7 +146,7 @@ function flatten(tree: ToolTree, prefix: string): LocalTool[] {
 
 function splitPath(path: string): [string, string] {
   const dot = path.indexOf(".");
-  return [path.slice(0, dot), path.slice(dot + 1)];
+  return dot === -1 ? [path, ""] : [path.slice(0, dot), path.slice(dot + 1)];
 }
 
 function summarize({ path, name, description }: LocalTool): ToolSummary {

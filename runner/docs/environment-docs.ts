@@ -96,6 +96,8 @@ const a = await tools.github.createIssue({ title: "Broken build" });
 const b = await cyrnel.services.github.tools.createIssue.invoke({ title: "Broken build" });
 \`\`\`
 
+- Where a service groups its tools the path is longer: \`tools.github.issues.list({ ... })\`,
+  \`cyrnel.services.github.tools.issues.list.invoke({ ... })\`
 - \`cyrnel.discoverServices({ query?, limit? })\` and \`cyrnel.discoverTools({ query?, serviceId?, limit? })\` list what there is
 - \`cyrnel.getService(id)\`, \`cyrnel.getTool({ serviceId, toolId })\` give details with the JSON Schemas
 - \`cyrnel.getToolDocs({ serviceId, toolId })\` gives a TypeScript signature and an example call, as Markdown

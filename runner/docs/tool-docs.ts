@@ -11,7 +11,9 @@ const maxDescriptionChars = 8000;
 
 /** Builds the Markdown that a script gets from `cyrnel.getToolDocs`. Bounded in time and size; does not reject. */
 export async function generateToolDocs(input: ToolDocsInput): Promise<string> {
-  const path = `tools${member(input.serviceId)}${member(input.toolId)}`;
+  const names = input.toolId.split(".");
+  const toolMembers = names.map(member).join("");
+  const path = `tools${member(input.serviceId)}${toolMembers}`;
   const declarations = await writeSignature(input.inputSchema, input.outputSchema);
   const example = printLiteral(buildExampleParameters(input.inputSchema));
   const description = commentText(input.description, maxDescriptionChars);
@@ -20,7 +22,7 @@ export async function generateToolDocs(input: ToolDocsInput): Promise<string> {
     quote(description),
     "## Example",
     fence(`const result = await ${path}(${example});\nreturn result;`),
-    `The same call: \`cyrnel.services${member(input.serviceId)}.tools${member(input.toolId)}.invoke(params)\`. A failed call rejects with an \`Error\` (\`message\`, \`code\`, sometimes \`status\`).`,
+    `The same call: \`cyrnel.services${member(input.serviceId)}.tools${toolMembers}.invoke(params)\`. A failed call rejects with an \`Error\` (\`message\`, \`code\`, sometimes \`status\`).`,
     "## Types",
     fence(`${declareTool(input, description)}\n\n${declarations}`),
   ];
@@ -32,11 +34,16 @@ function declareTool(input: ToolDocsInput, description: string): string {
     description === ""
       ? []
       : ["/**", ...description.split("\n").map((line) => ` * ${line}`.trimEnd()), " */"];
+  const groups = [input.serviceId, ...input.toolId.split(".")];
+  const name = groups.pop() ?? "";
+  const indent = (depth: number) => "  ".repeat(depth);
   return [
     "declare const tools: {",
-    `  ${key(input.serviceId)}: {`,
-    ...[...comment, `${key(input.toolId)}(params: Input): Promise<Output>`].map((line) => `    ${line}`),
-    "  }",
+    ...groups.map((group, index) => `${indent(index + 1)}${key(group)}: {`),
+    ...[...comment, `${key(name)}(params: Input): Promise<Output>`].map(
+      (line) => `${indent(groups.length + 1)}${line}`,
+    ),
+    ...groups.map((_, index) => `${indent(groups.length - index)}}`),
     "}",
   ].join("\n");
 }

@@ -21,7 +21,8 @@ export function instantiateKernel(): EnvironmentModule {
         local: true,
         environment: context.config,
         invoke: (path, parameters, { processId, seq, signal }) => {
-          const [serviceId = "", toolId = ""] = path.split(".");
+          const [serviceId = "", ...names] = path.split(".");
+          const toolId = names.join(".");
           return bindings.invokeTool({
             serviceId,
             toolId,

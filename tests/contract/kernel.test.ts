@@ -138,12 +138,101 @@ describe("tools", () => {
 
 test.each<[string, Omit<LocalOptions, "local">, RegExp]>([
   ["a path of one segment", { tools: { send: () => 1 } }, /service\.tool.*"send"/],
-  ["a path of three", { tools: { a: { b: { c: () => 1 } } } }, /"a\.b\.c"/],
+  [
+    "a path of ten",
+    { tools: { "a.b.c.d.e.f.g.h.i.j": () => 1 } },
+    /at most 8 after the service; found "a\.b/,
+  ],
+  ["an empty segment", { tools: { a: { "b..c": () => 1 } } }, /"a\.b\.\.c"/],
   ["a tool without a function", { tools: [{ path: "a.b" }] }, /a\.b has no function/],
   ["a tool twice", { tools: [{ path: "a.b" }, { path: "a.b" }], invoke: () => 1 }, /twice/],
   ["a pattern that is none", { role: { allow: ["a..b"] } }, /"a\.\.b"/],
+  ["a pattern that is no text", { role: { allow: [7] } } as never, /"7": expected text/],
+  ["a role by name", { role: "reader" } as never, /role: Expected \{ allow:.*found string/],
+  ["a role as a list", { role: ["mail.*"] } as never, /role: Expected \{ allow:.*found an array/],
+  ["a role of tools", { role: { tools: ["mail.send"] } } as never, /role: Expected.*found the member tools/],
+  ["a role with another list", { role: { allow: [], allowedTools: [] } } as never, /the member allowedTools/],
+  [
+    "a role that only denies",
+    { role: { deny: ["mail.*"] } } as never,
+    /role: Expected.*without an allow list/,
+  ],
+  ["a list that is none", { role: { allow: "mail.*" } } as never, /role: Expected.*without an allow list/],
 ])("refuses %s at once", (_what, options, message) => {
   expect(() => createRuntime({ local: true, ...options })).toThrow(message);
+});
+
+test.each<[string, object, string]>([
+  ["a runtime that there is not", { runtime: "remote" }, 'found runtime: "remote"'],
+  [
+    "a program and a server at once",
+    { runtime: "local", url: "http://127.0.0.1:1" },
+    "found both local and url",
+  ],
+  ["neither", { local: false }, "found no url"],
+])("createRuntime refuses %s and says its form", (_what, options, found) => {
+  const form = "createRuntime takes { url, key } for a server, or { local: true, tools, … } for this program";
+  expect(() => createRuntime(options as LocalOptions)).toThrow(`${form}; ${found}`);
+});
+
+describe("tools in groups", () => {
+  const calls: unknown[] = [];
+  const note = (what: string) => (args: unknown) => void calls.push([what, args]);
+  const tools = {
+    github: {
+      issues: { list: () => ["one", "two"], labels: { add: note("add") }, delete: note("delete") },
+      whoami: () => "me",
+    },
+    other: { thing: note("thing") },
+  };
+  test("are called, found, described and hidden by their paths", async () => {
+    await using runtime = createRuntime({
+      runtime: "local",
+      environment: ENVIRONMENT,
+      tools,
+      role: { id: "role_1", name: "reader", allow: ["github.**"], deny: ["github.issues.delete"] },
+      elicitation: new ElicitationEngine({
+        needsApproval: ({ path }) => path === "github.issues.labels.add",
+      }),
+    });
+    expect(runtime.availableTools()).toEqual([
+      "github.issues.list",
+      "github.issues.labels.add",
+      "github.whoami",
+    ]);
+    let result = await runtime.execute(`
+      const refused = [];
+      for (const call of [() => tools.github.issues.delete({}), () => tools.github.issues({}), () => tools.github.issues.lst({})])
+        await call().catch((error) => refused.push([error.code, error.message]));
+      const found = await tools.search({ query: "issues list" });
+      const list = await tools.github.issues.list({});
+      const same = await cyrnel.services.github.tools.issues.list.invoke();
+      const described = await tools.describe.tool({ path: found[0].path });
+      await tools.github.issues.labels.add({ name: "bug" });
+      return { refused, list, same, described, found: found.map(({ path }) => path), whoami: await tools.github.whoami() };`);
+    expect(result.paused).toMatchObject({ toolPath: "github.issues.labels.add", args: { name: "bug" } });
+    result = await runtime.resolve(result.paused?.executionId ?? "", true);
+    expect(result).toMatchObject({
+      success: true,
+      value: {
+        list: ["one", "two"],
+        same: ["one", "two"],
+        described: { serviceId: "github", id: "issues.list", path: "github.issues.list" },
+        found: ["github.issues.list"],
+        whoami: "me",
+        refused: [
+          [
+            "not_found",
+            expect.stringContaining("no tool github.issues.delete. There are github.issues.list,"),
+          ],
+          ["not_found", expect.stringContaining("no tool github.issues. There are")],
+          ["not_found", expect.stringContaining("no tool github.issues.lst. There are")],
+        ],
+      },
+    });
+    expect(calls).toEqual([["add", { name: "bug" }]]);
+    expect(result.calls.map(({ path }) => path)).toContain("github.issues.labels.add");
+  });
 });
 
 describe("a run", () => {

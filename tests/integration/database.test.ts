@@ -42,7 +42,7 @@ describe("migrations", () => {
     await database.pool`delete from schema_migrations where name = ${last}`;
     const told: string[] = [];
     const held = database.pool.begin(async (sql) => {
-      await sql`lock table processes in access exclusive mode`;
+      await sql`lock table processes, tools in access exclusive mode`;
       const migrating = migrate(database.url, (pending) => told.push(...pending));
       await vi.waitUntil(async () => {
         await sql`select pg_stat_clear_snapshot()`;

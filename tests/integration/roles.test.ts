@@ -47,8 +47,8 @@ describe("a role", () => {
     expect(made.status).toBe(201);
     expect(made.body.hints).toEqual([
       expect.stringContaining("gitlab.* matches no tool"),
-      expect.stringContaining("Did you mean github.*?"),
-      expect.stringContaining("a.b.c can match no tool"),
+      "github can match no tool: a path is service.tool. Did you mean github.*?",
+      expect.stringContaining("a.b.c matches no tool"),
       expect.stringContaining("*.nothing matches no tool"),
     ]);
   });

@@ -7,8 +7,10 @@ import {
   compileSegment,
   createToolIndex,
   findPatternProblem,
+  listNamed,
   MAX_PATTERN_CHARACTERS,
   testSegment,
+  testTool,
 } from "#api/tool-patterns.ts";
 
 /** The meaning of a pattern, as directly as it can be written down. */
@@ -43,17 +45,29 @@ const segment = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom("a*", "*a", "a*a", "get_*", "*b", "aba*aba") },
 );
 const pattern = fc.array(segment, { minLength: 1, maxLength: 5 });
+/** The id of a tool, of one segment or several. */
+const toolId = fc.oneof(
+  name,
+  fc.array(name, { minLength: 2, maxLength: 4 }).map((names) => names.join(".")),
+);
+const pathOf = (service: string, tool: string) => [service, ...tool.split(".")];
+/** Whether it matches the path, or a tool that the path lies below. */
+function coversByDefinition(segments: string[], path: string[]): boolean {
+  return path.some((_, index) => index > 0 && matchesByDefinition(segments, path.slice(0, index + 1)));
+}
 
 describe("patterns over tool paths", () => {
   test("a compiled pattern matches what the definition says", () => {
     fc.assert(
-      fc.property(pattern, name, name, (segments, service, tool) => {
+      fc.property(pattern, name, toolId, (segments, service, tool) => {
         const text = segments.join(".");
         expect(findPatternProblem(text)).toBeNull();
-        const matches = compilePathPattern(text).some(
-          (test) => testSegment(test.service, service) && testSegment(test.tool, tool),
-        );
-        expect(matches).toBe(matchesByDefinition(segments, [service, tool]));
+        const matches = (below: boolean) =>
+          compilePathPattern(text, below).some(
+            (test) => testSegment(test.service, service) && testTool(test.tool, tool),
+          );
+        expect(matches(false)).toBe(matchesByDefinition(segments, pathOf(service, tool)));
+        expect(matches(true)).toBe(coversByDefinition(segments, pathOf(service, tool)));
       }),
       { numRuns: 5000 },
     );
@@ -61,17 +75,16 @@ describe("patterns over tool paths", () => {
 
   test("an index finds the entries that match, each in its place", () => {
     fc.assert(
-      fc.property(fc.array(pattern, { maxLength: 12 }), name, name, (patterns, service, tool) => {
-        const entries = patterns.flatMap((segments) =>
-          compilePathPattern(segments.join(".")).map((test) => ({ test, value: segments })),
+      fc.property(fc.array(pattern, { maxLength: 12 }), name, toolId, (patterns, service, tool) => {
+        const entries = patterns.flatMap((segments, at) =>
+          compilePathPattern(segments.join("."), at % 2 === 0).map((test) => ({ test, value: segments })),
         );
-        const { named, general } = createToolIndex(entries)(service);
-        const found = [
-          ...(named.get(tool) ?? []),
-          ...general.filter((entry) => testSegment(entry.tool, tool)),
-        ].map(({ place }) => place);
+        const own = createToolIndex(entries)(service);
+        const found = [...listNamed(own, tool).flat(), ...own.general]
+          .filter((entry) => testTool(entry.tool, tool))
+          .map(({ place }) => place);
         const expected = entries.flatMap(({ test }, place) =>
-          testSegment(test.service, service) && testSegment(test.tool, tool) ? [place] : [],
+          testSegment(test.service, service) && testTool(test.tool, tool) ? [place] : [],
         );
         expect(found.sort((a, b) => a - b)).toEqual(expected);
       }),
@@ -79,21 +92,22 @@ describe("patterns over tool paths", () => {
     );
   });
 
-  test("a role sees what an allow pattern matches and no deny pattern does", () => {
+  test("a role sees what an allow pattern matches, unless a deny pattern matches it or what it lies below", () => {
     fc.assert(
       fc.property(
         fc.array(pattern, { maxLength: 6 }),
         fc.array(pattern, { maxLength: 6 }),
         name,
-        name,
+        toolId,
         (allow, deny, service, tool) => {
           const role = compileRole({
             allow: allow.map((segments) => segments.join(".")),
             deny: deny.map((segments) => segments.join(".")),
           });
-          const matches = (patterns: string[][]) =>
-            patterns.some((segments) => matchesByDefinition(segments, [service, tool]));
-          expect(role.sees(service, tool)).toBe(matches(allow) && !matches(deny));
+          const path = pathOf(service, tool);
+          const isAllowed = allow.some((segments) => matchesByDefinition(segments, path));
+          const isDenied = deny.some((segments) => coversByDefinition(segments, path));
+          expect(role.sees(service, tool)).toBe(isAllowed && !isDenied);
         },
       ),
       { numRuns: 3000 },
@@ -133,8 +147,13 @@ describe("patterns over tool paths", () => {
   test("the time of a match grows with the pattern and the name, not faster", () => {
     const hostile = compileSegment(`${"a".repeat(199)}*b`);
     const text = "a".repeat(100_000);
+    const [deep] = compilePathPattern(`s.${"**.a.".repeat(7)}b`);
+    const path = "a.".repeat(250);
     const startedMs = performance.now();
-    for (let round = 0; round < 1000; round += 1) testSegment(hostile, text);
+    for (let round = 0; round < 1000; round += 1) {
+      testSegment(hostile, text);
+      expect(deep && testTool(deep.tool, path)).toBe(false);
+    }
     // Backtracking would take days.
     expect(performance.now() - startedMs).toBeLessThan(5000);
   });
@@ -154,7 +173,11 @@ const NOW_MS = 1_000_000;
 const singleSegment = fc.oneof(name, fc.constantFrom("*", "a*", "*b", "get_*"));
 const rule = fc.record({
   servicePattern: singleSegment,
-  toolPattern: singleSegment,
+  toolPattern: fc.oneof(
+    singleSegment,
+    pattern.map((segments) => segments.join(".")),
+  ),
+  decision: fc.constantFrom("allow" as const, "ask" as const, "block" as const),
   roleId: fc.constantFrom(null, null, "r1", "r2"),
   processId: fc.constantFrom(null, null, null, 1, 2),
   expiresAt: fc.constantFrom(null, null, new Date(NOW_MS - 1), new Date(NOW_MS), new Date(NOW_MS + 1)),
@@ -166,15 +189,22 @@ describe("rules", () => {
       fc.property(
         fc.array(rule, { maxLength: 30 }),
         name,
-        name,
+        toolId,
         fc.constantFrom(undefined, "r1", "r3"),
         fc.constantFrom(undefined, 1, 3),
         (fields, serviceId, toolId, roleId, processId) => {
           const rules = fields.map(ruleOf);
+          // As paths, behind a service that is matched apart.
+          const covers = ({ toolPattern, decision }: Rule) =>
+            toolPattern === "*" ||
+            (decision === "allow" ? matchesByDefinition : coversByDefinition)(
+              ["a", ...toolPattern.split(".")],
+              pathOf("a", toolId),
+            );
           const expected = rules.find(
             (r) =>
               segmentMatches(r.servicePattern, serviceId) &&
-              segmentMatches(r.toolPattern, toolId) &&
+              covers(r) &&
               (r.roleId === null || r.roleId === roleId) &&
               (r.processId === null || r.processId === processId) &&
               (r.expiresAt === null || r.expiresAt.getTime() > NOW_MS),

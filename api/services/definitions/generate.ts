@@ -105,7 +105,7 @@ function checkToolId(id: string, seen: Set<string>): void {
       `The tool id ${id.slice(0, 50)}... is longer than ${DEFINITION_LIMITS.maxToolIdCharacters} characters.`,
     );
   }
-  if (id === "__proto__") throw new Error("A tool cannot be called __proto__.");
+  if (id.split(".").includes("__proto__")) throw new Error("A tool cannot be called __proto__.");
   if (seen.has(id)) throw new Error(`Two tools are called ${id}.`);
   seen.add(id);
 }

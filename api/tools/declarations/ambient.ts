@@ -54,9 +54,12 @@ interface CyrnelToolDetails extends CyrnelToolSummary {
   outputSchema: Record<string, unknown>;
 }
 interface CyrnelUntypedTools {
-  [tool: string]: (parameters?: Record<string, unknown>) => Promise<unknown>;
+  [tool: string]: CyrnelUntypedTools & ((parameters?: Record<string, unknown>) => Promise<unknown>);
 }
-type CyrnelInvocable<Tools> = { readonly [Tool in keyof Tools]: { readonly invoke: Tools[Tool] } };
+type CyrnelInvocable<Tools> = {
+  readonly [Tool in keyof Tools]: CyrnelInvocable<Tools[Tool]> &
+    (Tools[Tool] extends (parameters: never) => unknown ? { readonly invoke: Tools[Tool] } : unknown);
+};
 `;
 
 const GLOBALS = `declare const cyrnel: {

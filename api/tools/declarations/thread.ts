@@ -21,11 +21,11 @@ parentPort?.on("message", (job: DeclarationJob) => {
 function writeDeclarations({ namespace, tools }: DeclarationJob): DeclarationAnswer {
   try {
     const { definitions, tools: types, aliases } = joinSchemas(tools);
-    const methods = types.map((tool, index) => declareTool(tool, tools[index]?.description ?? ""));
+    const described = types.map((tool, index) => ({ tool, description: tools[index]?.description ?? "" }));
     const text = [
       `declare namespace ${namespace} {`,
       "  export interface Tools {",
-      ...methods,
+      ...declareMembers(groupTools(described), "    "),
       "  }",
       printDefinitions(definitions, aliases),
       "}",
@@ -39,12 +39,52 @@ function writeDeclarations({ namespace, tools }: DeclarationJob): DeclarationAns
   }
 }
 
-function declareTool({ id, input, output, isInputOptional }: ToolTypes, description: string): string {
+interface DescribedTool {
+  tool: ToolTypes;
+  description: string;
+}
+/** A name after a dot: a tool, a group of tools, or both. */
+interface ToolNode {
+  own?: DescribedTool;
+  members: Map<string, ToolNode>;
+}
+
+function groupTools(tools: readonly DescribedTool[]): ToolNode["members"] {
+  const root: ToolNode = { members: new Map() };
+  for (const described of tools) {
+    let node = root;
+    for (const name of described.tool.id.split(".")) {
+      const next: ToolNode = node.members.get(name) ?? { members: new Map() };
+      node.members.set(name, next);
+      node = next;
+    }
+    node.own = described;
+  }
+  return root.members;
+}
+
+function declareMembers(members: ToolNode["members"], indent: string): string[] {
+  return [...members].flatMap(([name, { own, members: inner }]) => {
+    if (inner.size === 0) return own === undefined ? [] : declareTool(name, own, indent);
+    return [
+      `${indent}readonly ${name}: {`,
+      ...(own === undefined ? [] : declareTool("", own, `${indent}  `)),
+      ...declareMembers(inner, `${indent}  `),
+      `${indent}};`,
+    ];
+  });
+}
+
+/** Without a name: what can be called itself. */
+function declareTool(name: string, { tool, description }: DescribedTool, indent: string): string[] {
+  const { input, output, isInputOptional } = tool;
   const lines = commentText(description, MAX_DESCRIPTION_CHARACTERS).split("\n");
   const comment =
-    lines[0] === "" ? [] : ["    /**", ...lines.map((line) => `     * ${line}`.trimEnd()), "     */"];
+    lines[0] === ""
+      ? []
+      : [`${indent}/**`, ...lines.map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */`];
   return [
     ...comment,
-    `    ${id}(parameters${isInputOptional ? "?" : ""}: ${input}): Promise<${output}>;`,
-  ].join("\n");
+    `${indent}${name}(parameters${isInputOptional ? "?" : ""}: ${input}): Promise<${output}>;`,
+  ];
 }

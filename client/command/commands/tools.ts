@@ -136,9 +136,9 @@ async function readParameters({ stdin }: Session, given: string[]): Promise<Reco
 }
 
 function parseTool(path: string): { serviceId: string; toolId: string } {
-  const [serviceId = "", toolId = "", ...rest] = path.split(".");
-  if (serviceId === "" || toolId === "" || rest.length > 0) {
-    throw usageFailure(`A tool is called service.tool; found "${path}".`);
+  const dot = path.indexOf(".");
+  if (dot < 1 || dot === path.length - 1) {
+    throw usageFailure(`A tool is called service.tool or service.group.tool; found "${path}".`);
   }
-  return { serviceId, toolId };
+  return { serviceId: path.slice(0, dot), toolId: path.slice(dot + 1) };
 }

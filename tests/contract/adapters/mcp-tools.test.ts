@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { assignIds } from "#modules/mcp/identifiers.ts";
 import { offerTools } from "#modules/mcp/tools.ts";
-import { IDENTIFIER_PATTERN } from "#sdk";
+import { TOOL_ID_PATTERN } from "#sdk";
 
 const ids = (...names: string[]) => Object.fromEntries(assignIds(names));
 const tool = (annotations?: object) => ({
@@ -12,6 +12,37 @@ const tool = (annotations?: object) => ({
 });
 
 describe("ids", () => {
+  test("of names in groups keep the groups, if each piece can be a name", () => {
+    expect(
+      ids(
+        "issues.list",
+        "repos/get-one",
+        "a.then",
+        "v1.2",
+        "a..b",
+        "/a",
+        "x y.z",
+        "a.b.c.d.e.f.g.h",
+        "a.b.c.d.e.f.g.h.i",
+      ),
+    ).toEqual({
+      "issues.list": "issues.list",
+      "repos/get-one": "repos.get_one",
+      "a.then": "a.then_",
+      "v1.2": "v1_2",
+      "a..b": "a__b",
+      "/a": "_a",
+      "x y.z": "x_y_z",
+      "a.b.c.d.e.f.g.h": "a.b.c.d.e.f.g.h",
+      "a.b.c.d.e.f.g.h.i": "a_b_c_d_e_f_g_h_i",
+    });
+    const shared = ids("issues.list", "issues/list", "issues-list");
+    expect(shared["issues.list"]).toMatch(/^issues\.list_[0-9a-f]{6}$/);
+    expect(shared["issues/list"]).toMatch(/^issues\.list_[0-9a-f]{6}$/);
+    // What `issues.list` was called before groups were kept.
+    expect(shared["issues-list"]).toMatch(/^issues_list_[0-9a-f]{6}$/);
+  });
+
   test("are identifiers, whatever the name", () => {
     const names = [
       "a",
@@ -29,7 +60,7 @@ describe("ids", () => {
       "x".repeat(400),
     ];
     const all = Object.values(ids(...names));
-    for (const id of all) expect(id).toMatch(IDENTIFIER_PATTERN);
+    for (const id of all) expect(id).toMatch(TOOL_ID_PATTERN);
     expect(new Set(all).size).toBe(names.length);
     expect(Math.max(...all.map((id) => id.length))).toBeLessThanOrEqual(130);
     expect(all.filter((id) => id in {} || id === "then")).toEqual([]);

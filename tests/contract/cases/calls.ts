@@ -23,6 +23,27 @@ export const callCases: EnvironmentCase[] = [
     },
   },
   {
+    id: "call.groups",
+    sentence: "a tool in a group is called by its whole path, in both forms",
+    async check({ run }) {
+      const { calls } = await run(`
+        const made = [tools.test.issues.list({}), tools.test["issues.list"]({}), tools.test.issues({}), tools.test.a.b.c.d.e.f.g.h({}),
+          cyrnel.services.test.tools.issues.list.invoke({}), cyrnel.services.test.tools["issues.list"].invoke({}),
+          cyrnel.services.test.tools.issues.invoke.invoke({}), tools.describe.tools.x({})];
+        await Promise.allSettled(made);`);
+      expect(calls.map(({ serviceId, toolId }) => `${serviceId} ${toolId}`)).toEqual([
+        "test issues.list",
+        "test issues.list",
+        "test issues",
+        "test a.b.c.d.e.f.g.h",
+        "test issues.list",
+        "test issues.list",
+        "test issues.invoke",
+        "describe tools.x",
+      ]);
+    },
+  },
+  {
     id: "call.errors",
     sentence: "a failed call rejects with a real Error: name, message, code, status, and the script's line",
     async check({ run }) {
@@ -68,7 +89,7 @@ export const callCases: EnvironmentCase[] = [
         const cyclic = {}; cyclic.self = cyclic;
         let deep = {}; for (let i = 0; i < 70; i++) deep = { deep };
         const attempts = [
-          () => tools(), () => tools.test(), () => tools.test.echo.more({}), () => cyrnel.services.test.tools.echo(),
+          () => tools(), () => tools.test(), () => tools.test.a.b.c.d.e.f.g.h.i({}), () => cyrnel.services.test.tools.echo(),
           () => tools.test.echo("text"), () => tools.test.echo([1]), () => tools.test.echo(null),
           () => tools.test.echo({ list: [1n] }), () => tools.test.echo({ a: { f() {} } }), () => tools.test.echo(cyclic),
           () => tools.test.echo(deep), () => tools[""].x({}), () => tools["x".repeat(600)].y({}),

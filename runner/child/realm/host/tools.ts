@@ -21,6 +21,8 @@ import { callHost } from "./calls.ts";
 import { discoverTools, getTool } from "./discovery.ts";
 
 const MAX_ID_CHARS = 500;
+/** Of a path: a service, and at most 8 of the id of a tool (TOOL_ID_PATTERN of the SDK). */
+const MAX_SEGMENTS = 9;
 
 interface Path {
   parent: Path | null;
@@ -123,10 +125,27 @@ function describeTools(path: Path | null): string {
   return `tools${text}`;
 }
 
+/** The names of a path from the one of `length` segments to its end, joined by dots. */
+function joinFrom(path: Path, length: number): string {
+  let text = path.name;
+  for (let step = path.parent; step !== null && step.length >= length; step = step.parent) {
+    text = `${step.name}.${text}`;
+  }
+  return text;
+}
+
+function firstName(path: Path): string {
+  let first = path;
+  while (first.parent !== null) first = first.parent;
+  return first.name;
+}
+
 function callTools(path: Path | null, args: unknown[]): unknown {
-  if (path !== null && path.parent !== null && path.length === 2) {
-    if (path.parent.name === "describe" && path.name === "tool") return describeTool(args[0]);
-    return invokeTool(path.parent.name, path.name, args[0]);
+  if (path !== null && path.parent !== null && path.length <= MAX_SEGMENTS) {
+    if (path.length === 2 && path.parent.name === "describe" && path.name === "tool") {
+      return describeTool(args[0]);
+    }
+    return invokeTool(firstName(path), joinFrom(path, 2), args[0]);
   }
   if (path !== null && path.length === 1 && path.name === "search") return discoverTools(args[0]);
   return refuse(
@@ -151,9 +170,10 @@ function describeServices(path: Path | null): string {
 
 function callServices(path: Path | null, args: unknown[]): unknown {
   const tool = path?.parent;
-  const service = tool?.parent?.parent;
-  if (path?.name === "invoke" && path.length === 4 && tool?.parent?.name === "tools" && service) {
-    return invokeTool(service.name, tool.name, args[0]);
+  if (path?.name === "invoke" && tool && path.length >= 4 && path.length <= MAX_SEGMENTS + 2) {
+    let second = tool;
+    while (second.length > 2 && second.parent !== null) second = second.parent;
+    if (second.name === "tools") return invokeTool(firstName(path), joinFrom(tool, 3), args[0]);
   }
   return refuse(
     `${describeServices(path)} cannot be called: call cyrnel.services.<service>.tools.<tool>.invoke(parameters).`,
