@@ -73,6 +73,8 @@ const redactor = createRedactor();
 const resources = new AsyncDisposableStack();
 const output = resources.use(openLogOutput(STANDARD_OUTPUT));
 const stopping = new AbortController();
+/** Why this server ends without being told to. */
+let failure: string | null = null;
 const grace = closeWithGrace(
   { delay: config.shutdownTimeoutMs + CLOSE_TIMEOUT_MS, logger: { error: report }, skip: OWN_SIGNALS },
   async ({ err }) => {
@@ -81,6 +83,7 @@ const grace = closeWithGrace(
     // What is being opened is opened to its end, so that it is known and can be closed.
     await starting.catch(() => {});
     await resources.disposeAsync();
+    if (failure !== null) process.exit(1);
   },
 );
 
@@ -117,6 +120,7 @@ async function start(config: Config): Promise<void> {
       logger,
       logRing: ring,
       redactor,
+      onStuck,
       ...(keyring === null ? {} : { keyring }),
     }),
   );
@@ -151,6 +155,12 @@ function onTakenOver(): void {
 /** Once: it would exit before what is being closed is closed. */
 function close(): void {
   if (!stopping.signal.aborted) grace.close();
+}
+
+function onStuck(reason: string): void {
+  failure = `This server ends itself to be started anew: ${reason}.`;
+  report(failure);
+  grace.close();
 }
 
 function onMigrate(pending: readonly string[]): void {

@@ -1,6 +1,7 @@
 /** What has to hold for this server to be sent requests: the checks behind `GET /health/ready`. */
 import { listAppliedMigrations, listMigrations } from "./db/migrate.ts";
 import type { Pool } from "./db/pool.ts";
+import { probeWriting } from "./db/reachability.ts";
 import type { ReadinessCheck } from "./http/health.ts";
 import type { Environments } from "./modules/environments.ts";
 
@@ -8,27 +9,31 @@ export interface ReadinessSources {
   database: { pool: Pool; readonly reachable: boolean };
   environments: Pick<Environments, "active">;
   /** Since the other servers could last hear of this one, by its own clock. */
-  silentMs(): number;
-  /** Finished runs that the database has not taken yet. */
-  countUnstored(): number;
-  isDraining(): boolean;
+  replicas: { readonly silentMs: number };
+  /** Since a statement was answered over the connections that requests and runs use. */
+  selfCheck: { readonly silentMs: number };
+  processes: { health(): { unstored: number; claimWaitMs: number } };
+  lifecycle: { readonly leaving: boolean };
 }
 
 /** A run that is begun later might be taken for that of a lost server. Several signs of life may be missed before. */
 const MAX_SILENT_MS = 15_000;
+/** Requests that wait longer are better sent to another server. */
+const MAX_UNANSWERED_MS = 5000;
+/** A claim takes milliseconds; one that is lost with its connection is repeated before. */
+const MAX_CLAIM_WAIT_MS = 10_000;
+/** SQLSTATE read_only_sql_transaction. */
+const READ_ONLY = "25006";
 /** A question that hangs for longer is asked anew. */
 const MAX_SHARED_MS = 1000;
 
 /** Each answers null, or what is wrong in a sentence. */
-export async function listReadinessChecks({
-  database,
-  environments,
-  silentMs,
-  countUnstored,
-  isDraining,
-}: ReadinessSources): Promise<ReadinessCheck[]> {
+export async function listReadinessChecks(sources: ReadinessSources): Promise<ReadinessCheck[]> {
+  const { database, environments, replicas, selfCheck, processes, lifecycle } = sources;
   const known = await listMigrations();
   const listApplied = shareWhilePending(() => listAppliedMigrations(database.pool));
+  // Never twice at once: behind a lock it holds one of the few connections until it is given up.
+  const probe = shareWhilePending(() => probeWriting(database.pool), Number.POSITIVE_INFINITY);
   return [
     {
       name: "database",
@@ -36,6 +41,35 @@ export async function listReadinessChecks({
         if (!database.reachable) return "the database does not answer";
         await listApplied();
         return null;
+      },
+    },
+    {
+      name: "writes",
+      check: async () => {
+        if (!database.reachable) return null;
+        try {
+          await probe();
+          return null;
+        } catch (error) {
+          if ((error as { code?: string }).code === READ_ONLY) return "the database is read-only";
+          throw error;
+        }
+      },
+    },
+    {
+      name: "connections",
+      check: () =>
+        !database.reachable || selfCheck.silentMs <= MAX_UNANSWERED_MS
+          ? null
+          : `statements of requests and runs were not answered for ${inSeconds(selfCheck.silentMs)}`,
+    },
+    {
+      name: "queue",
+      check: () => {
+        const { claimWaitMs } = processes.health();
+        return claimWaitMs <= MAX_CLAIM_WAIT_MS
+          ? null
+          : `queued processes could not be claimed for ${inSeconds(claimWaitMs)}`;
       },
     },
     {
@@ -55,7 +89,7 @@ export async function listReadinessChecks({
     {
       name: "results",
       check: () => {
-        const unstored = countUnstored();
+        const { unstored } = processes.health();
         return unstored === 0
           ? null
           : `${unstored} finished runs wait in memory until the database takes them`;
@@ -64,21 +98,27 @@ export async function listReadinessChecks({
     {
       name: "replicas",
       check: () => {
-        const seconds = Math.round(silentMs() / 1000);
-        return silentMs() <= MAX_SILENT_MS
+        return replicas.silentMs <= MAX_SILENT_MS
           ? null
-          : `other servers have not heard of this one for ${seconds} s and may take its runs for lost`;
+          : `other servers have not heard of this one for ${inSeconds(replicas.silentMs)} and may take its runs for lost`;
       },
     },
-    { name: "draining", check: () => (isDraining() ? "the server is shutting down" : null) },
+    { name: "draining", check: () => (lifecycle.leaving ? "the server is shutting down" : null) },
   ];
 }
 
+function inSeconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`;
+}
+
 /** However many ask: one question at a time, so that those to a database that hangs do not pile up. */
-function shareWhilePending<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
+function shareWhilePending<Answer>(
+  ask: () => Promise<Answer>,
+  maxSharedMs = MAX_SHARED_MS,
+): () => Promise<Answer> {
   let pending: { answer: Promise<Answer>; sinceMs: number } | null = null;
   return () => {
-    if (pending !== null && performance.now() - pending.sinceMs < MAX_SHARED_MS) return pending.answer;
+    if (pending !== null && performance.now() - pending.sinceMs < maxSharedMs) return pending.answer;
     const asked = { answer: ask(), sinceMs: performance.now() };
     pending = asked;
     const forget = () => {

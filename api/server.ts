@@ -37,6 +37,7 @@ import { createKeyring, type Keyring } from "./secrets/keyring.ts";
 import { learnStoredSecrets } from "./secrets/known.ts";
 import { createRedactor, type Redactor } from "./secrets/redactor.ts";
 import { createVault } from "./secrets/vault.ts";
+import { startSelfCheck } from "./self-check.ts";
 import { createServices, type Services } from "./services/service.ts";
 import { listKnownTools } from "./tools/known-tools.ts";
 import { createTools, type Tools } from "./tools/service.ts";
@@ -54,6 +55,8 @@ export interface ServerDeps {
   tools?: ToolHost;
   /** What secrets are sealed with. Default: the keys of the configuration; without any, secrets are refused. */
   keyring?: Keyring;
+  /** This server does its work no more and has to be started anew; the sentence says why. Default: it goes on as it is. */
+  onStuck?: ((reason: string) => void) | undefined;
   /** The one that the logger was made with. Default: a fresh one, which the log does not know. */
   redactor?: Redactor;
 }
@@ -82,7 +85,7 @@ const MIN_IDLE_TIMEOUT_MS = 300_000;
 const MAX_CALLS_IN_FLIGHT_PER_CALLER = 128;
 
 export async function openServer(config: Config, deps: ServerDeps): Promise<CyrnelServer> {
-  const { database, logger } = deps;
+  const { database, logger, onStuck } = deps;
   await using undo = new AsyncDisposableStack();
   const lifecycle = createLifecycle();
   const redactor = deps.redactor ?? createRedactor();
@@ -234,13 +237,9 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     },
     ping: () => vital`select 1`,
   };
-  const readiness = await listReadinessChecks({
-    database: watched,
-    environments,
-    silentMs: () => replicas.silentMs,
-    countUnstored: () => processes.health().unstored,
-    isDraining: () => lifecycle.leaving,
-  });
+  const selfCheck = undo.use(startSelfCheck({ pool: database.pool, vital, database, processes, onStuck }));
+  const observed = { database: watched, environments, replicas, selfCheck, processes, lifecycle };
+  const readiness = await listReadinessChecks(observed);
   const logs = createLogs({ ring: deps.logRing ?? createLogRing(), redactor });
   const app = await buildApp(config, {
     logger,

@@ -36,6 +36,8 @@ export interface OpenDatabaseOptions {
 
 const MAX_CONNECTIONS = 15;
 const MAX_VITAL_CONNECTIONS = 2;
+/** A sign of life that hangs is given up while there is time for the next one. */
+const VITAL_STATEMENT_TIMEOUT_MS = 5000;
 /** An embedded Postgres may be stopped by a predecessor between our finding it and using it: start over until then. */
 const EMBEDDED_RETRY_MS = 15_000;
 const RETRY_PAUSE_MS = 100;
@@ -54,7 +56,11 @@ export async function openDatabase(
   await migrate(url, options.onMigrate);
   const pool = createPool(url, { maxConnections: MAX_CONNECTIONS, applicationName: "cyrnel" });
   undo.defer(() => pool.end({ timeout: 5 }));
-  const vital = createPool(url, { maxConnections: MAX_VITAL_CONNECTIONS, applicationName: "cyrnel vital" });
+  const vital = createPool(url, {
+    maxConnections: MAX_VITAL_CONNECTIONS,
+    applicationName: "cyrnel vital",
+    statementTimeoutMs: VITAL_STATEMENT_TIMEOUT_MS,
+  });
   undo.defer(() => vital.end({ timeout: 5 }));
   const close = undo.move();
   return {

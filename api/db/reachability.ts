@@ -1,6 +1,6 @@
 /** Whether the database answers, asked every second on a connection of its own: requests are refused before they hang. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createPool, isDatabaseUnavailable } from "./pool.ts";
+import { createPool, type Db, isDatabaseUnavailable } from "./pool.ts";
 
 export interface Reachability extends AsyncDisposable {
   /** False while the database does not answer. */
@@ -20,6 +20,14 @@ const PING_INTERVAL_MS = 1000;
 const PING_INTERVAL_WHILE_DOWN_MS = 250;
 const PING_TIMEOUT_MS = 2000;
 
+/**
+ * Rejects while processes cannot be written, and waits while others lock them: changes nothing, takes the lock of a change
+ * (ROW EXCLUSIVE) and is refused by a read-only database as one.
+ */
+export async function probeWriting(db: Db): Promise<void> {
+  await db`update processes set priority = priority where false`;
+}
+
 /** Resolves when it answers. Throws the driver's error when it has not in that time. */
 export async function watchDatabase(
   databaseUrl: string,
@@ -29,6 +37,7 @@ export async function watchDatabase(
     maxConnections: 1,
     applicationName: "cyrnel watch",
     permanent: true,
+    statementTimeoutMs: PING_TIMEOUT_MS,
   });
   const deadline = Date.now() + (options.waitMs ?? DEFAULT_WAIT_MS);
   try {

@@ -103,6 +103,11 @@ export class Dispatcher {
     return this.#queue.length;
   }
 
+  /** How long what waits in the queue has not been claimed although there was room. */
+  get claimWaitMs(): number {
+    return this.#queue.claimWaitMs;
+  }
+
   get slotsTaken(): number {
     return this.#slots.taken;
   }

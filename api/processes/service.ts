@@ -73,6 +73,8 @@ export interface ProcessesHealth {
   queued: number;
   running: number;
   slotsTaken: number;
+  /** How long what waits in the queue has not been claimed although there was room, in milliseconds. */
+  claimWaitMs: number;
   /** Endings that wait for the database. */
   unstored: number;
   /** Long-polls, blocking requests and event streams. */
@@ -217,6 +219,7 @@ export function createProcessService(deps: ProcessesDeps) {
         queued: dispatcher.queued,
         running: registry.size,
         slotsTaken: dispatcher.slotsTaken,
+        claimWaitMs: dispatcher.claimWaitMs,
         unstored: writer.waiting,
         listeners: feed.size,
       };

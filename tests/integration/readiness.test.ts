@@ -95,13 +95,27 @@ test("a server that could not say for long that it is there, until it has", asyn
   const checks = await listReadinessChecks({
     database: { pool: database.pool, reachable: true },
     environments: { active: () => server.server.modules.environments.active() },
-    silentMs: () => silentMs,
-    countUnstored: () => 0,
-    isDraining: () => false,
+    replicas: {
+      get silentMs() {
+        return silentMs;
+      },
+    },
+    selfCheck: { silentMs: 0 },
+    processes: { health: () => ({ unstored: 0, claimWaitMs: 0 }) },
+    lifecycle: { leaving: false },
   });
   const told = async () =>
     Object.fromEntries(await Promise.all(checks.map(async ({ name, check }) => [name, await check()])));
-  const fine = { database: null, migrations: null, environment: null, results: null, draining: null };
+  const fine = {
+    database: null,
+    writes: null,
+    connections: null,
+    queue: null,
+    migrations: null,
+    environment: null,
+    results: null,
+    draining: null,
+  };
   expect(await told()).toEqual({ ...fine, replicas: expect.stringContaining("for 16 s") });
   silentMs = 10;
   expect(await told()).toEqual({ ...fine, replicas: null });

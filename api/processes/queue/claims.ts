@@ -40,6 +40,8 @@ export class QueueClaims {
   #isClaiming = false;
   #claimAgain = false;
   #retry: NodeJS.Timeout | null = null;
+  /** When the first claim was asked for that the database has not answered, nor those after it. */
+  #unansweredSinceMs: number | null = null;
 
   constructor(options: QueueClaimsOptions) {
     this.#options = options;
@@ -49,6 +51,11 @@ export class QueueClaims {
     return this.#length;
   }
 
+  /** How long what waits has not been claimed although there was room. */
+  get claimWaitMs(): number {
+    return this.#unansweredSinceMs === null ? 0 : performance.now() - this.#unansweredSinceMs;
+  }
+
   change(by: number): void {
     this.#length += by;
     this.#changes += 1;
@@ -56,6 +63,7 @@ export class QueueClaims {
 
   stop(): void {
     this.#isStopped = true;
+    this.#unansweredSinceMs = null;
     clearTimeout(this.#retry ?? undefined);
   }
 
@@ -116,11 +124,13 @@ export class QueueClaims {
       }
       const [first] = free;
       if (!first) {
+        this.#unansweredSinceMs = null;
         // No run will end and call again: the environment has no slots at the moment.
         if (slots.taken === 0) this.#claimLater();
         return;
       }
       const wanted = free.length;
+      this.#unansweredSinceMs ??= performance.now();
       try {
         const rows = await claimQueued(db, {
           environment: first.lease.id,
@@ -128,6 +138,7 @@ export class QueueClaims {
           maxRows: wanted,
           maxPerCaller: maxRunningPerCaller,
         });
+        this.#unansweredSinceMs = null;
         if (this.#isStopped) return await this.#giveBack(rows);
         for (const row of rows) {
           this.change(-1);

@@ -1,0 +1,109 @@
+/** A database that answers and yet takes nothing: locked, read-only. Requests are told so, and readiness at once. */
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { createPool } from "#api/db/pool.ts";
+import { administer, createTestDatabase, type TestDatabase } from "./harness/database.ts";
+import { startMain } from "./harness/main-process.ts";
+import { startServer, type TestServer } from "./harness/server.ts";
+
+/** What a load balancer waits for. */
+const AT_ONCE_MS = 1000;
+/** Above the limit of one statement, below what a client waits for. */
+const SOON_MS = 25_000;
+
+let database: TestDatabase;
+let server: TestServer;
+beforeAll(async () => {
+  database = await createTestDatabase({ maxConnections: 10 });
+  server = await startServer({ database, builtins: [] });
+});
+afterAll(async () => {
+  await server?.close();
+  await database?.drop();
+});
+
+async function askReady(
+  url = server.url,
+): Promise<{ status: number; failing: Record<string, string>; tookMs: number }> {
+  const begun = performance.now();
+  const answer = await fetch(`${url}/health/ready`);
+  const { failing = [] } = (await answer.json()) as { failing?: { check: string; message: string }[] };
+  const tookMs = performance.now() - begun;
+  return {
+    status: answer.status,
+    failing: Object.fromEntries(failing.map((one) => [one.check, one.message])),
+    tookMs,
+  };
+}
+
+async function expectRefused(
+  asked: Promise<{ status: number; headers: Headers; body: unknown }>,
+): Promise<void> {
+  const answer = await asked;
+  expect(answer).toMatchObject({ status: 503, body: { code: "database_unavailable" } });
+  expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
+}
+
+test("a lock on processes: not ready at once, although nothing was asked before; requests are refused in time", async () => {
+  expect((await askReady()).failing).not.toHaveProperty("writes");
+  const other = createPool(database.url, { maxConnections: 1, statementTimeoutMs: 0 });
+  const holder = await other.reserve();
+  await holder`begin`;
+  await holder`lock table processes in share mode`;
+  const answer = await askReady();
+  expect(answer).toMatchObject({
+    status: 503,
+    failing: { writes: expect.stringContaining("no answer within") },
+  });
+  expect(answer.tookMs).toBeLessThan(AT_ONCE_MS + 500);
+
+  await holder`rollback`;
+  await holder`begin`;
+  await holder`lock table processes in access exclusive mode`;
+  const begun = performance.now();
+  await expectRefused(server.get("/processes"));
+  expect(performance.now() - begun).toBeLessThan(SOON_MS);
+  await holder`rollback`;
+  holder.release();
+  await other.end({ timeout: 1 });
+  expect((await server.get("/processes")).status).toBe(200);
+  await expect.poll(async () => (await askReady()).failing, { timeout: 20_000 }).not.toHaveProperty("writes");
+}, 60_000);
+
+test("a database that turns read-only: changes are refused, reading works, and it is over when it is over", async () => {
+  const maintain = (statement: string) => administer(inject("postgresUrl"), statement);
+  await maintain(`alter database ${database.name} set default_transaction_read_only = on`);
+  await maintain(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database.name}'`);
+  await expect
+    .poll(async () => (await askReady()).failing, { timeout: 20_000 })
+    .toMatchObject({
+      writes: "the database is read-only",
+    });
+  await expectRefused(server.post("/roles", { name: "readers" }));
+  expect((await server.get("/processes")).status).toBe(200);
+
+  // Sessions keep what they began with: only new connections can write.
+  await maintain(`alter database ${database.name} reset default_transaction_read_only`);
+  await expect.poll(async () => (await askReady()).failing, { timeout: 20_000 }).not.toHaveProperty("writes");
+}, 60_000);
+
+test("a server that cannot claim what waits, while the database is in order, is not ready and then ends", async () => {
+  await using own = await createTestDatabase();
+  const environment = { DATABASE_URL: own.url, CYRNEL_MAX_RUNNING_PER_KEY: "2", SHUTDOWN_TIMEOUT_MS: "100" };
+  const main = startMain({ environment });
+  try {
+    const url = await main.listening();
+    await own.pool`alter function claim_queued rename to mislaid`;
+    const body = JSON.stringify({ code: "return 42" });
+    const headers = { "content-type": "application/json" };
+    expect((await fetch(`${url}/processes`, { method: "POST", headers, body })).status).toBe(201);
+    await expect
+      .poll(async () => (await askReady(url)).failing, { timeout: 30_000, interval: 500 })
+      .toMatchObject({ queue: expect.stringMatching(/could not be claimed for \d+ s/) });
+    expect(await main.ended()).toBe(1);
+    expect(main.stderr()).toMatch(
+      /This server ends itself to be started anew: for \d+ s queued processes .*\n$/,
+    );
+  } finally {
+    main.child.kill("SIGKILL");
+  }
+}, 180_000);
