@@ -104,7 +104,9 @@ try {
 
 async function start(config: Config): Promise<void> {
   const { signal } = stopping;
-  const database = resources.use(await openDatabase(config, { onTakenOver, onMigrate, signal }));
+  const database = resources.use(
+    await openDatabase(config, { onTakenOver, onMigrate, onStartedAgain, onGone: endBy, signal }),
+  );
   signal.throwIfAborted();
   const ring = createLogRing();
   const logger = createLogger({ ...config, databaseUrl: database.url }, { redactor, ring, stream: output });
@@ -158,9 +160,18 @@ function close(): void {
 }
 
 function onStuck(reason: string): void {
-  failure = `This server ends itself to be started anew: ${reason}.`;
+  endBy(`This server ends itself to be started anew: ${reason}.`);
+}
+
+/** Ends in order, with exit code 1; the reason is the last line. */
+function endBy(reason: string): void {
+  failure = reason;
   report(failure);
   grace.close();
+}
+
+function onStartedAgain(): void {
+  report("The embedded Postgres had died and was started again.");
 }
 
 function onMigrate(pending: readonly string[]): void {

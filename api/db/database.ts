@@ -5,6 +5,7 @@
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config.ts";
+import { keepRunning } from "./embedded/keep-running.ts";
 import { startEmbeddedPostgres } from "./embedded.ts";
 import { migrate } from "./migrate.ts";
 import { createPool, isDatabaseUnavailable, type Pool } from "./pool.ts";
@@ -28,6 +29,10 @@ export interface OpenDatabaseOptions {
   onTakenOver: () => void;
   /** The schema is about to be brought up to date, which may take minutes where there is much in it. */
   onMigrate?: (pending: readonly string[]) => void;
+  /** The embedded Postgres has died, and was started again. */
+  onStartedAgain?: () => void;
+  /** It does not stay up: this server cannot go on. The sentence is for the operator. */
+  onGone?: (reason: string) => void;
   /** See ServerLockOptions. */
   lockWaitMs?: number;
   /** Gives up waiting for another server; rejects with its reason. */
@@ -112,7 +117,9 @@ async function lockEmbedded(
       const lock = await acquireServerLock(postgres.url, { ...lockOptions(options), waitForDatabase: false });
       // Only the holder of the lock stops it: without the lock it belongs to another server.
       undo.use(postgres);
-      return { url: postgres.url, watch: undo.use(lock) };
+      const watch = undo.use(lock);
+      undo.use(keepRunning(postgres, watch, options));
+      return { url: postgres.url, watch };
     } catch (error) {
       if (!isDatabaseUnavailable(error) || Date.now() > deadline) throw error;
     }

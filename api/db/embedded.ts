@@ -5,7 +5,7 @@
 import path from "node:path";
 import { locateBinaries } from "./embedded/binaries.ts";
 import { ensureCluster, ensurePassword, prepareFolder, USER } from "./embedded/cluster.ts";
-import { findRunning, PORT, startServer, stopServer } from "./embedded/process.ts";
+import { findRunning, isRunning, PORT, startServer, stopServer } from "./embedded/process.ts";
 import { createPool } from "./pool.ts";
 
 export interface EmbeddedPostgres extends AsyncDisposable {
@@ -13,6 +13,10 @@ export interface EmbeddedPostgres extends AsyncDisposable {
   readonly url: string;
   /** Whether it was already running: a server that died had left it behind. */
   readonly adopted: boolean;
+  /** Whether Postgres itself runs, be it slow or stopped. */
+  isRunning(): Promise<boolean>;
+  /** Starts one that has died again, at the same URL. Throws a sentence for the operator. */
+  startAgain(): Promise<void>;
   /** Stops Postgres (fast shutdown: clients are disconnected, everything committed is on disk). Idempotent. */
   stop(): Promise<void>;
 }
@@ -40,7 +44,8 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     adopted = false;
     running = await startServer(places, binaries, options.durable ?? true, answers);
   }
-  const { pid, socketDirectory } = running;
+  let { pid } = running;
+  const { socketDirectory } = running;
   await ensureDatabase(buildUrl(password, socketDirectory, "postgres"));
 
   let stopping: Promise<void> | null = null;
@@ -48,7 +53,18 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     stopping ??= stopServer(pid, places);
     return stopping;
   };
-  return { url: buildUrl(password, socketDirectory, DATABASE), adopted, stop, [Symbol.asyncDispose]: stop };
+  return {
+    url: buildUrl(password, socketDirectory, DATABASE),
+    adopted,
+    isRunning: () => isRunning(pid, places),
+    async startAgain() {
+      const durable = options.durable ?? true;
+      const found = await findRunning(places, answers);
+      ({ pid } = found ?? (await startServer(places, binaries, durable, answers, socketDirectory)));
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
 }
 
 async function canConnect(url: string): Promise<boolean> {

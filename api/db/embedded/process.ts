@@ -98,14 +98,18 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Starts one on the folder; throws the end of its log when it does not get ready. */
+/**
+ * Starts one on the folder, with its socket in this folder (default: one is made); throws the end of its log when it does
+ * not get ready.
+ */
 export async function startServer(
   places: Places,
   binaries: PostgresBinaries,
   durable: boolean,
   answers: Answers,
+  socketFolder?: string,
 ): Promise<RunningServer> {
-  const socketDirectory = await makeSocketFolder(places);
+  const socketDirectory = socketFolder ?? (await makeSocketFolder(places));
   const child = await spawnServer(places, binaries, durable, socketDirectory);
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (Date.now() < deadline) {
@@ -222,7 +226,7 @@ export async function stopServer(pid: number, places: Places): Promise<void> {
  * does a missing file, as the whole folder may have been removed: then the command line names the folder (Linux;
  * elsewhere Postgres notices within a minute that its folder is gone, and ends by itself).
  */
-async function isRunning(pid: number, places: Places): Promise<boolean> {
+export async function isRunning(pid: number, places: Places): Promise<boolean> {
   if (!isAlive(pid)) return false;
   const file = await readPostmasterFile(places);
   if (file !== null) return file.pid === pid;
