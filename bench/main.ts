@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: what a run costs, as ratios to what the same machine does in the same minute. Rounds of the
  * yardstick and of the service alternate, so that a noisy neighbour hits both. Ends with exit code 1 if a target is missed.
- * `--peers` hands over to peers.ts, which compares.
+ * The search over tools is measured last (search.ts). `--peers` hands over to peers.ts, which compares.
  */
 import { execFile } from "node:child_process";
 import { availableParallelism } from "node:os";
@@ -191,4 +191,5 @@ else {
   console.log(`Node ${process.version}, ${cores} cores, ${process.platform} ${process.arch}\n`);
   console.log(formatTable(rows));
   process.exitCode = rows.some((row) => row.met === false) ? 1 : 0;
+  await import("./search.ts");
 }

@@ -8734,7 +8734,7 @@ export interface paths {
                     enabled?: "true" | "false";
                     /** @description Items at most, 1 to 200. Default 50. */
                     limit?: string;
-                    /** @description Words that all have to be found in path, name or description: whole, as the start of a word, or misspelt. The best come first. */
+                    /** @description What a tool should do, in any words. Each may be found in path, name, description or parameters: as it is, in another form, as the start of a word, misspelt, or as a synonym. More and rarer words rank higher. */
                     query?: string;
                     /** @description Only tools of this service; 404 where there is none. */
                     serviceId?: string;
@@ -8753,6 +8753,8 @@ export interface paths {
                     content: {
                         "application/json": {
                             nextCursor: string | null;
+                            /** @description Only where nothing was found for `query`: ids of the services there are, at most 50. */
+                            services?: string[];
                             tools: {
                                 description: string;
                                 /** @description Whether a call may change something. */
@@ -8769,9 +8771,11 @@ export interface paths {
                                  * @enum {string}
                                  */
                                 policy: "allow" | "ask" | "block";
-                                /** @description How well it fits `query`; only with one. */
+                                /** @description How well it fits `query`; only with one. 0: nothing was found, and this is one of the nearest. */
                                 score?: number;
                                 serviceId: string;
+                                /** @description Its TypeScript type on one line; only with `query`. */
+                                signature?: string;
                             }[];
                         };
                     };

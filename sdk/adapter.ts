@@ -117,7 +117,10 @@ export interface ToolSummary {
   path?: string;
   name: string;
   description: string;
+  /** How well it fits what was searched for; 0: nothing was found, and this is one of the nearest. */
   score?: number;
+  /** Its TypeScript type on one line, of a tool that was searched for. */
+  signature?: string;
 }
 export interface ToolDetails extends ToolSummary {
   inputSchema: JSONSchema;

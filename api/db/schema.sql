@@ -94,42 +94,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION public.forget_tool_words()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  perform pg_advisory_xact_lock(hashtextextended('cyrnel tool vocabulary', 0));
-  delete from tool_vocabulary v
-    using (select distinct word from changed, unnest(tsvector_to_array(search)) word) gone
-    where v.word = gone.word
-      and not exists (select from tools t where t.search @@ (quote_literal(gone.word)::tsquery));
-  return null;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION public.learn_tool_words()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  -- Most updates switch a tool on or off.
-  if tg_op = 'UPDATE' and not exists (
-    select from changed c, unnest(tsvector_to_array(c.search)) w
-    where length(w) between 3 and 40 and not w ~ '[0-9]' and not exists (select from tool_vocabulary v where v.word = w)
-  ) then
-    return null;
-  end if;
-  perform pg_advisory_xact_lock(hashtextextended('cyrnel tool vocabulary', 0));
-  insert into tool_vocabulary (word)
-    select distinct word from changed, unnest(tsvector_to_array(search)) word
-    where length(word) between 3 and 40 and not word ~ '[0-9]'
-    order by word
-    on conflict do nothing;
-  return null;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION public.note_approval()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -206,25 +170,6 @@ CREATE OR REPLACE FUNCTION public.schema_hash(source json)
  IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
   select encode(sha256(convert_to(source::text, 'UTF8')), 'hex')
-$function$;
-
-CREATE OR REPLACE FUNCTION public.similar_tool_words(asked text, most integer)
- RETURNS SETOF text
- LANGUAGE sql
- STABLE STRICT
- SET "pg_trgm.similarity_threshold" TO '0.25'
-AS $function$select word from tool_vocabulary where word % asked order by word <-> asked, word limit most$function$;
-
-CREATE OR REPLACE FUNCTION public.tool_words(source text)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE STRICT
-AS $function$
-  select lower(regexp_replace(
-    regexp_replace(
-      regexp_replace(source, '([a-z0-9])([A-Z])', '\1 \2', 'g'),
-      '([A-Z])([A-Z][a-z])', '\1 \2', 'g'),
-    '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f]+', ' ', 'g'))
 $function$;
 
 CREATE OR REPLACE FUNCTION public.waiting_approvals(process bigint)
@@ -662,12 +607,6 @@ create table tool_calls (
   constraint tool_calls_status_check CHECK ((status = ANY (ARRAY['ok'::text, 'error'::text, 'denied'::text, 'canceled'::text])))
 );
 
-create table tool_vocabulary (
-  word text not null,
-  constraint tool_vocabulary_pkey PRIMARY KEY (word)
-);
-CREATE INDEX tool_vocabulary_trigrams ON public.tool_vocabulary USING gin (word gin_trgm_ops) WITH (fastupdate=off);
-
 create table tools (
   service_id text not null,
   id text not null,
@@ -681,7 +620,6 @@ create table tools (
   enabled boolean not null default true,
   input_hash text not null generated always as (schema_hash(input_schema)) stored,
   output_hash text not null generated always as (schema_hash(output_schema)) stored,
-  search tsvector not null generated always as (((setweight(to_tsvector('simple'::regconfig, ((((tool_words(((service_id || '.'::text) || id)) || ' '::text) || lower(service_id)) || ' '::text) || lower(id))), 'A'::"char") || setweight(to_tsvector('simple'::regconfig, tool_words("left"(name, 500))), 'B'::"char")) || setweight(to_tsvector('simple'::regconfig, tool_words("left"(description, 4000))), 'C'::"char"))) stored,
   constraint tools_pkey PRIMARY KEY (service_id, id),
   constraint tools_service_id_fkey FOREIGN KEY (service_id) REFERENCES services(id) ON DELETE CASCADE,
   constraint tools_id_check CHECK (((id ~ '^[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*){0,7}$'::text) AND (length(id) <= 200))),
@@ -691,9 +629,5 @@ create table tools (
 );
 CREATE INDEX tools_listed ON public.tools USING btree (service_id, "position", id COLLATE "C");
 CREATE INDEX tools_listed_by_flag ON public.tools USING btree (service_id, enabled, "position", id COLLATE "C");
-CREATE INDEX tools_search ON public.tools USING gin (search) WITH (fastupdate=off);
-CREATE INDEX tools_search_names ON public.tools USING gin (ts_filter(search, '{a,b}'::"char"[])) WITH (fastupdate=off);
-CREATE TRIGGER tools_forget_words AFTER DELETE ON public.tools REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION forget_tool_words();
-CREATE TRIGGER tools_learn_words AFTER INSERT ON public.tools REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION learn_tool_words();
+CREATE INDEX tools_switched_off ON public.tools USING btree (service_id, id) WHERE (NOT enabled);
 CREATE TRIGGER tools_note AFTER UPDATE OF enabled ON public.tools FOR EACH ROW WHEN ((old.enabled <> new.enabled)) EXECUTE FUNCTION note_component('service', 'service_id');
-CREATE TRIGGER tools_relearn_words AFTER UPDATE ON public.tools REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION learn_tool_words();

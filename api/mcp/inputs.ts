@@ -23,7 +23,7 @@ export const searchToolsInput = z.strictObject({
     .trim()
     .max(MAX_QUERY_CHARACTERS)
     .refine((text) => !text.includes("\0"), "must not hold a NUL character")
-    .describe("Words to find; empty lists all."),
+    .describe("Any words; empty lists all."),
   limit: z.int().min(1).max(MAX_SEARCH_LIMIT).default(DEFAULT_SEARCH_LIMIT),
   serviceId: z.string().max(MAX_ID_CHARACTERS).optional(),
 });

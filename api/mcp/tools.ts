@@ -54,7 +54,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
     "search_tools",
     define({
       title: "Search tools",
-      description: "Finds tools that scripts can call, best first.",
+      description: "Finds tools that scripts can call, best first. Say in a few words what should be done.",
       annotations: readOnly,
       scope: null,
       input: searchToolsInput,
@@ -62,17 +62,19 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
         const filter = { serviceId, effective: true };
         const page = { after: null, limit };
         const asker = toCallCaller(context);
-        const { tools, next } =
+        const { tools, next, services } =
           query === ""
             ? await ports.tools.list(filter, page, asker)
             : await ports.tools.search(query, filter, page, asker);
         return {
+          ...(services && { note: NOTHING_FOUND, services }),
           tools: tools.map((tool) => ({
             path: `${tool.serviceId}.${tool.id}`,
             name: tool.name,
             description: shorten(tool.description),
             destructive: tool.destructive,
             policy: tool.policy,
+            ...(tool.signature !== undefined && { signature: tool.signature }),
           })),
           ...(next !== null && { more: true }),
         };
@@ -194,6 +196,8 @@ function describeInput(input: z.ZodType): Record<string, unknown> {
   return schema;
 }
 
+const NOTHING_FOUND =
+  "Nothing was found. These tools are the nearest by spelling; services names the services there are.";
 const MAX_LISTED_CHARACTERS = 600;
 
 function shorten(text: string): string {

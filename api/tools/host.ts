@@ -104,13 +104,14 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
           text === ""
             ? await listing.list(filter, page, caller)
             : await listing.search(text, filter, page, caller);
-        return tools.map(({ serviceId, id, name, description, score }) => ({
+        return tools.map(({ serviceId, id, name, description, score, signature }) => ({
           serviceId,
           id,
           path: `${serviceId}.${id}`,
           name,
           description: shorten(description),
           ...(score !== undefined && { score }),
+          ...(signature !== undefined && { signature }),
         }));
       }),
     getService: (id, caller) =>

@@ -1,8 +1,9 @@
 /** Pages of tools, ranked or in the order of installation, without those that the caller's role hides. */
+
+import { writeLineSignature } from "#runner/docs/line-signature.ts";
 import type { Db } from "../db/pool.ts";
 import type { CallCaller, CallGate, Decision } from "./gate.ts";
-import type { ToolSearch } from "./search/search.ts";
-import type { RankedTool } from "./search/store.ts";
+import type { RankedPosition, ToolSearch } from "./search/search.ts";
 import { listToolRows, type ToolFilter, type ToolPosition, type ToolRow } from "./store.ts";
 
 /** Rows read at a time, and how often, where a role hides most of them. */
@@ -11,14 +12,17 @@ const MAX_CHUNKS = 100;
 
 export interface ListedTool extends ToolRow {
   policy: Decision;
-  /** Only of a ranked listing. */
+  /** Only of a ranked listing: how well it fits, and its type on one line. */
   score?: number;
+  signature?: string;
 }
 
 export interface ToolPage<Position> {
   tools: ListedTool[];
   /** Where the next page starts; null at the end. */
   next: Position | null;
+  /** Only of a ranked listing that found nothing: the services there are. The tools are the nearest then, with score 0. */
+  services?: string[];
 }
 
 export interface ToolListing {
@@ -28,13 +32,13 @@ export interface ToolListing {
     page: { after: ToolPosition | null; limit: number },
     caller: CallCaller,
   ): Promise<ToolPage<ToolPosition>>;
-  /** Ranked by `query`, which has to hold a word to find anything. */
+  /** Ranked by `query`. */
   search(
     query: string,
     filter: ToolFilter,
-    page: { after: RankedTool | null; limit: number },
+    page: { after: RankedPosition | null; limit: number },
     caller: CallCaller,
-  ): Promise<ToolPage<RankedTool>>;
+  ): Promise<ToolPage<RankedPosition>>;
   /** What the policies say about a call of a tool; `block` when they cannot be asked. */
   decide(caller: CallCaller, tool: Pick<ToolRow, "serviceId" | "id" | "destructive">): Promise<Decision>;
 }
@@ -88,7 +92,7 @@ export function createToolListing(
   }
 
   async function addPolicies(
-    rows: readonly (ToolRow & { score?: number })[],
+    rows: readonly Omit<ListedTool, "policy">[],
     caller: CallCaller,
   ): Promise<ListedTool[]> {
     return Promise.all(
@@ -117,16 +121,18 @@ export function createToolListing(
       );
       return { tools: await addPolicies(rows, caller), next };
     },
-    async search(query, filter, { after, limit }, caller) {
-      const { rows, next } = await collect(
+    async search(query, filter, page, caller) {
+      const { rows, next, services } = await search.search(
+        query,
         filter,
-        limit,
-        after,
-        caller,
-        async (from, size) => (await search.rank(query, filter, { after: from, limit: size })) ?? [],
-        ({ serviceId, id, score }): RankedTool => ({ serviceId, id, score }),
+        page,
+        (tool) => canSee(caller, tool) && !(filter.effective && failureOf(tool.serviceId) !== null),
       );
-      return { tools: await addPolicies(rows, caller), next };
+      const signed = rows.map(({ inputSchema, outputSchema, ...row }) => ({
+        ...row,
+        signature: writeLineSignature(inputSchema, outputSchema),
+      }));
+      return { tools: await addPolicies(signed, caller), next, ...(services && { services }) };
     },
   };
 }

@@ -33,14 +33,20 @@ export const toolSummarySchema = z
       ),
     destructive: z.boolean().describe("Whether a call may change something."),
     policy: z.enum(DECISIONS).describe("What the policies say about a call by whoever asks."),
-    score: z.number().optional().describe("How well it fits `query`; only with one."),
+    score: z
+      .number()
+      .optional()
+      .describe(
+        "How well it fits `query`; only with one. 0: nothing was found, and this is one of the nearest.",
+      ),
+    signature: z.string().optional().describe("Its TypeScript type on one line; only with `query`."),
   })
   .describe("A tool.");
 export type ToolSummaryRecord = z.infer<typeof toolSummarySchema>;
 
 const jsonSchema = z.record(z.string(), z.unknown());
 
-export const toolDetailsSchema = toolSummarySchema.omit({ score: true }).extend({
+export const toolDetailsSchema = toolSummarySchema.omit({ score: true, signature: true }).extend({
   inputSchema: jsonSchema.describe("JSON Schema of the parameters."),
   outputSchema: jsonSchema.describe("JSON Schema of the result."),
 });
@@ -49,6 +55,10 @@ export type ToolDetailsRecord = z.infer<typeof toolDetailsSchema>;
 export const toolListSchema = z.object({
   tools: z.array(toolSummarySchema),
   nextCursor: z.string().nullable(),
+  services: z
+    .array(z.string())
+    .optional()
+    .describe("Only where nothing was found for `query`: ids of the services there are, at most 50."),
 });
 
 export const toolFilterSchema = z.strictObject({
@@ -60,7 +70,7 @@ export const toolFilterSchema = z.strictObject({
     .refine((text) => !text.includes("\0"), { error: "must not hold a NUL character" })
     .optional()
     .describe(
-      "Words that all have to be found in path, name or description: whole, as the start of a word, or misspelt. The best come first.",
+      "What a tool should do, in any words. Each may be found in path, name, description or parameters: as it is, in another form, as the start of a word, misspelt, or as a synonym. More and rarer words rank higher.",
     ),
   enabled: z
     .enum(["true", "false"], { error: "expected true or false" })

@@ -127,7 +127,8 @@ function registerReading(app: App, tools: Tools): void {
       }
       const after = cursor === undefined ? null : decodeCursor(RANKED_KIND, rankedPositionSchema, cursor);
       const page = await tools.search(query, filter, { after, limit }, caller);
-      return { tools: page.tools, nextCursor: page.next && encodeCursor(RANKED_KIND, page.next) };
+      const { next, ...found } = page;
+      return { ...found, nextCursor: next && encodeCursor(RANKED_KIND, next) };
     },
   );
 

@@ -16,8 +16,7 @@ import type { CallCaller, ToolPath } from "./gate.ts";
 import { createToolHost } from "./host.ts";
 import { createToolListing, type ListedTool, type ToolPage } from "./listing.ts";
 import type { ToolDetailsRecord, ToolSummaryRecord } from "./model.ts";
-import { createToolSearch } from "./search/search.ts";
-import type { RankedTool } from "./search/store.ts";
+import { createToolSearch, type RankedPosition } from "./search/search.ts";
 import {
   findToolDetails,
   hasService,
@@ -41,6 +40,8 @@ export interface ToolsOptions
 export interface ToolRecordPage<Position> {
   tools: ToolSummaryRecord[];
   next: Position | null;
+  /** Only of a search that found nothing: the services there are. The tools are the nearest then, with score 0. */
+  services?: string[];
 }
 
 export interface Tools extends AsyncDisposable {
@@ -61,9 +62,9 @@ export interface Tools extends AsyncDisposable {
   search(
     query: string,
     filter: ToolFilter,
-    page: { after: RankedTool | null; limit: number },
+    page: { after: RankedPosition | null; limit: number },
     caller: CallCaller,
-  ): Promise<ToolRecordPage<RankedTool>>;
+  ): Promise<ToolRecordPage<RankedPosition>>;
   get(path: ToolPath, caller: CallCaller): Promise<ToolDetailsRecord>;
   /** Markdown. Throws AppError `not_found`, `no_environment` or `module_failed`. */
   readDocs(path: ToolPath, caller: CallCaller): Promise<string>;
@@ -149,12 +150,23 @@ function toAppError(error: CallError): AppError {
   });
 }
 
-function toRecords<Position>({ tools, next }: ToolPage<Position>): ToolRecordPage<Position> {
-  return { tools: tools.map(toRecord), next };
+function toRecords<Position>({ tools, ...page }: ToolPage<Position>): ToolRecordPage<Position> {
+  return { ...page, tools: tools.map(toRecord) };
 }
 
 function toRecord(tool: ListedTool): ToolSummaryRecord {
-  const { serviceId, id, name, description, enabled, effectivelyEnabled, destructive, policy, score } = tool;
+  const {
+    serviceId,
+    id,
+    name,
+    description,
+    enabled,
+    effectivelyEnabled,
+    destructive,
+    policy,
+    score,
+    signature,
+  } = tool;
   return {
     serviceId,
     id,
@@ -165,6 +177,7 @@ function toRecord(tool: ListedTool): ToolSummaryRecord {
     destructive,
     policy,
     ...(score !== undefined && { score }),
+    ...(signature !== undefined && { signature }),
   };
 }
 

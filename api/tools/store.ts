@@ -171,7 +171,7 @@ export function toolColumns(db: Db) {
     ${isEffective(db)} as "effectivelyEnabled", s.position as "servicePosition", t.position`;
 }
 
-function toolTables(db: Db) {
+export function toolTables(db: Db) {
   return db`from tools t join services s on s.id = t.service_id join modules m on m.id = s.adapter`;
 }
 

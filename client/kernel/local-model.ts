@@ -49,6 +49,7 @@ export interface FoundTool {
   name: string;
   description: string;
   score?: number;
+  signature?: string;
 }
 
 export interface LocalOptions {

@@ -1,5 +1,7 @@
 /** The tools of a local runtime: which there are, which of them the role shows, and what is said about them. */
+import { writeLineSignature } from "#runner/docs/line-signature.ts";
 import { findPatternProblem } from "#runner/tool-patterns.ts";
+import { createToolIndex, type ToolIndex } from "#runner/tool-search/tool-index.ts";
 import { compileRole, type Visibility } from "#runner/tool-visibility.ts";
 import type {
   DiscoverServices,
@@ -30,7 +32,7 @@ const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
 const TOOL_ID = /^[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*){0,7}$/;
 const EVERYTHING: Visibility = { sees: () => true };
 const DEFAULT_LIMIT = 50;
-const WEIGHTS = { path: 12, name: 10, description: 5 };
+const MAX_NEAREST = 5;
 
 /** @throws TypeError for tools or patterns that are none. */
 export function createCatalog(options: LocalOptions): Catalog {
@@ -58,8 +60,27 @@ export function createCatalog(options: LocalOptions): Catalog {
   }
 
   async function search(query: DiscoverTools): Promise<FoundTool[]> {
-    const found = searchTools === undefined ? rank(shown(), query) : await searchTools(query);
+    const found = searchTools === undefined ? findOwn(query) : await searchTools(query);
     return found.filter(({ serviceId, id }) => role.sees(serviceId, id));
+  }
+
+  let index: ToolIndex | null = null;
+
+  function findOwn({ query = "", serviceId }: DiscoverTools): ToolSummary[] {
+    const isAsked = (tool: { serviceId: string; id: string }) =>
+      (serviceId === undefined || tool.serviceId === serviceId) && role.sees(tool.serviceId, tool.id);
+    if (query.trim() === "") return shown().map(summarize).filter(isAsked);
+    index ??= indexTools(tools);
+    const found = index.search(query, isAsked, { after: null, limit: tools.size });
+    const listed = found.length > 0 ? found : index.findNearest(query, isAsked, MAX_NEAREST);
+    return listed.map(({ serviceId: service, id, score }) => {
+      const tool = tools.get(`${service}.${id}`) as LocalTool;
+      return {
+        ...summarize(tool),
+        score,
+        signature: writeLineSignature(tool.inputSchema, tool.outputSchema),
+      };
+    });
   }
 
   return {
@@ -75,7 +96,7 @@ export function createCatalog(options: LocalOptions): Catalog {
     },
     async discoverServices({ query, limit = DEFAULT_LIMIT }) {
       const found = await search(query === undefined ? {} : { query });
-      const ids = [...new Set(found.map(({ serviceId }) => serviceId))];
+      const ids = [...new Set(found.filter(({ score }) => score !== 0).map(({ serviceId }) => serviceId))];
       return ids.slice(0, limit).map((id) => ({ id, name: id, description: "" }));
     },
     async getService(id) {
@@ -154,30 +175,16 @@ function summarize({ path, name, description }: LocalTool): ToolSummary {
   return { serviceId, id, path, name: name ?? id, description: description ?? "" };
 }
 
-/** The tools in which every word is found, the most fitting first; without words all, as they were given. */
-function rank(tools: readonly LocalTool[], { query = "", serviceId }: DiscoverTools): ToolSummary[] {
-  const words = query
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== "");
-  const candidates = tools
-    .map(summarize)
-    .filter((tool) => serviceId === undefined || tool.serviceId === serviceId);
-  if (words.length === 0) return candidates;
-  const scored = candidates.map((tool) => ({ ...tool, score: scoreTool(tool, words) }));
-  return scored.filter(({ score }) => score > 0).sort((a, b) => b.score - a.score);
-}
-
-/** 0 if a word is nowhere. */
-function scoreTool(tool: ToolSummary, words: readonly string[]): number {
-  const texts = Object.entries(WEIGHTS).map(([key, weight]) => ({
-    text: (tool[key as keyof typeof WEIGHTS] ?? "").toLowerCase(),
-    weight,
-  }));
-  const scores = words.map((word) =>
-    texts.reduce((sum, { text, weight }) => sum + (text.includes(word) ? weight : 0), 0),
-  );
-  return scores.includes(0) ? 0 : scores.reduce((sum, score) => sum + score, 0);
+function indexTools(tools: ReadonlyMap<string, LocalTool>): ToolIndex {
+  const index = createToolIndex();
+  const entries = [...tools.values()].map((tool) => index.read({ ...tool, ...summarize(tool) }));
+  for (const id of new Set(entries.map(({ serviceId }) => serviceId))) {
+    index.put(
+      id,
+      entries.filter(({ serviceId }) => serviceId === id),
+    );
+  }
+  return index;
 }
 
 function unknownService(id: string): Error {

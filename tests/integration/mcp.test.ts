@@ -76,7 +76,13 @@ test("an agent searches, reads, runs a script and reads its result", async () =>
     description: "All orders of the shop.",
     destructive: false,
     policy: "allow",
+    signature: expect.stringMatching(/^\(params: \{ page: number.* => Promise<.+>$/),
   });
+  expect(found).not.toHaveProperty("services");
+  const { value: nothing } = await call("search_tools", { query: "zzqqxx" });
+  expect(nothing).toMatchObject({ note: expect.stringContaining("Nothing was found") });
+  expect(nothing.services).toContain("shop");
+  expect(nothing.tools).not.toHaveLength(0);
   const { value: tool } = await call("read_tool", { path: found.tools[0].path });
   expect(tool).toMatchObject({
     path: "shop.list_orders",

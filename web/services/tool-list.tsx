@@ -34,7 +34,11 @@ export function ToolList({ serviceId }: { serviceId: string }) {
           ),
         ),
       );
-      return { tools: pages.flatMap(({ tools }) => tools), next: pages.at(-1)?.nextCursor ?? null };
+      return {
+        tools: pages.flatMap(({ tools }) => tools),
+        next: pages.at(-1)?.nextCursor ?? null,
+        isNothingFound: pages[0]?.services !== undefined,
+      };
     },
     [serviceId, query, cursors],
   );
@@ -70,6 +74,9 @@ export function ToolList({ serviceId }: { serviceId: string }) {
         ) : null
       ) : (
         <Card flush>
+          {data.isNothingFound && data.tools.length > 0 ? (
+            <p class="list-row">Nothing fits these words. The nearest by spelling:</p>
+          ) : null}
           {data.tools.length === 0 ? (
             <Empty icon={Wrench} title="No tool">
               <p>

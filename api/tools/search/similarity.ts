@@ -1,5 +1,5 @@
 /** How alike two identifiers are, by the three-letter pieces of their words: order of words does not count. Pure. */
-import { splitQuery } from "./words.ts";
+import { compareSets, splitWords, toTrigrams } from "#runner/tool-search/words.ts";
 
 const MIN_SIMILARITY = 0.3;
 
@@ -7,7 +7,7 @@ const MIN_SIMILARITY = 0.3;
 export function pickSimilar(asked: string, candidates: readonly string[], max: number): string[] {
   const wanted = toPieces(asked);
   return candidates
-    .map((candidate) => ({ candidate, similarity: compare(wanted, toPieces(candidate)) }))
+    .map((candidate) => ({ candidate, similarity: compareSets(wanted, toPieces(candidate)) }))
     .filter(({ similarity }) => similarity >= MIN_SIMILARITY)
     .sort((left, right) => right.similarity - left.similarity || (left.candidate < right.candidate ? -1 : 1))
     .slice(0, max)
@@ -17,16 +17,7 @@ export function pickSimilar(asked: string, candidates: readonly string[], max: n
 /** Letters by themselves count as well: two letters in the wrong order leave few pieces of a short word. */
 function toPieces(text: string): Set<string> {
   const pieces = new Set<string>();
-  for (const word of splitQuery(text.slice(0, 200)).words) {
-    const padded = `  ${word} `;
-    for (let at = 0; at + 3 <= padded.length; at += 1) pieces.add(padded.slice(at, at + 3));
-  }
+  for (const word of splitWords(text.slice(0, 200))) for (const piece of toTrigrams(word)) pieces.add(piece);
   for (const letter of text.toLowerCase().slice(0, 200)) pieces.add(letter);
   return pieces;
-}
-
-function compare(left: Set<string>, right: Set<string>): number {
-  let shared = 0;
-  for (const piece of left) if (right.has(piece)) shared += 1;
-  return (2 * shared) / (left.size + right.size || 1);
 }

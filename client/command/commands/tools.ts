@@ -21,7 +21,9 @@ export function addTools(program: Command, shell: Shell): void {
     .command("search")
     .alias("list")
     .summary("find tools")
-    .description("Finds tools by words, the most fitting first; without words lists them.")
+    .description(
+      "Finds tools by what they should do, in any words, the most fitting first; without words lists them.",
+    )
     .argument("[words...]", "what it should do")
     .option("--service <id>", "only of this service")
     .option("-n, --limit <count>", "at most so many", parseWhole)
@@ -68,9 +70,9 @@ async function search(
     ...(words.length > 0 && { query: words.join(" ") }),
     ...(service !== undefined && { serviceId: service }),
   };
-  const { tools } = unwrap(await session.client.GET("/tools", { params: { query } }));
-  session.print({ tools }, (answer) =>
-    formatTable(
+  const { tools, services } = unwrap(await session.client.GET("/tools", { params: { query } }));
+  session.print({ tools, ...(services && { services }) }, (answer) => {
+    const table = formatTable(
       session.stdout,
       ["TOOL", "POLICY", "CHANGES", "STATE", "DESCRIPTION"],
       answer.tools.map((one) => [
@@ -81,8 +83,10 @@ async function search(
         one.description || one.name,
       ]),
       "No tool was found.",
-    ),
-  );
+    );
+    if (answer.services === undefined || answer.tools.length === 0) return table;
+    return `Nothing was found. The nearest:\n${table}Services: ${answer.services.map(safeLine).join(", ")}\n`;
+  });
 }
 
 async function show(session: Session, path: string, { docs }: { docs?: true }): Promise<void> {

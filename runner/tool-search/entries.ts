@@ -1,0 +1,167 @@
+/** Tools as the search keeps them: their words by field, and by word the tools that hold it. Pure. */
+import { isStopWord, splitWords, stem, toTrigrams } from "./words.ts";
+
+/** Of how many words a description may be before a word in it begins to count less. */
+const TYPICAL_DESCRIPTION_WORDS = 20;
+const LONG_DESCRIPTION_COST = 0.3;
+const MAX_DESCRIPTION_CHARACTERS = 2000;
+const MAX_NAME_CHARACTERS = 500;
+const MAX_PARAMETER_WORDS = 300;
+const MAX_SCHEMA_NODES = 2000;
+const MIN_CORRECTABLE_CHARACTERS = 3;
+/** Shared three-letter pieces over all of both: two letters swapped in a short word are at it. */
+const MIN_LIKENESS = 0.25;
+const MAX_ENUM_CHARACTERS = 40;
+
+/** Fields a word can be in, as bits. */
+export const IN_PATH = 8;
+export const IN_NAME = 4;
+export const IN_DESCRIPTION = 2;
+export const IN_PARAMETERS = 1;
+
+export interface SearchableTool {
+  serviceId: string;
+  id: string;
+  name: string;
+  description: string;
+  /** JSON Schema of the parameters: their names and the texts they may be are searched as well. */
+  inputSchema?: unknown;
+  /** Whether a call may change something. Absent: it is not known. */
+  destructive?: boolean | undefined;
+}
+
+export interface Entry {
+  serviceId: string;
+  id: string;
+  /** Stems, each once, and the fields each is in. */
+  stems: string[];
+  fields: Uint8Array;
+  /** Words of the id, as they are written. */
+  forms: string[];
+  formStems: string[];
+  changes: boolean | null;
+  segments: string[];
+  pathWords: number;
+  /** What a word of the description counts for, over 0 to 1: less in a long one. */
+  descriptionFactor: number;
+}
+
+export interface Posting {
+  entries: Uint32Array;
+  fields: Uint8Array;
+}
+
+export interface Compiled {
+  entries: Entry[];
+  postings: Map<string, Posting>;
+  /** Stems that can be a misspelt word, by three-letter piece; made when first asked for. */
+  pieces: Map<string, string[]> | null;
+}
+
+export function readEntry(tool: SearchableTool): Entry {
+  const { serviceId, id, name, description, inputSchema } = tool;
+  const fields = new Map<string, number>();
+  const mark = (words: readonly string[], field: number) => {
+    for (const word of words) fields.set(stem(word), (fields.get(stem(word)) ?? 0) | field);
+  };
+  const path = splitWords(`${serviceId} ${id}`);
+  const described = splitWords(description.slice(0, MAX_DESCRIPTION_CHARACTERS));
+  mark(path, IN_PATH);
+  // Written without capitals, a path of several words is one.
+  mark([serviceId.toLowerCase(), ...id.toLowerCase().split(".")], IN_PATH);
+  mark(splitWords(name.slice(0, MAX_NAME_CHARACTERS)), IN_NAME);
+  mark(described, IN_DESCRIPTION);
+  mark(readParameterWords(inputSchema), IN_PARAMETERS);
+  const telling = splitWords(id).filter((word) => !isStopWord(word));
+  const forms = [...new Set(telling)];
+  return {
+    serviceId,
+    id,
+    stems: [...fields.keys()],
+    fields: Uint8Array.from(fields.values()),
+    forms,
+    formStems: forms.map(stem),
+    changes: tool.destructive ?? null,
+    segments: [...new Set([serviceId, id, ...id.split(".")].map((segment) => segment.toLowerCase()))],
+    pathWords: path.length,
+    descriptionFactor:
+      1 / (1 + LONG_DESCRIPTION_COST * Math.log(1 + described.length / TYPICAL_DESCRIPTION_WORDS)),
+  };
+}
+
+export function compile(entries: Entry[]): Compiled {
+  const counts = new Map<string, number>();
+  for (const { stems } of entries) for (const word of stems) counts.set(word, (counts.get(word) ?? 0) + 1);
+  const postings = new Map<string, Posting & { length: number }>();
+  for (const [word, count] of counts) {
+    postings.set(word, { entries: new Uint32Array(count), fields: new Uint8Array(count), length: 0 });
+  }
+  for (const [at, { stems, fields }] of entries.entries()) {
+    for (const [place, word] of stems.entries()) {
+      const posting = postings.get(word);
+      if (posting === undefined) continue;
+      posting.entries[posting.length] = at;
+      posting.fields[posting.length] = fields[place] ?? 0;
+      posting.length += 1;
+    }
+  }
+  return { entries, postings, pieces: null };
+}
+
+/** Stems by how much they look like one, the most alike first. */
+export function findAlike(index: Compiled, word: string): string[] {
+  if (!isCorrectable(word)) return [];
+  index.pieces ??= collectPieces(index.postings.keys());
+  const shared = new Map<string, number>();
+  const pieces = toTrigrams(word);
+  for (const piece of pieces) {
+    for (const other of index.pieces.get(piece) ?? []) shared.set(other, (shared.get(other) ?? 0) + 1);
+  }
+  return [...shared]
+    .map(([other, count]) => ({ other, likeness: count / (pieces.length + other.length + 1 - count) }))
+    .filter(({ likeness }) => likeness >= MIN_LIKENESS)
+    .sort((a, b) => b.likeness - a.likeness || (a.other < b.other ? -1 : 1))
+    .map(({ other }) => other);
+}
+
+function collectPieces(words: Iterable<string>): Map<string, string[]> {
+  const pieces = new Map<string, string[]>();
+  for (const word of words) {
+    if (!isCorrectable(word)) continue;
+    for (const piece of new Set(toTrigrams(word))) {
+      const same = pieces.get(piece);
+      if (same === undefined) pieces.set(piece, [word]);
+      else same.push(word);
+    }
+  }
+  return pieces;
+}
+
+function isCorrectable(word: string): boolean {
+  return word.length >= MIN_CORRECTABLE_CHARACTERS && !/\d/.test(word);
+}
+
+/** Names of properties and values of enumerations, anywhere in a schema; of a very large one those that come first. */
+function readParameterWords(schema: unknown): string[] {
+  const names = new Set<string>();
+  const open: unknown[] = [schema];
+  for (let looked = 0; open.length > 0 && looked < MAX_SCHEMA_NODES; looked += 1) {
+    const node = open.shift();
+    if (typeof node !== "object" || node === null) continue;
+    for (const [key, value] of Object.entries(node)) {
+      if (key === "properties" && isObject(value)) {
+        for (const name of Object.keys(value)) names.add(name);
+        open.push(...Object.values(value).slice(0, MAX_SCHEMA_NODES));
+      } else if (key === "enum" && Array.isArray(value)) {
+        for (const one of value.slice(0, MAX_PARAMETER_WORDS)) {
+          if (typeof one === "string" && one.length <= MAX_ENUM_CHARACTERS) names.add(one);
+        }
+      } else if (isObject(value)) open.push(value);
+    }
+  }
+  return [...names].flatMap(splitWords).slice(0, MAX_PARAMETER_WORDS);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,301 @@
+/**
+ * The search over tools, in memory: what every listing by words goes through, on a server and in a runtime without one.
+ * A tool is found by any word of the question. What is asked for is told by the words, not by how often they occur;
+ * how rare a word is counts among those tools only that may be found, so that what is hidden cannot be told from scores.
+ */
+import {
+  type Compiled,
+  compile,
+  type Entry,
+  findAlike,
+  IN_DESCRIPTION,
+  IN_NAME,
+  IN_PARAMETERS,
+  IN_PATH,
+  type Posting,
+  readEntry,
+  type SearchableTool,
+} from "./entries.ts";
+import {
+  type Alternative,
+  asksForChange,
+  type Concept,
+  findSynonyms,
+  readForms,
+  readQuestion,
+  readSegments,
+} from "./question.ts";
+import { compareSets, splitWords, stem, toTrigrams } from "./words.ts";
+
+/** What a word counts for, by where it is. */
+const FIELD_WEIGHTS = { path: 12, name: 10, description: 5, parameter: 3 } as const;
+/** A verb says in a description what is done with something else as often as not. */
+const VERB_IN_DESCRIPTION = 1;
+/** On top, for each part of the question that is a whole segment of the path. */
+const EXACT_SEGMENT_WEIGHT = 8;
+const PREFIX_FACTOR = 0.75;
+const MISSPELT_FACTOR = 0.5;
+/** Words that stand together, where they are found together. */
+const PHRASE_FACTOR = 1.4;
+/** A word in so many tools is half as telling as one in a single tool, roughly. */
+const RARITY_SCALE = 2000;
+/** A path whose every word was asked for counts twice. */
+const COVERAGE_WEIGHT = 1;
+/** A tool that only reads, where something is to be changed, and the other way round. */
+const OTHER_INTENT_FACTOR = 0.75;
+/** "issues" in the question and "issue" in the path, or the other way round. */
+const OTHER_FORM_FACTOR = 0.93;
+/** Of each word of a path, so that the shorter of two is preferred. */
+const LENGTH_COST = 0.02;
+const MAX_PREFIXED = 50;
+const MAX_CORRECTIONS = 4;
+
+export interface FoundTool {
+  serviceId: string;
+  id: string;
+  /** Over 0; what it is made of is in docs/mcp.md. */
+  score: number;
+}
+
+/** Whether a tool may be found: asked at most once for each in a search. */
+export type Accepts = (tool: Pick<SearchableTool, "serviceId" | "id">) => boolean;
+
+export interface SearchPage {
+  /** The last tool of the page before; null for the first page. */
+  after: FoundTool | null;
+  limit: number;
+}
+
+export interface ToolIndex {
+  /** A tool as `put` takes it: the costly part, which can be done for few tools at a time. */
+  read(tool: SearchableTool): Entry;
+  /** In place of what there was of the service. */
+  put(serviceId: string, tools: Entry[]): void;
+  remove(serviceId: string): void;
+  /** Tools in which any word is found, the best first; equals by path. */
+  search(question: string, accepts: Accepts, page: SearchPage): FoundTool[];
+  /** For a question that nothing is found for: tools whose paths look most like it, score 0. */
+  findNearest(question: string, accepts: Accepts, max: number): FoundTool[];
+  /** Ids of services with a tool that may be found. */
+  listServices(accepts: Accepts): string[];
+}
+
+export function createToolIndex(): ToolIndex {
+  const services = new Map<string, Entry[]>();
+  let compiled: Compiled | null = null;
+
+  return {
+    read: readEntry,
+    put(serviceId, tools) {
+      services.set(serviceId, tools);
+      compiled = null;
+    },
+    remove(serviceId) {
+      if (services.delete(serviceId)) compiled = null;
+    },
+    search(question, accepts, page) {
+      compiled ??= compile([...services.values()].flat());
+      return rank(compiled, question, accepts, page);
+    },
+    findNearest(question, accepts, max) {
+      const asked = new Set(splitWords(question).flatMap(toTrigrams));
+      return [...services.values()]
+        .flat()
+        .filter(accepts)
+        .map(({ serviceId, id, formStems }) => ({
+          serviceId,
+          id,
+          likeness: compareSets(asked, new Set(formStems.flatMap(toTrigrams))),
+        }))
+        .sort((a, b) => b.likeness - a.likeness || comparePaths(a, b))
+        .slice(0, max)
+        .map(({ serviceId, id }) => ({ serviceId, id, score: 0 }));
+    },
+    listServices: (accepts) =>
+      [...services].filter(([, entries]) => entries.some(accepts)).map(([serviceId]) => serviceId),
+  };
+}
+
+/** One search: what was found of the question so far, by the place of a tool. */
+interface Ranking {
+  index: Compiled;
+  isAccepted(at: number): boolean;
+  scores: Float64Array;
+  /** Stems that were asked for, and how surely. */
+  asked: Map<string, number>;
+  /** Of the concept at hand: the best of its alternatives in each tool, and the tools concerned. */
+  best: Float64Array;
+  touched: number[];
+}
+
+function rank(index: Compiled, question: string, accepts: Accepts, page: SearchPage): FoundTool[] {
+  const { entries } = index;
+  // 0: not asked yet.
+  const verdicts = new Uint8Array(entries.length);
+  const isAccepted = (at: number) => {
+    if (verdicts[at] === 0) verdicts[at] = accepts(entries[at] as Entry) ? 1 : 2;
+    return verdicts[at] === 1;
+  };
+  const ranking: Ranking = {
+    index,
+    isAccepted,
+    scores: new Float64Array(entries.length),
+    asked: new Map(),
+    best: new Float64Array(entries.length),
+    touched: [],
+  };
+  for (const concept of readQuestion(question)) addConcept(ranking, concept);
+  finish(ranking, question);
+  return takePage(entries, ranking.scores, page);
+}
+
+function addConcept(ranking: Ranking, concept: Concept): void {
+  const { scores, best } = ranking;
+  ranking.touched = [];
+  for (const alternative of concept.alternatives) addAlternative(ranking, alternative, concept.isVerb);
+  if (ranking.touched.length === 0 && concept.unknown !== null) {
+    for (const alternative of guess(ranking, concept.unknown)) addAlternative(ranking, alternative, false);
+  }
+  let holders = 0;
+  for (const at of ranking.touched) holders += Math.min(1, (best[at] as number) / FIELD_WEIGHTS.path);
+  const factor = rarityOf(holders) * concept.weight;
+  for (const at of ranking.touched) {
+    scores[at] = (scores[at] as number) + (best[at] as number) * factor;
+    best[at] = 0;
+  }
+}
+
+/** Between 0 and 1. */
+function rarityOf(holders: number): number {
+  return Math.log(1 + RARITY_SCALE / (1 + holders)) / Math.log(1 + RARITY_SCALE);
+}
+
+function addAlternative(ranking: Ranking, { stems, factor }: Alternative, isVerb: boolean): void {
+  const { postings, entries } = ranking.index;
+  const [first, ...others] = stems.map((word) => postings.get(word));
+  if (first === undefined || others.includes(undefined)) return;
+  for (const word of stems) ranking.asked.set(word, Math.max(factor, ranking.asked.get(word) ?? 0));
+  for (let place = 0; place < first.entries.length; place += 1) {
+    const at = first.entries[place] as number;
+    if (!ranking.isAccepted(at)) continue;
+    const entry = entries[at] as Entry;
+    const fields = first.fields[place] as number;
+    let sum = weigh(fields, entry, isVerb);
+    if (others.length > 0) {
+      const more = others.map((posting) => fieldsAt(posting as Posting, at));
+      // Words of a phrase mean it where they are together.
+      if ([fields, ...more].some((places) => (places & (IN_PATH | IN_NAME)) === 0)) continue;
+      for (const places of more) sum += weigh(places, entry, isVerb);
+      sum *= PHRASE_FACTOR / stems.length;
+    }
+    if (sum === 0) continue;
+    if (ranking.best[at] === 0) ranking.touched.push(at);
+    ranking.best[at] = Math.max(ranking.best[at] as number, sum * factor);
+  }
+}
+
+function weigh(fields: number, { descriptionFactor }: Entry, isVerb: boolean): number {
+  const { path, name, description, parameter } = FIELD_WEIGHTS;
+  return (
+    (fields & IN_PATH ? path : 0) +
+    (fields & IN_NAME ? name : 0) +
+    (fields & IN_DESCRIPTION ? (isVerb ? VERB_IN_DESCRIPTION : description * descriptionFactor) : 0) +
+    (fields & IN_PARAMETERS && !isVerb ? parameter : 0)
+  );
+}
+
+/** The fields of a tool that hold a word; by halves, since the places of a posting ascend. */
+function fieldsAt({ entries, fields }: Posting, at: number): number {
+  let low = 0;
+  let high = entries.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const found = entries[middle] as number;
+    if (found === at) return fields[middle] ?? 0;
+    if (found < at) low = middle + 1;
+    else high = middle - 1;
+  }
+  return 0;
+}
+
+/** What a word that is in no tool may have meant: one it begins, or else one it looks like. */
+function guess({ index, isAccepted }: Ranking, word: string): Alternative[] {
+  const isFindable = (other: string) => index.postings.get(other)?.entries.some(isAccepted) ?? false;
+  const begun = [...index.postings.keys()]
+    .filter((other) => other.startsWith(word) && isFindable(other))
+    .sort()
+    .slice(0, MAX_PREFIXED)
+    .map((other) => ({ stems: [other], factor: PREFIX_FACTOR }));
+  if (begun.length > 0) return begun;
+  return findAlike(index, stem(word))
+    .filter(isFindable)
+    .slice(0, MAX_CORRECTIONS)
+    .flatMap((other) => [
+      { stems: [other], factor: MISSPELT_FACTOR },
+      ...findSynonyms(other).map(({ stems, factor }) => ({ stems, factor: factor * MISSPELT_FACTOR })),
+    ]);
+}
+
+/** Turns what the words count for into scores, three digits after the point. */
+function finish({ index, scores, asked }: Ranking, question: string): void {
+  const segments = readSegments(question);
+  const forms = readForms(question);
+  const isChange = asksForChange(question);
+  for (let at = 0; at < scores.length; at += 1) {
+    const words = scores[at] as number;
+    if (words === 0) continue;
+    const entry = index.entries[at] as Entry;
+    let exact = 0;
+    for (let place = 0; place < entry.segments.length; place += 1) {
+      if (segments.has(entry.segments[place] as string)) exact += 1;
+    }
+    let otherForms = 0;
+    let covered = 0;
+    for (let place = 0; place < entry.forms.length; place += 1) {
+      const sureness = asked.get(entry.formStems[place] as string);
+      if (sureness === undefined) continue;
+      covered += sureness;
+      if (forms.get(entry.formStems[place] as string)?.has(entry.forms[place] as string) === false)
+        otherForms += 1;
+    }
+    const isOtherIntent = isChange !== null && entry.changes !== null && isChange !== entry.changes;
+    const coverage = covered / (entry.forms.length || 1);
+    const score =
+      ((words + EXACT_SEGMENT_WEIGHT * exact) *
+        (1 + COVERAGE_WEIGHT * coverage) *
+        (isOtherIntent ? OTHER_INTENT_FACTOR : 1) *
+        OTHER_FORM_FACTOR ** otherForms) /
+      (1 + LENGTH_COST * entry.pathWords);
+    scores[at] = Math.round(score * 1000) / 1000;
+  }
+}
+
+/** The best that come after `after`, found without sorting all that any word found. */
+function takePage(
+  entries: readonly Entry[],
+  scores: Float64Array,
+  { after, limit }: SearchPage,
+): FoundTool[] {
+  const isBehind = (at: number) => {
+    if (after === null || (scores[at] as number) < after.score) return true;
+    return scores[at] === after.score && comparePaths(entries[at] as Entry, after) > 0;
+  };
+  const places: number[] = [];
+  for (let at = 0; at < scores.length; at += 1) if (scores[at] !== 0 && isBehind(at)) places.push(at);
+  const sorted = Float64Array.from(places, (at) => scores[at] as number).sort();
+  const least = sorted[Math.max(0, sorted.length - limit)] ?? 0;
+  return places
+    .filter((at) => (scores[at] as number) >= least)
+    .map((at) => {
+      const { serviceId, id } = entries[at] as Entry;
+      return { serviceId, id, score: scores[at] as number };
+    })
+    .sort((a, b) => b.score - a.score || comparePaths(a, b))
+    .slice(0, limit);
+}
+
+/** By code units, as the rest of a listing. */
+function comparePaths(a: Omit<FoundTool, "score">, b: Omit<FoundTool, "score">): number {
+  if (a.serviceId !== b.serviceId) return a.serviceId < b.serviceId ? -1 : 1;
+  return a.id === b.id ? 0 : a.id < b.id ? -1 : 1;
+}

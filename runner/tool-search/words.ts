@@ -1,0 +1,53 @@
+/** Words of a tool and of a question about tools, cut and stemmed the same way, so that both sides meet. Pure. */
+import { stemmer } from "stemmer";
+
+const MAX_WORD_CHARACTERS = 40;
+const MAX_KEPT_STEMS = 20_000;
+
+/** English words that say nothing about a tool. */
+const STOP_WORDS = new Set(
+  `a an and are as at be been being by can could d did do does for from got had has have how i if in into is it its just
+  let ll m may me my need no not now of on or our out please re really s should so some such t than that the their them
+  then there these they this those to up us ve via want was we were what when where whether which who whom whose why will
+  with would you your already any don doesn isn`.split(/\s+/),
+);
+
+const stems = new Map<string, string>();
+
+/** Lower case words: camelCase and everything that is neither letter nor digit separate them. */
+export function splitWords(text: string): string[] {
+  return text
+    .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, "$1 $2")
+    .replaceAll(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2")
+    .toLowerCase()
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
+    .filter((word) => word !== "")
+    .map((word) => word.slice(0, MAX_WORD_CHARACTERS));
+}
+
+/** What is left of an English word without its endings (Porter's algorithm): "issues" and "issue" are one. */
+export function stem(word: string): string {
+  const known = stems.get(word);
+  if (known !== undefined) return known;
+  if (stems.size >= MAX_KEPT_STEMS) stems.clear();
+  const made = stemmer(word);
+  stems.set(word, made);
+  return made;
+}
+
+export function isStopWord(word: string): boolean {
+  return STOP_WORDS.has(word);
+}
+
+/** The three-letter pieces of a word; its ends count as letters. */
+export function toTrigrams(word: string): string[] {
+  const padded = `  ${word} `;
+  return Array.from({ length: padded.length - 2 }, (_, at) => padded.slice(at, at + 3));
+}
+
+/** How much two sets share, 0 to 1 (Dice's coefficient). */
+export function compareSets(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
+  let shared = 0;
+  for (const one of left) if (right.has(one)) shared += 1;
+  return (2 * shared) / (left.size + right.size || 1);
+}
