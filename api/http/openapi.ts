@@ -42,10 +42,38 @@ export async function registerOpenApi(app: App): Promise<void> {
   });
 }
 
-/** `GET /openapi.json` and `GET /docs`, without a key; every asset comes from this server. */
+/** For agents that were given nothing but the address. The same on every server: says nothing of what is installed. */
+const LLMS_TEXT = `# Cyrnel
+
+> A server that runs TypeScript you write, in a sandbox, and lets it call tools: functions of the services installed here.
+> One script in place of many tool calls: data stays in the sandbox, and only what the script returns comes back.
+
+Requests need an API key, \`Authorization: Bearer <key>\`, unless the server has none and is reached from its own machine only.
+/openapi.json and /docs are for everyone.
+
+## How to use it
+
+1. Read how scripts are written: GET /environment/docs
+2. Find tools: GET /tools?query=create+issue, or \`tools.search({ query })\` in a script. Read one: GET /tools/{serviceId}/{toolId}/docs
+3. Run a script: POST /processes with \`{"code": "return await tools.github.issues.list({ state: 'open' })", "block": true}\`.
+   The answer has \`exitState\`, \`result\`, \`stdout\`, \`stderr\` and, where it failed, \`error\` with line and column.
+4. A process in the state \`paused\` waits for a person: look again with GET /processes/{id}?wait=60000
+
+## Documents
+
+- [How scripts are written](/environment/docs): globals, tools, limits, errors, an example
+- [Types of all tools](/tools/types.d.ts): TypeScript declarations of what this key can call
+- [HTTP API](/openapi.json): OpenAPI 3.1; for reading at [/docs](/docs)
+- [MCP](/mcp): the same as a Model Context Protocol server (Streamable HTTP): run, search_tools, read_tool, resume, result
+`;
+
+/** `GET /openapi.json`, `GET /llms.txt` and `GET /docs`, without a key; every asset comes from this server. */
 export async function registerDocumentation(app: App): Promise<void> {
   app.get("/openapi.json", { config: { public: true }, schema: { hide: true } }, async (_request, reply) =>
     reply.type("application/json; charset=utf-8").serializer(String).send(JSON.stringify(app.swagger())),
+  );
+  app.get("/llms.txt", { config: { public: true }, schema: { hide: true } }, async (_request, reply) =>
+    reply.type("text/plain; charset=utf-8").serializer(String).send(LLMS_TEXT),
   );
   await app.register(documentationPage);
 }

@@ -11,7 +11,7 @@ import { findSource, moveUpOneLine, type Position } from "./mappings.ts";
 import { completeModule, findImport, parseModule } from "./module-body.ts";
 import { callsTemplate, findRequire } from "./program.ts";
 import { type Transpiled, transpile } from "./transpile.ts";
-import { withoutTypeImports } from "./type-imports.ts";
+import { withoutTypeImports, withoutTypeStatement } from "./type-imports.ts";
 
 /** Lines and columns are 1-based and count in the submitted text; columns in UTF-16 units. */
 export interface SourceError {
@@ -77,7 +77,10 @@ async function prepare(submitted: string): Promise<PreparedSource> {
 }
 const FENCE_LINE = /^ {0,3}(?:```|~~~)/m;
 
-async function prepareExcerpt(excerpt: Excerpt): Promise<PreparedSource> {
+/** Statements about types that are taken out of one body; each is another try. */
+const MAX_TYPE_STATEMENTS = 50;
+
+async function prepareExcerpt(excerpt: Excerpt, taken = 0): Promise<PreparedSource> {
   // Only a hint: the words may stand in a string or a comment. A body is tried if it turns out to be no module.
   const asModule = MODULE_HINT.test(excerpt.text) ? await prepareModule(excerpt) : undefined;
   if (asModule?.kind === "decided") return asModule.prepared;
@@ -85,8 +88,11 @@ async function prepareExcerpt(excerpt: Excerpt): Promise<PreparedSource> {
   const body = await transpile(wrapBody(excerpt));
   if (body.ok) return prepareBody(excerpt, body);
   if (body.isFinal) return refuseAt(excerpt, body);
-  const text = withoutTypeImports(excerpt.text);
-  if (text !== excerpt.text) return prepareExcerpt({ ...excerpt, text });
+  let text = withoutTypeImports(excerpt.text);
+  if (text === excerpt.text && body.position && taken < MAX_TYPE_STATEMENTS) {
+    text = withoutTypeStatement(text, lineIndex(excerpt, body), body.position.column - 1);
+  }
+  if (text !== excerpt.text) return prepareExcerpt({ ...excerpt, text }, taken + 1);
   return refuseAt(excerpt, await explainFailure(excerpt, body, asModule?.failure));
 }
 /** `namespace` is only allowed outside of functions, so outside of the wrapper of a body. */
@@ -123,8 +129,13 @@ function moveTo(failure: Failure, index: number, message: string): Failure {
   return { ok: false, message, position: { line, column: index < 0 ? column : index + 1 } };
 }
 
-function sourceLine({ text, firstLine }: Excerpt, { position }: Failure): string {
-  return text.split("\n")[(position?.line ?? 0) - Math.max(1, firstLine) - 1] ?? "";
+function sourceLine(excerpt: Excerpt, failure: Failure): string {
+  return excerpt.text.split("\n")[lineIndex(excerpt, failure)] ?? "";
+}
+
+/** 0-based, of the excerpt. */
+function lineIndex({ firstLine }: Excerpt, { position }: Failure): number {
+  return (position?.line ?? 0) - Math.max(1, firstLine) - 1;
 }
 
 type Failure = Extract<Transpiled, { ok: false }>;

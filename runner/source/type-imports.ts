@@ -1,4 +1,4 @@
-/** Imports of types, which vanish anyway: they must not keep a body with `return` from being one. */
+/** Statements about types only, which vanish anyway: they must not keep a body with `return` from being one. */
 import { blank } from "./draft.ts";
 
 const START = /^[ \t]*import\s+type\b/gm;
@@ -43,4 +43,55 @@ function findSpecifier(text: string, from: number): Specifier {
 function find(text: string, pattern: RegExp, from: number): number {
   pattern.lastIndex = from;
   return pattern.exec(text)?.index ?? text.length;
+}
+
+/**
+ * Without the statement that cannot stand in a body at `column` of `line` (both 0-based: where transpiling it failed), if that
+ * says something about types only: `declare namespace`, `declare module`, `export type`, `export interface`, `export declare`,
+ * `export {}`. Only there: the same words may stand in a string elsewhere. Else the text as it is.
+ */
+export function withoutTypeStatement(text: string, line: number, column: number): string {
+  let start = 0;
+  for (let count = 0; count < line; count += 1) {
+    const end = text.indexOf("\n", start);
+    if (end === -1) return text;
+    start = end + 1;
+  }
+  const at = start + column;
+  const declared = DECLARE_BLOCK.exec(text.slice(start, at));
+  if (declared !== null) {
+    const open = text.indexOf("{", at);
+    const close = open === -1 ? -1 : findClosing(text, open);
+    return close === -1 ? text : blankBetween(text, start + declared.index, close + 1);
+  }
+  for (const statement of [EXPORT_NOTHING, EXPORT_TYPE_LIST, EXPORT_BEFORE_TYPE]) {
+    statement.lastIndex = at;
+    const found = statement.exec(text);
+    if (found !== null) return blankBetween(text, at, at + found[0].length);
+  }
+  return text;
+}
+
+/** Up to what transpiling did not expect: the name after it. */
+const DECLARE_BLOCK = /\bdeclare\s+(?:namespace|module)\s+$/;
+const EXPORT_NOTHING = /export\s*\{\s*\}[ \t]*;?/y;
+const EXPORT_TYPE_LIST = /export\s+type\s*(?:\{[^{}]*\}|\*)(?:\s*from\s*(?:"[^"\n]*"|'[^'\n]*'))?[ \t]*;?/y;
+const EXPORT_BEFORE_TYPE = /export(?=\s+(?:type|interface|declare)\b)/y;
+
+function blankBetween(text: string, start: number, end: number): string {
+  return text.slice(0, start) + blank(text.slice(start, end)) + text.slice(end);
+}
+
+/** Where the bracket at `open` is closed, past strings and comments; -1 if nowhere. */
+function findClosing(text: string, open: number): number {
+  const piece =
+    /[{}]|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|`(?:\\[\s\S]|[^`\\])*`?/g;
+  piece.lastIndex = open;
+  let depth = 0;
+  for (let found = piece.exec(text); found !== null; found = piece.exec(text)) {
+    if (found[0] === "{") depth += 1;
+    else if (found[0] === "}") depth -= 1;
+    if (depth === 0) return found.index;
+  }
+  return -1;
 }

@@ -119,6 +119,23 @@ describe("every operation", () => {
   });
 });
 
+test("GET /llms.txt needs no key, is the same everywhere, and names documents that are there", async () => {
+  const answer = await app.inject("/llms.txt");
+  expect([answer.statusCode, answer.headers["content-type"]]).toEqual([200, "text/plain; charset=utf-8"]);
+  const other = await buildHttpApp({ environment: {} });
+  try {
+    expect((await other.inject("/llms.txt")).body).toBe(answer.body);
+  } finally {
+    await other.close();
+  }
+  const linked = [...answer.body.matchAll(/\]\((\/[^)]+)\)/g)].map(([, path]) => path ?? "");
+  expect(linked).toEqual(expect.arrayContaining(["/environment/docs", "/openapi.json", "/mcp"]));
+  for (const url of linked) {
+    const isThere = ["GET", "POST"].some((method) => app.hasRoute({ method: method as "GET", url }));
+    expect(isThere || url === "/docs", url).toBe(true);
+  }
+});
+
 test("the catalogue, docs/errors.md and the document know the same codes", async () => {
   const catalogue = Object.keys(ERROR_CATALOGUE).sort();
   const documented = new Set(
