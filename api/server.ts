@@ -260,17 +260,19 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     redactor,
     access: governance,
   });
-  const callsMs = () => config.shutdownTimeoutMs - lifecycle.drainingForMs;
-  undo.defer(() => closeApp(app, () => tools.caller.inFlight, callsMs()));
-  // Before connections are closed: their streams end.
-  undo.use(approvals);
-  undo.use(logs);
+  undo.defer(() => app.close());
   await app.ready();
   await learnStoredSecrets({ db: database.pool, vault, redactor, log: logger });
   await governance.start();
   await modules.start();
   await replicas.start();
   undo.use(replicas);
+  // At once when runs have ended: what comes until then is handed on, what comes later is not accepted.
+  const callsMs = () => config.shutdownTimeoutMs - lifecycle.drainingForMs;
+  undo.defer(() => closeApp(app, () => tools.caller.inFlight, callsMs()));
+  // Before connections are closed: their streams end.
+  undo.use(approvals);
+  undo.use(logs);
   undo.defer(() => processes.drain(config.shutdownTimeoutMs));
   await processes.start();
   await approvals.start();

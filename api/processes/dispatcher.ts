@@ -71,6 +71,8 @@ export class Dispatcher {
   /** Requests that wait for the end of a run. */
   #awaited = 0;
   #isLeaving = false;
+  /** Whether it stays for what is awaited. */
+  #isPatient = true;
   #isDraining = false;
 
   constructor(options: DispatcherOptions) {
@@ -239,7 +241,7 @@ export class Dispatcher {
     this.#queue.stop();
     this.#carrier.startLeaving();
     await this.#empty(timeoutMs);
-    this.#isLeaving = false;
+    this.#isPatient = false;
     this.#open.dispose();
     this.#carrier.interruptAll();
     await this.#empty(SHUTDOWN_KILL_GRACE_MS + SHUTDOWN_STORE_MS);
@@ -280,7 +282,7 @@ export class Dispatcher {
   }
 
   #isEmpty(): boolean {
-    const isAnswered = this.#awaited === 0 || !this.isHandingOver;
+    const isAnswered = this.#awaited === 0 || !this.isHandingOver || !this.#isPatient;
     return this.#slots.taken === 0 && this.#carrier.isEmpty && isAnswered;
   }
 

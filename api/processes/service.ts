@@ -183,8 +183,8 @@ export function createProcessService(deps: ProcessesDeps) {
     async drain(timeoutMs: number): Promise<void> {
       await dispatcher.drain(timeoutMs);
       open.dispose();
-      feed.close();
       await retention?.[Symbol.asyncDispose]();
+      feed.close();
     },
 
     /** First in a transaction that decides about an approval: nothing else changes the run's pauses meanwhile. */
