@@ -141,6 +141,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
     environment: () => environment.describe(),
     processes: () => processes.health(),
     ...(deps.countSlots && { countSlots: deps.countSlots }),
+    waiting: async () => deps.approvals.measureWaiting(),
     database: deps.database,
   });
   registerDatabaseGuard(app, deps.database);

@@ -9706,7 +9706,7 @@ export interface components {
         };
         /** @description One tool call of a run. */
         ToolCall: {
-            /** @description null while the call is under way. */
+            /** @description Without `waitedMs`; null while the call is under way. */
             durationMs: number | null;
             error?: string;
             /** @description JSON; a string with the beginning of its text if it was too long. */
@@ -9724,6 +9724,8 @@ export interface components {
             /** @description null while the call is under way. */
             status: ("ok" | "error" | "denied" | "canceled") | null;
             toolId: string;
+            /** @description How long it stood still for a person to decide, and for its run to go on; 0 while it is under way. */
+            waitedMs: number;
         };
     };
     responses: never;

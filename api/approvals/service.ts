@@ -5,7 +5,7 @@ import { ApprovalFeed } from "./feed.ts";
 import type { ApprovalFilter, ApprovalRecord, ApprovalSummary, ApproveBody, DenyBody } from "./model.ts";
 import type { ApprovalsOptions, Decider } from "./ports.ts";
 import { createApprovalRecords, toSummary } from "./records.ts";
-import { type ApprovalRow, findApproval, listApprovals, listDecided } from "./store.ts";
+import { type ApprovalRow, findApproval, listApprovals, listDecided, measureWaiting } from "./store.ts";
 import { type ApprovalWatch, watchApprovals } from "./watch.ts";
 
 export type { ApprovalsOptions, Decider } from "./ports.ts";
@@ -27,6 +27,8 @@ export interface Approvals extends AsyncDisposable {
   follow(lastEventId: string | null, reader: Decider, signal: AbortSignal): AsyncGenerator<string, void>;
   /** A service or its tools have changed: what waits for a tool that is gone expires. */
   forgetTools(serviceId: string): void;
+  /** What waits for people on the whole database. */
+  measureWaiting(): Promise<{ approvals: number; oldestMs: number; paused: number }>;
   /** Begins to listen and to let approvals expire. */
   start(): Promise<void>;
   /** One look for what is due; also runs by itself. */
@@ -98,6 +100,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       });
     },
     sweep: expiry.sweep,
+    measureWaiting: () => measureWaiting(pool),
     async [Symbol.asyncDispose]() {
       feed.close();
       await watch?.[Symbol.asyncDispose]();

@@ -175,3 +175,15 @@ function columns(db: Db) {
     created_at as "createdAt", expires_at as "expiresAt", decided_at as "decidedAt", decided_by as "decidedBy", reason,
     used_at as "usedAt"`;
 }
+
+/** How many approvals are pending, for how many milliseconds the oldest, and how many runs stand still for one. */
+export async function measureWaiting(
+  db: Db,
+): Promise<{ approvals: number; oldestMs: number; paused: number }> {
+  const [row] = await db<{ approvals: number; oldestMs: number; paused: number }[]>`
+    select count(*)::int as approvals,
+      coalesce(extract(epoch from now() - min(created_at)) * 1000, 0)::double precision as "oldestMs",
+      (select count(*)::int from processes where state = 'paused') as paused
+    from approvals where state = 'pending'`;
+  return row ?? { approvals: 0, oldestMs: 0, paused: 0 };
+}

@@ -597,6 +597,7 @@ create table tool_calls (
   result_bytes bigint not null,
   parameters json,
   result json,
+  waited_ms double precision not null default 0,
   constraint tool_calls_pkey PRIMARY KEY (process_id, seq),
   constraint tool_calls_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE,
   constraint tool_calls_duration_ms_check CHECK ((duration_ms >= (0)::double precision)),

@@ -29,6 +29,8 @@ export interface MetricsSources {
   processes(): ProcessesHealth;
   /** Of all servers on the database together; null where that is not known. Absent: this one is alone. */
   countSlots?(): number | null;
+  /** What waits for people, of all servers on the database together. Absent: it is not told. */
+  waiting?(): Promise<{ approvals: number; oldestMs: number; paused: number }>;
   database: {
     readonly reachable: boolean;
     /** A statement that does nothing. Absent: its time is not told. */
@@ -55,6 +57,8 @@ const KILLS = new Set([
   "interrupted",
 ]);
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+/** People: from seconds to weeks. */
+const LONG_SECONDS = [1, 5, 15, 60, 300, 900, 3600, 14_400, 43_200, 86_400, 604_800];
 const MEBIBYTE = 1024 * 1024;
 const BYTES = [16, 32, 64, 128, 192, 256, 384, 512, 1024, 2048, 4096].map((size) => size * MEBIBYTE);
 const MAX_PING_MS = 1000;
@@ -91,11 +95,17 @@ export function createMetrics(): Metrics {
   const runSeconds = histogram("run_duration_seconds", "Running time.", ["environment", "exit_state"]);
   const runCpu = histogram("run_cpu_seconds", "CPU time of a run.", ["environment"]);
   const runMemory = histogram("run_peak_memory_bytes", "Peak memory of a run.", ["environment"], BYTES);
-  const callSeconds = histogram("tool_call_duration_seconds", "Tool calls, refused ones included.", [
-    "service",
-    "tool",
-    "status",
-  ]);
+  const callSeconds = histogram(
+    "tool_call_duration_seconds",
+    "Tool calls, refused ones included, without waiting for a person.",
+    ["service", "tool", "status"],
+  );
+  const waitSeconds = histogram(
+    "tool_call_wait_seconds",
+    "How long tool calls that a person was asked about stood still for it.",
+    ["status"],
+    LONG_SECONDS,
+  );
   const boundEnvironment = createLabelBound(50);
   // Each takes a series per bucket and status.
   const boundTool = createLabelBound(300);
@@ -113,11 +123,12 @@ export function createMetrics(): Metrics {
       runMemory.observe({ environment }, usage.peakMemoryBytes);
     },
 
-    callEnded({ serviceId, toolId, decision, outcome, durationMs }) {
+    callEnded({ serviceId, toolId, decision, outcome, durationMs, waitedMs }) {
       // Refused before anybody was asked: the tool may not exist, and its name is then the script's own.
       const path = decision === null ? "unknown" : boundTool(`${serviceId}.${toolId}`);
       const [service = path, tool = path] = path.split(".", 2);
       callSeconds.observe({ service, tool, status: outcome }, durationMs / MS_PER_SECOND);
+      if (waitedMs > 0) waitSeconds.observe({ status: outcome }, waitedMs / MS_PER_SECOND);
     },
 
     register(app, sources) {
@@ -176,6 +187,12 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
     "load_ratio",
     "Runs of this server and its part of the queue, per slot of it. Beyond 1 there is more than can run: for autoscalers.",
   );
+  const approvals = gauge("approvals_pending", "Approvals that wait for a person, of all servers.");
+  const oldest = gauge(
+    "approval_oldest_seconds",
+    "How long the oldest pending approval has waited; 0 without any.",
+  );
+  const paused = gauge("processes_paused", "Runs that stand still for a person, of all servers.");
   const unstored = gauge("endings_unstored", "Finished runs that wait for the database.");
   const listeners = gauge("listeners", "Long-polls, blocking requests and event streams.");
   const up = gauge("database_up", "Whether the database answers.");
@@ -212,10 +229,17 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
 
   return async () => {
     const { database } = sources;
-    const [environment, seconds] = await Promise.all([
+    const [environment, seconds, waiting] = await Promise.all([
       sources.environment().catch(() => null),
       database.reachable && database.ping ? measurePing(database.ping) : null,
+      database.reachable && sources.waiting ? answerSoon(sources.waiting) : null,
     ]);
+    for (const one of [approvals, oldest, paused]) one.remove();
+    if (waiting !== null) {
+      approvals.set(waiting.approvals);
+      oldest.set(waiting.oldestMs / MS_PER_SECOND);
+      paused.set(waiting.paused);
+    }
     showEnvironment(environment);
     const health = sources.processes();
     queued.set(health.queued);
@@ -235,17 +259,17 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
 /** Null: it failed, or took too long. */
 async function measurePing(ping: () => Promise<unknown>): Promise<number | null> {
   const before = performance.now();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, MAX_PING_MS, false);
-  });
-  const answered = await Promise.race([
-    ping().then(
-      () => true,
-      () => false,
-    ),
-    late,
-  ]);
-  clearTimeout(timer);
+  const answered = await answerSoon(() => ping().then(() => true));
   return answered ? (performance.now() - before) / MS_PER_SECOND : null;
+}
+
+/** Null: it failed, or took too long. */
+async function answerSoon<T>(ask: () => Promise<T>): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, MAX_PING_MS, null);
+  });
+  const answer = await Promise.race([ask().catch(() => null), late]);
+  clearTimeout(timer);
+  return answer;
 }

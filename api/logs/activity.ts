@@ -39,7 +39,7 @@ export function createActivityLog(log: Pick<FastifyBaseLogger, "info" | "debug">
         "run ended",
       );
     },
-    callEnded({ caller, serviceId, toolId, decision, outcome, code, durationMs }) {
+    callEnded({ caller, serviceId, toolId, decision, outcome, code, durationMs, waitedMs }) {
       const fields = {
         type: "call",
         serviceId,
@@ -49,6 +49,7 @@ export function createActivityLog(log: Pick<FastifyBaseLogger, "info" | "debug">
         code,
         decision: decision?.decision ?? null,
         durationMs: Math.round(durationMs * 10) / 10,
+        ...(waitedMs > 0 && { waitedMs: Math.round(waitedMs * 10) / 10 }),
       };
       if (outcome === "ok") log.debug(fields, "tool call");
       else log.info(fields, "tool call");

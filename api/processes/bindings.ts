@@ -110,7 +110,7 @@ async function invokeTool(
     pauses && pausing && seq !== undefined
       ? createCallRequest(pausing, pauses, { seq, serviceId, toolId, parameters })
       : undefined;
-  const end = run.trail.begin(serviceId, toolId, parameters, input.seq);
+  const { clock, end } = run.trail.begin(serviceId, toolId, parameters, input.seq);
   // A cut is recorded at once, not when the race below is lost: the trail is read as soon as the run is over.
   using call = openCall(run.signal, input.signal, (error) => end(endingOf(error)));
   try {
@@ -121,6 +121,7 @@ async function invokeTool(
       caller: callerOf(run),
       signal: call.signal,
       run: request,
+      clock,
     };
     const invoke = () => tools.invoke(hosted);
     const made = request ? (request.repeated() ?? request.carryOut(invoke)) : invoke();

@@ -209,7 +209,12 @@ export const toolCallSchema = z
     serviceId: z.string(),
     toolId: z.string(),
     startedAt: z.string(),
-    durationMs: z.number().nullable().describe("null while the call is under way."),
+    durationMs: z.number().nullable().describe("Without `waitedMs`; null while the call is under way."),
+    waitedMs: z
+      .number()
+      .describe(
+        "How long it stood still for a person to decide, and for its run to go on; 0 while it is under way.",
+      ),
     status: z.enum(CALL_STATUSES).nullable().describe("null while the call is under way."),
     error: z.string().optional(),
     parametersBytes: byteCount.describe("Size of the parameters as JSON."),

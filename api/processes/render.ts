@@ -97,6 +97,7 @@ export function renderCall(call: TrailCall): string {
     toolId: call.toolId,
     startedAt: call.startedAt,
     durationMs: call.durationMs,
+    waitedMs: call.waitedMs ?? 0,
     status: call.status,
     ...(call.error === null ? {} : { error: call.error }),
     parametersBytes: call.parametersBytes,

@@ -90,7 +90,8 @@ export async function readOutput(
 export async function readCalls(db: Db, id: number): Promise<TrailCall[]> {
   return db<TrailCall[]>`
     select seq, position, service_id as "serviceId", tool_id as "toolId", started_at as "startedAt",
-      duration_ms as "durationMs", status, error, parameters_bytes as "parametersBytes", result_bytes as "resultBytes",
+      duration_ms as "durationMs", waited_ms as "waitedMs", status, error,
+      parameters_bytes as "parametersBytes", result_bytes as "resultBytes",
       parameters::text as parameters, result::text as result
     from tool_calls where process_id = ${id} order by seq`;
 }

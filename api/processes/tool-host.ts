@@ -1,4 +1,5 @@
 /** What runs ask of the tools of installed services, and the error shape a script sees when they cannot have it. */
+import type { CallClock } from "#api/tools/calling/clock.ts";
 import type { CallCaller, CallInRun, ToolPath } from "#api/tools/gate.ts";
 import type {
   DiscoverServices,
@@ -17,6 +18,8 @@ export interface HostedCall extends ToolPath {
   signal: AbortSignal;
   /** The call as part of its run; absent where nobody can be asked. */
   run?: CallInRun | undefined;
+  /** That of its trail. */
+  clock: CallClock;
 }
 
 /** What it rejects with may say its `outcome` for the trail: `error` where it does not. */

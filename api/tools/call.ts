@@ -2,10 +2,10 @@
  * The one path of every tool call, whoever makes it: known, enabled, not stale, visible, allowed, valid, bounded in
  * time, size and number, without secrets in what comes back. Records no trail: whoever calls does.
  */
-import { performance } from "node:perf_hooks";
 import type { AdapterModule, JSONSchema } from "#sdk";
 import { isDatabaseUnavailable } from "../db/pool.ts";
 import { AppError } from "../errors.ts";
+import { type CallClock, startCallClock } from "./calling/clock.ts";
 import { type Cutoff, openCutoff } from "./calling/cutoff.ts";
 import { CallError, type CallOutcome, readAdapterFailure, refuseCall } from "./calling/failure.ts";
 import { type CallPlace, createInFlight, type InFlightLimits, nameCaller } from "./calling/in-flight.ts";
@@ -21,6 +21,8 @@ export interface ToolCall extends ToolPath {
   signal?: AbortSignal | undefined;
   /** Absent for a direct call: nobody can be asked about it. */
   run?: CallInRun | undefined;
+  /** That of the run's trail; absent: one of its own. */
+  clock?: CallClock | undefined;
 }
 
 /** A call that is over. */
@@ -33,7 +35,9 @@ export interface CallRecord extends ToolPath {
   outcome: CallOutcome;
   /** The error code where the outcome is not `ok`. */
   code: string | null;
+  /** Without `waitedMs`, for which it stood still for a person. */
   durationMs: number;
+  waitedMs: number;
 }
 
 /** What the path of calls knows of the installed services. Every answer is that of the last committed change. */
@@ -78,6 +82,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     call: ToolCall,
     cutoff: Cutoff,
     place: CallPlace,
+    clock: CallClock,
     noteDecision: (made: GateDecision) => void,
   ): Promise<unknown> {
     const { caller, serviceId, toolId } = call;
@@ -88,7 +93,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     noteDecision(decision);
     if (decision.decision === "block") throw blocked(call);
     if (decision.decision === "ask" || call.run?.isAsked) {
-      await waitForApproval(call, tool, decision, cutoff, place);
+      await waitForApproval(call, tool, decision, cutoff, place, clock);
       // Days may have passed.
       tool = await requireCallable(call, await catalog.findTarget(call));
       const now = await gate.decide(caller, { serviceId, toolId, destructive: tool.destructive });
@@ -116,6 +121,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     { policyId }: GateDecision,
     cutoff: Cutoff,
     place: CallPlace,
+    clock: CallClock,
   ): Promise<void> {
     if (call.run === undefined) throw nobodyToAsk(call);
     const parameters = await fitParameters(call, tool.inputHash);
@@ -123,7 +129,8 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     cutoff.stopClock();
     place.leave();
     const { destructive } = tool;
-    const refusal = await call.run.approve({ parameters, destructive, policyId }, cutoff.signal);
+    const decided = call.run.approve({ parameters, destructive, policyId }, cutoff.signal);
+    const refusal = await clock.waitFor(decided);
     place.comeBack();
     cutoff.startClock();
     throwRefusal(refusal);
@@ -229,7 +236,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
       return inFlight.count;
     },
     async call(call) {
-      const startedMs = performance.now();
+      const clock = call.clock ?? startCallClock();
       let decision: GateDecision | null = null;
       const report = (outcome: CallOutcome, code: string | null) =>
         options.onCall?.({
@@ -240,14 +247,14 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
           decision,
           outcome,
           code,
-          durationMs: performance.now() - startedMs,
+          ...clock.read(),
         });
       try {
         using place = inFlight.enter(call.caller);
         using cutoff = openCutoff(call.signal, limits.invokeTimeoutMs);
         cutoff.check();
         cutoff.startClock();
-        const performed = perform(call, cutoff, place, (made) => {
+        const performed = perform(call, cutoff, place, clock, (made) => {
           decision = made;
         });
         // A race: nobody waits for an adapter that ignores its signal.

@@ -119,7 +119,7 @@ export function createTelemetry(settings: TracingSettings, log: Pick<FastifyBase
       );
     },
 
-    callEnded({ caller, serviceId, toolId, decision, outcome, code, durationMs }) {
+    callEnded({ caller, serviceId, toolId, decision, outcome, code, durationMs, waitedMs }) {
       const run = caller.processId === undefined ? undefined : runs.get(caller.processId);
       const direct = caller.processId === undefined ? serving.getStore() : undefined;
       const parent = run === undefined ? direct : trace.setSpan(ROOT_CONTEXT, run);
@@ -134,6 +134,7 @@ export function createTelemetry(settings: TracingSettings, log: Pick<FastifyBase
             "cyrnel.tool.id": toolId,
             "cyrnel.call.outcome": outcome,
             ...(decision !== null && { "cyrnel.policy.decision": decision.decision }),
+            ...(waitedMs > 0 && { "cyrnel.call.waited_ms": waitedMs }),
             ...(code !== null && { "cyrnel.error.code": code }),
             ...(caller.processId !== undefined && { "cyrnel.process.id": caller.processId }),
           },

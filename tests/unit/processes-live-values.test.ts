@@ -173,8 +173,8 @@ describe("JSON text of a value", () => {
 describe("the call trail", () => {
   test("keeps order of issue and order of ending apart", () => {
     const trail = new CallTrail(NO_SECRETS);
-    const first = trail.begin("s", "one", { a: 1 });
-    const second = trail.begin("s", "two", {});
+    const { end: first } = trail.begin("s", "one", { a: 1 });
+    const { end: second } = trail.begin("s", "two", {});
     second({ status: "ok", result: [1, 2] });
     expect(trail.calls.map(({ toolId, status }) => [toolId, status])).toEqual([
       ["one", null],
@@ -197,13 +197,13 @@ describe("the call trail", () => {
   test("caps each value and all of them together", () => {
     const trail = new CallTrail(NO_SECRETS);
     const big = "ä".repeat(MAX_PREVIEW_BYTES);
-    trail.begin("s", "t", big)({ status: "ok", result: "small" });
+    trail.begin("s", "t", big).end({ status: "ok", result: "small" });
     const [call] = trail.calls;
     expect(call?.parametersBytes).toBe(2 * MAX_PREVIEW_BYTES + 2);
     expect(Buffer.byteLength(call?.parameters ?? "")).toBeLessThanOrEqual(MAX_PREVIEW_BYTES + 100);
     expect(JSON.parse(call?.parameters ?? "")).toContain("truncated");
     for (let index = 0; index < 1500; index += 1)
-      trail.begin("s", "t", "y".repeat(MAX_PREVIEW_BYTES - 10))({ status: "ok" });
+      trail.begin("s", "t", "y".repeat(MAX_PREVIEW_BYTES - 10)).end({ status: "ok" });
     const kept = trail.calls.reduce((sum, { parameters }) => sum + Buffer.byteLength(parameters ?? ""), 0);
     expect(kept).toBeLessThanOrEqual(MAX_TRAIL_PREVIEW_BYTES);
     expect(trail.calls.at(-1)).toMatchObject({ parameters: null, parametersBytes: MAX_PREVIEW_BYTES - 8 });

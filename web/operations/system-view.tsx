@@ -20,6 +20,7 @@ const HISTOGRAMS = [
   ["cyrnel_run_start_seconds", "Starting a run"],
   ["cyrnel_run_duration_seconds", "Running"],
   ["cyrnel_tool_call_duration_seconds", "Tool calls"],
+  ["cyrnel_tool_call_wait_seconds", "Waiting for a person"],
   ["cyrnel_http_request_duration_seconds", "HTTP answers"],
 ] as const;
 

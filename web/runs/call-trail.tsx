@@ -15,17 +15,20 @@ export function CallTrail({ calls, now }: { calls: readonly ToolCall[]; now: num
   if (calls.length === 0) return <p class="muted card-body">It called no tool.</p>;
   const times = calls.map((call) => {
     const from = Date.parse(call.startedAt);
-    return { from, to: from + (call.durationMs ?? Math.max(0, now - from)) };
+    const callFrom = from + call.waitedMs;
+    return { from, callFrom, to: callFrom + (call.durationMs ?? Math.max(0, now - from)) };
   });
   const first = Math.min(...times.map(({ from }) => from));
   const span = Math.max(1, Math.max(...times.map(({ to }) => to)) - first);
   return (
     <ol class="trail">
       {calls.slice(0, MAX_SHOWN).map((call, index) => {
-        const { from, to } = times[index] ?? { from: first, to: first };
-        const x = Math.min(((from - first) / span) * WIDTH, WIDTH - MIN_BAR);
-        const width = Math.min(Math.max(MIN_BAR, ((to - from) / span) * WIDTH), WIDTH - x);
-        return <Call key={call.seq} call={call} x={x} width={width} />;
+        const { from, callFrom, to } = times[index] ?? { from: first, callFrom: first, to: first };
+        const place = (at: number) => ((at - first) / span) * WIDTH;
+        const x = Math.min(place(callFrom), WIDTH - MIN_BAR);
+        const width = Math.min(Math.max(MIN_BAR, place(to) - place(callFrom)), WIDTH - x);
+        const waited = { x: place(from), width: Math.max(0, x - place(from)) };
+        return <Call key={call.seq} call={call} waited={waited} x={x} width={width} />;
       })}
       {calls.length > MAX_SHOWN ? (
         <li class="card-body muted">… and {calls.length - MAX_SHOWN} more calls</li>
@@ -34,8 +37,16 @@ export function CallTrail({ calls, now }: { calls: readonly ToolCall[]; now: num
   );
 }
 
-function Call({ call, x, width }: { call: ToolCall; x: number; width: number }) {
-  const { serviceId, toolId, status, durationMs, error } = call;
+interface CallProps {
+  call: ToolCall;
+  /** Where its lane shows that it stood still for a person. */
+  waited: { x: number; width: number };
+  x: number;
+  width: number;
+}
+
+function Call({ call, waited, x, width }: CallProps) {
+  const { serviceId, toolId, status, durationMs, waitedMs, error } = call;
   const look = status === null ? "busy" : (LOOKS[status] ?? "");
   return (
     <li>
@@ -48,6 +59,7 @@ function Call({ call, x, width }: { call: ToolCall; x: number; width: number }) 
             <span class="lane">
               <svg viewBox={`0 0 ${WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
                 <rect class="ground" width={WIDTH} height="10" rx="2" />
+                {waitedMs === 0 ? null : <rect class="waited" {...waited} y="3.5" height="3" />}
                 <rect class={look} x={x} width={width} height="10" rx="2" />
               </svg>
             </span>
@@ -62,6 +74,9 @@ function Call({ call, x, width }: { call: ToolCall; x: number; width: number }) 
       >
         {() => (
           <div class="more">
+            {waitedMs === 0 ? null : (
+              <p class="muted small">It stood still for a person for {formatMs(waitedMs)} before.</p>
+            )}
             <div class="stack tight">
               <h3>Parameters · {formatBytes(call.parametersBytes)}</h3>
               {call.parameters === undefined ? (

@@ -1,6 +1,6 @@
 /** The call trail of one run: what was called, when, how it ended and how much it carried. Values are capped previews. */
-import { performance } from "node:perf_hooks";
 import type { Redactor } from "#api/secrets/redactor.ts";
+import { type CallClock, startCallClock } from "#api/tools/calling/clock.ts";
 import type { CallStatus } from "../model.ts";
 import { withoutNul } from "./json-text.ts";
 
@@ -23,7 +23,10 @@ export interface TrailCall {
   serviceId: string;
   toolId: string;
   startedAt: Date;
+  /** Without `waitedMs`, for which it stood still for a person. */
   durationMs: number | null;
+  /** Absent in what a server of an earlier version wrote. */
+  waitedMs?: number;
   status: CallStatus | null;
   error: string | null;
   parametersBytes: number;
@@ -77,19 +80,14 @@ export class CallTrail {
     }
   }
 
-  /** Records a call and returns the function that records its end; only its first use counts. */
-  begin(
-    serviceId: string,
-    toolId: string,
-    parameters: unknown,
-    requestSeq?: number,
-  ): (ending: CallEnding) => void {
+  /** Records a call. What is returned measures it, and records its end; only the first `end` counts. */
+  begin(serviceId: string, toolId: string, parameters: unknown, requestSeq?: number): OpenCall {
     const begun = requestSeq === undefined ? undefined : this.#open.get(requestSeq);
     if (begun !== undefined) {
       this.#open.delete(requestSeq as number);
-      return this.#endOf(begun, performance.now() - (Date.now() - begun.startedAt.getTime()));
+      // Since then its run stood still.
+      return this.#measure(begun, startCallClock(Math.max(0, Date.now() - begun.startedAt.getTime())));
     }
-    const startedMs = performance.now();
     const call: TrailCall = {
       ...(requestSeq !== undefined && { requestSeq }),
       seq: this.#calls.length + 1,
@@ -105,19 +103,22 @@ export class CallTrail {
       result: null,
     };
     this.#calls.push(call);
-    return this.#endOf(call, startedMs);
+    return this.#measure(call, startCallClock());
   }
 
-  #endOf(call: TrailCall, startedMs: number): (ending: CallEnding) => void {
-    return (ending) => {
+  #measure(call: TrailCall, clock: CallClock): OpenCall {
+    const end = (ending: CallEnding) => {
       if (call.position !== null) return;
       call.position = this.#ended.length;
-      call.durationMs = Math.round((performance.now() - startedMs) * 1000) / 1000;
+      const { durationMs, waitedMs } = clock.read();
+      call.durationMs = toMicroseconds(durationMs);
+      call.waitedMs = toMicroseconds(waitedMs);
       call.status = ending.status;
       call.error = ending.error === undefined ? null : this.#clean(ending.error, MAX_ERROR_CHARACTERS);
       if ("result" in ending) Object.assign(call, prefixed("result", this.#preview(ending.result)));
       this.#ended.push(call);
     };
+    return { clock, end };
   }
 
   /** Secrets go before the cut: half of one would not be recognised. */
@@ -142,6 +143,15 @@ export class CallTrail {
     this.#previewBytes += Buffer.byteLength(text);
     return { bytes, text };
   }
+}
+
+interface OpenCall {
+  clock: CallClock;
+  end(ending: CallEnding): void;
+}
+
+function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
 }
 
 interface Preview {

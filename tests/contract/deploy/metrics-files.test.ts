@@ -64,6 +64,7 @@ async function scrape(): Promise<string> {
     outcome: "ok",
     code: null,
     durationMs: 1,
+    waitedMs: 1,
   });
   const capacity = { slots: 1, busy: 0, queued: 0, warm: 1, memoryBytes: 1 };
   const layers = [{ layer: 0, name: "n", required: true, obtained: true, detail: "" }];
@@ -76,6 +77,7 @@ async function scrape(): Promise<string> {
           metrics.register(on, {
             ...sources,
             environment: async () => environment as never,
+            waiting: async () => ({ approvals: 1, oldestMs: 1, paused: 1 }),
             processes: () =>
               ({ active: 0, queued: 0, running: 0, slotsTaken: 0, unstored: 0, listeners: 0 }) as never,
           }),
