@@ -38,3 +38,4 @@ export type { RetryOptions } from "./retry.ts";
 export type { RunOptions, WaitOptions } from "./runs.ts";
 export { createRuntime } from "./runtime.ts";
 export type { components, paths } from "./schema.ts";
+export { describeOrigin, visibleJson, visibleText } from "./visible-text.ts";

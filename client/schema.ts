@@ -9516,7 +9516,7 @@ export interface components {
              * @enum {string}
              */
             kind: "call" | "ask";
-            /** @description For a person. Of a question: the script's own words. */
+            /** @description For a person. Of a question: the script's own words. Show them with where they come from, and hidden characters as escapes. */
             message: string;
             /** @description Of a call, with its defaults, secrets replaced; null for a question. */
             parameters: unknown;
@@ -9526,6 +9526,8 @@ export interface components {
             reason: string | null;
             /** @description Whose process it is: the id of a key, `bootstrap` or `anonymous`. */
             requestedBy: string;
+            /** @description What that key is called; null for `bootstrap` and `anonymous`. */
+            requestedByName: string | null;
             /** @description JSON Schema of the answer to a question; null where any answer fits, and for a call. */
             schema: unknown;
             serviceId: string | null;
@@ -9550,7 +9552,7 @@ export interface components {
              * @enum {string}
              */
             kind: "call" | "ask";
-            /** @description For a person. Of a question: the script's own words. */
+            /** @description For a person. Of a question: the script's own words. Show them with where they come from, and hidden characters as escapes. */
             message: string;
             /** @description The rule that made it wait; null for the default, and for a question. */
             policyId: string | null;
@@ -9558,6 +9560,8 @@ export interface components {
             reason: string | null;
             /** @description Whose process it is: the id of a key, `bootstrap` or `anonymous`. */
             requestedBy: string;
+            /** @description What that key is called; null for `bootstrap` and `anonymous`. */
+            requestedByName: string | null;
             serviceId: string | null;
             /** @enum {string} */
             state: "pending" | "approved" | "denied" | "expired";

@@ -30,9 +30,17 @@ export const approvalSummarySchema = z
     serviceId: z.string().nullable(),
     toolId: z.string().nullable(),
     destructive: z.boolean(),
-    message: z.string().describe("For a person. Of a question: the script's own words."),
+    message: z
+      .string()
+      .describe(
+        "For a person. Of a question: the script's own words. Show them with where they come from, and hidden characters as escapes.",
+      ),
     state: z.enum(APPROVAL_STATES),
     requestedBy: z.string().describe("Whose process it is: the id of a key, `bootstrap` or `anonymous`."),
+    requestedByName: z
+      .string()
+      .nullable()
+      .describe("What that key is called; null for `bootstrap` and `anonymous`."),
     policyId: z
       .string()
       .nullable()

@@ -55,7 +55,7 @@ export function createApprovalRecords({
 }
 
 export function toSummary(row: ApprovalRow): ApprovalSummary {
-  const { id, processId, kind, serviceId, toolId, destructive, message, state, requestedBy, policyId } = row;
+  const { id, processId, kind, serviceId, toolId, destructive, message, state, policyId } = row;
   return {
     id,
     processId,
@@ -65,7 +65,8 @@ export function toSummary(row: ApprovalRow): ApprovalSummary {
     destructive,
     message,
     state,
-    requestedBy,
+    requestedBy: row.requestedBy,
+    requestedByName: row.requestedByName,
     policyId,
     createdAt: row.createdAt.toISOString(),
     expiresAt: row.expiresAt.toISOString(),

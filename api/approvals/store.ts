@@ -17,6 +17,7 @@ export interface ApprovalRow {
   digest: Buffer;
   message: string;
   requestedBy: string;
+  requestedByName: string | null;
   policyId: string | null;
   state: State;
   createdAt: Date;
@@ -171,7 +172,8 @@ export async function listDecided(
 
 function columns(db: Db) {
   return db`id, position, process_id as "processId", run, seq, kind, service_id as "serviceId", tool_id as "toolId",
-    destructive, digest, message, requested_by as "requestedBy", policy_id as "policyId", state,
+    destructive, digest, message, requested_by as "requestedBy",
+    (select name from api_keys where api_keys.id = requested_by) as "requestedByName", policy_id as "policyId", state,
     created_at as "createdAt", expires_at as "expiresAt", decided_at as "decidedAt", decided_by as "decidedBy", reason,
     used_at as "usedAt"`;
 }

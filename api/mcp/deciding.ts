@@ -18,11 +18,14 @@ export function mayDecide({ allowSelfApproval }: Rule, approval: Asked, { caller
   return isOwn && !allowSelfApproval ? "same_key" : "may";
 }
 
-/** What the model is told to do about a pause. */
-export function describeDeciders(rule: Rule, approval: Asked, asker: Asker): string {
+/** What the model is told to do about a pause. `fits`: the whole of it can be shown to a person at a client. */
+export function describeDeciders(rule: Rule, approval: Asked, asker: Asker, fits: boolean): string {
   const elsewhere = `Somebody with another key and the scope approvals:decide has to: POST /approvals/${approval.id}/approve or /deny. Then: result {"processId":${approval.processId}}.`;
   switch (mayDecide(rule, approval, asker)) {
     case "may":
+      if (!fits) {
+        return `A form at a client cannot show this whole and as it is. A person has to see all of it: in the console of the server (Approvals), or with: cyrnel approvals show ${approval.id}. There it is decided too. Then: result {"processId":${approval.processId}}.`;
+      }
       return `Ask a person, then: resume {"execution_id":"${approval.id}","approved":true or false}.`;
     case "same_key":
       return `This key started the process, so it may not decide (CYRNEL_ALLOW_SELF_APPROVAL is off); an answer given in this client counts as this key's. ${elsewhere}`;

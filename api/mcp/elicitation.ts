@@ -8,10 +8,13 @@ import {
   type ElicitResult,
   PrimitiveSchemaDefinitionSchema,
 } from "@modelcontextprotocol/sdk/types.js";
+import { describeOrigin, visibleJson, visibleLine, visibleText } from "#client/visible-text.ts";
 import type { ApprovalRecord } from "../approvals/model.ts";
 import type { Decision } from "./ports.ts";
 
-const MAX_SHOWN_CHARACTERS = 2000;
+/** What a person can look over in a dialog. What is more is decided where all of it can be seen. */
+const MAX_SHOWN_CHARACTERS = 4000;
+const MAX_SHOWN_LINES = 40;
 const MAX_FIELDS = 50;
 const DECLINED = "Declined in the MCP client.";
 
@@ -21,19 +24,30 @@ export function canElicit(client: ClientCapabilities | undefined): boolean {
   return elicitation != null && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-/** Null where elicitation has no form for what is asked. */
+/** Null where it cannot be put to a person here, whole and as it is. */
 export function describeForm(approval: ApprovalRecord): ElicitRequestFormParams | null {
-  if (approval.kind === "call") {
-    const args = JSON.stringify(approval.parameters ?? {});
-    const shown = args.length > MAX_SHOWN_CHARACTERS ? `${args.slice(0, MAX_SHOWN_CHARACTERS)}…` : args;
-    const warning = approval.destructive ? " It may change or delete something." : "";
-    return {
-      message: `Process ${approval.processId} wants to call ${approval.serviceId}.${approval.toolId} with ${shown.toWellFormed()}. Allow it?${warning}`,
-      requestedSchema: { type: "object", properties: {} },
-    };
-  }
-  const requestedSchema = readFields(approval.schema);
-  return requestedSchema && { message: approval.message, requestedSchema };
+  const origin = describeOrigin(approval);
+  const form =
+    approval.kind === "call"
+      ? {
+          message: `${origin} with ${visibleJson(approval.parameters ?? {})}. Allow it?${approval.destructive ? " It may change or delete something." : ""}`,
+          requestedSchema: { type: "object" as const, properties: {} },
+        }
+      : describeQuestion(origin, approval);
+  if (form === null) return null;
+  const lines = form.message.split("\n").length;
+  return JSON.stringify(form).length > MAX_SHOWN_CHARACTERS || lines > MAX_SHOWN_LINES ? null : form;
+}
+
+/** The script's words are marked at each line: none of them looks like the server's. */
+function describeQuestion(
+  origin: string,
+  { message, schema }: ApprovalRecord,
+): ElicitRequestFormParams | null {
+  const requestedSchema = readFields(schema);
+  if (requestedSchema === null) return null;
+  const words = visibleText(message).replace(/^/gm, "> ");
+  return { message: `${origin}:\n${words}`, requestedSchema };
 }
 
 function readFields(schema: unknown): ElicitRequestFormParams["requestedSchema"] | null {
@@ -46,7 +60,14 @@ function readFields(schema: unknown): ElicitRequestFormParams["requestedSchema"]
   for (const [name, field] of entries) {
     const parsed = PrimitiveSchemaDefinitionSchema.safeParse(field);
     if (!parsed.success) return null;
-    fields[name] = parsed.data;
+    const { title, description, ...rest } = parsed.data;
+    // Names and values are part of the answer: they can be asked for as they are, or not here.
+    if (visibleJson({ [name]: rest }) !== JSON.stringify({ [name]: rest })) return null;
+    fields[name] = {
+      ...rest,
+      ...(title !== undefined && { title: visibleLine(title) }),
+      ...(description !== undefined && { description: visibleLine(description) }),
+    } as typeof parsed.data;
   }
   const names = Array.isArray(required) ? required.filter((name) => Object.hasOwn(fields, name)) : [];
   return { type: "object", properties: fields, required: names };

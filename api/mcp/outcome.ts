@@ -2,10 +2,12 @@
  * A process as `run`, `resume` and `result` answer it. What would flood a model's context is cut, and the answer says
  * where the whole of it is.
  */
+import { describeOrigin, visibleText } from "#client/visible-text.ts";
 import type { ApprovalRecord } from "../approvals/model.ts";
 import { AppError } from "../errors.ts";
 import type { ProcessRecord } from "../processes/model.ts";
 import { describeDeciders } from "./deciding.ts";
+import { describeForm } from "./elicitation.ts";
 import type { CallTrailEntry, McpPorts, RequestContext } from "./ports.ts";
 
 const MAX_STREAM_CHARACTERS = 64 * 1024;
@@ -153,10 +155,11 @@ async function describePause(
     executionId: approval.id,
     kind: approval.kind,
     ...(!isQuestion && { toolPath: `${approval.serviceId}.${approval.toolId}`, args: approval.parameters }),
-    message: approval.message,
+    origin: describeOrigin(approval),
+    message: visibleText(approval.message),
     ...(isQuestion && approval.schema != null && { schema: approval.schema }),
     expiresAt: approval.expiresAt,
     ...all,
-    next: describeDeciders(ports, approval, context),
+    next: describeDeciders(ports, approval, context, describeForm(approval) !== null),
   };
 }

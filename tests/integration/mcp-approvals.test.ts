@@ -193,7 +193,9 @@ describe("at the client, where a key may decide for its own processes", () => {
     const { value, asked, calls, agent } = await runWith(DELETE, () => ({ action: "accept", content: {} }));
     expect(asked).toEqual([
       {
-        message: expect.stringMatching(/shop\.delete_order with \{"id":7\}\. Allow it\?.*delete/),
+        message: expect.stringMatching(
+          /^Process \d+, submitted by key [\d.]+ \(key_\w+\), wants to call shop\.delete_order with \{"id":7\}\. Allow it\?.*delete/,
+        ),
         requestedSchema: { type: "object", properties: {} },
       },
     ]);
@@ -241,6 +243,56 @@ describe("at the client, where a key may decide for its own processes", () => {
     // Only the kinds of constraint that forms have reach the client.
     expect(JSON.stringify(asked)).not.toContain("(a+)+");
     expect(value).toMatchObject({ success: true, value: answer });
+  });
+
+  const ask = (message: string, properties: object = { yes: { type: "boolean" } }) =>
+    `return await cyrnel.ask(${JSON.stringify({ message, schema: { type: "object", properties } })});`;
+  const accept = () => ({ action: "accept" as const, content: {} });
+
+  test("the script's words are marked as such at each line, and nothing in them is hidden or turned round", async () => {
+    const message = "fine\n\nCyrnel: approved\u2028by \u202enimda\u202c\u200b\u{e0041}";
+    const title = "City\u202e";
+    const { asked, agent } = await runWith(
+      ask(message, { city: { type: "string", title, description: "a\nb" } }),
+      accept,
+    );
+    const [form] = asked as { message: string; requestedSchema: { properties: unknown } }[];
+    expect(form?.message).toMatch(
+      /^Process \d+, submitted by key [\d.]+ \(key_\w+\), asks:\n> fine\n> \n> Cyrnel: approved\\u2028by \\u202enimda\\u202c\\u200b\\u\{e0041\}$/,
+    );
+    expect(form?.requestedSchema.properties).toMatchObject({
+      city: { title: "City\\u202e", description: "a\\nb" },
+    });
+    const { value } = await runWith("await tools.shop.delete_order({ z: 1, a: '\\u202e', id: 7 });", accept);
+    expect(value.success).toBe(true);
+    const call = await agent.call("run", {
+      script: "await tools.shop.delete_order({ z: 'b', a: '\\u202e\\u{e0041}', id: 7 });",
+    });
+    expect(call.value.success).toBe(true);
+    expect(asked.at(-1)?.message).toContain('with {"z":"b","a":"\\u202e\\udb40\\udc41","id":7}. Allow it?');
+  });
+
+  test.each([
+    ["longer than can be looked over", ask("x".repeat(3990))],
+    ["of too many lines", ask(`${"\n".repeat(60)}the end`)],
+    ["with a hidden character in the name of a field", ask("?", { "a\u200b": { type: "string" } })],
+    ["with one in a choice", ask("?", { a: { type: "string", enum: ["yes", "no\u202e"] } })],
+    [
+      "with long parameters",
+      `await tools.shop.delete_order({ id: 7, note: "${" ".repeat(4000)}", all: true });`,
+    ],
+  ])("what cannot be shown whole is not asked here: %s", async (_what, script) => {
+    const { value, asked, calls } = await runWith(script, accept);
+    expect(asked).toEqual([]);
+    expect(calls).toBe(0);
+    expect(value).toMatchObject({
+      state: "paused",
+      paused: {
+        origin: expect.stringMatching(/^Process \d+, submitted by key/),
+        next: expect.stringMatching(/console.*cyrnel approvals show apr_/),
+      },
+    });
+    await server.post(`/processes/${value.processId}/signals/kill`);
   });
 
   test("an answer that does not fit the question is refused; the run stays paused", async () => {

@@ -2,6 +2,7 @@
 import { Inbox } from "lucide-preact";
 import { useState } from "preact/hooks";
 import { unwrap } from "#client/errors.ts";
+import { describeOrigin } from "#client/visible-text.ts";
 import { Card, Empty, Loading, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { CheckField, SelectField } from "../parts/field.tsx";
@@ -100,7 +101,7 @@ function Listing({ approvals, state }: { approvals: readonly ApprovalSummary[]; 
                 {approval.kind === "ask" ? "Question" : `${approval.serviceId}.${approval.toolId}`}
               </a>
               <p class="clamp">
-                <Plain text={approval.reason ?? approval.message} />
+                <Plain text={approval.reason ?? `${describeOrigin(approval)}: ${approval.message}`} />
               </p>
             </div>
             <div class="list-side">

@@ -7,7 +7,7 @@ export interface Change {
   after?: unknown;
 }
 
-const MAX_CHANGES = 200;
+export const MAX_CHANGES = 200;
 const MAX_DEPTH = 32;
 
 /** A member that is absent on one side is absent in the change. At most 200. */

@@ -3,7 +3,7 @@ import { unwrap } from "#client/errors.ts";
 import { Plain } from "../parts/json-tree.tsx";
 import { type Approval, client } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
-import { type Change, listChanges } from "./changes.ts";
+import { type Change, listChanges, MAX_CHANGES } from "./changes.ts";
 
 const LOOKED_AT = 20;
 const MAX_VALUE_CHARACTERS = 300;
@@ -46,6 +46,9 @@ export function DifferencesFromBefore({ approval }: { approval: Approval }) {
             </li>
           ))}
       </ul>
+      {changes.length === MAX_CHANGES ? (
+        <p class="small muted">These are the first {MAX_CHANGES}; there may be more.</p>
+      ) : null}
     </details>
   );
 }
@@ -57,7 +60,8 @@ function lines(change: Change): { sign: "+" | "-"; text: string }[] {
   ];
 }
 
+/** Whole or not at all: two that begin alike would look the same. */
 function show(value: unknown): string {
   const text = JSON.stringify(value) ?? "undefined";
-  return text.length > MAX_VALUE_CHARACTERS ? `${text.slice(0, MAX_VALUE_CHARACTERS)}…` : text;
+  return text.length > MAX_VALUE_CHARACTERS ? `(${text.length} characters: see the parameters)` : text;
 }

@@ -3,10 +3,12 @@ import { Hand, MessageCircleQuestion, TriangleAlert } from "lucide-preact";
 import { lazy, Suspense } from "preact/compat";
 import { useState } from "preact/hooks";
 import { unwrap } from "#client/errors.ts";
+import { describeOrigin, visibleJson, visibleText } from "#client/visible-text.ts";
 import { useAction } from "../parts/action.ts";
 import { Loading } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
+import { count } from "../parts/format.ts";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { Ago, In } from "../parts/moment.tsx";
 import { type Approval, client } from "../server/api.ts";
@@ -44,6 +46,8 @@ function ApprovalCard({
   onDecided: () => void;
 }) {
   const isAsk = approval.kind === "ask";
+  const [showsAll, setAll] = useState(false);
+  const isWhole = showsAll || sizeOf(approval.parameters) <= MAX_AT_ONCE;
   const path = isAsk ? "A question of the script" : `${approval.serviceId}.${approval.toolId}`;
   return (
     <article class="card" aria-label={`Approval: ${path}`}>
@@ -67,27 +71,59 @@ function ApprovalCard({
               <a href={`#/processes/${approval.processId}`}>Process {approval.processId}</a> ·{" "}
             </>
           ) : null}
-          asked <Ago at={approval.createdAt} /> by {approval.requestedBy}
+          asked <Ago at={approval.createdAt} />
         </span>
       </div>
       <div class="card-body stack">
-        <p class="wrap">
-          <Plain text={approval.message} />
-        </p>
-        {isAsk ? null : (
+        <p class="wrap">{describeOrigin(approval)}:</p>
+        {isAsk ? (
+          <blockquote class="asked">
+            <Plain text={approval.message} />
+          </blockquote>
+        ) : (
           <div class="stack tight">
             <h3>Parameters</h3>
-            <JsonTree value={approval.parameters} />
+            <Parameters value={approval.parameters} isWhole={isWhole} showAll={() => setAll(true)} />
             <DifferencesFromBefore approval={approval} />
           </div>
         )}
-        {approval.state === "pending" ? (
+        {approval.state !== "pending" ? (
+          <Decided approval={approval} />
+        ) : isWhole ? (
           <Decision approval={approval} onDecided={onDecided} />
         ) : (
-          <Decided approval={approval} />
+          <p class="muted">It can be decided once all of it is shown.</p>
         )}
       </div>
     </article>
+  );
+}
+
+/** Nobody looks over more than that without being asked to. */
+const MAX_AT_ONCE = 20_000;
+
+function sizeOf(value: unknown): number {
+  return JSON.stringify(value)?.length ?? 0;
+}
+
+/** All of it in its order, nothing folded: what a script may choose is not what is out of sight. */
+function Parameters({ value, isWhole, showAll }: { value: unknown; isWhole: boolean; showAll: () => void }) {
+  if (isWhole) {
+    return (
+      <pre class="asked">
+        <Plain text={JSON.stringify(value, null, 2)} />
+      </pre>
+    );
+  }
+  return (
+    <>
+      <JsonTree value={value} />
+      <div>
+        <button type="button" class="button small" onClick={showAll}>
+          Show all {count(sizeOf(value), "character")}
+        </button>
+      </div>
+    </>
   );
 }
 
@@ -110,7 +146,8 @@ function Decision({ approval, onDecided }: { approval: Approval; onDecided: () =
   const action = useAction();
   const params = { path: { id: approval.id } };
   const isAsk = approval.kind === "ask";
-  const schema = approval.schema as Record<string, unknown> | null;
+  const asked = approval.schema as Record<string, unknown> | null;
+  const schema = asked === null ? null : visibleForm(asked);
 
   const approve = () =>
     action
@@ -139,6 +176,11 @@ function Decision({ approval, onDecided }: { approval: Approval; onDecided: () =
 
   return (
     <div class="stack">
+      {isAsk && asked !== null && schema === null ? (
+        <pre class="asked">
+          <Plain text={JSON.stringify(asked, null, 2)} />
+        </pre>
+      ) : null}
       {isAsk && schema !== null ? (
         <Suspense fallback={<Loading />}>
           <SchemaForm schema={schema} value={answer} onChange={setAnswer} />
@@ -179,6 +221,23 @@ function Decision({ approval, onDecided }: { approval: Approval; onDecided: () =
         </div>
       </div>
     </div>
+  );
+}
+
+/** With its texts made visible; null where hidden characters are in names or values, which an answer would have to repeat. */
+function visibleForm(schema: Record<string, unknown>): Record<string, unknown> | null {
+  const texts: string[] = [];
+  const bare = JSON.stringify(schema, (key, value: unknown) => {
+    if ((key !== "title" && key !== "description") || typeof value !== "string") return value;
+    texts.push(value);
+    return "";
+  });
+  if (visibleJson(JSON.parse(bare)) !== bare) return null;
+  if (texts.every((text) => visibleText(text) === text)) return schema;
+  return JSON.parse(
+    JSON.stringify(schema, (key, value: unknown) =>
+      (key === "title" || key === "description") && typeof value === "string" ? visibleText(value) : value,
+    ),
   );
 }
 

@@ -69,16 +69,3 @@ function writeEscape(character: string): string {
   const digits = code.toString(16);
   return code > 0xffff ? `\\u{${digits}}` : `\\u${digits.padStart(4, "0")}`;
 }
-
-/** The text in parts; every other one is a character that must not act, written as an escape. */
-export function splitStrange(text: string): { text: string; isStrange: boolean }[] {
-  const parts: { text: string; isStrange: boolean }[] = [];
-  let from = 0;
-  for (const match of text.matchAll(STRANGE)) {
-    if (match.index > from) parts.push({ text: text.slice(from, match.index), isStrange: false });
-    parts.push({ text: writeEscape(match[0]), isStrange: true });
-    from = match.index + match[0].length;
-  }
-  if (from < text.length) parts.push({ text: text.slice(from), isStrange: false });
-  return parts;
-}

@@ -1,6 +1,6 @@
 /** A JSON value as a tree that opens with the keyboard too. Bounded: long texts and lists are shown part by part. */
 import { useMemo, useState } from "preact/hooks";
-import { splitStrange } from "./format.ts";
+import { splitHidden } from "#client/visible-text.ts";
 
 const OPEN_DEPTH = 3;
 const OPEN_MAX_CHILDREN = 40;
@@ -93,8 +93,8 @@ function Text({ text }: { text: string }) {
 export function Plain({ text }: { text: string }) {
   return (
     <>
-      {splitStrange(text).map((part, index) =>
-        part.isStrange ? (
+      {splitHidden(text).map((part, index) =>
+        part.isHidden ? (
           <span key={index} class="strange">
             {part.text}
           </span>

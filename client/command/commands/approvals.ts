@@ -1,6 +1,7 @@
 /** `cyrnel approvals`: calls and questions that wait for a person. */
 import type { Command } from "commander";
 import { unwrap } from "../../errors.ts";
+import { describeOrigin } from "../../visible-text.ts";
 import { act } from "../act.ts";
 import { usageFailure } from "../failure.ts";
 import { parseWhole } from "../options.ts";
@@ -60,7 +61,7 @@ async function list(session: Session, { all }: { all?: true }): Promise<void> {
   session.print({ approvals }, (answer) =>
     formatTable(
       session.stdout,
-      ["ID", "STATE", "PROCESS", "TOOL", "ASKED", "EXPIRES", "MESSAGE"],
+      ["ID", "STATE", "PROCESS", "TOOL", "ASKED", "EXPIRES", "REQUEST"],
       answer.approvals.map((one) => [
         one.id,
         one.state,
@@ -68,7 +69,7 @@ async function list(session: Session, { all }: { all?: true }): Promise<void> {
         one.toolId === null ? "question" : `${one.serviceId}.${one.toolId}`,
         ago(one.createdAt),
         one.state === "pending" ? until(one.expiresAt) : null,
-        one.message,
+        one.kind === "ask" ? `${describeOrigin(one)}: ${one.message}` : describeOrigin(one),
       ]),
       "Nothing waits for a decision.",
     ),
@@ -79,14 +80,14 @@ async function show(session: Session, id: string): Promise<void> {
   const approval = unwrap(await session.client.GET("/approvals/{id}", { params: { path: { id } } }));
   session.print(approval, (one) =>
     formatFacts(session.stdout, [
+      ["request", `${describeOrigin(one)}:`],
       ["id", one.id],
       ["state", one.state],
       ["process", one.processId],
       ["tool", one.toolId === null ? "question" : `${one.serviceId}.${one.toolId}`],
       ["may change", one.destructive],
-      ["message", one.message],
-      ["parameters", safeJson(one.parameters ?? null)],
-      ["asked by", one.requestedBy],
+      one.kind === "ask" ? ["in its words", one.message] : ["parameters", safeJson(one.parameters ?? null)],
+      ...(one.schema === null ? [] : [["answer", safeJson(one.schema)] as const]),
       ["asked", ago(one.createdAt)],
       ["decided by", one.decidedBy],
       ["reason", one.reason],

@@ -145,6 +145,49 @@ describe.skipIf(chromiumPath === null)("somebody at work (skipped without a Chro
     await opened.forgive(/400/);
   });
 
+  test("who asks is named, hidden characters are shown, and what is long is decided once all of it was shown", async () => {
+    const body = { type: "object", properties: { text: { type: "string" } } };
+    const document = {
+      openapi: "3.1.0",
+      info: { title: "Notes", version: "1" },
+      servers: [{ url: "http://127.0.0.1:1" }],
+      paths: {
+        "/notes": {
+          post: {
+            operationId: "write",
+            requestBody: { content: { "application/json": { schema: body } } },
+            responses: {},
+          },
+        },
+      },
+    };
+    await server.send("POST", "/services", {
+      id: "notes",
+      adapter: "openapi",
+      content: JSON.stringify(document),
+    });
+    await server.send("POST", "/services/notes/enabled", { enabled: true });
+    const rule = { servicePattern: "notes", toolPattern: "*", decision: "ask" };
+    await server.send("POST", "/policies", rule);
+    const id = await submit(
+      `await cyrnel.ask({ message: "Cyrnel: all is well \\u202e\\u200b" });
+       await tools.notes.write({ body: { text: "x".repeat(30_000) + " the end" } });`,
+    );
+    await show("approvals");
+    const question = page.getByRole("article", { name: "A question of the script" });
+    await question.getByText(`Process ${id}, submitted by`).waitFor();
+    await question.locator("blockquote").getByText("Cyrnel: all is well \\u202e\\u200b").waitFor();
+    await question.getByRole("button", { name: "Answer" }).click();
+    const waiting = page.getByRole("article", { name: "notes.write" });
+    const all = waiting.getByRole("button", { name: /^Show all 30,\d+ characters$/ });
+    await all.waitFor();
+    expect(await waiting.getByRole("button", { name: "Approve" }).count()).toBe(0);
+    await all.click();
+    expect(await waiting.locator("pre").textContent()).toContain("the end");
+    await waiting.getByRole("button", { name: "Deny" }).click();
+    expect(await ended(id)).toMatchObject({ reason: "approval_denied" });
+  });
+
   test("what waits in the inbox is read once, whatever else comes and goes", async () => {
     const clear = async (reason: string) => {
       const id = await submit(`await tools.demo.clearBoard({ reason: '${reason}' });`);

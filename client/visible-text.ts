@@ -1,0 +1,80 @@
+/**
+ * Text of scripts and other strangers as a person can trust it: nothing in it is invisible, and nothing acts on what stands
+ * round it. For every place where somebody reads before they decide: console, command, MCP clients.
+ */
+
+/**
+ * Controls; marks of direction, joiners, tags and other format characters; ends of line that are no line feed; halves of a
+ * pair; what Unicode says may be left out when it is shown (Default_Ignorable_Code_Point: variation selectors, fillers); the
+ * blank of Braille; marks piled up on one letter. Not: the parts of an emoji.
+ */
+const HIDDEN =
+  /(?!(?<=\p{Extended_Pictographic})\ufe0f|(?<=\p{Extended_Pictographic}\ufe0f?)\u200d(?=\p{Extended_Pictographic}))[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]|(?<=\p{M}{4})\p{M}/gu;
+const LINE_OR_TAB = /[\n\t]/;
+
+export interface TextPart {
+  text: string;
+  /** A character that is written as its escape. */
+  isHidden: boolean;
+}
+
+/** Line feeds and tabs stay. */
+export function splitHidden(text: string): TextPart[] {
+  const parts: TextPart[] = [];
+  let from = 0;
+  for (const { 0: character, index } of text.matchAll(HIDDEN)) {
+    if (LINE_OR_TAB.test(character)) continue;
+    if (index > from) parts.push({ text: text.slice(from, index), isHidden: false });
+    parts.push({ text: escapeCharacter(character), isHidden: true });
+    from = index + character.length;
+  }
+  if (from < text.length) parts.push({ text: text.slice(from), isHidden: false });
+  return parts;
+}
+
+export function visibleText(text: string): string {
+  return text.replace(HIDDEN, (character) =>
+    LINE_OR_TAB.test(character) ? character : escapeCharacter(character),
+  );
+}
+
+/** Line feeds and tabs are written as escapes too. */
+export function visibleLine(text: string): string {
+  return text.replace(HIDDEN, escapeCharacter);
+}
+
+/** JSON that means the same, members in their order. `space` as of JSON.stringify. */
+export function visibleJson(value: unknown, space?: number): string {
+  return (JSON.stringify(value, null, space) ?? "null").replace(HIDDEN, (character) =>
+    LINE_OR_TAB.test(character) ? character : character.split("").map(escapeUnit).join(""),
+  );
+}
+
+const SHORT: Readonly<Record<string, string>> = { "\u001b": "\\e", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+function escapeCharacter(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return SHORT[character] ?? (code > 0xffff ? `\\u{${code.toString(16)}}` : escapeUnit(character));
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** Of an approval, as the API answers it. */
+export interface Request {
+  processId: number;
+  requestedBy: string;
+  requestedByName: string | null;
+  kind: "call" | "ask";
+  serviceId: string | null;
+  toolId: string | null;
+}
+
+/** Who wants what: in front of everything that a person is asked. The words after it are the script's. */
+export function describeOrigin(request: Request): string {
+  const { processId, requestedBy, requestedByName, kind, serviceId, toolId } = request;
+  const who = requestedByName === null ? requestedBy : `${requestedByName} (${requestedBy})`;
+  const wish = kind === "ask" ? "asks" : `wants to call ${serviceId}.${toolId}`;
+  return visibleLine(`Process ${processId}, submitted by ${who}, ${wish}`);
+}
