@@ -6,10 +6,12 @@ import type { KeyObject } from "node:crypto";
 import { isIP } from "node:net";
 import path from "node:path";
 import type { z } from "zod";
+import { visibleLine } from "#client/visible-text.ts";
 import type { IsolationLevel } from "#sdk";
 import { CONFIG_VARIABLES } from "./config-variables.ts";
 import type { EgressEntry } from "./egress/entries.ts";
 import type { DefaultPolicy } from "./policies/defaults.ts";
+import { pickSimilar } from "./tools/search/similarity.ts";
 
 type VariableName = keyof typeof CONFIG_VARIABLES;
 type ParsedValue<N extends VariableName> =
@@ -159,6 +161,30 @@ export function parseConfig(
 /** `parseConfig` over the environment of this process, for entries besides the server's. */
 export function readConfig(): ConfigResult {
   return parseConfig(process.env);
+}
+
+/** Of the command, and of build and test of this repository's images. */
+const OTHER_VARIABLES = new Set(["CYRNEL_URL"]);
+/** What Kubernetes sets in every pod for a service that is called `cyrnel` or `cyrnel-…`. */
+const SERVICE_LINK =
+  /_SERVICE_(?:HOST|PORT)(?:_\w+)?$|_PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?$/;
+const MAX_NEAR_NAMES = 2;
+
+/** A sentence for each variable that is called like one of the server's and is none: most often it is misspelt. */
+export function listUnknownVariables(environment: Record<string, string | undefined>): string[] {
+  const known = Object.keys(CONFIG_VARIABLES);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith("CYRNEL_") && !known.includes(name) && !OTHER_VARIABLES.has(name))
+    .filter((name) => !SERVICE_LINK.test(name))
+    .sort()
+    .map((name) => {
+      const near = pickSimilar(name, known, MAX_NEAR_NAMES);
+      const hint =
+        near.length === 0
+          ? "docs/configuration.md lists those there are"
+          : `did you mean ${near.join(" or ")}?`;
+      return `${visibleLine(name.slice(0, 200))} is no setting of the server and does nothing: ${hint}`;
+    });
 }
 
 /** Problems of two variables together. A variable that is wrong by itself is reported as that only. */

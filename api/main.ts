@@ -5,7 +5,7 @@
 import type { AddressInfo } from "node:net";
 import closeWithGrace from "close-with-grace";
 import { hideMemory } from "#runner/jail/undumpable.ts";
-import { type Config, formatProblems, parseConfig } from "./config.ts";
+import { type Config, formatProblems, listUnknownVariables, parseConfig } from "./config.ts";
 import { type Database, openDatabase } from "./db/database.ts";
 import { EMBEDDED_POSTGRES_MISSING } from "./db/embedded/binaries.ts";
 import { DatabaseRefused } from "./db/migrate.ts";
@@ -61,6 +61,7 @@ if (descriptors !== null && descriptors < MIN_DESCRIPTORS) {
     `cyrnel: this process may have only ${descriptors} files and connections open at once; a server needs ${MIN_DESCRIPTORS} at least. Raise the limit: ulimit -n, LimitNOFILE= of systemd, ulimits of a container.\n`,
   );
 }
+for (const sentence of listUnknownVariables(process.env)) process.stderr.write(`cyrnel: ${sentence}\n`);
 // Nothing that is started from here inherits them.
 delete process.env.CYRNEL_API_KEY;
 delete process.env.DATABASE_URL;
@@ -105,7 +106,14 @@ try {
 async function start(config: Config): Promise<void> {
   const { signal } = stopping;
   const database = resources.use(
-    await openDatabase(config, { onTakenOver, onMigrate, onStartedAgain, onGone: endBy, signal }),
+    await openDatabase(config, {
+      onTakenOver,
+      onMigrate,
+      onStartedAgain,
+      onGone: endBy,
+      onProgress: report,
+      signal,
+    }),
   );
   signal.throwIfAborted();
   const ring = createLogRing();

@@ -33,6 +33,8 @@ export interface OpenDatabaseOptions {
   onStartedAgain?: () => void;
   /** It does not stay up: this server cannot go on. The sentence is for the operator. */
   onGone?: (reason: string) => void;
+  /** A sentence about what takes a while: a database that does not answer yet, one that is made. */
+  onProgress?: (sentence: string) => void;
   /** See ServerLockOptions. */
   lockWaitMs?: number;
   /** Gives up waiting for another server; rejects with its reason. */
@@ -82,10 +84,14 @@ export async function openDatabase(
 
 async function watchGiven(
   databaseUrl: string,
-  { lockWaitMs, signal }: OpenDatabaseOptions,
+  { lockWaitMs, signal, onProgress }: OpenDatabaseOptions,
 ): Promise<Reachability> {
   try {
     return await watchDatabase(databaseUrl, {
+      onWait: (error, waitMs) =>
+        onProgress?.(
+          `${describePlace(databaseUrl)} does not answer (${reasonOf(error)}); waiting for it, ${waitMs / 1000} s at most`,
+        ),
       ...(lockWaitMs === undefined ? {} : { waitMs: lockWaitMs }),
       ...(signal === undefined ? {} : { signal }),
     });
@@ -95,14 +101,23 @@ async function watchGiven(
   }
 }
 
-function describeUnreachable(databaseUrl: string, error: unknown): string {
+function describePlace(databaseUrl: string): string {
   const { hostname, port } = new URL(databaseUrl);
+  return `The database at ${hostname}:${port || 5432}`;
+}
+
+function reasonOf(error: unknown): string {
   const { code, message } = error as Error & { code?: string };
-  const place = `The database at ${hostname}:${port || 5432}`;
+  return code === undefined ? message : `${code}: ${message}`;
+}
+
+function describeUnreachable(databaseUrl: string, error: unknown): string {
+  const { message } = error as Error;
+  const place = describePlace(databaseUrl);
   if (/unsupported startup parameter: statement_timeout/.test(message)) {
     return `${place} is behind a PgBouncer that refuses the limit of a statement. Set ignore_startup_parameters = statement_timeout and pool_mode = session there (docs/operations.md).`;
   }
-  return `${place} cannot be reached (${code}: ${message}). Check DATABASE_URL and that Postgres is running.`;
+  return `${place} cannot be reached (${reasonOf(error)}). Check DATABASE_URL and that Postgres is running.`;
 }
 
 async function lockEmbedded(
@@ -113,7 +128,10 @@ async function lockEmbedded(
   const deadline = Date.now() + EMBEDDED_RETRY_MS;
   for (;;) {
     try {
-      const postgres = await startEmbeddedPostgres({ directory: path.join(dataDirectory, "postgres") });
+      const postgres = await startEmbeddedPostgres({
+        directory: path.join(dataDirectory, "postgres"),
+        ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
+      });
       const lock = await acquireServerLock(postgres.url, { ...lockOptions(options), waitForDatabase: false });
       // Only the holder of the lock stops it: without the lock it belongs to another server.
       undo.use(postgres);

@@ -26,6 +26,8 @@ export interface EmbeddedOptions {
   directory: string;
   /** False only for data nobody keeps: no flush to disk at all. */
   durable?: boolean;
+  /** A sentence before what takes seconds. */
+  onProgress?: (sentence: string) => void;
 }
 
 const DATABASE = "cyrnel";
@@ -35,7 +37,11 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   const binaries = await locateBinaries();
   const places = await prepareFolder(path.resolve(options.directory), binaries);
   const password = await ensurePassword(places);
-  await ensureCluster(places, binaries, options.durable ?? true);
+  await ensureCluster(places, binaries, options.durable ?? true, () =>
+    options.onProgress?.(
+      `first start: making a Postgres database in ${places.data}; this takes some seconds`,
+    ),
+  );
 
   let adopted = true;
   const answers = (socketDirectory: string) => canConnect(buildUrl(password, socketDirectory, "postgres"));

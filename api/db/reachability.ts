@@ -10,6 +10,8 @@ export interface Reachability extends AsyncDisposable {
 export interface ReachabilityOptions {
   /** How long to wait for a database that cannot be reached yet. Default 10 000. */
   waitMs?: number;
+  /** Called once, with why, when it does not answer at the first attempt. */
+  onWait?: (error: unknown, waitMs: number) => void;
   /** Gives up waiting; rejects with its reason. */
   signal?: AbortSignal;
 }
@@ -39,14 +41,16 @@ export async function watchDatabase(
     permanent: true,
     statementTimeoutMs: PING_TIMEOUT_MS,
   });
-  const deadline = Date.now() + (options.waitMs ?? DEFAULT_WAIT_MS);
+  const waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
+  const deadline = Date.now() + waitMs;
   try {
-    for (;;) {
+    for (let attempt = 1; ; attempt += 1) {
       try {
         await pool`select 1`;
         break;
       } catch (error) {
         if (!isDatabaseUnavailable(error) || Date.now() > deadline) throw error;
+        if (attempt === 1) options.onWait?.(error, waitMs);
       }
       await sleep(RETRY_MS, undefined, options.signal ? { signal: options.signal } : {});
     }

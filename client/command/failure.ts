@@ -39,7 +39,11 @@ export function toFailure(error: unknown, url?: string): Failure {
 }
 
 function fromAnswer(error: CyrnelError, url: string | undefined): Failure {
-  const issues = error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => `${path}: ${message}`);
+  const issues = error.issues
+    .slice(0, MAX_ISSUES)
+    // The sentence of the server often has the first of them in it.
+    .filter(({ message }) => !error.message.includes(message))
+    .map(({ path, message }) => `${path}: ${message}`);
   const details = issues.length === 0 ? "" : ` ${issues.join("; ")}`;
   const from = error.code === "http_error" ? ` (${url ?? "the server"})` : "";
   return new Failure(error.code, `${error.message}${from}${details}${hintFor(error)}`, exitCodeOf(error), {

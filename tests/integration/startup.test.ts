@@ -163,3 +163,35 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+test("a misspelt variable is named with the one that was meant, and stops nothing; a first start says what takes so long", async () => {
+  await using data = await makeDataDirectory();
+  const main = startMain({
+    environment: {
+      CYRNEL_DATA_DIR: data.path,
+      CYRNEL_DEFAULT_POLICI: "ask",
+      CYRNEL_SERVICE_HOST: "10.0.0.7",
+      CYRNEL_PORT_9371_TCP_ADDR: "10.0.0.7",
+    },
+  });
+  await main.listening();
+  expect(main.stderr()).toMatch(
+    /^cyrnel: CYRNEL_DEFAULT_POLICI is no setting of the server and does nothing: did you mean CYRNEL_DEFAULT_POLICY/m,
+  );
+  expect(main.stderr()).not.toMatch(/CYRNEL_SERVICE_HOST|_TCP_ADDR/);
+  expect(main.stderr()).toMatch(/^cyrnel: first start: making a Postgres database in [\s\S]*listening on/m);
+  main.child.kill("SIGTERM");
+  expect(await main.ended()).toBe(0);
+});
+
+test("a database that does not answer is named at once, while it is waited for", async () => {
+  const main = startMain({ environment: { DATABASE_URL: "postgres://cyrnel@127.0.0.1:1/cyrnel" } });
+  await expect
+    .poll(() => main.stderr(), { timeout: 8000 })
+    .toMatch(
+      /^cyrnel: The database at 127\.0\.0\.1:1 does not answer \(ECONNREFUSED.*\); waiting for it, 10 s at most$/m,
+    );
+  expect(main.child.exitCode).toBeNull();
+  main.child.kill("SIGTERM");
+  await main.ended();
+});

@@ -36,6 +36,11 @@ export const REASONS: Record<string, string> = {
   queue_timeout: "It waited too long for a free slot.",
 };
 
+/** Ended as a person wanted it, or for want of one: no fault of the script or the server. */
+export function isDecided({ reason }: Pick<Stated, "reason">): boolean {
+  return reason === "approval_denied" || reason === "approval_expired" || reason === "killed";
+}
+
 export function isActive(process: Pick<Stated, "state">): boolean {
   return process.state !== "idle";
 }
@@ -46,7 +51,10 @@ export function StateChip({ process }: { process: Stated }) {
   if (exitState === null) return <span class="chip">not run</span>;
   const isPlain = exitState === "success" || reason === null || reason === exitState;
   return (
-    <span class={`chip ${EXIT_LOOKS[exitState] ?? ""}`} title={REASONS[reason ?? ""] ?? ""}>
+    <span
+      class={`chip ${isDecided(process) ? "wait" : (EXIT_LOOKS[exitState] ?? "")}`}
+      title={REASONS[reason ?? ""] ?? ""}
+    >
       {exitState}
       {isPlain ? "" : `: ${reason.replaceAll("_", " ")}`}
     </span>

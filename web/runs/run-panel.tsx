@@ -1,5 +1,5 @@
 /** A run from its start to its end: state, what waits for a person, result, what it printed, which tools it called. */
-import { CircleAlert, Square } from "lucide-preact";
+import { CircleAlert, Hand, Square } from "lucide-preact";
 import { unwrap } from "#client/errors.ts";
 import { PendingApproval } from "../approvals/pending-approval.tsx";
 import { useAction } from "../parts/action.ts";
@@ -11,7 +11,7 @@ import { client, type Process } from "../server/api.ts";
 import { CallTrail } from "./call-trail.tsx";
 import { ConsoleOutput } from "./console-output.tsx";
 import type { RunFeed } from "./feed.ts";
-import { isActive, REASONS, StateChip } from "./outcome.tsx";
+import { isActive, isDecided, REASONS, StateChip } from "./outcome.tsx";
 
 /** `onShowLine`: there is an editor with the submitted source. */
 export function RunPanel({ feed, onShowLine }: { feed: RunFeed; onShowLine?: (line: number) => void }) {
@@ -97,12 +97,13 @@ function ResultCard({ process }: { process: Process }) {
 function RunError({ process, onShowLine }: { process: Process; onShowLine?: (line: number) => void }) {
   const { error, errorDetail, reason, exitState } = process;
   if (isActive(process) || exitState === "success" || exitState === null) return null;
+  const wasDecided = isDecided(process);
   const line = errorDetail?.line ?? null;
   const place =
     line === null ? null : `line ${line}${errorDetail?.column ? `, column ${errorDetail.column}` : ""}`;
   return (
-    <div class="notice bad" role="alert">
-      <CircleAlert aria-hidden="true" />
+    <div class={wasDecided ? "notice wait" : "notice bad"} role={wasDecided ? "status" : "alert"}>
+      {wasDecided ? <Hand aria-hidden="true" /> : <CircleAlert aria-hidden="true" />}
       <div class="stack tight">
         <p>
           <strong>
@@ -119,7 +120,7 @@ function RunError({ process, onShowLine }: { process: Process; onShowLine?: (lin
             </button>
           )}
         </p>
-        {errorDetail?.stack ? (
+        {errorDetail?.stack && !wasDecided ? (
           <details class="details small">
             <summary>Stack</summary>
             <pre class="wrap">

@@ -59,12 +59,14 @@ export async function ensureCluster(
   places: Places,
   binaries: PostgresBinaries,
   durable: boolean,
+  onMake: () => void = () => {},
 ): Promise<void> {
   const version = await readFile(path.join(places.data, "PG_VERSION"), "utf8").catch(() => null);
   if (version !== null) {
     await refuseOtherMajor(version.trim(), binaries, places);
     return;
   }
+  onMake();
   await removeUnfinished(places);
   const fresh = await mkdtemp(path.join(places.root, "new-"));
   try {

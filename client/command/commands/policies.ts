@@ -4,6 +4,7 @@ import { unwrap } from "../../errors.ts";
 import { act } from "../act.ts";
 import { usageFailure } from "../failure.ts";
 import { parseDuration } from "../options.ts";
+import { safeLine } from "../output/safe-text.ts";
 import { formatTable } from "../output/table.ts";
 import { until } from "../output/times.ts";
 import { readAll } from "../pages.ts";
@@ -76,6 +77,13 @@ async function add(
     }),
   );
   session.print(policy, (one) => `${one.id}\n`);
+  if (session.json) return;
+  // Beside the id, which programs read.
+  const { servicePattern, toolPattern, roleId, expiresAt } = policy;
+  const whose = roleId === null ? "for every role" : `for the role ${roleId}`;
+  const end = expiresAt === null ? "" : `, ending ${until(expiresAt)}`;
+  const made = `${decision} ${servicePattern}.${toolPattern}, ${whose}${end}`;
+  session.stderr.write(`${safeLine(`The policy is made: ${made}. It is asked after all others.`)}\n`);
 }
 
 async function list(session: Session): Promise<void> {

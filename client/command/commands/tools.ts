@@ -71,6 +71,13 @@ async function search(
     ...(service !== undefined && { serviceId: service }),
   };
   const { tools, services } = unwrap(await session.client.GET("/tools", { params: { query } }));
+  if (tools.length === 0 && !session.json) {
+    const what =
+      words.length === 0 ? "No tool is there" : `No tool was found for "${safeLine(words.join(" "))}"`;
+    const where = service === undefined ? "" : ` in the service ${safeLine(service)}`;
+    session.stderr.write(`${what}${where}. All of them: cyrnel tools search\n`);
+    return;
+  }
   session.print({ tools, ...(services && { services }) }, (answer) => {
     const table = formatTable(
       session.stdout,
@@ -82,9 +89,9 @@ async function search(
         one.effectivelyEnabled ? "ready" : "off",
         one.description || one.name,
       ]),
-      "No tool was found.",
+      "",
     );
-    if (answer.services === undefined || answer.tools.length === 0) return table;
+    if (answer.services === undefined) return table;
     return `Nothing was found. The nearest:\n${table}Services: ${answer.services.map(safeLine).join(", ")}\n`;
   });
 }

@@ -53,6 +53,9 @@ export function openRunOutput({ json, stdout, stderr }: Session) {
   };
 }
 
+/** Ended as a person wanted it, or for want of one: no fault of the script or the server. */
+const DECIDED = new Set(["approval_denied", "approval_expired", "killed"]);
+
 /** The result on standard output, everything else about the ending on standard error. `name`: of the script. */
 export function showReport(session: Session, report: RunReport, name: string): ExitCode {
   const { json, stdout, stderr } = session;
@@ -68,7 +71,12 @@ export function showReport(session: Session, report: RunReport, name: string): E
     if (report.result !== null && report.result !== undefined) {
       stdout.write(`${safeJson(report.result, stdout.isTty ? 2 : undefined)}\n`);
     }
-  } else stderr.write(`${stderr.paint("red", "cyrnel:")} ${describeEnding(report, name)}\n`);
+  } else {
+    const isDecided = DECIDED.has(report.reason ?? "");
+    stderr.write(
+      `${stderr.paint(isDecided ? "yellow" : "red", "cyrnel:")} ${describeEnding(report, name)}\n`,
+    );
+  }
   return exitCode;
 }
 

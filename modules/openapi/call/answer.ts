@@ -45,9 +45,26 @@ export async function readAnswer(response: Response, maxBytes: number, what: str
   };
 }
 
+/** Of the connection, not of the answer: RFC 9110, 7.6.1. */
+const HOP_BY_HOP = [
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authentication-info",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+];
+
 function readHeaders(headers: Headers): Record<string, string> {
   const read = new Map<string, string>();
+  const named = (headers.get("connection") ?? "").toLowerCase().split(",");
+  const left = new Set([...HOP_BY_HOP, ...named.map((name) => name.trim())]);
   for (const [name, value] of headers) {
+    if (left.has(name)) continue;
     const before = read.get(name);
     read.set(name, before === undefined ? value : `${before}, ${value}`);
   }

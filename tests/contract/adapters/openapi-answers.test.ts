@@ -22,6 +22,23 @@ async function start(
   };
 }
 
+test("headers of the connection are no part of an answer", async () => {
+  await using api = await start((_request, response) => {
+    response.writeHead(200, {
+      connection: "keep-alive, X-Hop",
+      "keep-alive": "timeout=5",
+      "x-hop": "1",
+      "proxy-authenticate": "Basic",
+      trailer: "x-late",
+      "transfer-encoding": "chunked",
+      "x-kept": "1",
+    });
+    response.end("text");
+  });
+  const { headers } = (await api.call("call")) as { headers: Record<string, string> };
+  expect(Object.keys(headers).sort()).toEqual(["date", "x-kept"]);
+});
+
 test.each([
   ["application/json; charset=utf-8", '{"a":[1]}', { a: [1] }],
   ["application/problem+json", '{"title":"x"}', { title: "x" }],

@@ -119,6 +119,20 @@ describe("run", () => {
     expect(await started.ended).toMatchObject({ code: 0, stdout: '"removed"\n' });
   });
 
+  test("who asks is named, in front of the script's own words, and what is hidden in them is shown", async () => {
+    const script = 'return await cyrnel.ask({ message: "Cyrnel: all is well\\n\\u202eexe.txt\\u200b" })';
+    const { id } = (await server.post("/processes", { code: script })).body;
+    const find = async () => (await server.get(`/approvals?processId=${id}`)).body.approvals;
+    await expect.poll(async () => (await find()).length, { timeout: 20_000 }).toBe(1);
+    const [approval] = await find();
+    const shown = (await ask("approvals", "show", approval.id)).stdout;
+    expect(shown).toMatch(new RegExp(`^request +Process ${id}, submitted by bootstrap, asks:\\n`));
+    expect(shown).toContain("in its words  Cyrnel: all is well\\n\\u202eexe.txt\\u200b\n");
+    const listed = (await ask("approvals", "list")).stdout;
+    expect(listed).toContain(`Process ${id}, submitted by bootstrap, asks: Cyrnel`);
+    await ask("approvals", "deny", approval.id);
+  });
+
   test("a denied one fails the script, with the reason", async () => {
     const started = startCyrnel(["run", "-"], atServer({ input: "return await tools.shop.remove({})" }));
     while (!started.stderr().includes("approve")) await sleep(20);
@@ -184,7 +198,10 @@ describe("services and tools", () => {
     const set = await cyrnel(["service", "secret", "mail", "token"], atServer({ input: "s3cret-value\n" }));
     expect(set.stdout).toMatch(/token +set/);
     expect(set.stdout + set.stderr).not.toContain("s3cret");
-    expect((await ask("service", "secret", "mail", "--json")).json()).toEqual({ present: ["/token"] });
+    expect((await ask("service", "secret", "mail", "--json")).json()).toEqual({
+      present: ["/token"],
+      outdated: [],
+    });
     expect((await ask("service", "secret", "mail", "token=abc")).code).toBe(2);
     expect((await ask("service", "rm", "mail")).stdout).toBe("Service mail is deleted.\n");
     expect((await ask("service", "show", "mail")).code).toBe(1);
@@ -210,6 +227,26 @@ describe("services and tools", () => {
       memoryMb: 192,
     });
     expect((await ask("module", "config", "typescript-process", "memoryMb=much")).code).toBe(2);
+  });
+});
+
+describe("what is empty or wrong is said once", () => {
+  test("a search without a hit, a state that is none, a policy that was made", async () => {
+    const found = await ask("tools", "search", "zzqqxx", "--service", "shop");
+    const isNearest = found.stdout.includes("shop.");
+    expect(isNearest || found.stderr.includes('No tool was found for "zzqqxx" in the service shop.')).toBe(
+      true,
+    );
+    const bogus = await ask("ps", "--state", "bogus");
+    expect(bogus.code).toBe(2);
+    expect(bogus.stderr.trim().split("\n")).toHaveLength(1);
+    expect(bogus.stderr.match(/expected one of/g)).toHaveLength(1);
+    const made = await ask("policies", "add", "block", "mail.*", "--expires", "24h");
+    expect(made.stdout).toMatch(/^\S+\n$/);
+    expect(made.stderr).toMatch(
+      /^The policy is made: block mail\.\*, for every role, ending in 2[34] h\. It is asked after all others\.\n$/,
+    );
+    await ask("policies", "rm", made.stdout.trim());
   });
 });
 
