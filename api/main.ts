@@ -139,7 +139,8 @@ async function start(config: Config): Promise<void> {
   listening = server;
   report(describeStart(server.app.server.address() as AddressInfo, url, config, database));
   if (server.modules.environments.active() === null) {
-    report("No environment is active, so scripts cannot run yet. GET /modules says why.");
+    const refusal = server.modules.environments.refusal();
+    report(`No environment is active, so scripts cannot run yet. ${refusal ?? "GET /modules says why."}`);
   }
 }
 

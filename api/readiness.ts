@@ -7,7 +7,7 @@ import type { Environments } from "./modules/environments.ts";
 
 export interface ReadinessSources {
   database: { pool: Pool; readonly reachable: boolean };
-  environments: Pick<Environments, "active">;
+  environments: Pick<Environments, "active" | "refusal">;
   /** Since the other servers could last hear of this one, by its own clock. */
   replicas: { readonly silentMs: number };
   /** Since a statement was answered over the connections that requests and runs use. */
@@ -84,7 +84,9 @@ export async function listReadinessChecks(sources: ReadinessSources): Promise<Re
     {
       name: "environment",
       check: () =>
-        environments.active() ? null : "no environment is active; enable one: POST /modules/:id/enabled",
+        environments.active()
+          ? null
+          : `no environment is active; ${environments.refusal() ?? "enable one: POST /modules/:id/enabled"}`,
     },
     {
       name: "results",

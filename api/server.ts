@@ -9,7 +9,7 @@ import packageFile from "../package.json" with { type: "json" };
 import { buildApp } from "./app.ts";
 import { createApprovalDesk } from "./approvals/desk.ts";
 import { type Approvals, createApprovals } from "./approvals/service.ts";
-import type { Config } from "./config.ts";
+import { type Config, isLoopbackHost } from "./config.ts";
 import type { Pool } from "./db/pool.ts";
 import { createDownload } from "./egress/download.ts";
 import { createGuardedFetch } from "./egress/fetch.ts";
@@ -159,6 +159,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     logger,
     bindings,
     isolation: config.isolation,
+    isExposed: config.host !== null && !isLoopbackHost(config.host),
     fetch,
     allowStdio: config.allowStdioMcp,
     custom: { directory: path.join(config.dataDirectory, "modules"), download },

@@ -108,7 +108,7 @@ export async function spawnChild(
     const missing = listOwnLayers(launch).filter((layer) => !ready.layers.includes(layer));
     if (missing.length > 0) {
       throw new ChildStartError(
-        `The child did not confirm layer ${missing.join(", ")} of its isolation; ${listOwnLayers(launch).join(", ")} were expected. Build it anew (npm run build); Node ${launch.nodeVersion} must have process.permission.drop.`,
+        `The child did not confirm layer ${missing.join(", ")} of its isolation; ${listOwnLayers(launch).join(", ")} were expected. Build it, or the image, anew; Node ${launch.nodeVersion} must have process.permission.drop.`,
       );
     }
     await admitted?.catch((error: Error) => {

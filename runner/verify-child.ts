@@ -40,12 +40,15 @@ function findStrayDescriptor(pid: number): string | null {
 }
 
 /** Layer 7 as what was seen of one child: what cannot be looked at does not count. */
-export function describeDescriptorLayer(check: OutsideCheck): Pick<IsolationLayer, "obtained" | "verified"> {
+export function describeDescriptorLayer(
+  check: OutsideCheck,
+): Pick<IsolationLayer, "obtained" | "verified" | "fix"> {
   if (check.kind === "verified") {
     return {
       obtained: true,
       verified: "read from /proc of a child: descriptors 0-2 and its own, environment TZ=UTC",
     };
   }
-  return { obtained: false, verified: check.why };
+  const fix = "run the server on Linux, with /proc mounted and open to the user of the server (no hidepid)";
+  return { obtained: false, verified: check.why, fix };
 }

@@ -126,6 +126,8 @@ export interface EnvironmentSetupContext extends ModuleSetupContext {
   bindings: EnvironmentBindings;
   /** The least that must stand round every run: an environment that cannot give it throws in `setup`. Absent: `strict`. */
   isolation?: IsolationLevel;
+  /** Others than this machine reach the server, which so cannot be started with level `development`: no refusal should advise it. */
+  isExposed?: boolean;
 }
 
 export interface ToolDocsInput {

@@ -11,7 +11,7 @@ const MAX_DOCS_CHARACTERS = 1024 * 1024;
 /** Markdown. Throws AppError `no_environment`, or `module_failed` with the module's message. */
 export async function readEnvironmentDocs(environments: Environments): Promise<string> {
   using lease = environments.acquire();
-  if (lease === null) throw noEnvironment();
+  if (lease === null) throw noEnvironment(environments);
   try {
     const written = Promise.resolve().then(() => lease.module.generateDocs());
     const docs: unknown = await waitAtMost(written, MAX_DOCS_MS, `generateDocs() of ${lease.id}`);
@@ -28,9 +28,10 @@ export async function readEnvironmentDocs(environments: Environments): Promise<s
   }
 }
 
-export function noEnvironment(): AppError {
+export function noEnvironment(environments: Pick<Environments, "refusal">): AppError {
+  const refusal = environments.refusal();
   return new AppError(
     "no_environment",
-    'No environment is active: no script can run. See "error" in GET /modules?type=environment, or enable one with POST /modules/:id/enabled.',
+    `No environment is active: no script can run. ${refusal === null ? "" : `${refusal} `}See "error" in GET /modules?type=environment, or enable one with POST /modules/:id/enabled.`,
   );
 }

@@ -18,6 +18,8 @@ export interface Environments {
   active(): ActiveEnvironment | null;
   /** Leases the active environment for one run; null while none is active. */
   acquire(): EnvironmentLease | null;
+  /** While none is active: which layer of its isolation the one that was to run scripts lacks, and what to do; null: another reason. */
+  refusal(): string | null;
   /** Called after the active environment has changed (also to none). Returns the function that stops listening. */
   onChange(listener: () => void): () => void;
 }

@@ -13,14 +13,24 @@ const NO_SECRETS: ModuleSecrets = {
 const NO_WATCH: SecretWatch = { setOwner() {}, dropOwner() {} };
 
 export function createHost(options: ModulesOptions): ModuleHost {
-  const { pool, logger, bindings, isolation, fetch, allowStdio = false, custom, redaction } = options;
+  const {
+    pool,
+    logger,
+    bindings,
+    isolation,
+    isExposed = false,
+    fetch,
+    allowStdio = false,
+    custom,
+    redaction,
+  } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const watch = redaction ?? NO_WATCH;
   return {
     pool,
     logger,
     limits,
-    activator: createActivator({ logger, bindings, isolation, fetch, allowStdio, watch, limits }),
+    activator: createActivator({ logger, bindings, isolation, isExposed, fetch, allowStdio, watch, limits }),
     registry: new Map(),
     secrets: options.secrets ?? NO_SECRETS,
     watch,

@@ -61,6 +61,8 @@ export interface ModulesOptions {
   bindings: EnvironmentBindings;
   /** What environments must put round every run. */
   isolation: IsolationLevel;
+  /** Others than this machine reach the server. Default: no. */
+  isExposed?: boolean;
   /** The guarded fetch that modules are given. */
   fetch: typeof globalThis.fetch;
   /** Whether adapters may start programs of the host. Default: no. */
@@ -250,7 +252,7 @@ export function createModules(options: ModulesOptions): Modules {
     manifestOf: (id) => registry.get(id)?.manifest ?? null,
     requireActive() {
       const active = environments.active();
-      if (active === null) throw noEnvironment();
+      if (active === null) throw noEnvironment(environments);
       return active;
     },
     readDocs: () => readEnvironmentDocs(environments),

@@ -256,9 +256,10 @@ export class Dispatcher {
       });
     }
     if (!this.#options.environments.active()) {
+      const refusal = this.#options.environments.refusal();
       throw new AppError(
         "no_environment",
-        'No environment is active, so nothing can run. See "error" in GET /modules?type=environment, or enable one: POST /modules/:id/enabled.',
+        `No environment is active, so nothing can run. ${refusal === null ? "" : `${refusal} `}See "error" in GET /modules?type=environment, or enable one: POST /modules/:id/enabled.`,
       );
     }
     const max = this.#options.maxActiveProcesses;

@@ -109,19 +109,20 @@ export function createIvmEnvironment(): EnvironmentModule {
   }
 
   return {
-    async setup({ config: raw, bindings, logger, isolation: level }: EnvironmentSetupContext) {
+    async setup({ config: raw, bindings, logger, isolation, isExposed = false }: EnvironmentSetupContext) {
       if (running !== null) throw new Error("The environment is set up already.");
       await using undo = new AsyncDisposableStack();
       const config = readConfig(raw);
       const monitor = undo.use(createLateMonitor(createMonitor()));
-      const processes = undo.use(await openSlotProcesses(config, level ?? "strict", logger, countFrozen));
+      const asked = { level: isolation ?? "strict", isExposed };
+      const processes = undo.use(await openSlotProcesses(config, asked, logger, countFrozen));
       const first = await processes.pool.warmUp();
       // The first preparation starts the compiler: no run should wait for that.
       await prepareSource("");
       const { node, wall } = processes;
       const { isSupported: isMonitored } = monitor;
-      const isolation = reportIsolation({ wall, node, first, isMonitored, observed: OBSERVED });
-      running = { config, bindings, logger, processes, monitor, isolation, resources: undo.move() };
+      const found = reportIsolation({ wall, node, first, isMonitored, observed: OBSERVED });
+      running = { config, bindings, logger, processes, monitor, isolation: found, resources: undo.move() };
     },
 
     async teardown() {

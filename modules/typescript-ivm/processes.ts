@@ -65,7 +65,7 @@ export interface SlotProcesses extends AsyncDisposable {
  */
 export async function openSlotProcesses(
   config: IvmConfig,
-  level: IsolationLevel,
+  asked: { level: IsolationLevel; isExposed: boolean },
   logger: ModuleLogger,
   countFrozen: () => number,
 ): Promise<SlotProcesses> {
@@ -75,7 +75,7 @@ export async function openSlotProcesses(
   const { path: cwd } = undo.use(await openEmptyFolder("slot"));
   const readable = [DIST, libraryPath];
   const wall = undo.use(
-    await openWall({ level, nodePath: node.path, readable, cwd, paranoid: false, startsThreads: true }),
+    await openWall({ ...asked, nodePath: node.path, readable, cwd, paranoid: false, startsThreads: true }),
   );
   const launch = {
     nodePath: node.path,

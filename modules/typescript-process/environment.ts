@@ -64,7 +64,7 @@ export function createProcessEnvironment(
   }
 
   return {
-    async setup({ config: raw, bindings, logger, isolation: level }: EnvironmentSetupContext) {
+    async setup({ config: raw, bindings, logger, isolation: level, isExposed }: EnvironmentSetupContext) {
       if (running !== null) throw new Error("The environment is set up already.");
       await using undo = new AsyncDisposableStack();
       const config = known ?? readConfig(raw);
@@ -73,7 +73,13 @@ export function createProcessEnvironment(
       const compiler = isOneRun ? null : prepareSource("");
       compiler?.catch(() => {});
       const { paranoid } = config;
-      const ground = await open({ level: level ?? "strict", folder, paranoid, test });
+      const ground = await open({
+        level: level ?? "strict",
+        folder,
+        paranoid,
+        test,
+        ...(isExposed === true && { isExposed }),
+      });
       const children = undo.use(await openChildren(ground, config, logger, folder));
       const { node, wall } = children;
       const { isSupported: isMonitored } = monitor;

@@ -15,6 +15,7 @@ export interface GroundOptions {
   /** Holds the build of the child. */
   folder: string;
   paranoid: boolean;
+  isExposed?: boolean;
   /** See WallOptions. */
   test: "apart" | "in each child";
 }

@@ -4,11 +4,12 @@ import { release } from "node:os";
 import { ISOLATION_LEVELS, type IsolationLayer, type IsolationLevel, type IsolationReport } from "#sdk";
 import type { CgroupsAbsent } from "../jail/cgroups/model.ts";
 import type { RunGroups } from "../jail/cgroups/run-groups.ts";
+import { JailUnavailableError } from "../jail/jail.ts";
 import type { JailProbe } from "../jail/probe.ts";
 import type { NodeBinary } from "../node-binary.ts";
 import type { Child } from "../spawn.ts";
 import { describeDescriptorLayer } from "../verify-child.ts";
-import type { Finding } from "./self-test.ts";
+import { DOCTOR, type Finding } from "./self-test.ts";
 import type { Wall } from "./wall.ts";
 
 export const REQUIRED_LAYERS: Record<IsolationLevel, readonly number[]> = {
@@ -36,15 +37,19 @@ export function reportIsolation(evidence: IsolationEvidence): IsolationReport {
     ...layer,
     required: required.includes(layer.layer),
   }));
-  const missing = layers.find((layer) => layer.required && !layer.obtained);
-  if (missing !== undefined) {
-    throw new Error(
-      `Isolation level ${wall.level} needs layer ${missing.layer} (${missing.name}), which is not there: ${missing.verified}.` +
-        (missing.fix === undefined ? "" : ` To have it: ${missing.fix}.`),
+  const missing = layers
+    .filter((layer) => layer.required && !layer.obtained)
+    .map(
+      ({ layer, name, verified, fix }) =>
+        `Isolation level ${wall.level} needs layer ${layer} (${name}), which is not there: ${verified}.` +
+        (fix === undefined ? "" : ` To have it: ${fix}.`),
     );
-  }
+  if (missing.length > 0) throw new JailUnavailableError(missing.join(" "));
+  const found = findLevel(layers);
+  // The monitor in the place of the kernel's limit of memory is enough for standard alone.
+  const isByMonitor = wall.jail?.test.limited.memoryBy === "monitor";
   return {
-    level: findLevel(layers),
+    level: found === "strict" && isByMonitor ? "standard" : found,
     layers,
     nodeVersion: node.version,
     platform: `${process.platform}-${process.arch}`,
@@ -93,6 +98,7 @@ export function listLayers({ wall, first, isMonitored, observed }: IsolationEvid
       ...(!isMonitored && { fix: "run the server on Linux with /proc mounted" }),
     },
     { layer: 7, name: "descriptors and environment", ...describeDescriptorLayer(first.check) },
+    ...describeOwnKernel(wall.jail?.probe.ownKernel ?? null),
   ];
 }
 
@@ -116,7 +122,7 @@ function listKernelLayers({ jail, level }: Wall, first: Child): Seen[] {
     name: names[layer],
     obtained: holds,
     verified: `${observed}; ${how}`,
-    ...(!holds && { fix: mechanisms.fix ?? "run `npm run doctor`" }),
+    ...(!holds && { fix: mechanisms.fix ?? `run \`${DOCTOR}\`, which shows what the kernel answers` }),
   });
   const readOutside =
     "before a child gets a script, no_new_privs and its filters are read from /proc: of every thread of the first child, of the main thread of each later one";
@@ -126,6 +132,13 @@ function listKernelLayers({ jail, level }: Wall, first: Child): Seen[] {
     seen(4, test.limited, "set by prlimit(2) on each child before it gets a script"),
     { layer: 5, name: names[5], ...describeGroups(jail.groups, first) },
   ];
+}
+
+/** Reported where it is recognised; a virtual machine cannot be told from a machine. */
+function describeOwnKernel(name: string | null): Seen[] {
+  if (name === null) return [];
+  const verified = `the kernel's log says that it is ${name}: the system calls of runs reach a kernel in user space, not the machine's`;
+  return [{ layer: 8, name: "kernel of its own", obtained: true, verified }];
 }
 
 /** Whether the first child is in a control group of its own, as the kernel says from outside. */

@@ -25,6 +25,11 @@ try {
   performAll(orders.locked);
   readSync(0, Buffer.alloc(1));
   if (orders.spin) for (const until = performance.now() + MAX_SPIN_MS; performance.now() < until; );
+  if (orders.hoardBytes > 0) {
+    const hoard = Buffer.alloc(orders.hoardBytes, 1);
+    // Held until the end: what is not used later may be collected.
+    while (readSync(0, hoard, 0, 1, null) > 0);
+  }
   performAll(orders.limited);
   performAll([orders.last]);
 } catch (error) {

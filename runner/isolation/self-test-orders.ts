@@ -14,6 +14,8 @@ export interface SelfTestOrders {
   limited: Attack[];
   /** After its limits were put on: computes until it is ended. */
   spin: boolean;
+  /** After its limits were put on: takes so many bytes and waits to be ended; 0: does not. */
+  hoardBytes: number;
   /** Ends the child if all is well. */
   last: Attack;
 }

@@ -8,6 +8,8 @@ import { join } from "node:path";
 import { CHILD_FLAGS } from "../child/flags.ts";
 import { DIST } from "../dist-folder.ts";
 import type { Jail } from "../jail/jail.ts";
+import { isDataLimited } from "../jail/read-limits.ts";
+import { createMonitor } from "../monitor.ts";
 import type { ProcessExit } from "../start-process.ts";
 import { createTail } from "../tail.ts";
 import { openCanary } from "../temporary.ts";
@@ -25,7 +27,12 @@ export interface Finding {
 export interface SelfTest {
   birth: Finding;
   locked: Finding;
-  limited: Finding;
+  limited: LimitFinding;
+}
+
+/** `memoryBy`: what keeps a child within its memory. Level strict needs the kernel; standard also takes the monitor. */
+export interface LimitFinding extends Finding {
+  memoryBy: "kernel" | "monitor";
 }
 
 export interface SelfTestOptions {
@@ -34,6 +41,9 @@ export interface SelfTestOptions {
   /** An empty directory. */
   cwd: string;
 }
+
+/** What an operator runs to see what the kernel answers; from the folder of the server, in the image as well. */
+export const DOCTOR = "node runner/isolation/doctor-main.ts";
 
 /** What its children run. */
 export const SELF_TEST = join(DIST, "self-test.js");
@@ -63,7 +73,7 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
   const { architecture } = jail.probe;
   if (architecture === null) throw new Error(`there are no system call numbers for ${process.arch}`);
   const { trace, ...attacks } = planAttacks(architecture, { file, port });
-  const plan = { lock: jail.lock, ...attacks, first: null, spin: false };
+  const plan = { lock: jail.lock, ...attacks, first: null, spin: false, hoardBytes: 0 };
   // Of what ends a child each can only try one thing.
   const [tracer, attacker, spinner] = await Promise.all([
     runChild(options, { ...plan, first: trace }, () => {}),
@@ -84,8 +94,29 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
       judgeKill("trace a process", tracer.exit, tracer.phases[0]),
     ),
     locked: judge(attacks.locked, locked, isUnreached, judgeKill("start a program", attacker.exit, last)),
-    limited: judgeLimits(limited, spinner.exit),
+    limited: judgeLimits(
+      limited,
+      spinner.exit,
+      isMemoryLimited(limited) || (await isHoarderSeen(options, plan)),
+    ),
   };
+}
+
+/** Where the kernel takes a limit of memory and does not keep to it (gVisor): whether the monitor sees who goes beyond. */
+async function isHoarderSeen(options: SelfTestOptions, plan: SelfTestOrders): Promise<boolean> {
+  using monitor = createMonitor();
+  let isLimited = false;
+  let isSeen = false;
+  const orders = { ...plan, birth: [], locked: [], hoardBytes: TEST_MEMORY_BYTES * 4 };
+  await runChild(options, orders, (pid, kill) => {
+    options.jail.limit(pid, { cpuMs: TEST_CPU_MS, memoryBytes: TEST_MEMORY_BYTES });
+    isLimited = isDataLimited(pid);
+    monitor.watch(pid, { cpuMs: null, memoryBytes: TEST_MEMORY_BYTES }, (exceeded) => {
+      isSeen = exceeded === "memory";
+      kill();
+    });
+  });
+  return isLimited && isSeen;
 }
 
 interface Played {
@@ -98,7 +129,7 @@ interface Played {
 async function runChild(
   { jail, nodePath, cwd }: SelfTestOptions,
   orders: SelfTestOrders,
-  limit: (pid: number) => void,
+  limit: (pid: number, kill: () => void) => void,
 ): Promise<Played> {
   await using undo = new AsyncDisposableStack();
   const child = await jail.start({
@@ -124,7 +155,7 @@ async function runChild(
       phases.push(JSON.parse(text.slice(0, end)) as SelfTestAnswers);
       text = text.slice(end + 1);
       if (phases.length !== PHASES_BEFORE_LIMITS) continue;
-      limit(child.pid);
+      limit(child.pid, child.kill);
       child.stdin.write("\n");
     }
   }
@@ -174,14 +205,21 @@ function judgeKill(attack: string, exit: ProcessExit, answer: SelfTestAnswers | 
   };
 }
 
-function judgeLimits(answers: SelfTestAnswers, spinnerExit: ProcessExit): Finding {
-  const hasMemory = isMemoryLimited(answers);
+const BEYOND_LIMIT = {
+  kernel: "a child was refused memory beyond its limit by the kernel",
+  monitor:
+    "the kernel takes a limit of memory (RLIMIT_DATA) and does not keep to it; a child that went beyond was seen by the monitor, which ends it",
+};
+
+function judgeLimits(answers: SelfTestAnswers, spinnerExit: ProcessExit, hasMemory: boolean): LimitFinding {
+  const memoryBy = isMemoryLimited(answers) ? "kernel" : "monitor";
   const hasCpu = spinnerExit.signal === "SIGXCPU";
   return {
+    memoryBy,
     holds: hasMemory && hasCpu,
     observed: [
       hasMemory
-        ? "a child was refused memory beyond its limit by the kernel"
+        ? BEYOND_LIMIT[memoryBy]
         : `a child could allocate beyond its limit, or not below it (${JSON.stringify(answers)})`,
       hasCpu
         ? "another, past its limit of CPU time, was ended by SIGXCPU"

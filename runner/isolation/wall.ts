@@ -18,7 +18,7 @@ import type { BootedParams } from "../protocol.ts";
 import { type StartProcess, startProcess } from "../start-process.ts";
 import { openCanary } from "../temporary.ts";
 import { type NamedAttack, planAttacks } from "./attacks.ts";
-import { judge, runSelfTest, SELF_TEST, type SelfTest, type SelfTestOptions } from "./self-test.ts";
+import { DOCTOR, judge, runSelfTest, SELF_TEST, type SelfTest, type SelfTestOptions } from "./self-test.ts";
 
 export interface WallOptions {
   level: IsolationLevel;
@@ -36,6 +36,8 @@ export interface WallOptions {
   paranoid: boolean;
   /** Children start threads after they have locked themselves. The monitor bounds them then, and a control group. */
   startsThreads?: boolean;
+  /** Others reach the server over the network: level development is no way out. */
+  isExposed?: boolean;
 }
 
 export interface Wall extends AsyncDisposable {
@@ -177,13 +179,14 @@ function testInEachChild(level: "strict" | "standard", jail: Jail, file: string)
   };
 }
 
-const FIX_TEST = "run `npm run build`, then `npm run doctor`, which shows what the kernel answers";
+const FIX_TEST = `run \`${DOCTOR}\` where the server runs, which shows what the kernel answers`;
 
 /** A lower level, tried here and now: what is advised must stand. Only ever called where a level was refused. */
 async function describeWayOut(options: WallOptions, parts: WallParts): Promise<string> {
   if (options.level === "strict" && (await stands(options, parts))) {
     return "To run without this layer: CYRNEL_ISOLATION=standard.";
   }
+  if (options.isExposed) return "No lower level can stand here that a server beyond loopback may have.";
   const without = options.paranoid ? ", with the setting `paranoid` turned off" : "";
   return `To run without limits of the kernel, on loopback only${without}: CYRNEL_ISOLATION=development.`;
 }
@@ -225,12 +228,19 @@ function requireFindings(level: "strict" | "standard", { birth, locked, limited 
           { layer: "layer 3 (self-lock)", finding: locked },
         ]
       : []),
-    { layer: "layer 4 (limits from outside)", finding: limited },
+    {
+      layer: "layer 4 (limits from outside)",
+      finding: {
+        ...limited,
+        holds: limited.holds && (level === "standard" || limited.memoryBy === "kernel"),
+      },
+    },
   ];
-  const failed = required.find(({ finding }) => !finding.holds);
-  if (failed === undefined) return;
-  const reason = `the self-test says: ${failed.finding.observed}`;
-  throw new JailUnavailableError(describeAbsence(level, failed.layer, { reason, fix: FIX_TEST }));
+  const failed = required.filter(({ finding }) => !finding.holds);
+  if (failed.length === 0) return;
+  const layers = failed.map(({ layer }) => layer).join(" and ");
+  const reason = `the self-test says: ${failed.map(({ finding }) => finding.observed).join("; and: ")}`;
+  throw new JailUnavailableError(describeAbsence(level, layers, { reason, fix: FIX_TEST }));
 }
 
 function admit(jail: Jail, pid: number, memoryBytes: number): string | null {

@@ -169,7 +169,7 @@ function keepSpawner(open: () => Promise<Spawner>, first: Spawner) {
 const FIX_CONTAINER =
   "allow prctl(2), seccomp(2) and landlock_restrict_self(2) in the container's seccomp profile";
 
-/** The first mechanism the level requires and the machine lacks, as a paragraph; null: nothing is missing. */
+/** Each mechanism that the level requires and the machine lacks, as a paragraph; null: nothing is missing. */
 function findMissing({ level, paranoid }: JailOptions, probe: JailProbe): string | null {
   const required: [layer: string, found: true | number | Absence][] = [
     ["layer 4 (limits from outside, by node:ffi)", probe.ffi],
@@ -186,10 +186,10 @@ function findMissing({ level, paranoid }: JailOptions, probe: JailProbe): string
         ][])
       : []),
   ];
-  for (const [layer, found] of required) {
-    if (found !== true && typeof found !== "number") return describeAbsence(level, layer, found);
-  }
-  return null;
+  const missing = required.flatMap(([layer, found]) =>
+    found === true || typeof found === "number" ? [] : [describeAbsence(level, layer, found)],
+  );
+  return missing.length === 0 ? null : missing.join(" ");
 }
 
 /** The first two sentences of a JailUnavailableError; whoever knows the machine adds what level would stand. */

@@ -17,6 +17,9 @@ export const PR_SET_PTRACER = 0x59616d61;
 export const CAP_SETPCAP = 8;
 export const LINUX_CAPABILITY_VERSION_3 = 0x20080522;
 
+// linux/syslog.h
+export const SYSLOG_ACTION_READ_ALL = 3;
+
 // linux/ptrace.h
 export const PTRACE_PEEKTEXT = 1;
 
@@ -32,6 +35,7 @@ export const SIG_SETMASK = 2;
 export const EPERM = 1;
 export const ENOMEM = 12;
 export const EACCES = 13;
+export const EFAULT = 14;
 export const EINVAL = 22;
 export const ENOSYS = 38;
 
@@ -94,6 +98,7 @@ export const FIONBIO = 0x5421;
 export const FIOCLEX = 0x5451;
 
 // asm-generic/resource.h
+export const RLIM_INFINITY = 2n ** 64n - 1n;
 export const RLIMIT_CPU = 0;
 export const RLIMIT_FSIZE = 1;
 export const RLIMIT_DATA = 2;
@@ -151,6 +156,7 @@ export const NR_EXECVE = isAarch64 ? 221 : 59;
 export const NR_CHDIR = isAarch64 ? 49 : 80;
 export const NR_SETSID = isAarch64 ? 157 : 112;
 export const NR_DUP3 = isAarch64 ? 24 : 292;
+export const NR_SYSLOG = isAarch64 ? 116 : 103;
 export const NR_CAPSET = isAarch64 ? 91 : 126;
 export const NR_PRCTL = isAarch64 ? 167 : 157;
 export const NR_GETTID = isAarch64 ? 178 : 186;

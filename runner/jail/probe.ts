@@ -5,10 +5,11 @@
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
 import { findCgroups } from "./cgroups/open.ts";
+import { NR_SYSLOG, SYSLOG_ACTION_READ_ALL } from "./kernel-headers.ts";
 import { landlockAbi } from "./landlock.ts";
 import { hasSeccomp } from "./seccomp/install.ts";
 import type { Architecture } from "./seccomp/syscall-numbers.ts";
-import { type Kernel, openKernel } from "./syscalls.ts";
+import { allocate, type Kernel, openKernel } from "./syscalls.ts";
 
 export interface Absence {
   reason: string;
@@ -28,6 +29,8 @@ export interface JailProbe {
   landlockAbi: number | Absence;
   /** The version of a tree with memory, pids and cpu, a part of which may be written. */
   cgroups: 1 | 2 | Absence;
+  /** The kernel in user space that this runs on in place of the machine's, by its own log; null: none that is known. */
+  ownKernel: string | null;
   /** kernel.yama.ptrace_scope; null without Yama. */
   yamaPtraceScope: number | null;
 }
@@ -49,7 +52,7 @@ export function probeJail(open: () => Kernel = openKernel): JailProbe {
       reason: `${process.platform} has no seccomp, Landlock or prlimit`,
       fix: "run the server on Linux, or in a Linux container or virtual machine",
     };
-    return { ...base, ffi: absent, seccomp: absent, landlockAbi: absent, cgroups: absent };
+    return { ...base, ffi: absent, seccomp: absent, landlockAbi: absent, cgroups: absent, ownKernel: null };
   }
   let kernel: Kernel;
   try {
@@ -57,13 +60,14 @@ export function probeJail(open: () => Kernel = openKernel): JailProbe {
   } catch (error) {
     const absent = {
       reason: error instanceof Error ? error.message : String(error),
-      fix: "start the server with the Node this package pins (npm start), without --no-experimental-ffi",
+      fix: "start the server with the Node that package.json pins, which the image has, without --no-experimental-ffi",
     };
     return {
       ...base,
       ffi: absent,
       seccomp: absent,
       landlockAbi: absent,
+      ownKernel: null,
       get cgroups() {
         return probeCgroups();
       },
@@ -74,6 +78,7 @@ export function probeJail(open: () => Kernel = openKernel): JailProbe {
     ffi: true,
     seccomp: probeSeccomp(kernel, base.architecture),
     landlockAbi: probeLandlock(kernel),
+    ownKernel: findOwnKernel(kernel),
     get cgroups() {
       return probeCgroups();
     },
@@ -107,6 +112,16 @@ function probeLandlock(kernel: Kernel): number | Absence {
     reason: "the kernel has no Landlock, does not enable it, or the container forbids it",
     fix: "use a kernel of 5.13 or later (6.12 for signals) with landlock in its lsm= list, and a container profile that allows landlock_create_ruleset(2)",
   };
+}
+
+/** What gVisor's log begins with. Where the log may not be read, a container's profile may forbid it: nothing is known then. */
+const GVISOR = "Starting gVisor";
+const LOG_BYTES = 4096;
+
+function findOwnKernel(kernel: Kernel): string | null {
+  const log = allocate(LOG_BYTES);
+  const length = kernel.syscall(NR_SYSLOG, SYSLOG_ACTION_READ_ALL, log, LOG_BYTES);
+  return Buffer.from(log.subarray(0, Math.max(0, length))).includes(GVISOR) ? "gVisor" : null;
 }
 
 function probeCgroups(): 1 | 2 | Absence {

@@ -4,7 +4,16 @@
  */
 import { readFileSync } from "node:fs";
 import { readStatusBytes } from "../proc-status.ts";
-import { RLIMIT_CORE, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_NOFILE } from "./kernel-headers.ts";
+import {
+  ENOSYS,
+  EPERM,
+  RLIM_INFINITY,
+  RLIMIT_CORE,
+  RLIMIT_CPU,
+  RLIMIT_DATA,
+  RLIMIT_FSIZE,
+  RLIMIT_NOFILE,
+} from "./kernel-headers.ts";
 import type { Kernel } from "./syscalls.ts";
 
 /** What one run may use. */
@@ -23,8 +32,6 @@ export interface IdleUsage {
 
 /** Descriptors a child may hold: fewer than about 25 crash Node. */
 const MAX_DESCRIPTORS = 64n;
-/** RLIM_INFINITY of asm-generic/resource.h */
-const INFINITE = 2n ** 64n - 1n;
 
 /**
  * Limits a waiting child for the run it is about to get. Throws an Error that names the limit when the kernel refuses or
@@ -49,17 +56,25 @@ export function limitCpu(
   cpuMs: number | null,
   scope: "for good" | "until the next",
 ): void {
-  const seconds = cpuMs === null ? INFINITE : BigInt(Math.max(0, Math.ceil((readCpuMs(pid) + cpuMs) / 1000)));
-  set(kernel, pid, "RLIMIT_CPU", RLIMIT_CPU, seconds, scope === "for good" ? seconds + 1n : INFINITE);
+  const seconds =
+    cpuMs === null ? RLIM_INFINITY : BigInt(Math.max(0, Math.ceil((readCpuMs(pid) + cpuMs) / 1000)));
+  set(kernel, pid, "RLIMIT_CPU", RLIMIT_CPU, seconds, scope === "for good" ? seconds + 1n : RLIM_INFINITY);
 }
 
 /** Where the server itself was started with a lower hard limit, that one stays. */
 function set(kernel: Kernel, pid: number, name: string, resource: number, soft: bigint, hard: bigint): void {
   const present = kernel.prlimit(pid, resource);
-  if (typeof present === "number") throw new Error(`${name} of process ${pid}: errno ${-present}`);
+  if (typeof present === "number") throw describeRefusal(name, pid, present);
   const most = hard < present.hard ? hard : present.hard;
   const result = kernel.prlimit(pid, resource, { soft: soft < most ? soft : most, hard: most });
-  if (typeof result === "number") throw new Error(`${name} of process ${pid}: errno ${-result}`);
+  if (typeof result === "number") throw describeRefusal(name, pid, result);
+}
+
+function describeRefusal(name: string, pid: number, answer: number): Error {
+  const how = answer === -ENOSYS || answer === -EPERM ? "; a container's profile must allow prlimit(2)" : "";
+  return new Error(
+    `layer 4 (limits from outside) cannot be put on: ${name} of process ${pid}: errno ${-answer}${how}`,
+  );
 }
 
 /** Reads what a waiting child holds. Throws when it is gone. */

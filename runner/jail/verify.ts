@@ -10,7 +10,8 @@ import { findHeldSet } from "./capabilities.ts";
 export interface ThreadState {
   threadId: number;
   name: string;
-  noNewPrivileges: boolean;
+  /** null: the kernel does not say (gVisor). */
+  noNewPrivileges: boolean | null;
   /** The first of the sets of capabilities that must be empty and is not; null: all are. */
   heldSet: string | null;
   /** Seccomp filters in force; null: some are, and the kernel does not count them (before 5.9). */
@@ -42,7 +43,7 @@ export function parseThread(status: string, emptySets: readonly string[] = []): 
   return {
     threadId: Number(field("Pid")),
     name: field("Name"),
-    noNewPrivileges: field("NoNewPrivs") === "1",
+    noNewPrivileges: field("NoNewPrivs") === "" ? null : field("NoNewPrivs") === "1",
     heldSet: findHeldSet(status, emptySets),
     filters: !isFiltered ? 0 : count === "" ? null : Number(count),
   };
@@ -79,7 +80,7 @@ export function findThreadDifferences(
         `${who} has ${thread.filters} seccomp filters, expected ${required.filters ?? "some"}`,
       );
     }
-    if (required.noNewPrivileges && !thread.noNewPrivileges) {
+    if (required.noNewPrivileges && thread.noNewPrivileges === false) {
       differences.push(`${who} may gain privileges`);
     }
     if (thread.heldSet !== null) differences.push(`${who} holds capabilities (${thread.heldSet})`);

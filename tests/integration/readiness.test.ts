@@ -94,7 +94,7 @@ test("a server that could not say for long that it is there, until it has", asyn
   let silentMs = 15_500;
   const checks = await listReadinessChecks({
     database: { pool: database.pool, reachable: true },
-    environments: { active: () => server.server.modules.environments.active() },
+    environments: { refusal: () => null, active: () => server.server.modules.environments.active() },
     replicas: {
       get silentMs() {
         return silentMs;

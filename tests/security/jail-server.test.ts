@@ -1,5 +1,6 @@
 /** The wall through the real server: what clients see of it, what it costs the server when it is hit, and what outlives it. */
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createTestDatabase } from "../integration/harness/database.ts";
@@ -87,6 +88,49 @@ describe.runIf(process.platform === "linux")("the wall through the server", () =
       });
       expect((await fetch(`${url}/health`)).status).toBe(200);
       expect((await fetch(`${url}/health/ready`)).status).toBe(503);
+    } finally {
+      main.child.kill("SIGTERM");
+      await main.ended();
+      await database.drop();
+    }
+  });
+
+  it.each([
+    ["Landlock", "landlock_create_ruleset", [], /layers 2 and 3 \(Landlock\)/],
+    ["seccomp", "seccomp", [], /layers 2 and 3 \(seccomp\)/],
+    ["both", "seccomp landlock_create_ruleset", [], /\(seccomp\).*To have it.*\(Landlock\)/],
+    ["what puts Landlock on", "landlock_restrict_self", [], /layer 2 \(birth jail\)/],
+    ["limits from outside", "prlimit64", [], /layer 4 \(limits from outside\).*must allow prlimit/],
+    ["FFI", "", ["--no-experimental-ffi"], /layer 4 .*node:ffi is missing/],
+  ])("without %s, a pod that is not ready says so, and what to do there", async (_, calls, flags, layer) => {
+    const database = await createTestDatabase();
+    const key = "planted-0123456789-abcdefghij-key";
+    const main = startMain({
+      environment: {
+        DATABASE_URL: database.url,
+        HOST: "0.0.0.0",
+        CYRNEL_API_KEY: key,
+        CRIPPLED: calls,
+      },
+      nodeFlags: ["--import", join(import.meta.dirname, "jail/cripple.ts"), ...flags],
+    });
+    try {
+      const { port } = new URL(await main.listening());
+      const ask = async (path: string) =>
+        fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${key}` } });
+      const ready = await ask("/health/ready");
+      expect(ready.status).toBe(503);
+      const { failing } = (await ready.json()) as { failing: { check: string; message: string }[] };
+      const environment = await ask("/environment");
+      expect(environment.status).toBe(503);
+      const { error, code } = (await environment.json()) as { error: string; code: string };
+      expect(code).toBe("no_environment");
+      for (const text of [failing.find(({ check }) => check === "environment")?.message, error]) {
+        expect(text).toMatch(/typescript-process: Isolation level strict needs /);
+        expect(text).toMatch(layer);
+        expect(text).toContain("To have it: ");
+        expect(text).not.toMatch(/npm|development/);
+      }
     } finally {
       main.child.kill("SIGTERM");
       await main.ended();

@@ -33,6 +33,12 @@ const HOLES: [name: string, hole: Hole, refusal: RegExp, wayOut: string][] = [
     "CYRNEL_ISOLATION=development",
   ],
   [
+    "whose limit of memory is put on and not kept to, as in gVisor",
+    (jail) => ({ limit: (pid, limits) => jail.limit(pid, { ...limits, memoryBytes: 2 ** 40 }) }),
+    /layer 4 \(limits from outside\).*RLIMIT_DATA\) and does not keep to it; a child that went beyond was seen by the monitor/,
+    "CYRNEL_ISOLATION=standard",
+  ],
+  [
     "whose limit of CPU time is not put on",
     () => ({ limitCpu() {} }),
     /layer 4 \(limits from outside\).*went on computing past its limit of CPU time/,

@@ -16,7 +16,7 @@ import { type AdapterServices, type Adapters, NO_SERVICES } from "../adapters.ts
 import type { ModuleState } from "../model.ts";
 import type { ModuleRegistration } from "../registration.ts";
 import { createEnvironmentHost, type EnvironmentHost } from "./environment-host.ts";
-import { copyError } from "./failure.ts";
+import { copyError, ModuleFailure } from "./failure.ts";
 import { type InstanceLimits, type ModuleInstance, startInstance } from "./instance.ts";
 import { requireIsolation } from "./isolation.ts";
 import { createObtainedSecrets, type ObtainedWatch } from "./obtained-secrets.ts";
@@ -62,6 +62,8 @@ export interface ActivatorOptions {
   bindings: EnvironmentBindings;
   /** What environments must put round every run. */
   isolation: IsolationLevel;
+  /** Others than this machine reach the server. */
+  isExposed?: boolean;
   /** The guarded fetch that modules are given. */
   fetch: typeof globalThis.fetch;
   /** Whether adapters may start programs of the host. */
@@ -69,6 +71,11 @@ export interface ActivatorOptions {
   /** Learns the secrets that adapters come by themselves. */
   watch: ObtainedWatch;
   limits: InstanceLimits;
+}
+
+/** Of a wall that cannot be had here. Its sentences are the runner's own: no setting and no secret is in them. */
+function isRefusal(error: unknown): error is ModuleFailure {
+  return error instanceof ModuleFailure && (error.cause as Error).name === "JailUnavailableError";
 }
 
 export function createActivator(options: ActivatorOptions): Activator {
@@ -83,7 +90,11 @@ export function createActivator(options: ActivatorOptions): Activator {
   let closed = false;
 
   async function start(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule> {
-    const started = await startWith(registration, stored);
+    const started = await startWith(registration, stored).catch((error: unknown) => {
+      const { id } = registration.manifest;
+      if (registration.isBuiltin && isRefusal(error)) environments.noteRefusal(id, error.message);
+      throw error;
+    });
     startedWith.set(started.instance.module, structuredClone(stored));
     return started;
   }
@@ -97,13 +108,14 @@ export function createActivator(options: ActivatorOptions): Activator {
       fetch: options.fetch,
       bindings: options.bindings,
       isolation: options.isolation,
+      ...(options.isExposed === true && { isExposed: true }),
     };
     if (type === "environment") {
       const instance = await startInstance<EnvironmentModule>(registration, context, limits);
       if (!registration.isBuiltin) await requireIsolation(instance, options.isolation);
       return { type, instance };
     }
-    const { bindings: _, isolation: _level, ...moduleContext } = context;
+    const { bindings: _, isolation: _level, isExposed: _isExposed, ...moduleContext } = context;
     const adapterContext: AdapterSetupContext = {
       ...moduleContext,
       allowStdio: options.allowStdio,
@@ -149,6 +161,7 @@ export function createActivator(options: ActivatorOptions): Activator {
       return installAdapter(started.instance);
     },
     async remove(id) {
+      environments.noteRefusal(id, null);
       if (environments.active()?.id === id) environments.replace(null);
       const adapter = adapters.get(id);
       if (adapter === undefined) return;

@@ -17,6 +17,8 @@ interface Held {
 export interface EnvironmentHost extends Environments {
   /** Takes over the instance (or none) and lets the old one drain. */
   replace(next: EnvironmentInstance | null): void;
+  /** Remembers why the environment cannot be put in place, as sentences without secrets; null: forgets it. */
+  noteRefusal(id: string, reason: string | null): void;
   stateOf(id: string): ModuleState;
   hashOf(id: string): string | null;
   /** Replaced environments that have not been torn down yet, oldest first. */
@@ -30,6 +32,7 @@ export interface EnvironmentHost extends Environments {
 export function createEnvironmentHost(onError: (error: unknown, message: string) => void): EnvironmentHost {
   let active: Held | null = null;
   let closed = false;
+  let refused: { id: string; reason: string } | null = null;
   const draining = new Set<Held>();
   const teardowns = new Set<Promise<void>>();
   const listeners = new Set<() => void>();
@@ -58,6 +61,7 @@ export function createEnvironmentHost(onError: (error: unknown, message: string)
 
   function replace(next: EnvironmentInstance | null): void {
     const previous = active;
+    if (next !== null) refused = null;
     active = next === null || closed ? null : { instance: next, leases: 0 };
     if (closed && next !== null) tearDown({ instance: next, leases: 0 });
     if (previous !== null) {
@@ -93,6 +97,11 @@ export function createEnvironmentHost(onError: (error: unknown, message: string)
           release(held);
         },
       };
+    },
+    refusal: () => (active === null && refused !== null ? `${refused.id}: ${refused.reason}` : null),
+    noteRefusal(id, reason) {
+      if (reason !== null && active === null) refused = { id, reason };
+      else if (refused?.id === id) refused = null;
     },
     onChange(listener) {
       const entry = () => listener();

@@ -1,5 +1,7 @@
 /** Puts a compiled filter on the calling thread or on the whole process. Irrevocable. Bundled into the child. */
 import {
+  EFAULT,
+  EINVAL,
   NR_SECCOMP,
   SECCOMP_FILTER_FLAG_TSYNC,
   SECCOMP_GET_ACTION_AVAIL,
@@ -12,11 +14,16 @@ import type { BpfProgram } from "./bpf.ts";
 /** Which threads a filter is put on. */
 export type FilterTarget = "thread" | "process";
 
-/** Whether this kernel has seccomp filters that can end a process. */
+/**
+ * Whether this kernel has seccomp filters. One that cannot be asked what they can do (gVisor) is asked for a filter at no address:
+ * it has them if it looks there. Whether they end a process is then seen by the self-test.
+ */
 export function hasSeccomp(kernel: Kernel): boolean {
   const action = allocate(4);
   new DataView(action.buffer).setUint32(0, SECCOMP_RET_KILL_PROCESS, true);
-  return kernel.syscall(NR_SECCOMP, SECCOMP_GET_ACTION_AVAIL, 0, action) === 0;
+  const answer = kernel.syscall(NR_SECCOMP, SECCOMP_GET_ACTION_AVAIL, 0, action);
+  if (answer !== -EINVAL) return answer === 0;
+  return kernel.syscall(NR_SECCOMP, SECCOMP_SET_MODE_FILTER, 0, null) === -EFAULT;
 }
 
 /**
