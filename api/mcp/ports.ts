@@ -56,7 +56,7 @@ export interface ApprovalsPort {
 
 export interface McpPorts {
   processes: ProcessesPort;
-  tools: Pick<Tools, "list" | "search" | "get" | "readDocs">;
+  tools: Pick<Tools, "list" | "search" | "get">;
   approvals: ApprovalsPort;
   /** Whether the key that created a process may decide its approvals. */
   allowSelfApproval: boolean;

@@ -1,6 +1,8 @@
 /** The five tools: what each takes, needs and does. Everything is done by the services that HTTP uses too. */
 import type { CallToolResult, Tool, ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
+import { writeLineSignature } from "#runner/docs/line-signature.ts";
+import { writeExampleCall } from "#runner/docs/tool-docs.ts";
 import { AppError } from "../errors.ts";
 import type { Scope } from "../http/auth.ts";
 import type { CallCaller, ToolPath } from "../tools/gate.ts";
@@ -90,13 +92,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
       scope: null,
       input: readToolInput,
       async perform({ path }, { ports, context }) {
-        const asker = toCallCaller(context);
-        const toolPath = splitPath(path);
-        const [tool, docs] = await Promise.all([
-          ports.tools.get(toolPath, asker),
-          // Without an environment there is nobody to write it; the schemas are still worth having.
-          ports.tools.readDocs(toolPath, asker).catch((error: unknown) => noDocs(error)),
-        ]);
+        const tool = await ports.tools.get(splitPath(path), toCallCaller(context));
         const { serviceId, id, name, description, destructive, policy, effectivelyEnabled } = tool;
         const { inputSchema, outputSchema } = tool;
         return {
@@ -106,9 +102,10 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
           destructive,
           policy,
           effectivelyEnabled,
+          signature: writeLineSignature(inputSchema, outputSchema),
+          example: writeExampleCall({ serviceId, toolId: id, inputSchema }),
           inputSchema,
           outputSchema,
-          docs,
         };
       },
     }),
@@ -209,12 +206,6 @@ function shorten(text: string): string {
 function splitPath(path: string): ToolPath {
   const dot = path.indexOf(".");
   return { serviceId: path.slice(0, dot), toolId: path.slice(dot + 1) };
-}
-
-function noDocs(error: unknown): null {
-  if (error instanceof AppError && (error.code === "no_environment" || error.code === "module_failed"))
-    return null;
-  throw error;
 }
 
 function toCallCaller({ caller: { keyId, roleId } }: RequestContext): CallCaller {

@@ -11,22 +11,26 @@ const maxDescriptionChars = 8000;
 
 /** Builds the Markdown that a script gets from `cyrnel.getToolDocs`. Bounded in time and size; does not reject. */
 export async function generateToolDocs(input: ToolDocsInput): Promise<string> {
-  const names = input.toolId.split(".");
-  const toolMembers = names.map(member).join("");
+  const toolMembers = input.toolId.split(".").map(member).join("");
   const path = `tools${member(input.serviceId)}${toolMembers}`;
   const declarations = await writeSignature(input.inputSchema, input.outputSchema);
-  const example = printLiteral(buildExampleParameters(input.inputSchema));
   const description = commentText(input.description, maxDescriptionChars);
   const sections = [
     `# ${path}`,
     quote(description),
     "## Example",
-    fence(`const result = await ${path}(${example});\nreturn result;`),
+    fence(`const result = ${writeExampleCall(input)};\nreturn result;`),
     `The same call: \`cyrnel.services${member(input.serviceId)}.tools${toolMembers}.invoke(params)\`. A failed call rejects with an \`Error\` (\`message\`, \`code\`, sometimes \`status\`).`,
     "## Types",
     fence(`${declareTool(input, description)}\n\n${declarations}`),
   ];
   return `${sections.filter((section) => section !== "").join("\n\n")}\n`;
+}
+
+/** A call as a script makes it: `await tools.service.tool({ ... })`. */
+export function writeExampleCall(tool: Pick<ToolDocsInput, "serviceId" | "toolId" | "inputSchema">): string {
+  const path = [tool.serviceId, ...tool.toolId.split(".")].map(member).join("");
+  return `await tools${path}(${printLiteral(buildExampleParameters(tool.inputSchema))})`;
 }
 
 function declareTool(input: ToolDocsInput, description: string): string {

@@ -89,8 +89,11 @@ test("an agent searches, reads, runs a script and reads its result", async () =>
     inputSchema: { required: ["page"] },
     destructive: false,
   });
-  expect(tool.docs).toMatch(/list_orders\(params: Input\): Promise<Output>/);
-  expect(tool.docs).toContain("tools.shop.list_orders(");
+  expect(tool.signature).toMatch(/^\(params: \{ page: number.* => Promise<.+>$/);
+  expect(tool.example).toMatch(/^await tools\.shop\.list_orders\(\{\s+page: \d+\s+\}\)$/);
+  // Each thing once: no text that repeats the description or the schemas.
+  expect(JSON.stringify(tool).split("All orders of the shop.")).toHaveLength(2);
+  expect(tool).not.toHaveProperty("docs");
 
   const { value: outcome, isError } = await call("run", {
     script: `
@@ -152,7 +155,9 @@ test("the five tools describe themselves briefly, with what they may change", as
     resume: ["execution_id", "approved", "data"],
     result: ["processId"],
   });
-  expect(JSON.stringify(tools).length).toBeLessThan(4000);
+  // What a model is given of them, counted with more tokens than it has: English and JSON have more than 3 characters a token.
+  const given = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  expect(Math.ceil(JSON.stringify(given).length / 3)).toBeLessThanOrEqual(700);
 });
 
 test("a script that fails is an answer, with its place; one that is refused is an error with its code", async () => {
