@@ -3,7 +3,7 @@ import { NOUNS, VERBS } from "./synonyms.ts";
 import { isStopWord, splitWords, stem } from "./words.ts";
 
 const MAX_WORDS = 24;
-const MAX_PHRASE_WORDS = 3;
+const MAX_PHRASE_WORDS = 4;
 /** How much another word for the same thing counts, compared with the word that was used. */
 const SYNONYM_FACTOR = 0.85;
 /** A word of a phrase by itself. */
