@@ -53,7 +53,8 @@ export class QueueClaims {
 
   /** How long what waits has not been claimed although there was room. */
   get claimWaitMs(): number {
-    return this.#unansweredSinceMs === null ? 0 : performance.now() - this.#unansweredSinceMs;
+    const isWaiting = this.#length > 0 && this.#unansweredSinceMs !== null;
+    return isWaiting ? performance.now() - (this.#unansweredSinceMs as number) : 0;
   }
 
   change(by: number): void {
@@ -69,7 +70,11 @@ export class QueueClaims {
 
   /** Gives free slots to whoever is next. One statement at a time; calls meanwhile make it look again. */
   claim(): void {
-    if (this.#length <= 0 || this.#isStopped || this.#options.isHandingOver()) return;
+    if (this.#length <= 0 || this.#isStopped || this.#options.isHandingOver()) {
+      // Another server has taken what this one could not, or takes it from now on.
+      this.#unansweredSinceMs = null;
+      return;
+    }
     if (this.#isClaiming) {
       this.#claimAgain = true;
       return;

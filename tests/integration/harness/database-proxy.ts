@@ -37,6 +37,8 @@ export interface DatabaseProxy extends AsyncDisposable {
    * matches /^commit/i. Several faults may be set; the first that matches is used up first.
    */
   strike(statement: RegExp, fault: Fault, options?: FaultOptions): Promise<void>;
+  /** Forgets what was to strike and has not; what waits for it goes on. */
+  calm(): void;
   /** TCP reset of all open connections, or of every n-th of them; answers how many. Those of the database end too. */
   reset(everyNth?: number): number;
   /** While true, no byte passes in either direction, also on new connections; what was held back passes afterwards. */
@@ -106,6 +108,9 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
     },
     strike: (statement, fault, { at = "answer", times = 1 } = {}) =>
       new Promise((struck) => pending.push({ fault, at, statement, timesLeft: times, struck })),
+    calm() {
+      for (const { struck } of pending.splice(0)) struck();
+    },
     reset(everyNth = 1) {
       const chosen = [...links].filter((_, index) => index % everyNth === 0);
       for (const link of chosen) link.reset();
