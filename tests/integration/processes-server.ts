@@ -192,7 +192,15 @@ export async function until<T>(
 
 /** Nothing is left of any run: no slot, no listener, no counter, nothing in the environment. */
 export async function expectNothingLeft(server: ProcessesServer): Promise<void> {
-  const nothing = { active: 0, queued: 0, running: 0, slotsTaken: 0, unstored: 0, listeners: 0 };
+  const nothing = {
+    active: 0,
+    queued: 0,
+    running: 0,
+    slotsTaken: 0,
+    claimWaitMs: 0,
+    unstored: 0,
+    listeners: 0,
+  };
   await until(
     "nothing is left",
     () => JSON.stringify(server.service.health()) === JSON.stringify(nothing),
