@@ -20,13 +20,12 @@ import { QueueClaims } from "./queue/claims.ts";
 import type { RunRegistry } from "./registry.ts";
 import { KILL_GRACE_MS, RunCarrier, SHUTDOWN_KILL_GRACE_MS } from "./run-carrier.ts";
 import type { Placement, ProcessRow, RunEnding } from "./store.ts";
+import { listClaims } from "./store-sweeps.ts";
 
 const SHUTDOWN_STORE_MS = 5000;
-const RECONCILE_INTERVAL_MS = 30_000;
-/** With others on the database, who may be lost, or whose notices may be. */
-const RECONCILE_AMONG_OTHERS_MS = 3000;
-/** A statement that claimed a run has long been answered, or never will be. */
-const LOST_CLAIM_MS = 120_000;
+const RECONCILE_INTERVAL_MS = 3000;
+/** Looks at the claims for each at all paused runs. */
+const LOOKS_PER_DECIDED = 5;
 const RETRY_AFTER_SECONDS = 1;
 const SHUTDOWN_RETRY_AFTER_SECONDS = 5;
 
@@ -67,12 +66,15 @@ export class Dispatcher {
   readonly #whenEmpty = new Set<() => void>();
   readonly #open = new DisposableStack();
   #active = 0;
+  /** Claims that the database is being asked for: nothing is known of them until it has answered. */
+  readonly #asked = new Set<string>();
   #reconciling: Promise<void> | null = null;
   /** Requests that wait for the end of a run. */
   #awaited = 0;
   #isLeaving = false;
   /** Whether it stays for what is awaited. */
   #isPatient = true;
+  #looks = 0;
   #isDraining = false;
 
   constructor(options: DispatcherOptions) {
@@ -121,15 +123,7 @@ export class Dispatcher {
     const { environments, peers } = this.#options;
     this.#open.defer(environments.onChange(() => this.#queue.claim()));
     this.#open.defer(peers.onNews((news, ids) => this.#queue.hear(news, ids)));
-    let reconciledMs = performance.now();
-    const timer = setInterval(() => {
-      if (!peers.hadOthers && performance.now() - reconciledMs < RECONCILE_INTERVAL_MS) return;
-      reconciledMs = performance.now();
-      // One at a time: a database that is slow or locked would soon have all its connections wait for this.
-      this.#reconciling ??= this.reconcile().finally(() => {
-        this.#reconciling = null;
-      });
-    }, RECONCILE_AMONG_OTHERS_MS).unref();
+    const timer = setInterval(() => void this.reconcile(), RECONCILE_INTERVAL_MS).unref();
     this.#open.defer(() => clearInterval(timer));
     this.#queue.claim();
   }
@@ -149,13 +143,15 @@ export class Dispatcher {
     this.#active += 1;
     if (!slot) this.#queue.change(1);
     let outcome: T | null = null;
+    const placement = slot && { environment: slot.lease.id, claim: randomUUID(), replica: peers.id };
+    if (placement) this.#asked.add(placement.claim);
     try {
-      const placement = slot && { environment: slot.lease.id, claim: randomUUID(), replica: peers.id };
       outcome = await store(placement);
       if (slot && outcome.stored) this.#carrier.start(slot, outcome.stored);
       else if (outcome.stored) peers.tell("queued", [outcome.stored.row.id]);
       return outcome;
     } finally {
+      if (placement) this.#asked.delete(placement.claim);
       if (!outcome?.stored) {
         this.#active -= 1;
         if (!slot) this.#queue.change(-1);
@@ -165,7 +161,7 @@ export class Dispatcher {
     }
   }
 
-  /** A paused process without a child was queued in the database: a decision has come. */
+  /** A process that nothing runs was queued in the database: a decision has come, or its claim had not begun. */
   noteRequeued(id: number): void {
     this.#queue.change(1);
     this.#active += 1;
@@ -189,25 +185,38 @@ export class Dispatcher {
   }
 
   /**
-   * Brings counts and claims back in line with the database: the answer to a statement may be lost with its connection
-   * after the statement was done, and other servers may be lost with what they ran. Runs by itself; never throws.
+   * Brings counts and claims back in line with the database: the answer to a statement may be lost after it was done, and
+   * other servers with what they ran. What this one claimed and has not begun is queued again. Runs by itself; never throws.
    */
   async reconcile(): Promise<void> {
-    const { db, feed, log, peers } = this.#options;
-    try {
-      const { repeated, ended } = await recoverRuns(db, {
-        replica: peers.id,
-        held: this.#carrier.held,
-        ownOlderThanMs: LOST_CLAIM_MS,
-        maxSilentMs: peers.maxSilentMs,
+    // One that is under way may have looked already. One at a time: a slow database would soon have every connection wait.
+    await this.#reconciling;
+    this.#reconciling ??= this.#compare()
+      .catch((error) =>
+        this.#options.log.debug({ err: error }, "the queue could not be compared with the database"),
+      )
+      .finally(() => {
+        this.#reconciling = null;
       });
-      if (repeated.length > 0) log.warn({ processes: repeated }, "paused runs that nobody held are repeated");
-      if (ended.length > 0) log.warn({ processes: ended }, "runs that nobody held any more were ended");
-      for (const id of [...repeated, ...ended]) feed.notify(id, "state");
-      await this.#queue.compare(repeated.length > 0);
-    } catch (error) {
-      log.debug({ err: error }, "the queue could not be compared with the database");
-    }
+    await this.#reconciling;
+  }
+
+  async #compare(): Promise<void> {
+    const { db, feed, log, peers } = this.#options;
+    const claims = await listClaims(db, peers.id);
+    // Each of them was asked for by now: once the queue is answered, it runs here, or never will.
+    await this.#queue.settled;
+    // Runs are let go of now, to be repeated by the next server.
+    if (this.#open.disposed) return;
+    const unheld = claims.filter((one) => !this.#asked.has(one.claim) && !this.#carrier.holds(one));
+    this.#looks += 1;
+    const judging = { replica: peers.id, unheld, maxSilentMs: peers.maxSilentMs };
+    const { queued, ended } = await recoverRuns(db, judging, this.#looks % LOOKS_PER_DECIDED === 1);
+    if (queued.length > 0) log.warn({ processes: queued }, "processes that no server ran are queued again");
+    if (ended.length > 0) log.warn({ processes: ended }, "runs that nobody held any more were ended");
+    for (const id of ended) feed.notify(id, "state");
+    for (const id of queued) this.noteRequeued(id);
+    await this.#queue.compare();
   }
 
   /** Begins to leave the queue and what is submitted from now on to other servers, while there are any. */

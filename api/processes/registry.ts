@@ -26,6 +26,10 @@ export class RunRegistry {
     return this.#runs.get(id)?.live;
   }
 
+  held(id: number): HeldRun | undefined {
+    return this.#runs.get(id);
+  }
+
   execution(id: number): RunExecution | undefined {
     return this.#runs.get(id)?.execution;
   }

@@ -12,6 +12,7 @@ import { LiveRun } from "./live/run.ts";
 import type { RunLimits } from "./live/run-options.ts";
 import type { Slot } from "./live/slots.ts";
 import type { RunPauses } from "./pausing/run-pauses.ts";
+import type { Claim } from "./store-sweeps.ts";
 
 /** How long an environment may take to confirm a kill before the process ends without it. */
 export const KILL_GRACE_MS = 10_000;
@@ -39,8 +40,8 @@ export class RunCarrier {
   readonly #hooks: RunCarrierHooks;
   /** Runs that their child is about to let go of: none of the same process may begin before. */
   readonly #leaving = new Map<number, PromiseWithResolvers<void>>();
-  /** Claimed, and waiting for that. */
-  readonly #claimed = new Set<number>();
+  /** Claims that wait for that, by process id. */
+  readonly #claimed = new Map<number, string>();
   #isDraining = false;
   #isInterrupting = false;
 
@@ -49,13 +50,9 @@ export class RunCarrier {
     this.#hooks = hooks;
   }
 
-  /** Ids of processes that are not nobody's, although no run of them may be in memory. */
-  get held(): number[] {
-    return [
-      ...this.#options.registry.all().map(({ live }) => live.id),
-      ...this.#claimed,
-      ...this.#leaving.keys(),
-    ];
+  /** Whether what was claimed with this token runs here, or is about to. */
+  holds({ id, claim }: Claim): boolean {
+    return this.#options.registry.get(id)?.claim === claim || this.#claimed.get(id) === claim;
   }
 
   get isEmpty(): boolean {
@@ -64,16 +61,29 @@ export class RunCarrier {
 
   /** A run that was claimed begins, as soon as an earlier child of it has gone. */
   start(slot: Slot, stored: StoredRun): void {
-    const leaving = this.#leaving.get(stored.row.id);
+    const { id, claim } = stored.row;
+    this.#giveUpEarlier(id);
+    const leaving = this.#leaving.get(id);
     if (leaving === undefined) {
       this.#place(slot, stored);
       return;
     }
-    this.#claimed.add(stored.row.id);
+    this.#claimed.set(id, claim as string);
     void leaving.promise.then(() => {
-      this.#claimed.delete(stored.row.id);
+      this.#claimed.delete(id);
       this.#place(slot, stored);
     });
+  }
+
+  /** Another claim of the process was given to this server: what still runs here of it is not its own any more. */
+  #giveUpEarlier(id: number): void {
+    const { registry } = this.#options;
+    const earlier = registry.held(id);
+    if (earlier === undefined) return;
+    earlier.pauses?.close();
+    // Its child has gone, and only its ending is still to be stored, which the database will refuse.
+    if (earlier.live.isOver) registry.remove(earlier.live);
+    else this.#letGo(earlier.live, earlier.execution);
   }
 
   /** Runs that pause from now on give up their child at once. */
@@ -168,6 +178,7 @@ export class RunCarrier {
         ? this.#repeat(live, execution, pauses)
         : execution.carryOut(describeExecution(live, this.#options.limits)),
     );
+    if (answer.kind === "unread") return this.#giveBack(live, pauses, place);
     if (live.isLeft) return this.#finishLeaving(live, execution, place);
     if (answer.kind === "unconfirmed") registry.holdUntil(live.id, execution.confirmed);
     if (answer.kind === "returned" && answer.value === "success") pauses?.checkAllRepeated();
@@ -183,17 +194,21 @@ export class RunCarrier {
     this.#hooks.ended();
   }
 
-  /** A later child of a run that was left by an earlier one. */
+  /** A later child of a run that was left by an earlier one. `unread`: the database did not say what to repeat. */
   async #repeat(
     live: LiveRun,
     execution: RunExecution,
     pauses: RunPauses | null,
-  ): Promise<EnvironmentAnswer> {
+  ): Promise<EnvironmentAnswer | { kind: "unread" }> {
     const { pausing, limits } = this.#options;
     const carried =
       pausing === null || pauses === null
         ? ({ name: "InterruptedError", message: NOBODY_TO_ASK, reason: "interrupted" } as const)
         : await pausing.carry(live, pauses);
+    if (carried === "unread") {
+      const wasEnded = live.signal.aborted && !live.isLeft;
+      return wasEnded ? { kind: "returned", value: "failed" } : { kind: "unread" };
+    }
     if ("reason" in carried) {
       live.setError(carried);
       return { kind: "returned", value: "failed" };
@@ -201,9 +216,20 @@ export class RunCarrier {
     return execution.carryOut({ ...describeExecution(live, limits), checkpoint: carried.checkpoint });
   }
 
+  /** Nothing of it has begun here: its claim is held no more, so it is queued again when the database answers. */
+  #giveBack(live: LiveRun, pauses: RunPauses | null, place: Place): void {
+    pauses?.close();
+    live.markLeft();
+    this.#leave(live, place);
+  }
+
   async #finishLeaving(live: LiveRun, execution: RunExecution, place: Place): Promise<void> {
-    const { registry, feed } = this.#options;
     await Promise.race([execution.confirmed, sleep(KILL_GRACE_MS, undefined, { ref: false })]);
+    this.#leave(live, place);
+  }
+
+  #leave(live: LiveRun, place: Place): void {
+    const { registry, feed } = this.#options;
     place.slot.release();
     registry.remove(live);
     this.#setAdmitted(place, false);

@@ -152,12 +152,8 @@ export function createProcessService(deps: ProcessesDeps) {
 
     /** Ends what dead servers left running, takes part in the queue, begins retention. */
     async start(): Promise<void> {
-      const { repeated, ended } = await recoverRuns(db, {
-        replica: peers.id,
-        held: [],
-        ownOlderThanMs: null,
-        maxSilentMs: peers.maxSilentMs,
-      });
+      const judging = { replica: peers.id, unheld: null, maxSilentMs: peers.maxSilentMs };
+      const { queued: repeated, ended } = await recoverRuns(db, judging, true);
       const queued = await countQueued(db);
       if (ended.length + queued > 0)
         log.info(

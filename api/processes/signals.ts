@@ -70,15 +70,18 @@ export async function killProcess(context: ProcessesContext, id: number): Promis
     const row = (await readProcessRow(db, id)) ?? refuseUnknown(id);
     if (row.state === "idle") return refuseIdle(id);
     const owner = findOwner(context, row);
-    if (owner !== null && (row.state === "terminating" || (await terminateElsewhere(db, id, owner)))) {
+    // A claim of this server that it does not run is queued again, or its answer is still on the way.
+    if (owner === null) await dispatcher.reconcile();
+    const isToMark = owner !== null || attempt === CLAIM_VISIBLE_ATTEMPTS - 1;
+    if (row.state === "terminating" || (isToMark && (await terminateElsewhere(db, id, row.replica)))) {
       peers.tell("kill", [id]);
       const view = (await readView(context, id)) ?? refuseUnknown(id);
-      // The other server may not have heard of it yet.
+      // The server that runs it may not have heard of it yet.
       return view.row.state === "idle" ? view : { ...view, row: { ...view.row, state: "terminating" } };
     }
     await sleep(CLAIM_VISIBLE_DELAY_MS);
   }
-  throw new Error(`process ${id} is claimed by no run of this server`);
+  throw new Error(`process ${id} changed its state each time it was to be killed`);
 }
 
 /** Null when the run was left by its child meanwhile: then it is killed in the database. */

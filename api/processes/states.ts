@@ -22,7 +22,7 @@ export type ProcessState = (typeof PROCESS_STATES)[number];
 export const STATE_TRANSITIONS = {
   idle: ["queued", "running"],
   queued: ["running", "idle"],
-  /** `queued`: the server died while it repeated the run. */
+  /** `queued`: it was claimed and has not begun, or the server died while it repeated the run. */
   running: ["paused", "queued", "terminating", "idle"],
   /** `queued`: decided when no child held the run any more. */
   paused: ["running", "queued", "terminating", "idle"],

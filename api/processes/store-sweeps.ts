@@ -1,26 +1,30 @@
-/** The statements of recovery: which claims are nobody's any more, and what becomes of them. */
+/** The statements of recovery: which claims no server runs any more, and what becomes of them. */
 import type { Db, Fragment } from "#api/db/pool.ts";
 import type { ProcessErrorDetail } from "./model.ts";
 
-/** Whose claims are looked at, and when they are nobody's any more. */
+/** A process in the hands of one server, by the token it was given with it. */
+export interface Claim {
+  id: number;
+  claim: string;
+}
+
+/** Whose claims are looked at, and when no server runs them any more. */
 export interface Judging {
   /** Of this server; null: the only one. */
   replica: string | null;
-  /** Processes that it holds. */
-  held: readonly number[];
-  /** Its own claims that it does not hold are nobody's when they are as old; null: at any age. */
-  ownOlderThanMs: number | null;
+  /** Its own claims of which it runs nothing; null: all of them, for it has just begun. */
+  unheld: readonly Claim[] | null;
   /** Claims of another are nobody's when it was not heard of for as long; null: only when it has signed off. */
   maxSilentMs: number | null;
 }
 
 /** A condition on `processes p`: nobody holds its claim any more. Without an id a claim is this server's own. */
-export function isAbandoned(db: Db, { replica, held, ownOlderThanMs, maxSilentMs }: Judging): Fragment {
+export function isAbandoned(db: Db, { replica, unheld, maxSilentMs }: Judging): Fragment {
   return db`(
     case when p.replica is null or p.replica = ${replica}::uuid then
-      p.id <> all(${[...held]}::bigint[]) and (
-        ${ownOlderThanMs === null}::boolean
-        or greatest(p.queued_at, p.started_at) <= now() - make_interval(secs => ${(ownOlderThanMs ?? 0) / 1000})
+      ${unheld === null}::boolean or exists (
+        select from json_to_recordset(${JSON.stringify(unheld ?? [])}::text::json) as c (id bigint, claim uuid)
+        where c.id = p.id and c.claim = p.claim
       )
     else not exists (
       select from replicas r where r.id = p.replica and (
@@ -28,6 +32,14 @@ export function isAbandoned(db: Db, { replica, held, ownOlderThanMs, maxSilentMs
       )
     ) end
   )`;
+}
+
+/** The claims of one server, as the database knows them: what runs of them is in its memory. */
+export async function listClaims(db: Db, replica: string | null): Promise<Claim[]> {
+  return db<Claim[]>`
+    select p.id, p.claim from processes p
+    where p.state in ('running', 'paused', 'terminating') and (p.replica is null or p.replica = ${replica}::uuid)
+      and not (p.state = 'paused' and exists (select from process_checkpoints c where c.process_id = p.id and c.detached))`;
 }
 
 /**

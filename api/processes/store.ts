@@ -202,11 +202,11 @@ export async function cancelQueued(db: Db, id: number): Promise<ProcessRow | nul
   return row ?? null;
 }
 
-/** A run that another server holds is to end: that one is told. False when it is over, or nobody holds it. */
-export async function terminateElsewhere(db: Db, id: number, replica: string): Promise<boolean> {
+/** A run that is not in this server's memory is to end: its server sees it. False when it is over, or has no child. */
+export async function terminateElsewhere(db: Db, id: number, replica: string | null): Promise<boolean> {
   const { count } = await db`
     update processes set state = 'terminating'
-    where id = ${id} and replica = ${replica}::uuid and state in ('running', 'paused')
+    where id = ${id} and replica is not distinct from ${replica}::uuid and state in ('running', 'paused')
       and not (state = 'paused' and exists (select from process_checkpoints where process_id = id and detached))`;
   return count === 1;
 }

@@ -207,7 +207,7 @@ function toolOperations(pool: Pool): Operation[] {
 }
 
 function sweepOperations(pool: Pool, size: number): Operation[] {
-  const judging = { replica: null, held: [], ownOlderThanMs: 365 * DAY_MS, maxSilentMs: 20_000 };
+  const judging = { replica: null, unheld: [], maxSilentMs: 20_000 };
   const error = { name: "Error", message: "lost", stack: null, line: null, column: null };
   return [
     { name: "sweep for lost runs, none", run: () => endAbandonedRuns(pool, error, judging) },

@@ -249,20 +249,25 @@ describe("answers of the database that were lost on the way", () => {
     await expectNothingLeft(server);
   });
 
-  test("a claim that nobody runs ends as interrupted when it is old; runs of this server are left alone", async () => {
+  test("a claim of which nothing runs is queued again, whatever its age; runs of this server are left alone", async () => {
     const server = await start();
     const held = await submit(server, "gate held");
-    const [young, old] = await server.pool<{ id: number }[]>`
-      insert into processes (code, state, claim, started_at)
-      select '', 'running', gen_random_uuid(), now() - make_interval(secs => n) from unnest(array[10, 500]) as n
-      returning id`;
+    const lost = await server.pool<{ id: number }[]>`
+      insert into processes (code, state, claim, queued_at, started_at)
+      select 'print found', 'running', gen_random_uuid(), at, at
+      from unnest(array[10, 500]) as n, lateral (select now() - make_interval(secs => n) as at) times returning id`;
     await server.pool`update processes set started_at = now() - interval '1 day' where id = ${held}`;
     await server.service.reconcile();
-    expect(await read(server, old?.id ?? 0)).toMatchObject({ exitState: "failed", reason: "interrupted" });
-    expect(await read(server, young?.id ?? 0)).toMatchObject({ state: "running" });
+    for (const { id } of lost) {
+      expect(await read(server, id, "?wait=10000")).toMatchObject({
+        exitState: "success",
+        stdout: "found\n",
+      });
+    }
     expect(await read(server, held)).toMatchObject({ state: "running" });
     server.environment.open("held");
     expect(await read(server, held, "?wait=10000")).toMatchObject({ exitState: "success" });
+    expect(server.environment.attempts.get(held)).toBe(1);
   });
 });
 

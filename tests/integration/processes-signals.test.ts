@@ -297,22 +297,28 @@ describe("environments", () => {
 });
 
 describe("changes of state in the database", () => {
+  /** Without a server, which would take what it does not run for lost. */
+  let own: TestDatabase;
+  beforeAll(async () => {
+    own = await createTestDatabase();
+  });
+  afterAll(() => own?.drop());
   const OTHER = randomUUID();
   const claims = new Map<number, string>();
 
-  /** A row in a state, by the shortest legal way; the server does not know of it. */
+  /** A row in a state, by the shortest legal way. */
   async function rowIn(state: ProcessState): Promise<number> {
     const claim = randomUUID();
     const held = !["idle", "queued"].includes(state);
-    const [row] = await server.pool<{ id: number }[]>`
+    const [row] = await own.pool<{ id: number }[]>`
       insert into processes (code, state, claim, queued_at, started_at)
       values ('', ${state}, ${held ? claim : null}, now(), case when ${held}::boolean then now() end) returning id`;
     claims.set(row?.id ?? 0, claim);
     if (state === "running" || state === "paused") {
-      await server.pool`
+      await own.pool`
         insert into process_checkpoints (process_id, run, replayable, detached, usage)
         values (${row?.id ?? 0}, ${claim}, true, ${state === "paused"}, '{}')`;
-      await server.pool`
+      await own.pool`
         insert into approvals (
           id, process_id, run, seq, kind, destructive, digest, message, requested_by, expires_at, state, decided_at
         )
@@ -322,7 +328,7 @@ describe("changes of state in the database", () => {
     return row?.id ?? 0;
   }
 
-  const asRow = async (id: number, isDone: boolean) => (isDone ? readProcessRow(server.pool, id) : null);
+  const asRow = async (id: number, isDone: boolean) => (isDone ? readProcessRow(own.pool, id) : null);
 
   const ending = (id: number, claim: string): RunEnding => ({
     id,
@@ -347,55 +353,55 @@ describe("changes of state in the database", () => {
     ((id: number, from: ProcessState) => Promise<ProcessRow | null | undefined>)[]
   > = {
     queued: [
-      (id) => restartProcess(server.pool, id, null, true),
-      async (id) => asRow(id, await requeueRun(server.pool, id, `apr_${"x".repeat(22)}`)),
+      (id) => restartProcess(own.pool, id, null, true),
+      async (id) => asRow(id, await requeueRun(own.pool, id, `apr_${"x".repeat(22)}`)),
       async (id) => {
-        const nobody = { replica: null, held: [], ownOlderThanMs: null, maxSilentMs: null };
-        const queued = await recoverPausedRuns(server.pool, isAbandoned(server.pool, nobody));
+        const nobody = { replica: null, unheld: null, maxSilentMs: null };
+        const queued = await recoverPausedRuns(own.pool, isAbandoned(own.pool, nobody), true);
         return asRow(id, queued.includes(id));
       },
       async (id) => {
-        const returned = await returnClaims(server.pool, [{ id, claim: claims.get(id) ?? "" }]);
+        const returned = await returnClaims(own.pool, [{ id, claim: claims.get(id) ?? "" }]);
         return asRow(id, returned.includes(id));
       },
     ],
     running: [
-      (id) => restartProcess(server.pool, id, { environment: "e", claim: randomUUID(), replica: null }, true),
+      (id) => restartProcess(own.pool, id, { environment: "e", claim: randomUUID(), replica: null }, true),
       async (id) =>
         (
-          await claimQueued(server.pool, {
+          await claimQueued(own.pool, {
             environment: "e",
             replica: null,
             maxRows: 100,
             maxPerCaller: null,
           })
         ).find((row) => row.id === id),
-      (id) => changeHeldState(server.pool, id, claims.get(id) ?? "", "running"),
+      (id) => changeHeldState(own.pool, id, claims.get(id) ?? "", "running"),
       async (id, from) =>
-        asRow(id, (await resumeRun(server.pool, id, claims.get(id) ?? "")) && from !== "running"),
+        asRow(id, (await resumeRun(own.pool, id, claims.get(id) ?? "")) && from !== "running"),
     ],
     paused: [
-      (id) => changeHeldState(server.pool, id, claims.get(id) ?? "", "paused"),
+      (id) => changeHeldState(own.pool, id, claims.get(id) ?? "", "paused"),
       async (id, from) => {
         const claim = claims.get(id) ?? "";
         const { usage } = ending(id, claim);
-        const isDone = await pauseRun(server.pool, { id, claim, run: claim }, { replayable: true, usage });
+        const isDone = await pauseRun(own.pool, { id, claim, run: claim }, { replayable: true, usage });
         return asRow(id, isDone && from !== "paused");
       },
     ],
     terminating: [
-      (id) => changeHeldState(server.pool, id, claims.get(id) ?? "", "terminating"),
+      (id) => changeHeldState(own.pool, id, claims.get(id) ?? "", "terminating"),
       async (id, from) => {
         // A paused run without a child is ended at once instead.
-        await server.pool`update processes set replica = ${OTHER} where id = ${id}`;
-        await server.pool`update process_checkpoints set detached = false where process_id = ${id}`;
-        return asRow(id, (await terminateElsewhere(server.pool, id, OTHER)) && from !== "terminating");
+        await own.pool`update processes set replica = ${OTHER} where id = ${id}`;
+        await own.pool`update process_checkpoints set detached = false where process_id = ${id}`;
+        return asRow(id, (await terminateElsewhere(own.pool, id, OTHER)) && from !== "terminating");
       },
     ],
     idle: [
-      (id) => cancelQueued(server.pool, id),
-      async (id) => asRow(id, await cancelDetached(server.pool, id)),
-      (id) => finishRun(server.pool, ending(id, claims.get(id) ?? "")),
+      (id) => cancelQueued(own.pool, id),
+      async (id) => asRow(id, await cancelDetached(own.pool, id)),
+      (id) => finishRun(own.pool, ending(id, claims.get(id) ?? "")),
     ],
   };
   const pairs = PROCESS_STATES.flatMap((from) =>
@@ -407,10 +413,10 @@ describe("changes of state in the database", () => {
     for (const enter of entries[to]) {
       const id = await rowIn(from);
       const row = await enter(id, from);
-      const after = (await readProcessRow(server.pool, id))?.state;
+      const after = (await readProcessRow(own.pool, id))?.state;
       expect(after).toBe(row ? to : from);
       reached ||= row !== null && row !== undefined;
-      await server.pool`delete from processes where id = ${id}`;
+      await own.pool`delete from processes where id = ${id}`;
     }
     expect(reached).toBe(mayChangeState(from, to));
   });
@@ -420,13 +426,13 @@ describe("changes of state in the database", () => {
     async (state) => {
       const id = await rowIn(state);
       const earlier = randomUUID();
-      expect(await finishRun(server.pool, ending(id, earlier))).toBeNull();
+      expect(await finishRun(own.pool, ending(id, earlier))).toBeNull();
       for (const to of ["running", "paused", "terminating"] as const) {
-        expect(await changeHeldState(server.pool, id, earlier, to)).toBeNull();
+        expect(await changeHeldState(own.pool, id, earlier, to)).toBeNull();
       }
-      expect((await readProcessRow(server.pool, id))?.state).toBe(state);
-      expect(await server.pool`select 1 from process_results where process_id = ${id}`).toHaveLength(0);
-      await server.pool`delete from processes where id = ${id}`;
+      expect((await readProcessRow(own.pool, id))?.state).toBe(state);
+      expect(await own.pool`select 1 from process_results where process_id = ${id}`).toHaveLength(0);
+      await own.pool`delete from processes where id = ${id}`;
     },
   );
 

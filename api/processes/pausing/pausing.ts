@@ -1,4 +1,5 @@
 /** Pauses of all runs: what they share, how a run gets its own, and how a run is repeated from what an earlier child left. */
+import { isDatabaseUnavailable } from "#api/db/pool.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { EnvironmentModule, JSONSchema, ModuleLogger } from "#sdk";
 import type { LiveRun } from "../live/run.ts";
@@ -32,7 +33,7 @@ export function createPausing(options: PausingOptions) {
     open(live: LiveRun, module: EnvironmentModule, hooks: PauseHooks): RunPauses {
       const name: RunName = { id: live.id, claim: live.claim, run: live.claim };
       const { pause, resume } = module;
-      return new RunPauses({
+      const pauses = new RunPauses({
         name,
         records: createRunRecords(options, name),
         environment:
@@ -57,17 +58,26 @@ export function createPausing(options: PausingOptions) {
           end: (ending) => live.decide(ending),
         },
       });
+      // What it is repeated from is in the database, also before it has been read.
+      if (live.row.asked) pauses.journal.carry([]);
+      return pauses;
     },
 
-    /** Gives a run what its earlier child has left. The checkpoint; or why it cannot be repeated. Never rejects. */
-    async carry(live: LiveRun, pauses: RunPauses): Promise<{ checkpoint: unknown } | ReplayRefusal> {
+    /**
+     * Gives a run what its earlier child has left. The checkpoint; or why it cannot be repeated; `unread`: the database
+     * is away. Never rejects.
+     */
+    async carry(
+      live: LiveRun,
+      pauses: RunPauses,
+    ): Promise<{ checkpoint: unknown } | ReplayRefusal | "unread"> {
       const refuse = (message: string, reason: ReplayRefusal["reason"] = "interrupted"): ReplayRefusal => ({
         name: "InterruptedError",
         message,
         reason,
       });
       try {
-        const carried = await readCarriedRun(options, live.id);
+        const carried = await readCarriedRun(options, live);
         if (typeof carried === "string") return refuse(`The run cannot be repeated. ${carried}`);
         live.carry(carried);
         pauses.carry(carried);
@@ -78,6 +88,10 @@ export function createPausing(options: PausingOptions) {
           "interrupted_call",
         );
       } catch (error) {
+        if (isDatabaseUnavailable(error)) {
+          log.warn({ err: error, processId: live.id }, "a run cannot be repeated yet; it is queued again");
+          return "unread";
+        }
         log.error({ err: error, processId: live.id }, "a run could not be repeated");
         return refuse("The run cannot be repeated: what it is repeated from could not be read.");
       }

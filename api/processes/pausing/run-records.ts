@@ -122,7 +122,8 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
     detach: (waiting, snapshot) =>
       now(async (db) => {
         await lockProcess(db, id);
-        if (!(await detachRun(db, name, waiting))) return false;
+        const outcome = await detachRun(db, name, waiting);
+        if (outcome !== "left") return outcome === "gone";
         await storeSnapshot(db, id, snapshot);
         await insertCalls(db, id, snapshot.calls);
         return true;
@@ -169,10 +170,13 @@ class RunIsGone extends Error {
 }
 
 /** What a run is repeated from; a sentence when it cannot be. Rejects when the database does. */
-export async function readCarriedRun(storage: PauseStorage, id: number): Promise<CarriedRun | string> {
+export async function readCarriedRun(
+  storage: PauseStorage,
+  { id, claim }: Pick<RunName, "id" | "claim">,
+): Promise<CarriedRun | string> {
   const { pool, sealer, desk } = storage;
   const [row, approvals, events, journal] = await Promise.all([
-    takeCheckpoint(pool, id),
+    takeCheckpoint(pool, id, claim),
     desk.listOfRun(pool, id),
     desk.listEvents(pool, id),
     listJournal(pool, id),

@@ -56,23 +56,28 @@ export async function resumeRun(db: Db, id: number, claim: string): Promise<bool
 
 /**
  * After `lockProcess`: no child holds the run any more, unless one of `waiting` was decided. The claim is another from
- * here on: what the old child's side still sends (a kill that was on its way, say) changes nothing.
+ * here on: what the old child's side still sends (a kill that was on its way, say) changes nothing. `gone`: it was another
+ * before, because the answer to an earlier attempt was lost.
  */
 export async function detachRun(
   db: Db,
   { id, claim }: { id: number; claim: string },
   waiting: readonly string[],
-): Promise<boolean> {
-  const { count } = await db`
+): Promise<"left" | "stays" | "gone"> {
+  const [row] = await db<{ isLeft: boolean; isOwn: boolean }[]>`
     with released as (
       update processes set claim = ${renewedClaim(db)}
       where id = ${id} and claim = ${claim}::uuid and state = 'paused'
         and exists (select from process_checkpoints where process_id = ${id} and replayable)
         and not exists (select from approvals where id = any(${[...waiting]}::text[]) and state <> 'pending')
       returning id
+    ), detached as (
+      update process_checkpoints set detached = true where process_id in (select id from released)
     )
-    update process_checkpoints set detached = true where process_id in (select id from released)`;
-  return count === 1;
+    select exists (select from released) as "isLeft",
+      exists (select from processes where id = ${id} and claim = ${claim}::uuid) as "isOwn"`;
+  if (row?.isLeft) return "left";
+  return row?.isOwn ? "stays" : "gone";
 }
 
 /** After `lockProcess`: queues a run without a child, if it is one and the approval is decided. */
@@ -102,11 +107,16 @@ export async function cancelDetached(db: Db, id: number): Promise<boolean> {
   return count === 1;
 }
 
-/** A replay begins: counts it. Null when there is nothing to repeat it from. */
-export async function takeCheckpoint(db: Db, id: number): Promise<CheckpointRow | null> {
+/**
+ * A replay begins: counts it, once for each time that the run was left. Null when there is nothing to repeat it from, or
+ * when another has claimed it.
+ */
+export async function takeCheckpoint(db: Db, id: number, claim: string): Promise<CheckpointRow | null> {
   const [row] = await db<CheckpointRow[]>`
-    update process_checkpoints set detached = false, replays = replays + 1 where process_id = ${id} and replayable
-    returning run, replays, usage`;
+    update process_checkpoints c set detached = false, replays = c.replays + c.detached::int
+    from processes p
+    where c.process_id = ${id} and c.replayable and p.id = c.process_id and p.claim = ${claim}::uuid
+    returning c.run, c.replays, c.usage`;
   return row ?? null;
 }
 
@@ -198,21 +208,29 @@ export async function storeSnapshot(
 
 /**
  * What a dead server has left of runs that can be repeated: paused ones have no child any more; those that ran, and
- * those that nothing is asked about any more, are queued. `abandoned`: whether nobody holds `processes p`. Returns the
- * ids of those that were queued.
+ * those that were decided, are queued. So are, with `withDecided`, runs that no child holds and that were decided as they
+ * were left; that looks at every paused run. `abandoned`: whether no server holds `processes p`. Returns the ids of those
+ * that were queued.
  */
-export async function recoverPausedRuns(db: Db, abandoned: Fragment): Promise<number[]> {
+export async function recoverPausedRuns(
+  db: Db,
+  abandoned: Fragment,
+  withDecided: boolean,
+): Promise<number[]> {
   const rows = await db<{ id: number }[]>`
     with lost as (
-      select p.id, p.state = 'running'
-        or not exists (select from approvals a where a.process_id = p.id and a.run = c.run and a.state = 'pending')
-        or exists (
-          select from approvals a
-          where a.process_id = p.id and a.run = c.run and a.state <> 'pending' and a.decided_at >= c.paused_at
-        ) as is_due
+      select p.id, is_due
       from processes p join process_checkpoints c on c.process_id = p.id
-      where p.state in ('running', 'paused') and c.replayable and not (p.state = 'paused' and c.detached)
-        and ${abandoned}
+        cross join lateral (
+          select p.state = 'running'
+            or not exists (select from approvals a where a.process_id = p.id and a.run = c.run and a.state = 'pending')
+            or exists (
+              select from approvals a
+              where a.process_id = p.id and a.run = c.run and a.state <> 'pending' and a.decided_at >= c.paused_at
+            ) as is_due
+        ) due
+      where p.state in ('running', 'paused') and c.replayable
+        and case when p.state = 'paused' and c.detached then ${withDecided}::boolean and is_due else ${abandoned} end
     ), released as (
       update processes p set claim = ${renewedClaim(db)}, state = case when is_due then 'queued' else p.state end,
         queued_at = case when is_due then now() else p.queued_at end

@@ -42,6 +42,8 @@ export class QueueClaims {
   #retry: NodeJS.Timeout | null = null;
   /** When the first claim was asked for that the database has not answered, nor those after it. */
   #unansweredSinceMs: number | null = null;
+  /** The last statement that claimed. */
+  #statement: Promise<unknown> = Promise.resolve();
 
   constructor(options: QueueClaimsOptions) {
     this.#options = options;
@@ -55,6 +57,11 @@ export class QueueClaims {
   get claimWaitMs(): number {
     const isWaiting = this.#length > 0 && this.#unansweredSinceMs !== null;
     return isWaiting ? performance.now() - (this.#unansweredSinceMs as number) : 0;
+  }
+
+  /** Resolves when what is being claimed now has begun here, or its answer is lost. Never rejects. */
+  get settled(): Promise<unknown> {
+    return this.#statement.catch(() => {});
   }
 
   change(by: number): void {
@@ -101,8 +108,8 @@ export class QueueClaims {
     if (news === "queued") this.claim();
   }
 
-  /** Brings the count in line with the database. `isExpected`: it is no surprise if it is another. */
-  async compare(isExpected: boolean): Promise<void> {
+  /** Brings the count in line with the database. */
+  async compare(): Promise<void> {
     const { db, log, peers, changedElsewhere } = this.#options;
     const changes = this.#changes;
     const stored = await countQueued(db);
@@ -110,7 +117,7 @@ export class QueueClaims {
     if (changes !== this.#changes || this.#isClaiming) return;
     const difference = stored - this.#length;
     if (difference !== 0) {
-      const level = isExpected || peers.others > 0 ? "debug" : "warn";
+      const level = peers.others > 0 ? "debug" : "warn";
       log[level]({ difference }, "the queue in memory was brought in line with the database");
       this.change(difference);
       changedElsewhere(difference);
@@ -137,12 +144,14 @@ export class QueueClaims {
       const wanted = free.length;
       this.#unansweredSinceMs ??= performance.now();
       try {
-        const rows = await claimQueued(db, {
+        const claiming = claimQueued(db, {
           environment: first.lease.id,
           replica: peers.id,
           maxRows: wanted,
           maxPerCaller: maxRunningPerCaller,
         });
+        this.#statement = claiming;
+        const rows = await claiming;
         this.#unansweredSinceMs = null;
         if (this.#isStopped) return await this.#giveBack(rows);
         for (const row of rows) {

@@ -1,6 +1,7 @@
 /** The statements about the queue: who takes which process, how long it is, and where in it a process is. */
 import type { Db } from "#api/db/pool.ts";
 import { type ProcessRow, processColumns } from "../store.ts";
+import type { Claim } from "../store-sweeps.ts";
 
 export interface ClaimRequest {
   environment: string;
@@ -22,11 +23,9 @@ export async function claimQueued(db: Db, request: ClaimRequest): Promise<(Proce
     from claim_queued(${environment}, ${replica}::uuid, ${maxRows}::int, ${maxPerCaller}::int) p`;
 }
 
-/** Claims that were not begun go back to where they were in the queue. Returns the ids. */
-export async function returnClaims(
-  db: Db,
-  claims: readonly { id: number; claim: string }[],
-): Promise<number[]> {
+/** Claims of which nothing was begun go back to where they were in the queue. Returns the ids. */
+export async function returnClaims(db: Db, claims: readonly Claim[]): Promise<number[]> {
+  if (claims.length === 0) return [];
   const rows = await db<{ id: number }[]>`
     update processes p set state = 'queued', replica = null,
       claim = case when p.asked then p.claim end, environment = null,

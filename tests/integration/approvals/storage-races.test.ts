@@ -105,7 +105,8 @@ test("of a call that begins and another child that takes the run, one is first: 
       return detachRun(db, name, []);
     });
     const [begun] = await Promise.all([records.beginCall(call(1), null), taking]);
-    const carried = await readCarriedRun(storage(), name.id);
+    const [row] = await database.pool<{ claim: string }[]>`select claim from processes where id = ${name.id}`;
+    const carried = await readCarriedRun(storage(), { id: name.id, claim: row?.claim ?? "" });
     const known = typeof carried === "string" ? [] : carried.calls.map(({ seq }) => seq);
     expect(known).toEqual(begun === "begun" ? [1] : []);
   }

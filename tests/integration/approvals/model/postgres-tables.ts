@@ -53,7 +53,7 @@ export function createPostgresTables(pool: Pool, vault: Vault): Tables {
       return row ? { claim: row.claim as string, asked: row.asked } : null;
     },
     records: (name) => createRunRecords(storage, name),
-    carry: (of) => readCarriedRun(storage, of),
+    carry: (of, claim) => readCarriedRun(storage, { id: of, claim }),
     async finish(of, claim, exitState) {
       const ending = ENDINGS[exitState as keyof typeof ENDINGS];
       const row = await finishRun(pool, {
@@ -85,8 +85,8 @@ export function createPostgresTables(pool: Pool, vault: Vault): Tables {
         return row && { isQueued: await requeueRun(db, id, approval) };
       }),
     async recover() {
-      const nobody = { replica: null, held: [], ownOlderThanMs: null, maxSilentMs: null };
-      await recoverPausedRuns(pool, isAbandoned(pool, nobody));
+      const nobody = { replica: null, unheld: null, maxSilentMs: null };
+      await recoverPausedRuns(pool, isAbandoned(pool, nobody), true);
       await endAbandonedRuns(pool, null, nobody);
     },
     async read() {

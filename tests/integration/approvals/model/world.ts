@@ -23,7 +23,7 @@ export interface Tables {
   /** The process, when it was queued. */
   claim(): Promise<{ claim: string; asked: boolean } | null>;
   records(name: { id: number; claim: string; run: string }): RunRecords;
-  carry(id: number): Promise<CarriedRun | string>;
+  carry(id: number, claim: string): Promise<CarriedRun | string>;
   finish(id: number, claim: string, exitState: string): Promise<boolean>;
   terminate(id: number, claim: string): Promise<boolean>;
   /** Of a process that no child holds. */
@@ -301,7 +301,7 @@ export class World {
     this.#live = live;
     let exitState = "failed";
     if (asked) {
-      const carried = await this.#transaction("carry", epoch, () => this.#tables.carry(id));
+      const carried = await this.#transaction("carry", epoch, () => this.#tables.carry(id, claim));
       if (typeof carried === "string") live.hasFailed = true;
       else {
         live.pauses.carry(carried);
