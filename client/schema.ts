@@ -6898,6 +6898,8 @@ export interface paths {
                         /** @description The definition itself. */
                         content?: string;
                         id: string;
+                        /** @description For OpenAPI documents: which operations become tools. An entry is an operationId, "GET /repos/*" or "tag:issues"; `*` is any characters, `!` before it excludes. Kept as the setting `operationFilter` of the service. */
+                        operationFilter?: string[];
                         /** @description Where the definition is downloaded from, once; it is not stored. */
                         url?: string;
                     };
@@ -8602,6 +8604,8 @@ export interface paths {
                         adapter?: string;
                         /** @description Default: what the descriptor says. */
                         id?: string;
+                        /** @description For OpenAPI documents: which operations become tools. An entry is an operationId, "GET /repos/*" or "tag:issues"; `*` is any characters, `!` before it excludes. Kept as the setting `operationFilter` of the service. */
+                        operationFilter?: string[];
                         /** @description URL of the registry's descriptor. Stored, for updates. */
                         source: string;
                     };

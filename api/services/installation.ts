@@ -2,11 +2,13 @@
  * Installing services and making them anew. A definition is obtained and made into tools first; one transaction then
  * writes everything, so nothing is ever half installed.
  */
+
 import type { AdapterModule, DefinitionContext, ServiceDefinition } from "#sdk";
 import { AppError } from "../errors.ts";
 import { requireAdapter, requireService, type ServiceContext, serviceNotFound } from "./context.ts";
 import { generateDefinition } from "./definitions/generate.ts";
 import { unpackDefinition } from "./definitions/packing.ts";
+import { requireFilter } from "./definitions/settings-schema.ts";
 import {
   downloadDefinition,
   MAX_DEFINITION_BYTES,
@@ -27,13 +29,16 @@ import {
   type ServiceRow,
   type StoredDefinition,
   setServiceError,
+  writeConfig,
 } from "./store.ts";
 import { replaceTools } from "./store-tools.ts";
 
 /** A direct installation. Throws AppError. */
 export async function createService(context: ServiceContext, body: CreateServiceBody): Promise<void> {
-  const { id, adapter } = body;
-  await install(context, { id, adapter, source: "" }, () => obtainDefinition(context.download, body));
+  const { id, adapter, operationFilter } = body;
+  await install(context, { id, adapter, source: "" }, operationFilter, () =>
+    obtainDefinition(context.download, body),
+  );
 }
 
 /** An installation from a registry: what the request says wins over the descriptor. Resolves to the id. */
@@ -62,7 +67,7 @@ export async function installFromRegistry(
       },
     );
   }
-  await install(context, { id, adapter, source }, () =>
+  await install(context, { id, adapter, source }, body.operationFilter, () =>
     downloadDefinition(context.download, descriptor.downloadUrl, descriptor.hash),
   );
   return id;
@@ -71,20 +76,24 @@ export async function installFromRegistry(
 async function install(
   context: ServiceContext,
   service: { id: string; adapter: string; source: string },
+  operationFilter: string[] | undefined,
   obtain: () => Promise<ObtainedDefinition>,
 ): Promise<void> {
+  const config = operationFilter === undefined ? {} : { operationFilter };
   const { id, adapter: adapterId } = service;
   await context.changes.run(id, async () => {
     requireAdapter(context, adapterId);
     if ((await findServiceRow(context.pool, id)) !== null) throw serviceTaken(id);
     await context.generations.run(async () => {
-      const made = await make(context, adapterId, obtain);
+      const made = await make(context, adapterId, obtain, { config });
+      if (operationFilter !== undefined) requireFilter(adapterId, made.service.configSchema);
       await context.pool.begin(async (transaction) => {
         // Secrets of a service that had this id before must never become this one's.
         await context.secrets.remove(transaction, { kind: "service", id });
         const row = { ...service, ...toRow(made.service), hash: made.hash, packed: made.packed };
         if (!(await insertService(transaction, row))) throw serviceTaken(id);
         await replaceTools(transaction, id, made.service.tools, true);
+        if (operationFilter !== undefined) await writeConfig(transaction, id, config, 0);
       });
     });
   });
@@ -170,6 +179,7 @@ function make(
   context: ServiceContext,
   adapterId: string,
   obtain: () => Promise<ObtainedDefinition>,
+  first: Pick<DefinitionContext, "config">,
 ): Promise<Made>;
 function make(
   context: ServiceContext,
@@ -182,12 +192,12 @@ async function make(
   context: ServiceContext,
   adapterId: string,
   obtain: () => Promise<ObtainedDefinition>,
-  installed?: ServiceRow,
+  of: ServiceRow | Pick<DefinitionContext, "config">,
 ): Promise<Made | null> {
   const { text, packed, hash } = await obtain();
-  if (hash === installed?.hash) return null;
+  if ("hash" in of && hash === of.hash) return null;
   const adapter = requireAdapter(context, adapterId);
-  const service = await generate(context, adapterId, adapter, { text, hash }, installed);
+  const service = await generate(context, adapterId, adapter, { text, hash }, of);
   requireSameAdapter(context, adapterId, adapter);
   return { service, packed, hash, adapter };
 }
@@ -197,12 +207,14 @@ async function generate(
   adapterId: string,
   adapter: AdapterModule,
   definition: { text: string; hash: string },
-  installed: ServiceRow | undefined,
+  of: ServiceRow | Pick<DefinitionContext, "config">,
 ): Promise<ServiceDefinition> {
   const settings =
-    installed === undefined
-      ? undefined
-      : await readDefinitionContext(context, adapter, definition, installed.id);
+    "hash" in of
+      ? await readDefinitionContext(context, adapter, definition, of.id)
+      : Object.keys(of.config).length === 0
+        ? undefined
+        : { config: of.config, secrets: {} };
   return generateDefinition({
     adapterId,
     adapter,

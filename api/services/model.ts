@@ -93,12 +93,20 @@ export const serviceParamsSchema = z.object({ id: serviceIdSchema });
 
 const url = webUrl.optional().describe("Where the definition is downloaded from, once; it is not stored.");
 const content = z.string().min(1).optional().describe("The definition itself.");
+const operationFilter = z
+  .array(z.string().trim().min(1).max(300))
+  .min(1)
+  .max(200)
+  .optional()
+  .describe(
+    'For OpenAPI documents: which operations become tools. An entry is an operationId, "GET /repos/*" or "tag:issues"; `*` is any characters, `!` before it excludes. Kept as the setting `operationFilter` of the service.',
+  );
 const oneOfBoth = { error: "give either url or content" };
 const hasOne = (body: { url?: string | undefined; content?: string | undefined }) =>
   (body.url === undefined) !== (body.content === undefined);
 
 export const createServiceBodySchema = z
-  .strictObject({ id: serviceIdSchema, adapter: adapterIdSchema, url, content })
+  .strictObject({ id: serviceIdSchema, adapter: adapterIdSchema, url, content, operationFilter })
   .refine(hasOne, oneOfBoth)
   .describe("Exactly one of `url` and `content`.");
 export type CreateServiceBody = z.output<typeof createServiceBodySchema>;
@@ -107,6 +115,7 @@ export const installServiceBodySchema = z.strictObject({
   source: sourceUrl.describe("URL of the registry's descriptor. Stored, for updates."),
   id: serviceIdSchema.optional().describe("Default: what the descriptor says."),
   adapter: adapterIdSchema.optional().describe("Default: what the descriptor says."),
+  operationFilter,
 });
 export type InstallServiceBody = z.output<typeof installServiceBodySchema>;
 

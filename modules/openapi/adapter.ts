@@ -100,7 +100,7 @@ export function createOpenApiAdapter(): AdapterModule {
       services.clear();
       await generator.close();
     },
-    generateDefinition: (input) => generator.generate(input),
+    generateDefinition: (input, given) => generator.generate(input, given?.config.operationFilter),
     async hydrateService(state) {
       services.set(state.id, hydrate(state));
     },

@@ -41,6 +41,17 @@ const snapshot = async () => [
   server.adapter.held.get(ID),
 ];
 
+test("an operationFilter is refused for an adapter that knows none, and nothing is installed", async () => {
+  const body = { id: "filtered", adapter: "scripted", content: define({}), operationFilter: ["a"] };
+  const answer = await server.post("/services", body);
+  expect([answer.status, answer.body.code, answer.body.issues?.[0]?.path]).toEqual([
+    400,
+    "invalid_request",
+    "body.operationFilter",
+  ]);
+  expect((await server.get("/services/filtered")).status).toBe(404);
+});
+
 describe("enabling and disabling", () => {
   test("hands the service to its adapter and takes it back; both can be repeated", async () => {
     expect((await server.enable(ID)).body).toEqual({ id: ID, enabled: true });

@@ -169,3 +169,61 @@ test("real documents are installed whole, taken on, and made anew without a diff
     expect(await rows()).toEqual(before);
   }
 }, 180_000);
+
+test("an operationFilter makes tools of what it names, and stays through sync and update", async () => {
+  const tagged = (operationId: string, ...tags: string[]) => ({ ...operation(operationId), tags });
+  const paths = {
+    "/items/{id}": { get: tagged("getItem", "items"), delete: tagged("removeItem", "items") },
+    "/orders/{id}": { get: tagged("getOrder"), put: tagged("putOrder", "slow") },
+    "/orders/{id}/lines": { get: tagged("getLines"), post: tagged("getLines") },
+  };
+  let count = 0;
+  const install = async (operationFilter?: unknown, adapter = "openapi") => {
+    count += 1;
+    const id = `filtered${count}`;
+    const body = { id, adapter, content: document(paths), ...(operationFilter ? { operationFilter } : {}) };
+    return { id, answer: await server.post("/services", body) };
+  };
+  const idsOf = async (id: string) => {
+    const { body } = await server.get(`/tools?serviceId=${id}`);
+    return body.tools.map((tool: { id: string }) => tool.id);
+  };
+  for (const [filter, expected] of [
+    [undefined, ["getItem", "removeItem", "getOrder", "putOrder", "getLines", "getLines_2"]],
+    [["getOrder"], ["getOrder"]],
+    [["get*"], ["getItem", "getOrder", "getLines", "getLines_2"]],
+    [["GET /orders/*"], ["getOrder", "getLines"]],
+    [["post /orders/*"], ["getLines_2"]],
+    [["* /orders/*", "!tag:slow", "!getLines"], ["getOrder"]],
+    [
+      ["tag:items", "putOrder"],
+      ["getItem", "removeItem", "putOrder"],
+    ],
+    [["!tag:*"], ["getOrder", "getLines", "getLines_2"]],
+  ] as const) {
+    const { id, answer } = await install(filter);
+    expect(answer.status, answer.text).toBe(201);
+    expect(await idsOf(id), JSON.stringify(filter)).toEqual(expected);
+  }
+  const { id } = await install(["getOrder"]);
+  expect((await server.get(`/services/${id}/config`)).body.config).toEqual({ operationFilter: ["getOrder"] });
+  expect((await server.post(`/services/${id}/sync`)).status).toBe(200);
+  expect(await idsOf(id)).toEqual(["getOrder"]);
+  const wider = { ...paths, "/more/{id}": { get: tagged("getMore") } };
+  expect((await patch(`/services/${id}`, { content: document(wider) })).body.updated).toBe(true);
+  expect(await idsOf(id)).toEqual(["getOrder"]);
+  const change = [{ op: "replace", path: "/operationFilter", value: ["get*"] }];
+  expect((await patch(`/services/${id}/config`, change)).status).toBe(200);
+  expect(await idsOf(id)).toEqual(["getOrder"]);
+  await server.post(`/services/${id}/sync`);
+  expect(await idsOf(id)).toEqual(["getItem", "getOrder", "getLines", "getLines_2", "getMore"]);
+
+  const nothing = await install(["getNothing"]);
+  expect([nothing.answer.body.code, nothing.answer.body.error]).toEqual([
+    "invalid_definition",
+    expect.stringContaining("leaves none of the 6 operations"),
+  ]);
+  for (const wrong of [[], [""], ["x".repeat(301)], Array(201).fill("a"), "get*", [7]]) {
+    expect((await install(wrong)).answer.body.code).toBe("invalid_request");
+  }
+});

@@ -8,6 +8,7 @@ import { Card, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { count, formatBytes } from "../parts/format.ts";
+import { readPatterns } from "../parts/pattern-lists.ts";
 import { tell } from "../parts/toasts.tsx";
 import { client } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
@@ -37,6 +38,7 @@ export default function InstallView() {
   const [adapter, setAdapter] = useState("openapi");
   const [content, setContent] = useState("");
   const [file, setFile] = useState<{ name: string; text: string } | null>(null);
+  const [operations, setOperations] = useState("");
   const [url, setUrl] = useState("");
   const installing = useAction();
   const [failure, setFailure] = useState<unknown>(null);
@@ -65,6 +67,7 @@ export default function InstallView() {
         content,
         file: file?.text ?? "",
         url: url.trim(),
+        operationFilter: adapter === "openapi" ? readPatterns(operations) : [],
       });
       tell(`${installed} is installed. Enable it when its settings are right.`);
       navigate(`/services/${installed}`);
@@ -143,6 +146,17 @@ export default function InstallView() {
                 }
               />
             ) : null}
+            {way !== "registry" && adapter === "openapi" ? (
+              <TextField
+                label="Operations"
+                rows={2}
+                code
+                value={operations}
+                onInput={setOperations}
+                placeholder={"GET /repos/*\ntag:issues\n!deleteRepo"}
+                hint="One a line: an operationId, a method and path, or tag:name. * is any characters, ! before it excludes. Empty: all."
+              />
+            ) : null}
             <Failure error={installing.error ?? failure} />
             <div class="row end">
               <button type="submit" class="button primary" disabled={installing.isBusy}>
@@ -163,13 +177,19 @@ async function install(given: {
   content: string;
   file: string;
   url: string;
+  operationFilter: string[];
 }): Promise<string> {
-  const { way, id, adapter, url } = given;
+  const { way, id, url } = given;
   if (way === "registry") {
     const body = { source: url, ...(id !== "" && { id }) };
     return unwrap(await client.value.POST("/services/install", { body })).id;
   }
-  if (way === "url") return unwrap(await client.value.POST("/services", { body: { id, adapter, url } })).id;
+  const service = {
+    id,
+    adapter: given.adapter,
+    ...(given.operationFilter.length > 0 && { operationFilter: given.operationFilter }),
+  };
+  if (way === "url") return unwrap(await client.value.POST("/services", { body: { ...service, url } })).id;
   const content = way === "file" ? given.file : given.content;
   if (content.trim() === "")
     throw new Error(way === "file" ? "Choose a file first." : "Paste the definition first.");
@@ -177,7 +197,7 @@ async function install(given: {
   if (bytes > MAX_DEFINITION_BYTES) {
     throw new Error(`The definition has ${formatBytes(bytes)}; at most 30 MiB are accepted.`);
   }
-  return unwrap(await client.value.POST("/services", { body: { id, adapter, content } })).id;
+  return unwrap(await client.value.POST("/services", { body: { ...service, content } })).id;
 }
 
 function FilePicker({

@@ -4,6 +4,7 @@
  */
 import { compileSettings } from "#api/settings/schema.ts";
 import type { JSONSchema } from "#sdk";
+import { AppError } from "../../errors.ts";
 
 const SETTINGS_SCHEMA_LIMITS = {
   maxCharacters: 256 * 1024,
@@ -76,4 +77,13 @@ function lookUp(root: JSONSchema, reference: string): object | boolean {
   }
   if ((typeof node === "object" && node !== null) || typeof node === "boolean") return node;
   throw new Error(`It refers to ${JSON.stringify(reference.slice(0, 200))}, which it does not have.`);
+}
+
+/** Throws AppError `invalid_request` for an adapter whose services know no such setting. */
+export function requireFilter(adapterId: string, { properties }: JSONSchema): void {
+  if (typeof properties === "object" && properties !== null && "operationFilter" in properties) return;
+  const message = `the adapter ${adapterId} makes no tools of operations: leave it out`;
+  throw new AppError("invalid_request", `The request is not valid: body.operationFilter: ${message}.`, {
+    issues: [{ path: "body.operationFilter", message }],
+  });
 }

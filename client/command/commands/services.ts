@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { unwrap } from "../../errors.ts";
 import { act } from "../act.ts";
 import { usageFailure } from "../failure.ts";
-import { readText } from "../options.ts";
+import { collect, readText } from "../options.ts";
 import { formatFacts, formatTable } from "../output/table.ts";
 import { ago } from "../output/times.ts";
 import { readAll } from "../pages.ts";
@@ -18,6 +18,7 @@ interface AddFlags {
   id?: string;
   adapter?: string;
   registry?: true;
+  operations?: string[];
 }
 
 export function addServices(program: Command, shell: Shell): void {
@@ -36,6 +37,11 @@ export function addServices(program: Command, shell: Shell): void {
     .option("--id <id>", "name in scripts; needed unless --registry")
     .option("--adapter <id>", `module that reads the definition (default: ${DEFAULT_ADAPTER})`)
     .option("--registry", "the URL is a registry's descriptor, for later updates")
+    .option(
+      "--operations <patterns>",
+      'only these of an OpenAPI document: listPets,"GET /pets/*",tag:pets; ! before one excludes',
+      collect,
+    )
     .addHelpText(
       "after",
       "\nExamples:\n  cyrnel service add https://api.example.com/openapi.json --id shop\n  cyrnel service add ./mcp.json --id files --adapter mcp",
@@ -78,13 +84,14 @@ export function addServices(program: Command, shell: Shell): void {
 }
 
 async function add(session: Session, definition: string, flags: AddFlags): Promise<void> {
-  const { id, adapter, registry } = flags;
+  const { id, adapter, registry, operations } = flags;
   const installing = registry
     ? session.client.POST("/services/install", {
         body: {
           source: definition,
           ...(id !== undefined && { id }),
           ...(adapter !== undefined && { adapter }),
+          ...(operations !== undefined && { operationFilter: operations }),
         },
       })
     : session.client.POST("/services", { body: await toBody(session, definition, flags) });
@@ -95,10 +102,12 @@ async function add(session: Session, definition: string, flags: AddFlags): Promi
   );
 }
 
-async function toBody({ stdin }: Session, definition: string, { id, adapter = DEFAULT_ADAPTER }: AddFlags) {
+async function toBody({ stdin }: Session, definition: string, flags: AddFlags) {
+  const { id, adapter = DEFAULT_ADAPTER, operations } = flags;
   if (id === undefined) throw usageFailure("--id is missing: the name by which scripts call the service.");
-  if (/^https?:\/\//i.test(definition)) return { id, adapter, url: definition };
-  return { id, adapter, content: await readText(definition, { stdin }, MAX_DEFINITION_BYTES) };
+  const service = { id, adapter, ...(operations !== undefined && { operationFilter: operations }) };
+  if (/^https?:\/\//i.test(definition)) return { ...service, url: definition };
+  return { ...service, content: await readText(definition, { stdin }, MAX_DEFINITION_BYTES) };
 }
 
 async function list(session: Session): Promise<void> {

@@ -3,6 +3,7 @@ import type { JSONSchema, ServiceDefinition, ToolDefinition } from "#sdk";
 import type { SecurityPlan, ServerPlan, ServiceDomain, ToolDomain } from "../domain.ts";
 import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
 import { readRequestBody, type SchemaTables } from "./bodies.ts";
+import { filterOperations } from "./operation-filter.ts";
 import { createIds, isDestructive, listOperations, type Operation } from "./operations.ts";
 import { describeOutput } from "./output-schema.ts";
 import { type Parameters, readParameters, type TakenByCredentials } from "./parameters.ts";
@@ -30,11 +31,18 @@ interface Context {
   outputBytes: number;
 }
 
-/** Of a document that was read: its text is not held meanwhile. @throws DocumentError for what is wrong with it. */
-export async function generateDefinition(read: ReadDocument): Promise<ServiceDefinition> {
+/**
+ * Of a document that was read: its text is not held meanwhile. `filter`: `operationFilter` of the service.
+ * @throws DocumentError for what is wrong with either.
+ */
+export async function generateDefinition(read: ReadDocument, filter?: unknown): Promise<ServiceDefinition> {
   const { document, refsStandAlone } = read;
   const references = await createReferences(document);
-  const operations = listOperations(document, references);
+  // Before any is left out: what a filter leaves out must not change the ids of the others.
+  const idOf = createIds();
+  const all = listOperations(document, references).map((operation) => ({ operation, id: idOf(operation) }));
+  const kept = filterOperations(all, filter);
+  const operations = kept.map(({ operation }) => operation);
   const source = { references, refsStandAlone, names: createDefinitionNames() };
   const security = readSecurity(
     document,
@@ -55,7 +63,6 @@ export async function generateDefinition(read: ReadDocument): Promise<ServiceDef
     outputBytes: clamp(maxOutputBytes / (operations.length || 1), outputBytesPerTool),
   };
   const server = readServer(own(document, "servers")) ?? { url: "/" };
-  const idOf = createIds();
   const domain: ServiceDomain = {
     version: 1,
     server,
@@ -71,7 +78,7 @@ export async function generateDefinition(read: ReadDocument): Promise<ServiceDef
       ...operations.flatMap(({ item, operation }) => [own(item, "servers"), own(operation, "servers")]),
     ]),
     secretsSchema: security.secretsSchema,
-    tools: operations.map((operation) => describeTool(idOf(operation), operation, context)),
+    tools: kept.map(({ operation, id }) => describeTool(id, operation, context)),
     adapterDomain: domain,
   };
 }

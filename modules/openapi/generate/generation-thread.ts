@@ -10,9 +10,14 @@ export type GenerationAnswer =
   /** The definition without its tools, and each tool: never the whole of it as one text. */
   { service: Bytes; tools: Bytes[] } | { refused: string };
 
-async function answer(document: Bytes): Promise<GenerationAnswer> {
+export interface GenerationJob {
+  document: Bytes;
+  filter: unknown;
+}
+
+async function answer({ document, filter }: GenerationJob): Promise<GenerationAnswer> {
   try {
-    const { tools, ...service } = await generateDefinition(readDocument(decode(document)));
+    const { tools, ...service } = await generateDefinition(readDocument(decode(document)), filter);
     return { service: encode(service), tools: tools.map(encode) };
   } catch (error) {
     if (error instanceof DocumentError) return { refused: error.message };
@@ -33,8 +38,8 @@ function encode(part: object): Bytes {
   return new TextEncoder().encode(JSON.stringify(part));
 }
 
-parentPort?.on("message", (document: Bytes) => {
-  void answer(document).then((answered) => {
+parentPort?.on("message", (job: GenerationJob) => {
+  void answer(job).then((answered) => {
     const parts = "refused" in answered ? [] : [answered.service, ...answered.tools];
     parentPort?.postMessage(
       answered,

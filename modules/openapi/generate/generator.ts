@@ -5,7 +5,7 @@
 import { Worker } from "node:worker_threads";
 import { type ServiceDefinition, serviceDefinitionSchema } from "#sdk";
 import { DocumentError } from "./document-error.ts";
-import type { Bytes, GenerationAnswer } from "./generation-thread.ts";
+import type { Bytes, GenerationAnswer, GenerationJob } from "./generation-thread.ts";
 
 export const GENERATION_LIMITS = {
   maxThreadHeapMb: 384,
@@ -18,8 +18,8 @@ export const GENERATION_LIMITS = {
 } as const;
 
 export interface Generator {
-  /** @throws DocumentError with a message for the person who installs. */
-  generate(text: string): Promise<ServiceDefinition>;
+  /** `filter`: `operationFilter` of the service. @throws DocumentError with a message for the person who installs. */
+  generate(text: string, filter?: unknown): Promise<ServiceDefinition>;
   close(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export function createGenerator(): Generator {
   let idleTimer: NodeJS.Timeout | undefined;
   const stopping = new AbortController();
 
-  async function takeTurn(text: string): Promise<ServiceDefinition> {
+  async function takeTurn(text: string, filter: unknown): Promise<ServiceDefinition> {
     stopping.signal.throwIfAborted();
     clearTimeout(idleTimer);
     thread ??= startThread();
@@ -39,7 +39,7 @@ export function createGenerator(): Generator {
     let isReusable = false;
     let answer: Outcome;
     try {
-      answer = await ask(thread, text, stopping.signal);
+      answer = await ask(thread, text, filter, stopping.signal);
       isReusable = !("broken" in answer) && text.length <= GENERATION_LIMITS.maxKeptTextChars;
     } finally {
       // Before its answer is parsed: what the thread holds of a large document is not needed at the same time.
@@ -63,12 +63,12 @@ export function createGenerator(): Generator {
   }
 
   return {
-    generate(text) {
+    generate(text, filter) {
       if (waiting >= GENERATION_LIMITS.maxWaiting) {
         return Promise.reject(new Error("Too many documents are being read. Try again later."));
       }
       waiting += 1;
-      const turn = last.then(() => takeTurn(text));
+      const turn = last.then(() => takeTurn(text, filter));
       last = turn.then(
         () => undefined,
         () => undefined,
@@ -107,7 +107,7 @@ function readDefinition({ service, tools }: { service: Bytes; tools: Bytes[] }):
 /** `broken`: the thread is of no use any more. */
 type Outcome = GenerationAnswer | { broken: string };
 
-async function ask(thread: Worker, text: string, stop: AbortSignal): Promise<Outcome> {
+async function ask(thread: Worker, text: string, filter: unknown, stop: AbortSignal): Promise<Outcome> {
   const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
   const onError = (error: Error & { code?: string }) =>
     resolve({
@@ -127,8 +127,8 @@ async function ask(thread: Worker, text: string, stop: AbortSignal): Promise<Out
   thread.once("exit", onExit);
   stop.addEventListener("abort", onStop, { once: true });
   // As bytes that change hands: a text would be copied twice, at two bytes for each character.
-  const bytes = new TextEncoder().encode(text);
-  thread.postMessage(bytes, [bytes.buffer]);
+  const document = new TextEncoder().encode(text);
+  thread.postMessage({ document, filter } satisfies GenerationJob, [document.buffer]);
   try {
     return await promise;
   } finally {

@@ -1,8 +1,10 @@
 /** Servers of a document, and the schema of a service's settings. */
+
 import type { JSONSchema } from "#sdk";
 import { CONFIG_DEFAULTS, CONFIG_LIMITS } from "../config.ts";
 import type { ServerPlan } from "../domain.ts";
 import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
+import { FILTER_LIMITS } from "./operation-filter.ts";
 
 /** The first usable server of a `servers` list. */
 export function readServer(servers: unknown): ServerPlan | undefined {
@@ -50,6 +52,17 @@ export function describeConfig(server: ServerPlan, document: Fields, lists: unkn
         maximum: CONFIG_LIMITS.maxResponseBytes,
         default: CONFIG_DEFAULTS.maxResponseBytes,
         description: "Longest answer in bytes, counted after decompression; a longer one fails the call.",
+      },
+    ],
+    [
+      "operationFilter",
+      {
+        type: "array",
+        items: { type: "string", minLength: 1, maxLength: FILTER_LIMITS.maxEntryCharacters },
+        minItems: 1,
+        maxItems: FILTER_LIMITS.maxEntries,
+        description:
+          'Which operations are tools: an operationId, "GET /repos/*" or "tag:issues"; * is any characters, ! before it excludes. Counts from the next sync or update. Absent: all.',
       },
     ],
     [

@@ -367,6 +367,7 @@ test("settings and secrets are described by the document", async () => {
     "serverVar_base",
     "timeoutMs",
     "maxResponseBytes",
+    "operationFilter",
     "headers",
   ]);
   const fits = compile(configSchema);

@@ -1,0 +1,99 @@
+/**
+ * Which operations of a document become tools: the setting `operationFilter` of a service. An entry is an operationId, a
+ * method and a path (`GET /repos/*`, `* /repos/*`), or a tag (`tag:issues`); `*` is any characters, `!` before it excludes.
+ */
+import { z } from "zod";
+import { ownList, ownText } from "../records.ts";
+import { DocumentError } from "./document-error.ts";
+import type { Operation } from "./operations.ts";
+
+export const FILTER_LIMITS = { maxEntries: 200, maxEntryCharacters: 300 } as const;
+
+const filterSchema = z
+  .array(z.string().trim().min(1).max(FILTER_LIMITS.maxEntryCharacters))
+  .min(1)
+  .max(FILTER_LIMITS.maxEntries);
+
+interface Entry {
+  excludes: boolean;
+  matches(operation: Operation): boolean;
+}
+
+/**
+ * The operations that an entry matches, or all without one that includes, but for those that an entry excludes.
+ * @throws DocumentError for a filter that is none, or that leaves nothing of a document that has operations.
+ */
+export function filterOperations<T extends { operation: Operation }>(
+  operations: readonly T[],
+  filter: unknown,
+): readonly T[] {
+  if (filter === undefined) return operations;
+  const parsed = filterSchema.safeParse(filter);
+  if (!parsed.success) {
+    throw new DocumentError(
+      `operationFilter: expected a list of 1 to ${FILTER_LIMITS.maxEntries} texts such as "GET /repos/*", "tag:issues" or "listIssues".`,
+    );
+  }
+  const entries = parsed.data.map(readEntry);
+  const including = entries.filter(({ excludes }) => !excludes);
+  const excluding = entries.filter(({ excludes }) => excludes);
+  const kept = operations.filter(
+    ({ operation }) =>
+      (including.length === 0 || including.some((entry) => entry.matches(operation))) &&
+      !excluding.some((entry) => entry.matches(operation)),
+  );
+  if (kept.length === 0 && operations.length > 0) {
+    throw new DocumentError(
+      `operationFilter leaves none of the ${operations.length} operations of the document. Entries are an operationId, "METHOD /path" or "tag:name"; * is any characters, ! before it excludes.`,
+    );
+  }
+  return kept;
+}
+
+function readEntry(text: string): Entry {
+  const excludes = text.startsWith("!");
+  const pattern = excludes ? text.slice(1).trim() : text;
+  if (pattern.startsWith("tag:")) {
+    const tag = pattern.slice("tag:".length).trim();
+    return {
+      excludes,
+      matches: ({ operation }) =>
+        ownList(operation, "tags").some((one) => typeof one === "string" && matchesPattern(tag, one)),
+    };
+  }
+  const [, method, path] = /^(\*|[A-Za-z]+)\s+(\/.*)$/.exec(pattern) ?? [];
+  if (method !== undefined && path !== undefined) {
+    const wanted = method.toLowerCase();
+    return {
+      excludes,
+      matches: (one) => (wanted === "*" || wanted === one.method) && matchesPattern(path, one.path),
+    };
+  }
+  return {
+    excludes,
+    matches: ({ operation }) => matchesPattern(pattern, ownText(operation, "operationId") ?? ""),
+  };
+}
+
+/** `*` is any characters. In steps bounded by the product of the lengths: only the last `*` is ever gone back to. */
+function matchesPattern(pattern: string, text: string): boolean {
+  let at = 0;
+  let starAt = -1;
+  let retryFrom = 0;
+  for (let place = 0; place < text.length; ) {
+    if (pattern[at] === "*") {
+      starAt = at;
+      retryFrom = place;
+      at += 1;
+    } else if (at < pattern.length && pattern[at] === text[place]) {
+      at += 1;
+      place += 1;
+    } else if (starAt !== -1) {
+      at = starAt + 1;
+      retryFrom += 1;
+      place = retryFrom;
+    } else return false;
+  }
+  while (pattern[at] === "*") at += 1;
+  return at === pattern.length;
+}
