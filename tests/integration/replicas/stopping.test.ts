@@ -4,24 +4,24 @@
  */
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 import { TEST_KEY } from "../harness/http-app.ts";
 import { type MainProcess, startMain } from "../harness/main-process.ts";
 import { SECRETS_KEY } from "../services-server.ts";
 import { startToolsServer } from "../tools-server.ts";
 
-const DELAY_MS = 3000;
+const DELAY_MS = 8000;
 
 let database: TestDatabase;
 const started: MainProcess[] = [];
 
-beforeAll(async () => {
+beforeEach(async () => {
   database = await createTestDatabase({ maxConnections: 5 });
 });
-afterAll(async () => {
+afterEach(async () => {
   for (const { child } of started) if (child.exitCode === null) child.kill("SIGKILL");
-  await Promise.all(started.map((main) => main.ended()));
+  await Promise.all(started.splice(0).map((main) => main.ended()));
   await database?.drop();
 });
 
@@ -32,7 +32,7 @@ async function start(): Promise<{ main: MainProcess; url: string }> {
       CYRNEL_API_KEY: TEST_KEY,
       CYRNEL_SECRETS_KEY: SECRETS_KEY,
       CYRNEL_SHUTDOWN_DELAY_MS: String(DELAY_MS),
-      SHUTDOWN_TIMEOUT_MS: "30000",
+      SHUTDOWN_TIMEOUT_MS: "90000",
     },
   });
   started.push(main);
@@ -82,6 +82,12 @@ function ask(agent: Agent, url: string, method: string, path: string, json?: unk
 }
 
 const open = () => new Agent({ keepAlive: true });
+/** Runs until it is killed. */
+const ENDLESS = {
+  code: "await new Promise(() => setInterval(() => {}, 1000))",
+  options: { timeout: null },
+  block: true,
+};
 const pause = (ms: number, value: string) =>
   `await new Promise((resolve) => setTimeout(resolve, ${ms})); return "${value}";`;
 /** Ids of the runs that ended on a server, by its log. */
@@ -103,14 +109,15 @@ test("alone: not ready at once, but every request is answered and every run made
   expect((await ask(kept, url, "GET", "/processes")).connection).not.toBe("close");
   const begun = ask(during, url, "POST", "/processes", { code: pause(1000, "begun"), block: true });
   await expect
-    .poll(async () => (await ask(open(), url, "GET", "/processes?state=running")).body.processes.length)
+    .poll(async () => (await ask(open(), url, "GET", "/processes?state=running")).body.processes.length, {
+      timeout: 20_000,
+    })
     .toBe(1);
   main.child.kill("SIGTERM");
-  await expect.poll(() => statusOf(`${url}/health/ready`), { timeout: 2000 }).toBe(503);
+  await expect.poll(() => statusOf(`${url}/health/ready`), { timeout: 5000 }).toBe(503);
 
   // A request from before the signal, one on a connection from before it, and one on a new connection.
-  const long = { code: pause(DELAY_MS + 4000, "long"), block: true };
-  const lasting = ask(open(), url, "POST", "/processes", long);
+  const lasting = ask(open(), url, "POST", "/processes", { ...ENDLESS, ref: "lasting" });
   const onKept = await ask(kept, url, "POST", "/processes", { code: "return 1", block: true });
   expect(onKept).toMatchObject({ status: 201, connection: "close", isReused: true, body: { result: 1 } });
   const onNew = await ask(open(), url, "POST", "/processes", { code: "return 2", block: true });
@@ -120,27 +127,28 @@ test("alone: not ready at once, but every request is answered and every run made
   // After the delay: alone it refuses what is new, still reads, and finishes what it runs.
   await sleep(DELAY_MS);
   const refused = await ask(open(), url, "POST", "/processes", { code: "return 3" });
+  const [held] = (await ask(open(), url, "GET", "/processes?ref=lasting")).body.processes;
   expect(refused).toMatchObject({ status: 503, connection: "close", body: { code: "shutting_down" } });
   expect(refused.retryAfter).toMatch(/^\d+$/);
   expect((await ask(open(), url, "GET", "/processes")).status).toBe(200);
-  expect(await lasting).toMatchObject({ status: 201, body: { result: "long" } });
+  expect((await ask(open(), url, "POST", `/processes/${held.id}/signals/kill`)).status).toBe(200);
+  expect(await lasting).toMatchObject({ status: 201, body: { exitState: "canceled" } });
   expect(await main.ended()).toBe(0);
   // A refusal is no error of the server's.
   expect(errorsOf(main)).toEqual([]);
-}, 90_000);
+}, 180_000);
 
 test("beside another: it takes submissions to its end, and the other one runs them", async () => {
   const [stopping, staying] = [await start(), await start()];
   const { main, url } = stopping;
-  const own = ask(open(), url, "POST", "/processes", {
-    code: pause(DELAY_MS + 5000, "own"),
-    block: true,
-  });
+  const own = ask(open(), url, "POST", "/processes", ENDLESS);
   await expect
-    .poll(async () => (await ask(open(), url, "GET", "/processes?state=running")).body.processes.length)
+    .poll(async () => (await ask(open(), url, "GET", "/processes?state=running")).body.processes.length, {
+      timeout: 20_000,
+    })
     .toBe(1);
   main.child.kill("SIGTERM");
-  await expect.poll(() => statusOf(`${url}/health/ready`), { timeout: 2000 }).toBe(503);
+  await expect.poll(() => statusOf(`${url}/health/ready`), { timeout: 5000 }).toBe(503);
 
   const handed: number[] = [];
   const submit = async (value: number) => {
@@ -159,8 +167,10 @@ test("beside another: it takes submissions to its end, and the other one runs th
     block: true,
   });
   expect(again).toMatchObject({ status: 200, body: { result: 1 } });
+  const [running] = (await ask(open(), url, "GET", "/processes?state=running")).body.processes.slice(-1);
+  expect((await ask(open(), url, "POST", `/processes/${running.id}/signals/kill`)).status).toBe(200);
   const { body: ownView } = await own;
-  expect(ownView).toMatchObject({ exitState: "success", result: "own" });
+  expect(ownView).toMatchObject({ id: running.id, exitState: "canceled" });
   const lastAnswer = await last;
   expect(lastAnswer).toMatchObject({ status: 201, connection: "close", body: { result: "last" } });
   expect(await main.ended()).toBe(0);
@@ -168,7 +178,7 @@ test("beside another: it takes submissions to its end, and the other one runs th
 
   expect(endedOn(main)).toEqual([ownView.id]);
   expect(new Set(endedOn(staying.main))).toEqual(new Set([...handed, lastAnswer.body.id]));
-}, 90_000);
+}, 180_000);
 
 test("a tool call that is under way is finished and answered, and event streams end in order", async () => {
   await using server = await startToolsServer({ environment: { SHUTDOWN_TIMEOUT_MS: "20000" } });
@@ -179,7 +189,7 @@ test("a tool call that is under way is finished and answered, and event streams 
     return answer.text();
   });
   const call = server.invoke("slow.call");
-  await expect.poll(() => server.calls.length).toBe(1);
+  await expect.poll(() => server.calls.length, { timeout: 10_000 }).toBe(1);
   const stopping = server.stop();
   expect(await call).toMatchObject({ status: 200, body: { result: "made" } });
   for (const text of await Promise.all(streams)) expect(text).toMatch(/^(:|event|id|data|retry)/m);
