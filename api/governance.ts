@@ -62,7 +62,7 @@ export function createGovernance(options: GovernanceOptions): Governance {
   const watch = open.use(createRevisionWatch(pool, { log }));
   const verifier = open.use(createKeyDirectory(pool, watch));
   const roleDirectory = createRoleDirectory(pool, watch);
-  const policyDirectory = createPolicyDirectory(pool, watch, defaultPolicy);
+  const policyDirectory = createPolicyDirectory(pool, watch, { defaultPolicy, keys: verifier });
   const policies = createPolicies({ pool, watch, directory: policyDirectory, defaultPolicy, listTools });
   return {
     verifier,

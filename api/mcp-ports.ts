@@ -1,6 +1,7 @@
 /** The operations of the other features as the MCP surface uses them: the same schemas, services and records as HTTP. */
 import type { z } from "zod";
 import { approveBodySchema, denyBodySchema } from "./approvals/model.ts";
+import { isOwnRequest } from "./approvals/records.ts";
 import type { Approvals, Decider } from "./approvals/service.ts";
 import type { AuditEntry, AuditLog } from "./audit/log.ts";
 import type { Config } from "./config.ts";
@@ -35,7 +36,7 @@ export function createMcpPorts(options: McpPortsOptions): McpPorts {
     processes: createProcessesPort(options),
     tools,
     approvals: createApprovalsPort(approvals, audit),
-    allowSelfApproval: config.allowSelfApproval,
+    isSelfApproval: (approval, { id }) => !config.allowSelfApproval && isOwnRequest(approval, id),
     readDocs: options.readDocs,
     isLive: ({ keyId }) => keyId === undefined || keys.find(keyId) !== null,
     describeError(error) {
@@ -68,7 +69,6 @@ function createProcessesPort({ config, processes, audit }: McpPortsOptions): Pro
       return recorded(audit, context, entry, async () => {
         const { id } = await processes.create({
           body: read(bodySchema, sent),
-          caller: caller.id,
           creator: { kind: caller.kind, keyId: caller.keyId ?? null },
           idempotency: null,
           signal: context.signal,
@@ -76,12 +76,20 @@ function createProcessesPort({ config, processes, audit }: McpPortsOptions): Pro
         return { value: id, objectId: String(id) };
       });
     },
-    async wait(id, waitMs, signal) {
+    requireVisible: (id, { caller }) => processes.requireVisible(id, caller),
+    async wait(id, waitMs, { caller, signal }) {
+      await processes.requireVisible(id, caller);
       const { row } = await processes.get(id, waitMs, signal);
       return { state: row.state, approvals: row.approvals };
     },
-    read: async (id) => JSON.parse(renderRecord(await processes.get(id, 0, never))),
-    readCalls: async (id) => JSON.parse(renderCalls(await processes.getCalls(id))).calls,
+    async read(id, { caller }) {
+      await processes.requireVisible(id, caller);
+      return JSON.parse(renderRecord(await processes.get(id, 0, never)));
+    },
+    async readCalls(id, { caller }) {
+      await processes.requireVisible(id, caller);
+      return JSON.parse(renderCalls(await processes.getCalls(id))).calls;
+    },
   };
 }
 

@@ -222,7 +222,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     gate: governance.gate,
     processes,
     remember: (rule) => governance.policies.remember(rule),
-    roleOf: (keyId) => governance.verifier.find(keyId)?.roleId ?? null,
+    keys: governance.verifier,
     audit: governance.audit,
     checkAnswer: (decider, hash, schema, data) =>
       tools.validator.check(decider, hash, async () => schema, data as Record<string, unknown>),

@@ -228,10 +228,10 @@ export interface paths {
                     "application/json": {
                         /** @description The answer to a question: JSON. It has to fit the schema. */
                         data?: unknown;
-                        /** @description Allows further calls of the tool for a while: a policy that expires, listed like all others. */
+                        /** @description Replaces, for a while, the `ask` that stopped this call: never a `block`, and only as long as the keys that submitted, started and decided count. Listed under the policies. */
                         remember?: {
                             /**
-                             * @description This tool in this process, or in every process of the same role.
+                             * @description This tool in this process, or in every process of the same role (or, like it, of none).
                              * @enum {string}
                              */
                             for: "process" | "tool";
@@ -1220,7 +1220,7 @@ export interface paths {
                                 prefix: string;
                                 /** @description Which tools it may see and call; null: all of them. */
                                 roleId: string | null;
-                                scopes: ("processes:write" | "processes:read" | "services:admin" | "modules:admin" | "approvals:decide" | "keys:admin" | "logs:read")[];
+                                scopes: ("processes:write" | "processes:read" | "processes:all" | "services:admin" | "modules:admin" | "approvals:decide" | "keys:admin" | "logs:read")[];
                             }[];
                             nextCursor: string | null;
                         };
@@ -1306,7 +1306,7 @@ export interface paths {
                          */
                         roleId?: string | null;
                         /** @description What it may do over HTTP. */
-                        scopes: ("processes:write" | "processes:read" | "services:admin" | "modules:admin" | "approvals:decide" | "keys:admin" | "logs:read")[];
+                        scopes: ("processes:write" | "processes:read" | "processes:all" | "services:admin" | "modules:admin" | "approvals:decide" | "keys:admin" | "logs:read")[];
                     };
                 };
             };
@@ -1331,7 +1331,7 @@ export interface paths {
                             prefix: string;
                             /** @description Which tools it may see and call; null: all of them. */
                             roleId: string | null;
-                            scopes: ("processes:write" | "processes:read" | "services:admin" | "modules:admin" | "approvals:decide" | "keys:admin" | "logs:read")[];
+                            scopes: ("processes:write" | "processes:read" | "processes:all" | "services:admin" | "modules:admin" | "approvals:decide" | "keys:admin" | "logs:read")[];
                         };
                     };
                 };
@@ -3916,9 +3916,19 @@ export interface paths {
                                 /** @description The rule is over then; null: it stays. */
                                 expiresAt: string | null;
                                 id: string;
+                                /** @description Only for calls under no role. */
+                                noRole: boolean;
                                 /** @description Only for calls of this process; null: for all. */
                                 processId: number | null;
-                                /** @description Only for calls under this role; null: for all. */
+                                /** @description Where an approval was remembered; null: a rule of an administrator. */
+                                remembered: {
+                                    approvalId: string;
+                                    /** @description It counts as long as none of these keys is revoked or expired. */
+                                    keyIds: string[];
+                                    /** @description The rule whose `ask` it replaces, and nothing else; null: that of the default. */
+                                    replaces: string | null;
+                                } | null;
+                                /** @description Only for calls under this role; null: for all, or see `noRole`. */
                                 roleId: string | null;
                                 servicePattern: string;
                                 toolPattern: string;
@@ -4001,6 +4011,11 @@ export interface paths {
                         decision: "allow" | "ask" | "block";
                         /** @default null */
                         expiresAt?: string | null;
+                        /**
+                         * @description Only for calls under no role; then without `roleId`.
+                         * @default false
+                         */
+                        noRole?: boolean;
                         /** @default null */
                         roleId?: string | null;
                         /** @description A name, `*` for any, or a name with one `*` in it. */
@@ -4029,9 +4044,19 @@ export interface paths {
                             /** @description What may be wrong: no tool matches, or an earlier rule is always first. */
                             hints: string[];
                             id: string;
+                            /** @description Only for calls under no role. */
+                            noRole: boolean;
                             /** @description Only for calls of this process; null: for all. */
                             processId: number | null;
-                            /** @description Only for calls under this role; null: for all. */
+                            /** @description Where an approval was remembered; null: a rule of an administrator. */
+                            remembered: {
+                                approvalId: string;
+                                /** @description It counts as long as none of these keys is revoked or expired. */
+                                keyIds: string[];
+                                /** @description The rule whose `ask` it replaces, and nothing else; null: that of the default. */
+                                replaces: string | null;
+                            } | null;
+                            /** @description Only for calls under this role; null: for all, or see `noRole`. */
                             roleId: string | null;
                             servicePattern: string;
                             toolPattern: string;
@@ -4239,6 +4264,7 @@ export interface paths {
                         /** @enum {string} */
                         decision?: "allow" | "ask" | "block";
                         expiresAt?: string | null;
+                        noRole?: boolean;
                         roleId?: string | null;
                         /** @description A name, `*` for any, or a name with one `*` in it. */
                         servicePattern?: string;
@@ -4266,9 +4292,19 @@ export interface paths {
                             /** @description What may be wrong: no tool matches, or an earlier rule is always first. */
                             hints: string[];
                             id: string;
+                            /** @description Only for calls under no role. */
+                            noRole: boolean;
                             /** @description Only for calls of this process; null: for all. */
                             processId: number | null;
-                            /** @description Only for calls under this role; null: for all. */
+                            /** @description Where an approval was remembered; null: a rule of an administrator. */
+                            remembered: {
+                                approvalId: string;
+                                /** @description It counts as long as none of these keys is revoked or expired. */
+                                keyIds: string[];
+                                /** @description The rule whose `ask` it replaces, and nothing else; null: that of the default. */
+                                replaces: string | null;
+                            } | null;
+                            /** @description Only for calls under this role; null: for all, or see `noRole`. */
                             roleId: string | null;
                             servicePattern: string;
                             toolPattern: string;
@@ -5516,13 +5552,17 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description Default Response */
+                /** @description The record; for a key without `processes:read` the id and the state alone. */
                 200: {
                     headers: {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["Process"];
+                        "application/json": components["schemas"]["Process"] | {
+                            id: number;
+                            /** @enum {string} */
+                            state: "queued" | "running" | "paused" | "terminating" | "idle";
+                        };
                     };
                 };
                 /** @description Error: invalid_request */
@@ -5642,13 +5682,17 @@ export interface paths {
                 };
             };
             responses: {
-                /** @description Default Response */
+                /** @description The record; for a key without `processes:read` the id and the state alone. */
                 200: {
                     headers: {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["Process"];
+                        "application/json": components["schemas"]["Process"] | {
+                            id: number;
+                            /** @enum {string} */
+                            state: "queued" | "running" | "paused" | "terminating" | "idle";
+                        };
                     };
                 };
                 /** @description Error: invalid_json, invalid_request, process_has_outputs */
@@ -5980,7 +6024,7 @@ export interface paths {
         };
         /**
          * Server-sent events that say when the list of processes is to be read anew
-         * @description Event: `changed`, without data, at once and after changes, four times a second at most. It says nothing of which process changed: read `GET /processes`.
+         * @description Event: `changed`, without data, at once and after changes, four times a second at most. It says nothing of which process changed: read `GET /processes`. A key without `processes:all` gets it every two seconds, whether or not anything changed.
          */
         get: {
             parameters: {
@@ -9535,6 +9579,8 @@ export interface components {
             /** @description JSON Schema of the answer to a question; null where any answer fits, and for a call. */
             schema: unknown;
             serviceId: string | null;
+            /** @description Who started the run, likewise. Neither of the two decides about it. */
+            startedBy: string;
             /** @enum {string} */
             state: "pending" | "approved" | "denied" | "expired";
             toolId: string | null;
@@ -9567,6 +9613,8 @@ export interface components {
             /** @description What that key is called; null for `bootstrap` and `anonymous`. */
             requestedByName: string | null;
             serviceId: string | null;
+            /** @description Who started the run, likewise. Neither of the two decides about it. */
+            startedBy: string;
             /** @enum {string} */
             state: "pending" | "approved" | "denied" | "expired";
             toolId: string | null;

@@ -3,11 +3,13 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../errors.ts";
+import { KEYLESS } from "../http/auth.ts";
+import type { RememberedRule } from "../policies/service.ts";
 import { answerId } from "./desk.ts";
 import { tell } from "./expiry.ts";
 import type { ApproveBody, DenyBody } from "./model.ts";
 import type { ApprovalsOptions, Decider } from "./ports.ts";
-import type { ApprovalRecords } from "./records.ts";
+import { type ApprovalRecords, isOwnRequest } from "./records.ts";
 import { type ApprovalRow, decideApproval } from "./store.ts";
 
 /** How long the answer to a decision waits for the run to go on. */
@@ -99,12 +101,10 @@ export function createDeciding(
 
   async function requireDecidable(id: string, decider: Decider): Promise<ApprovalRow> {
     const row = await records.require(id, decider);
-    // Without any key there is nobody else: everyone on the machine is the same caller.
-    const isOwn = row.requestedBy === decider.name && decider.name !== "anonymous";
-    if (!isOwn || options.allowSelfApproval) return row;
+    if (options.allowSelfApproval || !isOwnRequest(row, decider.name)) return row;
     throw new AppError(
       "self_approval",
-      "The key that created a process cannot decide its approvals. Use another key with the scope approvals:decide, or set CYRNEL_ALLOW_SELF_APPROVAL.",
+      "A key that submitted a process or started its run cannot decide its approvals. Use another key with the scope approvals:decide, or set CYRNEL_ALLOW_SELF_APPROVAL.",
     );
   }
 
@@ -135,33 +135,50 @@ export function createDeciding(
     }
   }
 
-  async function rememberRule(
-    row: ApprovalRow,
+  /** The rule that is made of an approval. Throws invalid_request where there is none that would be right. */
+  function describeRule(
+    { id, serviceId, toolId, processId, policyId, requestedBy, startedBy }: ApprovalRow,
     remember: NonNullable<ApproveBody["remember"]>,
-  ): Promise<void> {
-    if (row.serviceId === null || row.toolId === null) return;
-    await options.remember({
-      serviceId: row.serviceId,
-      toolId: row.toolId,
-      roleId: row.requestedBy.startsWith("key_") ? options.roleOf(row.requestedBy) : null,
-      processId: remember.for === "process" ? row.processId : null,
-      expiresAt: new Date(Date.now() + remember.minutes * 60_000),
+    decider: Decider,
+  ): RememberedRule {
+    const refuse = (message: string) => refuseBody([{ path: "body.remember", message }]);
+    if (serviceId === null || toolId === null) throw refuse("only a tool call can be remembered");
+    const [roleId, other] = [requestedBy, startedBy].map((name) => {
+      if (KEYLESS.has(name)) return null;
+      const key = options.keys.find(name);
+      if (key !== null) return key.roleId;
+      throw refuse(
+        `the key ${name} was revoked or has expired, so nothing can be remembered for it: leave it out`,
+      );
     });
+    if (roleId === undefined || roleId !== other) {
+      throw refuse(
+        "the run was started under another role than it was submitted, so it has no one role to remember for: leave it out",
+      );
+    }
+    return {
+      serviceId,
+      toolId,
+      approvalId: id,
+      replaces: policyId,
+      keyIds: [requestedBy, startedBy, decider.name].filter((name) => !KEYLESS.has(name)),
+      roleId,
+      processId: remember.for === "process" ? processId : null,
+      expiresAt: new Date(Date.now() + remember.minutes * 60_000),
+    };
   }
 
   return {
     isDeciding: (id) => deciding.has(id),
     async approve(id, { data, remember }, decider) {
       const row = await requireDecidable(id, decider);
-      if (remember !== undefined && row.kind === "ask") {
-        throw refuseBody([{ path: "body.remember", message: "only a tool call can be remembered" }]);
-      }
+      const rule = remember && describeRule(row, remember, decider);
       const checking = checkData(row, data, decider);
       // Once it is decided, only whether the data are the same matters.
       const answer = await (row.state === "pending" ? checking : checking.catch(() => data));
       // After the decision, because a refused one must not open anything; before the run goes on and asks again.
       const beforeTelling = async () => {
-        if (remember !== undefined) await rememberRule(row, remember);
+        if (rule !== undefined) await options.remember(rule);
       };
       return settle(id, { state: "approved", reason: null, answer }, row, decider, beforeTelling);
     },

@@ -41,6 +41,7 @@ export const approvalSummarySchema = z
       .string()
       .nullable()
       .describe("What that key is called; null for `bootstrap` and `anonymous`."),
+    startedBy: z.string().describe("Who started the run, likewise. Neither of the two decides about it."),
     policyId: z
       .string()
       .nullable()
@@ -91,11 +92,13 @@ export const approveBodySchema = z.strictObject({
     .strictObject({
       for: z
         .enum(["process", "tool"])
-        .describe("This tool in this process, or in every process of the same role."),
+        .describe("This tool in this process, or in every process of the same role (or, like it, of none)."),
       minutes: z.int().min(1).max(MAX_REMEMBER_MINUTES).default(DEFAULT_REMEMBER_MINUTES),
     })
     .optional()
-    .describe("Allows further calls of the tool for a while: a policy that expires, listed like all others."),
+    .describe(
+      "Replaces, for a while, the `ask` that stopped this call: never a `block`, and only as long as the keys that submitted, started and decided count. Listed under the policies.",
+    ),
 });
 export type ApproveBody = z.output<typeof approveBodySchema>;
 

@@ -2,6 +2,7 @@
 import type { Db, Pool } from "#api/db/pool.ts";
 import type { JSONSchema } from "#sdk";
 import type { AuditLog } from "../audit/log.ts";
+import type { KeyVerifier } from "../http/auth.ts";
 import type { RememberedRule } from "../policies/service.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { Vault } from "../secrets/vault.ts";
@@ -32,8 +33,7 @@ export interface ApprovalsOptions {
   processes: WaitingProcesses;
   /** For `remember`. */
   remember(rule: RememberedRule): Promise<unknown>;
-  /** The role of a key, as far as it counts. */
-  roleOf(keyId: string): string | null;
+  keys: Pick<KeyVerifier, "find">;
   audit: Pick<AuditLog, "record">;
   /** Checks an answer against a schema of the script's. */
   checkAnswer(decider: string, hash: string, schema: JSONSchema, data: unknown): Promise<CheckOutcome>;

@@ -54,6 +54,15 @@ export function createApprovalRecords({
   };
 }
 
+/** Whether the caller submitted the process or started the run: then it is not the one to decide about it. */
+export function isOwnRequest(
+  { requestedBy, startedBy }: Pick<ApprovalSummary, "requestedBy" | "startedBy">,
+  callerId: string,
+): boolean {
+  // Without any key there is nobody else: everyone on the machine is the same caller.
+  return callerId !== "anonymous" && (requestedBy === callerId || startedBy === callerId);
+}
+
 export function toSummary(row: ApprovalRow): ApprovalSummary {
   const { id, processId, kind, serviceId, toolId, destructive, message, state, policyId } = row;
   return {
@@ -67,6 +76,7 @@ export function toSummary(row: ApprovalRow): ApprovalSummary {
     state,
     requestedBy: row.requestedBy,
     requestedByName: row.requestedByName,
+    startedBy: row.startedBy,
     policyId,
     createdAt: row.createdAt.toISOString(),
     expiresAt: row.expiresAt.toISOString(),

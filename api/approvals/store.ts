@@ -18,6 +18,7 @@ export interface ApprovalRow {
   message: string;
   requestedBy: string;
   requestedByName: string | null;
+  startedBy: string;
   policyId: string | null;
   state: State;
   createdAt: Date;
@@ -50,11 +51,11 @@ export async function insertApprovals(db: Db, rows: readonly NewApprovalRow[], t
   await db`
     insert into approvals (
       id, process_id, run, seq, kind, service_id, tool_id, destructive, digest, message, policy_id, requested_by,
-      created_at, expires_at
+      started_by, created_at, expires_at
     )
     select a.id, a."processId", a.run, a.seq, a.kind, a."serviceId", a."toolId", a.destructive, decode(a.digest, 'hex'),
-      a.message, a."policyId", case p.creator when 'key' then p.key_id else p.creator end, clock_timestamp(),
-      clock_timestamp() + make_interval(secs => ${ttlMs / 1000})
+      a.message, a."policyId", coalesce(p.key_id, p.creator), coalesce(p.started_by, p.key_id, p.creator),
+      clock_timestamp(), clock_timestamp() + make_interval(secs => ${ttlMs / 1000})
     from json_to_recordset(${json}::text::json) as a (
       id text, "processId" bigint, run uuid, seq integer, kind text, "serviceId" text, "toolId" text,
       destructive boolean, digest text, message text, "policyId" text
@@ -173,7 +174,8 @@ export async function listDecided(
 function columns(db: Db) {
   return db`id, position, process_id as "processId", run, seq, kind, service_id as "serviceId", tool_id as "toolId",
     destructive, digest, message, requested_by as "requestedBy",
-    (select name from api_keys where api_keys.id = requested_by) as "requestedByName", policy_id as "policyId", state,
+    (select name from api_keys where api_keys.id = requested_by) as "requestedByName",
+    coalesce(started_by, requested_by) as "startedBy", policy_id as "policyId", state,
     created_at as "createdAt", expires_at as "expiresAt", decided_at as "decidedAt", decided_by as "decidedBy", reason,
     used_at as "usedAt"`;
 }

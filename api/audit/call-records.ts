@@ -1,6 +1,7 @@
 /** Every tool call that is over, with what the policies said about it, as a record of the audit trail. */
 import type { KeyVerifier } from "../http/auth.ts";
 import type { CallRecord } from "../tools/call.ts";
+import type { CallCaller } from "../tools/gate.ts";
 import type { AuditActor, AuditLog } from "./log.ts";
 
 export interface CallRecorderOptions {
@@ -14,14 +15,16 @@ export interface CallRecorderOptions {
 export function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) => void {
   const { audit, keys, withoutKey } = options;
 
-  function actorOf(keyId: string | undefined): AuditActor {
-    if (keyId === undefined) return { kind: withoutKey };
-    return { kind: "key", id: keyId, name: keys.find(keyId)?.name ?? keyId };
+  /** Of a run that somebody else has started than who submitted it: who started it. */
+  function actorOf({ keyId, startedBy = keyId }: CallCaller): AuditActor {
+    if (startedBy === undefined) return { kind: withoutKey };
+    if (startedBy === "anonymous" || startedBy === "bootstrap") return { kind: startedBy };
+    return { kind: "key", id: startedBy, name: keys.find(startedBy)?.name ?? startedBy };
   }
 
   return ({ caller, serviceId, toolId, parameters, decision, outcome, code }) => {
     audit.record({
-      actor: actorOf(caller.keyId),
+      actor: actorOf(caller),
       action: "tool.call",
       object: { kind: "tool", id: `${serviceId}.${toolId}` },
       outcome: outcome === "ok" ? "ok" : outcome === "denied" ? "refused" : "failed",

@@ -8,7 +8,7 @@ import { runner } from "node-pg-migrate";
 import pg from "pg";
 import { createPool, type Db } from "./pool.ts";
 
-const MIGRATIONS_DIRECTORY = fileURLToPath(new URL("./migrations", import.meta.url));
+export const MIGRATIONS_DIRECTORY = fileURLToPath(new URL("./migrations", import.meta.url));
 const MIGRATIONS_TABLE = "schema_migrations";
 const MIGRATION_FILE = /^\d{4}_[a-z0-9_]+\.sql$/;
 const NOT_A_MIGRATION = "^(?!\\d{4}_[a-z0-9_]+\\.sql$).*";

@@ -226,6 +226,7 @@ create table approvals (
   decided_by text,
   reason text,
   used_at timestamp with time zone,
+  started_by text,
   constraint approvals_once UNIQUE (process_id, run, seq),
   constraint approvals_position_key UNIQUE ("position"),
   constraint approvals_pkey PRIMARY KEY (id),
@@ -345,13 +346,20 @@ create table policies (
   decision text not null,
   expires_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
+  no_role boolean not null default false,
+  approval_id text,
+  replaces text,
+  key_ids text[] not null default '{}'::text[],
   constraint policies_position UNIQUE ("position") DEFERRABLE INITIALLY DEFERRED,
   constraint policies_pkey PRIMARY KEY (id),
   constraint policies_role_id_fkey FOREIGN KEY (role_id) REFERENCES roles(id),
   constraint policies_decision_check CHECK ((decision = ANY (ARRAY['allow'::text, 'ask'::text, 'block'::text]))),
   constraint policies_id_check CHECK ((id ~ '^pol_[0-9a-f]{20}$'::text)),
+  constraint policies_one_role CHECK (((NOT no_role) OR (role_id IS NULL))),
   constraint policies_process_id_check CHECK ((process_id > 0)),
   constraint policies_process_rules_expire CHECK (((process_id IS NULL) OR (expires_at IS NOT NULL))),
+  constraint policies_process_rules_remembered CHECK (((process_id IS NULL) OR (approval_id IS NOT NULL))),
+  constraint policies_remembered CHECK (((approval_id IS NULL) OR ((decision = 'allow'::text) AND (expires_at IS NOT NULL) AND (no_role OR (role_id IS NOT NULL))))),
   constraint policies_service_pattern_check CHECK (((length(service_pattern) >= 1) AND (length(service_pattern) <= 200))),
   constraint policies_tool_pattern_check CHECK (((length(tool_pattern) >= 1) AND (length(tool_pattern) <= 200)))
 );
@@ -427,6 +435,7 @@ create table processes (
   asked boolean not null default false,
   replica uuid,
   trace_parent text,
+  started_by text,
   constraint processes_ref_key UNIQUE (ref),
   constraint processes_pkey PRIMARY KEY (id),
   constraint processes_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id),
@@ -445,6 +454,7 @@ CASE exit_state
 END AND ((creator = 'key'::text) = (key_id IS NOT NULL))))
 );
 CREATE INDEX processes_by_exit_state ON public.processes USING btree (exit_state, id);
+CREATE INDEX processes_by_submitter ON public.processes USING btree (COALESCE(key_id, creator), id);
 CREATE INDEX processes_finished ON public.processes USING btree (completed_at, id) WHERE (exit_state IS NOT NULL);
 CREATE INDEX processes_live ON public.processes USING btree (state, id) WHERE (state <> 'idle'::text);
 CREATE INDEX processes_queue ON public.processes USING btree (priority DESC, queued_at, id) WHERE (state = 'queued'::text);

@@ -12,6 +12,7 @@ import type { App } from "./app-type.ts";
 export const SCOPES = [
   "processes:write",
   "processes:read",
+  "processes:all",
   "services:admin",
   "modules:admin",
   "approvals:decide",
@@ -32,6 +33,9 @@ export interface Caller {
   /** The role of the stored key, if it has one. */
   roleId?: string;
 }
+
+/** The ids of callers without a stored key: no role restricts them, and they always count. */
+export const KEYLESS: ReadonlySet<string> = new Set<Caller["kind"]>(["anonymous", "bootstrap"]);
 
 /** A stored key that counts now. */
 export interface VerifiedKey {
@@ -82,6 +86,24 @@ export function requireScope(scope: Scope): onRequestAsyncHookHandler {
   };
   scopeOfHook.set(hook, scope);
   return hook;
+}
+
+/**
+ * Every route whose path begins with `prefix` asks `check` before its handler, also one that is added later. To be called
+ * before they are. `check` throws for what does not exist for the caller.
+ */
+export function guardRoutes(
+  app: App,
+  prefix: string,
+  check: (request: FastifyRequest) => Promise<void>,
+): void {
+  const guard = async (request: FastifyRequest): Promise<void> => check(request);
+  app.addHook("onRoute", (route) => {
+    if (route.url !== prefix && !route.url.startsWith(`${prefix}/`)) return;
+    const own = [route.preHandler ?? []].flat() as (typeof guard)[];
+    // A route for HEAD is made of the one for GET, which has it already.
+    if (!own.includes(guard)) route.preHandler = [guard, ...own];
+  });
 }
 
 /** A hook for a route that any caller with a key may use, whatever its scopes: `onRequest: requireKey()`. */

@@ -5,17 +5,15 @@
 import type { ApprovalRecord } from "../approvals/model.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";
 
-type Rule = Pick<McpPorts, "allowSelfApproval">;
-type Asked = Pick<ApprovalRecord, "id" | "requestedBy" | "processId">;
+type Rule = Pick<McpPorts, "isSelfApproval">;
+type Asked = Pick<ApprovalRecord, "id" | "requestedBy" | "startedBy" | "processId">;
 type Asker = Pick<RequestContext, "caller">;
 
 export type Deciding = "may" | "same_key" | "no_scope";
 
-export function mayDecide({ allowSelfApproval }: Rule, approval: Asked, { caller }: Asker): Deciding {
+export function mayDecide({ isSelfApproval }: Rule, approval: Asked, { caller }: Asker): Deciding {
   if (!caller.scopes.has("approvals:decide")) return "no_scope";
-  // Without any key there is nobody else: everyone on the machine is the same caller.
-  const isOwn = approval.requestedBy === caller.id && caller.kind !== "anonymous";
-  return isOwn && !allowSelfApproval ? "same_key" : "may";
+  return isSelfApproval(approval, caller) ? "same_key" : "may";
 }
 
 /** What the model is told to do about a pause. `fits`: the whole of it can be shown to a person at a client. */
@@ -28,7 +26,7 @@ export function describeDeciders(rule: Rule, approval: Asked, asker: Asker, fits
       }
       return `Ask a person, then: resume {"execution_id":"${approval.id}","approved":true or false}.`;
     case "same_key":
-      return `This key started the process, so it may not decide (CYRNEL_ALLOW_SELF_APPROVAL is off); an answer given in this client counts as this key's. ${elsewhere}`;
+      return `This key started the process, or this run of it, so it may not decide (CYRNEL_ALLOW_SELF_APPROVAL is off); an answer given in this client counts as this key's. ${elsewhere}`;
     case "no_scope":
       return `This key lacks the scope approvals:decide. ${elsewhere}`;
   }

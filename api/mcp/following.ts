@@ -66,7 +66,7 @@ export async function followRun(
     for (;;) {
       const leftMs = deadlineMs - performance.now();
       if (leftMs <= 0 || context.signal.aborted) return;
-      const now = await processes.wait(id, Math.ceil(Math.min(leftMs, MAX_WAIT_MS)), context.signal);
+      const now = await processes.wait(id, Math.ceil(Math.min(leftMs, MAX_WAIT_MS)), context);
       state = now.state;
       if (state === "idle") return;
       if (state !== "paused") continue;

@@ -46,7 +46,8 @@ export async function describeResult(ports: McpPorts, id: number, context: Reque
 }
 
 async function readOutcome(ports: McpPorts, id: number, context: RequestContext) {
-  const [record, calls] = await Promise.all([ports.processes.read(id), ports.processes.readCalls(id)]);
+  const { processes } = ports;
+  const [record, calls] = await Promise.all([processes.read(id, context), processes.readCalls(id, context)]);
   return { record, calls, paused: await describePause(ports, record, context) };
 }
 

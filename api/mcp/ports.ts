@@ -29,14 +29,16 @@ export interface Script {
 export interface ProcessesPort {
   /** Stores and queues it. Throws what `POST /processes` answers. */
   submit(script: Script, context: RequestContext): Promise<number>;
+  /** Throws not_found where the caller may not see it: before everything below. */
+  requireVisible(id: number, context: RequestContext): Promise<void>;
   /** Waits until it is idle or paused, for `waitMs` at most. Throws not_found. */
   wait(
     id: number,
     waitMs: number,
-    signal: AbortSignal,
+    context: RequestContext,
   ): Promise<{ state: ProcessState; approvals: readonly string[] }>;
-  read(id: number): Promise<ProcessRecord>;
-  readCalls(id: number): Promise<CallTrailEntry[]>;
+  read(id: number, context: RequestContext): Promise<ProcessRecord>;
+  readCalls(id: number, context: RequestContext): Promise<CallTrailEntry[]>;
 }
 
 export type Decision =
@@ -58,8 +60,8 @@ export interface McpPorts {
   processes: ProcessesPort;
   tools: Pick<Tools, "list" | "search" | "get">;
   approvals: ApprovalsPort;
-  /** Whether the key that created a process may decide its approvals. */
-  allowSelfApproval: boolean;
+  /** Whether the caller may not decide, because it submitted the process or started the run. */
+  isSelfApproval(approval: Pick<ApprovalRecord, "requestedBy" | "startedBy">, caller: Caller): boolean;
   /** How to write scripts, as Markdown. Throws no_environment, module_failed. */
   readDocs(): Promise<string>;
   /** Whether a caller's key still counts. */

@@ -124,8 +124,8 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
           : { approved, ...(typeof data === "string" && { reason: data }) };
         const approval = await ports.approvals.decide(id, decision, context);
         const decided = { id, state: approval.state, decidedBy: approval.decidedBy };
-        if (!context.caller.scopes.has("processes:read")) {
-          const next = "What became of the run is for keys with the scope processes:read.";
+        if (!(await mayReadOutcome(approval.processId, ports, context))) {
+          const next = "What became of the run is for keys with the scopes processes:read and processes:all.";
           return { approval: decided, processId: approval.processId, next };
         }
         await followRun(ports, approval.processId, link, context, { answered: [id] });
@@ -149,6 +149,21 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
     }),
   ],
 ]);
+
+async function mayReadOutcome(
+  id: number,
+  { processes }: McpPorts,
+  context: RequestContext,
+): Promise<boolean> {
+  if (!context.caller.scopes.has("processes:read")) return false;
+  return processes.requireVisible(id, context).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof AppError && error.code === "not_found") return false;
+      throw error;
+    },
+  );
+}
 
 /** Those that the caller's scopes let it use. */
 export function listSurfaceTools({ caller }: RequestContext): Tool[] {

@@ -1,6 +1,7 @@
 /** The rules in memory, compiled, and what they say about a call. Compiled anew when they change and when one expires. */
 import type { Db } from "#api/db/pool.ts";
 import type { RevisionWatch } from "#api/db/revisions.ts";
+import type { KeyVerifier } from "../http/auth.ts";
 import type { DefaultPolicy } from "./defaults.ts";
 import type { Decision } from "./model.ts";
 import { compileRules, type Rule, type RuleCall } from "./rules.ts";
@@ -20,7 +21,7 @@ export interface PolicyDirectory {
 export function createPolicyDirectory(
   db: Db,
   watch: RevisionWatch,
-  defaultPolicy: DefaultPolicy,
+  { defaultPolicy, keys }: { defaultPolicy: DefaultPolicy; keys: Pick<KeyVerifier, "find"> },
 ): PolicyDirectory {
   let rules: readonly Rule[] = [];
   let compiled = compileRules(rules, Date.now());
@@ -33,8 +34,14 @@ export function createPolicyDirectory(
       const nowMs = Date.now();
       if (nowMs >= compiled.validUntilMs) compiled = compileRules(rules, nowMs);
       const rule = compiled.find(call);
-      if (rule !== null) return { decision: rule.decision, policyId: rule.id };
-      return { decision: decideByDefault(defaultPolicy, call.destructive) };
+      const made: PolicyDecision =
+        rule === null
+          ? { decision: decideByDefault(defaultPolicy, call.destructive) }
+          : { decision: rule.decision, policyId: rule.id };
+      if (made.decision !== "ask") return made;
+      const isLiveKey = (keyId: string) => keys.find(keyId) !== null;
+      const remembered = compiled.findRemembered(call, rule?.id ?? null, isLiveKey);
+      return remembered === null ? made : { decision: "allow", policyId: remembered.id };
     },
   };
 }

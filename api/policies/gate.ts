@@ -4,9 +4,10 @@
  */
 import type { RevisionWatch } from "../db/revisions.ts";
 import { AppError } from "../errors.ts";
-import type { KeyVerifier } from "../http/auth.ts";
+import { KEYLESS, type KeyVerifier } from "../http/auth.ts";
 import type { CallCaller, CallGate } from "../tools/gate.ts";
 import type { PolicyDirectory } from "./directory.ts";
+import type { Decision } from "./model.ts";
 
 export interface GateParts {
   watch: Pick<RevisionWatch, "isFresh">;
@@ -15,20 +16,29 @@ export interface GateParts {
   policies: PolicyDirectory;
 }
 
-/** The role that restricts a caller, null for none; `nobody` for one whose key does not count any more. */
-function roleOf(caller: CallCaller, keys: GateParts["keys"]): string | null | "nobody" {
-  if (caller.keyId === undefined) return caller.roleId ?? null;
-  const key = keys.find(caller.keyId);
-  return key === null ? "nobody" : key.roleId;
+/** The stricter comes first. */
+const STRICTNESS: readonly Decision[] = ["block", "ask", "allow"];
+
+/**
+ * The roles under which a caller acts, null for acting without one: of a run that somebody else has started there are
+ * two, and what counts is what both allow. None at all for a caller one of whose keys does not count any more.
+ */
+function rolesOf({ keyId, roleId, startedBy }: CallCaller, keys: GateParts["keys"]): (string | null)[] {
+  const roles = [keyId === undefined ? (roleId ?? null) : keys.find(keyId)?.roleId];
+  if (startedBy !== undefined) {
+    roles.push(KEYLESS.has(startedBy) ? null : keys.find(startedBy)?.roleId);
+  }
+  const known = roles.filter((role) => role !== undefined);
+  return known.length === roles.length ? [...new Set(known)] : [];
 }
 
 export function createGate({ watch, keys, roles, policies }: GateParts): CallGate {
   return {
     canSee(caller, { serviceId, toolId }) {
       if (!watch.isFresh()) return false;
-      const roleId = roleOf(caller, keys);
-      if (roleId === "nobody") return false;
-      return roleId === null || (roles.find(roleId)?.sees(serviceId, toolId) ?? false);
+      const roleIds = rolesOf(caller, keys);
+      const shows = (roleId: string | null) => roleId === null || roles.find(roleId)?.sees(serviceId, toolId);
+      return roleIds.length > 0 && roleIds.every(shows);
     },
     async decide(caller, { serviceId, toolId, destructive }) {
       if (!watch.isFresh()) {
@@ -38,15 +48,12 @@ export function createGate({ watch, keys, roles, policies }: GateParts): CallGat
           { retryAfterSeconds: 2 },
         );
       }
-      const roleId = roleOf(caller, keys);
-      if (roleId === "nobody") return { decision: "block" };
-      return policies.decide({
-        serviceId,
-        toolId,
-        destructive,
-        roleId: roleId ?? undefined,
-        processId: caller.processId,
-      });
+      const { processId } = caller;
+      const decisions = rolesOf(caller, keys).map((roleId) =>
+        policies.decide({ serviceId, toolId, destructive, roleId: roleId ?? undefined, processId }),
+      );
+      const strictest = STRICTNESS.map((one) => decisions.find(({ decision }) => decision === one));
+      return strictest.find((one) => one !== undefined) ?? { decision: "block" };
     },
   };
 }

@@ -25,10 +25,24 @@ export const policySchema = z
     id: z.string(),
     servicePattern: z.string(),
     toolPattern: z.string(),
-    roleId: z.string().nullable().describe("Only for calls under this role; null: for all."),
+    roleId: z.string().nullable().describe("Only for calls under this role; null: for all, or see `noRole`."),
+    noRole: z.boolean().describe("Only for calls under no role."),
     processId: z.number().int().nullable().describe("Only for calls of this process; null: for all."),
     decision,
     expiresAt: z.iso.datetime().nullable().describe("The rule is over then; null: it stays."),
+    remembered: z
+      .object({
+        approvalId: z.string(),
+        replaces: z
+          .string()
+          .nullable()
+          .describe("The rule whose `ask` it replaces, and nothing else; null: that of the default."),
+        keyIds: z
+          .array(z.string())
+          .describe("It counts as long as none of these keys is revoked or expired."),
+      })
+      .nullable()
+      .describe("Where an approval was remembered; null: a rule of an administrator."),
     createdAt: z.iso.datetime(),
   })
   .describe("A rule over tool calls. Rules are asked in order; the first that matches decides.");
@@ -47,6 +61,7 @@ export const createPolicyBodySchema = z.strictObject({
   servicePattern: servicePatternSchema,
   toolPattern: toolPatternSchema,
   roleId: roleId.nullable().default(null),
+  noRole: z.boolean().default(false).describe("Only for calls under no role; then without `roleId`."),
   decision,
   expiresAt: expiresAt.default(null),
 });
@@ -57,11 +72,12 @@ export const patchPolicyBodySchema = z
     servicePattern: servicePatternSchema.optional(),
     toolPattern: toolPatternSchema.optional(),
     roleId: roleId.nullable().optional(),
+    noRole: z.boolean().optional(),
     decision: decision.optional(),
     expiresAt: expiresAt.optional(),
   })
   .refine((body) => Object.keys(body).length > 0, {
-    error: "name what to change: servicePattern, toolPattern, roleId, decision or expiresAt",
+    error: "name what to change: servicePattern, toolPattern, roleId, noRole, decision or expiresAt",
   });
 export type PatchPolicyBody = z.output<typeof patchPolicyBodySchema>;
 

@@ -13,13 +13,20 @@ export interface Rule {
   id: string;
   servicePattern: string;
   toolPattern: string;
-  /** Null: for every caller. */
+  /** Null: for every caller, or, with `noRole`, for those without a role. */
   roleId: string | null;
+  noRole: boolean;
   /** Null: for every process. */
   processId: number | null;
   decision: Decision;
   /** Null: for ever. */
   expiresAt: Date | null;
+  /** Where it was remembered. Null: an administrator made it. */
+  approvalId: string | null;
+  /** Of a remembered one: the rule whose `ask` it replaces; null: that of the default. */
+  replaces: string | null;
+  /** Of a remembered one: it counts as long as all of these keys do. */
+  keyIds: readonly string[];
 }
 
 export interface RuleCall {
@@ -30,8 +37,10 @@ export interface RuleCall {
 }
 
 export interface RuleSet {
-  /** The first rule that matches; null when none does. */
+  /** The first rule that matches; null when none does. Remembered ones are none of them. */
   find(call: RuleCall): Rule | null;
+  /** A remembered rule for this very tool that replaces the `ask` of a rule, or of the default (null). */
+  findRemembered(call: RuleCall, replaced: string | null, isLiveKey: (keyId: string) => boolean): Rule | null;
   /** The moment at which the next rule expires and this set is wrong: Unix milliseconds, or infinity. */
   readonly validUntilMs: number;
 }
@@ -42,8 +51,13 @@ export function compileRules(rules: readonly Rule[], nowMs: number): RuleSet {
   const validUntilMs = Math.min(
     ...inForce.map((rule) => rule.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY),
   );
+  const remembered = Map.groupBy(
+    inForce.filter(({ approvalId }) => approvalId !== null),
+    ({ servicePattern, toolPattern }) => `${servicePattern}.${toolPattern}`,
+  );
+  const ordered = inForce.filter(({ approvalId }) => approvalId === null);
   const index = createToolIndex(
-    inForce.map((rule) => ({
+    ordered.map((rule) => ({
       test: {
         service: compileSegment(rule.servicePattern),
         tool: compileToolPattern(rule.toolPattern, coversBelow(rule.decision)),
@@ -62,6 +76,12 @@ export function compileRules(rules: readonly Rule[], nowMs: number): RuleSet {
       }
       return first?.value ?? null;
     },
+    findRemembered(call, replaced, isLiveKey) {
+      const rules = remembered.get(`${call.serviceId}.${call.toolId}`) ?? [];
+      const fits = (rule: Rule) =>
+        rule.replaces === replaced && isFor(rule, call) && rule.keyIds.every(isLiveKey);
+      return rules.find(fits) ?? null;
+    },
   };
 }
 
@@ -72,10 +92,12 @@ export function coversBelow(decision: Decision): boolean {
 
 function findFirst(entries: readonly PlacedEntry<Rule>[], call: RuleCall): PlacedEntry<Rule> | null {
   for (const entry of entries) {
-    const { roleId, processId } = entry.value;
-    if (roleId !== null && roleId !== call.roleId) continue;
-    if (processId !== null && processId !== call.processId) continue;
-    if (testTool(entry.tool, call.toolId)) return entry;
+    if (isFor(entry.value, call) && testTool(entry.tool, call.toolId)) return entry;
   }
   return null;
+}
+
+function isFor({ roleId, noRole, processId }: Rule, call: RuleCall): boolean {
+  if (noRole ? call.roleId !== undefined : roleId !== null && roleId !== call.roleId) return false;
+  return processId === null || processId === call.processId;
 }

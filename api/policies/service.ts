@@ -41,7 +41,7 @@ export interface PolicyPage {
 export interface Policies {
   /** Asked after all others. In force when it resolves. Throws AppError `invalid_request`, `limit_reached`. */
   create(body: CreatePolicyBody): Promise<ChangedPolicy>;
-  /** For an approval that is to be remembered: asked before all others, until `expiresAt`. */
+  /** For an approval that is to be remembered: replaces the `ask` that stopped it, until `expiresAt`. */
   remember(rule: RememberedRule): Promise<PolicyRecord>;
   list(page: { after: number | null; limit: number }): Promise<PolicyPage>;
   /** Throws AppError `not_found`, `invalid_request`. */
@@ -59,6 +59,12 @@ export interface Policies {
 export interface RememberedRule {
   serviceId: string;
   toolId: string;
+  approvalId: string;
+  /** The rule that asked; null: the default. */
+  replaces: string | null;
+  /** The keys that it depends on. */
+  keyIds: readonly string[];
+  /** Of the process. Null: it has none, and neither have those it counts for. */
   roleId: string | null;
   /** Null: for every process. */
   processId: number | null;
@@ -99,12 +105,21 @@ export function createPolicies(options: PoliciesOptions): Policies {
 
   return {
     async create(body) {
+      refuseTwoRoles(body);
       const expiresAt = readFuture(body.expiresAt);
-      return describeChange(await insert({ ...body, expiresAt, processId: null }, "last"));
+      const row = { ...NOT_REMEMBERED, ...body, expiresAt, processId: null };
+      return describeChange(await insert(row, "last"));
     },
-    async remember({ serviceId, toolId, ...rest }) {
-      const policy = { servicePattern: serviceId, toolPattern: toolId, decision: "allow" as const, ...rest };
-      return toRecord(await insert(policy, "first"));
+    async remember({ serviceId, toolId, keyIds, ...rest }) {
+      const row = {
+        ...rest,
+        servicePattern: serviceId,
+        toolPattern: toolId,
+        decision: "allow" as const,
+        noRole: rest.roleId === null,
+        keyIds: [...new Set(keyIds)].sort(),
+      };
+      return toRecord(await insert(row, "first"));
     },
     async list({ after, limit }) {
       const rows = await listPolicyRows(pool, { after, limit: limit + 1 });
@@ -122,8 +137,12 @@ export function createPolicies(options: PoliciesOptions): Policies {
         .begin(async (transaction) => {
           await lockPolicies(transaction);
           const current = await findPolicy(transaction, id);
-          const changed = current && (await replacePolicy(transaction, { ...current, ...change }));
-          if (!changed) throw refuseUnknown(id);
+          if (current === null) throw refuseUnknown(id);
+          if (current.approvalId !== null) refuseOtherThanExpiry(change);
+          const wanted = { ...current, ...change };
+          refuseTwoRoles(wanted);
+          const changed = await replacePolicy(transaction, wanted);
+          if (changed === null) throw refuseUnknown(id);
           return changed;
         })
         .catch((error) => {
@@ -183,12 +202,34 @@ function dropUndefined<T extends object>(object: T): { [K in keyof T]: Exclude<T
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never;
 }
 
-function toRecord({ position: _, ...row }: PolicyRow): PolicyRecord {
+function toRecord({ position: _, approvalId, replaces, keyIds, ...row }: PolicyRow): PolicyRecord {
   return {
     ...row,
+    remembered: approvalId === null ? null : { approvalId, replaces, keyIds },
     expiresAt: row.expiresAt?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),
   };
+}
+
+const NOT_REMEMBERED = { approvalId: null, replaces: null, keyIds: [] };
+
+function refuseTwoRoles({ noRole, roleId }: { noRole: boolean; roleId: string | null }): void {
+  if (!noRole || roleId === null) return;
+  throw refuseBody(
+    "noRole",
+    "expected either roleId or noRole: a rule is for one role or for callers without one",
+  );
+}
+
+/** What was remembered was approved for this tool, this role and these keys. */
+function refuseOtherThanExpiry(change: object): void {
+  const [field] =
+    Object.entries(change).find(([name, value]) => name !== "expiresAt" || value === null) ?? [];
+  if (field === undefined) return;
+  throw refuseBody(
+    field,
+    "of a remembered approval only expiresAt can be changed; delete it, or make a rule of your own",
+  );
 }
 
 function refuseUnknown(id: string): AppError {

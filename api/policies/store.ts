@@ -9,9 +9,14 @@ export interface PolicyRow {
   servicePattern: string;
   toolPattern: string;
   roleId: string | null;
+  noRole: boolean;
   processId: number | null;
   decision: Decision;
   expiresAt: Date | null;
+  /** Of a remembered one: see `Rule`. */
+  approvalId: string | null;
+  replaces: string | null;
+  keyIds: string[];
   createdAt: Date;
 }
 
@@ -31,12 +36,14 @@ export async function countPolicies(db: Db): Promise<number> {
 export async function insertPolicy(db: Db, policy: NewPolicy, place: "first" | "last"): Promise<PolicyRow> {
   const [row] = await db<PolicyRow[]>`
     insert into policies (
-      id, position, service_pattern, tool_pattern, role_id, process_id, decision, expires_at
+      id, position, service_pattern, tool_pattern, role_id, no_role, process_id, decision, expires_at, approval_id,
+      replaces, key_ids
     )
     select ${policy.id},
       case when ${place === "first"} then coalesce(min(position), 1) - 1 else coalesce(max(position), 0) + 1 end,
-      ${policy.servicePattern}, ${policy.toolPattern}, ${policy.roleId}, ${policy.processId}::bigint,
-      ${policy.decision}, ${policy.expiresAt}::timestamptz
+      ${policy.servicePattern}, ${policy.toolPattern}, ${policy.roleId}, ${policy.noRole}::boolean,
+      ${policy.processId}::bigint, ${policy.decision}, ${policy.expiresAt}::timestamptz, ${policy.approvalId},
+      ${policy.replaces}, ${[...policy.keyIds]}::text[]
     from policies
     returning ${columns(db)}`;
   return row as PolicyRow;
@@ -52,7 +59,7 @@ export async function findPolicy(db: Db, id: string): Promise<PolicyRow | null> 
 export async function replacePolicy(db: Db, policy: NewPolicy): Promise<PolicyRow | null> {
   const [row] = await db<PolicyRow[]>`
     update policies set service_pattern = ${policy.servicePattern}, tool_pattern = ${policy.toolPattern},
-      role_id = ${policy.roleId}, decision = ${policy.decision}, expires_at = ${policy.expiresAt}
+      role_id = ${policy.roleId}, no_role = ${policy.noRole}, decision = ${policy.decision}, expires_at = ${policy.expiresAt}
     where id = ${policy.id} returning ${columns(db)}`;
   return row ?? null;
 }
@@ -102,6 +109,6 @@ export function isUnknownRole(error: unknown): boolean {
 }
 
 function columns(db: Db) {
-  return db`position, id, service_pattern as "servicePattern", tool_pattern as "toolPattern", role_id as "roleId",
-    process_id as "processId", decision, expires_at as "expiresAt", created_at as "createdAt"`;
+  return db`position, id, service_pattern as "servicePattern", tool_pattern as "toolPattern", role_id as "roleId", no_role as "noRole",
+    approval_id as "approvalId", replaces, key_ids as "keyIds", process_id as "processId", decision, expires_at as "expiresAt", created_at as "createdAt"`;
 }

@@ -42,13 +42,16 @@ export function createBindings(options: BindingsOptions): EnvironmentBindings {
 }
 
 function callerOf(run: LiveRun): CallCaller {
-  const { keyId } = run;
-  return { processId: run.id, ...(keyId !== null && { keyId }) };
+  return { processId: run.id, ...run.rights };
+}
+
+function haveSameRights(runs: readonly Pick<LiveRun, "rights">[]): boolean {
+  return new Set(runs.map(({ rights }) => JSON.stringify(rights))).size <= 1;
 }
 
 /**
  * On whose behalf something is looked up. An environment that does not say for which run is shown only what every run
- * it may be for can see: runs of one key share a role, and for any others there is no caller who sees what all see.
+ * it may be for can see: runs of the same keys share their roles, and for any others there is no caller who sees what all see.
  */
 function findAsker(registry: RunRegistry, eid: number | undefined): CallCaller {
   if (eid !== undefined) {
@@ -56,10 +59,9 @@ function findAsker(registry: RunRegistry, eid: number | undefined): CallCaller {
     if (run === undefined) throw runIsOver();
     return callerOf(run);
   }
-  const keys = [...new Set(registry.all().map(({ live }) => live.keyId))];
-  if (keys.length > 1) throw eidMissing();
-  const [keyId = null] = keys;
-  return keyId === null ? {} : { keyId };
+  const runs = registry.all().map(({ live }) => live);
+  if (!haveSameRights(runs)) throw eidMissing();
+  return runs[0]?.rights ?? {};
 }
 
 /**
@@ -72,9 +74,8 @@ function findCaller(registry: RunRegistry, eid: number | undefined): LiveRun | u
   const runs = registry.all().map(({ live }) => live);
   const context = registry.executing.getStore();
   const asked = [...runs, ...(context === undefined ? [] : [context])];
-  const isOfOneKey = asked.every(({ keyId }) => keyId === runs[0]?.keyId);
   const run = runs.find(({ id }) => id === context?.id) ?? (runs.length === 1 ? runs[0] : undefined);
-  if (runs.length > 0 && (run === undefined || !isOfOneKey)) throw eidMissing();
+  if (runs.length > 0 && (run === undefined || !haveSameRights(asked))) throw eidMissing();
   return run;
 }
 

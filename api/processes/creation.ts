@@ -24,10 +24,8 @@ const REFUSALS = new Set(["too_many_processes", "no_environment", "shutting_down
 
 export interface Submission {
   body: CreateProcessBody;
-  /** Keys of different callers are different keys. */
-  caller: string;
   creator: ProcessCreator;
-  /** `sent`: the body as the client wrote it. */
+  /** Of this creator: the same key of another one is another key. `sent`: the body as the client wrote it. */
   idempotency: { key: string; sent: unknown } | null;
   /** Aborts when the client has gone. */
   signal: AbortSignal;
@@ -133,7 +131,8 @@ function findKey({ db }: ProcessesContext, { caller, key }: IdempotencyKey) {
 }
 
 /** What was sent is what counts: what this version makes of it has fields that another version does not know. */
-function identify({ caller, idempotency }: Submission): IdempotencyKey | null {
+function identify({ creator, idempotency }: Submission): IdempotencyKey | null {
+  const caller = creator.keyId ?? creator.kind;
   return idempotency && { caller, key: idempotency.key, bodyHash: digestBody(idempotency.sent) };
 }
 

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
+import type { Caller } from "#api/http/auth.ts";
 import type { Environments } from "#api/modules/environments.ts";
 import type { Peers, WaitUntil } from "./across/peers.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -14,7 +15,7 @@ import type { RunRegistry } from "./registry.ts";
 import { type ProcessView, viewLiveRun, viewStored } from "./render.ts";
 import { HELD_STATES, type ProcessState } from "./states.ts";
 import type { ProcessRow } from "./store.ts";
-import { readProcess, readProcessRow } from "./store-reads.ts";
+import { readProcess, readProcessRow, readSubmitter } from "./store-reads.ts";
 
 const SHUTDOWN_RETRY_AFTER_SECONDS = 5;
 
@@ -31,6 +32,28 @@ export interface ProcessesContext {
   traceParent(): string | null;
   /** What the last run of a process has asked people, in the order in which it happened. */
   readApprovals(id: number): Promise<readonly ApprovalEvent[]>;
+}
+
+/** Whose processes are asked about: the caller's own, and with the scope `processes:all` those of every key. */
+export type Viewer = Pick<Caller, "id" | "scopes">;
+
+export function seesAll({ scopes }: Viewer): boolean {
+  return scopes.has("processes:all");
+}
+
+/** Throws not_found, also for a process of another key that the viewer may not see: it does not exist for it. */
+export async function requireVisible(
+  { db, registry }: ProcessesContext,
+  id: number,
+  viewer: Viewer,
+): Promise<void> {
+  if (seesAll(viewer)) return;
+  const submitter = registry.get(id)?.row.submittedBy ?? (await readSubmitter(db, id));
+  if (submitter === viewer.id) return;
+  throw new AppError(
+    "not_found",
+    `This key has submitted no process ${id}. Those of other keys are for keys with the scope processes:all.`,
+  );
 }
 
 /** Longest wait without a look at the database: nobody else changes it, or others may and their notice may be lost. */

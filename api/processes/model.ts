@@ -191,6 +191,10 @@ export const processSchema = processSummarySchema
   .meta({ id: "Process", description: "A submitted script, its state and its results." });
 export type ProcessRecord = z.output<typeof processSchema>;
 
+export const signaledSchema = z
+  .union([processSchema, z.object({ id: positiveInteger, state: z.enum(PROCESS_STATES) })])
+  .describe("The record; for a key without `processes:read` the id and the state alone.");
+
 export const createdSchema = z
   .union([processSchema, z.object({ id: positiveInteger })])
   .describe("The id; with `block` the whole record.");

@@ -8,6 +8,8 @@ import {
   readView,
   refuseUnknown,
   requireIdle,
+  seesAll,
+  type Viewer,
   waitOptions,
 } from "./lookup.ts";
 import type { ListQuery } from "./model.ts";
@@ -57,12 +59,23 @@ export async function listPage(
   { db, registry, estimates }: ProcessesContext,
   query: ListQuery,
   before: number | null,
+  viewer: Viewer,
 ): Promise<ProcessPage> {
   const shown = new Map<number, ProcessState>();
   for (const { live } of registry.all()) if (live.state === "queued") shown.set(live.id, live.state);
   const { state, status, ref, limit } = query;
   const maxResultsBytes = MAX_PAGE_RESULTS_BYTES;
-  const rows = await listProcesses(db, { state, status, ref, limit, before, shown, maxResultsBytes });
+  const submittedBy = seesAll(viewer) ? null : viewer.id;
+  const rows = await listProcesses(db, {
+    state,
+    status,
+    ref,
+    limit,
+    before,
+    shown,
+    submittedBy,
+    maxResultsBytes,
+  });
   const places = await estimates.find(rows.filter((row) => row.state === "queued").map(({ id }) => id));
   const page: ListedProcess[] = [];
   let bytes = 0;

@@ -16,7 +16,7 @@ export class RunRegistry {
   /** Ids whose last run ended without the environment's confirmation: it may still speak for them. */
   readonly #unconfirmed = new Set<number>();
   /** The run that an environment executes: set for everything that `execute` does or starts, also after its end. */
-  readonly executing = new AsyncLocalStorage<Pick<LiveRun, "id" | "keyId">>();
+  readonly executing = new AsyncLocalStorage<Pick<LiveRun, "id" | "rights">>();
 
   get size(): number {
     return this.#runs.size;

@@ -20,7 +20,7 @@ export function registerEventRoutes(app: App, service: ProcessService): void {
         tags: ["processes"],
         summary: "Server-sent events that say when the list of processes is to be read anew",
         description:
-          "Event: `changed`, without data, at once and after changes, four times a second at most. It says nothing of which process changed: read `GET /processes`.",
+          "Event: `changed`, without data, at once and after changes, four times a second at most. It says nothing of which process changed: read `GET /processes`. A key without `processes:all` gets it every two seconds, whether or not anything changed.",
         response: {
           200: { description: "The stream.", content: { "text/event-stream": { schema: z.string() } } },
           ...errorResponses("not_acceptable"),
@@ -29,8 +29,10 @@ export function registerEventRoutes(app: App, service: ProcessService): void {
     },
     async (request, reply) => {
       requireEventStream(request);
+      const { caller } = request;
+      if (caller === null) throw new Error("the list of processes is followed by a caller who is known");
       // The schema documents the text; fastify pipes a stream of it.
-      return reply.send(openEventStream(reply, service.followList(clientGone(reply))) as never);
+      return reply.send(openEventStream(reply, service.followList(caller, clientGone(reply))) as never);
     },
   );
 

@@ -1,7 +1,8 @@
 /** The processes over HTTP: paths, scopes, status codes and headers. Rules are in service.ts. */
+import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
-import { type Caller, requireScope } from "#api/http/auth.ts";
+import { type Caller, guardRoutes, requireScope } from "#api/http/auth.ts";
 import { decodeCursor, encodeCursor } from "#api/http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
 import { clientGone, sendJson, sendText } from "./answers.ts";
@@ -16,9 +17,10 @@ import {
   processListSchema,
   processSchema,
   runSignalBodySchema,
+  signaledSchema,
   waitQuerySchema,
 } from "./model.ts";
-import { renderCalls, renderList, renderRecord, renderSummary } from "./render.ts";
+import { type ProcessView, renderCalls, renderList, renderRecord, renderSummary } from "./render.ts";
 import { registerEventRoutes } from "./routes-events.ts";
 import type { ProcessService } from "./service.ts";
 
@@ -43,6 +45,10 @@ export function registerProcessRoutes(
   config: { maxCodeSizeBytes: number },
 ): void {
   app.decorateRequest("sentBody", null);
+  guardRoutes(app, "/processes/:id", (request) =>
+    service.requireVisible((request.params as { id: number }).id, callerOf(request)),
+  );
+
   app.post(
     "/processes",
     {
@@ -73,8 +79,7 @@ export function registerProcessRoutes(
       const key = request.headers["idempotency-key"];
       const { id, view } = await service.create({
         body: request.body,
-        caller: request.caller?.id ?? "",
-        creator: creatorOf(request.caller),
+        creator: creatorOf(callerOf(request)),
         idempotency: key === undefined ? null : { key, sent: request.sentBody },
         signal: clientGone(reply),
       });
@@ -97,7 +102,7 @@ export function registerProcessRoutes(
     async (request, reply) => {
       const { cursor } = request.query;
       const before = cursor === undefined ? null : decodeCursor(CURSOR_KIND, cursorSchema, cursor);
-      const page = await service.list(request.query, before);
+      const page = await service.list(request.query, before, callerOf(request));
       const items = page.processes.map(({ row, results, queue }) => renderSummary(row, results, queue));
       const nextCursor = page.nextBefore === null ? null : encodeCursor(CURSOR_KIND, page.nextBefore);
       return sendJson(reply, renderList(items, nextCursor));
@@ -154,7 +159,7 @@ export function registerProcessRoutes(
         params,
         body: runSignalBodySchema,
         response: {
-          200: processSchema,
+          200: signaledSchema,
           ...errorResponses(
             ...BODY_ERRORS,
             "not_found",
@@ -167,8 +172,9 @@ export function registerProcessRoutes(
       },
     },
     async (request, reply) => {
-      const view = await service.run(request.params.id, request.body, clientGone(reply));
-      return sendJson(reply, renderRecord(view));
+      const caller = callerOf(request);
+      const view = await service.run(request.params.id, request.body, caller.id, clientGone(reply));
+      return sendJson(reply, renderSignaled(view, caller));
     },
   );
 
@@ -181,19 +187,31 @@ export function registerProcessRoutes(
         tags,
         summary: "End a queued, running or paused process",
         params,
-        response: { 200: processSchema, ...errorResponses("invalid_request", "not_found", "process_idle") },
+        response: { 200: signaledSchema, ...errorResponses("invalid_request", "not_found", "process_idle") },
       },
     },
-    async (request, reply) => sendJson(reply, renderRecord(await service.kill(request.params.id))),
+    async (request, reply) =>
+      sendJson(reply, renderSignaled(await service.kill(request.params.id), callerOf(request))),
   );
 
   registerPartRoutes(app, service);
   registerEventRoutes(app, service);
 }
 
-function creatorOf(caller: Caller | null): ProcessCreator {
-  if (caller === null) throw new Error("a process is submitted by a caller who is known");
-  return { kind: caller.kind, keyId: caller.keyId ?? null };
+function callerOf({ caller }: FastifyRequest): Caller {
+  if (caller === null) throw new Error("a process is asked about by a caller who is known");
+  return caller;
+}
+
+function creatorOf({ kind, keyId }: Caller): ProcessCreator {
+  return { kind, keyId: keyId ?? null };
+}
+
+/** Who may not read a process is not shown it for having run or killed it. */
+function renderSignaled(view: ProcessView, { scopes }: Caller): string {
+  if (scopes.has("processes:read")) return renderRecord(view);
+  const { id, state } = view.row;
+  return JSON.stringify({ id, state });
 }
 
 /** The parts of a record on their own. */

@@ -173,7 +173,7 @@ export class RunCarrier {
     place: Place,
   ): Promise<void> {
     const { registry, writer } = this.#options;
-    const answer = await registry.executing.run({ id: live.id, keyId: live.keyId }, () =>
+    const answer = await registry.executing.run({ id: live.id, rights: live.rights }, () =>
       live.row.asked
         ? this.#repeat(live, execution, pauses)
         : execution.carryOut(describeExecution(live, this.#options.limits)),

@@ -18,7 +18,7 @@ import { MAX_OUTPUT_BYTES, MAX_RESULT_BYTES } from "./limits.ts";
 import { followList } from "./list-changes.ts";
 import { EndingWriter } from "./live/ending-writer.ts";
 import { ProcessFeed } from "./live/feed.ts";
-import { movedElsewhere, type ProcessesContext } from "./lookup.ts";
+import { movedElsewhere, type ProcessesContext, requireVisible, seesAll, type Viewer } from "./lookup.ts";
 import type { ListQuery, RunSignalBody } from "./model.ts";
 import type { ApprovalState } from "./pausing/desk.ts";
 import type { Pausing } from "./pausing/pausing.ts";
@@ -136,17 +136,22 @@ export function createProcessService(deps: ProcessesDeps) {
   let retention: AsyncDisposable | null = null;
 
   return {
+    /** Before everything else that is asked about one process. Throws not_found. */
+    requireVisible: (id: number, viewer: Viewer) => requireVisible(context, id, viewer),
     create: (submission: Submission) => createProcess(context, submission),
     get: (id: number, waitMs: number, signal: AbortSignal) => getProcess(context, id, waitMs, signal),
-    list: (query: ListQuery, before: number | null) => listPage(context, query, before),
+    list: (query: ListQuery, before: number | null, viewer: Viewer) =>
+      listPage(context, query, before, viewer),
     getCode: (id: number) => getCode(context, id),
     getOutput: (id: number) => getOutput(context, id),
     getStream: (id: number, stream: "stdout" | "stderr") => getStream(context, id, stream),
     getCalls: (id: number) => getCalls(context, id),
     follow: (id: number, lastEventId: string | null, signal: AbortSignal) =>
       openEvents(context, id, lastEventId, signal),
-    followList: (signal: AbortSignal) => followList(feed, peers, signal),
-    run: (id: number, body: RunSignalBody, signal: AbortSignal) => runProcess(context, id, body, signal),
+    followList: (viewer: Viewer, signal: AbortSignal) => followList(feed, peers, seesAll(viewer), signal),
+    /** `startedBy`: the id of the caller. */
+    run: (id: number, body: RunSignalBody, startedBy: string, signal: AbortSignal) =>
+      runProcess(context, id, body, startedBy, signal),
     kill: (id: number) => killProcess(context, id),
     remove: (id: number) => removeProcess(context, id),
 

@@ -25,6 +25,7 @@ export async function runProcess(
   context: ProcessesContext,
   id: number,
   { force, block }: RunSignalBody,
+  startedBy: string,
   signal: AbortSignal,
 ): Promise<ProcessView> {
   if (context.registry.isUnconfirmed(id)) {
@@ -34,7 +35,8 @@ export async function runProcess(
     );
   }
   const { stored } = await context.dispatcher.submit(async (placement) => {
-    const row = await restartProcess(context.db, id, placement, force, context.traceParent());
+    const how = { force, startedBy };
+    const row = await restartProcess(context.db, id, placement, how, context.traceParent());
     return { stored: row && { row, code: row.code } };
   });
   if (!stored) return refuseRun(context, id);

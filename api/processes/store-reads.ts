@@ -60,6 +60,13 @@ export async function readProcessRow(db: Db, id: number): Promise<ProcessRow | n
   return row ?? null;
 }
 
+/** The id of the key that submitted it, `bootstrap` or `anonymous`; null when there is no such process. */
+export async function readSubmitter(db: Db, id: number): Promise<string | null> {
+  const [row] = await db<{ submitter: string }[]>`
+    select coalesce(key_id, creator) as submitter from processes where id = ${id}`;
+  return row?.submitter ?? null;
+}
+
 export async function readCode(db: Db, id: number): Promise<string | null> {
   const [row] = await db<{ code: string }[]>`select code from processes where id = ${id}`;
   return row?.code ?? null;
@@ -97,6 +104,8 @@ export async function readCalls(db: Db, id: number): Promise<TrailCall[]> {
 }
 
 export interface ListFilter extends Pick<ListQuery, "state" | "status" | "ref"> {
+  /** Only what it submitted: the id of a key, `bootstrap` or `anonymous`. Null: of all. */
+  submittedBy: string | null;
   limit: number;
   /** Only ids below; null for the first page. */
   before: number | null;
@@ -121,6 +130,7 @@ export async function listProcesses(db: Db, filter: ListFilter): Promise<ListedR
           from processes p
           where true ${stateCondition(db, filter)} ${statusCondition(db, filter.status)}
             ${filter.ref === undefined ? db`` : db`and p.ref = ${filter.ref}`}
+            ${filter.submittedBy === null ? db`` : db`and coalesce(p.key_id, p.creator) = ${filter.submittedBy}`}
             ${filter.before === null ? db`` : db`and p.id < ${filter.before}`}
           order by p.id desc limit ${filter.limit + 1}
         ) p

@@ -29,6 +29,10 @@ export interface ProcessRow {
   cpuMs: number | null;
   /** The key that submitted it: its role, and whether it still counts, decide what the script sees. Null: no stored key. */
   keyId: string | null;
+  /** The id of that key, `bootstrap` or `anonymous`. */
+  submittedBy: string;
+  /** Who started the last run, likewise; of one that has not run who submitted it. */
+  startedBy: string;
   /** W3C `traceparent` of the request that started the last run; null: it was not traced. */
   traceParent: string | null;
   usage: Usage | null;
@@ -98,7 +102,9 @@ export function processColumns(db: Db, isSettled = false) {
     ? db`'{}'::text[]`
     : db`case when p.asked and p.state <> 'idle' then waiting_approvals(p.id) else '{}' end`;
   return db`p.id, p.ref, p.state, p.exit_state as "exitState", p.reason, p.claim, p.replica, p.environment,
-    p.timeout_ms as "timeoutMs", p.memory_mb as "memoryMb", p.cpu_ms as "cpuMs", p.key_id as "keyId", p.trace_parent as "traceParent", p.usage, p.asked,
+    p.timeout_ms as "timeoutMs", p.memory_mb as "memoryMb", p.cpu_ms as "cpuMs", p.key_id as "keyId",
+    coalesce(p.key_id, p.creator) as "submittedBy", coalesce(p.started_by, p.key_id, p.creator) as "startedBy",
+    p.trace_parent as "traceParent", p.usage, p.asked,
     ${approvals} as approvals, p.created_at as "createdAt", p.queued_at as "queuedAt", p.started_at as "startedAt", p.completed_at as "completedAt"`;
 }
 
@@ -168,19 +174,22 @@ export async function findIdempotencyKey(
   return row ?? null;
 }
 
-/** Starts an idle process again, as `queued` or `running`, and clears what its last run left. Null when it may not. */
+/**
+ * Starts an idle process again, as `queued` or `running`, and clears what its last run left. Null when it may not.
+ * `startedBy`: see `ProcessRow`.
+ */
 export async function restartProcess(
   db: Db,
   id: number,
   placement: Placement | null,
-  force: boolean,
+  { force, startedBy }: { force: boolean; startedBy: string },
   traceParent: string | null = null,
 ): Promise<(ProcessRow & { code: string }) | null> {
   const [row] = await db<(ProcessRow & { code: string })[]>`
     with restarted as (
       update processes as p set state = ${placement ? "running" : "queued"}, claim = ${placement?.claim ?? null}::uuid,
         environment = ${placement?.environment ?? null}, replica = ${placement?.replica ?? null}::uuid, exit_state = null, reason = null, usage = null,
-        results_bytes = 0, asked = false, trace_parent = ${traceParent}, queued_at = now(), started_at = case when ${placement !== null}::boolean then now() end,
+        results_bytes = 0, asked = false, trace_parent = ${traceParent}, started_by = ${startedBy}, queued_at = now(), started_at = case when ${placement !== null}::boolean then now() end,
         completed_at = null
       where id = ${id} and state = 'idle' and (${force}::boolean or exit_state is null)
       returning ${processColumns(db)}, p.code

@@ -6,6 +6,8 @@ export interface CallCaller {
   keyId?: string;
   /** That key's role; absent: no role restricts it. */
   roleId?: string;
+  /** Who started the run, where it is not who submitted the process: the id of a key, `bootstrap` or `anonymous`. */
+  startedBy?: string;
   /** The process whose run calls; absent for a direct call. */
   processId?: number;
 }

@@ -149,6 +149,7 @@ function listOperations(pool: Pool, size: number): Operation[] {
     run: () =>
       listProcesses(pool, {
         state: undefined,
+        submittedBy: null,
         status: undefined,
         ref: undefined,
         limit: PAGE,

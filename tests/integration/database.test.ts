@@ -8,7 +8,12 @@ import { createPool, isDatabaseUnavailable } from "#api/db/pool.ts";
 import { dumpSchema } from "#api/db/schema-dump.ts";
 import { acquireServerLock } from "#api/db/server-lock.ts";
 import { refuseSharedSession } from "#api/db/sessions.ts";
-import { countConnections, createTestDatabase, type TestDatabase } from "./harness/database.ts";
+import {
+  countConnections,
+  createTestDatabase,
+  migrateBefore,
+  type TestDatabase,
+} from "./harness/database.ts";
 
 const databases: TestDatabase[] = [];
 async function create(options?: { empty?: boolean }): Promise<TestDatabase> {
@@ -37,13 +42,15 @@ describe("migrations", () => {
   });
 
   test("what others hold is waited for, and what is about to be done is told", async () => {
-    const database = await create();
-    const last = (await listMigrations()).at(-1) ?? "";
-    await database.pool`delete from schema_migrations where name = ${last}`;
+    const database = await create({ empty: true });
+    // It checks a constraint of processes.
+    const next = "0020_process_check_valid";
+    await migrateBefore(database, next);
+    const pending = (await listMigrations()).filter((name) => name >= next);
     const told: string[] = [];
     const held = database.pool.begin(async (sql) => {
-      await sql`lock table processes, tools in access exclusive mode`;
-      const migrating = migrate(database.url, (pending) => told.push(...pending));
+      await sql`lock table processes in access exclusive mode`;
+      const migrating = migrate(database.url, (names) => told.push(...names));
       await vi.waitUntil(async () => {
         await sql`select pg_stat_clear_snapshot()`;
         const waiting = await sql`
@@ -52,8 +59,56 @@ describe("migrations", () => {
       });
       return { migrating };
     });
-    expect(await (await held).migrating).toEqual([last]);
-    expect(told).toEqual([last]);
+    expect(await (await held).migrating).toEqual(pending);
+    expect(told).toEqual(pending);
+  });
+
+  test("keys of before processes:all keep what they could do; keys that could do nothing with processes get nothing", async () => {
+    const database = await create({ empty: true });
+    await migrateBefore(database, "0023_process_owners");
+    const { pool } = database;
+    const scopesOf = {
+      reader: ["processes:read"],
+      writer: ["logs:read", "processes:write"],
+      other: ["keys:admin"],
+    };
+    for (const [index, [name, scopes]] of Object.entries(scopesOf).entries()) {
+      await pool`
+        insert into api_keys (id, name, prefix, hash, scopes)
+        values (${`key_${String(index).repeat(20)}`}, ${name}, 'cyk_', ${Buffer.alloc(32, index)}, ${scopes})`;
+    }
+    await migrate(database.url);
+    const rows = await pool<
+      { name: string; scopes: string[] }[]
+    >`select name, scopes from api_keys order by id`;
+    expect(rows).toEqual([
+      { name: "reader", scopes: ["processes:read", "processes:all"] },
+      { name: "writer", scopes: ["logs:read", "processes:write", "processes:all"] },
+      { name: "other", scopes: ["keys:admin"] },
+    ]);
+  });
+
+  test("what was remembered before rules had keys is over; rules of administrators stay", async () => {
+    const database = await create({ empty: true });
+    await migrateBefore(database, "0024_remembered_rules");
+    const { pool } = database;
+    const later = new Date(Date.now() + 60_000);
+    for (const [position, [tool, decision, expiresAt, processId]] of [
+      ["remembered", "allow", later, null],
+      ["remembered_for_a_process", "allow", later, 7],
+      ["asked", "ask", later, null],
+      ["blocked", "block", later, null],
+      ["wild_*", "allow", later, null],
+      ["for_ever", "allow", null, null],
+    ].entries()) {
+      await pool`
+        insert into policies (id, position, service_pattern, tool_pattern, decision, expires_at, process_id)
+        values (${`pol_${String(position).repeat(20)}`}, ${position}, 'shop', ${tool as string}, ${decision as string},
+          ${expiresAt as Date | null}::timestamptz, ${processId as number | null}::bigint)`;
+    }
+    await migrate(database.url);
+    const rows = await pool<{ tool: string }[]>`select tool_pattern as tool from policies order by position`;
+    expect(rows.map(({ tool }) => tool)).toEqual(["asked", "blocked", "wild_*", "for_ever"]);
   });
 
   test("a database that is newer than the program is refused with both versions named, and not touched", async () => {

@@ -27,7 +27,7 @@ async function openGate(maxStaleMs: number) {
     watch,
     keys,
     roles: createRoleDirectory(pool, watch),
-    policies: createPolicyDirectory(pool, watch, "allow"),
+    policies: createPolicyDirectory(pool, watch, { defaultPolicy: "allow", keys }),
   });
   await watch.start();
   return {

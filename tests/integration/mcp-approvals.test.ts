@@ -60,7 +60,7 @@ describe("with another key", () => {
         return { action: "accept", content: {} };
       },
     });
-    const boss = await connect(server, ["processes:read", "approvals:decide"]);
+    const boss = await connect(server, ["processes:read", "processes:all", "approvals:decide"]);
     const { value: found } = await agent.call("search_tools", { query: "delete order" });
     expect(found.tools[0]).toMatchObject({ path: "shop.delete_order", destructive: true, policy: "ask" });
     expect((await agent.call("read_tool", { path: "shop.delete_order" })).value.policy).toBe("ask");
@@ -97,7 +97,7 @@ describe("with another key", () => {
 
   test("deciding twice the same way is the same answer; another way, or what is not there, is refused", async () => {
     const agent = await connect(server, AGENT);
-    const boss = await connect(server, ["processes:read", "approvals:decide"]);
+    const boss = await connect(server, ["processes:read", "processes:all", "approvals:decide"]);
     const { value } = await agent.call("run", { script: CATCHING });
     const { executionId } = value.paused;
     const denied = await boss.call("resume", {
@@ -156,7 +156,9 @@ describe("with another key", () => {
 
   test("a key whose role does not show the tool sees that the run waits, not for what", async () => {
     const agent = await connect(server, AGENT);
-    const other = await connect(server, ["processes:read", "approvals:decide"], { allow: ["shop.list"] });
+    const other = await connect(server, ["processes:read", "processes:all", "approvals:decide"], {
+      allow: ["shop.list"],
+    });
     const { value } = await agent.call("run", { script: DELETE });
     const { value: seen } = await other.call("result", { processId: value.processId });
     expect(seen.paused).toEqual({ executionId: value.paused.executionId, next: expect.any(String) });

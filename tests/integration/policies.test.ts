@@ -69,7 +69,7 @@ describe("rules", () => {
     const role = (await governance.server.post("/roles", { name: "careful", allow: ["**"] })).body.id;
     const key = await governance.makeKey({ roleId: role });
     const free = await governance.makeKey();
-    await add("*", "*", "ask", { roleId: role });
+    const asking = await add("*", "*", "ask", { roleId: role });
     expect((await decide("mail.send", { keyId: key.id })).decision).toBe("ask");
     expect((await decide("mail.send", { keyId: free.id })).decision).toBe("allow");
     expect((await decide("mail.send")).decision).toBe("allow");
@@ -77,7 +77,10 @@ describe("rules", () => {
     await governance.server.server.governance.policies.remember({
       serviceId: "mail",
       toolId: "send",
-      roleId: null,
+      approvalId: "apr_of_a_test",
+      replaces: asking,
+      keyIds: [key.id],
+      roleId: role,
       processId: 7,
       expiresAt: new Date(Date.now() + 60_000),
     });

@@ -52,6 +52,8 @@ afterAll(async () => {
 const signal = (id: number, name: "run" | "kill", body?: unknown) =>
   send<ProcessRecord & ErrorBody>(server, "POST", `/processes/${id}/signals/${name}`, body);
 
+const RESTART = { force: true, startedBy: "anonymous" };
+
 describe("signals/run", () => {
   test("runs a process that was only stored", async () => {
     const id = await submit(server, "print now\ngate run-now", { autorun: false });
@@ -353,7 +355,7 @@ describe("changes of state in the database", () => {
     ((id: number, from: ProcessState) => Promise<ProcessRow | null | undefined>)[]
   > = {
     queued: [
-      (id) => restartProcess(own.pool, id, null, true),
+      (id) => restartProcess(own.pool, id, null, RESTART),
       async (id) => asRow(id, await requeueRun(own.pool, id, `apr_${"x".repeat(22)}`)),
       async (id) => {
         const nobody = { replica: null, unheld: null, maxSilentMs: null };
@@ -366,7 +368,7 @@ describe("changes of state in the database", () => {
       },
     ],
     running: [
-      (id) => restartProcess(own.pool, id, { environment: "e", claim: randomUUID(), replica: null }, true),
+      (id) => restartProcess(own.pool, id, { environment: "e", claim: randomUUID(), replica: null }, RESTART),
       async (id) =>
         (
           await claimQueued(own.pool, {

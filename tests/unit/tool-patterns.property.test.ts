@@ -164,9 +164,13 @@ const ruleOf = (fields: Partial<Rule>, index: number): Rule => ({
   servicePattern: "*",
   toolPattern: "*",
   roleId: null,
+  noRole: false,
   processId: null,
   decision: "ask",
   expiresAt: null,
+  approvalId: null,
+  replaces: null,
+  keyIds: [],
   ...fields,
 });
 const NOW_MS = 1_000_000;

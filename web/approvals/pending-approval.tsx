@@ -72,6 +72,7 @@ function ApprovalCard({
             </>
           ) : null}
           asked <Ago at={approval.createdAt} />
+          {approval.startedBy === approval.requestedBy ? null : `, run by ${approval.startedBy}`}
         </span>
       </div>
       <div class="card-body stack">

@@ -15,8 +15,9 @@ import { readRoles } from "./roles.ts";
 type Scope = Key["scopes"][number];
 
 const SCOPES: readonly (readonly [Scope, string])[] = [
-  ["processes:write", "submit, run and kill scripts, call tools"],
-  ["processes:read", "read processes and their output"],
+  ["processes:write", "submit, run and kill its scripts, call tools"],
+  ["processes:read", "read its processes and their output"],
+  ["processes:all", "do so with the processes of every key"],
   ["services:admin", "install and set up services"],
   ["modules:admin", "install and set up modules"],
   ["approvals:decide", "approve and deny calls"],

@@ -19,6 +19,9 @@ const DECISIONS = [
 ] as const;
 type Decision = (typeof DECISIONS)[number][0];
 
+/** Among the ids of roles. */
+const NO_ROLE = "none";
+
 const LOOKS: Record<Decision, string> = { allow: "good", ask: "wait", block: "bad" };
 const DEFAULT_WORDS: Record<string, string> = {
   allow: "is allowed",
@@ -104,7 +107,7 @@ function Rule({
   onDown: (() => void) | null;
   onRemove: () => void;
 }) {
-  const { servicePattern, toolPattern, roleId, processId, decision, expiresAt } = policy;
+  const { servicePattern, toolPattern, roleId, noRole, processId, decision, expiresAt, remembered } = policy;
   const name = `${servicePattern}.${toolPattern}`;
   return (
     <li class="list-row">
@@ -112,6 +115,8 @@ function Rule({
         <code class="wrap">{name}</code>
         <p>
           {roleId === null ? null : `Role ${roles.find(({ id }) => id === roleId)?.name ?? roleId}. `}
+          {noRole ? "Without a role. " : null}
+          {remembered === null ? null : "Remembered: in place of one rule's question, never of a block. "}
           {processId === null ? null : `Process ${processId} only. `}
           {expiresAt === null ? null : (
             <>
@@ -169,7 +174,8 @@ function NewRule({ roles, onAdded }: { roles: readonly Role[]; onAdded: () => vo
               servicePattern: servicePattern.trim(),
               toolPattern: toolPattern.trim(),
               decision: decision as Decision,
-              roleId: roleId === "" ? null : roleId,
+              roleId: roleId === "" || roleId === NO_ROLE ? null : roleId,
+              noRole: roleId === NO_ROLE,
             },
           }),
         ),
@@ -201,12 +207,20 @@ function NewRule({ roles, onAdded }: { roles: readonly Role[]; onAdded: () => vo
           <SelectField
             label="For"
             value={roleId}
-            options={[["", "Everybody"], ...roles.map((role) => [role.id, `Role ${role.name}`] as const)]}
+            options={[
+              ["", "Everybody"],
+              [NO_ROLE, "Callers without a role"],
+              ...roles.map((role) => [role.id, `Role ${role.name}`] as const),
+            ]}
             onChange={setRole}
           />
         </div>
         {isComplete ? (
-          <Preview servicePattern={servicePattern.trim()} toolPattern={toolPattern.trim()} roleId={roleId} />
+          <Preview
+            servicePattern={servicePattern.trim()}
+            toolPattern={toolPattern.trim()}
+            roleId={roleId === NO_ROLE ? "" : roleId}
+          />
         ) : null}
         <Failure error={adding.error} />
         <div class="row end">

@@ -54,7 +54,10 @@ export default function ProcessesView() {
 
   return (
     <>
-      <PageHead title="Processes" about="Every script that was submitted, and how it ended.">
+      <PageHead
+        title="Processes"
+        about="Scripts that were submitted, and how they ended. A key without processes:all sees its own."
+      >
         <button
           type="button"
           class="button"

@@ -2,6 +2,7 @@
  * One run while it is in memory: what the script has written so far, its limits, its calls, and how it is to end.
  * Knows neither the database nor the environment; the dispatcher moves it along.
  */
+import type { CallCaller } from "#api/tools/gate.ts";
 import type { ErrorDetail, ExecutionState, Usage } from "#sdk";
 import type { ApprovalState } from "../pausing/desk.ts";
 import type { CarriedRun, RunSnapshot } from "../pausing/records.ts";
@@ -101,9 +102,10 @@ export class LiveRun {
     return this.#calls.signal;
   }
 
-  /** The stored key that submitted it. */
-  get keyId(): string | null {
-    return this.#row.keyId;
+  /** What its calls may do: what who submitted it and who started it both may. */
+  get rights(): Pick<CallCaller, "keyId" | "startedBy"> {
+    const { keyId, submittedBy, startedBy } = this.#row;
+    return { ...(keyId !== null && { keyId }), ...(startedBy !== submittedBy && { startedBy }) };
   }
 
   /** The row as it would be read now. */

@@ -88,6 +88,7 @@ async function show(session: Session, id: string): Promise<void> {
       ["may change", one.destructive],
       one.kind === "ask" ? ["in its words", one.message] : ["parameters", safeJson(one.parameters ?? null)],
       ...(one.schema === null ? [] : [["answer", safeJson(one.schema)] as const]),
+      ["run by", one.startedBy],
       ["asked", ago(one.createdAt)],
       ["decided by", one.decidedBy],
       ["reason", one.reason],

@@ -29,7 +29,11 @@ export function addKeys(program: Command, shell: Shell): void {
     .summary("make a key")
     .description("Makes a key and prints it alone on standard output. It is shown this once.")
     .argument("<name>", "what it is for")
-    .requiredOption("--scopes <names>", "what it may do: processes:write,processes:read,…", collect)
+    .requiredOption(
+      "--scopes <names>",
+      "what it may do: processes:write,processes:read,processes:all,services:admin,modules:admin,approvals:decide,keys:admin,logs:read",
+      collect,
+    )
     .option("--role <id>", "which tools it sees (default: all)")
     .option("--expires <time>", "stops working after this time, such as 24h", parseDuration)
     .addHelpText(

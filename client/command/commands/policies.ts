@@ -11,7 +11,8 @@ import { readAll } from "../pages.ts";
 import type { Session, Shell } from "../session.ts";
 
 interface AddFlags {
-  role?: string;
+  /** False for `--no-role`. */
+  role?: string | boolean;
   expires?: number;
 }
 
@@ -28,6 +29,7 @@ export function addPolicies(program: Command, shell: Shell): void {
     .argument("<decision>", "allow, ask or block")
     .argument("<service.tool>", "patterns: shop.*, *.delete*")
     .option("--role <id>", "only for calls under this role")
+    .option("--no-role", "only for calls under no role")
     .option("--expires <time>", "ends after this time, such as 24h", parseDuration)
     .addHelpText(
       "after",
@@ -70,7 +72,8 @@ async function add(
       body: {
         servicePattern: pattern.slice(0, dot),
         toolPattern: pattern.slice(dot + 1),
-        roleId: role ?? null,
+        roleId: typeof role === "string" ? role : null,
+        noRole: role === false,
         decision,
         expiresAt: Number.isFinite(expires) ? new Date(Date.now() + expires).toISOString() : null,
       },
@@ -102,7 +105,7 @@ async function list(session: Session): Promise<void> {
           one.id,
           one.decision,
           `${one.servicePattern}.${one.toolPattern}`,
-          one.roleId,
+          one.noRole ? "(none)" : one.roleId,
           one.processId,
           until(one.expiresAt),
         ]),

@@ -13,7 +13,8 @@ import {
 
 export interface Person {
   id: string;
-  send(method: string, path: string, json?: unknown): Promise<Answer>;
+  key: string;
+  send(method: string, path: string, json?: unknown, headers?: Record<string, string>): Promise<Answer>;
 }
 
 export interface ApprovalsServer extends AsyncDisposable {
@@ -54,9 +55,10 @@ export async function startApprovalsServer(options: ApprovalsServerOptions = {})
   });
   const person = (key: string, id: string): Person => ({
     id,
-    send: (method, path, json) =>
+    key,
+    send: (method, path, json, headers) =>
       server.request(method, path, {
-        headers: { authorization: `Bearer ${key}` },
+        headers: { authorization: `Bearer ${key}`, ...headers },
         ...(json === undefined ? {} : { json }),
       }),
   });
@@ -66,7 +68,7 @@ export async function startApprovalsServer(options: ApprovalsServerOptions = {})
     return person(made.body.key, made.body.id);
   };
   const agent = await makeKey(["processes:write", "processes:read"]);
-  const boss = await makeKey(["processes:read", "approvals:decide"]);
+  const boss = await makeKey(["processes:read", "processes:all", "approvals:decide"]);
   if ((await server.get("/services/shop")).status === 404) await server.addService("shop", shop);
   const policies = (await server.get("/policies")).body.policies;
   if (policies.length === 0) {

@@ -1,6 +1,9 @@
 /** A fresh, migrated database for one test file, cloned from the template of the run's Postgres. */
 import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
 import { inject } from "vitest";
+import { listMigrations, MIGRATIONS_DIRECTORY } from "#api/db/migrate.ts";
 import { createPool, type Pool } from "#api/db/pool.ts";
 import { TEMPLATE_DATABASE, withDatabase } from "./global-setup.ts";
 
@@ -35,6 +38,17 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
     return dropping;
   };
   return { name, url, pool, drop, [Symbol.asyncDispose]: drop };
+}
+
+/** Brings an empty database to what the version left that did not know the migration `next`. */
+export async function migrateBefore({ pool }: TestDatabase, next: string): Promise<void> {
+  await pool.unsafe(
+    "create table schema_migrations (id serial primary key, name varchar(255) not null, run_on timestamp not null)",
+  );
+  for (const name of (await listMigrations()).filter((known) => known < next)) {
+    await pool.unsafe(await readFile(path.join(MIGRATIONS_DIRECTORY, `${name}.sql`), "utf8"));
+    await pool`insert into schema_migrations (name, run_on) values (${name}, now())`;
+  }
 }
 
 /** Runs one statement on the test server's maintenance database. */

@@ -94,7 +94,7 @@ export async function startServer(options: StartServerOptions = {}): Promise<Tes
       redirect: "manual",
     });
     const text = await response.text();
-    const isJson = /[/+]json\b/.test(response.headers.get("content-type") ?? "");
+    const isJson = text !== "" && /[/+]json\b/.test(response.headers.get("content-type") ?? "");
     return {
       status: response.status,
       headers: response.headers,
