@@ -46,7 +46,7 @@ import { registerRoleRoutes } from "./roles/routes.ts";
 import type { Redactor } from "./secrets/redactor.ts";
 import { registerServiceRoutes } from "./services/routes.ts";
 import type { Services } from "./services/service.ts";
-import { registerToolRoutes } from "./tools/routes.ts";
+import { registerToolRoutes, toCaller } from "./tools/routes.ts";
 import type { Tools } from "./tools/service.ts";
 import type { Tracing } from "./tracing/tracing.ts";
 
@@ -149,7 +149,13 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   registerAudit(app, access.audit);
   registerProcessRoutes(app, processes, config);
   registerModuleRoutes(app, modules);
-  registerServiceRoutes(app, deps.services);
+  registerServiceRoutes(app, deps.services, (request) => {
+    const caller = toCaller(request.caller);
+    return {
+      visible: (ids) => deps.tools.visibleServices(ids, caller),
+      wouldShow: (id, toolIds) => deps.tools.wouldShow(id, toolIds, caller),
+    };
+  });
   registerToolRoutes(app, deps.tools);
   registerApprovalRoutes(app, deps.approvals);
   registerKeyRoutes(app, access.keys);

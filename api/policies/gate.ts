@@ -40,6 +40,10 @@ export function createGate({ watch, keys, roles, policies }: GateParts): CallGat
       const shows = (roleId: string | null) => roleId === null || roles.find(roleId)?.sees(serviceId, toolId);
       return roleIds.length > 0 && roleIds.every(shows);
     },
+    seesAll(caller) {
+      const roleIds = rolesOf(caller, keys);
+      return watch.isFresh() && roleIds.length === 1 && roleIds[0] === null;
+    },
     async decide(caller, { serviceId, toolId, destructive }) {
       if (!watch.isFresh()) {
         throw new AppError(

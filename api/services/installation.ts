@@ -20,6 +20,7 @@ import { handOver } from "./lifecycle/handover.ts";
 import { areBoundTo, findSecretOrigins, hasSecrets, secretsOutdated } from "./lifecycle/secret-origins.ts";
 import { partsOfDefinition, readServiceParts, withDefaults } from "./lifecycle/state.ts";
 import type { CreateServiceBody, InstallServiceBody, PatchServiceBody } from "./model.ts";
+import type { ServiceSight } from "./ports.ts";
 import {
   findServiceRow,
   insertService,
@@ -34,17 +35,21 @@ import {
 import { replaceTools } from "./store-tools.ts";
 
 /** A direct installation. Throws AppError. */
-export async function createService(context: ServiceContext, body: CreateServiceBody): Promise<void> {
-  const { id, adapter, operationFilter } = body;
-  await install(context, { id, adapter, source: "" }, operationFilter, () =>
-    obtainDefinition(context.download, body),
-  );
+export async function createService(
+  context: ServiceContext,
+  body: CreateServiceBody,
+  sight: Pick<ServiceSight, "wouldShow">,
+): Promise<void> {
+  const service = { id: body.id, adapter: body.adapter, source: "" };
+  const obtain = () => obtainDefinition(context.download, body);
+  await install(context, service, body.operationFilter, obtain, sight);
 }
 
 /** An installation from a registry: what the request says wins over the descriptor. Resolves to the id. */
 export async function installFromRegistry(
   context: ServiceContext,
   body: InstallServiceBody,
+  sight: Pick<ServiceSight, "wouldShow">,
 ): Promise<string> {
   const { source } = body;
   const descriptor = await readDescriptor(context.download, source);
@@ -67,9 +72,8 @@ export async function installFromRegistry(
       },
     );
   }
-  await install(context, { id, adapter, source }, body.operationFilter, () =>
-    downloadDefinition(context.download, descriptor.downloadUrl, descriptor.hash),
-  );
+  const obtain = () => downloadDefinition(context.download, descriptor.downloadUrl, descriptor.hash);
+  await install(context, { id, adapter, source }, body.operationFilter, obtain, sight);
   return id;
 }
 
@@ -78,6 +82,7 @@ async function install(
   service: { id: string; adapter: string; source: string },
   operationFilter: string[] | undefined,
   obtain: () => Promise<ObtainedDefinition>,
+  sight: Pick<ServiceSight, "wouldShow">,
 ): Promise<void> {
   const config = operationFilter === undefined ? {} : { operationFilter };
   const { id, adapter: adapterId } = service;
@@ -87,6 +92,8 @@ async function install(
     await context.generations.run(async () => {
       const made = await make(context, adapterId, obtain, { config });
       if (operationFilter !== undefined) requireFilter(adapterId, made.service.configSchema);
+      const toolIds = made.service.tools.map((tool) => tool.id);
+      if (!sight.wouldShow(id, toolIds)) throw refuseUnseen(id);
       await context.pool.begin(async (transaction) => {
         // Secrets of a service that had this id before must never become this one's.
         await context.secrets.remove(transaction, { kind: "service", id });
@@ -98,6 +105,13 @@ async function install(
     });
   });
   context.announce(id);
+}
+
+function refuseUnseen(id: string): AppError {
+  return new AppError(
+    "forbidden",
+    `The role of this key shows no tool that the service ${id} would have, so it cannot install it. Ask an administrator without a role, or for a role that allows ${id}.*.`,
+  );
 }
 
 /** Another definition for the service. Resolves to false when it is the one that is installed. Throws AppError. */

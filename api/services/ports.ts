@@ -39,6 +39,14 @@ export interface SecretWatch {
   text(text: string): string;
 }
 
+/** What of services exists for one caller: every route asks it. */
+export interface ServiceSight {
+  /** Those of `ids` that do; an id without a service may be among them. */
+  visible(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Whether a service with these tools would. */
+  wouldShow(id: string, toolIds: readonly string[]): boolean;
+}
+
 export interface Download {
   bytes: Buffer;
   /** After redirects. */

@@ -1,9 +1,11 @@
 /** HTTP of the services feature. Reading needs any key; changes need `services:admin`. */
+import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { App } from "../http/app-type.ts";
-import { requireKey, requireScope } from "../http/auth.ts";
+import { guardRoutes, requireKey, requireScope } from "../http/auth.ts";
 import { decodeCursor, encodeCursor, pageQuerySchema } from "../http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "../http/responses.ts";
+import { serviceNotFound } from "./context.ts";
 import {
   createdAnswerSchema,
   createServiceBodySchema,
@@ -17,6 +19,7 @@ import {
   serviceParamsSchema,
   updatedAnswerSchema,
 } from "./model.ts";
+import type { ServiceSight } from "./ports.ts";
 import { registerServiceSettingsRoutes } from "./routes-settings.ts";
 import type { Services } from "./service.ts";
 
@@ -31,15 +34,21 @@ const DOWNLOAD_ERRORS = ["payload_too_large", "egress_refused", "download_failed
 const MAX_CONTENT_BODY_BYTES = 64 * 1024 * 1024;
 const DEFINITION_ERRORS = ["invalid_definition", "adapter_inactive"] as const;
 
-export function registerServiceRoutes(app: App, services: Services): void {
-  registerReading(app, services);
-  registerInstallation(app, services);
+export function registerServiceRoutes(app: App, services: Services, sightOf: SightOf): void {
+  guardRoutes(app, "/services/:id", async (request) => {
+    const { id } = request.params as { id: string };
+    if (!(await sightOf(request).visible([id])).has(id)) throw serviceNotFound(id);
+  });
+  registerReading(app, services, sightOf);
+  registerInstallation(app, services, sightOf);
   registerDefinitionChanges(app, services);
   registerSwitching(app, services);
   registerServiceSettingsRoutes(app, services);
 }
 
-function registerReading(app: App, services: Services): void {
+type SightOf = (request: FastifyRequest) => ServiceSight;
+
+function registerReading(app: App, services: Services, sightOf: SightOf): void {
   app.get(
     "/services",
     {
@@ -54,7 +63,7 @@ function registerReading(app: App, services: Services): void {
     async (request) => {
       const { limit, cursor, ...filter } = request.query;
       const before = cursor === undefined ? null : decodeCursor(CURSOR_KIND, positionSchema, cursor);
-      const page = await services.list(filter, { before, limit });
+      const page = await services.list(filter, { before, limit }, sightOf(request));
       return {
         services: page.services,
         nextCursor: page.next === null ? null : encodeCursor(CURSOR_KIND, page.next),
@@ -77,7 +86,7 @@ function registerReading(app: App, services: Services): void {
   );
 }
 
-function registerInstallation(app: App, services: Services): void {
+function registerInstallation(app: App, services: Services, sightOf: SightOf): void {
   app.post(
     "/services",
     {
@@ -97,7 +106,7 @@ function registerInstallation(app: App, services: Services): void {
     },
     async (request, reply) => {
       const { id } = request.body;
-      await services.create(request.body);
+      await services.create(request.body, sightOf(request));
       return reply.status(201).header("location", `/services/${id}`).send({ id });
     },
   );
@@ -126,7 +135,7 @@ function registerInstallation(app: App, services: Services): void {
       },
     },
     async (request, reply) => {
-      const id = await services.install(request.body);
+      const id = await services.install(request.body, sightOf(request));
       return reply.status(201).header("location", `/services/${id}`).send({ id });
     },
   );

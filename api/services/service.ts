@@ -33,7 +33,7 @@ import type {
   ServiceFilter,
   ServiceRecord,
 } from "./model.ts";
-import type { Downloader, Logger, SecretStore, SecretWatch } from "./ports.ts";
+import type { Downloader, Logger, SecretStore, SecretWatch, ServiceSight } from "./ports.ts";
 import {
   patchServiceConfig,
   patchServiceSecrets,
@@ -66,6 +66,9 @@ const DEFAULT_LIMITS: ServiceLimits = {
   maxWaitingDefinitions: 20,
 };
 
+/** Services that are read at a time where a role hides most of them. */
+const CHUNK_ROWS = 200;
+
 export interface ServicesOptions {
   pool: Pool;
   logger: Logger;
@@ -85,11 +88,16 @@ export interface ServicePage {
 export interface Services {
   /** For `adapters.attach`. */
   readonly link: AdapterServices;
-  list(filter: ServiceFilter, page: { before: number | null; limit: number }): Promise<ServicePage>;
+  list(
+    filter: ServiceFilter,
+    page: { before: number | null; limit: number },
+    sight: Pick<ServiceSight, "visible">,
+  ): Promise<ServicePage>;
   get(id: string): Promise<ServiceDetailsRecord>;
-  create(body: CreateServiceBody): Promise<void>;
+  /** Throws AppError `forbidden` for a service that would not exist for the caller; so does `install`. */
+  create(body: CreateServiceBody, sight: Pick<ServiceSight, "wouldShow">): Promise<void>;
   /** Resolves to the id. */
-  install(body: InstallServiceBody): Promise<string>;
+  install(body: InstallServiceBody, sight: Pick<ServiceSight, "wouldShow">): Promise<string>;
   /** Resolves to whether anything changed; so does `update`. */
   patch(id: string, body: PatchServiceBody): Promise<boolean>;
   update(id: string): Promise<boolean>;
@@ -143,11 +151,19 @@ export function createServices(options: ServicesOptions): Services {
 
   return {
     link: linkAdapters(context),
-    async list(filter, page) {
-      const rows = await listServiceRows(pool, filter, { before: page.before, limit: page.limit + 1 });
-      const shown = rows.slice(0, page.limit);
-      const next = rows.length > page.limit ? (shown.at(-1)?.position ?? null) : null;
-      return { services: shown.map(toRecord), next };
+    async list(filter, { before, limit }, sight) {
+      const shown: ServiceRow[] = [];
+      for (let position = before; ; ) {
+        const size = shown.length === 0 && position === before ? limit + 1 : CHUNK_ROWS;
+        const rows = await listServiceRows(pool, filter, { before: position, limit: size });
+        const visible = await sight.visible(rows.map(({ id }) => id));
+        shown.push(...rows.filter(({ id }) => visible.has(id)));
+        position = rows.at(-1)?.position ?? null;
+        if (shown.length > limit || rows.length < size) break;
+      }
+      const page = shown.slice(0, limit);
+      const next = shown.length > limit ? (page.at(-1)?.position ?? null) : null;
+      return { services: page.map(toRecord), next };
     },
     async get(id) {
       const row = await findServiceDetails(pool, id);
@@ -155,8 +171,8 @@ export function createServices(options: ServicesOptions): Services {
       const { configSchema, secretsSchema } = row;
       return { ...toRecord(row), configSchema, secretsSchema };
     },
-    create: (body) => createService(context, body),
-    install: (body) => installFromRegistry(context, body),
+    create: (body, sight) => createService(context, body, sight),
+    install: (body, sight) => installFromRegistry(context, body, sight),
     patch: (id, body) => changeDefinition(context, id, body),
     update: (id) => updateFromRegistry(context, id),
     sync: (id) => syncService(context, id),

@@ -29,6 +29,8 @@ export interface GateDecision {
 export interface CallGate {
   /** Whether the caller's role shows the tool. What it hides does not exist for the caller. Synchronous and cheap: asked for each tool of a listing. */
   canSee(caller: CallCaller, path: ToolPath): boolean;
+  /** Whether no role hides anything from the caller: then it sees services without tools too. */
+  seesAll(caller: CallCaller): boolean;
   /** What the policies say about a call. A rejection blocks the call. */
   decide(caller: CallCaller, call: ToolPath & { destructive: boolean }): Promise<GateDecision>;
 }
@@ -36,6 +38,7 @@ export interface CallGate {
 /** Every tool is visible and every call allowed. */
 export const OPEN_GATE: CallGate = {
   canSee: () => true,
+  seesAll: () => true,
   decide: async () => ({ decision: "allow" }),
 };
 

@@ -84,7 +84,7 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
         const limit = readLimit(query.limit);
         const filter = { query: query.query?.trim() || undefined, effective: true };
         const rows = await listServiceSummaries(db, filter, MAX_SERVICES_LOOKED_AT);
-        const isRestricted = caller.keyId !== undefined || caller.roleId !== undefined;
+        const isRestricted = !gate.seesAll(caller);
         const found = [];
         for (const { id, name, description } of rows) {
           if (found.length === limit) break;
@@ -118,7 +118,7 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
       answer(async () => {
         const service = await findServiceSummary(db, id);
         const tools = service === null ? [] : await listToolsOf(id, caller);
-        const isRestricted = caller.keyId !== undefined || caller.roleId !== undefined;
+        const isRestricted = !gate.seesAll(caller);
         if (service === null || (isRestricted && tools.length === 0)) {
           throw refuseCall("not_found", await catalog.describeUnknownService(id, caller));
         }

@@ -4,7 +4,13 @@ import { writeLineSignature } from "#runner/docs/line-signature.ts";
 import type { Db } from "../db/pool.ts";
 import type { CallCaller, CallGate, Decision } from "./gate.ts";
 import type { RankedPosition, ToolSearch } from "./search/search.ts";
-import { listToolRows, type ToolFilter, type ToolPosition, type ToolRow } from "./store.ts";
+import {
+  listPathsOfServices,
+  listToolRows,
+  type ToolFilter,
+  type ToolPosition,
+  type ToolRow,
+} from "./store.ts";
 
 /** Rows read at a time, and how often, where a role hides most of them. */
 const CHUNK_ROWS = 200;
@@ -39,6 +45,8 @@ export interface ToolListing {
     page: { after: RankedPosition | null; limit: number },
     caller: CallCaller,
   ): Promise<ToolPage<RankedPosition>>;
+  /** Those of `serviceIds` that exist for the caller: what its role hides every tool of does not. */
+  visibleServices(serviceIds: readonly string[], caller: CallCaller): Promise<ReadonlySet<string>>;
   /** What the policies say about a call of a tool; `block` when they cannot be asked. */
   decide(caller: CallCaller, tool: Pick<ToolRow, "serviceId" | "id" | "destructive">): Promise<Decision>;
 }
@@ -106,6 +114,11 @@ export function createToolListing(
 
   return {
     decide,
+    async visibleServices(serviceIds, caller) {
+      if (gate.seesAll(caller)) return new Set(serviceIds);
+      const paths = await listPathsOfServices(db, serviceIds);
+      return new Set(paths.filter((path) => gate.canSee(caller, path)).map(({ serviceId }) => serviceId));
+    },
     async list(filter, { after, limit }, caller) {
       const { rows, next } = await collect(
         filter,

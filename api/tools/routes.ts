@@ -199,7 +199,7 @@ function textAnswer(type: string, description: string) {
 }
 
 /** On whose behalf a request asks. */
-function toCaller(caller: Caller | null): CallCaller {
+export function toCaller(caller: Caller | null): CallCaller {
   const { keyId, roleId } = caller ?? {};
   return { ...(keyId !== undefined && { keyId }), ...(roleId !== undefined && { roleId }) };
 }

@@ -14,7 +14,7 @@ import {
 import { writeToolDocs } from "./docs.ts";
 import type { CallCaller, ToolPath } from "./gate.ts";
 import { createToolHost } from "./host.ts";
-import { createToolListing, type ListedTool, type ToolPage } from "./listing.ts";
+import { createToolListing, type ListedTool, type ToolListing, type ToolPage } from "./listing.ts";
 import type { ToolDetailsRecord, ToolSummaryRecord } from "./model.ts";
 import { createToolSearch, type RankedPosition } from "./search/search.ts";
 import {
@@ -51,6 +51,10 @@ export interface Tools extends AsyncDisposable {
   readonly caller: ToolCaller;
   /** Checks data against a foreign schema, bounded. */
   readonly validator: Pick<ParameterValidator, "check">;
+  /** Those of `serviceIds` that exist for the caller. Whether there are any such services is not looked up for all callers. */
+  readonly visibleServices: ToolListing["visibleServices"];
+  /** Whether a service with these tools would exist for the caller. */
+  wouldShow(serviceId: string, toolIds: readonly string[], caller: CallCaller): boolean;
   /** A service or its tools have changed; to be called after the change is committed. */
   forget(serviceId: string): void;
   /** Throws AppError `not_found` for an unknown service. */
@@ -87,7 +91,9 @@ export function createTools(options: ToolsOptions): Tools {
   const host = createToolHost({ db: pool, caller, gate, failureOf, listing, catalog, writeDocs, log });
 
   async function requireService(serviceId: string | undefined, asker: CallCaller): Promise<void> {
-    if (serviceId === undefined || (await hasService(pool, serviceId))) return;
+    if (serviceId === undefined) return;
+    const isVisible = (await listing.visibleServices([serviceId], asker)).has(serviceId);
+    if (isVisible && (await hasService(pool, serviceId))) return;
     throw new AppError("not_found", await catalog.describeUnknownService(serviceId, asker));
   }
 
@@ -101,6 +107,9 @@ export function createTools(options: ToolsOptions): Tools {
     host,
     caller,
     validator,
+    visibleServices: listing.visibleServices,
+    wouldShow: (serviceId, toolIds, asker) =>
+      gate.seesAll(asker) || toolIds.some((toolId) => gate.canSee(asker, { serviceId, toolId })),
     forget: catalog.forget,
     async list(filter, page, asker) {
       await requireService(filter.serviceId, asker);

@@ -160,6 +160,12 @@ export async function listPathsOfService(db: Db, serviceId: string, limit: numbe
   return rows.map((row) => row.id);
 }
 
+/** Of several services. */
+export async function listPathsOfServices(db: Db, serviceIds: readonly string[]): Promise<ToolPath[]> {
+  return db<ToolPath[]>`
+    select service_id as "serviceId", id as "toolId" from tools where service_id = any(${[...serviceIds]}::text[])`;
+}
+
 export async function listServiceIds(db: Db, limit: number): Promise<string[]> {
   const rows = await db<{ id: string }[]>`select id from services order by position desc limit ${limit}`;
   return rows.map((row) => row.id);

@@ -128,6 +128,36 @@ describe("what a role hides", () => {
     expect(result[2]).toEqual(result[3]);
   });
 
+  test("an administrator with the role installs, reads and deletes what it shows a tool of, and nothing else", async () => {
+    const role = (await server.post("/roles", { name: "administrators", allow: ["mine.*"] })).body.id;
+    const scopes = ["services:admin"];
+    const { key, id } = (await server.post("/keys", { name: "administrator", scopes, roleId: role })).body;
+    const { request } = callerWith(key, id);
+    const install = (service: string) => {
+      const content = define({ tools: ["open"], name: service });
+      return request("POST", "/services", { id: service, adapter: "scripted", content });
+    };
+    const refused = await install("others");
+    expect([refused.status, refused.body.code]).toEqual([403, "forbidden"]);
+    expect((await server.get("/services/others")).status).toBe(404);
+    expect((await install("vault")).body.code).toBe("service_taken");
+    for (const [method, path] of [
+      ["GET", ""],
+      ["DELETE", ""],
+      ["GET", "/config"],
+    ] as const) {
+      expect((await request(method, `/services/vault${path}`)).status).toBe(404);
+    }
+    expect((await server.get("/services/vault")).status).toBe(200);
+
+    expect((await install("mine")).status).toBe(201);
+    expect((await request("GET", "/services")).body.services.map((one: { id: string }) => one.id)).toEqual([
+      "mine",
+    ]);
+    expect((await request("POST", "/services/mine/enabled", { enabled: true })).status).toBe(200);
+    expect((await request("DELETE", "/services/mine")).status).toBe(204);
+  });
+
   test("HTTP does not show or call it either", async () => {
     const limited = await makeKey(["github.read_issue"]);
     const get = (path: string) => limited.request("GET", path);
