@@ -25,7 +25,7 @@ import {
   readQuestion,
   readSegments,
 } from "./question.ts";
-import { compareSets, splitWords, stem, toTrigrams } from "./words.ts";
+import { splitWords, stem, toTrigrams } from "./words.ts";
 
 /** What a word counts for, by where it is. */
 const FIELD_WEIGHTS = { path: 12, name: 10, description: 5, parameter: 3 } as const;
@@ -99,17 +99,27 @@ export function createToolIndex(): ToolIndex {
     },
     findNearest(question, accepts, max) {
       const asked = new Set(splitWords(question).flatMap(toTrigrams));
-      return [...services.values()]
-        .flat()
-        .filter(accepts)
-        .map(({ serviceId, id, formStems }) => ({
-          serviceId,
-          id,
-          likeness: compareSets(asked, new Set(formStems.flatMap(toTrigrams))),
-        }))
-        .sort((a, b) => b.likeness - a.likeness || comparePaths(a, b))
-        .slice(0, max)
-        .map(({ serviceId, id }) => ({ serviceId, id, score: 0 }));
+      // Thousands of paths are made of the same few words.
+      const shared = new Map<string, number>();
+      const likenessOf = (word: string) => {
+        const known = shared.get(word);
+        if (known !== undefined) return known;
+        const pieces = toTrigrams(word);
+        let count = 0;
+        for (const piece of pieces) if (asked.has(piece)) count += 1;
+        const likeness = (2 * count) / (asked.size + pieces.length);
+        shared.set(word, likeness);
+        return likeness;
+      };
+      const nearest: (FoundTool & { likeness: number })[] = [];
+      for (const entry of [...services.values()].flat().filter(accepts)) {
+        const { serviceId, id, formStems } = entry;
+        const likeness = formStems.reduce((sum, word) => sum + likenessOf(word), 0) / (formStems.length || 1);
+        nearest.push({ serviceId, id, score: 0, likeness });
+        if (nearest.length > 2 * max) keepNearest(nearest, max);
+      }
+      keepNearest(nearest, max);
+      return nearest.map(({ serviceId, id, score }) => ({ serviceId, id, score }));
     },
     listServices: (accepts) =>
       [...services].filter(([, entries]) => entries.some(accepts)).map(([serviceId]) => serviceId),
@@ -298,4 +308,8 @@ function takePage(
 function comparePaths(a: Omit<FoundTool, "score">, b: Omit<FoundTool, "score">): number {
   if (a.serviceId !== b.serviceId) return a.serviceId < b.serviceId ? -1 : 1;
   return a.id === b.id ? 0 : a.id < b.id ? -1 : 1;
+}
+
+function keepNearest(found: (FoundTool & { likeness: number })[], max: number): void {
+  found.sort((a, b) => b.likeness - a.likeness || comparePaths(a, b)).splice(max);
 }

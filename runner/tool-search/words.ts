@@ -42,12 +42,7 @@ export function isStopWord(word: string): boolean {
 /** The three-letter pieces of a word; its ends count as letters. */
 export function toTrigrams(word: string): string[] {
   const padded = `  ${word} `;
-  return Array.from({ length: padded.length - 2 }, (_, at) => padded.slice(at, at + 3));
-}
-
-/** How much two sets share, 0 to 1 (Dice's coefficient). */
-export function compareSets(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
-  let shared = 0;
-  for (const one of left) if (right.has(one)) shared += 1;
-  return (2 * shared) / (left.size + right.size || 1);
+  const pieces: string[] = [];
+  for (let at = 0; at + 3 <= padded.length; at += 1) pieces.push(padded.slice(at, at + 3));
+  return pieces;
 }

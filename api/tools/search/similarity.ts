@@ -1,5 +1,5 @@
 /** How alike two identifiers are, by the three-letter pieces of their words: order of words does not count. Pure. */
-import { compareSets, splitWords, toTrigrams } from "#runner/tool-search/words.ts";
+import { splitWords, toTrigrams } from "#runner/tool-search/words.ts";
 
 const MIN_SIMILARITY = 0.3;
 
@@ -20,4 +20,11 @@ function toPieces(text: string): Set<string> {
   for (const word of splitWords(text.slice(0, 200))) for (const piece of toTrigrams(word)) pieces.add(piece);
   for (const letter of text.toLowerCase().slice(0, 200)) pieces.add(letter);
   return pieces;
+}
+
+/** How much two sets share, 0 to 1 (Dice's coefficient). */
+function compareSets(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
+  let shared = 0;
+  for (const one of left) if (right.has(one)) shared += 1;
+  return (2 * shared) / (left.size + right.size || 1);
 }
