@@ -1,5 +1,5 @@
 /** What runs ask of the tools of installed services, and the error shape a script sees when they cannot have it. */
-import type { CallClock } from "#api/tools/calling/clock.ts";
+import type { CallClock } from "#api/bounds/call-clock.ts";
 import type { CallCaller, CallInRun, ToolPath } from "#api/tools/gate.ts";
 import type {
   DiscoverServices,

@@ -3,9 +3,9 @@
  * time, size and number, without secrets in what comes back. Records no trail: whoever calls does.
  */
 import type { AdapterModule, JSONSchema } from "#sdk";
+import { type CallClock, startCallClock } from "../bounds/call-clock.ts";
 import { isDatabaseUnavailable } from "../db/pool.ts";
 import { AppError } from "../errors.ts";
-import { type CallClock, startCallClock } from "./calling/clock.ts";
 import { type Cutoff, openCutoff } from "./calling/cutoff.ts";
 import { CallError, type CallOutcome, readAdapterFailure, refuseCall } from "./calling/failure.ts";
 import { type CallPlace, createInFlight, type InFlightLimits, nameCaller } from "./calling/in-flight.ts";

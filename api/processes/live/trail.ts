@@ -1,6 +1,7 @@
 /** The call trail of one run: what was called, when, how it ended and how much it carried. Values are capped previews. */
+
+import { type CallClock, startCallClock } from "#api/bounds/call-clock.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
-import { type CallClock, startCallClock } from "#api/tools/calling/clock.ts";
 import type { CallStatus } from "../model.ts";
 import { withoutNul } from "./json-text.ts";
 
