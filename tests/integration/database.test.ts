@@ -65,7 +65,7 @@ describe("migrations", () => {
 
   test("keys of before processes:all keep what they could do; keys that could do nothing with processes get nothing", async () => {
     const database = await create({ empty: true });
-    await migrateBefore(database, "0023_process_owners");
+    await migrateBefore(database, "0021_process_owners");
     const { pool } = database;
     const scopesOf = {
       reader: ["processes:read"],
@@ -90,7 +90,7 @@ describe("migrations", () => {
 
   test("what was remembered before rules had keys is over; rules of administrators stay", async () => {
     const database = await create({ empty: true });
-    await migrateBefore(database, "0024_remembered_rules");
+    await migrateBefore(database, "0022_remembered_rules");
     const { pool } = database;
     const later = new Date(Date.now() + 60_000);
     for (const [position, [tool, decision, expiresAt, processId]] of [
