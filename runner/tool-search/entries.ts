@@ -111,17 +111,22 @@ export function compile(entries: Entry[]): Compiled {
 /** Stems by how much they look like one, the most alike first. */
 export function findAlike(index: Compiled, word: string): string[] {
   if (!isCorrectable(word)) return [];
-  index.pieces ??= collectPieces(index.postings.keys());
-  const shared = new Map<string, number>();
   const pieces = toTrigrams(word);
-  for (const piece of pieces) {
-    for (const other of index.pieces.get(piece) ?? []) shared.set(other, (shared.get(other) ?? 0) + 1);
-  }
-  return [...shared]
+  return [...countShared(index, pieces)]
     .map(([other, count]) => ({ other, likeness: count / (pieces.length + other.length + 1 - count) }))
     .filter(({ likeness }) => likeness >= MIN_LIKENESS)
     .sort((a, b) => b.likeness - a.likeness || (a.other < b.other ? -1 : 1))
     .map(({ other }) => other);
+}
+
+/** How many of some three-letter pieces each stem has; stems that have none are left out. */
+export function countShared(index: Compiled, pieces: Iterable<string>): Map<string, number> {
+  index.pieces ??= collectPieces(index.postings.keys());
+  const shared = new Map<string, number>();
+  for (const piece of pieces) {
+    for (const other of index.pieces.get(piece) ?? []) shared.set(other, (shared.get(other) ?? 0) + 1);
+  }
+  return shared;
 }
 
 function collectPieces(words: Iterable<string>): Map<string, string[]> {

@@ -6,6 +6,7 @@
 import {
   type Compiled,
   compile,
+  countShared,
   type Entry,
   findAlike,
   IN_DESCRIPTION,
@@ -99,18 +100,9 @@ export function createToolIndex(): ToolIndex {
     },
     findNearest(question, accepts, max) {
       const asked = new Set(splitWords(question).flatMap(toTrigrams));
-      // Thousands of paths are made of the same few words.
-      const shared = new Map<string, number>();
-      const likenessOf = (word: string) => {
-        const known = shared.get(word);
-        if (known !== undefined) return known;
-        const pieces = toTrigrams(word);
-        let count = 0;
-        for (const piece of pieces) if (asked.has(piece)) count += 1;
-        const likeness = (2 * count) / (asked.size + pieces.length);
-        shared.set(word, likeness);
-        return likeness;
-      };
+      compiled ??= compile([...services.values()].flat());
+      const shared = countShared(compiled, asked);
+      const likenessOf = (word: string) => (2 * (shared.get(word) ?? 0)) / (asked.size + word.length + 1);
       const nearest: (FoundTool & { likeness: number })[] = [];
       for (const entry of [...services.values()].flat().filter(accepts)) {
         const { serviceId, id, formStems } = entry;
