@@ -131,7 +131,7 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
   });
 
   test("a key that may do little is told what it lacks, view by view, and what it may is there", async () => {
-    const { key } = await makeKey(["processes:read"]);
+    const { key } = await makeKey(["processes:read", "processes:all"]);
     await button("Sign out").click();
     await page.getByLabel("API key").fill(key);
     await button("Sign in").click();
