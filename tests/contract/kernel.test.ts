@@ -218,7 +218,7 @@ describe("tools in groups", () => {
         list: ["one", "two"],
         same: ["one", "two"],
         described: { serviceId: "github", id: "issues.list", path: "github.issues.list" },
-        found: ["github.issues.list"],
+        found: ["github.issues.list", "github.issues.labels.add"],
         whoami: "me",
         refused: [
           [

@@ -61,8 +61,9 @@ const keyWith = async (allow: string[], deny: string[]) => {
   return { authorization: `Bearer ${key.body.key}` };
 };
 const listPaths = async (query = "", headers?: Record<string, string>) => {
-  const { body } = await server.get(`/tools?serviceId=github${query}`, headers);
-  return body.tools.map((tool: { id: string }) => tool.id).sort();
+  const { status, body } = await server.get(`/tools?serviceId=github${query}`, headers);
+  // A service of which a role shows no tool does not exist for its keys.
+  return status === 404 ? [] : body.tools.map((tool: { id: string }) => tool.id).sort();
 };
 const ALL = ["issues", "issues.labels.delete", "issues.list", "whoami"];
 
@@ -214,9 +215,9 @@ test("MCP reads them by their path", async () => {
   await using client = await connectMcp(server.url, { key: TEST_KEY });
   const path = "github.issues.list";
   const found = await client.call("search_tools", { query: "every issue" });
-  expect(found.value.tools).toMatchObject([{ path }]);
+  expect(found.value.tools[0]).toMatchObject({ path });
   const read = await client.call("read_tool", { path });
-  expect(read.value).toMatchObject({ path, docs: expect.stringContaining("tools.github.issues.list(") });
+  expect(read.value).toMatchObject({ path, example: expect.stringContaining("tools.github.issues.list(") });
   expect((await client.call("read_tool", { path: "github..list" })).isError).toBe(true);
 });
 

@@ -102,7 +102,10 @@ export const reachProbes: Probe[] = [
       entries: [15],
       steals: "any object of another realm that can be walked to from values made on the way",
       script: collecting(String.raw`${WALK}
-        for (const value of ${expression}) {
+        const values = ${expression};
+        // Some reject while others are waited for.
+        for (const value of values) if (typeof value?.then === "function") value.then(() => {}, () => {});
+        for (const value of values) {
           walk("${name}", value);
           if (typeof value?.then === "function") await Promise.race([value.then((settled) => walk("${name} resolved", settled), (error) => walk("${name} rejected", error)), new Promise((resolve) => setTimeout(resolve, 2000))]);
         }`),
