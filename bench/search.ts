@@ -1,7 +1,7 @@
 /**
  * The search over tools: how often questions in everyday words find the right tool (bench/search-questions), and what a page
- * costs over 10,000 tools in a Postgres of its own. Of the held-out half only totals are printed; `--misses` lists the
- * questions of the other half that miss. Run: node bench/search.ts
+ * costs over 10,000 tools in a Postgres of its own. `--misses` lists the questions of `tuning` that miss; of the
+ * other two sets only totals are printed. Run: node bench/search.ts
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,10 +17,10 @@ import { createToolSearch } from "#api/tools/search/search.ts";
 import {
   addUp,
   DEFINITIONS,
-  type Half,
   indexDefinitions,
   type Miss,
   readQuestions,
+  SETS,
   score,
 } from "./search-questions/score.ts";
 import { atLeast, atMost, formatTable, median, ms, quantile, type Row } from "./stats.ts";
@@ -40,11 +40,11 @@ const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 async function benchQuestions(): Promise<Row[]> {
   const indexed = await indexDefinitions(DEFINITIONS);
   const rows: Row[] = [];
-  for (const half of ["tuning", "held-out"] as const satisfies readonly Half[]) {
-    const isShown = half === "tuning" && process.argv.includes("--misses");
-    const counts = score(indexed, readQuestions(half), isShown ? { onMiss: printMiss } : {});
+  for (const set of SETS) {
+    const isShown = set === "tuning" && process.argv.includes("--misses");
+    const counts = score(indexed, readQuestions(set), isShown ? { onMiss: printMiss } : {});
     const all = addUp(counts.values());
-    const named = `${half} questions (${all.asked})`;
+    const named = `${set} questions (${all.asked})`;
     rows.push(
       atLeast(
         `${named}, right tool among the first five`,

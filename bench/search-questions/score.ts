@@ -13,7 +13,8 @@ import { startAdapter } from "#tests/contract/adapters/openapi/exercise.ts";
 
 export const DEFINITIONS = ["github", "figma", "twilio", "readme"] as const;
 export type Definition = (typeof DEFINITIONS)[number];
-export type Half = "tuning" | "held-out";
+export const SETS = ["tuning", "held-out", "later"] as const;
+export type QuestionSet = (typeof SETS)[number];
 
 export interface Question {
   definition: Definition;
@@ -41,8 +42,8 @@ interface Indexed {
   operations: Map<string, string>;
 }
 
-export function readQuestions(half: Half): Question[] {
-  return JSON.parse(readFileSync(path.join(import.meta.dirname, `${half}.json`), "utf8"));
+export function readQuestions(set: QuestionSet): Question[] {
+  return JSON.parse(readFileSync(path.join(import.meta.dirname, `${set}.json`), "utf8"));
 }
 
 /** The definitions as tools, made by the adapter: seconds for GitHub's. */
