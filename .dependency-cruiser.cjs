@@ -132,6 +132,13 @@ module.exports = {
       to: { path: DRIVER, dependencyTypesNot: ["type-only"] },
     },
     {
+      name: "the-image-has-no-clients",
+      severity: "error",
+      comment: "Of client/ the image holds the one file that server, console and command share (Dockerfile).",
+      from: { path: "^(api|runner|modules|sdk)/" },
+      to: { path: "^(client|web)/", pathNot: "^client/visible-text\\.ts$", dependencyTypesNot: ["type-only"] },
+    },
+    {
       name: "clients-know-the-document-only",
       severity: "error",
       comment:

@@ -49,6 +49,7 @@ COPY --from=build /app/runner runner
 COPY --from=build /app/modules modules
 COPY --from=build /app/api api
 COPY --from=build /app/vendor vendor
+COPY --from=build /app/client/visible-text.ts client/
 COPY --from=build /app/web/dist web/dist
 COPY --from=build /app/licenses licenses
 COPY package.json LICENSE NOTICE ./

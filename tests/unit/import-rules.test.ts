@@ -120,6 +120,7 @@ const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[
     imports: "#api/processes/model.ts",
   },
   { rule: "driver-stays-with-storage", file: "api/processes/dispatcher.ts", imports: "#postgres" },
+  { rule: "the-image-has-no-clients", file: "api/mcp/outcome.ts", imports: "#client/retry.ts" },
   { rule: "clients-know-the-document-only", file: "client/index.ts", imports: "#sdk" },
   {
     rule: "local-runtime-imports-the-process-environment",
