@@ -136,7 +136,11 @@ module.exports = {
       severity: "error",
       comment: "Of client/ the image holds the one file that server, console and command share (Dockerfile).",
       from: { path: "^(api|runner|modules|sdk)/" },
-      to: { path: "^(client|web)/", pathNot: "^client/visible-text\\.ts$", dependencyTypesNot: ["type-only"] },
+      to: {
+        path: "^(client|web)/",
+        pathNot: "^client/visible-text\\.ts$",
+        dependencyTypesNot: ["type-only"],
+      },
     },
     {
       name: "clients-know-the-document-only",
