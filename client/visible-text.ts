@@ -1,6 +1,6 @@
 /**
  * Text of scripts and other strangers as a person can trust it: nothing in it is invisible, and nothing acts on what stands
- * round it. For every place where somebody reads before they decide: console, command, MCP clients.
+ * round it. For every place where a person reads before deciding: console, command, MCP clients.
  */
 
 /**

@@ -59,7 +59,7 @@ export function isOwnRequest(
   { requestedBy, startedBy }: Pick<ApprovalSummary, "requestedBy" | "startedBy">,
   callerId: string,
 ): boolean {
-  // Without any key there is nobody else: everyone on the machine is the same caller.
+  // In anonymous mode all callers are the same one, so there is no second person to decide.
   return callerId !== "anonymous" && (requestedBy === callerId || startedBy === callerId);
 }
 

@@ -15,7 +15,7 @@ export interface CallRecorderOptions {
 export function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) => void {
   const { audit, keys, withoutKey } = options;
 
-  /** Of a run that somebody else has started than who submitted it: who started it. */
+  /** Who started the run, if that is not who submitted the process. */
   function actorOf({ keyId, startedBy = keyId }: CallCaller): AuditActor {
     if (startedBy === undefined) return { kind: withoutKey };
     if (startedBy === "anonymous" || startedBy === "bootstrap") return { kind: startedBy };

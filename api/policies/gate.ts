@@ -20,7 +20,7 @@ export interface GateParts {
 const STRICTNESS: readonly Decision[] = ["block", "ask", "allow"];
 
 /**
- * The roles under which a caller acts, null for acting without one: of a run that somebody else has started there are
+ * The roles under which a caller acts, null for acting without one: of a run that another key has started there are
  * two, and what counts is what both allow. None at all for a caller one of whose keys does not count any more.
  */
 function rolesOf({ keyId, roleId, startedBy }: CallCaller, keys: GateParts["keys"]): (string | null)[] {

@@ -1,7 +1,7 @@
 /**
  * Every route of the document × every scope × own, another key's, hidden by role, revoked, expired, without a key. What is
  * to be answered follows from the scope that the document names and from what the path is about; a route that has no row
- * here fails, so that nobody adds one without saying what it is about.
+ * here fails, so that each new one says what it is about.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SCOPES, type Scope } from "#api/http/auth.ts";

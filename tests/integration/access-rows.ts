@@ -84,7 +84,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   "PATCH /modules/{id}/secrets": { about: "nothing", opens: "modules:admin" },
   "GET /modules/{id}/secrets/schema": { about: "nothing", opens: null },
 
-  // Whoever decides has to see what every process asks; what a role hides of it is tested with the approvals.
+  // A key that decides has to see what every process asks; what a role hides of it is tested with the approvals.
   "GET /approvals": { about: "nothing", opens: "approvals:decide" },
   "GET /approvals/stream": { about: "nothing", opens: "approvals:decide", isStream: true },
   "GET /approvals/{id}": { about: "nothing", opens: "approvals:decide" },

@@ -45,7 +45,7 @@ test("text of every language stays as it is, and so do emoji", () => {
   expect(visibleText(text.replace("1️", "1"))).toBe(text.replace("1️", "1"));
   expect(visibleText("a\tb\nc")).toBe("a\tb\nc");
   expect(visibleLine("a\tb\nc")).toBe("a\\tb\\nc");
-  // Not part of an emoji: a way to carry data that nobody sees.
+  // Not part of an emoji: a way to carry invisible data.
   expect(visibleText("a\ufe0fb\u200dc❤\ufe0f\ufe0f")).toBe("a\\ufe0fb\\u200dc❤\ufe0f\\ufe0f");
   expect(visibleText(`a${"\u0301".repeat(6)}`)).toBe(`a${"\u0301".repeat(4)}\\u0301\\u0301`);
 });

@@ -100,7 +100,7 @@ function ApprovalCard({
   );
 }
 
-/** Nobody looks over more than that without being asked to. */
+/** Longer parameters have to be shown whole, by a click, before they can be decided. */
 const MAX_AT_ONCE = 20_000;
 
 function sizeOf(value: unknown): number {
