@@ -16,12 +16,13 @@ const WORD = /[\w$]*$/;
 const MAX_CHAIN_CHARACTERS = 500;
 const VALID = /^[\w$]*$/;
 
+/** `read` may answer later: declarations can still be on their way when the first letters are written. */
 export function completeDeclared(
-  read: () => Declarations | null,
-): (context: CompletionContext) => CompletionResult | null {
-  return (context) => {
-    const declarations = read();
-    if (declarations === null || isText(context)) return null;
+  read: () => Promise<Declarations>,
+): (context: CompletionContext) => Promise<CompletionResult | null> {
+  return async (context) => {
+    if (isText(context)) return null;
+    const declarations = await read();
     const word = context.matchBefore(WORD);
     const from = word?.from ?? context.pos;
     const chain = CHAIN.exec(

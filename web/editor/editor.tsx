@@ -55,7 +55,8 @@ export default function Editor(props: EditorProps) {
   const view = useRef<EditorView | null>(null);
   const current = useRef(props);
   current.current = props;
-  const known = useRef<Declarations | null>(null);
+  /** Stays open while there are none. */
+  const known = useRef(Promise.withResolvers<Declarations>());
   const { error = null, declarations = null } = props;
 
   useEffect(() => {
@@ -81,7 +82,7 @@ export default function Editor(props: EditorProps) {
             ? []
             : editing(
                 () => current.current,
-                () => known.current,
+                () => known.current.promise,
               ),
         ],
       }),
@@ -95,10 +96,10 @@ export default function Editor(props: EditorProps) {
   }, []);
 
   useEffect(() => {
-    known.current =
-      declarations === null || declarations.length > MAX_DECLARATION_CHARACTERS
-        ? null
-        : readDeclarations(declarations);
+    if (declarations === null || declarations.length > MAX_DECLARATION_CHARACTERS) return;
+    const read = readDeclarations(declarations);
+    known.current.resolve(read);
+    known.current = { ...known.current, promise: Promise.resolve(read) };
   }, [declarations]);
 
   useEffect(() => {
@@ -125,7 +126,7 @@ const replaceSelection = EditorView.domEventHandlers({
   },
 });
 
-function editing(props: () => EditorProps, known: () => Declarations | null) {
+function editing(props: () => EditorProps, known: () => Promise<Declarations>) {
   return [
     lintGutter(),
     history(),

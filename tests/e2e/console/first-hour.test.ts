@@ -144,6 +144,26 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
     await page.keyboard.press("Escape");
   });
 
+  test("what is written before the declarations have arrived is completed once they have", async () => {
+    await goTo("Services");
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route("**/tools/types.d.ts", async (route) => {
+      await released;
+      await route.continue();
+    });
+    const asked = page.waitForRequest("**/tools/types.d.ts");
+    await write("");
+    await asked;
+    await page.keyboard.type("await tools.ord");
+    // Longer than the editor takes to ask for completions.
+    await page.waitForTimeout(500);
+    expect(await offered("orders").count()).toBe(0);
+    release();
+    await offered("orders").waitFor();
+    await page.keyboard.press("Escape");
+    await page.unroute("**/tools/types.d.ts");
+  });
+
   test("a script that calls it is watched while it runs", async () => {
     await write(
       'console.log("asking for it");\nconsole.error("slowly");\nconst { body } = await tools.orders.getOrder({ path: { id: "slow" } });\ncyrnel.output({ done: true });\nreturn body;',
