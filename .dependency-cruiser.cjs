@@ -27,7 +27,7 @@ const REALM_LIBRARIES =
 /** The half of runner/ that a child may use: messages, framing, the jail's own half, itself. */
 const CHILD_MAY_USE = "^runner/(protocol|channel|frames)\\.ts$|^runner/jail/|^runner/child/";
 
-const DRIVER = "^vendor/postgres/|(^|/)node_modules/(pg|pg-pool|node-pg-migrate)/";
+const DRIVER = "^vendor/postgres/|(^|/)node_modules/(pg|pg-pool)/";
 
 module.exports = {
   forbidden: [

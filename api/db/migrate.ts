@@ -2,18 +2,22 @@
  * Brings the schema up to date at start: numbered forward-only SQL files, under an advisory lock that waits, so that
  * any number of servers may start at once. Refuses servers and schemas this program cannot work with.
  */
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { runner } from "node-pg-migrate";
-import pg from "pg";
 import { createPool, type Db } from "./pool.ts";
 
 export const MIGRATIONS_DIRECTORY = fileURLToPath(new URL("./migrations", import.meta.url));
 const MIGRATIONS_TABLE = "schema_migrations";
 const MIGRATION_FILE = /^\d{4}_[a-z0-9_]+\.sql$/;
-const NOT_A_MIGRATION = "^(?!\\d{4}_[a-z0-9_]+\\.sql$).*";
 const MIN_SERVER_VERSION = 150_000;
-const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECTION = {
+  maxConnections: 1,
+  connectTimeoutMs: 10_000,
+  applicationName: "cyrnel migration",
+} as const;
+/** Of the advisory lock: every version of this program takes the same. */
+const LOCK_KEY = "7241865325823964";
 /** How long to wait for another server's migration, or for a table lock. */
 const LOCK_TIMEOUT_MS = 300_000;
 /** SQLSTATE of what comes right by itself: deadlock_detected, lock_not_available. */
@@ -33,23 +37,22 @@ export async function migrate(
   databaseUrl: string,
   onPending: (names: readonly string[]) => void = () => {},
 ): Promise<string[]> {
-  const pool = createPool(databaseUrl, {
-    maxConnections: 1,
-    connectTimeoutMs: CONNECT_TIMEOUT_MS,
-    applicationName: "cyrnel migration",
-  });
+  let pending: string[];
+  const pool = createPool(databaseUrl, CONNECTION);
   try {
     await refuseUnsuitableServer(pool);
     await refuseNewerSchema(pool);
-    const applied = await listAppliedMigrations(pool);
-    const pending = (await listMigrations()).filter((name) => !applied.includes(name));
-    if (applied.length > 0 && pending.length > 0) onPending(pending);
+    const before = await listAppliedMigrations(pool);
+    pending = (await listMigrations()).filter((name) => !before.includes(name));
+    if (before.length > 0 && pending.length > 0) onPending(pending);
   } finally {
     await pool.end({ timeout: 1 });
   }
+  const applied: string[] = [];
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await applyPending(databaseUrl);
+      if (pending.length > 0) await applyPending(databaseUrl, pending, applied);
+      return applied;
     } catch (error) {
       const { code, message } = error as Error & { code?: string };
       if (code === undefined || !LOCK_TROUBLE.has(code)) throw error;
@@ -62,33 +65,43 @@ export async function migrate(
   }
 }
 
-/** Returns what this one applied: others may be at it as well. */
-async function applyPending(databaseUrl: string): Promise<string[]> {
-  const client = new pg.Client({
-    connectionString: databaseUrl,
-    application_name: "cyrnel migration",
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  });
-  // A connection that is lost is told here besides, and would end the process: its query fails anyway.
-  client.on("error", () => {});
-  await client.connect();
+/** Adds the names of what this one applied to `applied`: other servers may be applying as well. */
+async function applyPending(
+  databaseUrl: string,
+  pending: readonly string[],
+  applied: string[],
+): Promise<void> {
+  const pool = createPool(databaseUrl, { ...CONNECTION, statementTimeoutMs: 0 });
   try {
-    // Not as parameters of the connection, which poolers refuse. An index may take longer than a role's statements may.
-    await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}; set statement_timeout = 0`);
-    const applied = await runner({
-      dbClient: client,
-      dir: MIGRATIONS_DIRECTORY,
-      ignorePattern: NOT_A_MIGRATION,
-      migrationsTable: MIGRATIONS_TABLE,
-      direction: "up",
-      singleTransaction: false,
-      advisoryLockMode: "wait",
-      log: () => {},
-    });
-    return applied.map((migration) => migration.name);
+    for (const name of pending) {
+      if (await pool.begin((db) => applyOne(db, name))) applied.push(name);
+    }
   } finally {
-    await client.end();
+    await pool.end({ timeout: 1 });
   }
+}
+
+/** Whether it was missing. The lock is the transaction's: a lost connection cannot leave a migration without it. */
+async function applyOne(db: Db, name: string): Promise<boolean> {
+  // Poolers may ignore such parameters of a connection. An index may take longer than a role's statements may.
+  await db.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}; set local statement_timeout = 0`);
+  await db.unsafe(`select pg_advisory_xact_lock(${LOCK_KEY})`);
+  const before = await listAppliedMigrations(db);
+  if (before.includes(name)) return false;
+  const last = before.at(-1);
+  if (last !== undefined && last > name) {
+    throw new DatabaseRefused(
+      `The database has had the migration ${last} but not ${name}, which comes before it. Restore it from a backup.`,
+    );
+  }
+  if (before.length === 0) {
+    await db.unsafe(
+      `create table if not exists ${MIGRATIONS_TABLE} (id serial primary key, name varchar(255) not null, run_on timestamp not null)`,
+    );
+  }
+  await db.unsafe(await readFile(path.join(MIGRATIONS_DIRECTORY, `${name}.sql`), "utf8"));
+  await db`insert into ${db(MIGRATIONS_TABLE)} (name, run_on) values (${name}, now())`;
+  return true;
 }
 
 /** Names of the migrations this program knows, in order, without `.sql`. */

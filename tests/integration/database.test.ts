@@ -120,6 +120,29 @@ describe("migrations", () => {
     expect(error.message).toContain((await listMigrations()).at(-1));
   });
 
+  test("a database that lacks a migration before its last is refused, and not touched", async () => {
+    const database = await create();
+    await database.pool`delete from schema_migrations where name = '0024_tool_groups'`;
+    await expect(migrate(database.url)).rejects.toThrow(/but not 0024_tool_groups/);
+  });
+
+  test("a server of an earlier version that migrates under its session's lock is waited for", async () => {
+    const database = await create({ empty: true });
+    const next = "0023_call_waiting";
+    await migrateBefore(database, next);
+    await using earlier = await openAnother(database);
+    await earlier`select pg_advisory_lock(7241865325823964)`;
+    const migrating = migrate(database.url);
+    await vi.waitUntil(async () => {
+      const waiting = await database.pool`
+        select 1 from pg_stat_activity where application_name = 'cyrnel migration' and wait_event = 'advisory'`;
+      return waiting.length > 0;
+    });
+    expect((await listAppliedMigrations(database.pool)).at(-1)).not.toBe(next);
+    await earlier`select pg_advisory_unlock(7241865325823964)`;
+    await expect(migrating).resolves.toContain(next);
+  });
+
   test("a read-only database is refused by name", async () => {
     const database = await create();
     await database.pool.unsafe(`alter database ${database.name} set default_transaction_read_only = on`);
