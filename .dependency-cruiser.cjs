@@ -82,18 +82,17 @@ module.exports = {
       from: { path: "^api/([^/]+)/.*\\bstore[^/]*\\.ts$" },
       to: {
         path: `${OWN}|(^|/)node_modules/@?fastify`,
-        pathNot: "^api/db/|^api/errors\\.ts$|^sdk/|^api/$1/(?!.*(service|routes|dispatcher|events))",
+        pathNot: "^api/db/|^api/errors\\.ts$|^sdk/|^api/$1/(?!.*(service|routes|dispatcher|events)[^/]*$)",
       },
     },
     {
       name: "service-imports-its-own-feature",
       severity: "error",
-      comment:
-        "Other services come in as arguments; their types may be named. Settings and bounds are shared.",
+      comment: "Other services come in as arguments; their types may be named. Bounds are shared.",
       from: { path: "^api/([^/]+)/.*\\bservice[^/]*\\.ts$" },
       to: {
         path: `${OWN}|${DRIVER}|(^|/)node_modules/@?fastify`,
-        pathNot: "^api/errors\\.ts$|^sdk/|^api/(settings|bounds)/|^api/$1/(?!.*routes)",
+        pathNot: "^api/errors\\.ts$|^sdk/|^api/bounds/|^api/$1/(?!.*routes)",
         dependencyTypesNot: ["type-only"],
       },
     },
@@ -117,11 +116,23 @@ module.exports = {
       name: "features-do-not-import-each-other",
       severity: "error",
       comment:
-        "app.ts puts features together; a feature may only name the types of another. Shared by all: http, db, settings, bounds.",
+        "app.ts puts features together; a feature may only name the types of another. Shared by all: http, db, bounds.",
       from: { path: "^api/([^/]+)/", pathNot: "^api/http/" },
       to: {
         path: "^api/[^/]+/",
-        pathNot: "^api/(http|db|settings|bounds|$1)/",
+        pathNot: "^api/(http|db|bounds|$1)/",
+        dependencyTypesNot: ["type-only"],
+      },
+    },
+    {
+      name: "components-meet-in-their-layer",
+      severity: "error",
+      comment:
+        "Modules and services know of each other what components/adapters.ts says; the settings of both know neither.",
+      from: { path: "^api/components/(modules|services|settings)/" },
+      to: {
+        path: "^api/components/(modules|services)/",
+        pathNot: "^api/components/$1/",
         dependencyTypesNot: ["type-only"],
       },
     },

@@ -1,6 +1,7 @@
 /** Every variable of the server's environment, described once: docs/configuration.md is printed from here. */
 import { z } from "zod";
 import { ISOLATION_LEVELS } from "#sdk";
+import { DEFAULT_POLICIES } from "./access/policies/defaults.ts";
 import {
   apiKey,
   collectorAddress,
@@ -18,7 +19,6 @@ import {
   text,
   wholeNumber,
 } from "./config-values.ts";
-import { DEFAULT_POLICIES } from "./policies/defaults.ts";
 import { MAKE_KEY_COMMAND } from "./secrets/key-material.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -8,9 +8,9 @@ import path from "node:path";
 import type { z } from "zod";
 import { visibleLine } from "#client/visible-text.ts";
 import type { IsolationLevel } from "#sdk";
+import type { DefaultPolicy } from "./access/policies/defaults.ts";
 import { CONFIG_VARIABLES } from "./config-variables.ts";
 import type { EgressEntry } from "./egress/entries.ts";
-import type { DefaultPolicy } from "./policies/defaults.ts";
 import { pickSimilar } from "./tools/search/similarity.ts";
 
 type VariableName = keyof typeof CONFIG_VARIABLES;

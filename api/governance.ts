@@ -2,6 +2,14 @@
  * Who may do what, put together: keys, roles, policies and the audit trail over one watch of their revisions, and the
  * gate that the path of all tool calls asks.
  */
+
+import { createKeyDirectory } from "./access/keys/directory.ts";
+import { createKeys, type Keys } from "./access/keys/service.ts";
+import { createPolicyDirectory } from "./access/policies/directory.ts";
+import { createGate } from "./access/policies/gate.ts";
+import { createPolicies, type Policies } from "./access/policies/service.ts";
+import { createRoles, type Roles } from "./access/roles/service.ts";
+import { createRoleDirectory } from "./access/roles/visibility.ts";
 import { createCallRecorder } from "./audit/call-records.ts";
 import { type AuditLog, createAuditLog } from "./audit/log.ts";
 import { startAuditRetention } from "./audit/retention.ts";
@@ -10,13 +18,6 @@ import type { Config } from "./config.ts";
 import type { Pool } from "./db/pool.ts";
 import { createRevisionWatch } from "./db/revisions.ts";
 import type { KeyVerifier } from "./http/auth.ts";
-import { createKeyDirectory } from "./keys/directory.ts";
-import { createKeys, type Keys } from "./keys/service.ts";
-import { createPolicyDirectory } from "./policies/directory.ts";
-import { createGate } from "./policies/gate.ts";
-import { createPolicies, type Policies } from "./policies/service.ts";
-import { createRoles, type Roles } from "./roles/service.ts";
-import { createRoleDirectory } from "./roles/visibility.ts";
 import type { CallRecord } from "./tools/call.ts";
 import type { CallGate } from "./tools/gate.ts";
 import type { KnownTool } from "./tools/known-tools.ts";

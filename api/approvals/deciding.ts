@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import type { RememberedRule } from "../access/policies/service.ts";
 import { AppError } from "../errors.ts";
 import { KEYLESS } from "../http/auth.ts";
-import type { RememberedRule } from "../policies/service.ts";
 import { answerId } from "./desk.ts";
 import { tell } from "./expiry.ts";
 import type { ApproveBody, DenyBody } from "./model.ts";

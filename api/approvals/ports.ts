@@ -1,9 +1,9 @@
 /** What approvals need of the rest of the server, given to them as arguments. */
 import type { Db, Pool } from "#api/db/pool.ts";
 import type { JSONSchema } from "#sdk";
+import type { RememberedRule } from "../access/policies/service.ts";
 import type { AuditLog } from "../audit/log.ts";
 import type { KeyVerifier } from "../http/auth.ts";
-import type { RememberedRule } from "../policies/service.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { Vault } from "../secrets/vault.ts";
 import type { CallCaller, CallGate } from "../tools/gate.ts";

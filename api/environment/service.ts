@@ -1,5 +1,5 @@
 /** Puts together what `GET /environment` tells, from the active module, the leases and the queue. */
-import type { Modules } from "#api/modules/service.ts";
+import type { Modules } from "#api/components/modules/service.ts";
 import type { ModuleLogger } from "#sdk";
 import { type EnvironmentDescription, reportedStatusSchema } from "./model.ts";
 

@@ -3,9 +3,9 @@
  * run-carrier.ts. Counts in memory, so that a refusal needs no database; other servers say what they do to the queue.
  */
 import { randomUUID } from "node:crypto";
+import type { Environments } from "#api/components/modules/environments.ts";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
-import type { Environments } from "#api/modules/environments.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ModuleLogger } from "#sdk";
 import type { Peers } from "./across/peers.ts";

@@ -1,9 +1,9 @@
 /** What the operations on processes share: the parts they work with, reading one process, waiting for it, refusing it. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Environments } from "#api/components/modules/environments.ts";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { Caller } from "#api/http/auth.ts";
-import type { Environments } from "#api/modules/environments.ts";
 import type { Peers, WaitUntil } from "./across/peers.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { LimitMaxima } from "./limits.ts";

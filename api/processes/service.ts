@@ -2,9 +2,10 @@
  * What can be done with processes, for HTTP and for every later surface, put together: the operations of creation.ts,
  * reading.ts and signals.ts over one dispatcher, and its start and end.
  */
+
+import type { Environments } from "#api/components/modules/environments.ts";
 import type { Config } from "#api/config.ts";
 import type { Db } from "#api/db/pool.ts";
-import type { Environments } from "#api/modules/environments.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ModuleLogger } from "#sdk";
 import { openEvents } from "./across/follow.ts";

@@ -3,8 +3,8 @@
 import type { ToolDocsInput } from "#sdk";
 import { waitAtMost } from "../bounds/deadline.ts";
 import { readFailure } from "../bounds/failure-text.ts";
+import type { Environments } from "../components/modules/environments.ts";
 import { AppError } from "../errors.ts";
-import type { Environments } from "../modules/environments.ts";
 
 const MAX_DOCS_MS = 15_000;
 const MAX_DOCS_CHARACTERS = 1024 * 1024;

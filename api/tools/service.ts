@@ -1,7 +1,8 @@
 /** What can be done with tools over HTTP and by scripts, put together over one database and one path of calls. */
+
+import type { Environments } from "../components/modules/environments.ts";
 import type { Pool } from "../db/pool.ts";
 import { AppError } from "../errors.ts";
-import type { Environments } from "../modules/environments.ts";
 import type { ToolHost } from "../processes/tool-host.ts";
 import { createToolCaller, type ToolCall, type ToolCaller, type ToolCallerOptions } from "./call.ts";
 import type { CallError } from "./calling/failure.ts";

@@ -1,6 +1,6 @@
 /** Real scripts in the default environment, under keys with roles and policies, calling tools of an installed service. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { BUILTIN_MODULES } from "#api/modules/builtins.ts";
+import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";
 import { TEST_KEY } from "./harness/http-app.ts";
 import { type Answer, startServer, type TestServer } from "./harness/server.ts";
 import { builtin } from "./modules-server.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { MAX_LIVE_KEYS } from "#api/access/keys/model.ts";
 import { SCOPES } from "#api/http/auth.ts";
-import { MAX_LIVE_KEYS } from "#api/keys/model.ts";
 import { type GovernanceServer, startGovernanceServer } from "./governance-server.ts";
 import { until } from "./processes-server.ts";
 

@@ -1,7 +1,7 @@
 /** A person between an agent and a call, over MCP: asked at the client, or deciding with another key. */
 import type { ElicitRequest, ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { BuiltinModule } from "#api/modules/builtins.ts";
+import type { BuiltinModule } from "#api/components/modules/builtins.ts";
 import { TEST_KEY } from "./harness/http-app.ts";
 import { connectMcp, type McpClient, type McpClientOptions } from "./mcp-client.ts";
 import { SECRETS_KEY } from "./services-server.ts";

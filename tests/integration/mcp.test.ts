@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { BuiltinModule } from "#api/modules/builtins.ts";
+import type { BuiltinModule } from "#api/components/modules/builtins.ts";
 import { TEST_KEY } from "./harness/http-app.ts";
 import { connectMcp, connectWith, type McpClient } from "./mcp-client.ts";
 import { startToolsServer, type ToolsServer } from "./tools-server.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ModuleRecord } from "#api/components/modules/model.ts";
 import type { EnvironmentDescription } from "#api/environment/model.ts";
-import type { ModuleRecord } from "#api/modules/model.ts";
 import type { ProcessRecord } from "#api/processes/model.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import { type ModulesServer, send, startModulesServer } from "./modules-server.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { ModuleRecord } from "#api/modules/model.ts";
+import type { ModuleRecord } from "#api/components/modules/model.ts";
 import type { ModuleSetupContext } from "#sdk";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import {

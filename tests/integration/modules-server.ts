@@ -2,12 +2,12 @@
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { buildApp } from "#api/app.ts";
+import type { BuiltinModule } from "#api/components/modules/builtins.ts";
+import { createModules, type ModuleLimits, type Modules } from "#api/components/modules/service.ts";
 import { parseConfig } from "#api/config.ts";
 import { createPool, type Pool } from "#api/db/pool.ts";
 import { createLifecycle } from "#api/http/lifecycle.ts";
 import { describeOnly } from "#api/http/openapi-deps.ts";
-import type { BuiltinModule } from "#api/modules/builtins.ts";
-import { createModules, type ModuleLimits, type Modules } from "#api/modules/service.ts";
 import { createBindings } from "#api/processes/bindings.ts";
 import { RunRegistry } from "#api/processes/registry.ts";
 import { createProcessService } from "#api/processes/service.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { MAX_POLICIES } from "#api/policies/model.ts";
+import { MAX_POLICIES } from "#api/access/policies/model.ts";
 import { type GovernanceServer, insertTools, startGovernanceServer } from "./governance-server.ts";
 import { until } from "./processes-server.ts";
 

@@ -2,12 +2,15 @@
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { buildApp } from "#api/app.ts";
+import {
+  createEnvironmentHost,
+  type EnvironmentHost,
+} from "#api/components/modules/activation/environment-host.ts";
 import { type Config, parseConfig } from "#api/config.ts";
 import { createPool, type Pool } from "#api/db/pool.ts";
 import type { App } from "#api/http/app-type.ts";
 import { createLifecycle } from "#api/http/lifecycle.ts";
 import { describeOnly } from "#api/http/openapi-deps.ts";
-import { createEnvironmentHost, type EnvironmentHost } from "#api/modules/activation/environment-host.ts";
 import { createBindings } from "#api/processes/bindings.ts";
 import type { ProcessRecord } from "#api/processes/model.ts";
 import { RunRegistry } from "#api/processes/registry.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { MAX_ROLES } from "#api/roles/model.ts";
+import { MAX_ROLES } from "#api/access/roles/model.ts";
 import { type GovernanceServer, insertTools, startGovernanceServer } from "./governance-server.ts";
 
 let governance: GovernanceServer;

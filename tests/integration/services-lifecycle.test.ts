@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createHydration } from "#api/services/lifecycle/hydration.ts";
+import { createHydration } from "#api/components/services/lifecycle/hydration.ts";
 import type { EnvironmentBindings } from "#sdk";
 import { createTestDatabase } from "./harness/database.ts";
 import { until } from "./processes-server.ts";

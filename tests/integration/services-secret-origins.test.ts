@@ -10,7 +10,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { BUILTIN_MODULES } from "#api/modules/builtins.ts";
+import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";
 import { createKeyring } from "#api/secrets/keyring.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 import { createVault } from "#api/secrets/vault.ts";

@@ -1,7 +1,7 @@
 /** A server with one scripted adapter, allowed to download from loopback and to keep secrets. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ServiceRecord } from "#api/services/model.ts";
+import type { ServiceRecord } from "#api/components/services/model.ts";
 import type { TestDatabase } from "./harness/database.ts";
 import { type Answer, startServer, type TestServer } from "./harness/server.ts";
 import { builtin } from "./modules-server.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { BuiltinModule } from "#api/modules/builtins.ts";
+import type { BuiltinModule } from "#api/components/modules/builtins.ts";
 import { startScripted } from "../contract/adapters/mcp-scripted-server.ts";
 import { TEST_KEY } from "./harness/http-app.ts";
 import { connectMcp } from "./mcp-client.ts";

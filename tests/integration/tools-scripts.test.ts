@@ -1,6 +1,6 @@
 /** What a script finds of tools, in both environments: calls, search, details, documentation, as the key's role allows. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { BuiltinModule } from "#api/modules/builtins.ts";
+import type { BuiltinModule } from "#api/components/modules/builtins.ts";
 import { startToolsServer, type ToolsServer } from "./tools-server.ts";
 
 const ENVIRONMENTS: BuiltinModule[] = [

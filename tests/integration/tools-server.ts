@@ -1,5 +1,5 @@
 /** A server with one adapter whose tools are functions of the test, installed and enabled over HTTP. */
-import type { BuiltinModule } from "#api/modules/builtins.ts";
+import type { BuiltinModule } from "#api/components/modules/builtins.ts";
 import type { AdapterModule, InvokeInput, ServiceDefinition } from "#sdk";
 import { type Answer, type StartServerOptions, startServer, type TestServer } from "./harness/server.ts";
 import { builtin } from "./modules-server.ts";

@@ -3,7 +3,7 @@
  * and its value. Beside each a neighbour runs that must not notice.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { BUILTIN_MODULES } from "#api/modules/builtins.ts";
+import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";
 import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
 import { manifest as processManifest } from "#modules/typescript-process/index.ts";
 import { startServer, type TestServer } from "../integration/harness/server.ts";

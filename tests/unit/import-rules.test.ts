@@ -111,13 +111,18 @@ const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[
   { rule: "routes-import-their-service", file: "api/processes/routes.ts", imports: "./store.ts" },
   {
     rule: "features-do-not-import-each-other",
-    file: "api/modules/loader.ts",
+    file: "api/components/modules/loader.ts",
     imports: "#api/processes/model.ts",
   },
   {
     rule: "features-do-not-import-each-other",
-    file: "api/settings/patch.ts",
+    file: "api/components/settings/patch.ts",
     imports: "#api/processes/model.ts",
+  },
+  {
+    rule: "components-meet-in-their-layer",
+    file: "api/components/services/installation.ts",
+    imports: "../modules/store.ts",
   },
   { rule: "driver-stays-with-storage", file: "api/processes/dispatcher.ts", imports: "#postgres" },
   { rule: "the-image-has-no-clients", file: "api/mcp/outcome.ts", imports: "#client/retry.ts" },
@@ -144,6 +149,7 @@ const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[
 const SURROUNDINGS: Record<string, string> = {
   "api/errors.ts": "export const it = 1;",
   "api/db/pool.ts": "export const it = 1;",
+  "api/components/modules/store.ts": "export const it = 1;",
   "api/processes/model.ts": "export const it = 1;",
   "api/http/two.ts": 'export { it as back } from "./one.ts"; export const it = 1;',
   "runner/protocol.ts": 'export { it } from "#api/errors.ts";',

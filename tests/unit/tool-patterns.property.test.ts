@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compileRules, type Rule } from "#api/policies/rules.ts";
-import { compileRole } from "#api/roles/visibility.ts";
+import { compileRules, type Rule } from "#api/access/policies/rules.ts";
+import { compileRole } from "#api/access/roles/visibility.ts";
 import {
   compilePathPattern,
   compileSegment,
@@ -11,7 +11,7 @@ import {
   MAX_PATTERN_CHARACTERS,
   testSegment,
   testTool,
-} from "#api/tool-patterns.ts";
+} from "#api/access/tool-patterns.ts";
 
 /** The meaning of a pattern, as directly as it can be written down. */
 function matchesByDefinition(pattern: string[], path: string[]): boolean {

@@ -1,5 +1,5 @@
 /** How many runs each environment holds, and leases for one more while it has room. Waits and queues for nothing. */
-import type { EnvironmentLease, Environments } from "#api/modules/environments.ts";
+import type { EnvironmentLease, Environments } from "#api/components/modules/environments.ts";
 
 /** Room for one run. */
 export interface Slot {

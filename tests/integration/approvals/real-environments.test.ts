@@ -1,6 +1,6 @@
 /** Real scripts in both environments: asked about in place, after the hold, and after the server was started anew. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { BUILTIN_MODULES } from "#api/modules/builtins.ts";
+import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 import { until } from "../processes-server.ts";
 import { type ApprovalsServer, type ApprovalsServerOptions, startApprovalsServer } from "./server.ts";

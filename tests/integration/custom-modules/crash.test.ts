@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { ModuleRecord } from "#api/modules/model.ts";
+import type { ModuleRecord } from "#api/components/modules/model.ts";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 import { type MainProcess, startMain } from "../harness/main-process.ts";
 import { adapterEntries, adapterPackage, placeFiles } from "./bench.ts";

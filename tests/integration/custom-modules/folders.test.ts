@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { chmod, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { ModuleRecord } from "#api/modules/model.ts";
+import type { ModuleRecord } from "#api/components/modules/model.ts";
 import { adapterEntries, type ModulesBench, openModulesBench, placeFiles, takeEvents } from "./bench.ts";
 import { moduleEntries } from "./packs.ts";
 

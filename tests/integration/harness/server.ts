@@ -2,10 +2,10 @@
 import { PassThrough } from "node:stream";
 import { type Logger, pino } from "pino";
 import { expect } from "vitest";
+import type { BuiltinModule } from "#api/components/modules/builtins.ts";
 import type { Config } from "#api/config.ts";
 import type { Pool } from "#api/db/pool.ts";
 import { createLogRing, type LogRing } from "#api/logs/ring.ts";
-import type { BuiltinModule } from "#api/modules/builtins.ts";
 import type { ToolHost } from "#api/processes/tool-host.ts";
 import { type CyrnelServer, openServer } from "#api/server.ts";
 import { countConnections, createTestDatabase, type TestDatabase } from "./database.ts";

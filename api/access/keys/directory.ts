@@ -1,0 +1,111 @@
+/**
+ * The live keys in memory: who a key is, and whether it still counts, without a query. A key that is not known makes
+ * the server look once more, because another one may just have made it; any number of such looks is one query at a time.
+ */
+import { timingSafeEqual } from "node:crypto";
+import type { Db } from "#api/db/pool.ts";
+import type { RevisionWatch } from "#api/db/revisions.ts";
+import type { VerifiedKey } from "#api/http/auth.ts";
+import { readScopes } from "./model.ts";
+import { hashKey, looksLikeKey } from "./secret.ts";
+import { readLiveKeys, touchKeys } from "./store.ts";
+
+const TOUCH_INTERVAL_MS = 60_000;
+const TOUCH_FLUSH_MS = 1000;
+
+interface LiveKey extends VerifiedKey {
+  hash: Buffer;
+  /** Unix milliseconds; infinite for a key that does not expire. */
+  expiresAtMs: number;
+}
+
+export interface KeyDirectory extends AsyncDisposable {
+  /** Who a key is; null for one that is unknown, revoked or expired. Rejects when that cannot be known now. */
+  verify(key: string): Promise<VerifiedKey | null>;
+  /** A key that counts by what is in memory; null for one that is revoked or expired. */
+  find(id: string): VerifiedKey | null;
+}
+
+export function createKeyDirectory(db: Db, watch: RevisionWatch): KeyDirectory {
+  let byHash = new Map<string, LiveKey>();
+  let byId = new Map<string, LiveKey>();
+  const touchedAtMs = new Map<string, number>();
+  const untold = new Set<string>();
+  let flushing: Promise<void> | null = null;
+  let timer: NodeJS.Timeout | undefined;
+
+  watch.follow("keys", async () => {
+    const keys = (await readLiveKeys(db)).map(toLiveKey);
+    byHash = new Map(keys.map((key) => [key.hash.toString("hex"), key]));
+    byId = new Map(keys.map((key) => [key.id, key]));
+    for (const id of touchedAtMs.keys()) if (!byId.has(id)) touchedAtMs.delete(id);
+  });
+
+  function noteUse(id: string): void {
+    const now = Date.now();
+    if (now - (touchedAtMs.get(id) ?? 0) < TOUCH_INTERVAL_MS) return;
+    touchedAtMs.set(id, now);
+    untold.add(id);
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      void flush();
+    }, TOUCH_FLUSH_MS).unref();
+  }
+
+  async function flush(): Promise<void> {
+    await flushing;
+    if (untold.size === 0) return;
+    const ids = [...untold];
+    untold.clear();
+    // When a key was used last is for people: a lost note is made again by its next use.
+    flushing = touchKeys(db, ids).catch(() => {});
+    await flushing;
+  }
+
+  return {
+    async verify(key) {
+      if (!looksLikeKey(key)) return null;
+      const hash = hashKey(key);
+      if (!watch.isFresh()) await watch.refresh();
+      let found = byHash.get(hash.toString("hex"));
+      if (found === undefined) {
+        await watch.refresh();
+        found = byHash.get(hash.toString("hex"));
+      }
+      // What a caller can learn from time is about the hash of a guess, which it cannot steer towards a stored one.
+      if (found === undefined || !timingSafeEqual(found.hash, hash) || isExpired(found)) return null;
+      noteUse(found.id);
+      return found;
+    },
+    find(id) {
+      const found = byId.get(id);
+      return found === undefined || isExpired(found) ? null : found;
+    },
+    async [Symbol.asyncDispose]() {
+      clearTimeout(timer);
+      await flush();
+    },
+  };
+}
+
+function toLiveKey(row: {
+  id: string;
+  name: string;
+  scopes: string[];
+  roleId: string | null;
+  expiresAt: Date | null;
+  hash: Buffer;
+}): LiveKey {
+  return {
+    id: row.id,
+    name: row.name,
+    scopes: new Set(readScopes(row.scopes)),
+    roleId: row.roleId,
+    hash: row.hash,
+    expiresAtMs: row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+function isExpired(key: LiveKey): boolean {
+  return key.expiresAtMs <= Date.now();
+}

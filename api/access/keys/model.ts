@@ -1,0 +1,67 @@
+/** What the keys feature takes and answers over HTTP. No behaviour. */
+import { z } from "zod";
+import { SCOPES, type Scope } from "#api/http/auth.ts";
+
+/** Live keys are held in memory by every server. */
+export const MAX_LIVE_KEYS = 10_000;
+export const KEY_ID_PATTERN = /^key_[0-9a-f]{20}$/;
+export const ROLE_ID_PATTERN = /^role_[0-9a-f]{20}$/;
+
+/** A label that a person reads in a list, a log line or the audit trail. */
+const nameSchema = z
+  .string()
+  .trim()
+  .min(1, "name must not be empty")
+  .max(200)
+  .refine((text) => !/\p{Cc}/u.test(text) && text.isWellFormed(), {
+    error: "name must not hold control characters",
+  });
+
+export const keySchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    prefix: z.string().describe("How the key begins, to tell keys apart."),
+    scopes: z.array(z.enum(SCOPES)),
+    roleId: z.string().nullable().describe("Which tools it may see and call; null: all of them."),
+    createdAt: z.iso.datetime(),
+    expiresAt: z.iso.datetime().nullable(),
+    lastUsedAt: z.iso.datetime().nullable().describe("To the minute."),
+  })
+  .describe("An API key, without the key itself.");
+export type KeyRecord = z.infer<typeof keySchema>;
+
+/** Stored scopes that this program knows: a newer one may have stored others. */
+export function readScopes(stored: readonly string[]): Scope[] {
+  return SCOPES.filter((scope) => stored.includes(scope));
+}
+
+export const createKeyBodySchema = z.strictObject({
+  name: nameSchema,
+  scopes: z
+    .array(z.enum(SCOPES))
+    .max(SCOPES.length)
+    .refine((scopes) => new Set(scopes).size === scopes.length, { error: "a scope is named twice" })
+    .describe("What it may do over HTTP."),
+  roleId: z
+    .string()
+    .regex(ROLE_ID_PATTERN, "expected the id of a role: GET /roles lists them")
+    .nullable()
+    .default(null)
+    .describe("Which tools it and the scripts it submits may see and call. None: all of them."),
+  expiresAt: z.iso
+    .datetime({ offset: true, error: "expected a date and time such as 2030-01-31T12:00:00Z" })
+    .nullable()
+    .default(null)
+    .describe("When it stops working. None: never."),
+});
+export type CreateKeyBody = z.output<typeof createKeyBodySchema>;
+
+export const createdKeySchema = keySchema.extend({
+  key: z.string().describe("The key. Shown this once; the server keeps only its hash."),
+});
+
+export const keyListSchema = z.object({ keys: z.array(keySchema), nextCursor: z.string().nullable() });
+export const keyParamsSchema = z.object({
+  id: z.string().regex(KEY_ID_PATTERN, "expected the id of a key: GET /keys lists them"),
+});

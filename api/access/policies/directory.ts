@@ -1,0 +1,52 @@
+/** The rules in memory, compiled, and what they say about a call. Compiled anew when they change and when one expires. */
+import type { Db } from "#api/db/pool.ts";
+import type { RevisionWatch } from "#api/db/revisions.ts";
+import type { KeyVerifier } from "#api/http/auth.ts";
+import type { DefaultPolicy } from "./defaults.ts";
+import type { Decision } from "./model.ts";
+import { compileRules, type Rule, type RuleCall } from "./rules.ts";
+import { readPolicies } from "./store.ts";
+
+export interface PolicyDecision {
+  decision: Decision;
+  /** Absent: the default decided. */
+  policyId?: string;
+}
+
+export interface PolicyDirectory {
+  /** By what is in memory. Whether that can be relied on is the caller's question: see RevisionWatch.isFresh. */
+  decide(call: RuleCall & { destructive: boolean }): PolicyDecision;
+}
+
+export function createPolicyDirectory(
+  db: Db,
+  watch: RevisionWatch,
+  { defaultPolicy, keys }: { defaultPolicy: DefaultPolicy; keys: Pick<KeyVerifier, "find"> },
+): PolicyDirectory {
+  let rules: readonly Rule[] = [];
+  let compiled = compileRules(rules, Date.now());
+  watch.follow("policies", async () => {
+    rules = await readPolicies(db);
+    compiled = compileRules(rules, Date.now());
+  });
+  return {
+    decide(call) {
+      const nowMs = Date.now();
+      if (nowMs >= compiled.validUntilMs) compiled = compileRules(rules, nowMs);
+      const rule = compiled.find(call);
+      const made: PolicyDecision =
+        rule === null
+          ? { decision: decideByDefault(defaultPolicy, call.destructive) }
+          : { decision: rule.decision, policyId: rule.id };
+      if (made.decision !== "ask") return made;
+      const isLiveKey = (keyId: string) => keys.find(keyId) !== null;
+      const remembered = compiled.findRemembered(call, rule?.id ?? null, isLiveKey);
+      return remembered === null ? made : { decision: "allow", policyId: remembered.id };
+    },
+  };
+}
+
+export function decideByDefault(policy: DefaultPolicy, destructive: boolean): Decision {
+  if (policy === "ask-destructive") return destructive ? "ask" : "allow";
+  return policy;
+}

@@ -1,0 +1,190 @@
+/**
+ * Starts modules with their stored configuration and puts them in place: an environment behind the one that is active,
+ * an adapter over its predecessor. Writes no rows; callers decide what a failure means.
+ */
+
+import { type AdapterServices, type Adapters, NO_SERVICES } from "#api/components/adapters.ts";
+import type { Config } from "#api/components/settings/schema.ts";
+import type {
+  AdapterModule,
+  AdapterSetupContext,
+  EnvironmentBindings,
+  EnvironmentModule,
+  EnvironmentSetupContext,
+  IsolationLevel,
+  ModuleLogger,
+} from "#sdk";
+import type { ModuleState } from "../model.ts";
+import type { ModuleRegistration } from "../registration.ts";
+import { createEnvironmentHost, type EnvironmentHost } from "./environment-host.ts";
+import { copyError, ModuleFailure } from "./failure.ts";
+import { type InstanceLimits, type ModuleInstance, startInstance } from "./instance.ts";
+import { requireIsolation } from "./isolation.ts";
+import { createObtainedSecrets, type ObtainedWatch } from "./obtained-secrets.ts";
+import { fitSettings } from "./settings.ts";
+
+/** What a logger of the host can do besides what modules are given. */
+export interface HostLogger extends ModuleLogger {
+  child(fields: object): ModuleLogger;
+}
+
+/** Set up, and not yet in place. */
+export type StartedModule =
+  | { type: "environment"; instance: ModuleInstance<EnvironmentModule> }
+  | { type: "adapter"; instance: ModuleInstance<AdapterModule> };
+
+export interface Activator {
+  readonly environments: EnvironmentHost;
+  readonly adapters: Adapters;
+  /** How the services follow what happens to their adapter. */
+  readonly services: AdapterServices;
+  /** Throws ModuleFailure with the module's message; then nothing is left running. */
+  start(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule>;
+  /** Puts a started module in place and lets its predecessor go. The services of an adapter come with it. */
+  install(started: StartedModule): Promise<void>;
+  /** Ends a module: an environment drains first. Does nothing for one that is not active. */
+  remove(id: string): Promise<void>;
+  stateOf(id: string): ModuleState;
+  /** What the active instance was started with; null when none is active. */
+  settingsOf(id: string): StoredSettings | null;
+  /** Which files the active instance was made from; null when none is active. */
+  hashOf(id: string): string | null;
+  close(): Promise<void>;
+}
+
+/** As they are stored, without defaults. */
+export interface StoredSettings {
+  config: Config;
+  secrets: Config;
+}
+
+export interface ActivatorOptions {
+  logger: HostLogger;
+  bindings: EnvironmentBindings;
+  /** What environments must put round every run. */
+  isolation: IsolationLevel;
+  /** Others than this machine reach the server. */
+  isExposed?: boolean;
+  /** The guarded fetch that modules are given. */
+  fetch: typeof globalThis.fetch;
+  /** Whether adapters may start programs of the host. */
+  allowStdio: boolean;
+  /** Learns the secrets that adapters come by themselves. */
+  watch: ObtainedWatch;
+  limits: InstanceLimits;
+}
+
+/** Of a wall that cannot be had here. Its sentences are the runner's own: no setting and no secret is in them. */
+function isRefusal(error: unknown): error is ModuleFailure {
+  return error instanceof ModuleFailure && (error.cause as Error).name === "JailUnavailableError";
+}
+
+export function createActivator(options: ActivatorOptions): Activator {
+  const { logger, limits } = options;
+  const environments = createEnvironmentHost((error, message) =>
+    logger.error({ err: copyError(error) }, message),
+  );
+  const adapters = new Map<string, ModuleInstance<AdapterModule>>();
+  const keepSecretOf = createObtainedSecrets(options.watch);
+  const startedWith = new WeakMap<object, StoredSettings>();
+  let services = NO_SERVICES;
+  let closed = false;
+
+  async function start(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule> {
+    const started = await startWith(registration, stored).catch((error: unknown) => {
+      const { id } = registration.manifest;
+      if (registration.isBuiltin && isRefusal(error)) environments.noteRefusal(id, error.message);
+      throw error;
+    });
+    startedWith.set(started.instance.module, structuredClone(stored));
+    return started;
+  }
+
+  async function startWith(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule> {
+    const { id, type } = registration.manifest;
+    const context: EnvironmentSetupContext = {
+      config: fitSettings(registration, "config", stored.config),
+      secrets: fitSettings(registration, "secrets", stored.secrets),
+      logger: logger.child({ module: id }),
+      fetch: options.fetch,
+      bindings: options.bindings,
+      isolation: options.isolation,
+      ...(options.isExposed === true && { isExposed: true }),
+    };
+    if (type === "environment") {
+      const instance = await startInstance<EnvironmentModule>(registration, context, limits);
+      if (!registration.isBuiltin) await requireIsolation(instance, options.isolation);
+      return { type, instance };
+    }
+    const { bindings: _, isolation: _level, isExposed: _isExposed, ...moduleContext } = context;
+    const adapterContext: AdapterSetupContext = {
+      ...moduleContext,
+      allowStdio: options.allowStdio,
+      keepSecret: keepSecretOf(id),
+    };
+    return { type, instance: await startInstance<AdapterModule>(registration, adapterContext, limits) };
+  }
+
+  async function installAdapter(instance: ModuleInstance<AdapterModule>): Promise<void> {
+    const { id } = instance;
+    // Before it is in place: a call in between must find its service in whichever instance it meets.
+    try {
+      await services.prepareAdapter(id, instance.module);
+    } catch (error) {
+      await instance.teardown();
+      throw error;
+    }
+    if (closed) return instance.teardown();
+    const previous = adapters.get(id);
+    adapters.set(id, instance);
+    try {
+      await services.onAdapterActive(id);
+    } finally {
+      await previous?.teardown();
+    }
+  }
+
+  return {
+    environments,
+    adapters: {
+      get: (id) => adapters.get(id)?.module ?? null,
+      attach(attached) {
+        services = attached;
+      },
+    },
+    get services() {
+      return services;
+    },
+    start,
+    async install(started) {
+      if (closed) return started.instance.teardown();
+      if (started.type === "environment") return environments.replace(started.instance);
+      return installAdapter(started.instance);
+    },
+    async remove(id) {
+      environments.noteRefusal(id, null);
+      if (environments.active()?.id === id) environments.replace(null);
+      const adapter = adapters.get(id);
+      if (adapter === undefined) return;
+      adapters.delete(id);
+      try {
+        await services.onAdapterGone(id, adapter.module);
+      } finally {
+        await adapter.teardown();
+      }
+    },
+    settingsOf(id) {
+      const active = environments.active();
+      const module = adapters.get(id)?.module ?? (active?.id === id ? active.module : undefined);
+      return module === undefined ? null : (startedWith.get(module) ?? null);
+    },
+    hashOf: (id) => adapters.get(id)?.hash ?? environments.hashOf(id),
+    stateOf: (id) => (adapters.has(id) ? "active" : environments.stateOf(id)),
+    async close() {
+      closed = true;
+      const instances = [...adapters.values()];
+      adapters.clear();
+      await Promise.all([environments.close(), ...instances.map((instance) => instance.teardown())]);
+    },
+  };
+}

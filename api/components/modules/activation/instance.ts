@@ -1,0 +1,98 @@
+/**
+ * One activated module: made, checked, set up within a time limit, torn down once. Knows nothing of rows or leases.
+ */
+
+import { DeadlineExceeded, waitAtMost } from "#api/bounds/deadline.ts";
+import type { Module, ModuleLogger, ModuleSetupContext, ModuleType } from "#sdk";
+import type { ModuleRegistration } from "../registration.ts";
+import { copyError, ModuleFailure } from "./failure.ts";
+
+export interface InstanceLimits {
+  /** instantiate and setup, each. */
+  maxSetupMs: number;
+  maxTeardownMs: number;
+}
+
+export interface ModuleInstance<M extends Module = Module> {
+  readonly id: string;
+  /** Of the registration it was made from. */
+  readonly hash: string;
+  readonly module: M;
+  /** Idempotent, bounded in time; failures are logged, never thrown. */
+  teardown(): Promise<void>;
+}
+
+/** What the host calls, by type of module: checked before setup, so that a wrong module fails at once. */
+const REQUIRED_MEMBERS: Record<ModuleType, readonly string[]> = {
+  environment: ["setup", "teardown", "execute", "kill", "generateDocs", "generateToolDocs"],
+  adapter: ["setup", "teardown", "generateDefinition", "hydrateService", "dehydrateService", "invoke"],
+};
+
+/** Makes and sets up an instance. Throws ModuleFailure with the module's own message; then nothing is left behind. */
+export async function startInstance<M extends Module>(
+  registration: ModuleRegistration,
+  context: ModuleSetupContext,
+  limits: InstanceLimits,
+): Promise<ModuleInstance<M>> {
+  const { hash } = registration;
+  const { id, type } = registration.manifest;
+  try {
+    const entry = await registration.open();
+    const made = Promise.resolve().then(() => entry.instantiate());
+    const module = await waitAtMost(made, limits.maxSetupMs, `instantiate() of ${id}`);
+    const lacking = REQUIRED_MEMBERS[type].filter(
+      (member) => typeof (module as unknown as Record<string, unknown> | null)?.[member] !== "function",
+    );
+    if (lacking.length > 0)
+      throw new Error(`The ${type} lacks ${lacking.map((name) => `${name}()`).join(", ")}.`);
+    const instance = holdInstance({ id, hash }, module as M, context.logger, limits);
+    await setUp(instance, context, limits);
+    return instance;
+  } catch (error) {
+    throw new ModuleFailure(error);
+  }
+}
+
+async function setUp(
+  instance: ModuleInstance,
+  context: ModuleSetupContext,
+  limits: InstanceLimits,
+): Promise<void> {
+  const done = Promise.resolve().then(() => instance.module.setup(context));
+  try {
+    await waitAtMost(done, limits.maxSetupMs, `setup() of ${instance.id}`);
+  } catch (error) {
+    // A setup that is too late may still open things: they are closed when it is through.
+    if (error instanceof DeadlineExceeded) void done.then(instance.teardown, () => {});
+    throw error;
+  }
+}
+
+function holdInstance<M extends Module>(
+  { id, hash }: Pick<ModuleInstance, "id" | "hash">,
+  module: M,
+  logger: ModuleLogger,
+  limits: InstanceLimits,
+): ModuleInstance<M> {
+  let ended: Promise<void> | null = null;
+  const end = async () => {
+    try {
+      const done = Promise.resolve().then(() => module.teardown());
+      await waitAtMost(done, limits.maxTeardownMs, `teardown() of ${id}`);
+    } catch (error) {
+      logger.error(
+        { err: copyError(error) },
+        "the module could not be torn down; what it holds may stay until the server stops",
+      );
+    }
+  };
+  return {
+    id,
+    hash,
+    module,
+    teardown: () => {
+      ended ??= end();
+      return ended;
+    },
+  };
+}

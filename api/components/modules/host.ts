@@ -1,0 +1,206 @@
+/** What changes of modules share: the registry, the rows, and how a module is started and put in place. */
+import type { Db, Pool } from "#api/db/pool.ts";
+import { AppError } from "#api/errors.ts";
+import type { Activator, HostLogger, StartedModule, StoredSettings } from "./activation/activator.ts";
+import { ModuleFailure } from "./activation/failure.ts";
+import type { InstanceLimits } from "./activation/instance.ts";
+import type { Attempts } from "./loader/attempts.ts";
+import type { Download } from "./packages/fetch-package.ts";
+import type { ModulePlace } from "./packages/place.ts";
+import type { ModuleRegistration } from "./registration.ts";
+import { clearDefinitionsDue, findModuleRow, type ModuleRow, readSettings, setModuleError } from "./store.ts";
+
+export interface ModuleLimits extends InstanceLimits {
+  /** Of a custom module's code, until its last top-level await. */
+  maxImportMs: number;
+  /** Replaced environments that still have runs. More are refused: each keeps its children and memory. */
+  maxDraining: number;
+  /** Changes that wait for the one before them. */
+  maxWaitingChanges: number;
+  /** Packages that wait to be downloaded and unpacked, one after another. */
+  maxWaitingPackages: number;
+}
+
+export const DEFAULT_LIMITS: ModuleLimits = {
+  maxSetupMs: 60_000,
+  maxTeardownMs: 15_000,
+  maxImportMs: 30_000,
+  maxDraining: 4,
+  maxWaitingChanges: 50,
+  maxWaitingPackages: 20,
+};
+
+/** Where modules keep secrets. Without any: no values, version 0. */
+export interface ModuleSecrets {
+  read(db: Db, owner: SecretOwner): Promise<{ values: Record<string, unknown>; version: number }>;
+  /** Writes only over `expectedVersion`: the new version, or null when somebody else was first. */
+  write(
+    db: Db,
+    owner: SecretOwner,
+    values: Record<string, unknown>,
+    expectedVersion: number,
+  ): Promise<number | null>;
+  remove(db: Db, owner: SecretOwner): Promise<void>;
+}
+export interface SecretOwner {
+  kind: "module";
+  id: string;
+}
+
+/** Learns secret values, to take them out of whatever leaves the server. Owner keys are `module:<id>`. */
+export interface SecretWatch {
+  setOwner(ownerKey: string, values: Record<string, unknown>): void;
+  dropOwner(ownerKey: string): void;
+}
+
+/** Modules of the operator's own. */
+export interface CustomModules {
+  place: ModulePlace;
+  attempts: Attempts;
+  download: Download;
+}
+
+export interface ModuleHost {
+  readonly pool: Pool;
+  readonly logger: HostLogger;
+  readonly limits: ModuleLimits;
+  readonly activator: Activator;
+  /** Every module that is there, by id. Changed within the queue of changes only. */
+  readonly registry: Map<string, ModuleRegistration>;
+  readonly secrets: ModuleSecrets;
+  readonly watch: SecretWatch;
+  /** Null: this server has the bundled modules only. */
+  readonly custom: CustomModules | null;
+  /** Takes secret values out of what a module says. */
+  redact(text: string): string;
+}
+
+export async function requireRow(host: ModuleHost, id: string): Promise<ModuleRow> {
+  const row = await findModuleRow(host.pool, id);
+  if (row === null) throw new AppError("not_found", `There is no module ${id}. GET /modules lists them.`);
+  return row;
+}
+
+export function requireRegistration(host: ModuleHost, id: string): ModuleRegistration {
+  const registration = host.registry.get(id);
+  if (registration !== undefined) return registration;
+  throw new AppError(
+    "module_missing",
+    `The files of the module ${id} were not found. Put them back and POST /modules/reload, then try again.`,
+  );
+}
+
+/** For what cannot be done to the modules that come with the server. */
+export function refuseBuiltin(row: Pick<ModuleRow, "id" | "isBuiltin">, what: string): void {
+  if (!row.isBuiltin) return;
+  throw new AppError("builtin_module", `${row.id} comes with the server and cannot be ${what}.`);
+}
+
+export async function readStoredSettings(host: ModuleHost, id: string): Promise<StoredSettings> {
+  const { config } = await readSettings(host.pool, id);
+  const { values } = await host.secrets.read(host.pool, { kind: "module", id });
+  return { config, secrets: values };
+}
+
+/** Starts a module that shall be put in place; 502 with its own message when it cannot. */
+export async function startRequested(
+  host: ModuleHost,
+  registration: ModuleRegistration,
+  settings: StoredSettings,
+): Promise<StartedModule> {
+  const { activator, limits, logger } = host;
+  const { id, type } = registration.manifest;
+  if (type === "environment" && activator.environments.draining().length >= limits.maxDraining) {
+    throw refuseDraining(limits);
+  }
+  try {
+    return await activator.start(registration, settings);
+  } catch (error) {
+    logger.error({ module: id, err: error }, "a module could not be activated");
+    throw toModuleFailed(host, id, error);
+  }
+}
+
+/** Stores, then puts in place; what was started is ended when it cannot be stored. */
+export async function commitStarted<T>(
+  host: ModuleHost,
+  started: StartedModule,
+  store: () => Promise<T>,
+): Promise<T> {
+  let stored: T;
+  try {
+    stored = await store();
+  } catch (error) {
+    void started.instance.teardown();
+    throw error;
+  }
+  await host.activator.install(started);
+  await forgetAttempts(host, started.instance.id);
+  return stored;
+}
+
+/** Makes the tools of an adapter's services anew with an instance that was started and is not in place yet. */
+export async function regenerateDefinitions(host: ModuleHost, started: StartedModule): Promise<void> {
+  if (started.type !== "adapter") return;
+  const { id, module } = started.instance;
+  const { stale } = await host.activator.services.regenerateAll(id, module);
+  if (stale.length > 0) {
+    host.logger.warn(
+      { module: id, services: stale },
+      "services are stale: the changed adapter could not make them",
+    );
+  }
+}
+
+/** The same where it is due, before the instance takes over. On failure the instance is ended. */
+export async function installWithDefinitions(
+  host: ModuleHost,
+  started: StartedModule,
+  row: Pick<ModuleRow, "id" | "definitionsDue">,
+): Promise<void> {
+  if (row.definitionsDue) {
+    try {
+      await regenerateDefinitions(host, started);
+      await clearDefinitionsDue(host.pool, row.id);
+    } catch (error) {
+      void started.instance.teardown();
+      throw error;
+    }
+  }
+  await host.activator.install(started);
+  await forgetAttempts(host, row.id);
+}
+
+/** Whatever happened at earlier starts: somebody has decided about the module, or it runs. */
+export async function forgetAttempts({ custom, registry }: ModuleHost, id: string): Promise<void> {
+  const folder = registry.get(id)?.folder ?? null;
+  if (folder !== null) await custom?.attempts.clear(folder);
+}
+
+/** The reason on the row, without secrets. */
+export async function noteFailure(host: ModuleHost, id: string, reason: string): Promise<void> {
+  await setModuleError(host.pool, id, host.redact(reason));
+}
+
+export function toModuleFailed(host: ModuleHost, id: string, error: unknown): AppError {
+  const failure = error instanceof ModuleFailure ? error : new ModuleFailure(error);
+  return new AppError(
+    "module_failed",
+    `The module ${id} could not be activated: ${host.redact(failure.message)}`,
+    { cause: failure },
+  );
+}
+
+function refuseDraining(limits: ModuleLimits): AppError {
+  return new AppError(
+    "environments_draining",
+    `${limits.maxDraining} replaced environments still have runs. Wait for those runs to end, or kill them, then try again.`,
+    { retryAfterSeconds: 10 },
+  );
+}
+
+export function refuseWaiting(): AppError {
+  return new AppError("rate_limited", "Too many changes of modules are waiting already. Try again shortly.", {
+    retryAfterSeconds: 5,
+  });
+}

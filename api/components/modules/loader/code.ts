@@ -1,0 +1,97 @@
+/**
+ * Gets at the code of a custom module. Node loads a file once for the life of the process, so each load is made from a
+ * copy of the folder beside it: changed files are new files to Node, and what runs keeps the files it was started with.
+ */
+import { randomUUID } from "node:crypto";
+import { access, constants, realpath, rm } from "node:fs/promises";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { waitAtMost } from "#api/bounds/deadline.ts";
+import type { ModuleEntry, ModuleManifest } from "#sdk";
+import { readEntry } from "../registration.ts";
+import { FOLDER_LIMITS, readFolder } from "./files.ts";
+
+/** Beside the folders, one level below the same parent: relative links and imports of packages resolve alike. */
+export const LOADED_PREFIX = ".loaded-";
+
+export interface CodeSource {
+  /** Absolute: the folder that holds all modules. */
+  directory: string;
+  folder: string;
+  manifest: ModuleManifest;
+  /** Of `readFolder`, when the manifest was read. */
+  filesHash: string;
+  /** Longest time of the import. What blocks the thread cannot be ended: a module is code of the host. */
+  maxImportMs: number;
+}
+
+/** Folders that had to be loaded where they are. */
+const loadedInPlace = new Set<string>();
+
+/**
+ * The path of `main` below the folder, links resolved.
+ * @throws Error when there is no such file or it is outside the folder.
+ */
+export async function resolveMain(folder: string, main: string): Promise<string> {
+  const root = await realpath(folder);
+  const wanted = path.resolve(root, main);
+  if (path.isAbsolute(main) || !isBelow(root, wanted)) {
+    throw new Error(`Its main (${main}) leads out of its folder.`);
+  }
+  const real = await realpath(wanted).catch(() => null);
+  if (real === null) throw new Error(`Its main (${main}) does not exist.`);
+  if (!isBelow(root, real)) throw new Error(`Its main (${main}) leads out of its folder through a link.`);
+  return path.relative(root, real);
+}
+
+function isBelow(root: string, file: string): boolean {
+  return file.startsWith(root + path.sep);
+}
+
+/** Copies, imports, and looks for `instantiate`. The copy stays until the next start, for imports that come later. */
+export async function openCode(source: CodeSource): Promise<ModuleEntry> {
+  const main = await resolveMain(path.join(source.directory, source.folder), source.manifest.main);
+  const folder = await copyFolder(source);
+  try {
+    const imported = import(pathToFileURL(path.join(folder, main)).href);
+    return readEntry(await waitAtMost(imported, source.maxImportMs, `The import of ${source.manifest.main}`));
+  } catch (error) {
+    if (folder !== path.join(source.directory, source.folder)) await removeFolder(folder);
+    throw error;
+  }
+}
+
+async function copyFolder({ directory, folder, filesHash }: CodeSource): Promise<string> {
+  const original = path.join(directory, folder);
+  if (!(await isWritable(directory))) {
+    if (loadedInPlace.has(original)) {
+      throw new Error(
+        `${directory} cannot be written to, so changed files can only be loaded by a restart of the server.`,
+      );
+    }
+    loadedInPlace.add(original);
+    return original;
+  }
+  const copy = path.join(directory, `${LOADED_PREFIX}${randomUUID()}`);
+  try {
+    const hash = await readFolder(original, FOLDER_LIMITS, copy);
+    if (hash !== filesHash) {
+      throw new Error("Its files have changed since they were read. POST /modules/reload reads them again.");
+    }
+    return copy;
+  } catch (error) {
+    await removeFolder(copy);
+    throw error;
+  }
+}
+
+async function isWritable(directory: string): Promise<boolean> {
+  return access(directory, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+function removeFolder(folder: string): Promise<void> {
+  return rm(folder, { recursive: true, force: true }).catch(() => {});
+}

@@ -1,0 +1,190 @@
+/**
+ * Finds the custom modules: every folder with a `module.json`. Runs none of their code. Whatever is wrong with one
+ * becomes the reason on its registration, or a problem of its folder where no id is left for it.
+ */
+import type { Dirent } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import path from "node:path";
+import { readFailure } from "#api/bounds/failure-text.ts";
+import type { ModuleEntry, ModuleManifest, ModuleType } from "#sdk";
+import { readPackageNote } from "../packages/note.ts";
+import { type ModuleRegistration, type ModuleRegistry, refuseToOpen } from "../registration.ts";
+import { openCode, resolveMain } from "./code.ts";
+import { readFolder } from "./files.ts";
+import { isModuleId, readManifest } from "./manifest.ts";
+
+export const MAX_MODULE_FOLDERS = 1000;
+const NO_HASH = "0".repeat(64);
+
+export interface ScanOptions {
+  /** Absolute. It need not exist. */
+  directory: string;
+  builtinIds: ReadonlySet<string>;
+  /** What was found before: files that have not changed are not loaded again, and a broken manifest keeps its id. */
+  previous: ModuleRegistry;
+  maxImportMs: number;
+}
+
+export interface FolderProblem {
+  folder: string;
+  error: string;
+}
+
+export interface Scan {
+  registrations: ModuleRegistration[];
+  /** Folders without a registration of their own. */
+  problems: FolderProblem[];
+}
+
+interface Found {
+  folder: string;
+  id: string | null;
+  registration: ModuleRegistration;
+}
+
+/** Rejects when the folder of all modules cannot be read; not for anything inside it. */
+export async function scanModules(options: ScanOptions): Promise<Scan> {
+  const { builtinIds } = options;
+  const folders = await listFolders(options.directory);
+  const problems: FolderProblem[] = [];
+  if (folders.length > MAX_MODULE_FOLDERS) {
+    const error = `There are more than ${MAX_MODULE_FOLDERS} folders; this one and those after it are not read.`;
+    problems.push({ folder: folders[MAX_MODULE_FOLDERS] ?? "", error });
+  }
+  const found: Found[] = [];
+  for (const folder of folders.slice(0, MAX_MODULE_FOLDERS)) {
+    const module = await readModuleFolder(folder, options);
+    if (module !== null) found.push(module);
+  }
+  // A folder that is named like its id comes before others that say the same; then the order of names decides.
+  found.sort((left, right) => rank(left) - rank(right));
+  const claimed = new Map<string, ModuleRegistration>();
+  const refused: Found[] = [];
+  for (const module of found) {
+    const { id } = module;
+    if (id !== null && !builtinIds.has(id) && !claimed.has(id)) claimed.set(id, module.registration);
+    else refused.push(module);
+  }
+  // Only now: the name of a folder must not take an id that another module chose.
+  for (const { folder, id, registration } of refused) {
+    const error =
+      describeRefusal(id, claimed, builtinIds) ?? registration.loadError ?? "It has no usable id.";
+    if (isModuleId(folder) && !builtinIds.has(folder) && !claimed.has(folder)) {
+      claimed.set(folder, rejectAs(folder, folder, registration.manifest.type, error));
+    } else problems.push({ folder, error });
+  }
+  return { registrations: [...claimed.values()], problems };
+}
+
+function rank({ folder, id, registration }: Found): number {
+  if (!registration.isDescribed) return 2;
+  return folder === id ? 0 : 1;
+}
+
+function describeRefusal(
+  id: string | null,
+  claimed: ReadonlyMap<string, ModuleRegistration>,
+  builtinIds: ReadonlySet<string>,
+): string | null {
+  if (id === null) return null;
+  if (builtinIds.has(id)) return `It says it is ${id}, which comes with the server. Choose another id.`;
+  return `It says it is ${id}, which the folder ${claimed.get(id)?.folder} is already. Choose another id.`;
+}
+
+async function listFolders(directory: string): Promise<string[]> {
+  let entries: Dirent[];
+  try {
+    entries = await readdir(directory, { withFileTypes: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+  // Names that begin with a dot are the host's own.
+  const candidates = entries.filter(
+    (entry) => !entry.name.startsWith(".") && (entry.isDirectory() || entry.isSymbolicLink()),
+  );
+  const folders: string[] = [];
+  for (const { name } of candidates) {
+    const isFolder = await stat(path.join(directory, name)).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+    if (isFolder) folders.push(name);
+  }
+  return folders.sort();
+}
+
+/** Null for a folder that is no module. */
+async function readModuleFolder(folder: string, options: ScanOptions): Promise<Found | null> {
+  const absolute = path.join(options.directory, folder);
+  const reading = await readManifest(absolute);
+  if (reading === null) return null;
+  if (!reading.ok) {
+    const id = reading.id ?? findPrevious(options.previous, folder) ?? (isModuleId(folder) ? folder : null);
+    return { folder, id, registration: rejectAs(id ?? folder, folder, reading.type, reading.error) };
+  }
+  const { manifest } = reading;
+  try {
+    return { folder, id: manifest.id, registration: await describeModule(folder, manifest, options) };
+  } catch (error) {
+    const registration = rejectAs(manifest.id, folder, manifest.type, readFailure(error));
+    return { folder, id: manifest.id, registration: { ...registration, manifest, isDescribed: true } };
+  }
+}
+
+function findPrevious(previous: ModuleRegistry, folder: string): string | null {
+  for (const registration of previous.values()) {
+    if (registration.folder === folder) return registration.manifest.id;
+  }
+  return null;
+}
+
+/** The registration of a folder whose manifest is in order. Rejects with what is wrong with its files. */
+export async function describeModule(
+  folder: string,
+  manifest: ModuleManifest,
+  options: Pick<ScanOptions, "directory" | "previous" | "maxImportMs">,
+): Promise<ModuleRegistration> {
+  const { directory, maxImportMs } = options;
+  const absolute = path.join(directory, folder);
+  await resolveMain(absolute, manifest.main);
+  const filesHash = await readFolder(absolute);
+  const note = await readPackageNote(absolute);
+  const hash = note?.filesHash === filesHash ? note.hash : filesHash;
+  const known = options.previous.get(manifest.id);
+  if (known?.folder === folder && known.hash === hash && known.loadError === null) return known;
+  const open = openOnce(() => openCode({ directory, folder, manifest, filesHash, maxImportMs }));
+  const source = note?.source ?? "";
+  return { manifest, isBuiltin: false, hash, source, folder, isDescribed: true, loadError: null, open };
+}
+
+/** The code once it was loaded; after a failure the next call tries again, from a copy of its own. */
+function openOnce(load: () => Promise<ModuleEntry>): () => Promise<ModuleEntry> {
+  let loading: Promise<ModuleEntry> | null = null;
+  return () => {
+    loading ??= load().catch((error: unknown) => {
+      loading = null;
+      throw error;
+    });
+    return loading;
+  };
+}
+
+function rejectAs(
+  id: string,
+  folder: string,
+  type: ModuleType | null,
+  loadError: string,
+): ModuleRegistration {
+  const manifest = { id, type: type ?? "adapter", name: id, description: "", main: "index.js" } as const;
+  return {
+    manifest,
+    isBuiltin: false,
+    hash: NO_HASH,
+    source: "",
+    folder,
+    isDescribed: false,
+    loadError,
+    open: refuseToOpen(loadError),
+  };
+}

@@ -1,0 +1,289 @@
+/**
+ * What can be done with modules: list, install, update, enable, configure, delete. Changes happen one at a time; a change
+ * that fails leaves everything as it was.
+ */
+
+import { createSerialQueue } from "#api/bounds/serial-queue.ts";
+import type { Pool } from "#api/db/pool.ts";
+import { AppError } from "#api/errors.ts";
+import type { EnvironmentBindings, IsolationLevel, JSONSchema, ModuleManifest } from "#sdk";
+import type { Adapters } from "../adapters.ts";
+import type { PatchOperation } from "../settings/patch-model.ts";
+import type { Activator, HostLogger } from "./activation/activator.ts";
+import type { SettingsKind } from "./activation/settings.ts";
+import { BUILTIN_MODULES, type BuiltinModule, loadBuiltins } from "./builtins.ts";
+import { changeEnabled } from "./changes/enabled.ts";
+import { followModules } from "./changes/follow.ts";
+import { installPrepared, requireCustom } from "./changes/install.ts";
+import { prepareModule } from "./changes/prepared.ts";
+import { reloadModules } from "./changes/reload.ts";
+import { removeModule } from "./changes/remove.ts";
+import {
+  changeModuleSettings,
+  readModuleSettings,
+  readModuleSettingsSchema,
+  readPresentSecrets,
+} from "./changes/settings.ts";
+import { replaceModule } from "./changes/update.ts";
+import { noEnvironment, readEnvironmentDocs } from "./environment-docs.ts";
+import type { ActiveEnvironment, Environments } from "./environments.ts";
+import {
+  type ModuleLimits,
+  type ModuleSecrets,
+  refuseBuiltin,
+  refuseWaiting,
+  requireRow,
+  type SecretWatch,
+} from "./host.ts";
+import { createHost } from "./make-host.ts";
+import type {
+  ConfigAnswer,
+  ModuleFilter,
+  ModuleRecord,
+  ModuleState,
+  ReloadAnswer,
+  SecretsAnswer,
+} from "./model.ts";
+import {
+  type Download,
+  type FetchedPackage,
+  fetchDescribed,
+  fetchDescriptor,
+  fetchPackage,
+} from "./packages/fetch-package.ts";
+import { startModules } from "./start-up.ts";
+import { listModuleRows, type ModuleRow } from "./store.ts";
+
+export type { ModuleLimits } from "./host.ts";
+
+export interface ModulesOptions {
+  pool: Pool;
+  logger: HostLogger;
+  bindings: EnvironmentBindings;
+  /** What environments must put round every run. */
+  isolation: IsolationLevel;
+  /** Others than this machine reach the server. Default: no. */
+  isExposed?: boolean;
+  /** The guarded fetch that modules are given. */
+  fetch: typeof globalThis.fetch;
+  /** Whether adapters may start programs of the host. Default: no. */
+  allowStdio?: boolean;
+  /** Default: the bundled modules. */
+  builtins?: readonly BuiltinModule[];
+  /** Modules of the operator's own, in this folder (absolute; it need not exist). Absent: only the bundled ones. */
+  custom?: { directory: string; download: Download };
+  /** How a module is on the other servers. */
+  activations?(id: string): { replica: string; state: ModuleState }[];
+  /** Absent: modules have no secrets. */
+  secrets?: ModuleSecrets;
+  /** Learns the secrets of modules; takes them out of what modules say. */
+  redaction?: SecretWatch & { text(text: string): string };
+  limits?: Partial<ModuleLimits>;
+}
+
+export interface ModulePage {
+  modules: ModuleRecord[];
+  /** Where the next page starts; null at the end. */
+  next: number | null;
+}
+
+/** An answer and the version its entity tag is made of. */
+export type Versioned<T> = T & { version: number };
+
+export interface Modules {
+  readonly environments: Environments;
+  readonly adapters: Adapters;
+  /** Reconciles and activates. Rejects only when the database does. */
+  start(): Promise<void>;
+  list(filter: ModuleFilter, page: { before: number | null; limit: number }): Promise<ModulePage>;
+  get(id: string): Promise<ModuleRecord>;
+  /** Installs the package at the URL, disabled. Answers its id. */
+  install(url: string): Promise<string>;
+  /** Installs what the registry's descriptor at `source` names, disabled. Answers its id. */
+  installFrom(source: string): Promise<string>;
+  /** Replaces the module by the package at the URL. False when it is the one that is installed. */
+  replace(id: string, url: string): Promise<boolean>;
+  /** The same from the registry it was installed from. Throws AppError `no_source` without one. */
+  update(id: string): Promise<boolean>;
+  reload(): Promise<ReloadAnswer>;
+  setEnabled(id: string, enabled: boolean): Promise<void>;
+  readConfig(id: string): Promise<Versioned<ConfigAnswer>>;
+  readSettingsSchema(id: string, kind: SettingsKind): Promise<JSONSchema>;
+  patchConfig(
+    id: string,
+    operations: PatchOperation[],
+    ifMatch: string | undefined,
+  ): Promise<Versioned<ConfigAnswer>>;
+  readSecrets(id: string): Promise<Versioned<SecretsAnswer>>;
+  /** Answers the new version. */
+  patchSecrets(id: string, operations: PatchOperation[], ifMatch: string | undefined): Promise<number>;
+  remove(id: string): Promise<void>;
+  /** Another server has changed a module: this one does as the rows say. */
+  follow(): Promise<void>;
+  /** Module id -> how it is on this server. */
+  activations(): Record<string, { state: ModuleState }>;
+  /** The manifest of a module that is there. */
+  manifestOf(id: string): ModuleManifest | null;
+  /** Throws AppError `no_environment`. */
+  requireActive(): ActiveEnvironment;
+  /** Documentation of the active environment. Throws AppError `no_environment` or `module_failed`. */
+  readDocs(): Promise<string>;
+  /** Replaced environments that have not ended yet. */
+  draining(): { id: string; runs: number }[];
+  /** Runs that hold the active environment. */
+  activeRuns(): number;
+  /** Tears down every module, each within its time limit. */
+  close(): Promise<void>;
+}
+
+/** Nothing is loaded or activated before `start`; `environments` may be handed on at once. */
+export function createModules(options: ModulesOptions): Modules {
+  const host = createHost(options);
+  const { pool, limits, activator, registry } = host;
+  const changes = createSerialQueue(limits.maxWaitingChanges, refuseWaiting);
+  // One after another: each holds a package in memory and up to its limit on disk.
+  const packages = createSerialQueue(limits.maxWaitingPackages, refuseWaiting);
+  const { environments, adapters } = activator;
+
+  /** Unpacks outside the queue of changes: nothing waits for a slow or large package but other packages. */
+  function take<T>(
+    fetch: () => Promise<FetchedPackage | null>,
+    source: string,
+    use: (prepared: Awaited<ReturnType<typeof prepareModule>>) => Promise<T>,
+  ): Promise<T | null> {
+    const { place } = requireCustom(host);
+    return packages.run(async () => {
+      const fetched = await fetch();
+      if (fetched === null) return null;
+      await using prepared = await prepareModule(place, fetched, source);
+      return await changes.run(() => use(prepared));
+    });
+  }
+
+  async function requireOwn(id: string): Promise<ModuleRow> {
+    const row = await requireRow(host, id);
+    refuseBuiltin(row, "replaced. It changes with the server");
+    return row;
+  }
+
+  /** Whether the files are the package's, unchanged since. */
+  const isInstalled = (id: string, hash: string) => registry.get(id)?.hash === hash;
+
+  async function replaceBy(id: string, fetch: () => Promise<FetchedPackage | null>): Promise<boolean> {
+    const { source } = await requireOwn(id);
+    const unlessInstalled = async () => {
+      const fetched = await fetch();
+      return fetched === null || isInstalled(id, fetched.hash) ? null : fetched;
+    };
+    const done = await take(unlessInstalled, source, async (prepared) => {
+      await replaceModule(host, await requireOwn(id), prepared);
+      return true;
+    });
+    return done ?? false;
+  }
+
+  return {
+    environments,
+    adapters,
+    async start() {
+      await startModules(host, await loadBuiltins(options.builtins ?? BUILTIN_MODULES));
+    },
+    async list(filter, page) {
+      const rows = await listModuleRows(pool, filter, { before: page.before, limit: page.limit + 1 });
+      const shown = rows.slice(0, page.limit);
+      const next = rows.length > page.limit ? (shown.at(-1)?.position ?? null) : null;
+      return { modules: shown.map((row) => toRecord(row, activator)), next };
+    },
+    async get(id) {
+      const record = toRecord(await requireRow(host, id), activator);
+      const replicas = options.activations?.(id) ?? [];
+      return replicas.some(({ state }) => state !== record.state) ? { ...record, replicas } : record;
+    },
+    async install(url) {
+      const { download } = requireCustom(host);
+      const id = await take(
+        () => fetchPackage(download, url),
+        "",
+        (prepared) => installPrepared(host, prepared),
+      );
+      return id as string;
+    },
+    async installFrom(source) {
+      const { download } = requireCustom(host);
+      const descriptor = await fetchDescriptor(download, source);
+      const fetch = () => fetchDescribed(download, descriptor);
+      const id = await take(fetch, source, (prepared) => {
+        requireDescribed(descriptor.id, prepared.manifest.id);
+        return installPrepared(host, prepared);
+      });
+      return id as string;
+    },
+    replace: (id, url) => replaceBy(id, () => fetchPackage(requireCustom(host).download, url)),
+    async update(id) {
+      const { source } = await requireOwn(id);
+      if (source === "") {
+        throw new AppError(
+          "no_source",
+          `The module ${id} was not installed from a registry. Use PATCH /modules/${id} with a url.`,
+        );
+      }
+      return replaceBy(id, async () => {
+        const { download } = requireCustom(host);
+        const descriptor = await fetchDescriptor(download, source);
+        requireDescribed(descriptor.id, id);
+        if (descriptor.hash !== null && isInstalled(id, descriptor.hash)) return null;
+        return fetchDescribed(download, descriptor);
+      });
+    },
+    reload: () => changes.run(() => reloadModules(host)),
+    setEnabled: (id, enabled) => changes.run(() => changeEnabled(host, id, enabled)),
+    readConfig: async (id) => toConfigAnswer(await readModuleSettings(host, id, "config")),
+    readSettingsSchema: (id, kind) => readModuleSettingsSchema(host, id, kind),
+    patchConfig: async (id, operations, ifMatch) =>
+      toConfigAnswer(await changes.run(() => changeModuleSettings(host, id, "config", operations, ifMatch))),
+    readSecrets: (id) => readPresentSecrets(host, id),
+    patchSecrets: async (id, operations, ifMatch) => {
+      const changed = await changes.run(() => changeModuleSettings(host, id, "secrets", operations, ifMatch));
+      return changed.version;
+    },
+    remove: (id) => changes.run(() => removeModule(host, id)),
+    follow: () => changes.run(() => followModules(host)),
+    activations: () =>
+      Object.fromEntries([...registry.keys()].map((id) => [id, { state: activator.stateOf(id) }])),
+    manifestOf: (id) => registry.get(id)?.manifest ?? null,
+    requireActive() {
+      const active = environments.active();
+      if (active === null) throw noEnvironment(environments);
+      return active;
+    },
+    readDocs: () => readEnvironmentDocs(environments),
+    draining: environments.draining,
+    activeRuns: environments.activeRuns,
+    close: activator.close,
+  };
+}
+
+/** A registry that names an id must mean the module that comes. */
+function requireDescribed(promised: string | null, found: string): void {
+  if (promised === null || promised === found) return;
+  throw new AppError(
+    "invalid_descriptor",
+    `The registry says the module is ${promised}; it is ${found}. Nothing was changed.`,
+  );
+}
+
+function toRecord(row: ModuleRow, activator: Activator): ModuleRecord {
+  const { position: _, definitionsDue: __, createdAt, ...rest } = row;
+  return { ...rest, state: activator.stateOf(row.id), createdAt: createdAt.toISOString() };
+}
+
+function toConfigAnswer({
+  values,
+  ...rest
+}: {
+  values: Record<string, unknown>;
+  outdated: string[];
+  version: number;
+}): Versioned<ConfigAnswer> {
+  return { config: values, ...rest };
+}

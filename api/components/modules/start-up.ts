@@ -1,0 +1,127 @@
+/**
+ * Start-up: the modules that are there against the rows that are stored, then activation. One bad module never stops
+ * the server: its row gets the reason, the rest starts.
+ */
+import { readFailure } from "#api/bounds/failure-text.ts";
+import { DEFAULT_ENVIRONMENT_ID } from "./builtins.ts";
+import { toRow } from "./changes/install.ts";
+import {
+  forgetAttempts,
+  installWithDefinitions,
+  type ModuleHost,
+  noteFailure,
+  readStoredSettings,
+} from "./host.ts";
+import { MAX_UNFINISHED } from "./loader/attempts.ts";
+import { scanModules } from "./loader/scan.ts";
+import type { ModuleRegistration, ModuleRegistry } from "./registration.ts";
+import {
+  listEnabledRows,
+  type ModuleRow,
+  markMissingRows,
+  registerModuleRow,
+  setModuleError,
+} from "./store.ts";
+
+/** Rejects only when the database does. */
+export async function startModules(host: ModuleHost, builtins: readonly ModuleRegistration[]): Promise<void> {
+  const { registry } = host;
+  for (const registration of builtins) registry.set(registration.manifest.id, registration);
+  for (const registration of await findCustomModules(host))
+    registry.set(registration.manifest.id, registration);
+  await reconcileRows(host, registry);
+  const rows = await listEnabledRows(host.pool);
+  // Adapters first: an environment that is active takes runs at once, and those call tools.
+  for (const type of ["adapter", "environment"]) {
+    const ofType = rows.filter((row) => row.type === type);
+    const earlier = await Promise.all(ofType.map((row) => countUnfinished(host, row.id)));
+    await Promise.all(ofType.filter((_, index) => earlier[index] === 0).map((row) => activate(host, row)));
+    // One by one: if one of them ends the server again, it is known which.
+    for (const row of ofType.filter((_, index) => earlier[index] !== 0)) await activate(host, row);
+  }
+}
+
+/** How many starts before this one ended while the module was being activated. */
+async function countUnfinished({ registry, custom }: ModuleHost, id: string): Promise<number> {
+  const folder = registry.get(id)?.folder ?? null;
+  return folder === null || custom === null ? 0 : custom.attempts.count(folder);
+}
+
+/** After undoing what an update left half done. A folder that cannot be read holds no modules. */
+async function findCustomModules({
+  custom,
+  registry,
+  logger,
+  limits,
+}: ModuleHost): Promise<ModuleRegistration[]> {
+  if (custom === null) return [];
+  const { place } = custom;
+  try {
+    const restored = await place.recover();
+    if (restored.length > 0) {
+      logger.warn({ folders: restored }, "updates of modules were interrupted; the versions before are back");
+    }
+    const { registrations, problems } = await scanModules({
+      directory: place.directory,
+      builtinIds: new Set(registry.keys()),
+      previous: registry,
+      maxImportMs: limits.maxImportMs,
+    });
+    for (const { folder, error } of problems) {
+      logger.error({ folder, reason: error }, "a folder among the modules is none that can be used");
+    }
+    return registrations;
+  } catch (error) {
+    logger.error({ err: error, directory: place.directory }, "the folder of the modules cannot be read");
+    return [];
+  }
+}
+
+/** Brings the rows in line with the modules that are there; what was decided about a module stays. */
+export async function reconcileRows({ pool, logger }: ModuleHost, registry: ModuleRegistry): Promise<void> {
+  for (const registration of registry.values()) {
+    const { manifest, isBuiltin, loadError } = registration;
+    const enabledAtFirst =
+      isBuiltin && (manifest.type === "adapter" || manifest.id === DEFAULT_ENVIRONMENT_ID);
+    await registerModuleRow(pool, { ...toRow(registration), enabledAtFirst });
+    if (loadError !== null)
+      logger.error({ module: manifest.id, reason: loadError }, "a module could not be loaded");
+  }
+  const missing = await markMissingRows(pool, [...registry.keys()]);
+  if (missing.length > 0)
+    logger.warn({ modules: missing }, "modules of earlier starts are missing; their settings are kept");
+}
+
+async function activate(host: ModuleHost, row: ModuleRow): Promise<void> {
+  const { activator, logger, pool, registry } = host;
+  const registration = registry.get(row.id);
+  if (registration === undefined || registration.loadError !== null) return;
+  if (!(await mayBeTried(host, registration))) return;
+  try {
+    const settings = await readStoredSettings(host, row.id);
+    await installWithDefinitions(host, await activator.start(registration, settings), row);
+    await setModuleError(pool, row.id, null);
+  } catch (error) {
+    logger.error(
+      { module: row.id, err: error },
+      "a module could not be activated; the server goes on without it",
+    );
+    await noteFailure(host, row.id, readFailure(error));
+  } finally {
+    await forgetAttempts(host, row.id);
+  }
+}
+
+/** Not if the last starts ended while it was being activated: they would go on ending like that. */
+async function mayBeTried(host: ModuleHost, { manifest, folder }: ModuleRegistration): Promise<boolean> {
+  if (folder === null || host.custom === null) return true;
+  const unfinished = await host.custom.attempts.count(folder);
+  if (unfinished < MAX_UNFINISHED) {
+    await host.custom.attempts.begin(folder);
+    return true;
+  }
+  const reason = `The last ${unfinished} starts of the server ended while this module was being activated, so it was left out. Repair it, then enable it again.`;
+  host.logger.error({ module: manifest.id, reason }, "a module was left out");
+  await noteFailure(host, manifest.id, reason);
+  return false;
+}

@@ -1,0 +1,72 @@
+/** What every operation on services works with, and the refusals they share. */
+
+import type { KeyedQueue } from "#api/bounds/keyed-queue.ts";
+import type { Gate } from "#api/bounds/parallel.ts";
+import type { Pool } from "#api/db/pool.ts";
+import { AppError } from "#api/errors.ts";
+import type { AdapterModule } from "#sdk";
+import type { Adapters } from "../adapters.ts";
+import { HydrateFailure, type Hydration } from "./lifecycle/hydration.ts";
+import type { Downloader, Logger, SecretStore, SecretWatch } from "./ports.ts";
+import { findServiceRow, type ServiceRow } from "./store.ts";
+
+export interface ServiceContext {
+  pool: Pool;
+  logger: Logger;
+  adapters: Adapters;
+  secrets: SecretStore;
+  watch: SecretWatch;
+  download: Downloader;
+  hydration: Hydration;
+  /** One change of a service at a time, by service id. */
+  changes: KeyedQueue;
+  /** Definitions are large, and making tools of them takes processor time: a few at a time. */
+  generations: Gate;
+  /** Tells those who keep copies that a service or its tools have changed. */
+  announce(serviceId: string): void;
+}
+
+/** Throws AppError `not_found`. */
+export async function requireService(context: ServiceContext, id: string): Promise<ServiceRow> {
+  const row = await findServiceRow(context.pool, id);
+  if (row === null) throw serviceNotFound(id);
+  return row;
+}
+
+export function serviceNotFound(id: string): AppError {
+  return new AppError("not_found", `There is no service ${id}. GET /services lists them.`);
+}
+
+/** Throws AppError `adapter_inactive`. */
+export function requireAdapter(context: ServiceContext, adapterId: string): AdapterModule {
+  const adapter = context.adapters.get(adapterId);
+  if (adapter !== null) return adapter;
+  throw new AppError(
+    "adapter_inactive",
+    `The adapter ${adapterId} is not active. See GET /modules?type=adapter, and enable it with POST /modules/${adapterId}/enabled.`,
+  );
+}
+
+/** A failure to hydrate as an HTTP client is told of it; anything else as it is. */
+export function toServiceFailed(id: string, error: unknown): unknown {
+  if (!(error instanceof HydrateFailure)) return error;
+  return new AppError(
+    "service_failed",
+    `The adapter could not take on the service ${id}, nothing was changed: ${error.message}`,
+    { cause: error },
+  );
+}
+
+export function refuseWaitingChanges(id: string): AppError {
+  return new AppError(
+    "rate_limited",
+    `Too many changes of the service ${id} are waiting already. Try again shortly.`,
+    { retryAfterSeconds: 5 },
+  );
+}
+
+export function refuseWaitingDefinitions(): AppError {
+  return new AppError("rate_limited", "Too many definitions are being read already. Try again shortly.", {
+    retryAfterSeconds: 10,
+  });
+}

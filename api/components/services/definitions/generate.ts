@@ -1,0 +1,145 @@
+/**
+ * A definition made into a service by an adapter: bounded in time, checked once, refused with a message for a person.
+ * Adapter and definition are foreign: nothing they say is used before this.
+ */
+import { waitAtMost } from "#api/bounds/deadline.ts";
+import { readFailure } from "#api/bounds/failure-text.ts";
+import { AppError } from "#api/errors.ts";
+import {
+  type AdapterModule,
+  type DefinitionContext,
+  type JSONSchema,
+  type ServiceDefinition,
+  serviceDefinitionSchema,
+  type ToolDefinition,
+} from "#sdk";
+import { measureJson } from "./extent.ts";
+import { requireSettingsSchema } from "./settings-schema.ts";
+
+export const DEFINITION_LIMITS = {
+  maxGenerateMs: 60_000,
+  maxTools: 20_000,
+  maxToolIdCharacters: 200,
+  maxNameCharacters: 500,
+  maxDescriptionCharacters: 100_000,
+  /** All that is stored of one tool, and of all of them together. */
+  maxToolCharacters: 8 * 1024 * 1024,
+  maxTotalCharacters: 256 * 1024 * 1024,
+  maxDepth: 400,
+} as const;
+
+export interface Generation {
+  adapterId: string;
+  adapter: AdapterModule;
+  definition: string;
+  /** Of a service that is there already, for adapters that ask its server again. */
+  settings?: DefinitionContext;
+  /** Takes secrets out of what the adapter says. */
+  redact: (text: string) => string;
+}
+
+/** Throws AppError `invalid_definition` with the adapter's message, or with what is wrong about its answer. */
+export async function generateDefinition(generation: Generation): Promise<ServiceDefinition> {
+  const { adapterId, adapter, definition, settings, redact } = generation;
+  let made: unknown;
+  try {
+    const answer = Promise.resolve().then(() => adapter.generateDefinition(definition, settings));
+    made = await waitAtMost(
+      answer,
+      DEFINITION_LIMITS.maxGenerateMs,
+      `Making the tools with the adapter ${adapterId}`,
+    );
+  } catch (error) {
+    throw new AppError(
+      "invalid_definition",
+      `The adapter ${adapterId} refuses the definition: ${redact(readFailure(error))}`,
+    );
+  }
+  try {
+    return checkDefinition(made);
+  } catch (error) {
+    throw new AppError(
+      "invalid_definition",
+      `What the adapter ${adapterId} made of the definition cannot be installed: ${redact(readFailure(error))}`,
+    );
+  }
+}
+
+/** Throws Error with a sentence. */
+function checkDefinition(made: unknown): ServiceDefinition {
+  const count = (made as { tools?: { length?: unknown } } | null)?.tools?.length;
+  if (typeof count === "number" && count > DEFINITION_LIMITS.maxTools) {
+    throw new Error(`It has ${count} tools; at most ${DEFINITION_LIMITS.maxTools} are kept.`);
+  }
+  const parsed = serviceDefinitionSchema.safeParse(made);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new Error(`${issue?.path.join(".") || "the definition"}: ${issue?.message}.`);
+  }
+  const { tools, ...service } = parsed.data;
+  let left =
+    DEFINITION_LIMITS.maxTotalCharacters -
+    measure("the service", service, DEFINITION_LIMITS.maxToolCharacters);
+  checkSettingsSchema("configSchema", service.configSchema);
+  checkSettingsSchema("secretsSchema", service.secretsSchema);
+  const ids = new Set<string>();
+  for (const tool of tools) {
+    checkToolId(tool.id, ids);
+    left -= measure(`the tool ${tool.id}`, tool, DEFINITION_LIMITS.maxToolCharacters);
+    if (left < 0) {
+      throw new Error(
+        `All tools together would be more than ${DEFINITION_LIMITS.maxTotalCharacters} characters of JSON.`,
+      );
+    }
+  }
+  return {
+    ...service,
+    ...cleanTexts("the service", service),
+    tools: tools.map((tool): ToolDefinition => ({ ...tool, ...cleanTexts(`the tool ${tool.id}`, tool) })),
+  };
+}
+
+function checkToolId(id: string, seen: Set<string>): void {
+  if (id.length > DEFINITION_LIMITS.maxToolIdCharacters) {
+    throw new Error(
+      `The tool id ${id.slice(0, 50)}... is longer than ${DEFINITION_LIMITS.maxToolIdCharacters} characters.`,
+    );
+  }
+  if (id.split(".").includes("__proto__")) throw new Error("A tool cannot be called __proto__.");
+  if (seen.has(id)) throw new Error(`Two tools are called ${id}.`);
+  seen.add(id);
+}
+
+function measure(what: string, value: unknown, maxCharacters: number): number {
+  const extent = measureJson(value, { maxCharacters, maxDepth: DEFINITION_LIMITS.maxDepth });
+  if (!extent.ok) throw new Error(`${what} ${extent.problem}.`);
+  return extent.characters;
+}
+
+/** Both are shown and searched: cut to what is reasonable, and free of what Postgres text cannot hold. */
+function cleanTexts(
+  what: string,
+  { name, description }: { name: string; description: string },
+): { name: string; description: string } {
+  if (name.includes("\0") || description.includes("\0")) {
+    throw new Error(
+      `The name or description of ${what} holds a NUL character (U+0000), which cannot be stored.`,
+    );
+  }
+  return {
+    name: cut(name, DEFINITION_LIMITS.maxNameCharacters),
+    description: cut(description, DEFINITION_LIMITS.maxDescriptionCharacters),
+  };
+}
+
+function cut(text: string, maxCharacters: number): string {
+  return (text.length > maxCharacters ? `${text.slice(0, maxCharacters - 3)}...` : text).toWellFormed();
+}
+
+function checkSettingsSchema(name: string, schema: JSONSchema): void {
+  try {
+    requireSettingsSchema(schema);
+  } catch (error) {
+    throw new Error(`Its ${name} cannot be used: ${readFailure(error)}`);
+  }
+}

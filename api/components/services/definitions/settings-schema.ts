@@ -1,0 +1,89 @@
+/**
+ * Settings schemas of a definition are foreign, and settings are checked against them while everything else waits: only
+ * those are taken whose check is bounded, however often their parts refer to each other.
+ */
+import { compileSettings } from "#api/components/settings/schema.ts";
+import { AppError } from "#api/errors.ts";
+import type { JSONSchema } from "#sdk";
+
+const SETTINGS_SCHEMA_LIMITS = {
+  maxCharacters: 256 * 1024,
+  /** With everything that is referred to written out. */
+  maxSubschemas: 2000,
+} as const;
+
+/** Their members have names of the schema's own, which may be those of keywords. */
+const MAPS = new Set(["properties", "patternProperties", "dependentSchemas"]);
+
+/** Throws Error with a sentence. Nests no deeper than a definition may. */
+export function requireSettingsSchema(schema: JSONSchema): void {
+  if (JSON.stringify(schema).length > SETTINGS_SCHEMA_LIMITS.maxCharacters) {
+    throw new Error(`It has more than ${SETTINGS_SCHEMA_LIMITS.maxCharacters} characters.`);
+  }
+  countSubschemas(schema);
+  compileSettings(schema);
+}
+
+function countSubschemas(root: JSONSchema): void {
+  let count = 0;
+  let repetitions = 0;
+  const above = new Set<object>();
+
+  function visit(node: unknown): void {
+    if (typeof node !== "object" || node === null) return;
+    count += 1;
+    if (count > SETTINGS_SCHEMA_LIMITS.maxSubschemas) {
+      throw new Error(
+        `Written out it has more than ${SETTINGS_SCHEMA_LIMITS.maxSubschemas} parts. Say less in it.`,
+      );
+    }
+    above.add(node);
+    for (const [keyword, value] of Object.entries(node)) visitMember(keyword, value);
+    above.delete(node);
+  }
+
+  function visitMember(keyword: string, value: unknown): void {
+    if (keyword === "$dynamicRef" || keyword === "$recursiveRef") {
+      throw new Error(`It uses ${keyword}, which is not followed. Use $ref.`);
+    }
+    // Counted where they are referred to.
+    if (keyword === "$defs" || keyword === "definitions") return;
+    if (keyword === "$ref" && typeof value === "string") follow(value);
+    else if (!MAPS.has(keyword)) visit(value);
+    else for (const schema of Object.values(value ?? {})) visit(schema);
+  }
+
+  /** A tree of settings takes one way round; two at each level double the work at each. */
+  function follow(reference: string): void {
+    const target = lookUp(root, reference);
+    if (typeof target === "boolean") return;
+    if (!above.has(target)) {
+      visit(target);
+      return;
+    }
+    repetitions += 1;
+    if (repetitions > 1) throw new Error("It is recursive in more than one place.");
+  }
+
+  visit(root);
+}
+
+function lookUp(root: JSONSchema, reference: string): object | boolean {
+  let node: unknown = root;
+  for (const segment of reference === "#" ? [] : reference.replace(/^#\//, "").split("/")) {
+    const name = decodeURIComponent(segment).replaceAll("~1", "/").replaceAll("~0", "~");
+    const isThere = typeof node === "object" && node !== null && Object.hasOwn(node, name);
+    node = isThere ? (node as Record<string, unknown>)[name] : undefined;
+  }
+  if ((typeof node === "object" && node !== null) || typeof node === "boolean") return node;
+  throw new Error(`It refers to ${JSON.stringify(reference.slice(0, 200))}, which it does not have.`);
+}
+
+/** Throws AppError `invalid_request` for an adapter whose services know no such setting. */
+export function requireFilter(adapterId: string, { properties }: JSONSchema): void {
+  if (typeof properties === "object" && properties !== null && "operationFilter" in properties) return;
+  const message = `the adapter ${adapterId} makes no tools of operations: leave it out`;
+  throw new AppError("invalid_request", `The request is not valid: body.operationFilter: ${message}.`, {
+    issues: [{ path: "body.operationFilter", message }],
+  });
+}

@@ -1,0 +1,112 @@
+/**
+ * How services follow their adapter: handed over when it comes, forgotten when it goes, made anew when it changes,
+ * removed with it. One bad service never stops the others: its row gets the reason.
+ */
+import { readFailure } from "#api/bounds/failure-text.ts";
+import { createGate } from "#api/bounds/parallel.ts";
+import type { AdapterServices } from "#api/components/adapters.ts";
+import type { AdapterModule, ServiceState } from "#sdk";
+import type { ServiceContext } from "../context.ts";
+import { regenerate } from "../installation.ts";
+import { findServiceRow, listServiceIds, markStale, type ServiceRow, setServiceError } from "../store.ts";
+import { removeServiceIfThere } from "../switching.ts";
+import { readServiceParts, toServiceState } from "./state.ts";
+
+/** Services whose rows are read at once: what reads them holds a connection. */
+const MAX_READS = 6;
+
+export function linkAdapters(context: ServiceContext): AdapterServices {
+  const { pool, logger, hydration, adapters, changes } = context;
+  const reads = createGate({ maxRunning: MAX_READS });
+
+  /** Gives one service to an instance, if it is to have it. Rejects only when the database does. */
+  async function bring(id: string, adapter: AdapterModule): Promise<void> {
+    const row = await findServiceRow(pool, id);
+    if (row === null || !row.enabled || row.stale) return;
+    let reason: string | null = null;
+    try {
+      const state = await readState(id, adapter);
+      if (state !== null) await hydration.hydrate(adapter, state);
+    } catch (error) {
+      reason = readFailure(error);
+      hydration.noteFailure(adapter, id, reason);
+      logger.error(
+        { serviceId: id, adapter: row.adapter, reason },
+        "a service could not be handed to its adapter; the others go on without it",
+      );
+    }
+    await setServiceError(pool, id, reason);
+  }
+
+  function readState(id: string, adapter: AdapterModule): Promise<ServiceState | null> {
+    return reads.run(async () => {
+      const parts = await readServiceParts(context, adapter, id);
+      return parts === null ? null : toServiceState(context, adapter, parts);
+    });
+  }
+
+  async function regenerateOne(row: ServiceRow, adapter: AdapterModule): Promise<boolean> {
+    try {
+      await regenerate(context, row, adapter);
+      return true;
+    } catch (error) {
+      const reason = readFailure(error);
+      logger.error({ serviceId: row.id, adapter: row.adapter, reason }, "a service is stale");
+      await markStale(pool, row.id, reason);
+      await hydration.dehydrate(row.id, adapters.get(row.adapter));
+      context.announce(row.id);
+      return false;
+    }
+  }
+
+  /** In the turn of each service; the others go on when one cannot even be read. */
+  async function forEachEnabled(adapterId: string, work: (id: string) => Promise<void>): Promise<void> {
+    const ids = await listServiceIds(pool, adapterId, { enabled: true });
+    const turns = ids.map((id) => changes.run(id, () => work(id), { always: true }));
+    for (const [index, turn] of (await Promise.allSettled(turns)).entries()) {
+      if (turn.status === "fulfilled") continue;
+      const reason = readFailure(turn.reason);
+      logger.error(
+        { serviceId: ids[index], adapter: adapterId, reason },
+        "a service cannot follow its adapter",
+      );
+    }
+  }
+
+  return {
+    prepareAdapter: (id, next) => forEachEnabled(id, (serviceId) => bring(serviceId, next)),
+    async onAdapterActive(id) {
+      const adapter = adapters.get(id);
+      if (adapter === null) return;
+      await forEachEnabled(id, async (serviceId) => {
+        if (!hydration.wasHanded(adapter, serviceId)) await bring(serviceId, adapter);
+      });
+      await announceAll(id);
+    },
+    async onAdapterGone(id, gone) {
+      hydration.forget(gone);
+      await announceAll(id);
+    },
+    async regenerateAll(id, given) {
+      const stale: string[] = [];
+      const adapter = given ?? adapters.get(id);
+      if (adapter === null) return { stale };
+      // One after the other: a definition and what is made of it may be large.
+      for (const serviceId of await listServiceIds(pool, id)) {
+        const work = async () => {
+          const row = await findServiceRow(pool, serviceId);
+          if (row !== null && !(await regenerateOne(row, adapter))) stale.push(serviceId);
+        };
+        await changes.run(serviceId, work, { always: true });
+      }
+      return { stale };
+    },
+    async removeAll(id) {
+      for (const serviceId of await listServiceIds(pool, id)) await removeServiceIfThere(context, serviceId);
+    },
+  };
+
+  async function announceAll(adapterId: string): Promise<void> {
+    for (const id of await listServiceIds(pool, adapterId)) context.announce(id);
+  }
+}

@@ -1,0 +1,119 @@
+/** A service as its adapter is handed it: rows, settings and secrets put together, defaults filled in. */
+import { type Config, compileSettings } from "#api/components/settings/schema.ts";
+import type { AdapterModule, JSONSchema, SecretUse, ServiceDefinition, ServiceState } from "#sdk";
+import type { ServiceContext } from "../context.ts";
+import { findServiceDetails, readAdapterDomain, readConfig } from "../store.ts";
+import { readToolDomains } from "../store-tools.ts";
+import {
+  areBoundTo,
+  findSecretOrigins,
+  hasSecrets,
+  rebind,
+  type SecretsOwner,
+  secretsOutdated,
+} from "./secret-origins.ts";
+
+/** What of a service is not of its definition. */
+export interface ServiceSettings {
+  config: Config;
+  secrets: Config;
+}
+
+export interface ServiceParts extends SecretsOwner {
+  /** Of the secrets. */
+  version: number;
+  configSchema: JSONSchema;
+  secretsSchema: JSONSchema;
+  adapterDomain: unknown;
+  tools: Record<string, { adapterDomain: unknown }>;
+}
+
+/**
+ * What the adapter is to be handed. A copy: what it does to it reaches nothing of the host's.
+ * @throws AppError `secrets_outdated` when the secrets were not set for where this adapter would send them, and
+ * `service_failed` when it cannot tell.
+ */
+export async function toServiceState(
+  context: Pick<ServiceContext, "watch">,
+  adapter: AdapterModule,
+  parts: ServiceParts,
+): Promise<ServiceState> {
+  const state = fillIn(parts);
+  if (!hasSecrets(parts)) return state;
+  const origins = await findSecretOrigins(context, adapter, parts, useOf(state));
+  if (!areBoundTo(parts, origins)) throw secretsOutdated(parts, origins);
+  return state;
+}
+
+/** Where the secrets would be sent. @throws AppError `service_failed` when the adapter cannot tell. */
+export function originsOfParts(
+  context: Pick<ServiceContext, "watch">,
+  adapter: AdapterModule | null,
+  parts: ServiceParts,
+): Promise<string[]> {
+  return findSecretOrigins(context, adapter, parts, useOf(fillIn(parts)));
+}
+
+function fillIn(parts: ServiceParts): ServiceState {
+  const { id, adapterDomain, tools } = parts;
+  return { id, adapterDomain, tools, ...withDefaults(parts, parts) };
+}
+
+function useOf({ adapterDomain, tools, config }: ServiceState): SecretUse {
+  return { adapterDomain, tools, config };
+}
+
+/** A copy of the settings with the defaults of their schemas. */
+export function withDefaults(
+  schemas: { configSchema: JSONSchema; secretsSchema: JSONSchema },
+  { config, secrets }: ServiceSettings,
+): ServiceSettings {
+  return {
+    config: compileSettings(schemas.configSchema).applyDefaults(config),
+    secrets: compileSettings(schemas.secretsSchema).applyDefaults(secrets),
+  };
+}
+
+/**
+ * As it is stored; null when there is no such service. Secrets of a version before are bound here to where `adapter` sends
+ * them: whatever changes a service reads it first.
+ */
+export async function readServiceParts(
+  { pool, secrets, watch }: Pick<ServiceContext, "pool" | "secrets" | "watch">,
+  adapter: AdapterModule | null,
+  id: string,
+): Promise<ServiceParts | null> {
+  const row = await findServiceDetails(pool, id);
+  if (row === null) return null;
+  const { configSchema, secretsSchema, hash } = row;
+  const { config } = await readConfig(pool, id);
+  const owner = { kind: "service", id } as const;
+  const { values, origins, version } = await secrets.read(pool, owner);
+  const [adapterDomain, tools] = [await readAdapterDomain(pool, id), await readToolDomains(pool, id)];
+  const schemas = { configSchema, secretsSchema };
+  const parts = { id, hash, ...schemas, adapterDomain, tools, config, secrets: values, origins, version };
+  const bound = await rebind({ watch }, adapter, parts, () => useOf(fillIn(parts)));
+  if (bound === null) return parts;
+  await secrets.bind(pool, owner, bound, version);
+  return { ...parts, origins: bound };
+}
+
+/** As a definition makes it, before it is stored. */
+export function partsOfDefinition(
+  { id, hash }: { id: string; hash: string },
+  definition: ServiceDefinition,
+  { config, secrets, origins, version }: ServiceParts,
+): ServiceParts {
+  const { configSchema, secretsSchema } = definition;
+  // What the adapter is handed must be what it will be handed after a restart: data that went through JSON.
+  const adapterDomain = copyJson(definition.adapterDomain);
+  const tools = Object.fromEntries(
+    definition.tools.map((tool) => [tool.id, { adapterDomain: copyJson(tool.adapterDomain) }]),
+  );
+  const schemas = { configSchema, secretsSchema };
+  return { id, hash, ...schemas, adapterDomain, tools, config, secrets, origins, version };
+}
+
+function copyJson(value: unknown): unknown {
+  return value === undefined ? null : JSON.parse(JSON.stringify(value));
+}

@@ -1,0 +1,214 @@
+/**
+ * What can be done with services: install, look at, configure, switch, make anew, delete. Changes of one service happen
+ * one at a time; a change that fails leaves everything as it was.
+ */
+import { createKeyedQueue } from "#api/bounds/keyed-queue.ts";
+import { createGate } from "#api/bounds/parallel.ts";
+import type { PatchOperation } from "#api/components/settings/patch-model.ts";
+import type { Pool } from "#api/db/pool.ts";
+import type { AdapterServices, Adapters } from "../adapters.ts";
+import {
+  refuseWaitingChanges,
+  refuseWaitingDefinitions,
+  type ServiceContext,
+  serviceNotFound,
+} from "./context.ts";
+import {
+  changeDefinition,
+  createService,
+  installFromRegistry,
+  syncService,
+  updateFromRegistry,
+} from "./installation.ts";
+import { linkAdapters } from "./lifecycle/adapter-link.ts";
+import { followService } from "./lifecycle/following.ts";
+import { createHydration, type HydrationLimits } from "./lifecycle/hydration.ts";
+import type {
+  ConfigAnswer,
+  CreateServiceBody,
+  InstallServiceBody,
+  PatchServiceBody,
+  SecretsAnswer,
+  ServiceDetailsRecord,
+  ServiceFilter,
+  ServiceRecord,
+} from "./model.ts";
+import type { Downloader, Logger, SecretStore, SecretWatch, ServiceSight } from "./ports.ts";
+import {
+  patchServiceConfig,
+  patchServiceSecrets,
+  readServiceConfig,
+  readServiceSchemas,
+  readServiceSecrets,
+  type Versioned,
+} from "./settings.ts";
+import {
+  findServiceDetails,
+  listAllServiceIds,
+  listServiceRows,
+  type ServiceRow,
+  type ServiceSchemas,
+} from "./store.ts";
+import { removeService, setEnabled } from "./switching.ts";
+
+export interface ServiceLimits extends HydrationLimits {
+  maxWaitingChangesPerService: number;
+  /** Definitions that are in memory at once, with what is made of them. */
+  maxDefinitionsAtOnce: number;
+  maxWaitingDefinitions: number;
+}
+
+const DEFAULT_LIMITS: ServiceLimits = {
+  maxHydrateMs: 20_000,
+  maxDehydrateMs: 10_000,
+  maxWaitingChangesPerService: 20,
+  maxDefinitionsAtOnce: 2,
+  maxWaitingDefinitions: 20,
+};
+
+/** Services that are read at a time where a role hides most of them. */
+const CHUNK_ROWS = 200;
+
+export interface ServicesOptions {
+  pool: Pool;
+  logger: Logger;
+  adapters: Adapters;
+  secrets: SecretStore;
+  watch: SecretWatch;
+  download: Downloader;
+  limits?: Partial<ServiceLimits>;
+}
+
+export interface ServicePage {
+  services: ServiceRecord[];
+  /** Where the next page starts; null at the end. */
+  next: number | null;
+}
+
+export interface Services {
+  /** For `adapters.attach`. */
+  readonly link: AdapterServices;
+  list(
+    filter: ServiceFilter,
+    page: { before: number | null; limit: number },
+    sight: Pick<ServiceSight, "visible">,
+  ): Promise<ServicePage>;
+  get(id: string): Promise<ServiceDetailsRecord>;
+  /** Throws AppError `forbidden` for a service that would not exist for the caller; so does `install`. */
+  create(body: CreateServiceBody, sight: Pick<ServiceSight, "wouldShow">): Promise<void>;
+  /** Resolves to the id. */
+  install(body: InstallServiceBody, sight: Pick<ServiceSight, "wouldShow">): Promise<string>;
+  /** Resolves to whether anything changed; so does `update`. */
+  patch(id: string, body: PatchServiceBody): Promise<boolean>;
+  update(id: string): Promise<boolean>;
+  sync(id: string): Promise<void>;
+  setEnabled(id: string, enabled: boolean): Promise<void>;
+  remove(id: string): Promise<void>;
+  /** Another server has changed it, or removed it. */
+  follow(id: string): Promise<void>;
+  /** Why the adapter of this server could not take an enabled service on; null when nothing is known against it. */
+  failureOf(id: string): string | null;
+  /** Ids of all services. */
+  listIds(): Promise<string[]>;
+  readConfig(id: string): Promise<Versioned<ConfigAnswer>>;
+  patchConfig(
+    id: string,
+    operations: PatchOperation[],
+    ifMatch: string | undefined,
+  ): Promise<Versioned<ConfigAnswer>>;
+  readSecrets(id: string): Promise<Versioned<SecretsAnswer>>;
+  /** Resolves to the new version. */
+  patchSecrets(id: string, operations: PatchOperation[], ifMatch: string | undefined): Promise<number>;
+  readSchemas(id: string): Promise<ServiceSchemas>;
+  /** Called after a service, its tools or its adapter changed. Returns the function that stops listening. */
+  onChange(listener: (serviceId: string) => void): () => void;
+}
+
+export function createServices(options: ServicesOptions): Services {
+  const { pool, logger, adapters, watch } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const listeners = new Set<(serviceId: string) => void>();
+  const context: ServiceContext = {
+    pool,
+    logger,
+    adapters,
+    watch,
+    secrets: options.secrets,
+    download: options.download,
+    hydration: createHydration({ logger, watch, limits }),
+    changes: createKeyedQueue(limits.maxWaitingChangesPerService, refuseWaitingChanges),
+    generations: createGate({
+      maxRunning: limits.maxDefinitionsAtOnce,
+      maxWaiting: limits.maxWaitingDefinitions,
+      refuse: refuseWaitingDefinitions,
+    }),
+    announce(serviceId) {
+      for (const listener of [...listeners]) listener(serviceId);
+    },
+  };
+  const toRecord = (row: ServiceRow) =>
+    renderRecord(row, adapters.get(row.adapter) !== null, context.hydration.failureOf(row.id));
+
+  return {
+    link: linkAdapters(context),
+    async list(filter, { before, limit }, sight) {
+      const shown: ServiceRow[] = [];
+      for (let position = before; ; ) {
+        const size = shown.length === 0 && position === before ? limit + 1 : CHUNK_ROWS;
+        const rows = await listServiceRows(pool, filter, { before: position, limit: size });
+        const visible = await sight.visible(rows.map(({ id }) => id));
+        shown.push(...rows.filter(({ id }) => visible.has(id)));
+        position = rows.at(-1)?.position ?? null;
+        if (shown.length > limit || rows.length < size) break;
+      }
+      const page = shown.slice(0, limit);
+      const next = shown.length > limit ? (page.at(-1)?.position ?? null) : null;
+      return { services: page.map(toRecord), next };
+    },
+    async get(id) {
+      const row = await findServiceDetails(pool, id);
+      if (row === null) throw serviceNotFound(id);
+      const { configSchema, secretsSchema } = row;
+      return { ...toRecord(row), configSchema, secretsSchema };
+    },
+    create: (body, sight) => createService(context, body, sight),
+    install: (body, sight) => installFromRegistry(context, body, sight),
+    patch: (id, body) => changeDefinition(context, id, body),
+    update: (id) => updateFromRegistry(context, id),
+    sync: (id) => syncService(context, id),
+    setEnabled: (id, enabled) => setEnabled(context, id, enabled),
+    remove: (id) => removeService(context, id),
+    follow: (id) => followService(context, id),
+    failureOf: (id) => context.hydration.failureOf(id),
+    listIds: () => listAllServiceIds(pool),
+    readConfig: (id) => readServiceConfig(context, id),
+    patchConfig: (id, operations, ifMatch) => patchServiceConfig(context, id, operations, ifMatch),
+    readSecrets: (id) => readServiceSecrets(context, id),
+    patchSecrets: (id, operations, ifMatch) => patchServiceSecrets(context, id, operations, ifMatch),
+    readSchemas: (id) => readServiceSchemas(context, id),
+    onChange(listener) {
+      const entry = (serviceId: string) => listener(serviceId);
+      listeners.add(entry);
+      return () => {
+        listeners.delete(entry);
+      };
+    },
+  };
+}
+
+function renderRecord(row: ServiceRow, isAdapterActive: boolean, failure: string | null): ServiceRecord {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    adapter: row.adapter,
+    hash: row.hash,
+    source: row.source,
+    enabled: row.enabled,
+    effectivelyEnabled: row.enabled && !row.stale && isAdapterActive && failure === null,
+    stale: row.stale,
+    // Another server may have it from an adapter of its own that took the service.
+    error: row.error ?? (row.enabled ? failure : null),
+    createdAt: row.createdAt.toISOString(),
+  };
+}

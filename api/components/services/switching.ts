@@ -1,0 +1,153 @@
+/** Switching services on and off, and deleting them. */
+import { readFailure } from "#api/bounds/failure-text.ts";
+import { compileSettings, type SettingsSubject } from "#api/components/settings/schema.ts";
+import { AppError, type ErrorIssue } from "#api/errors.ts";
+import type { AdapterModule, ServiceState } from "#sdk";
+import {
+  requireAdapter,
+  requireService,
+  type ServiceContext,
+  serviceNotFound,
+  toServiceFailed,
+} from "./context.ts";
+import { ownerKey } from "./lifecycle/hydration.ts";
+import { hasSecrets } from "./lifecycle/secret-origins.ts";
+import { readServiceParts, type ServiceParts, toServiceState } from "./lifecycle/state.ts";
+import {
+  deleteService,
+  findServiceRow,
+  type ServiceRow,
+  setServiceEnabled,
+  setServiceError,
+} from "./store.ts";
+import { SERVICE_CONFIG, SERVICE_SECRETS } from "./subjects.ts";
+
+/** Throws AppError; then nothing has changed. */
+export async function setEnabled(context: ServiceContext, id: string, enabled: boolean): Promise<void> {
+  await context.changes.run(id, async () => {
+    const row = await requireService(context, id);
+    await (enabled ? enable(context, row) : disable(context, row));
+  });
+  context.announce(id);
+}
+
+async function enable(context: ServiceContext, row: ServiceRow): Promise<void> {
+  const { pool, hydration } = context;
+  if (row.stale) throw serviceStale(row);
+  const adapter = requireAdapter(context, row.adapter);
+  if (row.enabled && hydration.holds(adapter, row.id)) return;
+  const parts = await readServiceParts(context, adapter, row.id);
+  if (parts === null) throw serviceNotFound(row.id);
+  const state = await requireFit(context, adapter, parts);
+  try {
+    await hydration.hydrate(adapter, state);
+  } catch (error) {
+    await setServiceError(pool, row.id, readFailure(error));
+    throw toServiceFailed(row.id, error);
+  }
+  try {
+    await setServiceEnabled(pool, row.id, true);
+  } catch (error) {
+    if (!row.enabled) await hydration.dehydrate(row.id, adapter);
+    throw error;
+  }
+}
+
+async function disable(context: ServiceContext, row: ServiceRow): Promise<void> {
+  await setServiceEnabled(context.pool, row.id, false);
+  // Before the adapter lets go: from here on calls are told that the service is disabled.
+  context.announce(row.id);
+  await context.hydration.dehydrate(row.id, context.adapters.get(row.adapter));
+}
+
+/** Its adapter lets go of it first. Throws AppError `not_found`. */
+export async function removeService(context: ServiceContext, id: string): Promise<void> {
+  await context.changes.run(id, async () => remove(context, await requireService(context, id)));
+}
+
+async function remove(context: ServiceContext, row: ServiceRow): Promise<void> {
+  const { pool, hydration, adapters } = context;
+  const { id } = row;
+  const adapter = adapters.get(row.adapter);
+  await hydration.dehydrate(id, adapter);
+  try {
+    await pool.begin(async (transaction) => {
+      await context.secrets.remove(transaction, { kind: "service", id });
+      await deleteService(transaction, id);
+    });
+  } catch (error) {
+    if (row.enabled && !row.stale && adapter !== null) await restore(context, row);
+    throw error;
+  }
+  context.watch.dropOwner(ownerKey(id));
+  context.announce(id);
+}
+
+async function restore(context: ServiceContext, row: ServiceRow): Promise<void> {
+  try {
+    const adapter = requireAdapter(context, row.adapter);
+    const parts = await readServiceParts(context, adapter, row.id);
+    if (parts !== null)
+      await context.hydration.hydrate(adapter, await toServiceState(context, adapter, parts));
+  } catch (error) {
+    context.logger.error(
+      { serviceId: row.id, reason: readFailure(error) },
+      "a service that could not be deleted was not given back to its adapter",
+    );
+  }
+}
+
+/** As `removeService`, and no complaint when it is gone already. */
+export async function removeServiceIfThere(context: ServiceContext, id: string): Promise<void> {
+  await context.changes.run(
+    id,
+    async () => {
+      const row = await findServiceRow(context.pool, id);
+      if (row !== null) await remove(context, row);
+    },
+    { always: true },
+  );
+}
+
+/**
+ * What the adapter is to be handed. Throws AppError `invalid_request` with every reason why a service cannot be switched on,
+ * or as `toServiceState` does: first, because what does not fit a schema says something about a secret.
+ */
+async function requireFit(
+  context: ServiceContext,
+  adapter: AdapterModule,
+  parts: ServiceParts,
+): Promise<ServiceState> {
+  const issues = findIssues(parts.configSchema, parts.config, SERVICE_CONFIG);
+  if (issues.length > 0 && hasSecrets(parts)) throw notFitting(parts.id, issues);
+  const state = issues.length > 0 ? null : await toServiceState(context, adapter, parts);
+  issues.push(...findIssues(parts.secretsSchema, parts.secrets, SERVICE_SECRETS));
+  if (state === null || issues.length > 0) throw notFitting(parts.id, issues);
+  return state;
+}
+
+function notFitting(id: string, issues: ErrorIssue[]): AppError {
+  const [first] = issues;
+  const rest = issues.length > 1 ? ` (and ${issues.length - 1} more)` : "";
+  return new AppError(
+    "invalid_request",
+    `The service ${id} cannot be enabled, its settings do not fit: ${first?.path} ${first?.message}${rest}.`,
+    { issues },
+  );
+}
+
+function findIssues(
+  schema: ServiceParts["configSchema"],
+  values: Record<string, unknown>,
+  subject: SettingsSubject,
+): ErrorIssue[] {
+  const settings = compileSettings(schema, subject);
+  return settings.findIssues(settings.applyDefaults(values));
+}
+
+function serviceStale(row: ServiceRow): AppError {
+  return new AppError(
+    "service_stale",
+    `The service ${row.id} is stale: ${row.error ?? "its adapter has changed."} Change its definition with PATCH /services/${row.id}, or make its tools anew with POST /services/${row.id}/sync.`,
+  );
+}

@@ -1,0 +1,96 @@
+/**
+ * Settings changed by JSON Patch (RFC 6902): on a copy, as a whole or not at all, bounded in size. Pure; stores nothing.
+ */
+import jsonPatch, { type JsonPatchError, type Operation } from "fast-json-patch";
+import { AppError } from "#api/errors.ts";
+import { type PatchOperation, splitPointer } from "./patch-model.ts";
+import { type Config, MODULE_CONFIG, type SettingsSubject } from "./schema.ts";
+
+export const SETTINGS_LIMITS = { maxConfigBytes: 64 * 1024 } as const;
+
+/**
+ * Applies a patch to a copy. Throws AppError: `precondition_failed` when a `test` does not hold, `invalid_request`
+ * when an operation cannot be applied or the result is no object or too large.
+ */
+export function patchConfig(
+  config: Config,
+  operations: readonly PatchOperation[],
+  subject: SettingsSubject = MODULE_CONFIG,
+): Config {
+  let document: unknown = structuredClone(config);
+  for (const [index, operation] of operations.entries()) {
+    document = applyOperation(document, operation, index, subject);
+    // After each operation: a chain of copies doubles the document every time.
+    if (Buffer.byteLength(JSON.stringify(document) ?? "") > SETTINGS_LIMITS.maxConfigBytes) {
+      throw refusePatch(
+        index,
+        `the ${subject.noun} would be larger than ${SETTINGS_LIMITS.maxConfigBytes} bytes`,
+      );
+    }
+  }
+  if (document === null || typeof document !== "object" || Array.isArray(document)) {
+    throw refusePatch(operations.length - 1, `the ${subject.noun} would no longer be an object`);
+  }
+  return document as Config;
+}
+
+function applyOperation(
+  document: unknown,
+  operation: PatchOperation,
+  index: number,
+  subject: SettingsSubject,
+): unknown {
+  for (const path of "from" in operation ? [operation.from, operation.path] : [operation.path]) {
+    if (namesNoElement(document, path)) throw refusePatch(index, ARRAY_INDEX_PROBLEM);
+  }
+  if (
+    operation.op === "move" &&
+    operation.path !== operation.from &&
+    operation.path.startsWith(`${operation.from}/`)
+  ) {
+    throw refusePatch(index, "a value cannot be moved into itself");
+  }
+  try {
+    return jsonPatch.applyOperation(document, operation as Operation, true, true, true, index).newDocument;
+  } catch (error) {
+    const name = (error as JsonPatchError).name;
+    if (name === "TEST_OPERATION_FAILED") {
+      throw new AppError(
+        "precondition_failed",
+        `The ${subject.noun} is not what operation ${index} of the patch tests for. Read it again, then decide.`,
+        { issues: [{ path: `body.${index}`, message: "the test does not hold" }] },
+      );
+    }
+    throw refusePatch(index, PATCH_PROBLEMS[name] ?? "the operation cannot be applied at this path");
+  }
+}
+
+const ARRAY_INDEX_PROBLEM = "an array element is named by its index, or by - for the end";
+
+/** Whether a pointer leaves an array at something that is no index; the library takes 4294967295 for -1. */
+function namesNoElement(document: unknown, path: string): boolean {
+  let node = document;
+  for (const segment of splitPointer(path)) {
+    if (Array.isArray(node)) {
+      if (segment !== "-" && (!/^(?:0|[1-9]\d{0,6})$/.test(segment) || Number(segment) > node.length))
+        return true;
+    }
+    if (node === null || typeof node !== "object" || !Object.hasOwn(node, segment)) return false;
+    node = (node as Record<string, unknown>)[segment];
+  }
+  return false;
+}
+
+const PATCH_PROBLEMS: Record<string, string> = {
+  OPERATION_PATH_UNRESOLVABLE: 'there is no value at the path; use "add" to make one',
+  OPERATION_FROM_UNRESOLVABLE: 'there is no value at "from"',
+  OPERATION_PATH_CANNOT_ADD: "the parent of the path does not exist; add it first",
+  OPERATION_PATH_ILLEGAL_ARRAY_INDEX: ARRAY_INDEX_PROBLEM,
+  OPERATION_VALUE_OUT_OF_BOUNDS: "the array has no such index",
+};
+
+function refusePatch(index: number, problem: string): AppError {
+  return new AppError("invalid_request", `Operation ${index} of the patch cannot be applied: ${problem}.`, {
+    issues: [{ path: `body.${index}`, message: problem }],
+  });
+}

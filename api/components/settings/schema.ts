@@ -1,0 +1,129 @@
+/**
+ * Settings as data against their JSON Schema: what does not fit, what is outdated, what the defaults are. Pure.
+ */
+import { Ajv, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from "ajv";
+import { Ajv2019 } from "ajv/dist/2019.js";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import ajvFormats from "ajv-formats";
+import type { ErrorIssue } from "#api/errors.ts";
+import { compilePattern } from "#runner/linear-pattern.ts";
+import type { JSONSchema } from "#sdk";
+
+const MAX_ISSUES = 50;
+
+export type Config = Record<string, unknown>;
+
+/** Without a schema there are no settings: everything is refused, nothing ignored. */
+export const NO_SETTINGS: JSONSchema = { type: "object", properties: {}, additionalProperties: false };
+
+/** What settings are called in messages and paths. */
+export interface SettingsSubject {
+  /** First part of every path: `config`, `secrets`. */
+  place: string;
+  /** In a sentence: `configuration`. */
+  noun: string;
+  /** Whose they are: `module`, `service`. */
+  owner: string;
+}
+
+export const MODULE_CONFIG: SettingsSubject = { place: "config", noun: "configuration", owner: "module" };
+
+export interface Settings {
+  /** What is wrong with a configuration, by path; empty when it fits. Incomplete ones may lack what is required. */
+  findIssues(config: Config, options?: { incomplete?: boolean }): ErrorIssue[];
+  /** JSON pointers of what does not fit, the shortest first. */
+  findOutdated(config: Config): string[];
+  /** A copy with the schema's defaults filled in: what `setup` gets. */
+  applyDefaults(config: Config): Config;
+}
+
+/** Compiles a schema (draft 2020-12 unless its `$schema` says otherwise). Throws for a schema that is none. */
+export function compileSettings(schema: JSONSchema, subject: SettingsSubject = MODULE_CONFIG): Settings {
+  requireSchema(schema);
+  const check = compile(schema, false);
+  let fill: ValidateFunction | null = null;
+  return {
+    findIssues: (config, { incomplete = false } = {}) =>
+      runCheck(check, config)
+        .filter((error) => !(incomplete && error.keyword === "required"))
+        .slice(0, MAX_ISSUES)
+        .map((error) => describeIssue(error, subject)),
+    findOutdated: (config) => [...new Set(runCheck(check, config).map(pointTo))].sort(byLength),
+    applyDefaults(config) {
+      const copy = structuredClone(config);
+      fill ??= compile(schema, true);
+      fill(copy);
+      return copy;
+    },
+  };
+}
+
+type Dialect = typeof Ajv | typeof Ajv2019 | typeof Ajv2020;
+
+/** Per dialect: what a schema itself is checked with, which takes longer to make than most schemas. */
+const checkers = new Map<Dialect, Ajv>();
+
+function requireSchema(schema: JSONSchema): void {
+  // Its check would answer a promise, which is true whatever becomes of it.
+  if (schema.$async !== undefined) throw new Error("$async is not a keyword of JSON Schema");
+  const dialect = dialectOf(schema);
+  const checker = checkers.get(dialect) ?? createAjv(dialect, {});
+  checkers.set(dialect, checker);
+  void checker.validateSchema(schema as AnySchemaObject, true);
+}
+
+function compile(schema: JSONSchema, useDefaults: boolean): ValidateFunction {
+  const ajv = createAjv(dialectOf(schema), { useDefaults, validateSchema: false });
+  return ajv.compile(schema as AnySchemaObject);
+}
+
+function dialectOf({ $schema }: JSONSchema): Dialect {
+  const dialect = typeof $schema === "string" ? $schema : "";
+  if (dialect.includes("draft-07") || dialect.includes("draft-06")) return Ajv;
+  return dialect.includes("2019-09") ? Ajv2019 : Ajv2020;
+}
+
+function createAjv(dialect: Dialect, options: Options): Ajv {
+  const ajv = new dialect({
+    strict: false,
+    allErrors: true,
+    validateFormats: true,
+    logger: false,
+    code: { regExp: Object.assign(compileKnownPattern, { code: "compileKnownPattern" }) as never },
+    ...options,
+  });
+  // Its types describe a CommonJS module; Node hands over the function itself.
+  (ajvFormats as unknown as (instance: unknown) => void)(ajv);
+  return ajv as Ajv;
+}
+
+/** Of a foreign schema: a pattern that takes exponential time would hold up the whole server. Throws for one that is none. */
+function compileKnownPattern(source: string, flags: string) {
+  new RegExp(source, flags);
+  return compilePattern(source);
+}
+
+function runCheck(check: ValidateFunction, config: Config): ErrorObject[] {
+  return check(config) ? [] : (check.errors ?? []);
+}
+
+function describeIssue(error: ErrorObject, subject: SettingsSubject): ErrorIssue {
+  const path = [subject.place, ...pointTo(error).split("/").slice(1)].join(".");
+  const allowed =
+    error.keyword === "enum" ? `: ${JSON.stringify(error.params.allowedValues).slice(0, 200)}` : "";
+  const message =
+    error.keyword === "additionalProperties" ? `is not a setting of this ${subject.owner}` : error.message;
+  return { path, message: `${message ?? "is not valid"}${allowed}` };
+}
+
+/** The setting an error is about: for a surplus or lacking one, that one rather than the object around it. */
+function pointTo(error: ErrorObject): string {
+  const name =
+    error.params.additionalProperty ?? error.params.unevaluatedProperty ?? error.params.missingProperty;
+  if (typeof name !== "string") return error.instancePath;
+  return `${error.instancePath}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}
+
+function byLength(left: string, right: string): number {
+  return left.length - right.length || (left < right ? -1 : 1);
+}
