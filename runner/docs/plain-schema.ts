@@ -87,6 +87,11 @@ export function makePlainSchema(
   return { schema, keyAliases: copy.keyAliases };
 }
 
+/** Parameters are an object whatever a schema leaves out. */
+export function asParameters(schema: PlainSchema): PlainSchema {
+  return schema.type === "any" ? { ...schema, type: "object", additionalProperties: true } : schema;
+}
+
 function copyNode(copy: Copy, source: unknown, depth: number, nameHint: string): PlainSchema {
   if (source === false) return { enum: [] };
   if (!isRecord(source)) return { type: "any" };

@@ -5,7 +5,8 @@
 import { IDENTIFIER_PATTERN, type ToolDocsInput } from "#sdk";
 import { commentText } from "./doc-comment.ts";
 import { buildExampleParameters, printLiteral } from "./example-value.ts";
-import { writeSignature } from "./signature.ts";
+import { asParameters, makePlainSchema, type PlainSchema } from "./plain-schema.ts";
+import { type PrintOptions, printDefinitions } from "./print-types.ts";
 
 const maxDescriptionChars = 8000;
 
@@ -13,7 +14,7 @@ const maxDescriptionChars = 8000;
 export async function generateToolDocs(input: ToolDocsInput): Promise<string> {
   const toolMembers = input.toolId.split(".").map(member).join("");
   const path = `tools${member(input.serviceId)}${toolMembers}`;
-  const declarations = await writeSignature(input.inputSchema, input.outputSchema);
+  const declarations = declareTypes(input.inputSchema, input.outputSchema);
   const description = commentText(input.description, maxDescriptionChars);
   const sections = [
     `# ${path}`,
@@ -50,6 +51,37 @@ function declareTool(input: ToolDocsInput, description: string): string {
     ...groups.map((_, index) => `${indent(groups.length - index)}}`),
     "}",
   ].join("\n");
+}
+
+/** Names that generated declarations must leave alone. */
+const RESERVED_NAMES = "Input Output Array Object Promise Record String Number Boolean Function Symbol".split(
+  " ",
+);
+const IN_FENCE: PrintOptions = { indent: "", keyword: "", end: "", gap: "\n\n" };
+const MAX_DECLARATION_CHARACTERS = 200_000;
+const UNKNOWN_TYPES = `/** The tool's schema is too large to be shown as a type: see \`cyrnel.getTool\` for the schema itself. */
+type Input = Record<string, unknown>
+
+type Output = unknown`;
+
+/** `Input` and `Output` with what they refer to. */
+function declareTypes(inputSchema: unknown, outputSchema: unknown): string {
+  const usedNames = new Set(RESERVED_NAMES);
+  const input = makePlainSchema(inputSchema, { usedNames, aliasPrefix: "inKey" });
+  const output = makePlainSchema(outputSchema, { usedNames, aliasPrefix: "outKey" });
+  const text = [
+    declareRoot("Input", asParameters(input.schema), input.keyAliases),
+    declareRoot("Output", output.schema, output.keyAliases),
+  ].join("\n\n");
+  return text.length > MAX_DECLARATION_CHARACTERS ? UNKNOWN_TYPES : text;
+}
+
+function declareRoot(
+  name: string,
+  { $defs = {}, ...root }: PlainSchema,
+  aliases: Map<string, string>,
+): string {
+  return printDefinitions({ [name]: root, ...$defs }, aliases, IN_FENCE);
 }
 
 function member(name: string): string {

@@ -15,7 +15,7 @@ import { buildExampleParameters } from "#runner/docs/example-value.ts";
 import { generateToolDocs } from "#runner/docs/tool-docs.ts";
 import { makeCyclicSchema, SCHEMA_CASES } from "./docs-schemas.ts";
 
-const MAX_DOCS_MS = 20_000;
+const MAX_DOCS_MS = 2000;
 
 function document(
   inputSchema: Record<string, unknown>,
@@ -245,10 +245,10 @@ test("nothing is fetched for a reference, neither over the network nor from a fi
   }
 });
 
-test("the same schema is answered from the cache", async () => {
+test("the same schema has the same answer, at once", async () => {
   const schema = {
     type: "object",
-    properties: { cached: { type: "string", description: "Only in this test." } },
+    properties: { cached: { type: "string", description: "Cached." } },
   };
   const first = await document(schema);
   const before = performance.now();

@@ -2,7 +2,7 @@
  * The schemas of all tools of a service as one document of definitions, in which definitions that tools share stand
  * once. Runs in the thread that writes declarations.
  */
-import { KEY_ALIAS, makePlainSchema, type PlainSchema } from "#runner/docs/plain-schema.ts";
+import { asParameters, KEY_ALIAS, makePlainSchema, type PlainSchema } from "#runner/docs/plain-schema.ts";
 
 export interface ToolSchemas {
   id: string;
@@ -70,11 +70,6 @@ export function joinSchemas(sources: readonly ToolSchemas[]): JoinedSchemas {
     };
   });
   return { definitions: Object.fromEntries(join.definitions), tools, aliases: join.aliases };
-}
-
-/** Parameters are an object whatever a schema leaves out. */
-function asParameters(schema: PlainSchema): PlainSchema {
-  return schema.type === "any" ? { ...schema, type: "object", additionalProperties: true } : schema;
 }
 
 function addSchema(join: Join, name: string, source: unknown, aliasPrefix: "inKey" | "outKey"): PlainSchema {

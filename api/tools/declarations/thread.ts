@@ -2,8 +2,8 @@
 import { stripTypeScriptTypes } from "node:module";
 import { parentPort } from "node:worker_threads";
 import { commentText } from "#runner/docs/doc-comment.ts";
+import { type PrintOptions, printDefinitions } from "#runner/docs/print-types.ts";
 import { joinSchemas, type ToolTypes } from "./joined-schemas.ts";
-import { printDefinitions } from "./print-types.ts";
 
 export interface DeclarationJob {
   /** Name of the namespace. */
@@ -12,6 +12,7 @@ export interface DeclarationJob {
 }
 export type DeclarationAnswer = { text: string } | { failed: string };
 
+const IN_NAMESPACE: PrintOptions = { indent: "  ", keyword: "export ", end: ";", gap: "\n" };
 const MAX_DESCRIPTION_CHARACTERS = 400;
 
 parentPort?.on("message", (job: DeclarationJob) => {
@@ -27,7 +28,7 @@ function writeDeclarations({ namespace, tools }: DeclarationJob): DeclarationAns
       "  export interface Tools {",
       ...declareMembers(groupTools(described), "    "),
       "  }",
-      printDefinitions(definitions, aliases),
+      printDefinitions(definitions, aliases, IN_NAMESPACE),
       "}",
       "",
     ].join("\n");

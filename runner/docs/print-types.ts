@@ -1,33 +1,53 @@
 /**
- * Bounded schemas as TypeScript declarations, for a whole service at once: the library that writes the signature of one
- * tool goes over a schema many times and needs seconds for a thousand tools. Takes only what `makePlainSchema` makes.
+ * Bounded schemas as TypeScript declarations: of one tool in its documentation, of a whole service for an editor. Takes
+ * only what `makePlainSchema` makes, and needs no more time than that.
  */
-import type { PlainSchema } from "#runner/docs/plain-schema.ts";
+import type { PlainSchema } from "./plain-schema.ts";
 
-interface Printer {
+export interface PrintOptions {
+  /** Before each line of the declarations. */
+  indent: string;
+  /** Before each declaration. */
+  keyword: "" | "export ";
+  /** After each member and type. */
+  end: "" | ";";
+  /** Between two declarations. */
+  gap: "\n" | "\n\n";
+}
+
+interface Printer extends PrintOptions {
   definitions: Record<string, PlainSchema>;
   aliases: ReadonlyMap<string, string>;
   /** Definitions that would be defined by themselves, without an object or array in between. */
   circular: ReadonlySet<string>;
 }
 
-/** One exported declaration for each definition; `aliases` stand for property names that are no identifiers. */
+/**
+ * One declaration for each definition; `#` is the first of them, `aliases` stand for property names that are no
+ * identifiers.
+ */
 export function printDefinitions(
   definitions: Record<string, PlainSchema>,
   aliases: ReadonlyMap<string, string>,
+  options: PrintOptions,
 ): string {
-  const printer: Printer = { definitions, aliases, circular: findCircular(definitions) };
+  const printer: Printer = { ...options, definitions, aliases, circular: findCircular(definitions) };
   return Object.entries(definitions)
     .map(([name, schema]) => printDefinition(printer, name, schema))
-    .join("\n");
+    .join(options.gap);
 }
 
 function printDefinition(printer: Printer, name: string, schema: PlainSchema): string {
-  const comment = printComment(schema, "  ");
-  if (printer.circular.has(name)) return `${comment}  export type ${name} = unknown;`;
+  const { indent, keyword, end } = printer;
+  const comment = printComment(schema, indent);
+  if (printer.circular.has(name)) return `${comment}${indent}${keyword}type ${name} = unknown${end}`;
   if (isPlainObject(schema))
-    return `${comment}  export interface ${name} ${printObject(printer, schema, "  ")}`;
-  return `${comment}  export type ${name} = ${printType(printer, schema, "  ")};`;
+    return `${comment}${indent}${keyword}interface ${name} ${printObject(printer, schema, indent)}`;
+  return `${comment}${indent}${keyword}type ${name} = ${printType(printer, schema, indent)}${end}`;
+}
+
+function nameOf(reference: string, definitions: Record<string, PlainSchema>): string | undefined {
+  return reference === "#" ? Object.keys(definitions)[0] : reference.slice("#/$defs/".length);
 }
 
 function isPlainObject(schema: PlainSchema): boolean {
@@ -52,8 +72,8 @@ function printType(printer: Printer, schema: PlainSchema, indent: string): strin
 /** What has to hold of a value, each as a type. */
 function listParts(printer: Printer, schema: PlainSchema, indent: string): string[] {
   if (schema.$ref !== undefined) {
-    const name = schema.$ref.slice("#/$defs/".length);
-    return [Object.hasOwn(printer.definitions, name) ? name : "unknown"];
+    const name = nameOf(schema.$ref, printer.definitions);
+    return [name !== undefined && Object.hasOwn(printer.definitions, name) ? name : "unknown"];
   }
   if (schema.enum !== undefined) {
     return [
@@ -104,12 +124,12 @@ function printObject(printer: Printer, schema: PlainSchema, indent: string): str
     const original = printer.aliases.get(key);
     const name = original === undefined ? key : JSON.stringify(original);
     const mark = required.has(key) ? "" : "?";
-    return `${printComment(value, inner)}${inner}${name}${mark}: ${printType(printer, value, inner)};`;
+    return `${printComment(value, inner)}${inner}${name}${mark}: ${printType(printer, value, inner)}${printer.end}`;
   });
   const rest = schema.additionalProperties;
-  if (rest === true) lines.push(`${inner}[name: string]: unknown;`);
+  if (rest === true) lines.push(`${inner}[name: string]: unknown${printer.end}`);
   else if (typeof rest === "object")
-    lines.push(`${inner}[name: string]: ${printType(printer, rest, inner)};`);
+    lines.push(`${inner}[name: string]: ${printType(printer, rest, inner)}${printer.end}`);
   return lines.length === 0 ? "{}" : `{\n${lines.join("\n")}\n${indent}}`;
 }
 
@@ -140,7 +160,9 @@ function printComment({ description = "", deprecated }: PlainSchema, indent: str
 
 /** TypeScript refuses an alias that is a union or intersection with itself. */
 function findCircular(definitions: Record<string, PlainSchema>): Set<string> {
-  const direct = new Map(Object.entries(definitions).map(([name, schema]) => [name, listDirect(schema)]));
+  const direct = new Map(
+    Object.entries(definitions).map(([name, schema]) => [name, listDirect(schema, definitions)]),
+  );
   const circular = new Set<string>();
   for (const start of direct.keys()) {
     const reached = new Set(direct.get(start));
@@ -150,7 +172,9 @@ function findCircular(definitions: Record<string, PlainSchema>): Set<string> {
   return circular;
 }
 
-function listDirect(schema: PlainSchema): string[] {
-  if (schema.$ref !== undefined) return [schema.$ref.slice("#/$defs/".length)];
-  return [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])].flatMap(listDirect);
+function listDirect(schema: PlainSchema, definitions: Record<string, PlainSchema>): string[] {
+  if (schema.$ref !== undefined) return [nameOf(schema.$ref, definitions) ?? ""];
+  return [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])].flatMap((branch) =>
+    listDirect(branch, definitions),
+  );
 }
