@@ -79,7 +79,7 @@ module.exports = {
       name: "store-imports-db-and-its-model",
       severity: "error",
       comment: "SQL and nothing else: no HTTP, no service, no other feature's tables.",
-      from: { path: "^api/([^/]+)/.*\\bstore[^/]*\\.ts$" },
+      from: { path: "^api/([^/]+)/(.*\\bstore[^/]*\\.ts$|store/)" },
       to: {
         path: `${OWN}|(^|/)node_modules/@?fastify`,
         pathNot: "^api/db/|^api/errors\\.ts$|^sdk/|^api/$1/(?!.*(service|routes|dispatcher|events)[^/]*$)",

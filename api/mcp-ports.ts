@@ -1,5 +1,7 @@
 /** The operations of the other features as the MCP surface uses them: the same schemas, services and records as HTTP. */
 import type { z } from "zod";
+import { createProcessBodySchema } from "#api/processes/model/schemas.ts";
+import { renderCalls, renderRecord } from "#api/processes/operations/render.ts";
 import { approveBodySchema, denyBodySchema } from "./approvals/model.ts";
 import { isOwnRequest } from "./approvals/records.ts";
 import type { Approvals, Decider } from "./approvals/service.ts";
@@ -9,8 +11,6 @@ import { AppError } from "./errors.ts";
 import type { Caller, KeyVerifier } from "./http/auth.ts";
 import { describeError } from "./http/error-handler.ts";
 import type { ApprovalsPort, McpPorts, ProcessesPort, RequestContext, Script } from "./mcp/ports.ts";
-import { createProcessBodySchema } from "./processes/model.ts";
-import { renderCalls, renderRecord } from "./processes/render.ts";
 import type { ProcessService } from "./processes/service.ts";
 import type { Redactor } from "./secrets/redactor.ts";
 import type { Tools } from "./tools/service.ts";

@@ -1,10 +1,11 @@
 /** The approvals over HTTP: paths, scopes, status codes. Rules are in service.ts. */
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
+import { clientGone } from "../http/answers.ts";
 import type { App } from "../http/app-type.ts";
 import { requireScope } from "../http/auth.ts";
 import { decodeCursor, encodeCursor, pageQuerySchema } from "../http/cursor.ts";
-import { clientGone, openEventStream } from "../http/event-stream.ts";
+import { openEventStream } from "../http/event-stream.ts";
 import { BODY_ERRORS, errorResponses } from "../http/responses.ts";
 import {
   approvalFilterSchema,

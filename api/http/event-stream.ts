@@ -6,13 +6,6 @@ import type { FastifyReply } from "fastify";
 const MAX_STALL_MS = 30_000;
 const MAX_BUFFER_BYTES = 64 * 1024;
 
-/** Aborts when the client has gone. */
-export function clientGone(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  reply.raw.once("close", () => controller.abort());
-  return controller.signal;
-}
-
 /** The body of an event stream: headers are set, `reply.send` takes the answer. `events` yields whole events as text. */
 export function openEventStream(reply: FastifyReply, events: AsyncGenerator<string, void>): Readable {
   reply

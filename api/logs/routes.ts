@@ -1,9 +1,10 @@
 /** The server's log over HTTP. Reading needs `logs:read`; it is answered without a database too. */
 import { z } from "zod";
+import { clientGone } from "../http/answers.ts";
 import type { App } from "../http/app-type.ts";
 import { requireScope } from "../http/auth.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
-import { clientGone, openEventStream } from "../http/event-stream.ts";
+import { openEventStream } from "../http/event-stream.ts";
 import { errorResponses } from "../http/responses.ts";
 import { logFilterSchema, logListSchema, logQuerySchema } from "./model.ts";
 import type { Logs } from "./service.ts";

@@ -2,10 +2,11 @@
  * A process as `run`, `resume` and `result` answer it. What would flood a model's context is cut, and the answer says
  * where the whole of it is.
  */
+
+import type { ProcessRecord } from "#api/processes/model/schemas.ts";
 import { describeOrigin, visibleText } from "#client/visible-text.ts";
 import type { ApprovalRecord } from "../approvals/model.ts";
 import { AppError } from "../errors.ts";
-import type { ProcessRecord } from "../processes/model.ts";
 import { describeDeciders } from "./deciding.ts";
 import { describeForm } from "./elicitation.ts";
 import type { CallTrailEntry, McpPorts, RequestContext } from "./ports.ts";

@@ -3,10 +3,10 @@
  * api/mcp-ports.ts fills them. Refusals are AppErrors.
  */
 import type { z } from "zod";
+import type { ProcessRecord, toolCallSchema } from "#api/processes/model/schemas.ts";
+import type { ProcessState } from "#api/processes/model/states.ts";
 import type { ApprovalRecord } from "../approvals/model.ts";
 import type { Caller } from "../http/auth.ts";
-import type { ProcessRecord, toolCallSchema } from "../processes/model.ts";
-import type { ProcessState } from "../processes/states.ts";
 import type { Tools } from "../tools/service.ts";
 
 export type CallTrailEntry = z.output<typeof toolCallSchema>;

@@ -2,8 +2,18 @@
 import type { Db } from "#api/db/pool.ts";
 import { takeTurn } from "#api/db/turns.ts";
 import type { ModuleLogger } from "#sdk";
-import { removeBeyond } from "./retention-by-number.ts";
-import { deleteFinishedBefore, deleteOldIdempotencyKeys } from "./store-retention.ts";
+import {
+  countFinishedBetween,
+  countFinishedUpTo,
+  deleteFinishedBefore,
+  deleteFinishedUpTo,
+  deleteOldIdempotencyKeys,
+  type FinishedPosition,
+  findNewestFinished,
+  noteFinishedCount,
+  readFinishedCount,
+  stepBack,
+} from "./store/retention.ts";
 
 const SWEEP_INTERVAL_MS = 10 * 60_000;
 /** A little less than the interval: a server that has swept looks again just before its turn is over. */
@@ -81,4 +91,58 @@ export function startRetention(db: Db, options: RetentionOptions, log: ModuleLog
       await current;
     },
   };
+}
+
+/** So that no statement is long. */
+const MAX_STEP_ROWS = 10_000;
+
+/** One sweep: removes all but the `max` that ended last. Returns how many. Stops early when the signal aborts. */
+export async function removeBeyond(
+  db: Db,
+  max: number,
+  batchRows: number,
+  signal?: AbortSignal,
+): Promise<number> {
+  const known = await readFinishedCount(db);
+  const newest = await findNewestFinished(db);
+  if (newest === null) return 0;
+  if (known !== null) {
+    const room = max + Math.floor(max / 100) - known.counted;
+    const fresh = room < 0 ? 0 : await countFinishedBetween(db, known, newest, room + 1);
+    if (fresh <= room) {
+      await noteFinishedCount(db, known, { ...newest, counted: known.counted + fresh });
+      return 0;
+    }
+  }
+  const { oldestKept, counted } = await walkBack(db, newest, max);
+  let removed = 0;
+  while (oldestKept !== null) {
+    const batch = await deleteFinishedUpTo(db, oldestKept, batchRows);
+    removed += batch;
+    if (signal?.aborted) return removed;
+    if (batch === 0) break;
+  }
+  await noteFinishedCount(db, known, { ...newest, counted });
+  return removed;
+}
+
+/** `oldestKept` null: there are no more than `max`. */
+async function walkBack(
+  db: Db,
+  newest: FinishedPosition,
+  max: number,
+): Promise<{ oldestKept: FinishedPosition | null; counted: number }> {
+  let at = newest;
+  let counted = 1;
+  while (counted < max) {
+    const rows = Math.min(MAX_STEP_ROWS, max - counted);
+    const next = await stepBack(db, at, rows);
+    // The one it stands at is counted already.
+    if (next === null) {
+      return { oldestKept: null, counted: counted - 1 + (await countFinishedUpTo(db, at)) };
+    }
+    at = next;
+    counted += rows;
+  }
+  return { oldestKept: at, counted };
 }

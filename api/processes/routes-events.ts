@@ -2,12 +2,12 @@
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { AppError } from "#api/errors.ts";
+import { clientGone } from "#api/http/answers.ts";
 import type { App } from "#api/http/app-type.ts";
 import { requireScope } from "#api/http/auth.ts";
 import { openEventStream } from "#api/http/event-stream.ts";
 import { errorResponses } from "#api/http/responses.ts";
-import { clientGone } from "./answers.ts";
-import { eventHeadersSchema, processIdParamsSchema } from "./model.ts";
+import { eventHeadersSchema, processIdParamsSchema } from "./model/schemas.ts";
 import type { ProcessService } from "./service.ts";
 
 export function registerEventRoutes(app: App, service: ProcessService): void {

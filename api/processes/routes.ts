@@ -1,12 +1,12 @@
 /** The processes over HTTP: paths, scopes, status codes and headers. Rules are in service.ts. */
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
+import { clientGone, sendJson, sendText } from "#api/http/answers.ts";
 import type { App } from "#api/http/app-type.ts";
 import { type Caller, guardRoutes, requireScope } from "#api/http/auth.ts";
 import { decodeCursor, encodeCursor } from "#api/http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
-import { clientGone, sendJson, sendText } from "./answers.ts";
-import type { ProcessCreator } from "./creation.ts";
+import type { ProcessCreator, ProcessView } from "./model/records.ts";
 import {
   callTrailSchema,
   createdSchema,
@@ -19,8 +19,8 @@ import {
   runSignalBodySchema,
   signaledSchema,
   waitQuerySchema,
-} from "./model.ts";
-import { type ProcessView, renderCalls, renderList, renderRecord, renderSummary } from "./render.ts";
+} from "./model/schemas.ts";
+import { renderCalls, renderList, renderRecord, renderSummary } from "./operations/render.ts";
 import { registerEventRoutes } from "./routes-events.ts";
 import type { ProcessService } from "./service.ts";
 

@@ -4,15 +4,15 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ExecutionInput } from "#sdk";
-import type { DispatcherOptions, StoredRun } from "./dispatcher.ts";
-import { memoryInForce } from "./limits.ts";
-import { type EnvironmentAnswer, INTERRUPTED } from "./live/ending.ts";
+import type { DispatcherOptions } from "./admission/dispatcher.ts";
+import type { Slot } from "./admission/slots.ts";
+import type { EnvironmentAnswer } from "./live/ending.ts";
 import { RunExecution } from "./live/execution.ts";
 import { LiveRun } from "./live/run.ts";
-import type { RunLimits } from "./live/run-options.ts";
-import type { Slot } from "./live/slots.ts";
+import { memoryInForce } from "./model/limits.ts";
+import type { Claim, RunLimits, StoredRun } from "./model/records.ts";
+import { INTERRUPTED } from "./model/records.ts";
 import type { RunPauses } from "./pausing/run-pauses.ts";
-import type { Claim } from "./store-sweeps.ts";
 
 /** How long an environment may take to confirm a kill before the process ends without it. */
 export const KILL_GRACE_MS = 10_000;

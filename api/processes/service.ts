@@ -8,28 +8,32 @@ import type { Config } from "#api/config.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ModuleLogger } from "#sdk";
-import { openEvents } from "./across/follow.ts";
-import { createHeldClaims } from "./across/held-claims.ts";
-import { followHeld, type HeldWait, viewHeld } from "./across/held-runs.ts";
-import { ALONE, type Peers } from "./across/peers.ts";
-import { recoverRuns } from "./across/recovery.ts";
-import { createProcess, IDEMPOTENCY_TTL_MS, type Submission } from "./creation.ts";
-import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
-import { MAX_OUTPUT_BYTES, MAX_RESULT_BYTES } from "./limits.ts";
-import { followList } from "./list-changes.ts";
-import { EndingWriter } from "./live/ending-writer.ts";
+import { Dispatcher, type DispatcherOptions } from "./admission/dispatcher.ts";
+import { createQueueEstimates } from "./admission/estimates.ts";
 import { ProcessFeed } from "./live/feed.ts";
-import { movedElsewhere, type ProcessesContext, requireVisible, seesAll, type Viewer } from "./lookup.ts";
-import type { ListQuery, RunSignalBody } from "./model.ts";
-import type { ApprovalState } from "./pausing/desk.ts";
+import type { RunRegistry } from "./live/registry.ts";
+import { MAX_OUTPUT_BYTES, MAX_RESULT_BYTES } from "./model/limits.ts";
+import { ALONE, type Peers } from "./model/peers.ts";
+import type { ListQuery, RunSignalBody } from "./model/schemas.ts";
+import type { ApprovalState } from "./model/states.ts";
+import { createProcess, IDEMPOTENCY_TTL_MS, type Submission } from "./operations/create.ts";
+import { followList } from "./operations/events.ts";
+import { followHeld, type HeldWait, openEvents, viewHeld } from "./operations/follow.ts";
+import {
+  movedElsewhere,
+  type ProcessesContext,
+  requireVisible,
+  seesAll,
+  type Viewer,
+} from "./operations/lookup.ts";
+import { getCalls, getCode, getOutput, getProcess, getStream, listPage } from "./operations/read.ts";
+import { killProcess, removeProcess, runProcess } from "./operations/signals.ts";
+import { createHeldClaims, recoverRuns } from "./ownership.ts";
 import type { Pausing } from "./pausing/pausing.ts";
-import { lockProcess, requeueRun } from "./pausing/store.ts";
-import { createQueueEstimates } from "./queue/estimates.ts";
-import { countQueued } from "./queue/store.ts";
-import { getCalls, getCode, getOutput, getProcess, getStream, listPage } from "./reading.ts";
-import type { RunRegistry } from "./registry.ts";
 import { startRetention } from "./retention.ts";
-import { killProcess, removeProcess, runProcess } from "./signals.ts";
+import { EndingWriter } from "./store/endings.ts";
+import { lockProcess, requeueRun } from "./store/pauses.ts";
+import { countQueued } from "./store/queue.ts";
 
 export type ProcessesConfig = Pick<
   Config,

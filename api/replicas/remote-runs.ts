@@ -1,5 +1,5 @@
 /** Asks the server that holds a run about it, over HTTP, with the token that it has put into the database. */
-import type { RemoteRuns } from "../processes/across/peers.ts";
+import type { RemoteRuns } from "#api/processes/model/peers.ts";
 import { readCalls, readView } from "./wire.ts";
 
 /** Beyond what the other server was told to wait. */

@@ -4,8 +4,8 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import type { Peers, ProcessNews } from "#api/processes/model/peers.ts";
 import type { Pool } from "../db/pool.ts";
-import type { Peers, ProcessNews } from "../processes/across/peers.ts";
 import { createAnnouncements } from "./announcements.ts";
 import { type ComponentWatchOptions, createComponentWatch } from "./components.ts";
 import { createMembership, MAX_SILENT_MS } from "./membership.ts";

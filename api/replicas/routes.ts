@@ -4,13 +4,13 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import { Readable } from "node:stream";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyRequest } from "fastify";
 import { z } from "zod";
+import type { WaitUntil } from "#api/processes/model/peers.ts";
+import type { ProcessView, TrailCall } from "#api/processes/model/records.ts";
 import { AppError } from "../errors.ts";
+import { clientGone } from "../http/answers.ts";
 import type { App } from "../http/app-type.ts";
-import type { WaitUntil } from "../processes/across/peers.ts";
-import type { TrailCall } from "../processes/live/trail.ts";
-import type { ProcessView } from "../processes/render.ts";
 import { writeView } from "./wire.ts";
 
 /** What this server holds; null where it does not hold the process. */
@@ -86,13 +86,4 @@ export function registerReplicaRoutes(app: App, { token, held }: ReplicaRoutesDe
       return reply.type("text/event-stream").send(Readable.from(events, { objectMode: false }));
     },
   );
-}
-
-/** Aborts when the connection closes before the answer was sent. */
-function clientGone(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  reply.raw.once("close", () => {
-    if (!reply.raw.writableFinished) controller.abort();
-  });
-  return controller.signal;
 }

@@ -1,6 +1,5 @@
 /** A process as one server shows it to another: JSON, streams as base64. */
-import type { TrailCall } from "../processes/live/trail.ts";
-import type { ProcessView } from "../processes/render.ts";
+import type { ProcessView, TrailCall } from "#api/processes/model/records.ts";
 
 const ROW_DATES = ["createdAt", "queuedAt", "startedAt", "completedAt"] as const;
 

@@ -2,7 +2,7 @@
 
 import type { Db } from "../db/pool.ts";
 import { AppError } from "../errors.ts";
-import type { ToolHost } from "../processes/tool-host.ts";
+import type { ToolHost } from "../processes/model/tool-host.ts";
 import type { ToolCaller } from "./call.ts";
 import { CallError, refuseCall } from "./calling/failure.ts";
 import type { CallCaller, CallGate, ToolPath } from "./gate.ts";

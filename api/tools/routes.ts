@@ -1,6 +1,5 @@
-/** HTTP of the tools feature. Reading needs any key; switching needs `services:admin`, calling `processes:write`. */
-import type { FastifyReply } from "fastify";
 import { z } from "zod";
+import { clientGone } from "../http/answers.ts";
 import type { App } from "../http/app-type.ts";
 import { type Caller, requireKey, requireScope } from "../http/auth.ts";
 import { decodeCursor, encodeCursor, pageQuerySchema } from "../http/cursor.ts";
@@ -95,7 +94,7 @@ export function registerToolRoutes(app: App, tools: Tools): void {
     },
     async (request, reply) => {
       const { parameters } = request.body;
-      const signal = abortWhenGone(reply);
+      const signal = clientGone(reply);
       const call = { ...request.params, parameters, caller: toCaller(request.caller), signal };
       return { result: await tools.invoke(call) };
     },
@@ -202,13 +201,4 @@ function textAnswer(type: string, description: string) {
 export function toCaller(caller: Caller | null): CallCaller {
   const { keyId, roleId } = caller ?? {};
   return { ...(keyId !== undefined && { keyId }), ...(roleId !== undefined && { roleId }) };
-}
-
-/** Aborts when the client has gone before it was answered. */
-function abortWhenGone(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  reply.raw.once("close", () => {
-    if (!reply.raw.writableFinished) controller.abort();
-  });
-  return controller.signal;
 }

@@ -3,7 +3,7 @@
 import type { Environments } from "../components/modules/environments.ts";
 import type { Pool } from "../db/pool.ts";
 import { AppError } from "../errors.ts";
-import type { ToolHost } from "../processes/tool-host.ts";
+import type { ToolHost } from "../processes/model/tool-host.ts";
 import { createToolCaller, type ToolCall, type ToolCaller, type ToolCallerOptions } from "./call.ts";
 import type { CallError } from "./calling/failure.ts";
 import { createCatalog } from "./catalog.ts";

@@ -2,10 +2,17 @@
 import { randomUUID } from "node:crypto";
 import { removeOldAuditRows } from "#api/audit/store.ts";
 import type { Pool } from "#api/db/pool.ts";
-import { claimQueued, countQueued, findPositions, returnClaims } from "#api/processes/queue/store.ts";
-import type { ProcessState } from "#api/processes/states.ts";
-import { finishRun, insertProcess, type NewProcess, type ProcessRow } from "#api/processes/store.ts";
-import { type ListFilter, listProcesses, readCalls, readProcess } from "#api/processes/store-reads.ts";
+import type { NewProcess, ProcessRow } from "#api/processes/model/records.ts";
+import type { ProcessState } from "#api/processes/model/states.ts";
+import { finishRun, insertProcess } from "#api/processes/store/changes.ts";
+import {
+  claimQueued,
+  countQueued,
+  endAbandonedRuns,
+  findPositions,
+  returnClaims,
+} from "#api/processes/store/queue.ts";
+import { type ListFilter, listProcesses, readCalls, readProcess } from "#api/processes/store/reads.ts";
 import {
   countFinishedBetween,
   deleteFinishedBefore,
@@ -14,8 +21,7 @@ import {
   type FinishedPosition,
   findNewestFinished,
   stepBack,
-} from "#api/processes/store-retention.ts";
-import { endAbandonedRuns } from "#api/processes/store-sweeps.ts";
+} from "#api/processes/store/retention.ts";
 import { OPEN_GATE } from "#api/tools/gate.ts";
 import { createToolListing } from "#api/tools/listing.ts";
 import { createToolSearch } from "#api/tools/search/search.ts";

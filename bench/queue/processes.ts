@@ -1,6 +1,6 @@
 /** What both queues have in common: a process that is stored as queued, and how its run ends. */
 import type { Db } from "#api/db/pool.ts";
-import { finishRun, insertProcess } from "#api/processes/store.ts";
+import { finishRun, insertProcess } from "#api/processes/store/changes.ts";
 
 export async function storeQueued(db: Db, n: number): Promise<number> {
   const process = {

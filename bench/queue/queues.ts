@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { Logger, run, runMigrations } from "graphile-worker";
 import { createPool, type Pool } from "#api/db/pool.ts";
-import { claimQueued } from "#api/processes/queue/store.ts";
+import { claimQueued } from "#api/processes/store/queue.ts";
 import { createAnnouncements } from "#api/replicas/announcements.ts";
 import { finish, storeQueued } from "./processes.ts";
 

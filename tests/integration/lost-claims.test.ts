@@ -1,6 +1,6 @@
 /** Claims whose answer was lost, or is late: what never began runs all the same, what began runs once, and each can be killed. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { ProcessRecord } from "#api/processes/model.ts";
+import type { ProcessRecord } from "#api/processes/model/schemas.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import { type DatabaseProxy, type Fault, startDatabaseProxy } from "./harness/database-proxy.ts";
 import {

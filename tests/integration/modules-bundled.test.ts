@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ModuleRecord } from "#api/components/modules/model.ts";
 import type { EnvironmentDescription } from "#api/environment/model.ts";
-import type { ProcessRecord } from "#api/processes/model.ts";
+import type { ProcessRecord } from "#api/processes/model/schemas.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import { type ModulesServer, send, startModulesServer } from "./modules-server.ts";
 import { until } from "./processes-server.ts";

@@ -8,10 +8,10 @@ import { parseConfig } from "#api/config.ts";
 import { createPool, type Pool } from "#api/db/pool.ts";
 import { createLifecycle } from "#api/http/lifecycle.ts";
 import { describeOnly } from "#api/http/openapi-deps.ts";
-import { createBindings } from "#api/processes/bindings.ts";
-import { RunRegistry } from "#api/processes/registry.ts";
+import { createBindings } from "#api/processes/calls/bindings.ts";
+import { RunRegistry } from "#api/processes/live/registry.ts";
+import { NO_TOOLS } from "#api/processes/model/tool-host.ts";
 import { createProcessService } from "#api/processes/service.ts";
-import { NO_TOOLS } from "#api/processes/tool-host.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 import type { ModuleManifest } from "#sdk";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { createdSchema, processSchema } from "#api/processes/model.ts";
+import { createdSchema, processSchema } from "#api/processes/model/schemas.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import {
   type ErrorBody,

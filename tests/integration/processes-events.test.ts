@@ -1,8 +1,8 @@
 import { connect } from "node:net";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { type ProcessEventName, processEventSchemas } from "#api/processes/model.ts";
-import { NO_TOOLS } from "#api/processes/tool-host.ts";
+import { type ProcessEventName, processEventSchemas } from "#api/processes/model/schemas.ts";
+import { NO_TOOLS } from "#api/processes/model/tool-host.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import {
   type ErrorBody,

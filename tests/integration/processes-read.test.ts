@@ -6,8 +6,8 @@ import {
   processListSchema,
   processSchema,
   processSummarySchema,
-} from "#api/processes/model.ts";
-import { type HostedCall, NO_TOOLS, ToolError } from "#api/processes/tool-host.ts";
+} from "#api/processes/model/schemas.ts";
+import { type HostedCall, NO_TOOLS, ToolError } from "#api/processes/model/tool-host.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import {
   type ErrorBody,

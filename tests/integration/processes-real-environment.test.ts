@@ -1,8 +1,8 @@
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseConfig } from "#api/config.ts";
-import type { ProcessRecord } from "#api/processes/model.ts";
-import { NO_TOOLS } from "#api/processes/tool-host.ts";
+import type { ProcessRecord } from "#api/processes/model/schemas.ts";
+import { NO_TOOLS } from "#api/processes/model/tool-host.ts";
 import { type CyrnelServer, openServer } from "#api/server.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 

@@ -1,6 +1,6 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { ProcessRecord } from "#api/processes/model.ts";
+import type { ProcessRecord } from "#api/processes/model/schemas.ts";
 import { sweepFinished } from "#api/processes/retention.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import {

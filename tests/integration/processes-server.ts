@@ -11,11 +11,11 @@ import { createPool, type Pool } from "#api/db/pool.ts";
 import type { App } from "#api/http/app-type.ts";
 import { createLifecycle } from "#api/http/lifecycle.ts";
 import { describeOnly } from "#api/http/openapi-deps.ts";
-import { createBindings } from "#api/processes/bindings.ts";
-import type { ProcessRecord } from "#api/processes/model.ts";
-import { RunRegistry } from "#api/processes/registry.ts";
+import { createBindings } from "#api/processes/calls/bindings.ts";
+import { RunRegistry } from "#api/processes/live/registry.ts";
+import type { ProcessRecord } from "#api/processes/model/schemas.ts";
+import { NO_TOOLS, type ToolHost } from "#api/processes/model/tool-host.ts";
 import { createProcessService, type ProcessService } from "#api/processes/service.ts";
-import { NO_TOOLS, type ToolHost } from "#api/processes/tool-host.ts";
 import { createRedactor, type Redactor } from "#api/secrets/redactor.ts";
 import { ScriptedEnvironment } from "./scripted-environment.ts";
 

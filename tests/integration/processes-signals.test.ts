@@ -1,26 +1,24 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { ProcessRecord } from "#api/processes/model.ts";
+import type { ProcessRow, RunEnding } from "#api/processes/model/records.ts";
+import type { ProcessRecord } from "#api/processes/model/schemas.ts";
+import { mayChangeState, PROCESS_STATES, type ProcessState } from "#api/processes/model/states.ts";
+import {
+  cancelQueued,
+  changeHeldState,
+  finishRun,
+  restartProcess,
+  terminateElsewhere,
+} from "#api/processes/store/changes.ts";
 import {
   cancelDetached,
   pauseRun,
   recoverPausedRuns,
   requeueRun,
   resumeRun,
-} from "#api/processes/pausing/store.ts";
-import { claimQueued, returnClaims } from "#api/processes/queue/store.ts";
-import { mayChangeState, PROCESS_STATES, type ProcessState } from "#api/processes/states.ts";
-import {
-  cancelQueued,
-  changeHeldState,
-  finishRun,
-  type ProcessRow,
-  type RunEnding,
-  restartProcess,
-  terminateElsewhere,
-} from "#api/processes/store.ts";
-import { readProcessRow } from "#api/processes/store-reads.ts";
-import { isAbandoned } from "#api/processes/store-sweeps.ts";
+} from "#api/processes/store/pauses.ts";
+import { claimQueued, isAbandoned, returnClaims } from "#api/processes/store/queue.ts";
+import { readProcessRow } from "#api/processes/store/reads.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import {
   activate,

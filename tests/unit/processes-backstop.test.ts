@@ -1,8 +1,8 @@
 /** A run whose environment does not keep its time limit is ended by the server; nobody else's time counts. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { BACKSTOP_MS } from "#api/processes/live/backstop.ts";
 import { LiveRun } from "#api/processes/live/run.ts";
-import type { ProcessRow } from "#api/processes/store.ts";
+import { BACKSTOP_MS } from "#api/processes/live/usage.ts";
+import type { ProcessRow } from "#api/processes/model/records.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 
 const LIMIT_MS = 5_000;

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  concludeRun,
-  type EndingInputs,
-  failedWith,
-  parseReportedError,
-} from "#api/processes/live/ending.ts";
+import { concludeRun, type EndingInputs, parseReportedError } from "#api/processes/live/ending.ts";
+import { failedWith } from "#api/processes/model/records.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 import { EXECUTION_EXIT_STATES, EXECUTION_REASONS } from "#sdk";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type EventPosition, formatEventId, parseEventId } from "#api/processes/events.ts";
 import { ChangeWaiter, ProcessFeed } from "#api/processes/live/feed.ts";
+import { type EventPosition, formatEventId, parseEventId } from "#api/processes/operations/events.ts";
 
 const count = fc.integer({ min: 0, max: 9_999_999_999 });
 const position: fc.Arbitrary<EventPosition> = fc.record({

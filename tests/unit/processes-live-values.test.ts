@@ -1,10 +1,9 @@
 import { runInThisContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { StreamCapture, sliceUtf8 } from "#api/processes/live/capture.ts";
-import { toJsonText } from "#api/processes/live/json-text.ts";
-import { OutputMerge } from "#api/processes/live/output.ts";
-import { CallTrail, MAX_PREVIEW_BYTES, MAX_TRAIL_PREVIEW_BYTES } from "#api/processes/live/trail.ts";
+import { CallTrail, MAX_PREVIEW_BYTES, MAX_TRAIL_PREVIEW_BYTES } from "#api/processes/live/calls.ts";
+import { OutputMerge, toJsonText } from "#api/processes/live/output.ts";
+import { StreamCapture, sliceUtf8 } from "#api/processes/live/streams.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 
 const NO_SECRETS = createRedactor();

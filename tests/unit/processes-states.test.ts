@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { mayChangeState, PROCESS_STATES, type ProcessState, statesBefore } from "#api/processes/states.ts";
+import {
+  mayChangeState,
+  PROCESS_STATES,
+  type ProcessState,
+  statesBefore,
+} from "#api/processes/model/states.ts";
 
 /** Every pair that may happen, written out: the table in states.ts must say exactly this. */
 const ALLOWED = new Set([

@@ -11,17 +11,14 @@ import {
   type ExecutionExitState,
   type ExecutionReason,
 } from "#sdk";
-import type { ProcessErrorDetail } from "../model.ts";
-import { withoutNul } from "./json-text.ts";
+import type { Ending } from "../model/records.ts";
+import { type ApprovalEvent, errorDetail, failedWith } from "../model/records.ts";
+import type { ProcessErrorDetail } from "../model/schemas.ts";
+import type { ApprovalState } from "../model/states.ts";
+import { withoutNul } from "./output.ts";
 
 const MAX_NAME_CHARACTERS = 1000;
 const MAX_TEXT_CHARACTERS = 100_000;
-
-export interface Ending {
-  exitState: ExecutionExitState;
-  reason: ExecutionReason;
-  error: ProcessErrorDetail | null;
-}
 
 /** What came back from the environment. */
 export type EnvironmentAnswer =
@@ -86,21 +83,6 @@ function takeWord(
 
 export const KILLED: Ending = { exitState: "canceled", reason: "killed", error: null };
 
-export function failedWith(
-  reason: (typeof EXECUTION_REASONS)["failed"][number],
-  name: string,
-  message: string,
-): Ending {
-  return { exitState: "failed", reason, error: errorDetail(name, message) };
-}
-
-/** What becomes of a run that the server did not see to its end. */
-export const INTERRUPTED = failedWith(
-  "interrupted",
-  "InterruptedError",
-  "The server stopped while this script was running.",
-);
-
 /** Of a run whose environment did not keep its time limit. */
 export function overdue(timeoutMs: number | null): Ending {
   const message = `${timeoutSentence(timeoutMs)} The environment did not end it, so the server did.`;
@@ -131,10 +113,6 @@ function withoutReason({ reason: _, ...detail }: ReportedError): ProcessErrorDet
   return detail;
 }
 
-export function errorDetail(name: string, message: string): ProcessErrorDetail {
-  return { name, message, stack: null, line: null, column: null };
-}
-
 /** What an environment reported, without secrets and cut to what is stored. Throws TypeError for what is neither text nor a detail. */
 export function parseReportedError(
   error: string | ErrorDetail,
@@ -162,4 +140,42 @@ function cut(text: string, maxCharacters: number): string {
 
 function positiveOrNull(value: unknown): number | null {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : null;
+}
+
+export class RunApprovals {
+  readonly #events: ApprovalEvent[] = [];
+  readonly #states = new Map<string, ApprovalState>();
+
+  get events(): readonly ApprovalEvent[] {
+    return this.#events;
+  }
+
+  /** Ids of those that wait for a person. */
+  get pending(): string[] {
+    return [...this.#states].filter(([, state]) => state === "pending").map(([id]) => id);
+  }
+
+  note(id: string, state: ApprovalState): void {
+    if (this.#states.get(id) === state) return;
+    this.#states.set(id, state);
+    this.#events.push({ id, state });
+  }
+
+  /** The run is over: nobody waits any more. */
+  close(): void {
+    for (const id of this.pending) this.note(id, "expired");
+  }
+
+  /**
+   * A script that does not catch a denial ends by it. The sentence that the script got names the approval by an id nobody
+   * guesses, so it is told from any other error.
+   */
+  explain(ending: Ending): Ending {
+    if (ending.reason !== "script_error" || ending.error === null) return ending;
+    for (const [id, state] of this.#states) {
+      if ((state !== "denied" && state !== "expired") || !ending.error.message.includes(id)) continue;
+      return { ...ending, reason: state === "denied" ? "approval_denied" : "approval_expired" };
+    }
+    return ending;
+  }
 }

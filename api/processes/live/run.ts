@@ -2,29 +2,32 @@
  * One run while it is in memory: what the script has written so far, its limits, its calls, and how it is to end.
  * Knows neither the database nor the environment; the dispatcher moves it along.
  */
+
+import type { Redactor } from "#api/secrets/redactor.ts";
 import type { CallCaller } from "#api/tools/gate.ts";
 import type { ErrorDetail, ExecutionState, Usage } from "#sdk";
-import type { ApprovalState } from "../pausing/desk.ts";
-import type { CarriedRun, RunSnapshot } from "../pausing/records.ts";
-import type { ProcessState } from "../states.ts";
-import type { ProcessRow, RunEnding } from "../store.ts";
-import { RunBackstop } from "./backstop.ts";
+import {
+  type CarriedRun,
+  type Ending,
+  failedWith,
+  type ProcessRow,
+  type RunEnding,
+  type RunLimits,
+  type RunSnapshot,
+} from "../model/records.ts";
+import type { ApprovalState, ProcessState } from "../model/states.ts";
+import { CallTrail } from "./calls.ts";
 import {
   concludeRun,
-  type Ending,
   type EnvironmentAnswer,
-  failedWith,
   overdue,
   parseReportedError,
   type ReportedError,
+  RunApprovals,
 } from "./ending.ts";
-import { toCleanJsonText } from "./json-text.ts";
-import { OutputMerge } from "./output.ts";
-import { RunApprovals } from "./run-approvals.ts";
-import type { LiveRunOptions } from "./run-options.ts";
-import { RunStreams, type StreamName } from "./run-streams.ts";
-import { RunUsage } from "./run-usage.ts";
-import { CallTrail } from "./trail.ts";
+import { OutputMerge, toCleanJsonText } from "./output.ts";
+import { RunStreams, type StreamName } from "./streams.ts";
+import { RunBackstop, RunUsage } from "./usage.ts";
 
 export class LiveRun {
   readonly id: number;
@@ -282,4 +285,21 @@ export class LiveRun {
     this.#queuedByEnvironment = false;
     this.#options.onChange("state");
   }
+}
+
+export interface LiveRunOptions {
+  /** The row as it was claimed. */
+  row: ProcessRow;
+  claim: string;
+  environment: string;
+  code: string;
+  /** The memory limit in force. */
+  memoryMb: number | null;
+  limits: RunLimits;
+  /** Takes secrets out of whatever the run reports, before it is kept. */
+  redactor: Redactor;
+  /** Called after every change that a reader could see. */
+  onChange: (change: "state" | "data") => void;
+  /** Called once when the host decided that the run must end now, and how. */
+  onDecided: (ending: Ending) => void;
 }

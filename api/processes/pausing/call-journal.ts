@@ -3,8 +3,9 @@
  * before its adapter is called, and its reply before the script gets it. So no call is made twice for want of a record.
  */
 import type { CallRefusal } from "#api/tools/gate.ts";
-import { insist } from "./insist.ts";
-import type { CallReply, CarriedCall, JournaledCall, PauseRecord, RunRecords } from "./records.ts";
+import type { CallReply, CarriedCall, JournaledCall } from "../model/records.ts";
+import { insist } from "./kept-pause.ts";
+import type { PauseRecord, RunRecords } from "./run-records.ts";
 
 /** Of a call that is not to be compared with another. */
 const UNKNOWN_DIGEST = Buffer.alloc(32);

@@ -1,9 +1,9 @@
 /** What a run needs of approvals, so that neither feature imports the other. api/approvals/desk.ts is what fills it. */
+
 import type { Db, Fragment } from "#api/db/pool.ts";
 import type { ToolPath } from "#api/tools/gate.ts";
-
-export const APPROVAL_STATES = ["pending", "approved", "denied", "expired"] as const;
-export type ApprovalState = (typeof APPROVAL_STATES)[number];
+import type { RunApproval } from "../model/records.ts";
+import type { ApprovalState } from "../model/states.ts";
 
 /** What a person is to decide. */
 export interface NewApproval {
@@ -21,16 +21,6 @@ export interface NewApproval {
   /** Sealed: the parameters of a call, the schema of an answer. */
   content: unknown;
   policyId?: string | undefined;
-}
-
-/** A parked request as the run knows it. */
-export interface RunApproval {
-  id: string;
-  seq: number;
-  kind: "call" | "ask";
-  digest: Buffer;
-  state: ApprovalState;
-  reason: string | null;
 }
 
 /** An approval that is sealed and has its id, and is not stored yet. */

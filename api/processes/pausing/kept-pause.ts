@@ -1,13 +1,12 @@
 /** What the database has of one run that is frozen: written when it halts, given up when it goes on or is left. */
+
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ModuleLogger } from "#sdk";
-import type { TrailCall } from "../live/trail.ts";
-import type { AskedApprovals } from "./asking/asked-approvals.ts";
-import { NOT_STORED } from "./asking/refusals.ts";
-import type { Waiter, WaitingRequests } from "./asking/waiting.ts";
+import type { CarriedRun, RunSnapshot, TrailCall } from "../model/records.ts";
+import { type AskedApprovals, NOT_STORED, type Waiter, type WaitingRequests } from "./asking.ts";
 import type { CallJournal } from "./call-journal.ts";
 import type { PreparedApproval } from "./desk.ts";
-import { insist, pauseFor } from "./insist.ts";
-import type { CarriedRun, RunRecords, RunSnapshot } from "./records.ts";
+import type { RunRecords } from "./run-records.ts";
 
 const RETRY_MS = 2000;
 
@@ -125,4 +124,28 @@ export class KeptPause {
     );
     return done === true && !over.aborted;
   }
+}
+
+const FIRST_RETRY_MS = 50;
+const MAX_RETRY_MS = 2000;
+
+/** Null when `over` aborted before it was done. */
+export async function insist<T>(
+  work: () => Promise<T>,
+  over: AbortSignal,
+  onFailure: (error: unknown) => void = () => {},
+): Promise<T | null> {
+  for (let retryMs = FIRST_RETRY_MS; !over.aborted; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
+    try {
+      return await work();
+    } catch (error) {
+      onFailure(error);
+    }
+    await pauseFor(retryMs, over);
+  }
+  return null;
+}
+
+export async function pauseFor(ms: number, over: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal: over, ref: false }).catch(() => {});
 }

@@ -4,18 +4,21 @@
  * functions.
  */
 import type { ModuleLogger } from "#sdk";
-import { type Ending, failedWith } from "../live/ending.ts";
-import { type AskedRequest, askFor } from "./asking/ask-for.ts";
-import { AskedApprovals } from "./asking/asked-approvals.ts";
-import { RUN_HAS_ENDED } from "./asking/refusals.ts";
-import { type Decision, WaitingRequests } from "./asking/waiting.ts";
+import type { CarriedRun, RunApproval } from "../model/records.ts";
+import { type Ending, failedWith } from "../model/records.ts";
+import type { ApprovalState } from "../model/states.ts";
+import {
+  AskedApprovals,
+  type AskedRequest,
+  askFor,
+  type Decision,
+  RUN_HAS_ENDED,
+  WaitingRequests,
+} from "./asking.ts";
 import { CallJournal } from "./call-journal.ts";
-import type { ApprovalState, RunApproval } from "./desk.ts";
-import { Hold } from "./hold.ts";
 import { KeptPause, type KeptPauseOptions } from "./kept-pause.ts";
-import type { CarriedRun, RunRecords } from "./records.ts";
-import { mayEnter, type PausePhase, PauseState } from "./states.ts";
-import { createWorkLoop } from "./work-loop.ts";
+import { createWorkLoop, Hold, mayEnter, type PausePhase, PauseState } from "./phases.ts";
+import type { RunRecords } from "./run-records.ts";
 
 const CANNOT_BE_HELD = failedWith(
   "approval_expired",

@@ -1,12 +1,19 @@
 /** The database's part of the pauses of one run: transactions over the statements of store.ts, with everything sealed. */
+
 import { promisify } from "node:util";
 import { zstdCompress, zstdDecompress } from "node:zlib";
 import type { Db, Fragment, Pool } from "#api/db/pool.ts";
 import type { KeptValue, Vault } from "#api/secrets/vault.ts";
-import type { TrailCall } from "../live/trail.ts";
-import { insertCalls } from "../store.ts";
-import type { ApprovalDesk } from "./desk.ts";
-import type { CallReply, CarriedRun, RunRecords } from "./records.ts";
+import type { Usage } from "#sdk";
+import type {
+  CallReply,
+  CarriedCall,
+  CarriedRun,
+  JournaledCall,
+  RunSnapshot,
+  TrailCall,
+} from "../model/records.ts";
+import { insertCalls } from "../store/changes.ts";
 import {
   beginCall,
   countPaused,
@@ -20,7 +27,8 @@ import {
   resumeRun,
   storeSnapshot,
   takeCheckpoint,
-} from "./store.ts";
+} from "../store/pauses.ts";
+import type { ApprovalDesk, PreparedApproval } from "./desk.ts";
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
@@ -221,4 +229,33 @@ async function unpack(packed: unknown): Promise<unknown> {
     maxOutputLength: MAX_DECOMPRESSED_BYTES,
   });
   return JSON.parse(bytes.toString("utf8"));
+}
+
+export interface PauseRecord {
+  /** As the environment gave it; null: it cannot be repeated. */
+  checkpoint: unknown;
+  approvals: readonly PreparedApproval[];
+  /** Calls under way, and calls whose reply the checkpoint lacks. */
+  calls: readonly CarriedCall[];
+  /** Requests whose reply the checkpoint lacks: what is kept of calls is about these only. */
+  unanswered: readonly number[];
+  trail: readonly TrailCall[];
+  usage: Usage;
+}
+
+/** The database's part of one run. Everything rejects when the database does; `false` is that the run is not there any more. */
+export interface RunRecords {
+  /** One transaction: approvals, checkpoint, calls, state. `replayable` false: the checkpoint was too large to be kept. */
+  pause(record: PauseRecord): Promise<{ replayable: boolean } | null>;
+  resume(withdrawn: readonly string[]): Promise<boolean>;
+  /** False also when somebody has decided meanwhile: then the run goes on here. */
+  detach(waiting: readonly string[], snapshot: RunSnapshot): Promise<boolean>;
+  /** `approvalId` is marked as used in the same transaction: `used` when it was, by a call that may have been carried out. */
+  beginCall(call: JournaledCall, approvalId: string | null): Promise<"begun" | "used" | "gone">;
+  endCall(seq: number, reply: CallReply): Promise<void>;
+  useAnswer(approvalId: string): Promise<unknown>;
+  /** Whether one more process may pause. */
+  hasRoom(): Promise<boolean>;
+  /** For environments that cannot pause: the run goes on, and so does its clock. */
+  storeApprovals(approvals: readonly PreparedApproval[]): Promise<boolean>;
 }

@@ -2,10 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createApprovalDesk } from "#api/approvals/desk.ts";
+import type { JournaledCall } from "#api/processes/model/records.ts";
 import type { ApprovalDesk } from "#api/processes/pausing/desk.ts";
-import type { JournaledCall } from "#api/processes/pausing/records.ts";
 import { createRunRecords, readCarriedRun } from "#api/processes/pausing/run-records.ts";
-import { detachRun, lockProcess } from "#api/processes/pausing/store.ts";
+import { detachRun, lockProcess } from "#api/processes/store/pauses.ts";
 import { parseKeyMaterial } from "#api/secrets/key-material.ts";
 import { createKeyring } from "#api/secrets/keyring.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";

@@ -1,6 +1,8 @@
 /** The tables of one process in memory, with the guards of the statements they stand for: see api/processes/pausing/store.ts. */
-import type { ApprovalState, PreparedApproval, RunApproval } from "#api/processes/pausing/desk.ts";
-import type { CallReply, CarriedCall, JournaledCall } from "#api/processes/pausing/records.ts";
+
+import type { CallReply, CarriedCall, JournaledCall, RunApproval } from "#api/processes/model/records.ts";
+import type { ApprovalState } from "#api/processes/model/states.ts";
+import type { PreparedApproval } from "#api/processes/pausing/desk.ts";
 import type { Tables } from "./world.ts";
 
 interface StoredApproval extends RunApproval {

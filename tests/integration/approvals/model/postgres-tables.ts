@@ -4,11 +4,10 @@ import { createApprovalDesk } from "#api/approvals/desk.ts";
 import { decideApproval, expireApproval, listApprovals } from "#api/approvals/store.ts";
 import type { Pool } from "#api/db/pool.ts";
 import { createRunRecords, readCarriedRun } from "#api/processes/pausing/run-records.ts";
-import { cancelDetached, lockProcess, recoverPausedRuns, requeueRun } from "#api/processes/pausing/store.ts";
-import { claimQueued } from "#api/processes/queue/store.ts";
-import { cancelQueued, changeHeldState, finishRun, insertProcess } from "#api/processes/store.ts";
-import { readProcessRow } from "#api/processes/store-reads.ts";
-import { endAbandonedRuns, isAbandoned } from "#api/processes/store-sweeps.ts";
+import { cancelQueued, changeHeldState, finishRun, insertProcess } from "#api/processes/store/changes.ts";
+import { cancelDetached, lockProcess, recoverPausedRuns, requeueRun } from "#api/processes/store/pauses.ts";
+import { claimQueued, endAbandonedRuns, isAbandoned } from "#api/processes/store/queue.ts";
+import { readProcessRow } from "#api/processes/store/reads.ts";
 import type { Vault } from "#api/secrets/vault.ts";
 import type { Tables } from "./world.ts";
 

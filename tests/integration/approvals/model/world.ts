@@ -3,11 +3,14 @@
  * record of its calls, a small child that can be frozen and repeated, and a database that is either the real one or
  * tables in memory. Nothing happens by itself: a schedule picks what is next, at every step.
  */
-import type { ApprovalDesk, ApprovalState } from "#api/processes/pausing/desk.ts";
+
+import { askPerson, createCallRequest } from "#api/processes/calls/requests.ts";
+import type { CarriedRun } from "#api/processes/model/records.ts";
+import type { ApprovalState } from "#api/processes/model/states.ts";
+import type { ApprovalDesk } from "#api/processes/pausing/desk.ts";
 import type { Pausing } from "#api/processes/pausing/pausing.ts";
-import type { CarriedRun, RunRecords } from "#api/processes/pausing/records.ts";
-import { askPerson, createCallRequest } from "#api/processes/pausing/requests.ts";
 import { RunPauses } from "#api/processes/pausing/run-pauses.ts";
+import type { RunRecords } from "#api/processes/pausing/run-records.ts";
 
 export interface SimpleOperation {
   kind: "safe" | "risky" | "ask";

@@ -1,0 +1,192 @@
+/**
+ * The queue as this server sees it: how long it is, and how free slots get what waits in it. The length is a count in
+ * memory, kept in line with the database; a count that is wrong costs a look, never a run.
+ */
+import type { Db } from "#api/db/pool.ts";
+import type { ModuleLogger } from "#sdk";
+import type { ProcessFeed } from "../live/feed.ts";
+import type { Peers, ProcessNews } from "../model/peers.ts";
+import type { ProcessRow, StoredRun } from "../model/records.ts";
+import { claimQueued, countQueued, returnClaims } from "../store/queue.ts";
+import type { Slot, Slots } from "./slots.ts";
+
+const RETRY_MS = 500;
+const MAX_BATCH = 32;
+/** What each piece of news does to the length of the queue. */
+const CHANGES = { queued: 1, claimed: -1, left: -1, kill: 0 } as const satisfies Record<ProcessNews, number>;
+
+export interface QueueClaimsOptions {
+  db: Db;
+  feed: ProcessFeed;
+  log: ModuleLogger;
+  peers: Peers;
+  slots: Slots;
+  /** Runs of one caller at once, over all servers. Null: no limit. */
+  maxRunningPerCaller: number | null;
+  start(slot: Slot, stored: StoredRun): void;
+  /** Whether the queue is left to other servers. */
+  isHandingOver(): boolean;
+  /** The queue has become longer or shorter, by nothing that this server did. */
+  changedElsewhere(change: number): void;
+}
+
+export class QueueClaims {
+  readonly #options: QueueClaimsOptions;
+  #length = 0;
+  /** Counts every change. */
+  #changes = 0;
+  #isStopped = false;
+  #isClaiming = false;
+  #claimAgain = false;
+  #retry: NodeJS.Timeout | null = null;
+  /** When the first claim was asked for that the database has not answered, nor those after it. */
+  #unansweredSinceMs: number | null = null;
+  /** The last statement that claimed. */
+  #statement: Promise<unknown> = Promise.resolve();
+
+  constructor(options: QueueClaimsOptions) {
+    this.#options = options;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** How long what waits has not been claimed although there was room. */
+  get claimWaitMs(): number {
+    const isWaiting = this.#length > 0 && this.#unansweredSinceMs !== null;
+    return isWaiting ? performance.now() - (this.#unansweredSinceMs as number) : 0;
+  }
+
+  /** Resolves when what is being claimed now has begun here, or its answer is lost. Never rejects. */
+  get settled(): Promise<unknown> {
+    return this.#statement.catch(() => {});
+  }
+
+  change(by: number): void {
+    this.#length += by;
+    this.#changes += 1;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#unansweredSinceMs = null;
+    clearTimeout(this.#retry ?? undefined);
+  }
+
+  /** Gives free slots to whoever is next. One statement at a time; calls meanwhile make it look again. */
+  claim(): void {
+    if (this.#length <= 0 || this.#isStopped || this.#options.isHandingOver()) {
+      // Another server has taken what this one could not, or takes it from now on.
+      this.#unansweredSinceMs = null;
+      return;
+    }
+    if (this.#isClaiming) {
+      this.#claimAgain = true;
+      return;
+    }
+    this.#isClaiming = true;
+    void this.#claimUntilFull().finally(() => {
+      this.#isClaiming = false;
+      if (!this.#claimAgain) return;
+      this.#claimAgain = false;
+      this.claim();
+    });
+  }
+
+  /** What another server did to the queue. */
+  hear(news: ProcessNews, ids: readonly number[]): void {
+    const { feed, changedElsewhere } = this.#options;
+    // A notice may come after a look at the database that has seen what it says.
+    const change = Math.max(CHANGES[news] * ids.length, -this.#length);
+    if (change !== 0) {
+      this.change(change);
+      changedElsewhere(change);
+    }
+    for (const id of ids) feed.notify(id, "state");
+    if (news === "queued") this.claim();
+  }
+
+  /** Brings the count in line with the database. */
+  async compare(): Promise<void> {
+    const { db, log, peers, changedElsewhere } = this.#options;
+    const changes = this.#changes;
+    const stored = await countQueued(db);
+    // Something moved meanwhile: the count is of no moment in particular.
+    if (changes !== this.#changes || this.#isClaiming) return;
+    const difference = stored - this.#length;
+    if (difference !== 0) {
+      const level = peers.others > 0 ? "debug" : "warn";
+      log[level]({ difference }, "the queue in memory was brought in line with the database");
+      this.change(difference);
+      changedElsewhere(difference);
+    }
+    this.claim();
+  }
+
+  async #claimUntilFull(): Promise<void> {
+    const { db, log, peers, slots, start, isHandingOver, maxRunningPerCaller } = this.#options;
+    while (this.#length > 0 && !this.#isStopped && !isHandingOver()) {
+      const free: Slot[] = [];
+      while (free.length < Math.min(this.#length, MAX_BATCH)) {
+        const slot = slots.take();
+        if (!slot) break;
+        free.push(slot);
+      }
+      const [first] = free;
+      if (!first) {
+        this.#unansweredSinceMs = null;
+        // No run will end and call again: the environment has no slots at the moment.
+        if (slots.taken === 0) this.#claimLater();
+        return;
+      }
+      const wanted = free.length;
+      this.#unansweredSinceMs ??= performance.now();
+      try {
+        const claiming = claimQueued(db, {
+          environment: first.lease.id,
+          replica: peers.id,
+          maxRows: wanted,
+          maxPerCaller: maxRunningPerCaller,
+        });
+        this.#statement = claiming;
+        const rows = await claiming;
+        this.#unansweredSinceMs = null;
+        if (this.#isStopped) return await this.#giveBack(rows);
+        for (const row of rows) {
+          this.change(-1);
+          start(free.pop() as Slot, { row, code: row.code });
+        }
+        if (rows.length > 0) {
+          const ids = rows.map(({ id }) => id);
+          peers.tell("claimed", ids);
+        }
+        if (rows.length < wanted) {
+          // Others were first, or a caller has as many runs as it may.
+          if (this.#length > 0) this.#claimLater();
+          return;
+        }
+      } catch (error) {
+        log.error({ err: error }, "queued processes could not be claimed; it is tried again");
+        this.#claimLater();
+        return;
+      } finally {
+        for (const slot of free) slot.release();
+      }
+    }
+  }
+
+  /** Claimed while this server began to stop: another takes them. */
+  async #giveBack(rows: readonly ProcessRow[]): Promise<void> {
+    const { db, peers } = this.#options;
+    if (rows.length === 0) return;
+    const claims = rows.map(({ id, claim }) => ({ id, claim: claim as string }));
+    peers.tell("queued", await returnClaims(db, claims));
+  }
+
+  #claimLater(): void {
+    if (this.#isStopped) return;
+    clearTimeout(this.#retry ?? undefined);
+    this.#retry = setTimeout(() => this.claim(), RETRY_MS).unref();
+  }
+}

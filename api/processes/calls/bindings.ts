@@ -1,0 +1,209 @@
+/**
+ * What the host does for environments: reports of a run land on the live run they name, and nowhere else; tool calls
+ * are made on behalf of their run, recorded in its trail, and cut off when the run is over.
+ */
+import type { CallCaller } from "#api/tools/gate.ts";
+import type { CallContext, EnvironmentBindings, InvokeInput } from "#sdk";
+import { MAX_TRAIL_CALLS } from "../live/calls.ts";
+import type { RunRegistry } from "../live/registry.ts";
+import type { LiveRun } from "../live/run.ts";
+import type { CallEnding } from "../model/records.ts";
+import type { CallStatus } from "../model/schemas.ts";
+import { ToolError, type ToolHost } from "../model/tool-host.ts";
+import type { Pausing } from "../pausing/pausing.ts";
+import { askPerson, createCallRequest } from "./requests.ts";
+
+export interface BindingsOptions {
+  registry: RunRegistry;
+  tools: ToolHost;
+  /** Absent: nobody can be asked. */
+  pausing?: Pausing;
+}
+
+/** Reports about a run that is not (any more) in memory are dropped. Malformed ones throw TypeError. */
+export function createBindings(options: BindingsOptions): EnvironmentBindings {
+  const { registry, tools } = options;
+  const asker = (context: CallContext | undefined) => findAsker(registry, context?.eid);
+  return {
+    invokeTool: (input) => invokeTool(options, input),
+    setState: (eid, state) => registry.get(eid)?.setState(state),
+    setError: (eid, error) => registry.get(eid)?.setError(error),
+    emitStdout: (eid, data) => registry.get(eid)?.write("stdout", toBytes(data)),
+    emitStderr: (eid, data) => registry.get(eid)?.write("stderr", toBytes(data)),
+    emitOutput: (eid, data) => registry.get(eid)?.emitOutput(toObject(data)),
+    setResult: (eid, value) => registry.get(eid)?.setResult(value),
+    setUsage: (eid, usage) => registry.get(eid)?.setUsage(usage),
+    discoverServices: async (query, context) => tools.discoverServices(query ?? {}, asker(context)),
+    discoverTools: async (query, context) => tools.discoverTools(query ?? {}, asker(context)),
+    getService: async (id, context) => tools.getService(id, asker(context)),
+    getTool: async (path, context) => tools.getTool(path, asker(context)),
+    getToolDocs: async (path, context) => tools.getToolDocs(path, asker(context)),
+    ask: (eid, request, call) => ask(options, eid, request, call),
+  };
+}
+
+function callerOf(run: LiveRun): CallCaller {
+  return { processId: run.id, ...run.rights };
+}
+
+function haveSameRights(runs: readonly Pick<LiveRun, "rights">[]): boolean {
+  return new Set(runs.map(({ rights }) => JSON.stringify(rights))).size <= 1;
+}
+
+/**
+ * On whose behalf something is looked up. An environment that does not say for which run is shown only what every run
+ * it may be for can see: runs of the same keys share their roles, and for any others there is no caller who sees what all see.
+ */
+function findAsker(registry: RunRegistry, eid: number | undefined): CallCaller {
+  if (eid !== undefined) {
+    const run = registry.get(eid);
+    if (run === undefined) throw runIsOver();
+    return callerOf(run);
+  }
+  const runs = registry.all().map(({ live }) => live);
+  if (!haveSameRights(runs)) throw eidMissing();
+  return runs[0]?.rights ?? {};
+}
+
+/**
+ * The run that makes a call. An environment written to the basic contract does not say which: it is the one that the call
+ * comes out of `execute` of, else the only one. Never beside a run of another key: what a context says can be stale (a
+ * worker that the first run started serves all), and a call must not be made with the rights of another key.
+ */
+function findCaller(registry: RunRegistry, eid: number | undefined): LiveRun | undefined {
+  if (eid !== undefined) return registry.get(eid);
+  const runs = registry.all().map(({ live }) => live);
+  const context = registry.executing.getStore();
+  const asked = [...runs, ...(context === undefined ? [] : [context])];
+  const run = runs.find(({ id }) => id === context?.id) ?? (runs.length === 1 ? runs[0] : undefined);
+  if (runs.length > 0 && (run === undefined || !haveSameRights(asked))) throw eidMissing();
+  return run;
+}
+
+async function ask(
+  { registry, pausing }: BindingsOptions,
+  eid: number,
+  request: Parameters<EnvironmentBindings["ask"]>[1],
+  call: Parameters<EnvironmentBindings["ask"]>[2],
+): Promise<unknown> {
+  const run = registry.get(eid);
+  if (!run || run.signal.aborted) throw runIsOver();
+  const pauses = registry.pauses(eid);
+  if (pauses === null || pausing === undefined) {
+    throw new ToolError("ask_unavailable", "Nobody can be asked: this server has no approvals.");
+  }
+  const signal = call === undefined ? run.signal : AbortSignal.any([run.signal, call.signal]);
+  return askPerson(pausing, pauses, request, { seq: call?.seq ?? pauses.nextSeq(), signal });
+}
+
+async function invokeTool(
+  { registry, tools, pausing }: BindingsOptions,
+  input: InvokeInput,
+): Promise<unknown> {
+  const run = findCaller(registry, input.eid);
+  if (!run || run.signal.aborted) throw runIsOver();
+  if (run.trail.isFull()) {
+    throw new ToolError("too_many_calls", `A run may make at most ${MAX_TRAIL_CALLS} tool calls.`, 429);
+  }
+  const { serviceId, toolId, parameters } = input;
+  const pauses = registry.pauses(run.id);
+  const seq = input.seq ?? pauses?.nextSeq();
+  const request =
+    pauses && pausing && seq !== undefined
+      ? createCallRequest(pausing, pauses, { seq, serviceId, toolId, parameters })
+      : undefined;
+  const { clock, end } = run.trail.begin(serviceId, toolId, parameters, input.seq);
+  // A cut is recorded at once, not when the race below is lost: the trail is read as soon as the run is over.
+  using call = openCall(run.signal, input.signal, (error) => end(endingOf(error)));
+  try {
+    const hosted = {
+      serviceId,
+      toolId,
+      parameters,
+      caller: callerOf(run),
+      signal: call.signal,
+      run: request,
+      clock,
+    };
+    const invoke = () => tools.invoke(hosted);
+    const made = request ? (request.repeated() ?? request.carryOut(invoke)) : invoke();
+    // A race: the run must not wait for a host that ignores its signal.
+    const result = await Promise.race([made, call.cutOff]);
+    end({ status: "ok", result });
+    return result;
+  } catch (error) {
+    end(endingOf(error));
+    throw error;
+  } finally {
+    run.noteCall();
+  }
+}
+
+interface OpenCall extends Disposable {
+  signal: AbortSignal;
+  /** Rejects when the call is cut off. */
+  cutOff: Promise<never>;
+}
+
+/** Cuts a call off when its run is over or its issuer gives up, whichever is first. */
+function openCall(
+  runOver: AbortSignal,
+  givenUp: AbortSignal | undefined,
+  onCut: (error: ToolError) => void,
+): OpenCall {
+  const controller = new AbortController();
+  const { promise: cutOff, reject } = Promise.withResolvers<never>();
+  cutOff.catch(() => {});
+  const cut = (error: ToolError) => {
+    onCut(error);
+    controller.abort(error);
+    reject(error);
+  };
+  const onRunOver = () => cut(runIsOver());
+  const onGivenUp = () =>
+    cut(new ToolError("call_canceled", "The call was canceled.", undefined, "canceled"));
+  runOver.addEventListener("abort", onRunOver, { once: true });
+  givenUp?.addEventListener("abort", onGivenUp, { once: true });
+  if (givenUp?.aborted) onGivenUp();
+  return {
+    signal: controller.signal,
+    cutOff,
+    [Symbol.dispose]: () => {
+      runOver.removeEventListener("abort", onRunOver);
+      givenUp?.removeEventListener("abort", onGivenUp);
+    },
+  };
+}
+
+function eidMissing(): ToolError {
+  return new ToolError(
+    "eid_missing",
+    "It cannot be told which of several runs asks: the environment has to say so, as in invokeTool({ eid, serviceId, toolId, parameters }) with the eid that execute was given.",
+  );
+}
+
+function runIsOver(): ToolError {
+  return new ToolError("run_ended", "The run of this call has ended.", undefined, "canceled");
+}
+
+const FAILED: ReadonlySet<unknown> = new Set<CallStatus>(["error", "denied", "canceled"]);
+
+/** What the host says of a failure is its `outcome`; what an adapter threw never has one. */
+function endingOf(error: unknown): CallEnding {
+  const outcome = error instanceof Error && "outcome" in error ? error.outcome : undefined;
+  const message = error instanceof Error ? error.message : String(error);
+  return { status: FAILED.has(outcome) ? (outcome as CallStatus) : "error", error: message };
+}
+
+function toBytes(data: unknown): Buffer {
+  if (Buffer.isBuffer(data)) return data;
+  if (data instanceof Uint8Array) return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  if (typeof data === "string") return Buffer.from(data);
+  throw new TypeError("emitStdout and emitStderr take a Buffer.");
+}
+
+function toObject(data: unknown): Record<string, unknown> {
+  if (typeof data === "object" && data !== null && !Array.isArray(data))
+    return data as Record<string, unknown>;
+  throw new TypeError("emitOutput takes an object.");
+}

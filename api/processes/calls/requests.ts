@@ -1,0 +1,204 @@
+/** What a script asks of the host, as far as people and repetitions have to do with it: one tool call, one question. */
+import type { CallInRun, CallRefusal } from "#api/tools/gate.ts";
+import type { JSONSchema } from "#sdk";
+import { digestCall, digestQuestion } from "../model/digest.ts";
+import type { CallReply, JournaledCall, RunApproval } from "../model/records.ts";
+import { ToolError } from "../model/tool-host.ts";
+import { because } from "../pausing/asking.ts";
+import type { Pausing } from "../pausing/pausing.ts";
+import type { RunPauses } from "../pausing/run-pauses.ts";
+
+const MAX_MESSAGE_CHARACTERS = 4000;
+const MAX_SCHEMA_CHARACTERS = 64 * 1024;
+
+export interface CallRequest extends CallInRun {
+  /** What the script is told, without calling anything, when an earlier child of the run has had the reply. */
+  repeated(): Promise<unknown> | null;
+  /** Makes the call and keeps its reply where that is needed, before the script gets it. */
+  carryOut(work: () => Promise<unknown>): Promise<unknown>;
+}
+
+export interface RequestedCall {
+  seq: number;
+  serviceId: string;
+  toolId: string;
+  parameters: Record<string, unknown>;
+}
+
+export function createCallRequest(pausing: Pausing, pauses: RunPauses, call: RequestedCall): CallRequest {
+  const { seq, serviceId, toolId } = call;
+  const path = { serviceId, toolId };
+  const { journal } = pauses;
+  let digest: Buffer | null = null;
+  let approval: RunApproval | null = null;
+  let wasAsked = false;
+  const journaled: JournaledCall = {
+    seq,
+    serviceId,
+    toolId,
+    destructive: true,
+    // Most calls are never compared with another.
+    get digest() {
+      digest ??= digestCall(path, call.parameters);
+      return digest;
+    },
+  };
+
+  async function finish(reply: CallReply): Promise<void> {
+    await journal.end(seq, reply);
+    if (wasAsked) pauses.noteReply();
+  }
+
+  return {
+    get isAsked() {
+      return pauses.find(seq) !== undefined;
+    },
+    repeated() {
+      const reply = journal.replyTo(journaled);
+      return reply === null ? null : giveReply(reply);
+    },
+    carryOut: (work) =>
+      pauses.during(async () => {
+        let value: unknown;
+        try {
+          value = await work();
+        } catch (error) {
+          await finish({ ok: false, error: describeError(error) });
+          throw error;
+        }
+        await finish({ ok: true, value });
+        return value;
+      }),
+    async approve({ parameters, destructive, policyId }, signal) {
+      wasAsked = true;
+      const prepare = () =>
+        pausing.options.desk.prepare({
+          processId: pauses.name.id,
+          run: pauses.name.run,
+          seq,
+          kind: "call",
+          path,
+          destructive,
+          digest: journaled.digest,
+          message: `The script wants to call ${serviceId}.${toolId}.`,
+          content: { parameters },
+          policyId,
+        });
+      const decision = await pauses.ask({ seq, digest: journaled.digest, prepare, signal });
+      if ("refusal" in decision) return decision.refusal;
+      approval = decision.approval;
+      return refuseUnlessApproved(approval, `the call of ${serviceId}.${toolId}`);
+    },
+    begin({ destructive }) {
+      journaled.destructive = destructive;
+      return journal.begin(journaled, approval?.id ?? null);
+    },
+  };
+}
+
+/** `cyrnel.ask`: resolves with what the person answered. Rejects with what the script is told. */
+export function askPerson(
+  pausing: Pausing,
+  pauses: RunPauses,
+  request: { message: string; schema?: JSONSchema },
+  call: { seq: number; signal: AbortSignal },
+): Promise<unknown> {
+  return pauses.during(() => ask(pausing, pauses, request, call));
+}
+
+async function ask(
+  pausing: Pausing,
+  pauses: RunPauses,
+  request: { message: string; schema?: JSONSchema },
+  { seq, signal }: { seq: number; signal: AbortSignal },
+): Promise<unknown> {
+  const { desk, redactor, checkSchema } = pausing.options;
+  const { message, schema } = request;
+  if (typeof message !== "string" || message.trim() === "" || message.length > MAX_MESSAGE_CHARACTERS) {
+    throw new ToolError(
+      "invalid_parameters",
+      `cyrnel.ask takes { message, schema? }: a message of 1 to ${MAX_MESSAGE_CHARACTERS} characters.`,
+    );
+  }
+  const problem = schema === undefined ? null : await findProblem(schema, checkSchema);
+  if (problem !== null)
+    throw new ToolError("invalid_parameters", `The schema of cyrnel.ask cannot be used: ${problem}`);
+  const digest = digestQuestion(request);
+  const prepare = () =>
+    desk.prepare({
+      processId: pauses.name.id,
+      run: pauses.name.run,
+      seq,
+      kind: "ask",
+      path: null,
+      destructive: false,
+      digest,
+      message: redactor
+        .text(message)
+        .replaceAll("\0", "\ufffd")
+        .toWellFormed()
+        .slice(0, MAX_MESSAGE_CHARACTERS),
+      content: { schema: schema ?? null },
+    });
+  const decision = await pauses.ask({ seq, digest, prepare, signal });
+  if ("refusal" in decision) throw toError(decision.refusal);
+  try {
+    const { approval } = decision;
+    const refusal = refuseUnlessApproved(approval, "the question");
+    if (refusal !== null) throw toError(refusal);
+    return await readAnswer(pauses, approval);
+  } finally {
+    pauses.noteReply();
+  }
+}
+
+async function readAnswer({ records }: RunPauses, { id }: RunApproval): Promise<unknown> {
+  try {
+    return await records.useAnswer(id);
+  } catch {
+    throw new ToolError("call_unavailable", "The answer could not be read at the moment. Ask again.");
+  }
+}
+
+function toError({ failure, message }: CallRefusal): ToolError {
+  return new ToolError(failure, message, undefined, "denied");
+}
+
+async function findProblem(
+  schema: JSONSchema,
+  check: (schema: JSONSchema) => Promise<string | null>,
+): Promise<string | null> {
+  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) return "it is no object.";
+  if (JSON.stringify(schema).length > MAX_SCHEMA_CHARACTERS) {
+    return `it is longer than ${MAX_SCHEMA_CHARACTERS} characters of JSON.`;
+  }
+  return check(schema);
+}
+
+function refuseUnlessApproved({ id, state, reason }: RunApproval, what: string): CallRefusal | null {
+  switch (state) {
+    case "approved":
+      return null;
+    case "denied":
+      return { failure: "approval_denied", message: `${id}: ${what} was denied${because(reason)}.` };
+    default:
+      return { failure: "approval_expired", message: `${id}: nobody decided about ${what} in time.` };
+  }
+}
+
+function describeError(error: unknown): Extract<CallReply, { ok: false }>["error"] {
+  const { name, message, code, status, outcome } = error as Record<string, unknown>;
+  return {
+    name: typeof name === "string" ? name : "Error",
+    message: typeof message === "string" ? message : String(error),
+    ...(typeof code === "string" && { code }),
+    ...(typeof status === "number" && { status }),
+    ...(typeof outcome === "string" && { outcome }),
+  };
+}
+
+async function giveReply(reply: CallReply): Promise<unknown> {
+  if (reply.ok) return reply.value;
+  const { name, message, ...rest } = reply.error;
+  throw Object.assign(new Error(message), { name }, rest);
+}

@@ -1,0 +1,77 @@
+/**
+ * What processes need of the other servers on the same database: to tell them, to hear from them, and to ask the one that
+ * holds a run. api/replicas/ is what fills it; a server without any others has ALONE.
+ */
+import type { ProcessView, TrailCall } from "./records.ts";
+
+/** What happened to processes: ids only, the rest is in the database. */
+export type ProcessNews =
+  /** Now in the queue. */
+  | "queued"
+  /** Taken from the queue by a server. */
+  | "claimed"
+  /** No longer in the queue, and not taken by anybody. */
+  | "left"
+  /** To be ended by whoever holds it. */
+  | "kill";
+
+export type WaitUntil = "idle" | "settled";
+
+export interface Peers {
+  /** Of this server; null: it has none, and nobody else is on the database. */
+  readonly id: string | null;
+  /** Other servers that are there, as far as is known. */
+  readonly others: number;
+  /** Whether another one takes runs: it is not about to stop, and has slots. */
+  readonly canTake: boolean;
+  /** Whether there was another a moment ago: what it held may be nobody's now. */
+  readonly hadOthers: boolean;
+  /**
+   * How long another may be silent before it is lost. Null while that is not to be judged: this server has not been
+   * heard of itself for as long, so the database may have been away for everybody.
+   */
+  readonly maxSilentMs: number | null;
+  /** Whether this server was silent for so long that the others may have given it up. Reading it resets it. */
+  takeWasSilent(): boolean;
+  /** Cannot fail; a lost notice is made up for by looking. */
+  tell(news: ProcessNews, ids: readonly number[]): void;
+  /** News of others. */
+  onNews(listener: (news: ProcessNews, ids: readonly number[]) => void): () => void;
+  /** Looks now and then, as long as the database answers. */
+  onBeat(listener: () => Promise<void>): () => void;
+  /** Asking another server about a run that it holds. Each rejects when it cannot be asked. */
+  readonly remote: RemoteRuns;
+}
+
+export interface RemoteRuns {
+  /** The process when it is idle (or paused), or as it is after `maxMs`. Null: it does not hold it. 0 ms: as it is. */
+  readView(
+    owner: string,
+    id: number,
+    wait: { until: WaitUntil; maxMs: number },
+    signal: AbortSignal,
+  ): Promise<ProcessView | null>;
+  readCalls(owner: string, id: number): Promise<TrailCall[] | null>;
+  /** Whole server-sent events as text. Ends when the run does, or when the other server lets go of it. */
+  follow(
+    owner: string,
+    id: number,
+    lastEventId: string | null,
+    signal: AbortSignal,
+  ): AsyncGenerator<string, void>;
+}
+
+const nobody = async () => null;
+
+export const ALONE: Peers = {
+  id: null,
+  others: 0,
+  canTake: false,
+  hadOthers: false,
+  maxSilentMs: null,
+  takeWasSilent: () => false,
+  tell: () => {},
+  onNews: () => () => {},
+  onBeat: () => () => {},
+  remote: { readView: nobody, readCalls: nobody, async *follow() {} },
+};

@@ -1,0 +1,244 @@
+/** What is known of a process and its run, as it is stored and passed on. Types and the few values that belong to them. */
+import type { ToolPath } from "#api/tools/gate.ts";
+import type { EXECUTION_REASONS, ExecutionExitState, ExecutionReason, Usage } from "#sdk";
+import type { CallStatus, ProcessErrorDetail } from "./schemas.ts";
+import type { ApprovalState, ProcessState } from "./states.ts";
+
+/** A row of `processes`, without its code. */
+export interface ProcessRow {
+  id: number;
+  ref: string | null;
+  state: ProcessState;
+  exitState: ExecutionExitState | null;
+  reason: ExecutionReason | null;
+  claim: string | null;
+  /** The server that holds the claim, or held the last one. Null: it has no id. */
+  replica: string | null;
+  environment: string | null;
+  timeoutMs: number | null;
+  memoryMb: number | null;
+  cpuMs: number | null;
+  /** The key that submitted it: its role, and whether it still counts, decide what the script sees. Null: no stored key. */
+  keyId: string | null;
+  /** The id of that key, `bootstrap` or `anonymous`. */
+  submittedBy: string;
+  /** Who started the last run, likewise; of one that has not run who submitted it. */
+  startedBy: string;
+  /** W3C `traceparent` of the request that started the last run; null: it was not traced. */
+  traceParent: string | null;
+  usage: Usage | null;
+  /** The run has asked a person: while it is `queued`, it is to be repeated. */
+  asked: boolean;
+  /** Ids of approvals that it waits for. */
+  approvals: string[];
+  createdAt: Date;
+  queuedAt: Date | null;
+  startedAt: Date | null;
+  completedAt: Date | null;
+}
+
+export interface NewProcess {
+  ref: string | null;
+  code: string;
+  timeoutMs: number | null;
+  memoryMb: number | null;
+  cpuMs: number | null;
+  /** Among the processes of the same caller: higher first. */
+  priority?: number;
+  traceParent?: string | null;
+  creator: ProcessCreator;
+}
+
+/** Who submitted a process. `keyId` goes with `key` only. */
+export interface ProcessCreator {
+  kind: "anonymous" | "bootstrap" | "key";
+  keyId: string | null;
+}
+
+/** Where a run starts at once. */
+export interface Placement {
+  environment: string;
+  claim: string;
+  /** Of this server; null: the only one. */
+  replica: string | null;
+}
+
+export interface IdempotencyKey {
+  caller: string;
+  key: string;
+  bodyHash: Buffer;
+}
+
+/** How a run ended, as it is stored. `output`, `result` are JSON text; text holds no NUL. */
+export interface RunEnding {
+  id: number;
+  claim: string;
+  exitState: ExecutionExitState;
+  reason: ExecutionReason;
+  error: ProcessErrorDetail | null;
+  memoryMb: number | null;
+  usage: Usage;
+  stdout: Buffer;
+  stderr: Buffer;
+  truncated: { stdout: boolean; stderr: boolean };
+  output: string;
+  outputs: number;
+  result: string | null;
+  calls: readonly TrailCall[];
+}
+
+/** A process in the hands of one server, by the token it was given with it. */
+export interface Claim {
+  id: number;
+  claim: string;
+}
+
+/** What a listed process shows of its results. `output` and `result` are JSON text. */
+export interface SummaryResults {
+  stdoutTruncated: boolean;
+  stderrTruncated: boolean;
+  output: string;
+  result: string | null;
+  errorDetail: ProcessErrorDetail | null;
+}
+
+export interface StoredResults extends SummaryResults {
+  stdout: Buffer;
+  stderr: Buffer;
+  outputs: number;
+}
+
+/** A process with everything a record shows. */
+export interface ProcessView {
+  row: ProcessRow;
+  code: string;
+  results: StoredResults;
+  /** While it is in the queue. */
+  queue?: QueuePlace | undefined;
+}
+
+export interface QueuePlace {
+  /** 1: the next. */
+  position: number;
+  /** Null while no run has ended here yet. */
+  estimatedMs: number | null;
+}
+
+export interface StoredRun {
+  row: ProcessRow;
+  code: string;
+}
+
+/** One call as it is stored. `parameters` and `result` are JSON text. */
+export interface TrailCall {
+  /** Its place among all that the run asked of the host, where the environment says it; not stored with the call. */
+  requestSeq?: number;
+  /** Order of issue, from 1. */
+  seq: number;
+  /** Order of ending, from 0; null while the call is under way. */
+  position: number | null;
+  serviceId: string;
+  toolId: string;
+  startedAt: Date;
+  /** Without `waitedMs`, for which it stood still for a person. */
+  durationMs: number | null;
+  /** Absent in what a server of an earlier version wrote. */
+  waitedMs?: number;
+  status: CallStatus | null;
+  error: string | null;
+  parametersBytes: number;
+  resultBytes: number;
+  parameters: string | null;
+  result: string | null;
+}
+
+export interface CallEnding {
+  status: CallStatus;
+  error?: string;
+  result?: unknown;
+}
+
+export interface ApprovalEvent {
+  id: string;
+  state: ApprovalState;
+}
+
+export interface Ending {
+  exitState: ExecutionExitState;
+  reason: ExecutionReason;
+  error: ProcessErrorDetail | null;
+}
+
+export function errorDetail(name: string, message: string): ProcessErrorDetail {
+  return { name, message, stack: null, line: null, column: null };
+}
+
+export function failedWith(
+  reason: (typeof EXECUTION_REASONS)["failed"][number],
+  name: string,
+  message: string,
+): Ending {
+  return { exitState: "failed", reason, error: errorDetail(name, message) };
+}
+
+/** What becomes of a run that the server did not see to its end. */
+export const INTERRUPTED = failedWith(
+  "interrupted",
+  "InterruptedError",
+  "The server stopped while this script was running.",
+);
+
+export interface RunLimits {
+  maxStdoutBytes: number;
+  maxStderrBytes: number;
+  maxOutputBytes: number;
+  maxResultBytes: number;
+}
+
+/** A parked request as the run knows it. */
+export interface RunApproval {
+  id: string;
+  seq: number;
+  kind: "call" | "ask";
+  digest: Buffer;
+  state: ApprovalState;
+  reason: string | null;
+}
+
+/** How a call ended, as the script is told: data that goes through JSON. */
+export type CallReply =
+  | { ok: true; value: unknown }
+  | { ok: false; error: { name: string; message: string; code?: string; status?: number; outcome?: string } };
+
+/** A call whose adapter is called, or was. */
+export interface JournaledCall extends ToolPath {
+  seq: number;
+  digest: Buffer;
+  destructive: boolean;
+}
+
+/** A call of an earlier child. Without a reply it is not known whether it was carried out. */
+export interface CarriedCall extends JournaledCall {
+  reply: CallReply | null;
+}
+
+/** What the database knows of a run that is repeated. */
+export interface CarriedRun {
+  run: string;
+  checkpoint: unknown;
+  trail: TrailCall[];
+  usage: Usage;
+  approvals: RunApproval[];
+  events: { id: string; state: ApprovalState }[];
+  calls: CarriedCall[];
+}
+
+/** What a run that is left by its child shows until it goes on. */
+export interface RunSnapshot {
+  stdout: Buffer;
+  stderr: Buffer;
+  truncated: { stdout: boolean; stderr: boolean };
+  output: string;
+  outputs: number;
+  calls: readonly TrailCall[];
+}

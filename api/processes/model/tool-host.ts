@@ -1,0 +1,74 @@
+/** What runs ask of the tools of installed services, and the error shape a script sees when they cannot have it. */
+import type { CallClock } from "#api/bounds/call-clock.ts";
+import type { CallStatus } from "#api/processes/model/schemas.ts";
+import type { CallCaller, CallInRun, ToolPath } from "#api/tools/gate.ts";
+import type {
+  DiscoverServices,
+  DiscoverTools,
+  ServiceDetails,
+  ServiceSummary,
+  ToolDetails,
+  ToolSummary,
+} from "#sdk";
+
+/** A call with everything it runs under. `signal` aborts when the run is killed or over. */
+export interface HostedCall extends ToolPath {
+  parameters: Record<string, unknown>;
+  caller: CallCaller;
+  signal: AbortSignal;
+  /** The call as part of its run; absent where nobody can be asked. */
+  run?: CallInRun | undefined;
+  /** That of its trail. */
+  clock: CallClock;
+}
+
+/** What it rejects with may say its `outcome` for the trail: `error` where it does not. */
+export interface ToolHost {
+  invoke(call: HostedCall): Promise<unknown>;
+  discoverServices(query: DiscoverServices, caller: CallCaller): Promise<ServiceSummary[]>;
+  discoverTools(query: DiscoverTools, caller: CallCaller): Promise<ToolSummary[]>;
+  getService(id: string, caller: CallCaller): Promise<ServiceDetails>;
+  getTool(path: ToolPath, caller: CallCaller): Promise<ToolDetails>;
+  getToolDocs(path: ToolPath, caller: CallCaller): Promise<string>;
+}
+
+/** A refusal or failure a script can read: `name`, `message`, `code`, sometimes `status`; no stack crosses. */
+export class ToolError extends Error {
+  override readonly name = "ToolError";
+  readonly code: string;
+  readonly status: number | undefined;
+  readonly outcome: Exclude<CallStatus, "ok">;
+
+  constructor(code: string, message: string, status?: number, outcome: Exclude<CallStatus, "ok"> = "error") {
+    super(message);
+    this.code = code;
+    this.status = status;
+    this.outcome = outcome;
+  }
+}
+
+function refuseService(id: string): ToolError {
+  return new ToolError(
+    "not_found",
+    `There is no service "${id}": no services are installed on this server.`,
+    404,
+  );
+}
+
+/** The tools of a server without services: lists are empty, everything else is refused. */
+export const NO_TOOLS: ToolHost = {
+  invoke: async ({ serviceId }) => {
+    throw refuseService(serviceId);
+  },
+  discoverServices: async () => [],
+  discoverTools: async () => [],
+  getService: async (id) => {
+    throw refuseService(id);
+  },
+  getTool: async ({ serviceId }) => {
+    throw refuseService(serviceId);
+  },
+  getToolDocs: async ({ serviceId }) => {
+    throw refuseService(serviceId);
+  },
+};

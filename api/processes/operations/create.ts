@@ -1,0 +1,136 @@
+/** Submitting a process: limits, idempotency, storing it and, unless told otherwise, running it. */
+import { createHash } from "node:crypto";
+import { AppError } from "#api/errors.ts";
+import { digestBody } from "../model/digest.ts";
+import { clampLimits } from "../model/limits.ts";
+import type { IdempotencyKey, NewProcess, Placement, ProcessCreator, ProcessView } from "../model/records.ts";
+import type { CreateProcessBody } from "../model/schemas.ts";
+import { findIdempotencyKey, type InsertOutcome, insertProcess } from "../store/changes.ts";
+import { type ProcessesContext, waitForEnd } from "./lookup.ts";
+
+export type { ProcessCreator } from "../model/records.ts";
+
+export const IDEMPOTENCY_TTL_MS = 24 * 60 * 60_000;
+const MAX_KEY_ATTEMPTS = 5;
+const REFUSALS = new Set(["too_many_processes", "no_environment", "shutting_down"]);
+
+export interface Submission {
+  body: CreateProcessBody;
+  creator: ProcessCreator;
+  /** Of this creator: the same key of another one is another key. `sent`: the body as the client wrote it. */
+  idempotency: { key: string; sent: unknown } | null;
+  /** Aborts when the client has gone. */
+  signal: AbortSignal;
+}
+
+/**
+ * With `block` the view is that of the ended run. Throws no_environment, too_many_processes, shutting_down, ref_taken,
+ * idempotency_mismatch.
+ */
+export async function createProcess(
+  context: ProcessesContext,
+  submission: Submission,
+): Promise<{ id: number; view: ProcessView | null }> {
+  const { body, signal } = submission;
+  const key = identify(submission);
+  for (let attempt = 0; attempt < MAX_KEY_ATTEMPTS; attempt += 1) {
+    const outcome = await insertOrFind(context, submission, key);
+    const id = await resolve(context, outcome, submission, key);
+    if (id === null) continue;
+    const view = body.autorun && body.block ? await waitForEnd(context, id, signal) : null;
+    return { id, view };
+  }
+  throw new Error("the process of an idempotency key was deleted each time it had been created");
+}
+
+/** A server that takes nothing new still knows what it has taken: a request that is sent again is no new one. */
+async function insertOrFind(
+  context: ProcessesContext,
+  submission: Submission,
+  key: IdempotencyKey | null,
+): Promise<InsertOutcome> {
+  try {
+    return await insert(context, submission, key);
+  } catch (error) {
+    const isRefused = error instanceof AppError && REFUSALS.has(error.code);
+    if (!isRefused || key === null || (await findKey(context, key)) === null) throw error;
+    return { kind: "key_known" };
+  }
+}
+
+async function insert(
+  context: ProcessesContext,
+  submission: Submission,
+  key: IdempotencyKey | null,
+): Promise<InsertOutcome> {
+  const { body } = submission;
+  const idempotency = key && { ...key, keyTtlMs: IDEMPOTENCY_TTL_MS };
+  const store = (run: Placement | "queued" | null) =>
+    insertProcess(context.db, describe(context, submission), run, idempotency);
+  if (!body.autorun) return noteStored(context, await store(null));
+  const { inserted } = await context.dispatcher.submit(async (placement) => {
+    const outcome = await store(placement ?? "queued");
+    return {
+      inserted: outcome,
+      stored: outcome.kind === "stored" ? { row: outcome.row, code: body.code } : null,
+    };
+  });
+  return noteStored(context, inserted);
+}
+
+function noteStored({ feed }: ProcessesContext, outcome: InsertOutcome): InsertOutcome {
+  if (outcome.kind === "stored") feed.notify(outcome.row.id, "state");
+  return outcome;
+}
+
+function describe(context: ProcessesContext, { body, creator }: Submission): NewProcess {
+  const status = context.environments.active()?.status() ?? null;
+  const { ref = null, code, priority } = body;
+  const traceParent = body.autorun ? context.traceParent() : null;
+  return { ref, code, creator, priority, traceParent, ...clampLimits(body.options, context.maxima, status) };
+}
+
+/** The id to answer; null when the process of the key was deleted a moment ago, and the key with it. */
+async function resolve(
+  context: ProcessesContext,
+  outcome: InsertOutcome,
+  { body }: Submission,
+  key: IdempotencyKey | null,
+): Promise<number | null> {
+  switch (outcome.kind) {
+    case "stored":
+      return outcome.row.id;
+    case "ref_taken":
+      throw new AppError(
+        "ref_taken",
+        `Another process has the ref "${body.ref}". Choose one that is not in use.`,
+      );
+    case "key_known": {
+      const first = key && (await findKey(context, key));
+      if (!key || !first) return null;
+      if (first.bodyHash.equals(key.bodyHash) || first.bodyHash.equals(digestParsed(body)))
+        return first.processId;
+      throw new AppError(
+        "idempotency_mismatch",
+        "This Idempotency-Key was used for another body in the last 24 hours. Send the same body, or a new key.",
+      );
+    }
+  }
+}
+
+function findKey({ db }: ProcessesContext, { caller, key }: IdempotencyKey) {
+  return findIdempotencyKey(db, caller, key, IDEMPOTENCY_TTL_MS);
+}
+
+/** What was sent is what counts: what this version makes of it has fields that another version does not know. */
+function identify({ creator, idempotency }: Submission): IdempotencyKey | null {
+  const caller = creator.keyId ?? creator.kind;
+  return idempotency && { caller, key: idempotency.key, bodyHash: digestBody(idempotency.sent) };
+}
+
+/** What version 0.1 stored of a body: its fields in this order, defaults filled in. The last such key goes 24 hours after an upgrade. */
+function digestParsed({ code, ref, autorun, block, priority, options }: CreateProcessBody): Buffer {
+  const { timeout, memoryMb, cpuMs } = options;
+  const parsed = { code, ref, autorun, block, priority, options: { timeout, memoryMb, cpuMs } };
+  return createHash("sha256").update(JSON.stringify(parsed)).digest();
+}

@@ -1,0 +1,211 @@
+/**
+ * The event stream of one process: what happened since a position, then what happens. Nothing is queued per client:
+ * each reads from the run (or the stored row) at its own pace, so a slow one costs no memory. An event id is the
+ * position after it, the same for a live run, a stored one and after a restart.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { ChangeWaiter, type ProcessFeed } from "../live/feed.ts";
+import type { LiveRun } from "../live/run.ts";
+import { sliceUtf8 } from "../live/streams.ts";
+import type { Peers } from "../model/peers.ts";
+import type { ApprovalEvent, ProcessView, TrailCall } from "../model/records.ts";
+import type { ProcessEventName } from "../model/schemas.ts";
+import type { ProcessState } from "../model/states.ts";
+import { renderCall } from "./render.ts";
+
+const PING_INTERVAL_MS = 15_000;
+export const PING = ": ping\n\n";
+const MAX_EVENT_TEXT_BYTES = 64 * 1024;
+
+/** How much of a run a client has. `state` is the last state it was told, `ended` when it has seen the end. */
+export interface EventPosition {
+  /** Beginning of the run's token; another run starts from nothing. */
+  run: string;
+  state: ProcessState | "none" | "ended";
+  stdout: number;
+  stderr: number;
+  outputs: number;
+  calls: number;
+  /** Left out of an id while it is 0: few runs ask anybody. */
+  approvals: number;
+}
+
+const STATE_LETTERS = {
+  none: "n",
+  queued: "q",
+  running: "r",
+  paused: "p",
+  terminating: "t",
+  idle: "i",
+  ended: "e",
+} as const satisfies Record<EventPosition["state"], string>;
+const STATES_BY_LETTER = new Map(
+  Object.entries(STATE_LETTERS).map(([state, letter]) => [letter as string, state as EventPosition["state"]]),
+);
+const ID_PATTERN =
+  /^([0-9a-f]{8})\.([nqrptie])\.(\d{1,10})\.(\d{1,10})\.(\d{1,10})\.(\d{1,10})(?:\.([1-9]\d{0,9}))?$/;
+const RUN_CHARACTERS = 8;
+const NOTHING = { state: "none", stdout: 0, stderr: 0, outputs: 0, calls: 0, approvals: 0 } as const;
+const NO_RUN = "0".repeat(RUN_CHARACTERS);
+
+export const EXPECTED_EVENT_ID =
+  'the id of an event of this stream, like "3f2a91bc.r.120.0.1.3" (run, state, bytes of stdout and stderr, outputs, calls, approvals)';
+
+export function formatEventId(position: EventPosition): string {
+  const { run, state, stdout, stderr, outputs, calls, approvals } = position;
+  const last = approvals === 0 ? "" : `.${approvals}`;
+  return `${run}.${STATE_LETTERS[state]}.${stdout}.${stderr}.${outputs}.${calls}${last}`;
+}
+
+/** Null for anything that no event of ours was called. */
+export function parseEventId(id: string): EventPosition | null {
+  const match = ID_PATTERN.exec(id);
+  const state = STATES_BY_LETTER.get(match?.[2] ?? "");
+  if (!match || !state) return null;
+  const [stdout, stderr, outputs, calls] = match.slice(3, 7).map(Number) as [number, number, number, number];
+  return { run: match[1] as string, state, stdout, stderr, outputs, calls, approvals: Number(match[7] ?? 0) };
+}
+
+/** What events are made of, from memory or from the database. */
+export interface EventSource {
+  view: ProcessView;
+  /** In the order in which the calls ended. */
+  endedCalls: readonly TrailCall[];
+  /** In the order in which they happened. */
+  approvals: readonly ApprovalEvent[];
+  /** JSON text of what output after this many emissions has set. */
+  outputSince(outputs: number): string;
+}
+
+export function sourceOfLiveRun(live: LiveRun, view: ProcessView): EventSource {
+  return {
+    view,
+    endedCalls: live.trail.ended,
+    approvals: live.approvals.events,
+    outputSince: (outputs) => live.output.textSince(outputs),
+  };
+}
+
+export function sourceOfStored(
+  view: ProcessView,
+  calls: readonly TrailCall[],
+  approvals: readonly ApprovalEvent[],
+): EventSource {
+  const endedCalls = [...calls].sort((a, b) => (a.position ?? 0) - (b.position ?? 0));
+  return { view, endedCalls, approvals, outputSince: () => view.results.output };
+}
+
+export function runOfSource({ view }: EventSource): string {
+  return view.row.claim?.replaceAll("-", "").slice(0, RUN_CHARACTERS) ?? NO_RUN;
+}
+
+export interface FollowOptions {
+  id: number;
+  feed: ProcessFeed;
+  /** Where to begin; null: at the beginning of the current run. */
+  from: EventPosition | null;
+  /** Reads the process as it is now; null when it is gone. */
+  read: () => Promise<EventSource | null>;
+  /** Ends the stream: the client has gone, or the server stops. */
+  signals: readonly AbortSignal[];
+}
+
+/** Yields server-sent events as text, until the run has ended, the process is deleted or a signal aborts. */
+export async function* followProcess(options: FollowOptions): AsyncGenerator<string, void> {
+  const { id, feed, read, signals } = options;
+  using waiter = new ChangeWaiter(feed, id);
+  let position = options.from;
+  // Sends the headers: a client that misses nothing would wait for them until the first ping.
+  yield PING;
+  for (;;) {
+    if (signals.some((signal) => signal.aborted)) return;
+    const source = await read();
+    if (!source) return;
+    const run = runOfSource(source);
+    if (position?.run !== run) position = { run, ...NOTHING };
+    yield* eventsSince(source, position);
+    if (position.state === "ended") return;
+    while ((await waiter.next(PING_INTERVAL_MS, signals)) === "time") yield PING;
+  }
+}
+
+/** Everything the source has and the position has not; moves the position along. */
+function* eventsSince(source: EventSource, position: EventPosition): Generator<string> {
+  const { row, results } = source.view;
+  if (row.state !== "idle" && position.state !== row.state) {
+    position.state = row.state;
+    yield formatEvent("state", position, ending(source));
+  }
+  for (const stream of ["stdout", "stderr"] as const) {
+    const bytes = results[stream];
+    for (;;) {
+      const slice = sliceUtf8(bytes, position[stream], MAX_EVENT_TEXT_BYTES);
+      if (!slice) break;
+      position[stream] = slice.end;
+      yield formatEvent(stream, position, JSON.stringify({ text: slice.text }));
+    }
+  }
+  if (position.outputs < results.outputs) {
+    const data = source.outputSince(position.outputs);
+    position.outputs = results.outputs;
+    yield formatEvent("output", position, data);
+  }
+  while (position.calls < source.endedCalls.length) {
+    const call = source.endedCalls[position.calls] as TrailCall;
+    position.calls += 1;
+    yield formatEvent("call", position, renderCall(call));
+  }
+  while (position.approvals < source.approvals.length) {
+    const { id, state } = source.approvals[position.approvals] as ApprovalEvent;
+    position.approvals += 1;
+    yield formatEvent("approval", position, JSON.stringify({ id, state }));
+  }
+  if (row.state !== "idle") return;
+  if (position.state !== "idle" && position.state !== "ended") {
+    position.state = "idle";
+    yield formatEvent("state", position, ending(source));
+  }
+  position.state = "ended";
+  yield formatEvent("end", position, ending(source));
+}
+
+function ending({ view: { row, results } }: EventSource): string {
+  const { state, exitState, reason } = row;
+  return JSON.stringify({ state, exitState, reason, error: results.errorDetail?.message ?? null });
+}
+
+/** `data` is JSON text, so it holds no line break. */
+function formatEvent(name: ProcessEventName, position: EventPosition, data: string): string {
+  return `id: ${formatEventId(position)}\nevent: ${name}\ndata: ${data}\n\n`;
+}
+
+const MIN_INTERVAL_MS = 250;
+/** How runs end on other servers is not told; who sees its own processes only is not told when those of others change. */
+const UNTOLD_INTERVAL_MS = 2000;
+const CHANGED = "event: changed\ndata: {}\n\n";
+
+/** Yields server-sent events as text until the client has gone or the server stops. */
+export async function* followList(
+  feed: ProcessFeed,
+  peers: Pick<Peers, "others" | "hadOthers">,
+  seesAll: boolean,
+  gone: AbortSignal,
+): AsyncGenerator<string, void> {
+  const signals = [gone, feed.closed];
+  const over = AbortSignal.any(signals);
+  // Also to a client that comes back: it does not know what it missed.
+  yield CHANGED;
+  while (!seesAll && !over.aborted) {
+    await sleep(UNTOLD_INTERVAL_MS, undefined, { signal: over }).catch(() => {});
+    if (!over.aborted) yield CHANGED;
+  }
+  using waiter = new ChangeWaiter(feed, null, "state");
+  while (!over.aborted) {
+    await sleep(MIN_INTERVAL_MS, undefined, { signal: over }).catch(() => {});
+    const hasOthers = peers.others > 0 || peers.hadOthers;
+    const reason = await waiter.next(hasOthers ? UNTOLD_INTERVAL_MS : PING_INTERVAL_MS, signals);
+    if (reason === "aborted") return;
+    yield reason === "changed" || hasOthers ? CHANGED : PING;
+  }
+}

@@ -1,0 +1,163 @@
+/** What the operations on processes share: the parts they work with, reading one process, waiting for it, refusing it. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Environments } from "#api/components/modules/environments.ts";
+import type { Db } from "#api/db/pool.ts";
+import { AppError } from "#api/errors.ts";
+import type { Caller } from "#api/http/auth.ts";
+import type { Dispatcher } from "../admission/dispatcher.ts";
+import type { QueueEstimates } from "../admission/estimates.ts";
+import type { ProcessFeed } from "../live/feed.ts";
+import type { RunRegistry } from "../live/registry.ts";
+import type { LimitMaxima } from "../model/limits.ts";
+import type { Peers, WaitUntil } from "../model/peers.ts";
+import type { ApprovalEvent, ProcessRow, ProcessView } from "../model/records.ts";
+import { HELD_STATES, type ProcessState } from "../model/states.ts";
+import { readProcess, readProcessRow, readSubmitter } from "../store/reads.ts";
+import { viewLiveRun, viewStored } from "./render.ts";
+import { type WaitOptions, waitUntilIdle } from "./waits.ts";
+
+const SHUTDOWN_RETRY_AFTER_SECONDS = 5;
+
+export interface ProcessesContext {
+  db: Db;
+  environments: Environments;
+  registry: RunRegistry;
+  feed: ProcessFeed;
+  dispatcher: Dispatcher;
+  peers: Peers;
+  estimates: QueueEstimates;
+  maxima: LimitMaxima;
+  /** W3C `traceparent` of the request that is being served; null: it is not traced. */
+  traceParent(): string | null;
+  /** What the last run of a process has asked people, in the order in which it happened. */
+  readApprovals(id: number): Promise<readonly ApprovalEvent[]>;
+}
+
+/** Whose processes are asked about: the caller's own, and with the scope `processes:all` those of every key. */
+export type Viewer = Pick<Caller, "id" | "scopes">;
+
+export function seesAll({ scopes }: Viewer): boolean {
+  return scopes.has("processes:all");
+}
+
+/** Throws not_found, also for a process of another key that the viewer may not see: it does not exist for it. */
+export async function requireVisible(
+  { db, registry }: ProcessesContext,
+  id: number,
+  viewer: Viewer,
+): Promise<void> {
+  if (seesAll(viewer)) return;
+  const submitter = registry.get(id)?.row.submittedBy ?? (await readSubmitter(db, id));
+  if (submitter === viewer.id) return;
+  throw new AppError(
+    "not_found",
+    `This key has submitted no process ${id}. Those of other keys are for keys with the scope processes:all.`,
+  );
+}
+
+/** Longest wait without a look at the database: nobody else changes it, or others may and their notice may be lost. */
+const MAX_SLEEP_ALONE_MS = 60_000;
+const MAX_SLEEP_AMONG_OTHERS_MS = 1000;
+/** One question to another server: it may be frozen, and the database knows by then. */
+const MAX_REMOTE_WAIT_MS = 3000;
+
+/** From memory while it runs, here or elsewhere, else from the database; null when there is none. */
+export async function readView(context: ProcessesContext, id: number): Promise<ProcessView | null> {
+  const view = await readHere(context, id);
+  if (view === null) return null;
+  const there = await readElsewhere(context, view, { until: "settled", maxMs: 0 }, NEVER);
+  return there ?? addPlace(context, view);
+}
+
+/** From memory while it runs here, else from the database. Its place in the queue is not looked for. */
+async function readHere({ registry, db }: ProcessesContext, id: number): Promise<ProcessView | null> {
+  const live = registry.get(id);
+  if (live) return viewLiveRun(live);
+  const stored = await readProcess(db, id);
+  return stored === null ? null : viewStored(stored);
+}
+
+/** For a view that is shown: the queue is ranked for it, which whoever only waits has no use for. */
+export async function addPlace({ estimates }: ProcessesContext, view: ProcessView): Promise<ProcessView> {
+  const { id, state } = view.row;
+  if (state !== "queued") return view;
+  return { ...view, queue: (await estimates.find([id])).get(id) };
+}
+
+/** The server that holds a run, when it is another one. */
+export function findOwner({ peers }: ProcessesContext, row: ProcessRow): string | null {
+  const isHeld = (HELD_STATES as readonly ProcessState[]).includes(row.state);
+  return isHeld && row.replica !== peers.id ? row.replica : null;
+}
+
+/** Null: no other server holds it, or it cannot be asked; what is stored has to do then. */
+async function readElsewhere(
+  context: ProcessesContext,
+  { row }: ProcessView,
+  wait: { until: WaitUntil; maxMs: number },
+  signal: AbortSignal,
+): Promise<ProcessView | null> {
+  const owner = findOwner(context, row);
+  if (owner === null) return null;
+  const maxMs = Math.min(wait.maxMs, MAX_REMOTE_WAIT_MS);
+  return context.peers.remote.readView(owner, row.id, { ...wait, maxMs }, signal).catch(() => null);
+}
+
+const NEVER = new AbortController().signal;
+
+export function waitOptions(context: ProcessesContext, id: number, signal: AbortSignal): WaitOptions {
+  const { registry, feed, peers } = context;
+  const signals = [signal, feed.closed];
+  return {
+    registry,
+    feed,
+    id,
+    read: () => readHere(context, id),
+    elsewhere: (view, until, maxMs) =>
+      readElsewhere(context, view, { until, maxMs }, AbortSignal.any(signals)),
+    maxSleepMs: peers.others > 0 ? MAX_SLEEP_AMONG_OTHERS_MS : MAX_SLEEP_ALONE_MS,
+    signals,
+  };
+}
+
+const MAX_MOVE_LOOKS = 50;
+const MOVE_LOOK_MS = 20;
+
+/** Resolves when a run that another server holds is paused no more, or still asks somebody; after a second at most. */
+export async function movedElsewhere(context: ProcessesContext, id: number): Promise<void> {
+  if (context.peers.others === 0) return;
+  for (let looks = 0; looks < MAX_MOVE_LOOKS; looks += 1) {
+    const row = await readProcessRow(context.db, id);
+    if (row?.state !== "paused" || row.approvals.length > 0 || findOwner(context, row) === null) return;
+    await sleep(MOVE_LOOK_MS);
+  }
+}
+
+/** Waits for the end of a run, or of the client's patience, or of the server. Throws shutting_down, not_found. */
+export async function waitForEnd(
+  context: ProcessesContext,
+  id: number,
+  signal: AbortSignal,
+): Promise<ProcessView> {
+  const view = await context.dispatcher.stayFor(waitUntilIdle(waitOptions(context, id, signal)));
+  if (view === "aborted") {
+    throw new AppError(
+      "shutting_down",
+      `The server is shutting down. Process ${id} is kept: read it later.`,
+      { retryAfterSeconds: SHUTDOWN_RETRY_AFTER_SECONDS },
+    );
+  }
+  return view ?? refuseUnknown(id);
+}
+
+export function refuseUnknown(id: number): never {
+  throw new AppError("not_found", `There is no process ${id}.`);
+}
+
+export function requireIdle(id: number, state: ProcessState): void {
+  if (state === "idle") return;
+  throw new AppError(
+    "process_not_idle",
+    `Process ${id} is ${state}; this needs it to be idle. Wait for its end, or kill it.`,
+  );
+}

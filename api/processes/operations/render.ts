@@ -1,0 +1,110 @@
+/**
+ * Processes and calls as the JSON text clients get. Output, results and previews are JSON text already and are put in
+ * as they are: neither parsed nor written a second time.
+ */
+
+import type { Usage } from "#sdk";
+import type { LiveRun } from "../live/run.ts";
+import type {
+  ProcessRow,
+  ProcessView,
+  QueuePlace,
+  StoredResults,
+  SummaryResults,
+  TrailCall,
+} from "../model/records.ts";
+import { resultsOf } from "../store/reads.ts";
+
+const NO_USAGE: Usage = { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 };
+
+/** The run as it is now. Its streams are views: valid until the next event of the run. */
+export function viewLiveRun(live: LiveRun): ProcessView {
+  const { stdout, stderr, truncated } = live.streams.read();
+  return {
+    row: live.row,
+    code: live.code,
+    results: {
+      stdout,
+      stderr,
+      stdoutTruncated: truncated.stdout,
+      stderrTruncated: truncated.stderr,
+      output: live.output.text(),
+      outputs: live.output.version,
+      result: live.result,
+      errorDetail: live.isStored ? (live.ending?.error ?? null) : null,
+    },
+  };
+}
+
+export function viewStored(
+  row: ProcessRow & { code: string } & { [K in keyof StoredResults]: StoredResults[K] | null },
+): ProcessView {
+  return { row, code: row.code, results: resultsOf(row) };
+}
+
+export function renderSummary(row: ProcessRow, results: SummaryResults, queue?: QueuePlace): string {
+  const { head, tail } = commonParts(row, results, queue);
+  return `${head}${tail}`;
+}
+
+export function renderRecord({ row, code, results, queue }: ProcessView): string {
+  const { head, tail } = commonParts(row, results, queue);
+  const stdout = JSON.stringify(results.stdout.toString("utf8"));
+  const stderr = JSON.stringify(results.stderr.toString("utf8"));
+  return `${head},"code":${JSON.stringify(code)},"stdout":${stdout},"stderr":${stderr}${tail}`;
+}
+
+function commonParts(
+  row: ProcessRow,
+  results: SummaryResults,
+  queue: QueuePlace | undefined,
+): { head: string; tail: string } {
+  const head = JSON.stringify({
+    id: row.id,
+    ...(row.ref === null ? {} : { ref: row.ref }),
+    state: row.state,
+    ...(row.state === "queued" && queue ? { queue } : {}),
+    exitState: row.exitState,
+    reason: row.reason,
+    error: results.errorDetail?.message ?? null,
+    errorDetail: results.errorDetail,
+    options: { timeoutMs: row.timeoutMs, memoryMb: row.memoryMb, cpuMs: row.cpuMs },
+    truncated: { stdout: results.stdoutTruncated, stderr: results.stderrTruncated },
+    environment: row.environment,
+    usage: row.usage ?? NO_USAGE,
+    approvals: row.approvals,
+    createdAt: row.createdAt,
+    startedAt: row.startedAt,
+    completedAt: row.completedAt,
+  });
+  return {
+    head: head.slice(0, -1),
+    tail: `,"output":${results.output},"result":${results.result ?? "null"}}`,
+  };
+}
+
+export function renderList(items: readonly string[], nextCursor: string | null): string {
+  return `{"processes":[${items.join(",")}],"nextCursor":${JSON.stringify(nextCursor)}}`;
+}
+
+export function renderCall(call: TrailCall): string {
+  const head = JSON.stringify({
+    seq: call.seq,
+    serviceId: call.serviceId,
+    toolId: call.toolId,
+    startedAt: call.startedAt,
+    durationMs: call.durationMs,
+    waitedMs: call.waitedMs ?? 0,
+    status: call.status,
+    ...(call.error === null ? {} : { error: call.error }),
+    parametersBytes: call.parametersBytes,
+    resultBytes: call.resultBytes,
+  }).slice(0, -1);
+  const parameters = call.parameters === null ? "" : `,"parameters":${call.parameters}`;
+  const result = call.result === null ? "" : `,"result":${call.result}`;
+  return `${head}${parameters}${result}}`;
+}
+
+export function renderCalls(calls: readonly TrailCall[]): string {
+  return `{"calls":[${calls.map(renderCall).join(",")}]}`;
+}

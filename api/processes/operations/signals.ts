@@ -1,0 +1,132 @@
+/** What is done to a process that exists: running it again, killing it, deleting it. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError } from "#api/errors.ts";
+import type { LiveRun } from "../live/run.ts";
+import type { ProcessView } from "../model/records.ts";
+import type { RunSignalBody } from "../model/schemas.ts";
+import {
+  cancelQueued,
+  changeHeldState,
+  deleteProcess,
+  restartProcess,
+  terminateElsewhere,
+} from "../store/changes.ts";
+import { cancelDetached } from "../store/pauses.ts";
+import { readProcessRow } from "../store/reads.ts";
+import {
+  findOwner,
+  type ProcessesContext,
+  readView,
+  refuseUnknown,
+  requireIdle,
+  waitForEnd,
+} from "./lookup.ts";
+import { viewLiveRun } from "./render.ts";
+
+/** A process that the database calls running is in memory a moment later. */
+const CLAIM_VISIBLE_ATTEMPTS = 20;
+const CLAIM_VISIBLE_DELAY_MS = 25;
+
+/** Throws process_not_idle, process_has_outputs, and what admission throws. */
+export async function runProcess(
+  context: ProcessesContext,
+  id: number,
+  { force, block }: RunSignalBody,
+  startedBy: string,
+  signal: AbortSignal,
+): Promise<ProcessView> {
+  if (context.registry.isUnconfirmed(id)) {
+    throw new AppError(
+      "process_not_idle",
+      `The environment has not yet let go of the last run of process ${id}. Try again later.`,
+    );
+  }
+  const { stored } = await context.dispatcher.submit(async (placement) => {
+    const how = { force, startedBy };
+    const row = await restartProcess(context.db, id, placement, how, context.traceParent());
+    return { stored: row && { row, code: row.code } };
+  });
+  if (!stored) return refuseRun(context, id);
+  if (block) return waitForEnd(context, id, signal);
+  return (await readView(context, id)) ?? refuseUnknown(id);
+}
+
+async function refuseRun({ db }: ProcessesContext, id: number): Promise<never> {
+  const row = (await readProcessRow(db, id)) ?? refuseUnknown(id);
+  requireIdle(id, row.state);
+  throw new AppError(
+    "process_has_outputs",
+    `Process ${id} has results of an earlier run. Send {"force": true} to clear them and run it again.`,
+  );
+}
+
+/** Queued, or paused without a child: ended at once. Running or paused: asked to end. Throws process_idle. */
+export async function killProcess(context: ProcessesContext, id: number): Promise<ProcessView> {
+  const { db, registry, dispatcher, feed, peers } = context;
+  for (let attempt = 0; attempt < CLAIM_VISIBLE_ATTEMPTS; attempt += 1) {
+    const live = registry.get(id);
+    const killed = live && (await killLive(context, live));
+    if (killed) return killed;
+    if (await cancelQueued(db, id)) {
+      dispatcher.forgetQueued(id);
+      feed.notify(id, "state");
+      return (await readView(context, id)) ?? refuseUnknown(id);
+    }
+    if (await cancelDetached(db, id)) {
+      feed.notify(id, "state");
+      return (await readView(context, id)) ?? refuseUnknown(id);
+    }
+    const row = (await readProcessRow(db, id)) ?? refuseUnknown(id);
+    if (row.state === "idle") return refuseIdle(id);
+    const owner = findOwner(context, row);
+    // A claim of this server that it does not run is queued again, or its answer is still on the way.
+    if (owner === null) await dispatcher.reconcile();
+    const isToMark = owner !== null || attempt === CLAIM_VISIBLE_ATTEMPTS - 1;
+    if (row.state === "terminating" || (isToMark && (await terminateElsewhere(db, id, row.replica)))) {
+      peers.tell("kill", [id]);
+      const view = (await readView(context, id)) ?? refuseUnknown(id);
+      // The server that runs it may not have heard of it yet.
+      return view.row.state === "idle" ? view : { ...view, row: { ...view.row, state: "terminating" } };
+    }
+    await sleep(CLAIM_VISIBLE_DELAY_MS);
+  }
+  throw new Error(`process ${id} changed its state each time it was to be killed`);
+}
+
+/** Null when the run was left by its child meanwhile: then it is killed in the database. */
+async function killLive({ db, dispatcher }: ProcessesContext, live: LiveRun): Promise<ProcessView | null> {
+  if (live.state === "terminating") return viewLiveRun(live);
+  const end = () => {
+    live.markKilled();
+    dispatcher.requestEnd(live);
+  };
+  try {
+    const row = await changeHeldState(db, live.id, live.claim, "terminating");
+    // Without a row it has ended, or another kill was first.
+    if (!row) {
+      const now = await readProcessRow(db, live.id);
+      if (now?.state === "idle") return refuseIdle(live.id);
+      if (now && now.claim !== live.claim) return null;
+    }
+  } catch (error) {
+    // Also when the database is away: a run that is to stop must stop.
+    if (!(error instanceof AppError)) end();
+    throw error;
+  }
+  end();
+  return viewLiveRun(live);
+}
+
+function refuseIdle(id: number): never {
+  throw new AppError("process_idle", `Process ${id} is not running, so there is nothing to kill.`);
+}
+
+/** Throws process_not_idle. */
+export async function removeProcess({ db, feed }: ProcessesContext, id: number): Promise<void> {
+  if (await deleteProcess(db, id)) {
+    feed.notify(id, "state");
+    return;
+  }
+  const row = (await readProcessRow(db, id)) ?? refuseUnknown(id);
+  requireIdle(id, row.state);
+}

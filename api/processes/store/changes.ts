@@ -1,0 +1,222 @@
+/**
+ * The statements that change processes, one function each. Every change of state is a single statement guarded by the
+ * states it may come from and, for a run, by its claim token.
+ */
+
+import type { Db } from "#api/db/pool.ts";
+import type {
+  IdempotencyKey,
+  NewProcess,
+  Placement,
+  ProcessRow,
+  RunEnding,
+  TrailCall,
+} from "../model/records.ts";
+import { HELD_STATES, type ProcessState, statesBefore } from "../model/states.ts";
+
+/** Another claim for a run that goes on: the beginning, by which readers know the run, stays. */
+export function renewedClaim(db: Db) {
+  return db`overlay(gen_random_uuid()::text placing left(claim::text, 8) from 1 for 8)::uuid`;
+}
+
+/** `isSettled`: a process that is new or over waits for no approval, and none is looked for. */
+export function processColumns(db: Db, isSettled = false) {
+  const approvals = isSettled
+    ? db`'{}'::text[]`
+    : db`case when p.asked and p.state <> 'idle' then waiting_approvals(p.id) else '{}' end`;
+  return db`p.id, p.ref, p.state, p.exit_state as "exitState", p.reason, p.claim, p.replica, p.environment,
+    p.timeout_ms as "timeoutMs", p.memory_mb as "memoryMb", p.cpu_ms as "cpuMs", p.key_id as "keyId",
+    coalesce(p.key_id, p.creator) as "submittedBy", coalesce(p.started_by, p.key_id, p.creator) as "startedBy",
+    p.trace_parent as "traceParent", p.usage, p.asked,
+    ${approvals} as approvals, p.created_at as "createdAt", p.queued_at as "queuedAt", p.started_at as "startedAt", p.completed_at as "completedAt"`;
+}
+
+export type InsertOutcome =
+  | { kind: "stored"; row: ProcessRow }
+  | { kind: "ref_taken" }
+  | { kind: "key_known" };
+
+/**
+ * Stores a process: `idle`, `queued`, or with a placement already `running`. With an idempotency key that is known and
+ * younger than `keyTtlMs`, nothing is stored; concurrent duplicates wait for each other on the key.
+ */
+export async function insertProcess(
+  db: Db,
+  input: NewProcess,
+  run: Placement | "queued" | null,
+  idempotency: (IdempotencyKey & { keyTtlMs: number }) | null,
+): Promise<InsertOutcome> {
+  const placement = run === "queued" ? null : run;
+  const values = db`
+    ${input.ref}, ${input.code}, ${placement ? "running" : (run ?? "idle")}, ${placement?.claim ?? null}::uuid,
+    ${placement?.environment ?? null}, ${input.timeoutMs}::int, ${input.memoryMb}::int, ${input.cpuMs}::int,
+    case when ${run !== null}::boolean then now() end, case when ${placement !== null}::boolean then now() end,
+    ${input.creator.kind}, ${input.creator.keyId}, ${placement?.replica ?? null}::uuid, ${input.priority ?? 0}::smallint, ${input.traceParent ?? null}`;
+  const columns = db`ref, code, state, claim, environment, timeout_ms, memory_mb, cpu_ms, queued_at, started_at,
+    creator, key_id, replica, priority, trace_parent`;
+  try {
+    const [row] = idempotency
+      ? await db<ProcessRow[]>`
+          with fresh_key as (
+            insert into idempotency_keys as k (caller, key, body_hash, process_id)
+            values (${idempotency.caller}, ${idempotency.key}, ${idempotency.bodyHash}, nextval('processes_id_seq'))
+            on conflict (caller, key) do update
+              set body_hash = excluded.body_hash, process_id = excluded.process_id, created_at = now()
+              where k.created_at <= now() - make_interval(secs => ${idempotency.keyTtlMs / 1000})
+            returning process_id
+          )
+          insert into processes as p (id, ${columns})
+          select process_id, ${values} from fresh_key
+          returning ${processColumns(db, true)}`
+      : await db<ProcessRow[]>`
+          insert into processes as p (${columns}) values (${values}) returning ${processColumns(db, true)}`;
+    return row ? { kind: "stored", row } : { kind: "key_known" };
+  } catch (error) {
+    if (isRefTaken(error)) return { kind: "ref_taken" };
+    throw error;
+  }
+}
+
+function isRefTaken(error: unknown): boolean {
+  return (
+    error instanceof Error && "constraint_name" in error && error.constraint_name === "processes_ref_key"
+  );
+}
+
+/** The process a key stands for, or null when the key is unknown (again), or older than `keyTtlMs`. */
+export async function findIdempotencyKey(
+  db: Db,
+  caller: string,
+  key: string,
+  keyTtlMs: number,
+): Promise<{ processId: number; bodyHash: Buffer } | null> {
+  const [row] = await db<{ processId: number; bodyHash: Buffer }[]>`
+    select process_id as "processId", body_hash as "bodyHash" from idempotency_keys
+    where caller = ${caller} and key = ${key}
+      and created_at > now() - make_interval(secs => ${keyTtlMs / 1000})`;
+  return row ?? null;
+}
+
+/**
+ * Starts an idle process again, as `queued` or `running`, and clears what its last run left. Null when it may not.
+ * `startedBy`: see `ProcessRow`.
+ */
+export async function restartProcess(
+  db: Db,
+  id: number,
+  placement: Placement | null,
+  { force, startedBy }: { force: boolean; startedBy: string },
+  traceParent: string | null = null,
+): Promise<(ProcessRow & { code: string }) | null> {
+  const [row] = await db<(ProcessRow & { code: string })[]>`
+    with restarted as (
+      update processes as p set state = ${placement ? "running" : "queued"}, claim = ${placement?.claim ?? null}::uuid,
+        environment = ${placement?.environment ?? null}, replica = ${placement?.replica ?? null}::uuid, exit_state = null, reason = null, usage = null,
+        results_bytes = 0, asked = false, trace_parent = ${traceParent}, started_by = ${startedBy}, queued_at = now(), started_at = case when ${placement !== null}::boolean then now() end,
+        completed_at = null
+      where id = ${id} and state = 'idle' and (${force}::boolean or exit_state is null)
+      returning ${processColumns(db)}, p.code
+    ), cleared_results as (
+      delete from process_results where process_id in (select id from restarted)
+    ), cleared_calls as (
+      delete from tool_calls where process_id in (select id from restarted)
+    )
+    select * from restarted`;
+  return row ?? null;
+}
+
+/** Ends a queued process. Null when it is not queued (any more). */
+export async function cancelQueued(db: Db, id: number): Promise<ProcessRow | null> {
+  const [row] = await db<ProcessRow[]>`
+    update processes as p set state = 'idle', exit_state = 'canceled', reason = 'killed', completed_at = now()
+    where id = ${id} and state = 'queued'
+    returning ${processColumns(db)}`;
+  return row ?? null;
+}
+
+/** A run that is not in this server's memory is to end: its server sees it. False when it is over, or has no child. */
+export async function terminateElsewhere(db: Db, id: number, replica: string | null): Promise<boolean> {
+  const { count } = await db`
+    update processes set state = 'terminating'
+    where id = ${id} and replica is not distinct from ${replica}::uuid and state in ('running', 'paused')
+      and not (state = 'paused' and exists (select from process_checkpoints where process_id = id and detached))`;
+  return count === 1;
+}
+
+/** Claims and states of runs that this server believes to hold, by process id. */
+export async function readClaims(
+  db: Db,
+  ids: readonly number[],
+): Promise<Map<number, { claim: string | null; state: ProcessState }>> {
+  const rows = await db<{ id: number; claim: string | null; state: ProcessState }[]>`
+    select id, claim, state from processes where id = any(${[...ids]}::bigint[])`;
+  return new Map(rows.map(({ id, claim, state }) => [id, { claim, state }]));
+}
+
+/** Changes the state of a run that goes on. Null when the run is over, is another one, or may not change so. */
+export async function changeHeldState(
+  db: Db,
+  id: number,
+  claim: string,
+  to: (typeof HELD_STATES)[number],
+): Promise<ProcessRow | null> {
+  const from = statesBefore(to).filter((state) => (HELD_STATES as readonly ProcessState[]).includes(state));
+  const [row] = await db<ProcessRow[]>`
+    update processes as p set state = ${to}
+    where id = ${id} and claim = ${claim}::uuid and state = any(${from})
+    returning ${processColumns(db)}`;
+  return row ?? null;
+}
+
+/** Ends a run and stores what it left, all in one statement. Null when the run is over already or is another one. */
+export async function finishRun(db: Db, ending: RunEnding): Promise<ProcessRow | null> {
+  const errorDetail = ending.error === null ? null : JSON.stringify(ending.error);
+  const resultsBytes = ending.output.length + (ending.result?.length ?? 0) + (errorDetail?.length ?? 0);
+  const [row] = await db<ProcessRow[]>`
+    with finished as (
+      update processes as p set state = 'idle', exit_state = ${ending.exitState}, reason = ${ending.reason},
+        memory_mb = ${ending.memoryMb}::int, usage = ${JSON.stringify(ending.usage)}::text::json,
+        results_bytes = ${resultsBytes}, completed_at = now()
+      where id = ${ending.id} and claim = ${ending.claim}::uuid and state in ('running', 'paused', 'terminating')
+      returning ${processColumns(db, true)}
+    ), results as (
+      insert into process_results (
+        process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs, result, error_detail
+      )
+      select id, ${ending.stdout}, ${ending.stderr}, ${ending.truncated.stdout}, ${ending.truncated.stderr},
+        ${ending.output}::text::json, ${ending.outputs}, ${ending.result}::text::json, ${errorDetail}::text::json
+      from finished
+    )${ending.calls.length === 0 ? db`` : callsOfFinished(db, ending.calls)}
+    select * from finished`;
+  return row ?? null;
+}
+
+/** The trail of a run that is left by its child: what has ended of it. */
+export async function insertCalls(db: Db, id: number, calls: readonly TrailCall[]): Promise<void> {
+  if (calls.length === 0) return;
+  await db`with finished as (select ${id}::bigint as id)${callsOfFinished(db, calls)} select from finished`;
+}
+
+/** The part of `finishRun` that stores the call trail; most runs have none. */
+function callsOfFinished(db: Db, calls: readonly TrailCall[]) {
+  return db`, calls as (
+      insert into tool_calls (
+        process_id, seq, position, service_id, tool_id, started_at, duration_ms, waited_ms, status, error,
+        parameters_bytes, result_bytes, parameters, result
+      )
+      select finished.id, c.seq, c.position, c."serviceId", c."toolId", c."startedAt", c."durationMs",
+        coalesce(c."waitedMs", 0), c.status, c.error,
+        c."parametersBytes", c."resultBytes", c.parameters::json, c.result::json
+      from finished, json_to_recordset(${JSON.stringify(calls)}::text::json) as c (
+        seq integer, position integer, "serviceId" text, "toolId" text, "startedAt" timestamptz,
+        "durationMs" double precision, "waitedMs" double precision, status text, error text, "parametersBytes" bigint, "resultBytes" bigint,
+        parameters text, result text
+      )
+    )`;
+}
+
+/** Removes an idle process with everything of it. False when it is not idle or not there. */
+export async function deleteProcess(db: Db, id: number): Promise<boolean> {
+  const rows = await db`delete from processes where id = ${id} and state = 'idle' returning id`;
+  return rows.length === 1;
+}

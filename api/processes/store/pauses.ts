@@ -1,0 +1,252 @@
+/** The statements by which runs pause and go on, guarded by state and claim like all others of processes. */
+import type { Db, Fragment } from "#api/db/pool.ts";
+import type { Usage } from "#sdk";
+import type { JournaledCall } from "../model/records.ts";
+import { renewedClaim } from "./changes.ts";
+
+export interface CheckpointRow {
+  run: string;
+  replays: number;
+  usage: Usage;
+}
+
+export interface JournalRow extends JournaledCall {
+  endedAt: Date | null;
+}
+
+/** First in every transaction that decides, pauses or leaves a run: they follow each other from here on. */
+export async function lockProcess(db: Db, id: number): Promise<void> {
+  await db`select from processes where id = ${id} for update`;
+}
+
+/** `running` (or `paused` already) to `paused`, with what is needed to repeat it. False when the run is over or another. */
+export async function pauseRun(
+  db: Db,
+  run: { id: number; claim: string; run: string },
+  kept: { replayable: boolean; usage: Usage },
+): Promise<boolean> {
+  const { count } = await db`
+    with paused as (
+      update processes set state = 'paused', asked = true
+      where id = ${run.id} and claim = ${run.claim}::uuid and state in ('running', 'paused')
+      returning id
+    )
+    insert into process_checkpoints as c (process_id, run, replayable, usage, paused_at)
+    select id, ${run.run}::uuid, ${kept.replayable},
+      ${JSON.stringify(kept.usage)}::text::json, clock_timestamp()
+    from paused
+    on conflict (process_id) do update set replayable = excluded.replayable, detached = false, replays = 0,
+      usage = excluded.usage, paused_at = excluded.paused_at`;
+  return count === 1;
+}
+
+/** Marks a run that goes on while a person is asked: its approvals are over when it is. */
+export async function markAsked(db: Db, id: number, claim: string): Promise<boolean> {
+  const { count } = await db`
+    update processes set asked = true where id = ${id} and claim = ${claim}::uuid and state in ('running', 'paused')`;
+  return count === 1;
+}
+
+export async function resumeRun(db: Db, id: number, claim: string): Promise<boolean> {
+  const { count } = await db`
+    update processes set state = 'running'
+    where id = ${id} and claim = ${claim}::uuid and state in ('running', 'paused')`;
+  return count === 1;
+}
+
+/**
+ * After `lockProcess`: no child holds the run any more, unless one of `waiting` was decided. The claim is another from
+ * here on: what the old child's side still sends (a kill that was on its way, say) changes nothing. `gone`: it was another
+ * before, because the answer to an earlier attempt was lost.
+ */
+export async function detachRun(
+  db: Db,
+  { id, claim }: { id: number; claim: string },
+  waiting: readonly string[],
+): Promise<"left" | "stays" | "gone"> {
+  const [row] = await db<{ isLeft: boolean; isOwn: boolean }[]>`
+    with released as (
+      update processes set claim = ${renewedClaim(db)}
+      where id = ${id} and claim = ${claim}::uuid and state = 'paused'
+        and exists (select from process_checkpoints where process_id = ${id} and replayable)
+        and not exists (select from approvals where id = any(${[...waiting]}::text[]) and state <> 'pending')
+      returning id
+    ), detached as (
+      update process_checkpoints set detached = true where process_id in (select id from released)
+    )
+    select exists (select from released) as "isLeft",
+      exists (select from processes where id = ${id} and claim = ${claim}::uuid) as "isOwn"`;
+  if (row?.isLeft) return "left";
+  return row?.isOwn ? "stays" : "gone";
+}
+
+/** After `lockProcess`: queues a run without a child, if it is one and the approval is decided. */
+export async function requeueRun(db: Db, id: number, approval: string): Promise<boolean> {
+  const { count } = await db`
+    with queued as (
+      update processes set state = 'queued', queued_at = now()
+      where id = ${id} and state = 'paused'
+        and exists (select from process_checkpoints where process_id = ${id} and detached)
+        and exists (select from approvals where id = ${approval} and state <> 'pending')
+      returning id
+    ), cleared_results as (
+      delete from process_results where process_id in (select id from queued)
+    ), cleared_calls as (
+      delete from tool_calls where process_id in (select id from queued)
+    )
+    select id from queued`;
+  return count === 1;
+}
+
+/** Ends a paused run without a child. */
+export async function cancelDetached(db: Db, id: number): Promise<boolean> {
+  const { count } = await db`
+    update processes set state = 'idle', exit_state = 'canceled', reason = 'killed', completed_at = now()
+    where id = ${id} and state = 'paused'
+      and exists (select from process_checkpoints where process_id = ${id} and detached)`;
+  return count === 1;
+}
+
+/**
+ * A replay begins: counts it, once for each time that the run was left. Null when there is nothing to repeat it from, or
+ * when another has claimed it.
+ */
+export async function takeCheckpoint(db: Db, id: number, claim: string): Promise<CheckpointRow | null> {
+  const [row] = await db<CheckpointRow[]>`
+    update process_checkpoints c set detached = false, replays = c.replays + c.detached::int
+    from processes p
+    where c.process_id = ${id} and c.replayable and p.id = c.process_id and p.claim = ${claim}::uuid
+    returning c.run, c.replays, c.usage`;
+  return row ?? null;
+}
+
+/** Calls without a row are stored as `started`; what the checkpoint has the reply of goes. */
+export async function keepCalls(
+  db: Db,
+  id: number,
+  calls: readonly JournaledCall[],
+  unanswered: readonly number[],
+): Promise<void> {
+  await db`
+    with covered as (
+      delete from process_journal where process_id = ${id} and seq <> all(${[...unanswered]}::integer[])
+    )
+    insert into process_journal (process_id, seq, service_id, tool_id, digest, destructive)
+    select ${id}, seq, "serviceId", "toolId", decode(digest, 'hex'), destructive
+    from json_to_recordset(${JSON.stringify(calls.map(toJson))}::text::json) as c (
+      seq integer, "serviceId" text, "toolId" text, digest text, destructive boolean
+    )
+    where seq = any(${[...unanswered]}::integer[])
+    on conflict do nothing`;
+}
+
+/**
+ * `none`: the run has no checkpoint, so nothing has to be kept of its calls. `use` is done with it and answers a row the
+ * first time. The process is locked first, like in every transaction of a pause: whoever takes the run away, or pauses
+ * it, does so before this call or knows of it.
+ */
+export async function beginCall(
+  db: Db,
+  { id, claim }: { id: number; claim: string },
+  call: JournaledCall,
+  use: ((when: Fragment) => Fragment) | null,
+): Promise<{ outcome: "begun" | "none" | "gone"; isUsed: boolean }> {
+  const [row] = await db<{ kept: boolean; isUsed: boolean }[]>`
+    with run as (
+      select p.id, c.process_id is not null as kept
+      from processes p left join process_checkpoints c on c.process_id = p.id
+      where p.id = ${id} and p.claim = ${claim}::uuid and p.state in ('running', 'paused')
+      for share of p
+    ), used as (
+      ${use === null ? db`select from run where false` : use(db`select from run`)}
+    ), stored as (
+      insert into process_journal (process_id, seq, service_id, tool_id, digest, destructive)
+      select id, ${call.seq}, ${call.serviceId}, ${call.toolId}, ${call.digest}, ${call.destructive} from run where kept
+      on conflict (process_id, seq) do update set started_at = now()
+    )
+    select kept, exists (select from used) as "isUsed" from run`;
+  if (row === undefined) return { outcome: "gone", isUsed: false };
+  return { outcome: row.kept ? "begun" : "none", isUsed: row.isUsed };
+}
+
+/** A statement that answers a row when the call is there: otherwise nothing has to be kept of it. */
+export function endCall(db: Db, id: number, seq: number): Fragment {
+  return db`update process_journal set ended_at = now() where process_id = ${id} and seq = ${seq} returning seq`;
+}
+
+export async function listJournal(db: Db, id: number): Promise<JournalRow[]> {
+  return db<JournalRow[]>`
+    select seq, service_id as "serviceId", tool_id as "toolId", digest, destructive, ended_at as "endedAt"
+    from process_journal where process_id = ${id} order by seq`;
+}
+
+/** Counts to `max`. */
+export async function countPaused(db: Db, max: number): Promise<number> {
+  const [row] = await db<{ count: number }[]>`
+    select count(*)::int as count from (select from processes where state = 'paused' limit ${max}) paused`;
+  return row?.count ?? 0;
+}
+
+/** What a run shows that no child holds. */
+export async function storeSnapshot(
+  db: Db,
+  id: number,
+  shown: {
+    stdout: Buffer;
+    stderr: Buffer;
+    truncated: { stdout: boolean; stderr: boolean };
+    output: string;
+    outputs: number;
+  },
+): Promise<void> {
+  await db`
+    insert into process_results (process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs)
+    values (${id}, ${shown.stdout}, ${shown.stderr}, ${shown.truncated.stdout}, ${shown.truncated.stderr},
+      ${shown.output}::text::json, ${shown.outputs})
+    on conflict (process_id) do nothing`;
+}
+
+/**
+ * What a dead server has left of runs that can be repeated: paused ones have no child any more; those that ran, and
+ * those that were decided, are queued. So are, with `withDecided`, runs that no child holds and that were decided as they
+ * were left; that looks at every paused run. `abandoned`: whether no server holds `processes p`. Returns the ids of those
+ * that were queued.
+ */
+export async function recoverPausedRuns(
+  db: Db,
+  abandoned: Fragment,
+  withDecided: boolean,
+): Promise<number[]> {
+  const rows = await db<{ id: number }[]>`
+    with lost as (
+      select p.id, is_due
+      from processes p join process_checkpoints c on c.process_id = p.id
+        cross join lateral (
+          select p.state = 'running'
+            or not exists (select from approvals a where a.process_id = p.id and a.run = c.run and a.state = 'pending')
+            or exists (
+              select from approvals a
+              where a.process_id = p.id and a.run = c.run and a.state <> 'pending' and a.decided_at >= c.paused_at
+            ) as is_due
+        ) due
+      where p.state in ('running', 'paused') and c.replayable
+        and case when p.state = 'paused' and c.detached then ${withDecided}::boolean and is_due else ${abandoned} end
+    ), released as (
+      update processes p set claim = ${renewedClaim(db)}, state = case when is_due then 'queued' else p.state end,
+        queued_at = case when is_due then now() else p.queued_at end
+      from lost where p.id = lost.id and p.state in ('running', 'paused')
+      returning p.id, p.state
+    ), detached as (
+      update process_checkpoints set detached = true where process_id in (select id from released)
+    ), cleared_results as (
+      delete from process_results where process_id in (select id from released where state = 'queued')
+    ), cleared_calls as (
+      delete from tool_calls where process_id in (select id from released where state = 'queued')
+    )
+    select id from released where state = 'queued'`;
+  return rows.map(({ id }) => id);
+}
+
+function toJson({ seq, serviceId, toolId, digest, destructive }: JournaledCall) {
+  return { seq, serviceId, toolId, digest: digest.toString("hex"), destructive };
+}

@@ -1,0 +1,132 @@
+/** The statements about the queue: who takes which process, how long it is, and where in it a process is. */
+import type { Db, Fragment } from "#api/db/pool.ts";
+import type { Claim, ProcessRow } from "../model/records.ts";
+import type { ProcessErrorDetail } from "../model/schemas.ts";
+import { processColumns } from "./changes.ts";
+
+export interface ClaimRequest {
+  environment: string;
+  /** Of this server; null: the only one. */
+  replica: string | null;
+  maxRows: number;
+  /** Runs of one caller at once, over all servers. Null: no limit. */
+  maxPerCaller: number | null;
+}
+
+/**
+ * Claims queued processes, each with a token of its own: of the caller who has the fewest runs, and had in the last
+ * second, first; of one caller the highest priority first, then the oldest.
+ */
+export async function claimQueued(db: Db, request: ClaimRequest): Promise<(ProcessRow & { code: string })[]> {
+  const { environment, replica, maxRows, maxPerCaller } = request;
+  return db<(ProcessRow & { code: string })[]>`
+    select ${processColumns(db)}, p.code
+    from claim_queued(${environment}, ${replica}::uuid, ${maxRows}::int, ${maxPerCaller}::int) p`;
+}
+
+/** Claims of which nothing was begun go back to where they were in the queue. Returns the ids. */
+export async function returnClaims(db: Db, claims: readonly Claim[]): Promise<number[]> {
+  if (claims.length === 0) return [];
+  const rows = await db<{ id: number }[]>`
+    update processes p set state = 'queued', replica = null,
+      claim = case when p.asked then p.claim end, environment = null,
+      started_at = case when p.asked then p.started_at end
+    from json_to_recordset(${JSON.stringify(claims)}::text::json) as c (id bigint, claim uuid)
+    where p.id = c.id and p.claim = c.claim and p.state = 'running'
+    returning p.id`;
+  return rows.map(({ id }) => id);
+}
+
+export async function countQueued(db: Db): Promise<number> {
+  const [row] = await db<
+    { count: number }[]
+  >`select count(*)::int as count from processes where state = 'queued'`;
+  return row?.count ?? 0;
+}
+
+/** Where processes are in the queue, from 1, in the order in which they will be taken as things are now. */
+export async function findPositions(db: Db, ids: readonly number[]): Promise<Map<number, number>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db<{ id: number; position: number }[]>`
+    with busy as (
+      select coalesce(key_id, creator) as caller, count(*) as runs
+      from (
+        (select key_id, creator from processes where state in ('running', 'terminating'))
+        union all
+        (select key_id, creator from processes
+          where exit_state is not null and completed_at > now() - interval '1 second'
+          order by completed_at desc limit 250)
+      ) given group by 1
+    ), turns as (
+      select q.id, q.priority, q.queued_at, coalesce(b.runs, 0) + row_number() over (
+        partition by coalesce(q.key_id, q.creator) order by q.priority desc, q.queued_at, q.id
+      ) as turn
+      from processes q left join busy b on b.caller = coalesce(q.key_id, q.creator)
+      where q.state = 'queued'
+    ), line as (
+      select id, row_number() over (order by turn, priority desc, queued_at, id) as position from turns
+    )
+    select id, position from line where id = any(${[...ids]}::bigint[])`;
+  return new Map(rows.map(({ id, position }) => [id, position]));
+}
+
+/** Whose claims are looked at, and when no server runs them any more. */
+export interface Judging {
+  /** Of this server; null: the only one. */
+  replica: string | null;
+  /** Its own claims of which it runs nothing; null: all of them, for it has just begun. */
+  unheld: readonly Claim[] | null;
+  /** Claims of another are nobody's when it was not heard of for as long; null: only when it has signed off. */
+  maxSilentMs: number | null;
+}
+
+/** A condition on `processes p`: nobody holds its claim any more. Without an id a claim is this server's own. */
+export function isAbandoned(db: Db, { replica, unheld, maxSilentMs }: Judging): Fragment {
+  return db`(
+    case when p.replica is null or p.replica = ${replica}::uuid then
+      ${unheld === null}::boolean or exists (
+        select from json_to_recordset(${JSON.stringify(unheld ?? [])}::text::json) as c (id bigint, claim uuid)
+        where c.id = p.id and c.claim = p.claim
+      )
+    else not exists (
+      select from replicas r where r.id = p.replica and (
+        ${maxSilentMs === null}::boolean or r.seen_at > now() - make_interval(secs => ${(maxSilentMs ?? 0) / 1000})
+      )
+    ) end
+  )`;
+}
+
+/** The claims of one server, as the database knows them: what runs of them is in its memory. */
+export async function listClaims(db: Db, replica: string | null): Promise<Claim[]> {
+  return db<Claim[]>`
+    select p.id, p.claim from processes p
+    where p.state in ('running', 'paused', 'terminating') and (p.replica is null or p.replica = ${replica}::uuid)
+      and not (p.state = 'paused' and exists (select from process_checkpoints c where c.process_id = p.id and c.detached))`;
+}
+
+/**
+ * Ends what nobody runs any more: `running` and `paused` as failed/interrupted, `terminating` as canceled/killed.
+ * Paused runs without a child wait for their approvals and are left alone. Returns the ids.
+ */
+export async function endAbandonedRuns(
+  db: Db,
+  error: ProcessErrorDetail | null,
+  judging: Judging,
+): Promise<number[]> {
+  const detail = JSON.stringify(error);
+  const rows = await db<{ id: number }[]>`
+    with ended as (
+      update processes p set state = 'idle', completed_at = now(),
+        exit_state = case when p.state = 'terminating' then 'canceled' else 'failed' end,
+        reason = case when p.state = 'terminating' then 'killed' else 'interrupted' end,
+        results_bytes = case when p.state = 'terminating' then 0 else ${detail.length}::int end
+      where p.state in ('running', 'paused', 'terminating') and ${isAbandoned(db, judging)}
+        and not (p.state = 'paused' and exists (select from process_checkpoints c where c.process_id = p.id and c.detached))
+      returning p.id, p.exit_state
+    ), details as (
+      insert into process_results (process_id, error_detail)
+      select id, ${detail}::text::json from ended where exit_state = 'failed'
+    )
+    select id from ended`;
+  return rows.map(({ id }) => id);
+}

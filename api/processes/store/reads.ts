@@ -1,0 +1,141 @@
+/** The statements that read processes. Large values are read only where they are asked for; JSON stays text. */
+
+import type { Db } from "#api/db/pool.ts";
+import type { ProcessRow, StoredResults, SummaryResults, TrailCall } from "../model/records.ts";
+import type { ListQuery } from "../model/schemas.ts";
+import type { ProcessState } from "../model/states.ts";
+import { processColumns } from "./changes.ts";
+
+/** Results are null together when the process has none. */
+type Joined<R> = { [K in keyof R]: R[K] | null };
+type StoredProcess = ProcessRow & { code: string } & Joined<StoredResults>;
+
+const NO_RESULTS: StoredResults = {
+  stdout: Buffer.alloc(0),
+  stderr: Buffer.alloc(0),
+  stdoutTruncated: false,
+  stderrTruncated: false,
+  output: "{}",
+  outputs: 0,
+  result: null,
+  errorDetail: null,
+};
+
+export function resultsOf(row: Joined<StoredResults>): StoredResults {
+  return row.stdout === null ? NO_RESULTS : (row as StoredResults);
+}
+
+/** Of a listed row; `overflow` rows have none either. */
+export function summaryOf(row: Joined<SummaryResults>): SummaryResults {
+  return row.output === null ? NO_RESULTS : (row as SummaryResults);
+}
+
+export async function readProcess(db: Db, id: number): Promise<StoredProcess | null> {
+  const [row] = await db<StoredProcess[]>`
+    select ${processColumns(db)}, p.code, r.stdout, r.stderr, r.stdout_truncated as "stdoutTruncated",
+      r.stderr_truncated as "stderrTruncated", r.output::text as output, r.outputs, r.result::text as result,
+      r.error_detail as "errorDetail"
+    from processes p left join process_results r on r.process_id = p.id
+    where p.id = ${id}`;
+  return row ?? null;
+}
+
+/** The row alone, for decisions. */
+export async function readProcessRow(db: Db, id: number): Promise<ProcessRow | null> {
+  const [row] = await db<ProcessRow[]>`select ${processColumns(db)} from processes p where p.id = ${id}`;
+  return row ?? null;
+}
+
+/** The id of the key that submitted it, `bootstrap` or `anonymous`; null when there is no such process. */
+export async function readSubmitter(db: Db, id: number): Promise<string | null> {
+  const [row] = await db<{ submitter: string }[]>`
+    select coalesce(key_id, creator) as submitter from processes where id = ${id}`;
+  return row?.submitter ?? null;
+}
+
+export async function readCode(db: Db, id: number): Promise<string | null> {
+  const [row] = await db<{ code: string }[]>`select code from processes where id = ${id}`;
+  return row?.code ?? null;
+}
+
+export async function readStream(
+  db: Db,
+  id: number,
+  stream: "stdout" | "stderr",
+): Promise<{ state: ProcessState; bytes: Buffer } | null> {
+  const [row] = await db<{ state: ProcessState; bytes: Buffer | null }[]>`
+    select p.state, r.${db(stream)} as bytes
+    from processes p left join process_results r on r.process_id = p.id where p.id = ${id}`;
+  return row ? { state: row.state, bytes: row.bytes ?? NO_RESULTS[stream] } : null;
+}
+
+export async function readOutput(
+  db: Db,
+  id: number,
+): Promise<{ state: ProcessState; output: string } | null> {
+  const [row] = await db<{ state: ProcessState; output: string }[]>`
+    select p.state, coalesce(r.output::text, '{}') as output
+    from processes p left join process_results r on r.process_id = p.id where p.id = ${id}`;
+  return row ?? null;
+}
+
+/** In order of issue. */
+export async function readCalls(db: Db, id: number): Promise<TrailCall[]> {
+  return db<TrailCall[]>`
+    select seq, position, service_id as "serviceId", tool_id as "toolId", started_at as "startedAt",
+      duration_ms as "durationMs", waited_ms as "waitedMs", status, error,
+      parameters_bytes as "parametersBytes", result_bytes as "resultBytes",
+      parameters::text as parameters, result::text as result
+    from tool_calls where process_id = ${id} order by seq`;
+}
+
+export interface ListFilter extends Pick<ListQuery, "state" | "status" | "ref"> {
+  /** Only what it submitted: the id of a key, `bootstrap` or `anonymous`. Null: of all. */
+  submittedBy: string | null;
+  limit: number;
+  /** Only ids below; null for the first page. */
+  before: number | null;
+  /** Processes that show another state than their row: id -> state. */
+  shown: ReadonlyMap<number, ProcessState>;
+  /** Results are read until this much JSON has been; rows after that come with `overflow`. */
+  maxResultsBytes: number;
+}
+
+export type ListedRow = ProcessRow & Joined<SummaryResults> & { overflow: boolean };
+
+/** One page, newest first, plus one more row when there is a next page. */
+export async function listProcesses(db: Db, filter: ListFilter): Promise<ListedRow[]> {
+  return db<ListedRow[]>`
+    select page.*, r.stdout_truncated as "stdoutTruncated", r.stderr_truncated as "stderrTruncated",
+      r.output::text as output, r.result::text as result, r.error_detail as "errorDetail"
+    from (
+      select p.*, p."bytesUpTo" > ${filter.maxResultsBytes} as overflow from (
+        select p.*, sum(p."resultsBytes") over (order by p.id desc) as "bytesUpTo"
+        from (
+          select ${processColumns(db)}, p.results_bytes as "resultsBytes"
+          from processes p
+          where true ${stateCondition(db, filter)} ${statusCondition(db, filter.status)}
+            ${filter.ref === undefined ? db`` : db`and p.ref = ${filter.ref}`}
+            ${filter.submittedBy === null ? db`` : db`and coalesce(p.key_id, p.creator) = ${filter.submittedBy}`}
+            ${filter.before === null ? db`` : db`and p.id < ${filter.before}`}
+          order by p.id desc limit ${filter.limit + 1}
+        ) p
+      ) p
+    ) page
+    left join process_results r on r.process_id = page.id and not page.overflow
+    order by page.id desc`;
+}
+
+function stateCondition(db: Db, { state, shown }: ListFilter) {
+  if (state === undefined) return db``;
+  const stored = state === "idle" ? db`p.state = 'idle'` : db`p.state <> 'idle' and p.state = ${state}`;
+  if (shown.size === 0) return db`and ${stored}`;
+  const ids = [...shown.keys()];
+  const matching = ids.filter((id) => shown.get(id) === state);
+  return db`and ((${stored} and p.id <> all(${ids}::bigint[])) or p.id = any(${matching}::bigint[]))`;
+}
+
+function statusCondition(db: Db, status: ListQuery["status"]) {
+  if (status === undefined) return db``;
+  return status === "null" ? db`and p.exit_state is null` : db`and p.exit_state = ${status}`;
+}
