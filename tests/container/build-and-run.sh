@@ -32,6 +32,18 @@ podman images --format "{{.Repository}}:{{.Tag}} {{.Size}}" | grep cyrnel
 
 # What compose.yaml and the Dockerfile name, for Docker's own compose plug-in.
 compose=$(tests/container/get-compose.sh) || compose=
+# podman's older networks (CNI) answer no names in an internal network, which Postgres is in; its newer ones (netavark) do.
+networks=
+if [ -n "$compose" ] && [ "$(podman info --format '{{.Host.NetworkBackend}}')" != netavark ]; then
+  if [ -x /usr/lib/podman/netavark ] && [ -x /usr/lib/podman/aardvark-dns ]; then
+    networks=/usr/lib/podman
+  elif unpacked=$(tests/container/get-debian.sh bookworm netavark aardvark-dns); then
+    networks=$unpacked/netavark/usr/lib/podman:$unpacked/aardvark-dns/usr/lib/podman
+  else
+    echo 'compose.yaml is not tried: podman needs netavark and aardvark-dns for it (apt-get install -y netavark aardvark-dns).'
+    compose=
+  fi
+fi
 if [ -n "$compose" ]; then
   node=docker.io/library/node:$version-slim
   if ! podman image exists "$node"; then
@@ -42,4 +54,5 @@ if [ -n "$compose" ]; then
   podman image exists "$postgres" || timeout 120 podman pull --quiet "$postgres" >/dev/null 2>&1 ||
     tests/container/make-postgres-image.sh "$base" "$postgres"
 fi
-CYRNEL_TEST_COMPOSE=$compose CYRNEL_TEST_IMAGE=$image vitest run --config tests/container/vitest.config.ts
+CYRNEL_TEST_COMPOSE=$compose CYRNEL_TEST_NETAVARK=$networks CYRNEL_TEST_IMAGE=$image \
+  vitest run --config tests/container/vitest.config.ts

@@ -14,22 +14,32 @@ import { DEFAULT_ORIGIN, readBlocks, type } from "../e2e/pages.ts";
 import { PROJECT } from "../e2e/started-server.ts";
 
 const PLUGIN = process.env.CYRNEL_TEST_COMPOSE ?? "";
+/** Folders of netavark and its name server, where podman does not use them by itself. */
+const NETAVARK = (process.env.CYRNEL_TEST_NETAVARK ?? "").split(":").filter(Boolean);
 const BUILD_TIMEOUT_MS = 300_000;
 /** Shorter than compose.yaml says: nothing is learnt by waiting. */
 const HEALTH_INTERVAL_MS = 1_000;
 
 const run = promisify(execFile);
 
-/** As podman is set up where there is no systemd. */
-const CONTAINERS_CONF = `
+/** As podman is set up where there is no systemd; with the networks of build-and-run.sh, if it names any. */
+function describeEngine(folder: string): string {
+  const helpers = `helper_binaries_dir = ${JSON.stringify([...NETAVARK, "/usr/libexec/podman", "/usr/lib/podman"])}`;
+  const networks = `[network]
+network_backend = "netavark"
+network_config_dir = "${path.join(folder, "networks")}"`;
+  return `
 [engine]
 cgroup_manager = "cgroupfs"
 runtime = "runc"
 events_logger = "file"
+${NETAVARK.length > 0 ? helpers : ""}
 [containers]
 default_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]
 log_driver = "k8s-file"
+${NETAVARK.length > 0 ? networks : ""}
 `;
+}
 
 describe.skipIf(PLUGIN === "")("compose.yaml, by the words of the documentation", () => {
   let folder: string;
@@ -69,7 +79,7 @@ describe.skipIf(PLUGIN === "")("compose.yaml, by the words of the documentation"
     );
     await chmod(docker, 0o755);
     const configuration = path.join(folder, "containers.conf");
-    await writeFile(configuration, CONTAINERS_CONF);
+    await writeFile(configuration, describeEngine(folder));
     const socket = path.join(folder, "engine.sock");
     environment = {
       PATH: `${programs}:${process.env.PATH}`,
