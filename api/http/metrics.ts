@@ -86,6 +86,8 @@ export function createMetrics(): Metrics {
   const kills = counter("run_kills_total", "Runs that were ended from outside, or by breaking out.", [
     "reason",
   ]);
+  // From the start: Prometheus sees an increase only of a series that was there before.
+  for (const reason of KILLS) kills.inc({ reason }, 0);
   const queueSeconds = histogram("run_queue_seconds", "Waiting for a slot before a run.", ["environment"]);
   const startSeconds = histogram(
     "run_start_seconds",

@@ -28,6 +28,10 @@ test("needs a key with the scope logs:read", async () => {
   expect((await fetch(`${server.url}/metrics`)).status).toBe(401);
 });
 
+test("shows a reason for ending a run before the first, so that an alert sees that one", async () => {
+  expect((await scrape()).get('cyrnel_run_kills_total{reason="sandbox_violation"}')).toBe(0);
+});
+
 test("counts runs by how they ended, and how long everything took", async () => {
   await run("return 1");
   await run("return 2");
