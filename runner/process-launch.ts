@@ -28,22 +28,18 @@ export interface ProcessSettings {
 /** Generous: a machine that starts many at once is slow, and one that hangs must still be noticed. */
 const BOOT_TIMEOUT_MS = 10_000;
 
-/**
- * Answers how to start a child with a given memory limit. `cwd` is an empty directory; `folder` holds a build of the child;
- * `closeFds`: what it closes because whoever starts it lets it be inherited.
- */
+/** Answers how to start a child with a given memory limit. `cwd` is an empty directory; `folder` holds a build of the child. */
 export function planProcessLaunch(
   node: NodeBinary,
   wall: Wall,
   { allowEval, allowWasm, paranoid }: ProcessSettings,
   cwd: string,
   folder: string = DIST,
-  closeFds: number[] = listInheritedFds(),
 ): (memoryMb: number) => ChildLaunch {
   const argument = encodeBootOptions({
     allowEval,
     allowWasm,
-    closeFds,
+    closeFds: listInheritedFds(),
     lock: wall.lock,
     attacks: wall.attacks,
   });

@@ -1,10 +1,11 @@
-/** What every command line has round it. Alone here in reading the environment, handling signals and exiting. */
+/** Entry file of the command, started by the launcher `cyrnel`. Alone here in reading the environment, handling signals and exiting. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { addAll } from "./commands/all.ts";
 import { EXIT } from "./exit-codes.ts";
 import { toFailure } from "./failure.ts";
 import { safeJson, safeLine } from "./output/safe-text.ts";
-import { type AddCommands, createProgram, toUsageFailure } from "./program.ts";
+import { createProgram, toUsageFailure } from "./program.ts";
 import { DEFAULT_URL, type Shell } from "./session.ts";
 import { createTerminal } from "./terminal.ts";
 
@@ -14,11 +15,9 @@ const SAME_SIGNAL_MS = 500;
 /** Both from the sources and from the build, which is one folder deeper. */
 const ROOT = join(import.meta.dirname, import.meta.filename.endsWith(".ts") ? "../.." : "../../..");
 
-/**
- * Runs the command line of this process, of which `addCommands` declares the commands, and ends the process with its exit
- * code. `finish`: before that.
- */
-export async function main(addCommands: AddCommands, finish = async () => {}): Promise<never> {
+async function main(): Promise<never> {
+  // What the launcher set for Node is not for the programs this one starts.
+  delete process.env.NODE_COMPILE_CACHE;
   const args = process.argv.slice(2);
   const stop = new AbortController();
   const shell = openShell(stop.signal);
@@ -30,11 +29,10 @@ export async function main(addCommands: AddCommands, finish = async () => {}): P
     });
   }
   try {
-    await createProgram(shell, readVersion(), addCommands).parseAsync(args, { from: "user" });
+    await createProgram(shell, readVersion(), addAll).parseAsync(args, { from: "user" });
   } catch (error) {
     report(error, shell, args);
   }
-  await finish();
   await Promise.all([shell.stdout.flushed(), shell.stderr.flushed()]);
   process.exit(shell.exitCode);
 }
@@ -99,3 +97,5 @@ function readUrl(shell: Shell, args: readonly string[]): string {
   const inline = args.find((arg) => arg.startsWith("--url="))?.slice("--url=".length);
   return inline ?? (at >= 0 ? args[at + 1] : undefined) ?? shell.url ?? DEFAULT_URL;
 }
+
+await main();

@@ -1,7 +1,7 @@
 /** The tools of a local runtime: which there are, which of them the role shows, and what is said about them. */
 import { writeLineSignature } from "#runner/docs/line-signature.ts";
 import { findPatternProblem } from "#runner/tool-patterns.ts";
-import { createToolIndex, type ToolIndex } from "#runner/tool-search/tool-index.ts";
+import type { ToolIndex } from "#runner/tool-search/tool-index.ts";
 import { compileRole, type Visibility } from "#runner/tool-visibility.ts";
 import type {
   DiscoverServices,
@@ -60,17 +60,18 @@ export function createCatalog(options: LocalOptions): Catalog {
   }
 
   async function search(query: DiscoverTools): Promise<FoundTool[]> {
-    const found = searchTools === undefined ? findOwn(query) : await searchTools(query);
+    const found = await (searchTools ?? findOwn)(query);
     return found.filter(({ serviceId, id }) => role.sees(serviceId, id));
   }
 
-  let index: ToolIndex | null = null;
+  let indexing: Promise<ToolIndex> | null = null;
 
-  function findOwn({ query = "", serviceId }: DiscoverTools): ToolSummary[] {
+  async function findOwn({ query = "", serviceId }: DiscoverTools): Promise<ToolSummary[]> {
     const isAsked = (tool: { serviceId: string; id: string }) =>
       (serviceId === undefined || tool.serviceId === serviceId) && role.sees(tool.serviceId, tool.id);
     if (query.trim() === "") return shown().map(summarize).filter(isAsked);
-    index ??= indexTools(tools);
+    indexing ??= indexTools(tools);
+    const index = await indexing;
     const found = index.search(query, isAsked, { after: null, limit: tools.size });
     const listed = found.length > 0 ? found : index.findNearest(query, isAsked, MAX_NEAREST);
     return listed.map(({ serviceId: service, id, score }) => {
@@ -175,7 +176,9 @@ function summarize({ path, name, description }: LocalTool): ToolSummary {
   return { serviceId, id, path, name: name ?? id, description: description ?? "" };
 }
 
-function indexTools(tools: ReadonlyMap<string, LocalTool>): ToolIndex {
+/** Loaded at the first search: reading its words takes longer than a run. */
+async function indexTools(tools: ReadonlyMap<string, LocalTool>): Promise<ToolIndex> {
+  const { createToolIndex } = await import("#runner/tool-search/tool-index.ts");
   const index = createToolIndex();
   const entries = [...tools.values()].map((tool) => index.read({ ...tool, ...summarize(tool) }));
   for (const id of new Set(entries.map(({ serviceId }) => serviceId))) {

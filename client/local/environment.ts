@@ -1,19 +1,16 @@
 /** The bundled environment, set up for a runtime in this program. Loaded at the first need: it is most of what there is. */
-import { DEFAULT_CONFIG } from "#modules/typescript-process/config.ts";
 import {
   createProcessEnvironment,
   type ProcessEnvironment,
 } from "#modules/typescript-process/environment.ts";
-import { type EnvironmentModule, EXECUTION_REASONS, type ExecutionExitState } from "#sdk";
+import { EXECUTION_REASONS, type ExecutionExitState } from "#sdk";
 import type { LocalOptions } from "../kernel/local-model.ts";
-import { isBegunAhead, takeGround } from "./ahead.ts";
 import { type BindingsOptions, createBindings } from "./bindings.ts";
 
-export type LocalEnvironment = ProcessEnvironment &
-  Required<Pick<EnvironmentModule, "pause" | "resume">> & {
-    /** The reason of an ending for which the environment gave none. */
-    usualReason(state: ExecutionExitState): string;
-  };
+export interface LocalEnvironment extends ProcessEnvironment {
+  /** The reason of an ending for which the environment gave none. */
+  usualReason(state: ExecutionExitState): string;
+}
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 /** One child is made ready ahead, and more when they are needed. */
@@ -28,14 +25,7 @@ export async function openEnvironment(
     ? (await import("./schema-check.ts")).compileSchema
     : null;
   // A program that runs one script must not start three children to be attacked before it.
-  // One child and one script, with the usual settings, which are not read then, and a compiler that is begun with the script.
-  const isOneRun = isBegunAhead() && options.environment === undefined;
-  const environment = createProcessEnvironment(undefined, {
-    test: "in each child",
-    open: takeGround,
-    isOneRun,
-    ...(isOneRun && { config: { ...DEFAULT_CONFIG, warmPool: WARM_POOL } }),
-  }) as Omit<LocalEnvironment, "usualReason">;
+  const environment = createProcessEnvironment(undefined, { test: "in each child" });
   await environment.setup({
     config: { warmPool: WARM_POOL, ...options.environment },
     secrets: {},

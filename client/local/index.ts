@@ -110,13 +110,11 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
     },
     outcome: async (executionId) => findAsker(executionId).next(),
     availableTools: () => catalog.paths(),
-    ready: async () => void (await (await open()).admitted()),
-    isolation: async () => (await open()).admitted(),
+    ready: async () => void (await open()),
+    isolation: async () => (await open()).status().isolation,
     docs: async () => (await open()).generateDocs(),
     async status() {
-      const environment = await open();
-      await environment.admitted();
-      const { slots, busy, warm, limits } = environment.status();
+      const { slots, busy, warm, limits } = (await open()).status();
       return { slots, busy, warm, limits };
     },
     async dispose() {

@@ -1,15 +1,24 @@
-/** The children of this environment: the ground they are started on, and the pool of warm ones. */
-import type { Wall } from "#runner/isolation/wall.ts";
-import type { NodeBinary } from "#runner/node-binary.ts";
+/** The children of this environment: what they are started on (the binary, an empty directory and the wall), and the pool of warm ones. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { openWall, type Wall, type WallOptions } from "#runner/isolation/wall.ts";
+import { findNodeBinary, type NodeBinary } from "#runner/node-binary.ts";
 import { createPool, type Pool } from "#runner/pool.ts";
 import { planProcessLaunch } from "#runner/process-launch.ts";
 import { trackProcesses } from "#runner/process-memory.ts";
 import { type Child, spawnChild } from "#runner/spawn.ts";
+import { openEmptyFolder } from "#runner/temporary.ts";
 import type { ModuleLogger } from "#sdk";
 import type { ProcessConfig } from "./config.ts";
-import type { Ground } from "./ground.ts";
 
 const QUIET_MS = 10_000;
+/** What a child is made of. */
+const BUILT = ["child.js", "realm.bin"];
+
+export interface ChildrenOptions extends Required<Pick<WallOptions, "level" | "test" | "isExposed">> {
+  /** Holds the build of the child. */
+  folder: string;
+}
 
 export interface Children extends AsyncDisposable {
   readonly node: NodeBinary;
@@ -23,17 +32,26 @@ export interface Children extends AsyncDisposable {
   watchEnd(child: Child): void;
 }
 
-/** Makes the pool on a ground that it then owns; no child is started yet. Disposing ends every child. `folder` holds the build of the child. */
+/**
+ * Opens the wall and makes the pool; no child is started yet. Disposing ends every child and removes the directory.
+ * @throws JailUnavailableError, or an Error where the build is missing.
+ */
 export async function openChildren(
-  ground: Ground,
+  { folder, ...options }: ChildrenOptions,
   config: ProcessConfig,
   logger: ModuleLogger,
-  folder: string,
 ): Promise<Children> {
+  const missing = BUILT.find((file) => !existsSync(join(folder, file)));
+  if (missing !== undefined) throw new Error(`${join(folder, missing)} is missing: run \`npm run build\`.`);
   await using undo = new AsyncDisposableStack();
-  const { node, wall, cwd } = undo.use(ground);
-  const tracked = trackProcesses(ground.start);
-  const plan = planProcessLaunch(node, wall, config, cwd, folder, ground.closeFds);
+  const node = findNodeBinary();
+  const { path: cwd } = undo.use(await openEmptyFolder("run"));
+  const { paranoid } = config;
+  const wall = undo.use(
+    await openWall({ ...options, nodePath: node.path, readable: [folder], cwd, paranoid }),
+  );
+  const tracked = trackProcesses(wall.start);
+  const plan = planProcessLaunch(node, wall, config, cwd, folder);
   const startWith = (memoryMb: number, signal: AbortSignal) =>
     spawnChild(plan(memoryMb), signal, tracked.start);
   const pool = undo.use(

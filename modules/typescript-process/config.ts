@@ -55,6 +55,3 @@ export function readConfig(raw: Record<string, unknown>): ProcessConfig {
   const { min, max } = config.warmPool;
   return { ...config, warmPool: { min, max: Math.max(min, max) } };
 }
-
-/** What `readConfig({})` answers, but for a program that has no time to ask for it. */
-export const DEFAULT_CONFIG: ProcessConfig = readConfig({});

@@ -6,6 +6,7 @@ import { DIST } from "#runner/dist-folder.ts";
 import { generateEnvironmentDocs } from "#runner/docs/environment-docs.ts";
 import { generateToolDocs } from "#runner/docs/tool-docs.ts";
 import { reportIsolation } from "#runner/isolation/report.ts";
+import type { WallOptions } from "#runner/isolation/wall.ts";
 import { createMonitor } from "#runner/monitor.ts";
 import { PROCESS_OBSERVED } from "#runner/process-launch.ts";
 import { prepareSource } from "#runner/source/prepare.ts";
@@ -13,11 +14,11 @@ import type { EnvironmentModule, EnvironmentSetupContext, EnvironmentStatus, Iso
 import { openChildren } from "./children.ts";
 import { type ProcessConfig, readConfig } from "./config.ts";
 import { type ExecutionContext, type ExecutionPause, runExecution } from "./execution.ts";
-import { type Ground, type GroundOptions, openGround } from "./ground.ts";
 import { createSlots } from "./slots.ts";
 
 /** Everything that exists between `setup` and `teardown`. */
 interface Running extends ExecutionContext {
+  isolation: IsolationReport;
   resources: AsyncDisposableStack;
 }
 
@@ -28,35 +29,16 @@ interface Execution {
   pause: ExecutionPause | null;
 }
 
-export interface ProcessEnvironmentOptions {
-  /** How the wall is tested, see WallOptions. */
-  test?: GroundOptions["test"];
-  /** In place of opening a ground. */
-  open?: (options: GroundOptions) => Promise<Ground>;
-  /**
-   * For a program that runs one script: its compiler is begun with that script, and `setup` does not wait for the first child,
-   * so that what a run does before it needs one is done while it boots.
-   */
-  isOneRun?: boolean;
-  /** In place of reading what `setup` is given. */
-  config?: ProcessConfig;
-}
+export type ProcessEnvironment = EnvironmentModule &
+  Required<Pick<EnvironmentModule, "pause" | "resume" | "status">>;
 
-export interface ProcessEnvironment extends EnvironmentModule {
-  status(): EnvironmentStatus;
-  /** Resolves when a child has shown what stands round each run. Rejects where that is too little; then nothing runs. */
-  admitted(): Promise<IsolationReport>;
-}
-
-/** `folder` holds a build of the child. */
+/** `folder` holds a build of the child; `test`: how the wall is tested, see WallOptions. */
 export function createProcessEnvironment(
   folder: string = DIST,
-  { test = "apart", open = openGround, isOneRun = false, config: known }: ProcessEnvironmentOptions = {},
+  { test = "apart" }: Pick<WallOptions, "test"> = {},
 ): ProcessEnvironment {
   const executions = new Map<number, Execution>();
   let running: Running | null = null;
-  /** Null until the first child has been admitted. */
-  let isolation: IsolationReport | null = null;
 
   function requireRunning(): Running {
     if (running === null) throw new Error("The environment is not set up.");
@@ -67,30 +49,17 @@ export function createProcessEnvironment(
     async setup({ config: raw, bindings, logger, isolation: level, isExposed }: EnvironmentSetupContext) {
       if (running !== null) throw new Error("The environment is set up already.");
       await using undo = new AsyncDisposableStack();
-      const config = known ?? readConfig(raw);
+      const config = readConfig(raw);
       const monitor = undo.use(createMonitor());
       // The first preparation starts the compiler, beside everything else: no run should wait for that.
-      const compiler = isOneRun ? null : prepareSource("");
-      compiler?.catch(() => {});
-      const { paranoid } = config;
-      const ground = await open({
-        level: level ?? "strict",
-        folder,
-        paranoid,
-        test,
-        ...(isExposed === true && { isExposed }),
-      });
-      const children = undo.use(await openChildren(ground, config, logger, folder));
+      const compiler = prepareSource("");
+      compiler.catch(() => {});
+      const where = { level: level ?? "strict", folder, test, isExposed: isExposed === true };
+      const children = undo.use(await openChildren(where, config, logger));
       const { node, wall } = children;
       const { isSupported: isMonitored } = monitor;
-      isolation = null;
-      const admitted = Promise.all([children.pool.warmUp(), compiler]).then(([first]) => {
-        isolation = reportIsolation({ wall, node, first, isMonitored, observed: PROCESS_OBSERVED });
-        return isolation;
-      });
-      // Told to each run, and to whoever asks.
-      admitted.catch(() => {});
-      if (!isOneRun) await admitted;
+      const [first] = await Promise.all([children.pool.warmUp(), compiler]);
+      const isolation = reportIsolation({ wall, node, first, isMonitored, observed: PROCESS_OBSERVED });
       if (!node.isPinned) {
         logger.warn(
           { node: node.path, version: node.version },
@@ -98,10 +67,8 @@ export function createProcessEnvironment(
         );
       }
       const slots = createSlots(config.maxConcurrency);
-      running = { config, bindings, logger, children, monitor, slots, admitted, resources: undo.move() };
+      running = { config, bindings, logger, children, monitor, slots, isolation, resources: undo.move() };
     },
-
-    admitted: () => requireRunning().admitted,
 
     async teardown() {
       const ending = running;
@@ -143,8 +110,7 @@ export function createProcessEnvironment(
     resume: (eid) => executions.get(eid)?.pause?.resume(),
 
     status(): EnvironmentStatus {
-      const { config, slots, children } = requireRunning();
-      if (isolation === null) throw new Error("No child has been admitted yet.");
+      const { config, slots, children, isolation } = requireRunning();
       const memoryBytes = children.readMemoryBytes();
       return {
         slots: config.maxConcurrency,

@@ -15,7 +15,6 @@ import type {
   ErrorDetail,
   ExecutionExitState,
   ExecutionInput,
-  IsolationReport,
   ModuleLogger,
 } from "#sdk";
 import type { Children } from "./children.ts";
@@ -30,8 +29,6 @@ export interface ExecutionContext {
   children: Children;
   monitor: Monitor;
   slots: Slots;
-  /** Rejects where too little stands round a run. */
-  admitted: Promise<IsolationReport>;
 }
 
 /** Children that may turn out to be gone, one after another, before a run is given up. */
@@ -149,7 +146,6 @@ async function runOnChild(
   const memoryMb = Math.min(options?.memoryMb ?? config.memoryMb, config.maxMemoryMb);
   const sessionLimits = toSessionLimits(config, options);
   for (let attempt = 1; ; attempt++) {
-    await on.admitted;
     const child = await takeChild(on, memoryMb, signal);
     if (child === null) return null;
     if (attempt === 1) bindings.setState(eid, "running");

@@ -4,15 +4,8 @@
  */
 import { readFileSync } from "node:fs";
 import { readStatusField } from "../proc-status.ts";
-import type { BirthCall } from "./birth-code.ts";
-import {
-  CAP_SETPCAP,
-  LINUX_CAPABILITY_VERSION_3,
-  NR_CAPSET,
-  NR_PRCTL,
-  PR_CAPBSET_DROP,
-} from "./kernel-headers.ts";
-import { allocate } from "./syscalls.ts";
+import { CAP_SETPCAP, LINUX_CAPABILITY_VERSION_3, NR_CAPSET, PR_CAPBSET_DROP } from "./kernel-headers.ts";
+import { allocate, type Kernel } from "./syscalls.ts";
 
 /** What a process holds or may come to hold; as in /proc/<pid>/status. */
 const HELD = ["CapInh", "CapPrm", "CapEff", "CapAmb"] as const;
@@ -22,25 +15,25 @@ const HEADER_BYTES = 8;
 const DATA_BYTES = 24;
 
 /**
- * The calls by which the calling thread, or a child of its own, gives up every capability for good. Without CAP_SETPCAP the
- * bounding set stays, from which no_new_privs lets nothing be taken.
+ * Makes ready what `/proc` says, then answers how the calling thread gives up every capability for good. Without CAP_SETPCAP the
+ * bounding set stays, from which no_new_privs lets nothing be taken. What is answered throws an Error with the errno.
  */
-export function listCapabilityCalls(): BirthCall[] {
+export function planDroppingCapabilities(kernel: Kernel): () => void {
   const status = readFileSync("/proc/thread-self/status", "latin1");
-  const calls: BirthCall[] = [];
-  for (let capability = 0, left = mayEmptyBounding(status) ? readSet(status, BOUNDING) : 0n; left > 0n; ) {
-    if (left & 1n) {
-      const args = [PR_CAPBSET_DROP, capability];
-      calls.push({ name: `PR_CAPBSET_DROP of ${capability}`, call: NR_PRCTL, args });
+  const bounding = mayEmptyBounding(status) ? readSet(status, BOUNDING) : 0n;
+  return () => {
+    for (let capability = 0, left = bounding; left > 0n; capability += 1, left >>= 1n) {
+      if (left & 1n) must(`PR_CAPBSET_DROP of ${capability}`, kernel.prctl(PR_CAPBSET_DROP, capability));
     }
-    left >>= 1n;
-    capability += 1;
-  }
-  const header = allocate(HEADER_BYTES);
-  new DataView(header.buffer).setUint32(0, LINUX_CAPABILITY_VERSION_3, true);
-  // Clears the ambient set as well, which is never more than the permitted one.
-  calls.push({ name: "capset", call: NR_CAPSET, args: [header, allocate(DATA_BYTES)] });
-  return calls;
+    const header = allocate(HEADER_BYTES);
+    new DataView(header.buffer).setUint32(0, LINUX_CAPABILITY_VERSION_3, true);
+    // Clears the ambient set as well, which is never more than the permitted one.
+    must("capset", kernel.syscall(NR_CAPSET, header, allocate(DATA_BYTES)));
+  };
+}
+
+function must(step: string, result: number): void {
+  if (result < 0) throw new Error(`${step} failed with errno ${-result}`);
 }
 
 /** The sets that are empty in each child of this process; names as in /proc/<pid>/status. */

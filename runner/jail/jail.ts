@@ -11,7 +11,9 @@ import type { SelfLock } from "./lock-self.ts";
 import { type Absence, type JailProbe, probeJail } from "./probe.ts";
 import { limitChild, limitCpu, type RunLimits, readIdleUsage } from "./rlimits.ts";
 import { inspectNode, listRuntimeFiles } from "./runtime-files.ts";
-import { compileFilters } from "./seccomp/filters.ts";
+import { OWN_PID } from "./seccomp/bpf.ts";
+import { compilePolicy } from "./seccomp/compile.ts";
+import { birthPolicy, selfLockPolicy } from "./seccomp/policies.ts";
 import { type Spawner, startSpawner } from "./spawner.ts";
 import { openKernel } from "./syscalls.ts";
 import { findThreadDifferences, readMainThread } from "./verify.ts";
@@ -67,12 +69,13 @@ export async function openJail(
   }
   const runtime = await inspectNode(options.nodePath);
   const files = await listRuntimeFiles(runtime, options.readable);
-  const filters = compileFilters(probe.architecture, options);
+  const birthFilter = compilePolicy(birthPolicy(OWN_PID), probe.architecture);
+  const lockFilter = compilePolicy(selfLockPolicy(options), probe.architecture);
   const openAs = ({ seccomp, landlockAbi }: JailProbe) =>
     openSpawner({
       ...files,
       landlockAbi: typeof landlockAbi === "number" ? landlockAbi : 0,
-      filter: seccomp === true ? filters.birth : null,
+      filter: seccomp === true ? birthFilter : null,
     });
   const { spawner, found } = await openFirst(options, probe, openAs);
   const spawners = keepSpawner(() => openAs(found), spawner);
@@ -95,8 +98,8 @@ export async function openJail(
     lock: {
       parentPid: process.pid,
       landlockAbi,
-      filter: hasFilters ? Buffer.from(filters.selfLock.bytes).toString("base64") : "",
-      pidOffsets: filters.selfLock.pidOffsets,
+      filter: hasFilters ? Buffer.from(lockFilter.bytes).toString("base64") : "",
+      pidOffsets: lockFilter.pidOffsets,
     },
     nodeFlags: NODE_FLAGS,
     findFault(pid) {

@@ -29,7 +29,6 @@ export const WNOHANG = 1;
 // asm-generic/signal.h
 export const SIGKILL = 9;
 export const SIGCHLD = 17;
-export const SIG_SETMASK = 2;
 
 // asm-generic/errno-base.h, asm-generic/errno.h
 export const EPERM = 1;
@@ -55,12 +54,7 @@ export const O_PATH = 0o10000000;
 // linux/close_range.h
 export const CLOSE_RANGE_CLOEXEC = 4;
 
-// linux/memfd.h
-export const MFD_CLOEXEC = 1;
-
 // linux/sched.h
-export const CLONE_VM = 0x100;
-export const CLONE_VFORK = 0x4000;
 export const CLONE_PTRACE = 0x2000;
 export const CLONE_THREAD = 0x10000;
 export const CLONE_NEWUSER = 0x10000000;
@@ -146,16 +140,8 @@ export const LANDLOCK_RESTRICT_SELF_TSYNC = 1 << 3;
 
 /** Numbers used by our own calls: asm/unistd_64.h, and asm-generic/unistd.h for aarch64. */
 const isAarch64 = process.arch === "arm64";
-export const NR_WRITE = isAarch64 ? 64 : 1;
 export const NR_EXIT_GROUP = isAarch64 ? 94 : 231;
 export const NR_MMAP = isAarch64 ? 222 : 9;
-export const NR_MPROTECT = isAarch64 ? 226 : 10;
-export const NR_RT_SIGACTION = isAarch64 ? 134 : 13;
-export const NR_RT_SIGPROCMASK = isAarch64 ? 135 : 14;
-export const NR_EXECVE = isAarch64 ? 221 : 59;
-export const NR_CHDIR = isAarch64 ? 49 : 80;
-export const NR_SETSID = isAarch64 ? 157 : 112;
-export const NR_DUP3 = isAarch64 ? 24 : 292;
 export const NR_SYSLOG = isAarch64 ? 116 : 103;
 export const NR_CAPSET = isAarch64 ? 91 : 126;
 export const NR_PRCTL = isAarch64 ? 167 : 157;
@@ -163,7 +149,6 @@ export const NR_GETTID = isAarch64 ? 178 : 186;
 export const NR_PIPE2 = isAarch64 ? 59 : 293;
 export const NR_PRLIMIT64 = isAarch64 ? 261 : 302;
 export const NR_WAIT4 = isAarch64 ? 260 : 61;
-export const NR_MEMFD_CREATE = isAarch64 ? 279 : 319;
 export const NR_SECCOMP = isAarch64 ? 277 : 317;
 /** The same on every architecture. */
 export const NR_CLOSE_RANGE = 436;

@@ -68,7 +68,7 @@ export function restrictToFiles(
 }
 
 /** A descriptor, close-on-exec, of what landlock_restrict_self(2) puts on. Restricts nobody yet. Throws as `restrictToFiles` does. */
-export function makeRuleset(kernel: Kernel, abi: number, grants: readonly LandlockGrant[]): number {
+function makeRuleset(kernel: Kernel, abi: number, grants: readonly LandlockGrant[]): number {
   const attributes = rulesetAttributes(abi);
   const ruleset = must(
     "landlock_create_ruleset",

@@ -5,7 +5,7 @@ import { NR_PIPE2, O_CLOEXEC } from "./kernel-headers.ts";
 import type { ChildDescriptors } from "./native-spawn.ts";
 import { allocate, type Kernel } from "./syscalls.ts";
 
-/** The server's ends, as streams, each opened where it is first asked for. */
+/** The server's ends, as streams. */
 export interface PipeStreams {
   stdin: Socket;
   stdout: Socket;
@@ -41,20 +41,10 @@ export function makePipes(kernel: Kernel): Pipes {
       childEnds: [stdinRead, stdoutWrite, stderrWrite],
       takeServerEnds() {
         open.splice(0, open.length, stdinRead, stdoutWrite, stderrWrite);
-        const streams: Partial<PipeStreams> = {};
         return {
-          get stdin() {
-            streams.stdin ??= new Socket({ fd: stdinWrite, readable: false, writable: true });
-            return streams.stdin;
-          },
-          get stdout() {
-            streams.stdout ??= new Socket({ fd: stdoutRead, readable: true, writable: false });
-            return streams.stdout;
-          },
-          get stderr() {
-            streams.stderr ??= new Socket({ fd: stderrRead, readable: true, writable: false });
-            return streams.stderr;
-          },
+          stdin: new Socket({ fd: stdinWrite, readable: false, writable: true }),
+          stdout: new Socket({ fd: stdoutRead, readable: true, writable: false }),
+          stderr: new Socket({ fd: stderrRead, readable: true, writable: false }),
         };
       },
       [Symbol.dispose]: closeAll,

@@ -6,7 +6,7 @@
 import { writeSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 import { type BirthJail, withGrants } from "./birth-jail.ts";
-import { listCapabilityCalls } from "./capabilities.ts";
+import { planDroppingCapabilities } from "./capabilities.ts";
 import { NR_GETTID, PR_SET_NO_NEW_PRIVS } from "./kernel-headers.ts";
 import { restrictToFiles } from "./landlock.ts";
 import {
@@ -34,17 +34,14 @@ export type SpawnerEvent =
 
 function jailThread(kernel: Kernel, jail: BirthJail): void {
   // Read from /proc, which is out of reach a moment later.
-  const givingUp = jail.keepsCapabilities ? [] : listCapabilityCalls();
+  const dropCapabilities = jail.keepsCapabilities ? null : planDroppingCapabilities(kernel);
   const result = kernel.prctl(PR_SET_NO_NEW_PRIVS, 1);
   if (result < 0) throw new Error(`PR_SET_NO_NEW_PRIVS failed with errno ${-result}`);
   if (jail.landlockAbi > 0) {
     withGrants(jail, (grants) => restrictToFiles(kernel, jail.landlockAbi, grants, "caller"));
   }
   // Before the filter, which refuses it.
-  for (const { name, call, args } of givingUp) {
-    const answer = kernel.syscall(call, ...args);
-    if (answer < 0) throw new Error(`${name} failed with errno ${-answer}`);
-  }
+  dropCapabilities?.();
   if (jail.filter) installFilter(kernel, jail.filter, "thread");
 }
 

@@ -21,17 +21,14 @@ export interface JailedProcess extends StartedProcess {
 }
 
 export interface Spawner extends AsyncDisposable {
+  /** Kernel thread id, for verification from outside. */
+  readonly threadId: number;
   /** It starts nothing any more. */
   readonly hasEnded: boolean;
   /** Starts a child. Rejects when the program cannot be started or the spawner has ended. */
   start(program: Program): Promise<JailedProcess>;
   /** Ends it and every child it started, and waits until they are reaped. */
   [Symbol.asyncDispose](): Promise<void>;
-}
-
-export interface ThreadSpawner extends Spawner {
-  /** Kernel thread id, for verification from outside. */
-  readonly threadId: number;
 }
 
 interface Waiting {
@@ -46,18 +43,13 @@ const THREAD_FILE = `./spawner-thread${extname(import.meta.filename)}`;
 /** From the order to the pid. Starting is one system call; only a file system that hangs takes longer. */
 const MAX_START_MS = 10_000;
 
-/** It does nothing before it is told its jail. */
-function startThread(): Worker {
-  return new Worker(new URL(THREAD_FILE, import.meta.url), {
+/** Puts a fresh thread into the jail and waits until it is there. Rejects with the reason when the kernel refuses a part. */
+export async function startSpawner(jail: BirthJail): Promise<Spawner> {
+  const worker = new Worker(new URL(THREAD_FILE, import.meta.url), {
     env: {},
     execArgv: ["--no-warnings"],
     resourceLimits: { maxOldGenerationSizeMb: 64 },
   });
-}
-
-/** Puts a fresh thread into the jail and waits until it is there. Rejects with the reason when the kernel refuses a part. */
-export async function startSpawner(jail: BirthJail): Promise<ThreadSpawner> {
-  const worker = startThread();
   // libuv's thread pool is made by the first thread that uses it: were that the jailed one, the server's own file
   // access would be jailed with it.
   await access("/");

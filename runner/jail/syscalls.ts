@@ -98,7 +98,7 @@ function resolveKernel(): Kernel {
 }
 
 /** struct rlimit64. */
-export function layOutLimit(limit: ResourceLimit): Uint8Array {
+function layOutLimit(limit: ResourceLimit): Uint8Array {
   const memory = allocate(16);
   const view = new DataView(memory.buffer);
   view.setBigUint64(0, limit.soft, true);

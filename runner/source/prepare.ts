@@ -35,7 +35,6 @@ const INSTEAD =
 
 /** Prepares a source of any form; the same source is answered from a cache. Rejects only for faults of ours. */
 export async function prepareSource(submitted: string): Promise<PreparedSource> {
-  if (remembered?.submitted === submitted) return remembered.prepared;
   const key = submitted.length <= MAX_KEY_CHARS ? submitted : `sha256 ${hash("sha256", submitted, "base64")}`;
   const known = cache.get(key) ?? preparing.get(key);
   if (known !== undefined) return known;
@@ -43,12 +42,6 @@ export async function prepareSource(submitted: string): Promise<PreparedSource> 
   preparing.set(key, preparation);
   return preparation;
 }
-
-/** Has `prepareSource` answer for this source what it answered in another program. Of the last one only. */
-export function rememberPrepared(submitted: string, prepared: PreparedSource): void {
-  remembered = { submitted, prepared };
-}
-let remembered: { submitted: string; prepared: PreparedSource } | null = null;
 
 async function prepareFor(key: string, submitted: string): Promise<PreparedSource> {
   const prepared = await prepare(submitted);

@@ -4,17 +4,47 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { findPackage } from "../find-package.ts";
 import { RLIMIT_DATA } from "../jail/kernel-headers.ts";
 import { openKernel } from "../jail/syscalls.ts";
-import {
-  findEsbuild,
-  listFlags,
-  MAX_OUTPUT_BYTES,
-  memoryFor,
-  splitOutput,
-  type Transformed,
-} from "./esbuild-program.ts";
-import { createGate } from "./gate.ts";
+
+/** How every source is transpiled: options of esbuild's `transform` beside the loader, how maps are returned and what is logged. */
+export const TRANSFORM_OPTIONS = {
+  target: "es2024",
+  // Run as it is: this engine has it, and the lowered form hides where an error came from.
+  supported: { using: true },
+  charset: "ascii",
+  sourcefile: "script.ts",
+  legalComments: "none",
+  tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
+} as const;
+
+/** Code and a source map, as the service answers them. */
+export interface Transformed {
+  code: string;
+  map: string;
+}
+
+/** Of code and map. Many times what the largest source becomes. */
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+
+/** Lets so many tasks run at a time; the others wait in the order in which they came. */
+export function createGate(most: number): <T>(task: () => Promise<T>) => Promise<T> {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (task) => {
+    if (running === most) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running++;
+    try {
+      return await task();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running--;
+      else next();
+    }
+  };
+}
 
 const enter = createGate(availableParallelism());
 
@@ -74,4 +104,42 @@ function limitMemory({ pid }: ChildProcess, bytes: bigint): void {
   } catch {
     // A Node without FFI, which level development may run on.
   }
+}
+
+/** Bytes for one run: about twice what a source of that length takes that is not nested deeply; one that is would take gigabytes. */
+function memoryFor(source: string): bigint {
+  return BigInt(128 * 1024 * 1024 + 400 * source.length);
+}
+
+const MAP_START = "//# sourceMappingURL=data:application/json;base64,";
+
+/** Null where it is not installed for this platform. */
+function findEsbuild(): string | null {
+  const folder = findPackage(`@esbuild/${process.platform}-${process.arch}`);
+  return folder === null ? null : join(folder, "bin/esbuild");
+}
+
+/** For a source on standard input, whose code and map are to come out at standard output. */
+function listFlags(loader: "ts" | "tsx"): string[] {
+  const { target, supported, charset, sourcefile, legalComments, tsconfigRaw } = TRANSFORM_OPTIONS;
+  return [
+    `--loader=${loader}`,
+    `--target=${target}`,
+    ...Object.entries(supported).map(([feature, is]) => `--supported:${feature}=${is}`),
+    `--charset=${charset}`,
+    `--sourcefile=${sourcefile}`,
+    `--legal-comments=${legalComments}`,
+    `--tsconfig-raw=${JSON.stringify(tsconfigRaw)}`,
+    "--sourcemap=inline",
+    "--sources-content=false",
+    "--log-level=silent",
+  ];
+}
+
+/** What came out. The map comes after the code, whose own text may have looked like one. Null: there is none. */
+function splitOutput(text: string): Transformed | null {
+  const at = text.lastIndexOf(MAP_START);
+  if (at < 0) return null;
+  const map = Buffer.from(text.slice(at + MAP_START.length), "base64").toString();
+  return { code: text.slice(0, at), map };
 }

@@ -1,11 +1,7 @@
 /** TypeScript to JavaScript by esbuild, and its errors as positions in the text it was given. */
-import type { Message } from "esbuild";
-import type { Transformed } from "./esbuild-program.ts";
-import { createGate } from "./gate.ts";
+import { type Message, stop, transform } from "esbuild";
 import type { Position } from "./mappings.ts";
-import { TRANSFORM_OPTIONS } from "./transform-options.ts";
-import { transformAlone } from "./transpile-alone.ts";
-import { transformOnce } from "./transpile-once.ts";
+import { createGate, TRANSFORM_OPTIONS, type Transformed, transformAlone } from "./transpile-alone.ts";
 
 export type Transpiled =
   | { ok: true; code: string; mappings: string }
@@ -33,24 +29,12 @@ let stopped = 0;
 /** Tells those who wait for the present service that it is gone: the library does not. */
 const waiting = new Set<(outcome: "gone") => void>();
 
-let isOneExpected = false;
-
-/** To be called by a program that is going to run one script and end. */
-export function expectOneSource(): void {
-  isOneExpected = true;
-}
-
 /** The last such comment counts: a map that a script brings along would have its errors told in a file that nobody knows. */
 const NO_MAP = "\n//# sourceMappingURL=none";
 
 /** Never rejects for what is in the source. */
 export async function transpile(text: string, loader: "ts" | "tsx" = "ts"): Promise<Transpiled> {
   const source = text + NO_MAP;
-  if (isOneExpected) {
-    isOneExpected = false;
-    const result = await transformOnce(source, loader, MAX_TRANSPILE_MS);
-    if (result !== null) return read(result);
-  }
   if (source.length > MAX_SHARED_CHARS) {
     const result = await transformAlone(source, loader, MAX_TRANSPILE_MS);
     if (result === "lost") return { ok: false, message: TOO_MUCH, isFinal: true };
@@ -89,13 +73,11 @@ async function stopService(service: number): Promise<void> {
   stopped++;
   for (const tell of waiting) tell("gone");
   waiting.clear();
-  await (await import("esbuild")).stop();
+  await stop();
 }
 
 /** `late`: the service still works on the source. `gone`: it was stopped because of another source. */
 async function transformInTime(source: string, loader: "ts" | "tsx"): Promise<Transformed | "late" | "gone"> {
-  // Not for a program whose one source needs no service.
-  const { transform } = await import("esbuild");
   const early = Promise.withResolvers<"late" | "gone">();
   const timer = setTimeout(() => early.resolve("late"), MAX_TRANSPILE_MS);
   waiting.add(early.resolve);

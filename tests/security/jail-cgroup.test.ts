@@ -4,17 +4,15 @@ import { once } from "node:events";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { BirthJail } from "#runner/jail/birth-jail.ts";
 import type { BirthGroup, RunGroup } from "#runner/jail/cgroups/model.ts";
 import { openCgroups } from "#runner/jail/cgroups/open.ts";
 import { createRunGroups } from "#runner/jail/cgroups/run-groups.ts";
 import { CONTROLLERS } from "#runner/jail/cgroups/tree.ts";
-import { openDirectSpawner } from "#runner/jail/direct-spawner.ts";
 import { landlockAbi } from "#runner/jail/landlock.ts";
 import { inspectNode, listRuntimeFiles } from "#runner/jail/runtime-files.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { birthPolicy } from "#runner/jail/seccomp/policies.ts";
-import { type Spawner, startSpawner } from "#runner/jail/spawner.ts";
+import { startSpawner } from "#runner/jail/spawner.ts";
 import { openKernel } from "#runner/jail/syscalls.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -67,12 +65,7 @@ describe.runIf(isWritable)("a run's control group", () => {
   });
 });
 
-const SPAWNERS: [name: string, open: (jail: BirthJail) => Promise<Spawner & { threadId?: number }>][] = [
-  ["the thread", startSpawner],
-  ["the calling thread", async (jail) => openDirectSpawner(jail)],
-];
-
-describe.runIf(isWritable).each(SPAWNERS)("a child started by %s", (_, open) => {
+describe.runIf(isWritable)("a child started by the thread", () => {
   const readGroups = (of: string) => readFileSync(`/proc/${of}/cgroup`, "latin1");
 
   async function openParts() {
@@ -82,7 +75,9 @@ describe.runIf(isWritable).each(SPAWNERS)("a child started by %s", (_, open) => 
     const groups = undo.use(createRunGroups(cgroups));
     const files = await listRuntimeFiles(await inspectNode(process.execPath), []);
     const filter = compilePolicy(birthPolicy(process.pid), process.arch === "arm64" ? "aarch64" : "x86_64");
-    const spawner = undo.use(await open({ ...files, landlockAbi: landlockAbi(openKernel()), filter }));
+    const spawner = undo.use(
+      await startSpawner({ ...files, landlockAbi: landlockAbi(openKernel()), filter }),
+    );
     const owned = undo.move();
     const start = (group: BirthGroup | null) =>
       spawner.start({

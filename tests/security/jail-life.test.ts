@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listEmptySets } from "#runner/jail/capabilities.ts";
 import { limitChild, readIdleUsage } from "#runner/jail/rlimits.ts";
-import type { ThreadSpawner } from "#runner/jail/spawner.ts";
+import type { Spawner } from "#runner/jail/spawner.ts";
 import { openKernel } from "#runner/jail/syscalls.ts";
 import { findThreadDifferences, readThreads } from "#runner/jail/verify.ts";
 import {
@@ -22,7 +22,7 @@ describe.runIf(process.platform === "linux")("a child in the full jail", () => {
   let directory = "";
   let empty = "";
   let bundle = "";
-  let spawner: ThreadSpawner;
+  let spawner: Spawner;
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "cyrnel-life-"));
     empty = join(directory, "empty");

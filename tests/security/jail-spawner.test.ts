@@ -5,14 +5,17 @@ import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from "no
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { landlockAbi } from "#runner/jail/landlock.ts";
 import { inspectNode, listRuntimeFiles, type RuntimeFiles } from "#runner/jail/runtime-files.ts";
+import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
+import { birthPolicy } from "#runner/jail/seccomp/policies.ts";
 import { startSpawner } from "#runner/jail/spawner.ts";
 import { openKernel } from "#runner/jail/syscalls.ts";
 import { readThreads } from "#runner/jail/verify.ts";
-import { bundleChild, startJail, startLocked } from "./jail/jail.ts";
+import { architecture, bundleChild, startJail, startLocked } from "./jail/jail.ts";
 
 const F_SETFD = 2;
 const FCNTL = process.arch === "arm64" ? 25 : 72;
@@ -116,6 +119,58 @@ describe.runIf(process.platform === "linux")("the spawner", () => {
     ).rejects.toThrow("/nowhere");
     const states = readThreads("self").map(({ filters, noNewPrivileges }) => `${filters} ${noNewPrivileges}`);
     expect(new Set(states).size).toBe(1);
+  });
+
+  describe("a child that has not locked itself yet", () => {
+    /** Runs `code` in a child and answers what it says. `landlock` false: it may open files, so that it can look at itself. */
+    async function runBorn(code: string, landlock: boolean) {
+      const filter = compilePolicy(birthPolicy(process.pid), architecture);
+      const abi = landlock ? landlockAbi(openKernel()) : 0;
+      await using spawner = await startSpawner({ ...files, landlockAbi: abi, filter });
+      const args = ["--openssl-config=/dev/null", "-e", code];
+      const child = await spawner.start({ path: process.execPath, args, cwd: "/" });
+      const [said, exit] = await Promise.all([text(child.stdout), child.exited]);
+      expect(exit).toMatchObject({ code: 0, signal: null });
+      return JSON.parse(said);
+    }
+
+    it("can open nothing that it was not left, and start nothing", async () => {
+      const said = await runBorn(
+        `const tried = {};
+        for (const path of ["/etc/passwd", "/proc/self/status"]) {
+          try { require("fs").readFileSync(path); tried[path] = "read"; } catch (error) { tried[path] = error.code; }
+        }
+        try { require("child_process").execFileSync("/bin/true"); tried.program = "ran"; } catch (error) { tried.program = error.code; }
+        console.log(JSON.stringify(tried));`,
+        true,
+      );
+      expect(said).toEqual({
+        "/etc/passwd": "EACCES",
+        "/proc/self/status": "EACCES",
+        program: expect.stringMatching(/EACCES|EPERM/),
+      });
+    });
+
+    it("has an environment of one variable, three pipes, a session of its own and no signal blocked or ignored", async () => {
+      const said = await runBorn(
+        `const fs = require("fs");
+        const status = fs.readFileSync("/proc/self/status", "latin1");
+        const stat = fs.readFileSync("/proc/self/stat", "latin1").split(") ")[1].split(" ");
+        console.log(JSON.stringify({
+          env: process.env, cwd: process.cwd(), session: Number(stat[3]) === process.pid,
+          blocked: /SigBlk:\\s*(\\w+)/.exec(status)[1],
+          pipes: [0, 1, 2].map((fd) => fs.readlinkSync("/proc/self/fd/" + fd).slice(0, 5)),
+        }));`,
+        false,
+      );
+      expect(said).toEqual({
+        env: { TZ: "UTC" },
+        cwd: "/",
+        session: true,
+        blocked: "0000000000000000",
+        pipes: ["pipe:", "pipe:", "pipe:"],
+      });
+    });
   });
 
   it("takes its children with it when it ends", async () => {

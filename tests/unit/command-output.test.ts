@@ -5,7 +5,6 @@ import { exitCodeOfRun } from "../../client/command/exit-codes.ts";
 import { parseDuration, parseId, parseMemory, parsePair, toPointer } from "../../client/command/options.ts";
 import { createSafeStream, safeJson, safeLine, safeLines } from "../../client/command/output/safe-text.ts";
 import { formatTable } from "../../client/command/output/table.ts";
-import { guessLocalLevel } from "../../client/command/run/hint.ts";
 import { openRunOutput } from "../../client/command/run/report.ts";
 import type { Terminal } from "../../client/command/terminal.ts";
 
@@ -119,16 +118,4 @@ test("each reason a run ends for has its exit code", () => {
     ] as const
   ).map(([exitState, reason]) => exitCodeOfRun({ exitState, reason }));
   expect(codes).toEqual([0, 1, 3, 4, 4, 5, 6, 1]);
-});
-
-test("beginning early is only for the usual run on this machine", () => {
-  expect(guessLocalLevel(["run", "x.ts", "--local"])).toBe("strict");
-  for (const args of [
-    ["run", "x.ts"],
-    ["ps", "--local"],
-    ["run", "x", "--local", "--help"],
-    ["run", "x", "--local", "--isolation=development"],
-  ]) {
-    expect(guessLocalLevel(args)).toBe(null);
-  }
 });

@@ -100,7 +100,13 @@ async function openRunner(session: Session, flags: RunFlags, undo: AsyncDisposab
   if (!flags.local) return openRemoteRun(session, required);
   const { openLocalRun } = await import("../run/local.ts");
   const { isolation = "strict", tools = null, yes = false } = flags;
-  const local = await openLocalRun(session, { required, isolation, toolsFile: tools, yes });
+  const local = await openLocalRun(session, {
+    required,
+    isolation,
+    toolsFile: tools,
+    memoryMb: flags.memory,
+    yes,
+  });
   return undo.use(local).run;
 }
 

@@ -15,11 +15,17 @@ import { killedReport } from "./remote.ts";
 import { openRunOutput, type RunReport } from "./report.ts";
 import { requireIsolation } from "./requirements.ts";
 
+/** Bounds of the environment's settings. A run may ask for less. */
+const MIN_SET_MEMORY_MB = 32;
+const MAX_USUAL_MEMORY_MB = 1024;
+
 export interface LocalRunOptions {
   required: readonly string[];
   isolation: "strict" | "standard" | "development";
   /** A module with functions; null: no tools. */
   toolsFile: string | null;
+  /** Of each run; undefined: the usual. */
+  memoryMb: number | undefined;
   /** Calls of destructive tools are made without asking. */
   yes: boolean;
 }
@@ -28,31 +34,30 @@ export interface LocalRun extends AsyncDisposable {
   run: RunScript;
 }
 
-/** `run` rejects with a Failure of exit code 78 where the isolation cannot be had; with `required`, so does this. */
+/** Rejects with a Failure of exit code 78 where the isolation cannot be had. */
 export async function openLocalRun(session: Session, options: LocalRunOptions): Promise<LocalRun> {
   const tools = options.toolsFile === null ? undefined : await loadTools(options.toolsFile);
   const runtime = createRuntime({
     local: true,
     isolation: options.isolation,
+    environment: readEnvironment(options.memoryMb),
     ...(tools !== undefined && { tools }),
     ...(tools !== undefined && !options.yes && { elicitation: new ElicitationEngine() }),
   });
   await using undo = new AsyncDisposableStack();
   undo.use(runtime);
-  const stands = requireStanding(runtime, options.required);
-  // What the script needs is prepared meanwhile, unless something is required of the isolation that may not be there.
-  stands.catch(() => {});
-  if (options.required.length > 0) await stands;
+  await requireStanding(runtime, options.required);
   const owned = undo.move();
   return {
-    async run(code, limits) {
-      const running = runHere(session, runtime, code, limits);
-      running.catch(() => {});
-      await stands;
-      return running;
-    },
+    run: (code, limits) => runHere(session, runtime, code, limits),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Settings under which the first child has the limit of the run already. */
+function readEnvironment(memoryMb: number | undefined): Record<string, unknown> {
+  if (memoryMb === undefined || memoryMb < MIN_SET_MEMORY_MB) return {};
+  return { memoryMb, maxMemoryMb: Math.max(memoryMb, MAX_USUAL_MEMORY_MB) };
 }
 
 /** Rejects with a Failure where too little stands round a run: nothing is run then. */

@@ -53,7 +53,7 @@ export interface CgroupsAbsent {
   fix: string;
 }
 
-/** How groups are made: by threads, because the kernel may let whoever makes one wait while it moves a process; or at once. */
+/** How groups are made: node:fs/promises, because the kernel may let the caller wait while it moves a process; others in tests. */
 export interface GroupFiles {
   mkdir(path: string): Promise<unknown>;
   writeFile(path: string, text: string): Promise<void>;

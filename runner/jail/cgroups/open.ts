@@ -2,18 +2,11 @@
  * One control group per run, where the server may write a part of the cgroup tree: version 2 delegated to it, or version 1.
  * Limits are then exact and hold for everything in the group; where there is none, `openCgroups` says why.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import type { Cgroups, CgroupsAbsent, GroupFiles } from "./model.ts";
 import { type CgroupSources, readSources } from "./tree.ts";
 import { findVersion1, openVersion1 } from "./version1.ts";
 import { findVersion2, openVersion2 } from "./version2.ts";
-
-/** A thread for each step takes four times as long as the step: for a program that makes one group. */
-export const AT_ONCE: GroupFiles = {
-  mkdir: async (path) => mkdirSync(path),
-  writeFile: async (path, text) => writeFileSync(path, text),
-};
 
 const FIX =
   "delegate a cgroup v2 subtree with memory, pids and cpu to the server (systemd: Delegate=yes, DelegateSubgroup=server); without it limits come from rlimits and the monitor";

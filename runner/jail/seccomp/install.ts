@@ -38,7 +38,7 @@ export function installFilter(kernel: Kernel, filter: BpfProgram, target: Filter
 }
 
 /** A filter as seccomp(2) reads it: struct sock_fprog. */
-export function layOut(kernel: Kernel, { bytes, pidOffsets }: BpfProgram): Uint8Array {
+function layOut(kernel: Kernel, { bytes, pidOffsets }: BpfProgram): Uint8Array {
   const filter = allocate(bytes.byteLength);
   filter.set(bytes);
   const instructions = new DataView(filter.buffer);

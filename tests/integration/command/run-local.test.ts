@@ -91,6 +91,20 @@ describe("exit codes", () => {
     },
   );
 
+  test.each([[[]], [["--memory", "200"]], [["--isolation", "standard"]], [["--require", "strict"]]])(
+    "one child, whatever is asked of it: %s",
+    async (flags) => {
+      const started = startCyrnel(["run", "-", "--local", ...flags], { input: WAITS });
+      while (!started.stdout().includes("up")) await sleep(20);
+      const children = listChildren(started).filter((pid) =>
+        readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("child.js"),
+      );
+      expect(children.length).toBe(1);
+      started.child.kill("SIGINT");
+      expect((await started.ended).code).toBe(6);
+    },
+  );
+
   test("0 where it does", async () => {
     expect((await runLocal("return 1", "--require", "seccomp,landlock,limits,strict,permissions")).code).toBe(
       0,
@@ -103,7 +117,6 @@ describe("exit codes", () => {
     const children = listChildren(started).filter((pid) =>
       readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("child.js"),
     );
-    // The one that was begun ahead, and no other.
     expect(children.length).toBe(1);
     for (const pid of children) process.kill(pid, "SIGSYS");
     const ended = await started.ended;

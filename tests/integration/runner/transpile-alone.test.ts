@@ -6,8 +6,19 @@ import { transformAlone } from "#runner/source/transpile-alone.ts";
 
 const LARGE = 'const a: number = 1; const text = "ä€😀";\n';
 
-test("makes of a source what the service makes of it", async () => {
-  const small = LARGE.slice(0, -1);
+const SOURCES = [
+  "",
+  LARGE.slice(0, -1),
+  "const six: number = 6; return six * 7;",
+  'interface A { b?: string }\nconst a: A = {};\nenum Color { Red = "r" }\nexport default a.b!.length;',
+  'const text = "ä€😀\\u2028"; // 😀 //# sourceMappingURL=data:application/json;base64,AAAA\nconst url = "//# sourceMappingURL=data:application/json;base64,";',
+  "namespace N { export const x = 1 }\nusing y = null;\nclass B<T> { constructor(private z: T) {} }",
+  // What esbuild leaves as it is.
+  "const a = /ö‹😀/u.test(String.raw`ünï😀\\u`); return /(?<é>x)/.source + 'ö';",
+  `${"const a = 1;\n{ ".repeat(200)}${"}".repeat(200)}`,
+];
+
+test.each(SOURCES)("makes of source %# what the service makes of it", async (small) => {
   const alone = await transformAlone(small, "ts", 10_000);
   if (typeof alone === "string") throw new Error(alone);
   const { mappings } = JSON.parse(alone.map) as { mappings: string };

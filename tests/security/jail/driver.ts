@@ -13,7 +13,7 @@ import { landlockAbi } from "#runner/jail/landlock.ts";
 import { inspectNode, listRuntimeFiles } from "#runner/jail/runtime-files.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { birthPolicy, selfLockPolicy } from "#runner/jail/seccomp/policies.ts";
-import { startSpawner, type ThreadSpawner } from "#runner/jail/spawner.ts";
+import { type Spawner, startSpawner } from "#runner/jail/spawner.ts";
 import { openKernel } from "#runner/jail/syscalls.ts";
 import type { Targets } from "./attack.ts";
 import { ATTACKS, LANDLOCK_ALONE } from "./attacks.ts";
@@ -88,7 +88,7 @@ await using jailed = await startSpawner({
 });
 const FLAGS = ["--no-warnings", "--v8-pool-size=0", "--max-old-space-size=64", "--openssl-config=/dev/null"];
 
-async function readCapabilities(spawner: ThreadSpawner, word: string): Promise<Record<string, string>> {
+async function readCapabilities(spawner: Spawner, word: string): Promise<Record<string, string>> {
   const { child } = await startAttacker(spawner, word, null);
   const status = readFileSync(`/proc/${child.pid}/status`, "latin1");
   child.kill();
@@ -97,7 +97,7 @@ async function readCapabilities(spawner: ThreadSpawner, word: string): Promise<R
   );
 }
 
-async function startAttacker(spawner: ThreadSpawner, word: string, targets: Targets | null) {
+async function startAttacker(spawner: Spawner, word: string, targets: Targets | null) {
   const child = await spawner.start({
     path: process.execPath,
     args: [...FLAGS, bundle, word, JSON.stringify(targets)],
@@ -114,7 +114,7 @@ async function startAttacker(spawner: ThreadSpawner, word: string, targets: Targ
 
 /** One attacker performs attack after attack; where one ends it, another takes its place. */
 async function attack(
-  spawner: ThreadSpawner,
+  spawner: Spawner,
   word: string,
   names: readonly string[] = Object.keys(ATTACKS),
 ): Promise<Record<string, Outcome>> {

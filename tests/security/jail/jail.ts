@@ -7,7 +7,7 @@ import { inspectNode, listRuntimeFiles } from "#runner/jail/runtime-files.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { birthPolicy, selfLockPolicy } from "#runner/jail/seccomp/policies.ts";
 import type { Architecture } from "#runner/jail/seccomp/syscall-numbers.ts";
-import { type JailedProcess, startSpawner, type ThreadSpawner } from "#runner/jail/spawner.ts";
+import { type JailedProcess, type Spawner, startSpawner } from "#runner/jail/spawner.ts";
 import { openKernel } from "#runner/jail/syscalls.ts";
 
 export const architecture: Architecture = process.arch === "arm64" ? "aarch64" : "x86_64";
@@ -42,7 +42,7 @@ export async function bundleChild(name: string, directory: string): Promise<stri
   return outfile;
 }
 
-export async function startJail(bundle: string): Promise<ThreadSpawner> {
+export async function startJail(bundle: string): Promise<Spawner> {
   const files = await listRuntimeFiles(await inspectNode(process.execPath), [bundle]);
   return await startSpawner({
     ...files,
@@ -67,7 +67,7 @@ export interface ConversationOptions {
 
 /** Starts a bundled child that locks itself, and waits for its `ready`. */
 export async function startLocked(
-  spawner: ThreadSpawner,
+  spawner: Spawner,
   bundle: string,
   cwd: string,
   { paranoid = false, flags = [] }: ConversationOptions = {},
