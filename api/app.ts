@@ -15,10 +15,15 @@ import { registerApprovalRoutes } from "./approvals/routes.ts";
 import type { Approvals } from "./approvals/service.ts";
 import { registerAudit } from "./audit/http-hook.ts";
 import { registerAuditRoutes } from "./audit/routes.ts";
+import { moduleParamsSchema } from "./components/modules/model.ts";
 import { registerModuleRoutes } from "./components/modules/routes.ts";
+import { registerModulePackageRoutes } from "./components/modules/routes-packages.ts";
 import type { Modules } from "./components/modules/service.ts";
+import { serviceParamsSchema } from "./components/services/model.ts";
 import { registerServiceRoutes } from "./components/services/routes.ts";
 import type { Services } from "./components/services/service.ts";
+import { registerSettingsRoutes } from "./components/settings/routes.ts";
+import type { ComponentSettings } from "./components/settings/service.ts";
 import type { Config } from "./config.ts";
 import { registerConsole } from "./console/pages.ts";
 import { registerEnvironmentRoutes } from "./environment/routes.ts";
@@ -66,6 +71,8 @@ export interface AppDeps {
   /** Knows the secrets that no answer may hold. */
   redactor: Redactor;
   services: Services;
+  /** Of modules and services. */
+  settings: ComponentSettings;
   tools: Tools;
   approvals: Approvals;
   /** For other servers on the same database. */
@@ -148,6 +155,8 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   if (deps.replicas) registerReplicaRoutes(app, deps.replicas);
   registerAudit(app, access.audit);
   registerProcessRoutes(app, processes, config);
+  registerModulePackageRoutes(app, modules);
+  registerSettingsRoutes(app, "module", moduleParamsSchema, deps.settings);
   registerModuleRoutes(app, modules);
   registerServiceRoutes(app, deps.services, (request) => {
     const caller = toCaller(request.caller);
@@ -156,6 +165,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
       wouldShow: (id, toolIds) => deps.tools.wouldShow(id, toolIds, caller),
     };
   });
+  registerSettingsRoutes(app, "service", serviceParamsSchema, deps.settings);
   registerToolRoutes(app, deps.tools);
   registerApprovalRoutes(app, deps.approvals);
   registerKeyRoutes(app, access.keys);

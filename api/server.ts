@@ -16,6 +16,7 @@ import { type Approvals, createApprovals } from "./approvals/service.ts";
 import type { BuiltinModule } from "./components/modules/builtins.ts";
 import { createModules, type Modules } from "./components/modules/service.ts";
 import { createServices, type Services } from "./components/services/service.ts";
+import { createSettings } from "./components/settings/service.ts";
 import { type Config, isLoopbackHost } from "./config.ts";
 import type { Pool } from "./db/pool.ts";
 import { createDownload } from "./egress/download.ts";
@@ -164,8 +165,8 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     allowStdio: config.allowStdioMcp,
     custom: { directory: path.join(config.dataDirectory, "modules"), download },
     secrets: vault,
+    watch: redactor,
     activations: (id) => replicas.listActivations(id),
-    redaction: redactor,
     ...(deps.builtins === undefined ? {} : { builtins: deps.builtins }),
   });
   undo.defer(() => modules.close());
@@ -179,6 +180,12 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     download,
   });
   adapters.attach(services.link);
+  const settings = createSettings({
+    pool: database.pool,
+    secrets: vault,
+    watch: redactor,
+    hosts: { module: modules.settings, service: services.settings },
+  });
   undo.defer(services.onChange((id) => tools.forget(id)));
   const vital = database.vital ?? database.pool;
   const replicas = createReplicas({
@@ -254,6 +261,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     processes,
     modules,
     services,
+    settings,
     tools,
     approvals,
     replicas: { token: replicas.token, held: processes.held },

@@ -2508,7 +2508,7 @@ export interface paths {
                             config: {
                                 [key: string]: unknown;
                             };
-                            /** @description JSON pointers of settings that no longer fit the schema. */
+                            /** @description JSON pointers of what no longer fits the schema. */
                             outdated: string[];
                         };
                     };
@@ -2658,7 +2658,7 @@ export interface paths {
                             config: {
                                 [key: string]: unknown;
                             };
-                            /** @description JSON pointers of settings that no longer fit the schema. */
+                            /** @description JSON pointers of what no longer fits the schema. */
                             outdated: string[];
                         };
                     };
@@ -3066,7 +3066,7 @@ export interface paths {
                     };
                     content: {
                         "application/json": {
-                            /** @description JSON pointers of secrets that no longer fit the schema. */
+                            /** @description JSON pointers of what no longer fits the schema; of all values once a service would send them to another place than when they were set. They are not used then: set or remove all of them in one patch. */
                             outdated: string[];
                             /** @description JSON pointers of the values that are set. Values are never returned. */
                             present: string[];
@@ -7523,7 +7523,7 @@ export interface paths {
             parameters: {
                 query?: never;
                 header?: {
-                    /** @description `ETag` of the state the patch was made for; 412 if it has changed. */
+                    /** @description `ETag` of the settings the patch was made for; 412 if they have changed. */
                     "if-match"?: string;
                 };
                 path: {
@@ -7724,6 +7724,7 @@ export interface paths {
                     };
                     content: {
                         "application/json": {
+                            /** @description JSON Schema of the configuration. */
                             configSchema: {
                                 [key: string]: unknown;
                             };
@@ -7978,7 +7979,7 @@ export interface paths {
                     };
                     content: {
                         "application/json": {
-                            /** @description JSON pointers of what no longer fits the schema; of all values once the service would send them to another place than when they were set. They are not used then: set or remove all of them in one patch. */
+                            /** @description JSON pointers of what no longer fits the schema; of all values once a service would send them to another place than when they were set. They are not used then: set or remove all of them in one patch. */
                             outdated: string[];
                             /** @description JSON pointers of the values that are set. Values are never returned. */
                             present: string[];
@@ -8063,7 +8064,7 @@ export interface paths {
             parameters: {
                 query?: never;
                 header?: {
-                    /** @description `ETag` of the state the patch was made for; 412 if it has changed. */
+                    /** @description `ETag` of the settings the patch was made for; 412 if they have changed. */
                     "if-match"?: string;
                 };
                 path: {
@@ -8260,6 +8261,7 @@ export interface paths {
                     };
                     content: {
                         "application/json": {
+                            /** @description JSON Schema of the secrets. */
                             secretsSchema: {
                                 [key: string]: unknown;
                             };

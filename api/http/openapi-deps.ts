@@ -17,6 +17,7 @@ export function describeOnly(logger: FastifyBaseLogger): AppDeps {
     modules: unused("modules"),
     redactor: createRedactor(),
     services: unused("services"),
+    settings: unused("settings"),
     tools: unused("tools"),
     approvals: unused("approvals"),
     roster: unused("roster"),

@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { buildApp } from "#api/app.ts";
 import type { BuiltinModule } from "#api/components/modules/builtins.ts";
 import { createModules, type ModuleLimits, type Modules } from "#api/components/modules/service.ts";
+import { createSettings } from "#api/components/settings/service.ts";
 import { parseConfig } from "#api/config.ts";
 import { createPool, type Pool } from "#api/db/pool.ts";
 import { createLifecycle } from "#api/http/lifecycle.ts";
@@ -13,6 +14,7 @@ import { RunRegistry } from "#api/processes/live/registry.ts";
 import { NO_TOOLS } from "#api/processes/model/tool-host.ts";
 import { createProcessService } from "#api/processes/service.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
+import { createVault } from "#api/secrets/vault.ts";
 import type { ModuleManifest } from "#sdk";
 
 export interface ModulesServer extends AsyncDisposable {
@@ -41,7 +43,11 @@ export async function startModulesServer(options: ModulesServerOptions): Promise
   const lifecycle = createLifecycle();
   const registry = new RunRegistry();
   const bindings = createBindings({ registry, tools: NO_TOOLS });
+  const redactor = createRedactor();
+  const secrets = createVault(null, redactor);
   const modules = createModules({
+    secrets,
+    watch: redactor,
     isolation: "strict",
     fetch: globalThis.fetch,
     pool,
@@ -57,8 +63,9 @@ export async function startModulesServer(options: ModulesServerOptions): Promise
     registry,
     log: logger,
     config,
-    redactor: createRedactor(),
+    redactor,
   });
+  const hosts = { module: modules.settings, service: modules.settings };
   await modules.start();
   await processes.start();
   const database = { pool, reachable: true };
@@ -68,6 +75,7 @@ export async function startModulesServer(options: ModulesServerOptions): Promise
     database,
     processes,
     modules,
+    settings: createSettings({ pool, secrets, watch: redactor, hosts }),
   });
   await app.listen({ port: 0, host: "127.0.0.1" });
   const { port } = app.server.address() as AddressInfo;

@@ -1,6 +1,8 @@
 /** What changes of modules share: the registry, the rows, and how a module is started and put in place. */
-import type { Db, Pool } from "#api/db/pool.ts";
+import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
+import type { SecretStore, SecretWatch } from "../ports.ts";
+import { readConfig } from "../settings/store.ts";
 import type { Activator, HostLogger, StartedModule, StoredSettings } from "./activation/activator.ts";
 import { ModuleFailure } from "./activation/failure.ts";
 import type { InstanceLimits } from "./activation/instance.ts";
@@ -8,7 +10,7 @@ import type { Attempts } from "./loader/attempts.ts";
 import type { Download } from "./packages/fetch-package.ts";
 import type { ModulePlace } from "./packages/place.ts";
 import type { ModuleRegistration } from "./registration.ts";
-import { clearDefinitionsDue, findModuleRow, type ModuleRow, readSettings, setModuleError } from "./store.ts";
+import { clearDefinitionsDue, findModuleRow, type ModuleRow, setModuleError } from "./store.ts";
 
 export interface ModuleLimits extends InstanceLimits {
   /** Of a custom module's code, until its last top-level await. */
@@ -30,29 +32,6 @@ export const DEFAULT_LIMITS: ModuleLimits = {
   maxWaitingPackages: 20,
 };
 
-/** Where modules keep secrets. Without any: no values, version 0. */
-export interface ModuleSecrets {
-  read(db: Db, owner: SecretOwner): Promise<{ values: Record<string, unknown>; version: number }>;
-  /** Writes only over `expectedVersion`: the new version, or null when somebody else was first. */
-  write(
-    db: Db,
-    owner: SecretOwner,
-    values: Record<string, unknown>,
-    expectedVersion: number,
-  ): Promise<number | null>;
-  remove(db: Db, owner: SecretOwner): Promise<void>;
-}
-export interface SecretOwner {
-  kind: "module";
-  id: string;
-}
-
-/** Learns secret values, to take them out of whatever leaves the server. Owner keys are `module:<id>`. */
-export interface SecretWatch {
-  setOwner(ownerKey: string, values: Record<string, unknown>): void;
-  dropOwner(ownerKey: string): void;
-}
-
 /** Modules of the operator's own. */
 export interface CustomModules {
   place: ModulePlace;
@@ -67,12 +46,10 @@ export interface ModuleHost {
   readonly activator: Activator;
   /** Every module that is there, by id. Changed within the queue of changes only. */
   readonly registry: Map<string, ModuleRegistration>;
-  readonly secrets: ModuleSecrets;
+  readonly secrets: SecretStore;
   readonly watch: SecretWatch;
   /** Null: this server has the bundled modules only. */
   readonly custom: CustomModules | null;
-  /** Takes secret values out of what a module says. */
-  redact(text: string): string;
 }
 
 export async function requireRow(host: ModuleHost, id: string): Promise<ModuleRow> {
@@ -97,7 +74,7 @@ export function refuseBuiltin(row: Pick<ModuleRow, "id" | "isBuiltin">, what: st
 }
 
 export async function readStoredSettings(host: ModuleHost, id: string): Promise<StoredSettings> {
-  const { config } = await readSettings(host.pool, id);
+  const { config } = await readConfig(host.pool, { kind: "module", id });
   const { values } = await host.secrets.read(host.pool, { kind: "module", id });
   return { config, secrets: values };
 }
@@ -179,14 +156,14 @@ export async function forgetAttempts({ custom, registry }: ModuleHost, id: strin
 
 /** The reason on the row, without secrets. */
 export async function noteFailure(host: ModuleHost, id: string, reason: string): Promise<void> {
-  await setModuleError(host.pool, id, host.redact(reason));
+  await setModuleError(host.pool, id, host.watch.text(reason));
 }
 
 export function toModuleFailed(host: ModuleHost, id: string, error: unknown): AppError {
   const failure = error instanceof ModuleFailure ? error : new ModuleFailure(error);
   return new AppError(
     "module_failed",
-    `The module ${id} could not be activated: ${host.redact(failure.message)}`,
+    `The module ${id} could not be activated: ${host.watch.text(failure.message)}`,
     { cause: failure },
   );
 }

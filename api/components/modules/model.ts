@@ -80,24 +80,6 @@ export const enabledBodySchema = z.strictObject({
 });
 export const enabledAnswerSchema = z.object({ id: z.string(), enabled: z.boolean() });
 
-export const configAnswerSchema = z.object({
-  config: z.record(z.string(), z.unknown()).describe("What was set; defaults are in the schema."),
-  outdated: z.array(z.string()).describe("JSON pointers of settings that no longer fit the schema."),
-});
-export type ConfigAnswer = z.infer<typeof configAnswerSchema>;
-
-export const secretsAnswerSchema = z.object({
-  present: z
-    .array(z.string())
-    .describe("JSON pointers of the values that are set. Values are never returned."),
-  outdated: z.array(z.string()).describe("JSON pointers of secrets that no longer fit the schema."),
-});
-export type SecretsAnswer = z.infer<typeof secretsAnswerSchema>;
-export const secretsUpdatedSchema = z.object({ updated: z.literal(true) });
-export const secretsSchemaAnswerSchema = z.object({
-  secretsSchema: z.record(z.string(), z.unknown()).describe("JSON Schema of the secrets."),
-});
-
 const webUrl = z
   .string()
   .max(MAX_URL_CHARACTERS)
@@ -132,7 +114,3 @@ function isWebUrl(text: string): boolean {
   const { protocol, username, password } = new URL(text);
   return (protocol === "http:" || protocol === "https:") && username === "" && password === "";
 }
-
-export const configSchemaAnswerSchema = z.object({
-  configSchema: z.record(z.string(), z.unknown()).describe("JSON Schema of the configuration."),
-});

@@ -12,8 +12,6 @@ import {
   moduleParamsSchema,
   moduleRecordSchema,
 } from "./model.ts";
-import { registerModulePackageRoutes } from "./routes-packages.ts";
-import { registerModuleSettingsRoutes } from "./routes-settings.ts";
 import type { Modules } from "./service.ts";
 
 const CURSOR_KIND = "modules";
@@ -23,8 +21,6 @@ const anyKey = { tags: ["modules"], security: [{ key: [] }] };
 const admin = { tags: ["modules"] };
 
 export function registerModuleRoutes(app: App, modules: Modules): void {
-  registerModulePackageRoutes(app, modules);
-  registerModuleSettingsRoutes(app, modules);
   app.get(
     "/modules",
     {

@@ -6,11 +6,11 @@
 import { createSerialQueue } from "#api/bounds/serial-queue.ts";
 import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
-import type { EnvironmentBindings, IsolationLevel, JSONSchema, ModuleManifest } from "#sdk";
+import type { EnvironmentBindings, IsolationLevel, ModuleManifest } from "#sdk";
 import type { Adapters } from "../adapters.ts";
-import type { PatchOperation } from "../settings/patch-model.ts";
+import type { SecretStore, SecretWatch } from "../ports.ts";
+import type { SettingsHost } from "../settings/service.ts";
 import type { Activator, HostLogger } from "./activation/activator.ts";
-import type { SettingsKind } from "./activation/settings.ts";
 import { BUILTIN_MODULES, type BuiltinModule, loadBuiltins } from "./builtins.ts";
 import { changeEnabled } from "./changes/enabled.ts";
 import { followModules } from "./changes/follow.ts";
@@ -18,32 +18,12 @@ import { installPrepared, requireCustom } from "./changes/install.ts";
 import { prepareModule } from "./changes/prepared.ts";
 import { reloadModules } from "./changes/reload.ts";
 import { removeModule } from "./changes/remove.ts";
-import {
-  changeModuleSettings,
-  readModuleSettings,
-  readModuleSettingsSchema,
-  readPresentSecrets,
-} from "./changes/settings.ts";
 import { replaceModule } from "./changes/update.ts";
 import { noEnvironment, readEnvironmentDocs } from "./environment-docs.ts";
 import type { ActiveEnvironment, Environments } from "./environments.ts";
-import {
-  type ModuleLimits,
-  type ModuleSecrets,
-  refuseBuiltin,
-  refuseWaiting,
-  requireRow,
-  type SecretWatch,
-} from "./host.ts";
+import { type ModuleLimits, refuseBuiltin, refuseWaiting, requireRow } from "./host.ts";
 import { createHost } from "./make-host.ts";
-import type {
-  ConfigAnswer,
-  ModuleFilter,
-  ModuleRecord,
-  ModuleState,
-  ReloadAnswer,
-  SecretsAnswer,
-} from "./model.ts";
+import type { ModuleFilter, ModuleRecord, ModuleState, ReloadAnswer } from "./model.ts";
 import {
   type Download,
   type FetchedPackage,
@@ -51,6 +31,7 @@ import {
   fetchDescriptor,
   fetchPackage,
 } from "./packages/fetch-package.ts";
+import { hostModuleSettings } from "./settings.ts";
 import { startModules } from "./start-up.ts";
 import { listModuleRows, type ModuleRow } from "./store.ts";
 
@@ -74,10 +55,8 @@ export interface ModulesOptions {
   custom?: { directory: string; download: Download };
   /** How a module is on the other servers. */
   activations?(id: string): { replica: string; state: ModuleState }[];
-  /** Absent: modules have no secrets. */
-  secrets?: ModuleSecrets;
-  /** Learns the secrets of modules; takes them out of what modules say. */
-  redaction?: SecretWatch & { text(text: string): string };
+  secrets: SecretStore;
+  watch: SecretWatch;
   limits?: Partial<ModuleLimits>;
 }
 
@@ -87,12 +66,11 @@ export interface ModulePage {
   next: number | null;
 }
 
-/** An answer and the version its entity tag is made of. */
-export type Versioned<T> = T & { version: number };
-
 export interface Modules {
   readonly environments: Environments;
   readonly adapters: Adapters;
+  /** For the layer of settings. */
+  readonly settings: SettingsHost;
   /** Reconciles and activates. Rejects only when the database does. */
   start(): Promise<void>;
   list(filter: ModuleFilter, page: { before: number | null; limit: number }): Promise<ModulePage>;
@@ -107,16 +85,6 @@ export interface Modules {
   update(id: string): Promise<boolean>;
   reload(): Promise<ReloadAnswer>;
   setEnabled(id: string, enabled: boolean): Promise<void>;
-  readConfig(id: string): Promise<Versioned<ConfigAnswer>>;
-  readSettingsSchema(id: string, kind: SettingsKind): Promise<JSONSchema>;
-  patchConfig(
-    id: string,
-    operations: PatchOperation[],
-    ifMatch: string | undefined,
-  ): Promise<Versioned<ConfigAnswer>>;
-  readSecrets(id: string): Promise<Versioned<SecretsAnswer>>;
-  /** Answers the new version. */
-  patchSecrets(id: string, operations: PatchOperation[], ifMatch: string | undefined): Promise<number>;
   remove(id: string): Promise<void>;
   /** Another server has changed a module: this one does as the rows say. */
   follow(): Promise<void>;
@@ -185,6 +153,7 @@ export function createModules(options: ModulesOptions): Modules {
   return {
     environments,
     adapters,
+    settings: hostModuleSettings(host, changes.run),
     async start() {
       await startModules(host, await loadBuiltins(options.builtins ?? BUILTIN_MODULES));
     },
@@ -237,15 +206,6 @@ export function createModules(options: ModulesOptions): Modules {
     },
     reload: () => changes.run(() => reloadModules(host)),
     setEnabled: (id, enabled) => changes.run(() => changeEnabled(host, id, enabled)),
-    readConfig: async (id) => toConfigAnswer(await readModuleSettings(host, id, "config")),
-    readSettingsSchema: (id, kind) => readModuleSettingsSchema(host, id, kind),
-    patchConfig: async (id, operations, ifMatch) =>
-      toConfigAnswer(await changes.run(() => changeModuleSettings(host, id, "config", operations, ifMatch))),
-    readSecrets: (id) => readPresentSecrets(host, id),
-    patchSecrets: async (id, operations, ifMatch) => {
-      const changed = await changes.run(() => changeModuleSettings(host, id, "secrets", operations, ifMatch));
-      return changed.version;
-    },
     remove: (id) => changes.run(() => removeModule(host, id)),
     follow: () => changes.run(() => followModules(host)),
     activations: () =>
@@ -275,15 +235,4 @@ function requireDescribed(promised: string | null, found: string): void {
 function toRecord(row: ModuleRow, activator: Activator): ModuleRecord {
   const { position: _, definitionsDue: __, createdAt, ...rest } = row;
   return { ...rest, state: activator.stateOf(row.id), createdAt: createdAt.toISOString() };
-}
-
-function toConfigAnswer({
-  values,
-  ...rest
-}: {
-  values: Record<string, unknown>;
-  outdated: string[];
-  version: number;
-}): Versioned<ConfigAnswer> {
-  return { config: values, ...rest };
 }

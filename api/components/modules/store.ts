@@ -1,4 +1,4 @@
-/** The statements on `modules` and `module_settings`, one function each. */
+/** The statements on `modules`, one function each. */
 import type { Db } from "#api/db/pool.ts";
 import type { ModuleType } from "#sdk";
 import type { ModuleFilter } from "./model.ts";
@@ -128,38 +128,6 @@ export async function disableOtherEnvironments(db: Db, id: string): Promise<void
 
 export async function deleteModuleRow(db: Db, id: string): Promise<void> {
   await db`delete from modules where id = ${id} and not is_builtin`;
-}
-
-export interface SettingsRow {
-  config: Record<string, unknown>;
-  /** 0: nothing was ever set. */
-  version: number;
-}
-
-export async function readSettings(db: Db, moduleId: string): Promise<SettingsRow> {
-  const [row] = await db<
-    SettingsRow[]
-  >`select config, version from module_settings where module_id = ${moduleId}`;
-  return row ?? { config: {}, version: 0 };
-}
-
-/** Writes only over `expectedVersion`. Returns the new version, or null when somebody else was first. */
-export async function writeSettings(
-  db: Db,
-  moduleId: string,
-  config: Record<string, unknown>,
-  expectedVersion: number,
-): Promise<number | null> {
-  const text = JSON.stringify(config);
-  const [row] =
-    expectedVersion === 0
-      ? await db<{ version: number }[]>`
-          insert into module_settings (module_id, config, version) values (${moduleId}, ${text}::text::json, 1)
-          on conflict (module_id) do nothing returning version`
-      : await db<{ version: number }[]>`
-          update module_settings set config = ${text}::text::json, version = version + 1, updated_at = now()
-          where module_id = ${moduleId} and version = ${expectedVersion} returning version`;
-  return row?.version ?? null;
 }
 
 function columns(db: Db) {

@@ -5,6 +5,7 @@
 
 import { AppError } from "#api/errors.ts";
 import type { AdapterModule, DefinitionContext, ServiceDefinition } from "#sdk";
+import { writeConfig } from "../settings/store.ts";
 import { requireAdapter, requireService, type ServiceContext, serviceNotFound } from "./context.ts";
 import { generateDefinition } from "./definitions/generate.ts";
 import { unpackDefinition } from "./definitions/packing.ts";
@@ -30,7 +31,6 @@ import {
   type ServiceRow,
   type StoredDefinition,
   setServiceError,
-  writeConfig,
 } from "./store.ts";
 import { replaceTools } from "./store-tools.ts";
 
@@ -86,6 +86,7 @@ async function install(
 ): Promise<void> {
   const config = operationFilter === undefined ? {} : { operationFilter };
   const { id, adapter: adapterId } = service;
+  const owner = { kind: "service", id } as const;
   await context.changes.run(id, async () => {
     requireAdapter(context, adapterId);
     if ((await findServiceRow(context.pool, id)) !== null) throw serviceTaken(id);
@@ -96,11 +97,11 @@ async function install(
       if (!sight.wouldShow(id, toolIds)) throw refuseUnseen(id);
       await context.pool.begin(async (transaction) => {
         // Secrets of a service that had this id before must never become this one's.
-        await context.secrets.remove(transaction, { kind: "service", id });
+        await context.secrets.remove(transaction, owner);
         const row = { ...service, ...toRow(made.service), hash: made.hash, packed: made.packed };
         if (!(await insertService(transaction, row))) throw serviceTaken(id);
         await replaceTools(transaction, id, made.service.tools, true);
-        if (operationFilter !== undefined) await writeConfig(transaction, id, config, 0);
+        if (operationFilter !== undefined) await writeConfig(transaction, owner, config, 0);
       });
     });
   });

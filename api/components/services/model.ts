@@ -145,24 +145,3 @@ export const updatedAnswerSchema = z.object({
 });
 export const enabledBodySchema = z.strictObject({ enabled: z.boolean() });
 export const enabledAnswerSchema = z.object({ id: z.string(), enabled: z.boolean() });
-
-const outdated = z.array(z.string()).describe("JSON pointers of what no longer fits the schema.");
-export const configAnswerSchema = z.object({
-  config: z.record(z.string(), z.unknown()).describe("What was set; defaults are in the schema."),
-  outdated,
-});
-export type ConfigAnswer = z.infer<typeof configAnswerSchema>;
-export const secretsAnswerSchema = z.object({
-  present: z
-    .array(z.string())
-    .describe("JSON pointers of the values that are set. Values are never returned."),
-  outdated: z
-    .array(z.string())
-    .describe(
-      "JSON pointers of what no longer fits the schema; of all values once the service would send them to another place than when they were set. They are not used then: set or remove all of them in one patch.",
-    ),
-});
-export type SecretsAnswer = z.infer<typeof secretsAnswerSchema>;
-export const secretsUpdatedSchema = z.object({ updated: z.literal(true) });
-export const configSchemaAnswerSchema = z.object({ configSchema: jsonSchemaSchema });
-export const secretsSchemaAnswerSchema = z.object({ secretsSchema: jsonSchemaSchema });

@@ -20,7 +20,6 @@ import {
   updatedAnswerSchema,
 } from "./model.ts";
 import type { ServiceSight } from "./ports.ts";
-import { registerServiceSettingsRoutes } from "./routes-settings.ts";
 import type { Services } from "./service.ts";
 
 const CURSOR_KIND = "services";
@@ -43,7 +42,6 @@ export function registerServiceRoutes(app: App, services: Services, sightOf: Sig
   registerInstallation(app, services, sightOf);
   registerDefinitionChanges(app, services);
   registerSwitching(app, services);
-  registerServiceSettingsRoutes(app, services);
 }
 
 type SightOf = (request: FastifyRequest) => ServiceSight;

@@ -4,9 +4,10 @@
  */
 import { createKeyedQueue } from "#api/bounds/keyed-queue.ts";
 import { createGate } from "#api/bounds/parallel.ts";
-import type { PatchOperation } from "#api/components/settings/patch-model.ts";
 import type { Pool } from "#api/db/pool.ts";
 import type { AdapterServices, Adapters } from "../adapters.ts";
+import type { SecretStore, SecretWatch } from "../ports.ts";
+import type { SettingsHost } from "../settings/service.ts";
 import {
   refuseWaitingChanges,
   refuseWaitingDefinitions,
@@ -24,31 +25,16 @@ import { linkAdapters } from "./lifecycle/adapter-link.ts";
 import { followService } from "./lifecycle/following.ts";
 import { createHydration, type HydrationLimits } from "./lifecycle/hydration.ts";
 import type {
-  ConfigAnswer,
   CreateServiceBody,
   InstallServiceBody,
   PatchServiceBody,
-  SecretsAnswer,
   ServiceDetailsRecord,
   ServiceFilter,
   ServiceRecord,
 } from "./model.ts";
-import type { Downloader, Logger, SecretStore, SecretWatch, ServiceSight } from "./ports.ts";
-import {
-  patchServiceConfig,
-  patchServiceSecrets,
-  readServiceConfig,
-  readServiceSchemas,
-  readServiceSecrets,
-  type Versioned,
-} from "./settings.ts";
-import {
-  findServiceDetails,
-  listAllServiceIds,
-  listServiceRows,
-  type ServiceRow,
-  type ServiceSchemas,
-} from "./store.ts";
+import type { Downloader, Logger, ServiceSight } from "./ports.ts";
+import { hostServiceSettings } from "./settings.ts";
+import { findServiceDetails, listAllServiceIds, listServiceRows, type ServiceRow } from "./store.ts";
 import { removeService, setEnabled } from "./switching.ts";
 
 export interface ServiceLimits extends HydrationLimits {
@@ -88,6 +74,8 @@ export interface ServicePage {
 export interface Services {
   /** For `adapters.attach`. */
   readonly link: AdapterServices;
+  /** For the layer of settings. */
+  readonly settings: SettingsHost;
   list(
     filter: ServiceFilter,
     page: { before: number | null; limit: number },
@@ -110,16 +98,6 @@ export interface Services {
   failureOf(id: string): string | null;
   /** Ids of all services. */
   listIds(): Promise<string[]>;
-  readConfig(id: string): Promise<Versioned<ConfigAnswer>>;
-  patchConfig(
-    id: string,
-    operations: PatchOperation[],
-    ifMatch: string | undefined,
-  ): Promise<Versioned<ConfigAnswer>>;
-  readSecrets(id: string): Promise<Versioned<SecretsAnswer>>;
-  /** Resolves to the new version. */
-  patchSecrets(id: string, operations: PatchOperation[], ifMatch: string | undefined): Promise<number>;
-  readSchemas(id: string): Promise<ServiceSchemas>;
   /** Called after a service, its tools or its adapter changed. Returns the function that stops listening. */
   onChange(listener: (serviceId: string) => void): () => void;
 }
@@ -151,6 +129,7 @@ export function createServices(options: ServicesOptions): Services {
 
   return {
     link: linkAdapters(context),
+    settings: hostServiceSettings(context),
     async list(filter, { before, limit }, sight) {
       const shown: ServiceRow[] = [];
       for (let position = before; ; ) {
@@ -181,11 +160,6 @@ export function createServices(options: ServicesOptions): Services {
     follow: (id) => followService(context, id),
     failureOf: (id) => context.hydration.failureOf(id),
     listIds: () => listAllServiceIds(pool),
-    readConfig: (id) => readServiceConfig(context, id),
-    patchConfig: (id, operations, ifMatch) => patchServiceConfig(context, id, operations, ifMatch),
-    readSecrets: (id) => readServiceSecrets(context, id),
-    patchSecrets: (id, operations, ifMatch) => patchServiceSecrets(context, id, operations, ifMatch),
-    readSchemas: (id) => readServiceSchemas(context, id),
     onChange(listener) {
       const entry = (serviceId: string) => listener(serviceId);
       listeners.add(entry);

@@ -1,4 +1,4 @@
-/** The statements on `services` and `service_settings`, one function each. */
+/** The statements on `services`, one function each. */
 import type { Db } from "#api/db/pool.ts";
 import type { JSONSchema } from "#sdk";
 import type { ServiceFilter } from "./model.ts";
@@ -147,37 +147,6 @@ export async function markStale(db: Db, id: string, error: string): Promise<void
 
 export async function deleteService(db: Db, id: string): Promise<void> {
   await db`delete from services where id = ${id}`;
-}
-
-export interface ConfigRow {
-  config: Record<string, unknown>;
-  /** 0: nothing was ever set. */
-  version: number;
-}
-
-export async function readConfig(db: Db, serviceId: string): Promise<ConfigRow> {
-  const [row] = await db<ConfigRow[]>`
-    select config, version from service_settings where service_id = ${serviceId}`;
-  return row ?? { config: {}, version: 0 };
-}
-
-/** Writes only over `expectedVersion`. Returns the new version, or null when somebody else was first. */
-export async function writeConfig(
-  db: Db,
-  serviceId: string,
-  config: Record<string, unknown>,
-  expectedVersion: number,
-): Promise<number | null> {
-  const text = JSON.stringify(config);
-  const [row] =
-    expectedVersion === 0
-      ? await db<{ version: number }[]>`
-          insert into service_settings (service_id, config, version) values (${serviceId}, ${text}::text::json, 1)
-          on conflict (service_id) do nothing returning version`
-      : await db<{ version: number }[]>`
-          update service_settings set config = ${text}::text::json, version = version + 1, updated_at = now()
-          where service_id = ${serviceId} and version = ${expectedVersion} returning version`;
-  return row?.version ?? null;
 }
 
 function columns(db: Db) {

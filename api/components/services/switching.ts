@@ -1,8 +1,9 @@
 /** Switching services on and off, and deleting them. */
 import { readFailure } from "#api/bounds/failure-text.ts";
-import { compileSettings, type SettingsSubject } from "#api/components/settings/schema.ts";
+import { compileSettings, type SettingsKind, subjectOf } from "#api/components/settings/schema.ts";
 import { AppError, type ErrorIssue } from "#api/errors.ts";
 import type { AdapterModule, ServiceState } from "#sdk";
+import { ownerKey } from "../ports.ts";
 import {
   requireAdapter,
   requireService,
@@ -10,7 +11,6 @@ import {
   serviceNotFound,
   toServiceFailed,
 } from "./context.ts";
-import { ownerKey } from "./lifecycle/hydration.ts";
 import { hasSecrets } from "./lifecycle/secret-origins.ts";
 import { readServiceParts, type ServiceParts, toServiceState } from "./lifecycle/state.ts";
 import {
@@ -20,7 +20,6 @@ import {
   setServiceEnabled,
   setServiceError,
 } from "./store.ts";
-import { SERVICE_CONFIG, SERVICE_SECRETS } from "./subjects.ts";
 
 /** Throws AppError; then nothing has changed. */
 export async function setEnabled(context: ServiceContext, id: string, enabled: boolean): Promise<void> {
@@ -79,7 +78,7 @@ async function remove(context: ServiceContext, row: ServiceRow): Promise<void> {
     if (row.enabled && !row.stale && adapter !== null) await restore(context, row);
     throw error;
   }
-  context.watch.dropOwner(ownerKey(id));
+  context.watch.dropOwner(ownerKey({ kind: "service", id }));
   context.announce(id);
 }
 
@@ -118,10 +117,10 @@ async function requireFit(
   adapter: AdapterModule,
   parts: ServiceParts,
 ): Promise<ServiceState> {
-  const issues = findIssues(parts.configSchema, parts.config, SERVICE_CONFIG);
+  const issues = findIssues(parts, "config");
   if (issues.length > 0 && hasSecrets(parts)) throw notFitting(parts.id, issues);
   const state = issues.length > 0 ? null : await toServiceState(context, adapter, parts);
-  issues.push(...findIssues(parts.secretsSchema, parts.secrets, SERVICE_SECRETS));
+  issues.push(...findIssues(parts, "secrets"));
   if (state === null || issues.length > 0) throw notFitting(parts.id, issues);
   return state;
 }
@@ -136,13 +135,9 @@ function notFitting(id: string, issues: ErrorIssue[]): AppError {
   );
 }
 
-function findIssues(
-  schema: ServiceParts["configSchema"],
-  values: Record<string, unknown>,
-  subject: SettingsSubject,
-): ErrorIssue[] {
-  const settings = compileSettings(schema, subject);
-  return settings.findIssues(settings.applyDefaults(values));
+function findIssues(parts: ServiceParts, kind: SettingsKind): ErrorIssue[] {
+  const settings = compileSettings(parts[`${kind}Schema`], subjectOf("service", kind));
+  return settings.findIssues(settings.applyDefaults(parts[kind]));
 }
 
 function serviceStale(row: ServiceRow): AppError {

@@ -8,6 +8,7 @@ import ajvFormats from "ajv-formats";
 import type { ErrorIssue } from "#api/errors.ts";
 import { compilePattern } from "#runner/linear-pattern.ts";
 import type { JSONSchema } from "#sdk";
+import type { Owner } from "../ports.ts";
 
 const MAX_ISSUES = 50;
 
@@ -16,17 +17,23 @@ export type Config = Record<string, unknown>;
 /** Without a schema there are no settings: everything is refused, nothing ignored. */
 export const NO_SETTINGS: JSONSchema = { type: "object", properties: {}, additionalProperties: false };
 
+export type SettingsKind = "config" | "secrets";
+
 /** What settings are called in messages and paths. */
 export interface SettingsSubject {
-  /** First part of every path: `config`, `secrets`. */
-  place: string;
+  /** First part of every path. */
+  place: SettingsKind;
   /** In a sentence: `configuration`. */
   noun: string;
   /** Whose they are: `module`, `service`. */
-  owner: string;
+  owner: Owner["kind"];
 }
 
-export const MODULE_CONFIG: SettingsSubject = { place: "config", noun: "configuration", owner: "module" };
+export function subjectOf(owner: Owner["kind"], place: SettingsKind): SettingsSubject {
+  return { place, noun: place === "config" ? "configuration" : "set of secrets", owner };
+}
+
+export const MODULE_CONFIG = subjectOf("module", "config");
 
 export interface Settings {
   /** What is wrong with a configuration, by path; empty when it fits. Incomplete ones may lack what is required. */

@@ -7,6 +7,8 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ModuleRecord } from "#api/components/modules/model.ts";
 import { createModules } from "#api/components/modules/service.ts";
+import { createRedactor } from "#api/secrets/redactor.ts";
+import { createVault } from "#api/secrets/vault.ts";
 import { createTestDatabase } from "../harness/database.ts";
 import { until } from "../processes-server.ts";
 import { adapterEntries, type ModulesBench, openModulesBench, placeFiles, takeEvents } from "./bench.ts";
@@ -28,7 +30,10 @@ async function openFeature(prepare: (directory: string) => Promise<void>) {
   const directory = path.join(data, "modules");
   await prepare(directory);
   const logs: Record<string, unknown>[] = [];
+  const redactor = createRedactor();
   const modules = createModules({
+    secrets: createVault(null, redactor),
+    watch: redactor,
     pool: database.pool,
     logger: pino({ level: "info" }, { write: (line: string) => void logs.push(JSON.parse(line)) }),
     bindings: {} as never,

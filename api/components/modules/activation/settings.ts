@@ -2,30 +2,19 @@
 import {
   type Config,
   compileSettings,
-  MODULE_CONFIG,
   NO_SETTINGS,
   type Settings,
-  type SettingsSubject,
-} from "#api/components/settings/schema.ts";
+  type SettingsKind,
+  subjectOf,
+} from "../../settings/schema.ts";
 import type { ModuleRegistration } from "../registration.ts";
 import { ModuleFailure } from "./failure.ts";
 
-export type SettingsKind = "config" | "secrets";
-
-const SUBJECTS: Record<SettingsKind, SettingsSubject> = {
-  config: MODULE_CONFIG,
-  secrets: { place: "secrets", noun: "secrets", owner: "module" },
-};
-
-export function subjectOf(kind: SettingsKind): SettingsSubject {
-  return SUBJECTS[kind];
-}
-
 /** The schema of a registered module, compiled. Throws ModuleFailure when it is none. */
-export function readSettingsSchema({ manifest }: ModuleRegistration, kind: SettingsKind): Settings {
+export function compileManifest({ manifest }: ModuleRegistration, kind: SettingsKind): Settings {
   const name = `${kind}Schema` as const;
   try {
-    return compileSettings(manifest[name] ?? NO_SETTINGS, SUBJECTS[kind]);
+    return compileSettings(manifest[name] ?? NO_SETTINGS, subjectOf("module", kind));
   } catch (error) {
     throw new ModuleFailure(`Its ${name} is not a valid JSON Schema: ${(error as Error).message}`);
   }
@@ -33,7 +22,7 @@ export function readSettingsSchema({ manifest }: ModuleRegistration, kind: Setti
 
 /** With defaults. Throws ModuleFailure naming what does not fit and how to change it. */
 export function fitSettings(registration: ModuleRegistration, kind: SettingsKind, stored: Config): Config {
-  const settings = readSettingsSchema(registration, kind);
+  const settings = compileManifest(registration, kind);
   const filled = settings.applyDefaults(stored);
   const [issue] = settings.findIssues(filled);
   if (issue === undefined) return filled;

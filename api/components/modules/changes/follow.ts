@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { readFailure } from "#api/bounds/failure-text.ts";
+import { ownerKey } from "../../ports.ts";
 import { installWithDefinitions, type ModuleHost, noteFailure, readStoredSettings } from "../host.ts";
 import { listAllRows, type ModuleRow, setModuleError } from "../store.ts";
 import { reloadModules } from "./reload.ts";
@@ -20,7 +21,7 @@ export async function followModules(host: ModuleHost): Promise<void> {
     if (row === undefined || !row.enabled) await activator.remove(id);
     if (row !== undefined || isBuiltin) continue;
     registry.delete(id);
-    host.watch.dropOwner(`module:${id}`);
+    host.watch.dropOwner(ownerKey({ kind: "module", id }));
   }
   const isAdapter = (row: ModuleRow) => row.type === "adapter";
   for (const row of [...rows.filter(isAdapter), ...rows.filter((one) => !isAdapter(one))]) {

@@ -1,4 +1,5 @@
 /** Deletes a custom module: its services, its folder, its row with settings and secrets, and what runs of it. */
+import { ownerKey } from "../../ports.ts";
 import { forgetAttempts, type ModuleHost, refuseBuiltin, requireRow } from "../host.ts";
 import { deleteModuleRow } from "../store.ts";
 
@@ -23,5 +24,5 @@ export async function removeModule(host: ModuleHost, id: string): Promise<void> 
   host.registry.delete(id);
   await activator.remove(id);
   await taken?.discard();
-  host.watch.dropOwner(`module:${id}`);
+  host.watch.dropOwner(ownerKey({ kind: "module", id }));
 }

@@ -1,9 +1,9 @@
 /** Brings what an adapter of this server holds in line with the rows, after another server has changed a service. */
 import { isDeepStrictEqual } from "node:util";
 import { readFailure } from "#api/bounds/failure-text.ts";
+import { ownerKey } from "../../ports.ts";
 import type { ServiceContext } from "../context.ts";
 import { findServiceRow } from "../store.ts";
-import { ownerKey } from "./hydration.ts";
 import { readServiceParts, toServiceState } from "./state.ts";
 
 /** In the turn of the service. What is as stored is left alone, so it does not matter how often it is called. */
@@ -20,7 +20,7 @@ async function follow(context: ServiceContext, id: string): Promise<void> {
       context.announce(id);
       await hydration.dehydrate(id, row === null ? null : adapters.get(row.adapter));
     }
-    if (row === null) watch.dropOwner(ownerKey(id));
+    if (row === null) watch.dropOwner(ownerKey({ kind: "service", id }));
     return;
   }
   const adapter = adapters.get(row.adapter);

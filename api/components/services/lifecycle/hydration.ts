@@ -5,7 +5,8 @@
 import { DeadlineExceeded, waitAtMost } from "#api/bounds/deadline.ts";
 import { readFailure } from "#api/bounds/failure-text.ts";
 import type { AdapterModule, ServiceState } from "#sdk";
-import type { Logger, SecretWatch } from "../ports.ts";
+import { ownerKey, type SecretWatch } from "../../ports.ts";
+import type { Logger } from "../ports.ts";
 
 export interface HydrationLimits {
   maxHydrateMs: number;
@@ -93,7 +94,7 @@ export function createHydration(options: {
     async hydrate(adapter, state) {
       const { id } = state;
       // First: what the adapter says from here on may hold a secret.
-      watch.setOwner(ownerKey(id), state.secrets);
+      watch.setOwner(ownerKey({ kind: "service", id }), state.secrets);
       const done = Promise.resolve().then(() => adapter.hydrateService(state));
       try {
         await waitAtMost(done, limits.maxHydrateMs, `hydrateService("${id}")`);
@@ -138,9 +139,4 @@ function readStack(thrown: unknown): string | null {
   } catch {
     return null;
   }
-}
-
-/** How the redactor knows the secrets of a service. */
-export function ownerKey(serviceId: string): string {
-  return `service:${serviceId}`;
 }

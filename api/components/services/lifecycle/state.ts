@@ -1,8 +1,9 @@
 /** A service as its adapter is handed it: rows, settings and secrets put together, defaults filled in. */
 import { type Config, compileSettings } from "#api/components/settings/schema.ts";
 import type { AdapterModule, JSONSchema, SecretUse, ServiceDefinition, ServiceState } from "#sdk";
+import { readConfig } from "../../settings/store.ts";
 import type { ServiceContext } from "../context.ts";
-import { findServiceDetails, readAdapterDomain, readConfig } from "../store.ts";
+import { findServiceDetails, readAdapterDomain } from "../store.ts";
 import { readToolDomains } from "../store-tools.ts";
 import {
   areBoundTo,
@@ -86,8 +87,8 @@ export async function readServiceParts(
   const row = await findServiceDetails(pool, id);
   if (row === null) return null;
   const { configSchema, secretsSchema, hash } = row;
-  const { config } = await readConfig(pool, id);
   const owner = { kind: "service", id } as const;
+  const { config } = await readConfig(pool, owner);
   const { values, origins, version } = await secrets.read(pool, owner);
   const [adapterDomain, tools] = [await readAdapterDomain(pool, id), await readToolDomains(pool, id)];
   const schemas = { configSchema, secretsSchema };

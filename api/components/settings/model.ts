@@ -1,0 +1,37 @@
+/** What the settings of modules and services look like over HTTP. No behaviour. */
+import { z } from "zod";
+
+const jsonSchema = z.record(z.string(), z.unknown());
+
+export const settingsHeadersSchema = z.object({
+  "if-match": z
+    .string()
+    .optional()
+    .describe("`ETag` of the settings the patch was made for; 412 if they have changed."),
+});
+
+export const configAnswerSchema = z.object({
+  config: z.record(z.string(), z.unknown()).describe("What was set; defaults are in the schema."),
+  outdated: z.array(z.string()).describe("JSON pointers of what no longer fits the schema."),
+});
+export type ConfigAnswer = z.infer<typeof configAnswerSchema>;
+
+export const secretsAnswerSchema = z.object({
+  present: z
+    .array(z.string())
+    .describe("JSON pointers of the values that are set. Values are never returned."),
+  outdated: z
+    .array(z.string())
+    .describe(
+      "JSON pointers of what no longer fits the schema; of all values once a service would send them to another place than when they were set. They are not used then: set or remove all of them in one patch.",
+    ),
+});
+export type SecretsAnswer = z.infer<typeof secretsAnswerSchema>;
+
+export const secretsUpdatedSchema = z.object({ updated: z.literal(true) });
+export const configSchemaAnswerSchema = z.object({
+  configSchema: jsonSchema.describe("JSON Schema of the configuration."),
+});
+export const secretsSchemaAnswerSchema = z.object({
+  secretsSchema: jsonSchema.describe("JSON Schema of the secrets."),
+});

@@ -1,0 +1,187 @@
+/**
+ * Configuration and secrets of modules and services: read with what is outdated, changed by JSON Patch under an entity
+ * tag. What is in use takes a change on before it is stored. Values of secrets go in and never come out.
+ */
+import type { Pool } from "#api/db/pool.ts";
+import { AppError } from "#api/errors.ts";
+import type { JSONSchema } from "#sdk";
+import { type Owner, ownerKey, type SecretStore, type SecretWatch } from "../ports.ts";
+import { changedMeanwhile, requireMatch } from "./entity-tag.ts";
+import type { ConfigAnswer, SecretsAnswer } from "./model.ts";
+import { patchConfig } from "./patch.ts";
+import type { PatchOperation } from "./patch-model.ts";
+import { type Config, type Settings, type SettingsKind, subjectOf } from "./schema.ts";
+import { readConfig, writeConfig } from "./store.ts";
+import { listPointers, patchAnew, refuseTests } from "./write-only.ts";
+
+/** What each kind of owner has of its own. */
+export interface SettingsHost {
+  /** Throws AppError `not_found`. */
+  find(id: string): Promise<SettingsTarget>;
+  readSecrets(id: string): Promise<HeldSecrets>;
+  /** Within the turn of the owner. Throws AppError, `not_found` among others. */
+  change<T>(id: string, work: (target: ChangingTarget) => Promise<T>): Promise<T>;
+}
+
+export interface SettingsTarget {
+  /** Throws AppError when the schema is not known. */
+  schema(kind: SettingsKind): JSONSchema;
+  /** The schema, compiled; null when it is not known. Throws AppError for one that is none. */
+  settings(kind: SettingsKind): Settings | null;
+}
+
+export interface ChangingTarget {
+  settings(kind: SettingsKind): Settings;
+  /** Whether what is required may still be missing, because the owner is not in use. */
+  mayLack(kind: SettingsKind): boolean;
+  /** Stores a change. What is in use takes it on first; if that fails nothing is stored, and it has what it had. */
+  apply(changed: ChangedSettings, store: () => Promise<number>): Promise<number>;
+}
+
+export type ChangedSettings = { config: Config } | { secrets: Config; origins?: readonly string[] };
+
+export interface HeldSecrets {
+  values: Config;
+  version: number;
+  /** Whether they would now be sent to another place than they were set for. */
+  isMisplaced: boolean;
+  /** The same, as far as readers are told: not while it cannot be known. */
+  isOutdated: boolean;
+  /** What values that are set now are bound to; absent: nothing. Throws AppError while it is not known. */
+  findOrigins?(isEmpty: boolean): Promise<readonly string[]>;
+}
+
+/** An answer and the version its entity tag is made of. */
+export type Versioned<T> = T & { version: number };
+
+export interface ComponentSettings {
+  readConfig(owner: Owner): Promise<Versioned<ConfigAnswer>>;
+  /** Where there are values; the values stay here. */
+  readSecrets(owner: Owner): Promise<Versioned<SecretsAnswer>>;
+  readSchema(owner: Owner, kind: SettingsKind): Promise<JSONSchema>;
+  /** Throws AppError; then nothing has changed, neither here nor in what is in use. So does `patchSecrets`. */
+  patchConfig(
+    owner: Owner,
+    operations: PatchOperation[],
+    ifMatch: string | undefined,
+  ): Promise<Versioned<ConfigAnswer>>;
+  /** Resolves to the new version. */
+  patchSecrets(owner: Owner, operations: PatchOperation[], ifMatch: string | undefined): Promise<number>;
+}
+
+export interface SettingsOptions {
+  pool: Pool;
+  secrets: SecretStore;
+  watch: SecretWatch;
+  hosts: Readonly<Record<Owner["kind"], SettingsHost>>;
+}
+
+export function createSettings({ pool, secrets, watch, hosts }: SettingsOptions): ComponentSettings {
+  async function changeConfig(
+    owner: Owner,
+    target: ChangingTarget,
+    operations: PatchOperation[],
+    ifMatch: string | undefined,
+  ): Promise<Versioned<ConfigAnswer>> {
+    const subject = subjectOf(owner.kind, "config");
+    const current = await readConfig(pool, owner);
+    requireMatch(ifMatch, current.version, subject.noun);
+    const config = patchConfig(current.config, operations, subject);
+    requireFit(owner, target, "config", config);
+    const outdated = target.settings("config").findOutdated(config);
+    if (JSON.stringify(config) === JSON.stringify(current.config)) {
+      return { config, outdated, version: current.version };
+    }
+    const version = await target.apply({ config }, async () => {
+      const written = await writeConfig(pool, owner, config, current.version);
+      if (written !== null) return written;
+      throw changedMeanwhile((await readConfig(pool, owner)).version, subject.noun);
+    });
+    return { config, outdated, version };
+  }
+
+  async function changeSecrets(
+    owner: Owner,
+    target: ChangingTarget,
+    operations: PatchOperation[],
+    ifMatch: string | undefined,
+  ): Promise<number> {
+    const subject = subjectOf(owner.kind, "secrets");
+    const current = await hosts[owner.kind].readSecrets(owner.id);
+    requireMatch(ifMatch, current.version, subject.noun);
+    const values = current.isMisplaced
+      ? patchAnew(current.values, operations, subject, (kept) => refuseKept(owner, kept))
+      : patchConfig(current.values, operations, subject);
+    requireFit(owner, target, "secrets", values);
+    const origins = await current.findOrigins?.(Object.keys(values).length === 0);
+    // Known before they are used; of the ones before only when they are no longer in use.
+    watch.setOwner(ownerKey(owner), { before: current.values, after: values });
+    let kept = current.values;
+    try {
+      const changed = { secrets: values, ...(origins === undefined ? {} : { origins }) };
+      // Also when they are the same: that nothing has changed would tell that a guess was right.
+      const version = await target.apply(changed, async () => {
+        const written = await secrets.write(pool, owner, values, current.version, origins);
+        if (written !== null) return written;
+        throw changedMeanwhile((await secrets.read(pool, owner)).version, subject.noun);
+      });
+      kept = values;
+      return version;
+    } finally {
+      watch.setOwner(ownerKey(owner), kept);
+    }
+  }
+
+  return {
+    async readConfig(owner) {
+      const target = await hosts[owner.kind].find(owner.id);
+      const { config, version } = await readConfig(pool, owner);
+      return { config, outdated: target.settings("config")?.findOutdated(config) ?? [], version };
+    },
+    async readSecrets({ kind, id }) {
+      const target = await hosts[kind].find(id);
+      const { values, isOutdated, version } = await hosts[kind].readSecrets(id);
+      const present = listPointers(values);
+      // Those of modules are told in the order in which they were set.
+      if (kind === "service") present.sort();
+      // Which of them fit would then tell something of them.
+      const outdated = isOutdated ? present : (target.settings("secrets")?.findOutdated(values) ?? []);
+      return { present, outdated, version };
+    },
+    readSchema: async ({ kind, id }, of) => (await hosts[kind].find(id)).schema(of),
+    patchConfig: (owner, operations, ifMatch) =>
+      hosts[owner.kind].change(owner.id, (target) => changeConfig(owner, target, operations, ifMatch)),
+    async patchSecrets(owner, operations, ifMatch) {
+      refuseTests(operations);
+      return hosts[owner.kind].change(owner.id, (target) =>
+        changeSecrets(owner, target, operations, ifMatch),
+      );
+    },
+  };
+}
+
+function requireFit(
+  { kind: owner }: Owner,
+  target: ChangingTarget,
+  kind: SettingsKind,
+  values: Config,
+): void {
+  const settings = target.settings(kind);
+  const issues = settings.findIssues(settings.applyDefaults(values), { incomplete: target.mayLack(kind) });
+  const [first] = issues;
+  if (first === undefined) return;
+  const rest = issues.length > 1 ? ` (and ${issues.length - 1} more)` : "";
+  throw new AppError(
+    "invalid_request",
+    `The ${subjectOf(owner, kind).noun} would not fit the schema: ${first.path} ${first.message}${rest}.`,
+    { issues },
+  );
+}
+
+function refuseKept({ kind, id }: Owner, kept: string[]): AppError {
+  return new AppError(
+    "secrets_outdated",
+    `The secrets of the ${kind} ${id} are outdated: it has another place to send them to than when they were set. Set or remove all of them in one patch; this one keeps ${kept.slice(0, 20).join(", ")}.`,
+    { issues: kept.slice(0, 50).map((pointer) => ({ path: `secrets${pointer}`, message: "is outdated" })) },
+  );
+}
