@@ -65,9 +65,10 @@ module.exports = {
     {
       name: "modules-import-sdk-and-their-own-folder",
       severity: "error",
-      comment: "A bundled module is written like anyone's: it knows the contract, not the server.",
+      comment:
+        "A bundled module knows the contract, not the server; modules/shared/ is what adapters have in common.",
       from: { path: "^modules/([^/]+)/" },
-      to: { path: OWN, pathNot: "^sdk/|^modules/$1/|^runner/" },
+      to: { path: OWN, pathNot: "^sdk/|^modules/(shared|$1)/|^runner/" },
     },
     {
       name: "only-environments-import-runner",

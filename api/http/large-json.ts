@@ -3,8 +3,7 @@
  * so that a document of 30 MiB does not hold up every other request. Texts come back, and little else: handing over
  * any other data would cost this thread as much as parsing it.
  */
-import { createJobThread } from "../bounds/job-thread.ts";
-import { createSerialQueue } from "../bounds/serial-queue.ts";
+import { createJobThread } from "#modules/shared/job-thread.ts";
 import { AppError } from "../errors.ts";
 
 export type LargeJsonAnswer = { ok: true; value: Record<string, unknown> } | { ok: false; problem: string };
@@ -14,25 +13,25 @@ export interface LargeJson extends AsyncDisposable {
   parse(bytes: Buffer): Promise<Record<string, unknown>>;
 }
 
-const MAX_WAITING = 8;
 const MAX_PARSE_MS = 20_000;
-/** The body, its text at two bytes a character, and what is made of it. */
-const THREAD_LIMITS = { maxHeapMb: 768, idleMs: 5000 };
+/** Heap: the body, its text at two bytes a character, and what is made of it. */
+const THREAD_LIMITS = { maxHeapMb: 768, idleMs: 5000, maxWaiting: 8 };
 
 export function createLargeJson(): LargeJson {
   const thread = createJobThread<Uint8Array, LargeJsonAnswer>(
     new URL("./large-json-thread.ts", import.meta.url),
     THREAD_LIMITS,
   );
-  const turns = createSerialQueue(
-    MAX_WAITING,
-    () =>
-      new AppError("limit_reached", `${MAX_WAITING} large request bodies are being read already. Try again.`),
-  );
   return {
     async parse(bytes) {
-      const end = await turns.run(() => thread.run(bytes, MAX_PARSE_MS));
+      const end = await thread.run(bytes, MAX_PARSE_MS);
       if (end.kind === "answered" && end.answer.ok) return end.answer.value;
+      if (end.kind === "busy") {
+        throw new AppError(
+          "limit_reached",
+          `${THREAD_LIMITS.maxWaiting} large request bodies are being read already. Try again.`,
+        );
+      }
       const problem =
         end.kind === "answered" && !end.answer.ok
           ? end.answer.problem

@@ -17,7 +17,7 @@ import type { Definition } from "./definition.ts";
 import { type ServiceDomain, serviceDomainSchema, type ToolDomain, toolDomainSchema } from "./domain.ts";
 import { type Endpoint, type GraphqlAnswer, post } from "./endpoint.ts";
 import { GraphqlFailure, quoteForeign } from "./failures.ts";
-import { type Generated, generate } from "./generate.ts";
+import { createGenerator, type Generated } from "./generate.ts";
 import type { Operations } from "./operation.ts";
 
 const MAX_SERVICE_DESCRIPTION_CHARACTERS = 4000;
@@ -42,6 +42,7 @@ interface Settings {
 export function createGraphqlAdapter(): AdapterModule {
   let held: { context: AdapterSetupContext; config: ModuleConfig } | null = null;
   const services = new Map<string, HeldService>();
+  const generator = createGenerator();
 
   function requireSetup() {
     if (held === null) throw new GraphqlFailure("graphql_bad_settings", "The module is not set up.");
@@ -99,6 +100,7 @@ export function createGraphqlAdapter(): AdapterModule {
       for (const service of services.values()) service.gone.abort();
       services.clear();
       held = null;
+      await generator.close();
     },
 
     async generateDefinition(input, given) {
@@ -110,7 +112,7 @@ export function createGraphqlAdapter(): AdapterModule {
       const { maxDepth, maxFields, maxTools } = config;
       return describeService(
         definition,
-        await generate({ source, limits: { maxDepth, maxFields, maxTools } }),
+        await generator.generate({ source, limits: { maxDepth, maxFields, maxTools } }),
       );
     },
 

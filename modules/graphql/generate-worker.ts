@@ -1,11 +1,11 @@
-/** Thread entry: a schema to tools. One job, one answer. */
-import { parentPort, workerData } from "node:worker_threads";
+/** Thread entry: a schema to tools. */
+import { parentPort } from "node:worker_threads";
 import { loadSchema } from "./definition.ts";
 import { GraphqlFailure, messageOf } from "./failures.ts";
 import type { GenerateAnswer, GenerateJob } from "./generate.ts";
 import { makeTools } from "./tools.ts";
 
-parentPort?.postMessage(generate(workerData as GenerateJob));
+parentPort?.on("message", (job: GenerateJob) => parentPort?.postMessage(generate(job)));
 
 function generate({ source, limits }: GenerateJob): GenerateAnswer {
   try {

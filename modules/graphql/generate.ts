@@ -2,7 +2,7 @@
  * A schema to tools, in a thread of its own with a bound on time and memory: a large schema takes a second, one that was
  * made to be slow takes for ever, and the server has other things to do.
  */
-import { Worker } from "node:worker_threads";
+import { createJobThread } from "#modules/shared/job-thread.ts";
 import type { ToolDefinition } from "#sdk";
 import type { Definition } from "./definition.ts";
 import { type FailureCode, GraphqlFailure, quoteForeign } from "./failures.ts";
@@ -25,50 +25,31 @@ export type GenerateAnswer =
   | { ok: false; code: FailureCode; message: string };
 
 const MAX_GENERATE_MS = 60_000;
-const MAX_THREAD_HEAP_MB = 768;
+const LIMITS = { maxHeapMb: 768, maxYoungHeapMb: 64, maxWaiting: 100, idleMs: 10_000 };
 
-let last: Promise<unknown> = Promise.resolve();
-
-/** One at a time. @throws GraphqlFailure */
-export function generate(job: GenerateJob): Promise<Generated> {
-  const made = last.then(() => run(job));
-  // Without what came of it: that may be large.
-  last = made.then(
-    () => {},
-    () => {},
-  );
-  return made;
+export interface Generator {
+  /** @throws GraphqlFailure */
+  generate(job: GenerateJob): Promise<Generated>;
+  close(): Promise<void>;
 }
 
-async function run(job: GenerateJob): Promise<Generated> {
-  const worker = new Worker(new URL("./generate-worker.ts", import.meta.url), {
-    env: {},
-    execArgv: ["--no-warnings"],
-    workerData: job,
-    resourceLimits: { maxOldGenerationSizeMb: MAX_THREAD_HEAP_MB, maxYoungGenerationSizeMb: 64 },
-  });
-  const { promise, resolve, reject } = Promise.withResolvers<GenerateAnswer>();
-  const refuse = (problem: string) =>
-    reject(new GraphqlFailure("graphql_bad_definition", `The schema cannot be used: ${problem}.`));
-  const deadline = setTimeout(
-    () => refuse(`it takes longer than ${MAX_GENERATE_MS} ms to read`),
-    MAX_GENERATE_MS,
+export function createGenerator(): Generator {
+  const thread = createJobThread<GenerateJob, GenerateAnswer>(
+    new URL("./generate-worker.ts", import.meta.url),
+    LIMITS,
   );
-  worker.once("message", resolve);
-  worker.once("error", (error: Error & { code?: string }) =>
-    refuse(
-      error.code === "ERR_WORKER_OUT_OF_MEMORY"
-        ? `it takes more than ${MAX_THREAD_HEAP_MB} MB to read`
-        : quoteForeign(error.message, 300),
-    ),
-  );
-  worker.once("exit", () => refuse("the thread that read it ended"));
-  try {
-    const answer = await promise;
-    if (answer.ok) return answer.made;
-    throw new GraphqlFailure(answer.code, answer.message);
-  } finally {
-    clearTimeout(deadline);
-    await worker.terminate();
-  }
+  return {
+    async generate(job) {
+      const end = await thread.run(job, MAX_GENERATE_MS, { endsThread: true });
+      if (end.kind !== "answered") {
+        throw new GraphqlFailure(
+          "graphql_bad_definition",
+          `The schema cannot be used: ${quoteForeign(end.message, 300)}.`,
+        );
+      }
+      if (!end.answer.ok) throw new GraphqlFailure(end.answer.code, end.answer.message);
+      return end.answer.made;
+    },
+    close: async () => thread[Symbol.asyncDispose](),
+  };
 }

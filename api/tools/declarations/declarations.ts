@@ -3,7 +3,7 @@
  * by the hash of what they show, so a change of a service is seen at the next request.
  */
 import { createHash } from "node:crypto";
-import { createJobThread } from "../../bounds/job-thread.ts";
+import { createJobThread } from "#modules/shared/job-thread.ts";
 import { createSerialQueue } from "../../bounds/serial-queue.ts";
 import type { Db } from "../../db/pool.ts";
 import { AppError } from "../../errors.ts";

@@ -1,5 +1,5 @@
 /** Checks that may take long, in a thread of their own: one at a time, callers by turns, each within a time limit. */
-import { createJobThread } from "../../bounds/job-thread.ts";
+import { createJobThread } from "#modules/shared/job-thread.ts";
 import type { CheckAnswer, CheckJob } from "./thread.ts";
 
 const CHECK_LIMITS = {
@@ -42,7 +42,8 @@ export function createCheckingThread(): CheckingThread {
       job,
       job.kind === "check" ? CHECK_LIMITS.maxCheckMs : CHECK_LIMITS.maxPrepareMs,
     );
-    return end.kind === "answered" ? end.answer : end;
+    if (end.kind === "answered") return end.answer;
+    return end.kind === "timeout" ? end : { kind: "failed", message: end.message };
   }
 
   async function work(): Promise<void> {

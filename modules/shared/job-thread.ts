@@ -1,0 +1,138 @@
+/**
+ * A thread that does one job at a time, each within a time limit, after which the thread is ended and the next job gets
+ * a new one. Started at its first job, ended when idle. Never keeps the process alive by itself. (piscina 5.3 and tinypool
+ * 2.2 never start a job that waits behind one that was aborted, and count its time from when it was given.)
+ */
+import { type Transferable, Worker } from "node:worker_threads";
+
+export interface JobThreadLimits {
+  maxHeapMb: number;
+  /** Of what was allocated last; small where the server's peak of memory matters more than speed. */
+  maxYoungHeapMb?: number;
+  idleMs: number;
+  /** Jobs given and not ended; without it the caller gives one at a time. */
+  maxWaiting?: number;
+}
+
+export type JobEnd<Answer> =
+  | { kind: "answered"; answer: Answer }
+  /** `busy`: too many were waiting. `memory`: it needed more than it may have. `failed`: the thread ended by a fault. */
+  | { kind: "busy" | "memory" | "failed" | "stopped"; message: string }
+  | { kind: "timeout"; message: string; maxMs: number };
+
+export interface JobOptions {
+  transfer?: Transferable[];
+  /** The thread is ended before the answer is given: what it holds of a large job is not needed any more. */
+  endsThread?: boolean;
+}
+
+export interface JobThread<Job, Answer> extends AsyncDisposable {
+  /** In the order in which they came; `maxMs` counts from the job's turn. Rejects only for a job that cannot be sent. */
+  run(job: Job, maxMs: number, options?: JobOptions): Promise<JobEnd<Answer>>;
+}
+
+interface Running<Answer> {
+  worker: Worker;
+  settle: (end: JobEnd<Answer>) => void;
+  hasStarted: Promise<void>;
+}
+
+export function createJobThread<Job, Answer>(entry: URL, limits: JobThreadLimits): JobThread<Job, Answer> {
+  let running: Running<Answer> | null = null;
+  let idleTimer: NodeJS.Timeout | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  let stops = 0;
+
+  function start(): Running<Answer> {
+    const worker = new Worker(entry, {
+      env: {},
+      execArgv: ["--no-warnings"],
+      resourceLimits: {
+        maxOldGenerationSizeMb: limits.maxHeapMb,
+        ...(limits.maxYoungHeapMb === undefined ? {} : { maxYoungGenerationSizeMb: limits.maxYoungHeapMb }),
+      },
+    });
+    const hasStarted = new Promise<void>((resolve) => {
+      worker.once("online", () => resolve());
+      worker.once("exit", () => resolve());
+    });
+    const started: Running<Answer> = { worker, settle: () => {}, hasStarted };
+    const fail = (end: JobEnd<Answer>) => {
+      if (running === started) running = null;
+      started.settle(end);
+    };
+    worker.on("message", (answer: Answer) => started.settle({ kind: "answered", answer }));
+    worker.on("error", (error: Error & { code?: string }) =>
+      fail(
+        error.code === "ERR_WORKER_OUT_OF_MEMORY"
+          ? { kind: "memory", message: `it takes more than ${limits.maxHeapMb} MiB of memory` }
+          : { kind: "failed", message: error instanceof Error ? error.message : String(error) },
+      ),
+    );
+    worker.on("exit", () => fail({ kind: "failed", message: "its thread has ended" }));
+    return started;
+  }
+
+  async function end(): Promise<void> {
+    clearTimeout(idleTimer);
+    const ended = running;
+    running = null;
+    await ended?.worker.terminate();
+  }
+
+  async function runNow(job: Job, maxMs: number, options: JobOptions): Promise<JobEnd<Answer>> {
+    clearTimeout(idleTimer);
+    running ??= start();
+    const thread = running;
+    const { promise, resolve } = Promise.withResolvers<JobEnd<Answer>>();
+    thread.settle = resolve;
+    thread.worker.ref();
+    await thread.hasStarted;
+    const deadline = setTimeout(() => {
+      if (running === thread) running = null;
+      void thread.worker.terminate();
+      resolve({ kind: "timeout", message: `it takes longer than ${maxMs} ms`, maxMs });
+    }, maxMs);
+    try {
+      thread.worker.postMessage(job, options.transfer);
+      return await promise;
+    } finally {
+      clearTimeout(deadline);
+      thread.settle = () => {};
+      thread.worker.unref();
+      if (options.endsThread) await end();
+      else idleTimer = setTimeout(() => void end(), limits.idleMs).unref();
+    }
+  }
+
+  return {
+    async run(job, maxMs, options = {}) {
+      if (waiting >= (limits.maxWaiting ?? Number.POSITIVE_INFINITY)) {
+        return { kind: "busy", message: `${waiting} others are waiting already` };
+      }
+      waiting += 1;
+      const stopsBefore = stops;
+      const turn = last.then(() =>
+        stops === stopsBefore
+          ? runNow(job, maxMs, options)
+          : { kind: "stopped" as const, message: "what it was for is being stopped" },
+      );
+      // Without what came of it: that may be large.
+      last = turn.then(
+        () => {},
+        () => {},
+      );
+      try {
+        return await turn;
+      } finally {
+        waiting -= 1;
+      }
+    },
+    /** Ends the job under way, and those that wait. */
+    async [Symbol.asyncDispose]() {
+      stops += 1;
+      await end();
+    },
+  };
+}
