@@ -83,7 +83,7 @@ async function benchTime(): Promise<Row[]> {
       const listing = createToolListing(pool, createToolSearch(pool), OPEN_GATE, () => null);
       const before = measureHeapMib();
       const start = performance.now();
-      await listing.search("create issue", {}, { after: null, limit: 10 }, {});
+      await listing.search("create issue", {}, { from: null, limit: 10 }, {});
       const loadMs = performance.now() - start;
       const heapMib = measureHeapMib() - before;
       const questions = readQuestions("tuning").filter((_, at) => at % ASKED_OF === 0);
@@ -92,7 +92,7 @@ async function benchTime(): Promise<Row[]> {
       for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round += 1) {
         for (const query of queries) {
           const asked = performance.now();
-          await listing.search(query, {}, { after: null, limit: 10 }, {});
+          await listing.search(query, {}, { from: null, limit: 10 }, {});
           if (round >= WARM_UP_ROUNDS) samples.push(performance.now() - asked);
         }
       }

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { clientGone } from "../http/answers.ts";
 import type { App } from "../http/app-type.ts";
 import { requireScope } from "../http/auth.ts";
-import { decodeCursor, encodeCursor, pageQuerySchema } from "../http/cursor.ts";
+import { createListing, pageQuerySchema } from "../http/cursor.ts";
 import { openEventStream } from "../http/event-stream.ts";
 import { BODY_ERRORS, errorResponses } from "../http/responses.ts";
 import {
@@ -17,8 +17,7 @@ import {
 } from "./model.ts";
 import type { Approvals, Decider } from "./service.ts";
 
-const CURSOR_KIND = "approvals";
-const cursorSchema = z.int().positive();
+const listing = createListing("approvals", z.int().positive());
 const tags = ["approvals"];
 // Reading too: parameters of calls are for those who decide about them.
 const deciding = { onRequest: requireScope("approvals:decide") };
@@ -36,15 +35,8 @@ export function registerApprovalRoutes(app: App, approvals: Approvals): void {
         response: { 200: approvalListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },
     },
-    async (request) => {
-      const { limit, cursor, ...filter } = request.query;
-      const before = cursor === undefined ? null : decodeCursor(CURSOR_KIND, cursorSchema, cursor);
-      const page = await approvals.list(filter, { before, limit }, deciderOf(request));
-      return {
-        approvals: page.approvals,
-        nextCursor: page.next === null ? null : encodeCursor(CURSOR_KIND, page.next),
-      };
-    },
+    async (request) =>
+      listing.answer(request.query, (page, filter) => approvals.list(filter, page, deciderOf(request))),
   );
 
   app.get(

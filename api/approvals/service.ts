@@ -1,22 +1,20 @@
 /** What can be done with approvals: list, read, decide once, follow live, let them expire. */
+import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { createDeciding } from "./deciding.ts";
 import { createExpiry } from "./expiry.ts";
 import { ApprovalFeed } from "./feed.ts";
 import type { ApprovalFilter, ApprovalRecord, ApprovalSummary, ApproveBody, DenyBody } from "./model.ts";
 import type { ApprovalsOptions, Decider } from "./ports.ts";
 import { createApprovalRecords, toSummary } from "./records.ts";
-import { type ApprovalRow, findApproval, listApprovals, listDecided, measureWaiting } from "./store.ts";
+import { findApproval, listApprovals, listDecided, measureWaiting } from "./store.ts";
 import { type ApprovalWatch, watchApprovals } from "./watch.ts";
 
 export type { ApprovalsOptions, Decider } from "./ports.ts";
 
-/** Pages that are read for one page of a caller whose role hides most of it. */
-const MAX_PAGES_LOOKED_AT = 5;
-
 export interface Approvals extends AsyncDisposable {
   list(
     filter: ApprovalFilter,
-    page: { before: number | null; limit: number },
+    page: PageRequest<number>,
     reader: Decider,
   ): Promise<{ approvals: ApprovalSummary[]; next: number | null }>;
   /** Throws AppError `not_found`. */
@@ -54,22 +52,13 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   }
 
   return {
-    async list(filter, { before, limit }, reader) {
-      const approvals: ApprovalRow[] = [];
-      let position = before;
-      for (let page = 0; page < MAX_PAGES_LOOKED_AT; page += 1) {
-        const rows = await listApprovals(pool, filter, { before: position, limit: limit + 1 });
-        const shown = rows.slice(0, limit);
-        for (const row of shown) {
-          if (approvals.length === limit) break;
-          if (records.isVisible(row, reader)) approvals.push(row);
-          position = row.position;
-        }
-        const isLast = rows.length <= limit && shown.at(-1)?.position === position;
-        if (isLast || rows.length === 0) return { approvals: approvals.map(toSummary), next: null };
-        if (approvals.length === limit) break;
-      }
-      return { approvals: approvals.map(toSummary), next: position };
+    async list(filter, page, reader) {
+      const { rows, next } = await readNumberedPage(
+        page,
+        (at) => listApprovals(pool, filter, at),
+        (found) => found.filter((row) => records.isVisible(row, reader)),
+      );
+      return { approvals: rows.map(toSummary), next };
     },
     get: async (id, reader) => records.toRecord(await records.require(id, reader)),
     approve: async (id, body, decider) => records.toRecord(await deciding.approve(id, body, decider)),

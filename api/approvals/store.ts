@@ -1,4 +1,5 @@
 /** The statements on `approvals`, one function each. Every decision is guarded by the state it may come from. */
+import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db, Fragment } from "#api/db/pool.ts";
 import type { ApprovalFilter, ApprovalSummary } from "./model.ts";
 
@@ -72,7 +73,7 @@ export async function findApproval(db: Db, id: string): Promise<ApprovalRow | nu
 export async function listApprovals(
   db: Db,
   { state, processId, serviceId }: ApprovalFilter,
-  { before, limit }: { before: number | null; limit: number },
+  { from: before, limit }: PageRequest<number>,
 ): Promise<ApprovalRow[]> {
   return db<ApprovalRow[]>`
     select ${columns(db)} from approvals

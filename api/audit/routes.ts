@@ -3,12 +3,12 @@ import { Readable } from "node:stream";
 import { z } from "zod";
 import type { App } from "../http/app-type.ts";
 import { requireScope } from "../http/auth.ts";
-import { decodeCursor, encodeCursor } from "../http/cursor.ts";
+import { createListing } from "../http/cursor.ts";
 import { errorResponses } from "../http/responses.ts";
 import { auditFilterSchema, auditListSchema, auditPositionSchema, auditQuerySchema } from "./model.ts";
 import type { AuditTrail } from "./service.ts";
 
-const CURSOR_KIND = "audit";
+const listing = createListing("audit", auditPositionSchema);
 const read = { onRequest: requireScope("logs:read") };
 const tags = ["audit"];
 const MAX_EXPORT_BUFFER_BYTES = 256 * 1024;
@@ -27,12 +27,7 @@ export function registerAuditRoutes(app: App, trail: AuditTrail): void {
         response: { 200: auditListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },
     },
-    async (request) => {
-      const { limit, cursor, ...filter } = request.query;
-      const from = cursor === undefined ? null : decodeCursor(CURSOR_KIND, auditPositionSchema, cursor);
-      const { records, next } = await trail.list(filter, { from, limit });
-      return { records, nextCursor: next === null ? null : encodeCursor(CURSOR_KIND, next) };
-    },
+    async (request) => listing.answer(request.query, (page, filter) => trail.list(filter, page)),
   );
 
   app.get(

@@ -1,4 +1,5 @@
 /** Reading the audit trail: page by page, or all of it as lines. */
+import { type PageRequest, readPage } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "../errors.ts";
 import type { AuditWriter } from "./log.ts";
@@ -17,7 +18,7 @@ export interface AuditPage {
 }
 
 export interface AuditTrail {
-  list(filter: AuditFilter, page: { from: AuditPosition | null; limit: number }): Promise<AuditPage>;
+  list(filter: AuditFilter, page: PageRequest<AuditPosition>): Promise<AuditPage>;
   /** What was recorded before the call. Throws AppError `rate_limited` while `MAX_EXPORTS` are under way. */
   openExport(filter: AuditFilter): Promise<AuditExport>;
 }
@@ -47,14 +48,12 @@ export function createAuditTrail(db: Db, audit: Pick<AuditWriter, "allStored">):
   }
 
   return {
-    async list(filter, { from, limit }) {
+    async list(filter, page) {
       await audit.allStored(MAX_ON_THE_WAY_MS);
-      const page = { order: "newest first", from, upTo: null, limit: limit + 1 } as const;
-      const rows = await readAuditRows(db, filter, page);
-      const shown = rows.slice(0, limit);
-      const last = shown.at(-1);
-      const next = rows.length > limit && last ? positionOf(last) : null;
-      return { records: shown.map(toRecord), next };
+      const order = { order: "newest first", upTo: null } as const;
+      const read = (at: PageRequest<AuditPosition>) => readAuditRows(db, filter, { ...at, ...order });
+      const { rows, next } = await readPage(page, read, positionOf);
+      return { records: rows.map(toRecord), next };
     },
     async openExport(filter) {
       if (exports >= MAX_EXPORTS) {

@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import type { PageRequest } from "../bounds/page.ts";
 import { AppError } from "../errors.ts";
 
 const CHECKSUM_BYTES = 6;
@@ -30,6 +31,24 @@ export function decodeCursor<S extends z.ZodType>(kind: string, schema: S, curso
   const position = schema.safeParse(parseJson(payload));
   if (!position.success) throw invalidCursor();
   return position.data;
+}
+
+/** The pages of one listing over HTTP. `kind` and `schema` as for cursors: what a position is. */
+export function createListing<S extends z.ZodType>(kind: string, schema: S) {
+  return {
+    /** What `read` answers, with a cursor in place of the position at which the next page starts. */
+    async answer<
+      Query extends { cursor?: string | undefined; limit: number },
+      Page extends { next: z.output<S> | null },
+    >(
+      { cursor, limit, ...filter }: Query,
+      read: (page: PageRequest<z.output<S>>, filter: Omit<Query, "cursor" | "limit">) => Promise<Page>,
+    ): Promise<Omit<Page, "next"> & { nextCursor: string | null }> {
+      const from = cursor === undefined ? null : decodeCursor(kind, schema, cursor);
+      const { next, ...page } = await read({ from, limit }, filter);
+      return { ...page, nextCursor: next === null ? null : encodeCursor(kind, next) };
+    },
+  };
 }
 
 function invalidCursor(): AppError {

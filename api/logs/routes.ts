@@ -3,14 +3,13 @@ import { z } from "zod";
 import { clientGone } from "../http/answers.ts";
 import type { App } from "../http/app-type.ts";
 import { requireScope } from "../http/auth.ts";
-import { decodeCursor, encodeCursor } from "../http/cursor.ts";
+import { createListing } from "../http/cursor.ts";
 import { openEventStream } from "../http/event-stream.ts";
 import { errorResponses } from "../http/responses.ts";
 import { logFilterSchema, logListSchema, logQuerySchema } from "./model.ts";
 import type { Logs } from "./service.ts";
 
-const CURSOR_KIND = "logs";
-const positionSchema = z.strictObject({ epoch: z.string(), number: z.int().positive() });
+const listing = createListing("logs", z.strictObject({ epoch: z.string(), number: z.int().positive() }));
 const read = { onRequest: requireScope("logs:read"), config: { withoutDatabase: true } };
 const tags = ["logs"];
 
@@ -28,15 +27,7 @@ export function registerLogRoutes(app: App, logs: Logs): void {
         response: { 200: logListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },
     },
-    async (request) => {
-      const { limit, cursor, ...filter } = request.query;
-      const before = cursor === undefined ? null : decodeCursor(CURSOR_KIND, positionSchema, cursor);
-      const page = await logs.list(filter, { before, limit });
-      return {
-        logs: page.logs,
-        nextCursor: page.next === null ? null : encodeCursor(CURSOR_KIND, page.next),
-      };
-    },
+    async (request) => listing.answer(request.query, (page, filter) => logs.list(filter, page)),
   );
 
   app.get(

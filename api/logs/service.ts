@@ -2,6 +2,7 @@
  * The server's own log for people: pages of what is kept, and what follows live. Each follower reads the ring at its own
  * pace; one that falls behind what is kept is told so. What is shown is redacted once more, with what is known by then.
  */
+import type { PageRequest } from "#api/bounds/page.ts";
 import { AppError } from "../errors.ts";
 import type { LogAnswer, LogFilter } from "./model.ts";
 import { LOG_LEVELS, type LogRecord } from "./record.ts";
@@ -18,7 +19,7 @@ export interface Logs extends Disposable {
   /** Newest first. `before`: only older ones; `next`: where the page after this one begins, or null. */
   list(
     filter: LogFilter,
-    page: { before: LogPosition | null; limit: number },
+    page: PageRequest<LogPosition>,
   ): Promise<{ logs: LogAnswer[]; next: LogPosition | null }>;
   /**
    * Server-sent events as text, from now on or after `lastEventId`: `log` for each record, `reset` when some were missed.
@@ -110,7 +111,7 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
   }
 
   return {
-    async list(filter, { before, limit }) {
+    async list(filter, { from: before, limit }) {
       if (before !== null && before.epoch !== ring.epoch) {
         throw new AppError(
           "invalid_cursor",

@@ -62,7 +62,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
       input: searchToolsInput,
       async perform({ query, limit, serviceId }, { ports, context }) {
         const filter = { serviceId, effective: true };
-        const page = { after: null, limit };
+        const page = { from: null, limit };
         const asker = toCallCaller(context);
         const { tools, next, services } =
           query === ""

@@ -52,7 +52,7 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
     const rows = await listToolRows(
       db,
       { serviceId, effective: true },
-      { after: null, limit: MAX_SERVICE_TOOLS },
+      { from: null, limit: MAX_SERVICE_TOOLS },
     );
     return rows.filter(({ id }) => gate.canSee(caller, { serviceId, toolId: id }));
   }
@@ -99,7 +99,7 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
         const limit = readLimit(query.limit);
         const text = query.query?.trim() ?? "";
         const filter = { serviceId: query.serviceId, effective: true };
-        const page = { after: null, limit };
+        const page = { from: null, limit };
         const { tools } =
           text === ""
             ? await listing.list(filter, page, caller)

@@ -1,5 +1,6 @@
 /** Pages of tools, ranked or in the order of installation, without those that the caller's role hides. */
 
+import { type PageRequest, readPage } from "#api/bounds/page.ts";
 import { writeLineSignature } from "#runner/docs/line-signature.ts";
 import type { Db } from "../db/pool.ts";
 import type { CallCaller, CallGate, Decision } from "./gate.ts";
@@ -11,10 +12,6 @@ import {
   type ToolPosition,
   type ToolRow,
 } from "./store.ts";
-
-/** Rows read at a time, and how often, where a role hides most of them. */
-const CHUNK_ROWS = 200;
-const MAX_CHUNKS = 100;
 
 export interface ListedTool extends ToolRow {
   policy: Decision;
@@ -35,14 +32,14 @@ export interface ToolListing {
   /** Unranked. */
   list(
     filter: ToolFilter,
-    page: { after: ToolPosition | null; limit: number },
+    page: PageRequest<ToolPosition>,
     caller: CallCaller,
   ): Promise<ToolPage<ToolPosition>>;
   /** Ranked by `query`. */
   search(
     query: string,
     filter: ToolFilter,
-    page: { after: RankedPosition | null; limit: number },
+    page: PageRequest<RankedPosition>,
     caller: CallCaller,
   ): Promise<ToolPage<RankedPosition>>;
   /** Those of `serviceIds` that exist for the caller: what its role hides every tool of does not. */
@@ -60,33 +57,6 @@ export function createToolListing(
 ): ToolListing {
   const canSee = (caller: CallCaller, tool: { serviceId: string; id: string }) =>
     gate.canSee(caller, { serviceId: tool.serviceId, toolId: tool.id });
-
-  /** Reads chunk after chunk until `limit` items and one more are visible. */
-  async function collect<Row extends { serviceId: string; id: string }, Position>(
-    filter: ToolFilter,
-    limit: number,
-    start: Position | null,
-    caller: CallCaller,
-    read: (after: Position | null, limit: number) => Promise<Row[]>,
-    positionOf: (row: Row) => Position,
-  ): Promise<{ rows: Row[]; next: Position | null }> {
-    const rows: Row[] = [];
-    let after = start;
-    for (let chunk = 0; chunk < MAX_CHUNKS; chunk += 1) {
-      const size = chunk === 0 ? limit + 1 : CHUNK_ROWS;
-      const found = await read(after, size);
-      for (const row of found) {
-        if (!canSee(caller, row)) continue;
-        if (filter.effective && failureOf(row.serviceId) !== null) continue;
-        if (rows.length === limit) return { rows, next: positionOf(rows.at(-1) as Row) };
-        rows.push(row);
-      }
-      const last = found.at(-1);
-      if (last === undefined || found.length < size) return { rows, next: null };
-      after = positionOf(last);
-    }
-    return { rows, next: after };
-  }
 
   async function decide(
     caller: CallCaller,
@@ -119,18 +89,18 @@ export function createToolListing(
       const paths = await listPathsOfServices(db, serviceIds);
       return new Set(paths.filter((path) => gate.canSee(caller, path)).map(({ serviceId }) => serviceId));
     },
-    async list(filter, { after, limit }, caller) {
-      const { rows, next } = await collect(
-        filter,
-        limit,
-        after,
-        caller,
-        (from, size) => listToolRows(db, filter, { after: from, limit: size }),
+    async list(filter, page, caller) {
+      const isShown = (row: ToolRow) =>
+        canSee(caller, row) && !(filter.effective && failureOf(row.serviceId) !== null);
+      const { rows, next } = await readPage(
+        page,
+        (at) => listToolRows(db, filter, at),
         ({ servicePosition, position, id }): ToolPosition => ({
           service: servicePosition,
           tool: position,
           id,
         }),
+        (found) => found.filter(isShown),
       );
       return { tools: await addPolicies(rows, caller), next };
     },

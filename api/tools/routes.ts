@@ -2,7 +2,7 @@ import { z } from "zod";
 import { clientGone } from "../http/answers.ts";
 import type { App } from "../http/app-type.ts";
 import { type Caller, requireKey, requireScope } from "../http/auth.ts";
-import { decodeCursor, encodeCursor, pageQuerySchema } from "../http/cursor.ts";
+import { createListing, pageQuerySchema } from "../http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "../http/responses.ts";
 import type { CallCaller } from "./gate.ts";
 import {
@@ -18,18 +18,22 @@ import {
 } from "./model.ts";
 import type { Tools } from "./service.ts";
 
-const LISTED_KIND = "tools";
-const RANKED_KIND = "ranked tools";
-const listedPositionSchema = z.object({
-  service: z.int().positive(),
-  tool: z.int().min(0).max(2_147_483_647),
-  id: z.string().max(200),
-});
-const rankedPositionSchema = z.object({
-  serviceId: z.string().max(100),
-  id: z.string().max(200),
-  score: z.number().min(0).max(1e6),
-});
+const listed = createListing(
+  "tools",
+  z.object({
+    service: z.int().positive(),
+    tool: z.int().min(0).max(2_147_483_647),
+    id: z.string().max(200),
+  }),
+);
+const ranked = createListing(
+  "ranked tools",
+  z.object({
+    serviceId: z.string().max(100),
+    id: z.string().max(200),
+    score: z.number().min(0).max(1e6),
+  }),
+);
 const listQuerySchema = toolFilterSchema.extend(pageQuerySchema.shape);
 const anyKey = { tags: ["tools"], security: [{ key: [] }] };
 const tagged = { tags: ["tools"] };
@@ -117,17 +121,12 @@ function registerReading(app: App, tools: Tools): void {
       },
     },
     async (request) => {
-      const { limit, cursor, query, ...filter } = request.query;
+      const { query, ...rest } = request.query;
       const caller = toCaller(request.caller);
       if (query === undefined || query === "") {
-        const after = cursor === undefined ? null : decodeCursor(LISTED_KIND, listedPositionSchema, cursor);
-        const page = await tools.list(filter, { after, limit }, caller);
-        return { tools: page.tools, nextCursor: page.next && encodeCursor(LISTED_KIND, page.next) };
+        return listed.answer(rest, (page, filter) => tools.list(filter, page, caller));
       }
-      const after = cursor === undefined ? null : decodeCursor(RANKED_KIND, rankedPositionSchema, cursor);
-      const page = await tools.search(query, filter, { after, limit }, caller);
-      const { next, ...found } = page;
-      return { ...found, nextCursor: next && encodeCursor(RANKED_KIND, next) };
+      return ranked.answer(rest, (page, filter) => tools.search(query, filter, page, caller));
     },
   );
 

@@ -1,5 +1,6 @@
 /** What can be done with tools over HTTP and by scripts, put together over one database and one path of calls. */
 
+import type { PageRequest } from "#api/bounds/page.ts";
 import type { Environments } from "../components/modules/environments.ts";
 import type { Pool } from "../db/pool.ts";
 import { AppError } from "../errors.ts";
@@ -61,13 +62,13 @@ export interface Tools extends AsyncDisposable {
   /** Throws AppError `not_found` for an unknown service. */
   list(
     filter: ToolFilter,
-    page: { after: ToolPosition | null; limit: number },
+    page: PageRequest<ToolPosition>,
     caller: CallCaller,
   ): Promise<ToolRecordPage<ToolPosition>>;
   search(
     query: string,
     filter: ToolFilter,
-    page: { after: RankedPosition | null; limit: number },
+    page: PageRequest<RankedPosition>,
     caller: CallCaller,
   ): Promise<ToolRecordPage<RankedPosition>>;
   get(path: ToolPath, caller: CallCaller): Promise<ToolDetailsRecord>;

@@ -1,4 +1,5 @@
 /** The statements on `tools`, one function each. Searching is in search/store.ts. */
+import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { JSONSchema } from "#sdk";
 import type { ToolPath } from "./gate.ts";
@@ -69,12 +70,12 @@ export interface ToolPosition {
 export async function listToolRows(
   db: Db,
   filter: ToolFilter,
-  page: { after: ToolPosition | null; limit: number },
+  page: PageRequest<ToolPosition>,
 ): Promise<ToolRow[]> {
   const { serviceId, effective = false } = filter;
   if (effective && filter.enabled === false) return [];
   const enabled = effective ? true : filter.enabled;
-  const { after, limit } = page;
+  const { from: after, limit } = page;
   // Of the service in which the page before has ended only what comes after; services and tools are found by index, one
   // service after the other, until the page is full.
   const beyond =

@@ -206,10 +206,10 @@ function toolOperations(pool: Pool): Operation[] {
       run: () => {
         asked += 1;
         const query = QUERIES[asked % QUERIES.length] as string;
-        return listing.search(query, { effective: true }, { after: null, limit: PAGE }, {});
+        return listing.search(query, { effective: true }, { from: null, limit: PAGE }, {});
       },
     },
-    { name: "list tools", run: () => listing.list({}, { after: null, limit: PAGE }, {}) },
+    { name: "list tools", run: () => listing.list({}, { from: null, limit: PAGE }, {}) },
   ];
 }
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
     update tools set enabled = false
     where service_id in (select id from services order by position desc limit 3)`;
   await database.pool`analyze`;
-  all = await listToolRows(database.pool, {}, { after: null, limit: TOOLS });
+  all = await listToolRows(database.pool, {}, { from: null, limit: TOOLS });
 });
 afterAll(() => database?.drop());
 
@@ -64,7 +64,7 @@ describe("pages", () => {
     );
     const found: string[] = [];
     for (let after: ToolPosition | null = null; ; ) {
-      const rows: ToolRow[] = await listToolRows(database.pool, filter, { after, limit: 190 });
+      const rows: ToolRow[] = await listToolRows(database.pool, filter, { from: after, limit: 190 });
       found.push(...rows.map(name));
       const last = rows.at(-1);
       if (last === undefined || rows.length < 190) break;
@@ -82,7 +82,7 @@ test("a page looks at the tools of a few services, wherever it begins", async ()
       const after = at === null ? null : positionOf(all[at] as ToolRow);
       const { rowsRead } = await explainer.explain({
         name: filterName,
-        run: () => listToolRows(explainer.pool, filter, { after, limit: LIMIT }),
+        run: () => listToolRows(explainer.pool, filter, { from: after, limit: LIMIT }),
       });
       // Of a handful of services a page each, and the services.
       if (rowsRead > 8 * LIMIT + 3 * (TOOLS / TOOLS_PER_SERVICE))

@@ -172,7 +172,7 @@ describe("a search", () => {
   test("sees a change at once, also one that was made by another server", async () => {
     const elsewhere = createToolSearch(server.pool);
     const searchElsewhere = async (text: string) => {
-      const { rows } = await elsewhere.search(text, {}, { after: null, limit: 10 }, () => true);
+      const { rows } = await elsewhere.search(text, {}, { from: null, limit: 10 }, () => true);
       return paths(rows.filter(({ score }) => score > 0));
     };
     expect(await searchElsewhere("zeppelin")).toEqual([]);

@@ -1,21 +1,11 @@
 /** What the keys feature takes and answers over HTTP. No behaviour. */
 import { z } from "zod";
 import { SCOPES, type Scope } from "#api/http/auth.ts";
+import { expirySchema, nameSchema, roleIdSchema } from "../changes.ts";
 
 /** Live keys are held in memory by every server. */
 export const MAX_LIVE_KEYS = 10_000;
-export const KEY_ID_PATTERN = /^key_[0-9a-f]{20}$/;
-export const ROLE_ID_PATTERN = /^role_[0-9a-f]{20}$/;
-
-/** A label that a person reads in a list, a log line or the audit trail. */
-const nameSchema = z
-  .string()
-  .trim()
-  .min(1, "name must not be empty")
-  .max(200)
-  .refine((text) => !/\p{Cc}/u.test(text) && text.isWellFormed(), {
-    error: "name must not hold control characters",
-  });
+const KEY_ID_PATTERN = /^key_[0-9a-f]{20}$/;
 
 export const keySchema = z
   .object({
@@ -43,17 +33,11 @@ export const createKeyBodySchema = z.strictObject({
     .max(SCOPES.length)
     .refine((scopes) => new Set(scopes).size === scopes.length, { error: "a scope is named twice" })
     .describe("What it may do over HTTP."),
-  roleId: z
-    .string()
-    .regex(ROLE_ID_PATTERN, "expected the id of a role: GET /roles lists them")
+  roleId: roleIdSchema
     .nullable()
     .default(null)
     .describe("Which tools it and the scripts it submits may see and call. None: all of them."),
-  expiresAt: z.iso
-    .datetime({ offset: true, error: "expected a date and time such as 2030-01-31T12:00:00Z" })
-    .nullable()
-    .default(null)
-    .describe("When it stops working. None: never."),
+  expiresAt: expirySchema.default(null).describe("When it stops working. None: never."),
 });
 export type CreateKeyBody = z.output<typeof createKeyBodySchema>;
 

@@ -28,7 +28,3 @@ export function hashKey(key: string): Buffer {
 export function looksLikeKey(text: string): boolean {
   return KEY_PATTERN.test(text);
 }
-
-export function makeKeyId(): string {
-  return `key_${randomBytes(10).toString("hex")}`;
-}

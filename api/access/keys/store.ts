@@ -1,6 +1,7 @@
 /** The statements on `api_keys`, one function each. */
+
+import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
-import { lockRevision } from "#api/db/revisions.ts";
 
 export interface KeyRow {
   position: number;
@@ -25,12 +26,7 @@ export interface NewKey {
   expiresAt: Date | null;
 }
 
-/** First in a transaction that changes keys: see `lockRevision`. */
-export function lockKeys(db: Db): Promise<void> {
-  return lockRevision(db, "keys");
-}
-
-/** Throws a foreign key violation for an unknown role: see `isUnknownRole`. */
+/** Throws a foreign key violation for an unknown role. */
 export async function insertKey(db: Db, key: NewKey): Promise<KeyRow> {
   const [row] = await db<KeyRow[]>`
     insert into api_keys (id, name, prefix, hash, scopes, role_id, expires_at)
@@ -39,21 +35,17 @@ export async function insertKey(db: Db, key: NewKey): Promise<KeyRow> {
   return row as KeyRow;
 }
 
-export function isUnknownRole(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "23503";
-}
-
 export async function countLiveKeys(db: Db): Promise<number> {
   const [row] = await db<{ count: number }[]>`
     select count(*)::int as count from api_keys where revoked_at is null`;
   return row?.count ?? 0;
 }
 
-/** Keys that are not revoked, newest first, before a position (null is the start). */
-export async function listKeyRows(db: Db, page: { before: number | null; limit: number }): Promise<KeyRow[]> {
+/** Keys that are not revoked, newest first, after a position. */
+export async function listKeyRows(db: Db, page: PageRequest<number>): Promise<KeyRow[]> {
   return db<KeyRow[]>`
     select ${columns(db)} from api_keys
-    where revoked_at is null and (${page.before}::bigint is null or position < ${page.before})
+    where revoked_at is null and (${page.from}::bigint is null or position < ${page.from})
     order by position desc limit ${page.limit}`;
 }
 

@@ -1,5 +1,6 @@
 /** What the policies feature takes and answers over HTTP. No behaviour. */
 import { z } from "zod";
+import { expirySchema, roleIdSchema } from "../changes.ts";
 import { servicePatternSchema, toolPatternSchema } from "../tool-patterns.ts";
 import { DEFAULT_POLICIES } from "./defaults.ts";
 
@@ -12,12 +13,7 @@ export const MAX_POLICIES = 10_000;
 export const MAX_PREVIEW_TOOLS = 500;
 
 const POLICY_ID_PATTERN = /^pol_[0-9a-f]{20}$/;
-const ROLE_ID_PATTERN = /^role_[0-9a-f]{20}$/;
 const policyId = z.string().regex(POLICY_ID_PATTERN, "expected the id of a policy: GET /policies lists them");
-const roleId = z.string().regex(ROLE_ID_PATTERN, "expected the id of a role: GET /roles lists them");
-const expiresAt = z.iso
-  .datetime({ offset: true, error: "expected a date and time such as 2030-01-31T12:00:00Z" })
-  .nullable();
 const decision = z.enum(DECISIONS);
 
 export const policySchema = z
@@ -60,10 +56,10 @@ export type ChangedPolicy = z.infer<typeof changedPolicySchema>;
 export const createPolicyBodySchema = z.strictObject({
   servicePattern: servicePatternSchema,
   toolPattern: toolPatternSchema,
-  roleId: roleId.nullable().default(null),
+  roleId: roleIdSchema.nullable().default(null),
   noRole: z.boolean().default(false).describe("Only for calls under no role; then without `roleId`."),
   decision,
-  expiresAt: expiresAt.default(null),
+  expiresAt: expirySchema.default(null),
 });
 export type CreatePolicyBody = z.output<typeof createPolicyBodySchema>;
 
@@ -71,10 +67,10 @@ export const patchPolicyBodySchema = z
   .strictObject({
     servicePattern: servicePatternSchema.optional(),
     toolPattern: toolPatternSchema.optional(),
-    roleId: roleId.nullable().optional(),
+    roleId: roleIdSchema.nullable().optional(),
     noRole: z.boolean().optional(),
     decision: decision.optional(),
-    expiresAt: expiresAt.optional(),
+    expiresAt: expirySchema.optional(),
   })
   .refine((body) => Object.keys(body).length > 0, {
     error: "name what to change: servicePattern, toolPattern, roleId, noRole, decision or expiresAt",
@@ -100,7 +96,7 @@ export const policyParamsSchema = z.object({ id: policyId });
 export const previewQuerySchema = z.strictObject({
   servicePattern: servicePatternSchema,
   toolPattern: toolPatternSchema,
-  roleId: roleId.optional().describe("As for a caller with this role. Absent: for one without a role."),
+  roleId: roleIdSchema.optional().describe("As for a caller with this role. Absent: for one without a role."),
 });
 export type PreviewQuery = z.output<typeof previewQuerySchema>;
 

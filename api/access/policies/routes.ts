@@ -1,10 +1,9 @@
-/** The policies over HTTP. All of it needs `keys:admin`: a rule lets calls through that a person would have stopped. */
+/** The policies over HTTP: a rule lets calls through that a person would have stopped. */
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
-import { requireScope } from "#api/http/auth.ts";
-import { decodeCursor, encodeCursor, pageQuerySchema } from "#api/http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
 import type { CallGate } from "#api/tools/gate.ts";
+import { admin, registerCollection } from "../collection.ts";
 import {
   changedPolicySchema,
   createPolicyBodySchema,
@@ -18,48 +17,24 @@ import {
 } from "./model.ts";
 import type { Policies } from "./service.ts";
 
-const CURSOR_KIND = "policies";
-const positionSchema = z.int();
-const admin = { onRequest: requireScope("keys:admin") };
 const tags = ["policies"];
 
 export function registerPolicyRoutes(app: App, policies: Policies, gate: Pick<CallGate, "canSee">): void {
-  app.get(
-    "/policies",
-    {
-      ...admin,
-      schema: {
-        tags,
-        summary: "Policies, in the order in which they are asked",
-        querystring: pageQuerySchema,
-        response: { 200: policyListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
-      },
+  registerCollection(app, {
+    name: "policies",
+    position: z.int(),
+    params: policyParamsSchema,
+    service: policies,
+    list: { summary: "Policies, in the order in which they are asked", answer: policyListSchema },
+    create: {
+      summary: "Add a policy after all others",
+      description: "A pattern that no installed tool matches is accepted; `hints` says so.",
+      body: createPolicyBodySchema,
+      answer: changedPolicySchema,
+      errors: ["limit_reached"],
     },
-    async (request) => {
-      const { limit, cursor } = request.query;
-      const after = cursor === undefined ? null : decodeCursor(CURSOR_KIND, positionSchema, cursor);
-      const { next, ...page } = await policies.list({ after, limit });
-      return { ...page, nextCursor: next === null ? null : encodeCursor(CURSOR_KIND, next) };
-    },
-  );
-
-  app.post(
-    "/policies",
-    {
-      ...admin,
-      schema: {
-        tags,
-        summary: "Add a policy after all others",
-        description: "A pattern that no installed tool matches is accepted; `hints` says so.",
-        body: createPolicyBodySchema,
-        response: { 201: changedPolicySchema, ...errorResponses(...BODY_ERRORS, "limit_reached") },
-      },
-    },
-    async (request, reply) => {
-      const policy = await policies.create(request.body);
-      return reply.status(201).header("location", `/policies/${policy.id}`).send(policy);
-    },
-  );
+    remove: { summary: "Delete a policy", done: "Deleted.", errors: [] },
+  });
 
   app.get(
     "/policies/preview",
@@ -113,25 +88,5 @@ export function registerPolicyRoutes(app: App, policies: Policies, gate: Pick<Ca
       },
     },
     async (request) => policies.change(request.params.id, request.body),
-  );
-
-  app.delete(
-    "/policies/:id",
-    {
-      ...admin,
-      schema: {
-        tags,
-        summary: "Delete a policy",
-        params: policyParamsSchema,
-        response: {
-          204: z.null().describe("Deleted."),
-          ...errorResponses("invalid_request", "not_found", "shutting_down"),
-        },
-      },
-    },
-    async (request, reply) => {
-      await policies.remove(request.params.id);
-      return reply.status(204).send(null);
-    },
   );
 }

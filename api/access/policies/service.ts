@@ -1,9 +1,16 @@
 /** What can be done with policies: add, list, change, order, delete, and see which tools they would decide. */
-import { randomBytes } from "node:crypto";
-import type { Pool } from "#api/db/pool.ts";
-import type { RevisionWatch } from "#api/db/revisions.ts";
+import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { AppError } from "#api/errors.ts";
 import type { KnownTool } from "#api/tools/known-tools.ts";
+import {
+  type ChangeOptions,
+  change,
+  makeId,
+  readExpiry,
+  refuseBody,
+  refuseMore,
+  refuseUnknownRole,
+} from "../changes.ts";
 import type { DefaultPolicy } from "./defaults.ts";
 import type { PolicyDirectory } from "./directory.ts";
 import {
@@ -23,27 +30,20 @@ import {
   deletePolicy,
   findPolicy,
   insertPolicy,
-  isUnknownRole,
   listPolicyRows,
-  lockPolicies,
   orderPolicies,
   type PolicyRow,
   replacePolicy,
 } from "./store.ts";
-
-export interface PolicyPage {
-  policies: PolicyRecord[];
-  defaultPolicy: DefaultPolicy;
-  /** Where the next page starts; null at the end. */
-  next: number | null;
-}
 
 export interface Policies {
   /** Asked after all others. In force when it resolves. Throws AppError `invalid_request`, `limit_reached`. */
   create(body: CreatePolicyBody): Promise<ChangedPolicy>;
   /** For an approval that is to be remembered: replaces the `ask` that stopped it, until `expiresAt`. */
   remember(rule: RememberedRule): Promise<PolicyRecord>;
-  list(page: { after: number | null; limit: number }): Promise<PolicyPage>;
+  list(
+    page: PageRequest<number>,
+  ): Promise<{ policies: PolicyRecord[]; defaultPolicy: DefaultPolicy; next: number | null }>;
   /** Throws AppError `not_found`, `invalid_request`. */
   change(id: string, body: PatchPolicyBody): Promise<ChangedPolicy>;
   /** Throws AppError `policy_order_mismatch` unless `ids` are exactly the rules there are. */
@@ -71,9 +71,7 @@ export interface RememberedRule {
   expiresAt: Date;
 }
 
-export interface PoliciesOptions {
-  pool: Pool;
-  watch: Pick<RevisionWatch, "refresh">;
+export interface PoliciesOptions extends ChangeOptions {
   directory: PolicyDirectory;
   defaultPolicy: DefaultPolicy;
   /** Every installed tool. */
@@ -81,21 +79,17 @@ export interface PoliciesOptions {
 }
 
 export function createPolicies(options: PoliciesOptions): Policies {
-  const { pool, watch, directory, defaultPolicy, listTools } = options;
+  const { pool, directory, defaultPolicy, listTools } = options;
+  const alone = ["policies"] as const;
 
-  async function insert(policy: Omit<PolicyRow, "position" | "createdAt" | "id">, place: "first" | "last") {
-    const row = await pool
-      .begin(async (transaction) => {
-        await lockPolicies(transaction);
-        if ((await countPolicies(transaction)) >= MAX_POLICIES) throw refuseMore();
-        const id = `pol_${randomBytes(10).toString("hex")}`;
-        return insertPolicy(transaction, { ...policy, id }, place);
-      })
-      .catch((error) => {
-        throw isUnknownRole(error) ? refuseRole(policy.roleId) : error;
-      });
-    await watch.refresh();
-    return row;
+  function insert(policy: Omit<PolicyRow, "position" | "createdAt" | "id">, place: "first" | "last") {
+    const add = async (db: Parameters<typeof insertPolicy>[0]) => {
+      if ((await countPolicies(db)) < MAX_POLICIES) {
+        return insertPolicy(db, { ...policy, id: makeId("pol") }, place);
+      }
+      throw refuseMore(MAX_POLICIES, "policies", "Delete some, or write one with a wildcard.");
+    };
+    return change(options, alone, add, { reference: () => refuseUnknownRole(policy.roleId) });
   }
 
   async function describeChange(row: PolicyRow): Promise<ChangedPolicy> {
@@ -106,7 +100,7 @@ export function createPolicies(options: PoliciesOptions): Policies {
   return {
     async create(body) {
       refuseTwoRoles(body);
-      const expiresAt = readFuture(body.expiresAt);
+      const expiresAt = readExpiry(body.expiresAt);
       const row = { ...NOT_REMEMBERED, ...body, expiresAt, processId: null };
       return describeChange(await insert(row, "last"));
     },
@@ -121,55 +115,41 @@ export function createPolicies(options: PoliciesOptions): Policies {
       };
       return toRecord(await insert(row, "first"));
     },
-    async list({ after, limit }) {
-      const rows = await listPolicyRows(pool, { after, limit: limit + 1 });
-      const shown = rows.slice(0, limit);
-      const next = rows.length > limit ? (shown.at(-1)?.position ?? null) : null;
-      return { policies: shown.map(toRecord), defaultPolicy, next };
+    async list(page) {
+      const { rows, next } = await readNumberedPage(page, (at) => listPolicyRows(pool, at));
+      return { policies: rows.map(toRecord), defaultPolicy, next };
     },
     async change(id, body) {
       const { expiresAt, ...rest } = body;
-      const change = {
+      const changed = {
         ...dropUndefined(rest),
-        ...(expiresAt === undefined ? {} : { expiresAt: readFuture(expiresAt) }),
+        ...(expiresAt === undefined ? {} : { expiresAt: readExpiry(expiresAt) }),
       };
-      const row = await pool
-        .begin(async (transaction) => {
-          await lockPolicies(transaction);
-          const current = await findPolicy(transaction, id);
-          if (current === null) throw refuseUnknown(id);
-          if (current.approvalId !== null) refuseOtherThanExpiry(change);
-          const wanted = { ...current, ...change };
+      const row = await change(
+        options,
+        alone,
+        async (db) => {
+          const current = await findPolicy(db, id);
+          if (current === null) return null;
+          if (current.approvalId !== null) refuseOtherThanExpiry(changed);
+          const wanted = { ...current, ...changed };
           refuseTwoRoles(wanted);
-          const changed = await replacePolicy(transaction, wanted);
-          if (changed === null) throw refuseUnknown(id);
-          return changed;
-        })
-        .catch((error) => {
-          throw isUnknownRole(error) ? refuseRole(body.roleId ?? null) : error;
-        });
-      await watch.refresh();
+          return replacePolicy(db, wanted);
+        },
+        { reference: () => refuseUnknownRole(body.roleId ?? null) },
+      );
+      if (row === null) throw refuseUnknown(id);
       return describeChange(row);
     },
     async order(ids) {
-      const isDone = await pool.begin(async (transaction) => {
-        await lockPolicies(transaction);
-        return orderPolicies(transaction, ids);
-      });
-      await watch.refresh();
-      if (isDone) return;
+      if (await change(options, alone, (db) => orderPolicies(db, ids))) return;
       throw new AppError(
         "policy_order_mismatch",
         "orderedIds must name every policy there is exactly once. Read GET /policies again to its end, and repeat the change.",
       );
     },
     async remove(id) {
-      const removed = await pool.begin(async (transaction) => {
-        await lockPolicies(transaction);
-        return deletePolicy(transaction, id);
-      });
-      await watch.refresh();
-      if (!removed) throw refuseUnknown(id);
+      if (!(await change(options, alone, (db) => deletePolicy(db, id)))) throw refuseUnknown(id);
     },
     async preview(query, isVisible) {
       const { roleId } = query;
@@ -182,20 +162,9 @@ export function createPolicies(options: PoliciesOptions): Policies {
       return { tools: shown, affected: tools.length, hints };
     },
     async sweep() {
-      const removed = await pool.begin(async (transaction) => {
-        await lockPolicies(transaction);
-        return deleteExpiredPolicies(transaction);
-      });
-      if (removed > 0) await watch.refresh();
+      await change(options, alone, deleteExpiredPolicies);
     },
   };
-}
-
-function readFuture(text: string | null): Date | null {
-  if (text === null) return null;
-  const date = new Date(text);
-  if (date.getTime() > Date.now()) return date;
-  throw refuseBody("expiresAt", "expected a time in the future");
 }
 
 function dropUndefined<T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } {
@@ -234,21 +203,4 @@ function refuseOtherThanExpiry(change: object): void {
 
 function refuseUnknown(id: string): AppError {
   return new AppError("not_found", `There is no policy ${id}. GET /policies lists them.`);
-}
-
-function refuseRole(roleId: string | null): AppError {
-  return refuseBody("roleId", `there is no role ${roleId}: GET /roles lists them`);
-}
-
-function refuseBody(field: string, message: string): AppError {
-  return new AppError("invalid_request", `The request is not valid: body.${field}: ${message}`, {
-    issues: [{ path: `body.${field}`, message }],
-  });
-}
-
-function refuseMore(): AppError {
-  return new AppError(
-    "limit_reached",
-    `There are ${MAX_POLICIES} policies, which is the most there may be. Delete some, or write one with a wildcard.`,
-  );
 }

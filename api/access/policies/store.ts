@@ -1,6 +1,7 @@
 /** The statements on `policies`, one function each. */
+
+import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
-import { lockRevision } from "#api/db/revisions.ts";
 import type { Decision } from "./model.ts";
 
 export interface PolicyRow {
@@ -22,17 +23,12 @@ export interface PolicyRow {
 
 export type NewPolicy = Omit<PolicyRow, "position" | "createdAt">;
 
-/** First in a transaction that changes policies: see `lockRevision`. */
-export function lockPolicies(db: Db): Promise<void> {
-  return lockRevision(db, "policies");
-}
-
 export async function countPolicies(db: Db): Promise<number> {
   const [row] = await db<{ count: number }[]>`select count(*)::int as count from policies`;
   return row?.count ?? 0;
 }
 
-/** After `lockPolicies`. `first` puts it before all others, else after them. Throws as `isUnknownRole` says. */
+/** Within `change`. `first` puts it before all others, else after them. Throws a foreign key violation for an unknown role. */
 export async function insertPolicy(db: Db, policy: NewPolicy, place: "first" | "last"): Promise<PolicyRow> {
   const [row] = await db<PolicyRow[]>`
     insert into policies (
@@ -55,7 +51,7 @@ export async function findPolicy(db: Db, id: string): Promise<PolicyRow | null> 
   return row ?? null;
 }
 
-/** After `lockPolicies` and `findPolicy`. Throws as `isUnknownRole` says. */
+/** Within `change`, after `findPolicy`. Throws as `insertPolicy` does. */
 export async function replacePolicy(db: Db, policy: NewPolicy): Promise<PolicyRow | null> {
   const [row] = await db<PolicyRow[]>`
     update policies set service_pattern = ${policy.servicePattern}, tool_pattern = ${policy.toolPattern},
@@ -90,22 +86,15 @@ export async function orderPolicies(db: Db, ids: readonly string[]): Promise<boo
   return rows.length === ids.length;
 }
 
-/** In the order in which they are asked, after a position (null is the start). */
-export async function listPolicyRows(
-  db: Db,
-  page: { after: number | null; limit: number },
-): Promise<PolicyRow[]> {
+/** In the order in which they are asked, after a position. */
+export async function listPolicyRows(db: Db, page: PageRequest<number>): Promise<PolicyRow[]> {
   return db<PolicyRow[]>`
-    select ${columns(db)} from policies where (${page.after}::int is null or position > ${page.after})
+    select ${columns(db)} from policies where (${page.from}::int is null or position > ${page.from})
     order by position limit ${page.limit}`;
 }
 
 export async function readPolicies(db: Db): Promise<PolicyRow[]> {
   return db<PolicyRow[]>`select ${columns(db)} from policies order by position`;
-}
-
-export function isUnknownRole(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "23503";
 }
 
 function columns(db: Db) {

@@ -1,20 +1,12 @@
 /** What the roles feature takes and answers over HTTP. No behaviour. */
 import { z } from "zod";
+import { nameSchema, roleIdSchema } from "../changes.ts";
 import { pathPatternSchema } from "../tool-patterns.ts";
 
 /** Every server holds all roles compiled in memory. */
 export const MAX_ROLES = 1000;
 export const MAX_ROLE_PATTERNS = 1000;
-export const ROLE_ID_PATTERN = /^role_[0-9a-f]{20}$/;
 
-const nameSchema = z
-  .string()
-  .trim()
-  .min(1, "name must not be empty")
-  .max(200)
-  .refine((text) => !/\p{Cc}/u.test(text) && text.isWellFormed(), {
-    error: "name must not hold control characters",
-  });
 const patternsSchema = z.array(pathPatternSchema).max(MAX_ROLE_PATTERNS);
 
 export const roleSchema = z
@@ -53,5 +45,5 @@ export type PatchRoleBody = z.output<typeof patchRoleBodySchema>;
 
 export const roleListSchema = z.object({ roles: z.array(roleSchema), nextCursor: z.string().nullable() });
 export const roleParamsSchema = z.object({
-  id: z.string().regex(ROLE_ID_PATTERN, "expected the id of a role: GET /roles lists them"),
+  id: roleIdSchema,
 });

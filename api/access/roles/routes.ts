@@ -1,9 +1,8 @@
-/** The roles over HTTP. All of it needs `keys:admin`. */
+/** The roles over HTTP. */
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
-import { requireScope } from "#api/http/auth.ts";
-import { decodeCursor, encodeCursor, pageQuerySchema } from "#api/http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
+import { admin, registerCollection } from "../collection.ts";
 import {
   changedRoleSchema,
   createRoleBodySchema,
@@ -14,54 +13,28 @@ import {
 } from "./model.ts";
 import type { Roles } from "./service.ts";
 
-const CURSOR_KIND = "roles";
-const positionSchema = z.int().positive();
-const admin = { onRequest: requireScope("keys:admin") };
 const tags = ["roles"];
 
 export function registerRoleRoutes(app: App, roles: Roles): void {
-  app.get(
-    "/roles",
-    {
-      ...admin,
-      schema: {
-        tags,
-        summary: "Roles, newest first",
-        querystring: pageQuerySchema,
-        response: { 200: roleListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
-      },
+  registerCollection(app, {
+    name: "roles",
+    position: z.int().positive(),
+    params: roleParamsSchema,
+    service: roles,
+    list: { summary: "Roles, newest first", answer: roleListSchema },
+    create: {
+      summary: "Make a role",
+      description: "A pattern that no installed tool matches is accepted; `hints` says so.",
+      body: createRoleBodySchema,
+      answer: changedRoleSchema,
+      errors: ["name_taken", "limit_reached"],
     },
-    async (request) => {
-      const { limit, cursor } = request.query;
-      const before = cursor === undefined ? null : decodeCursor(CURSOR_KIND, positionSchema, cursor);
-      const page = await roles.list({ before, limit });
-      return {
-        roles: page.roles,
-        nextCursor: page.next === null ? null : encodeCursor(CURSOR_KIND, page.next),
-      };
+    remove: {
+      summary: "Delete a role that no key and no policy names",
+      done: "Deleted.",
+      errors: ["role_in_use"],
     },
-  );
-
-  app.post(
-    "/roles",
-    {
-      ...admin,
-      schema: {
-        tags,
-        summary: "Make a role",
-        description: "A pattern that no installed tool matches is accepted; `hints` says so.",
-        body: createRoleBodySchema,
-        response: {
-          201: changedRoleSchema,
-          ...errorResponses(...BODY_ERRORS, "name_taken", "limit_reached"),
-        },
-      },
-    },
-    async (request, reply) => {
-      const role = await roles.create(request.body);
-      return reply.status(201).header("location", `/roles/${role.id}`).send(role);
-    },
-  );
+  });
 
   app.get(
     "/roles/:id",
@@ -90,25 +63,5 @@ export function registerRoleRoutes(app: App, roles: Roles): void {
       },
     },
     async (request) => roles.change(request.params.id, request.body),
-  );
-
-  app.delete(
-    "/roles/:id",
-    {
-      ...admin,
-      schema: {
-        tags,
-        summary: "Delete a role that no key and no policy names",
-        params: roleParamsSchema,
-        response: {
-          204: z.null().describe("Deleted."),
-          ...errorResponses("invalid_request", "not_found", "role_in_use", "shutting_down"),
-        },
-      },
-    },
-    async (request, reply) => {
-      await roles.remove(request.params.id);
-      return reply.status(204).send(null);
-    },
   );
 }

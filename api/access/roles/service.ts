@@ -1,8 +1,7 @@
 /** What can be done with roles: make, list, change, delete. A change counts for running scripts at once. */
-import { randomBytes } from "node:crypto";
-import type { Pool } from "#api/db/pool.ts";
-import type { RevisionWatch } from "#api/db/revisions.ts";
+import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { AppError } from "#api/errors.ts";
+import { type ChangeOptions, change, makeId, refuseMore } from "../changes.ts";
 import { hintPatterns, type ToolPath } from "./hints.ts";
 import { type CreateRoleBody, MAX_ROLES, type PatchRoleBody, type RoleRecord } from "./model.ts";
 import {
@@ -10,26 +9,17 @@ import {
   deleteRole,
   findRole,
   insertRole,
-  isInUse,
-  isNameTaken,
   listRoleRows,
-  lockKeysAndRoles,
-  lockRoles,
   type RoleRow,
   updateRole,
 } from "./store.ts";
 
-export interface RolePage {
-  roles: RoleRecord[];
-  /** Where the next page starts; null at the end. */
-  next: number | null;
-}
 export type ChangedRole = RoleRecord & { hints: string[] };
 
 export interface Roles {
   /** Throws AppError `name_taken`, `limit_reached`. */
   create(body: CreateRoleBody): Promise<ChangedRole>;
-  list(page: { before: number | null; limit: number }): Promise<RolePage>;
+  list(page: PageRequest<number>): Promise<{ roles: RoleRecord[]; next: number | null }>;
   get(id: string): Promise<RoleRecord>;
   /** In force when it resolves. Throws AppError `not_found`, `name_taken`. */
   change(id: string, body: PatchRoleBody): Promise<ChangedRole>;
@@ -37,37 +27,29 @@ export interface Roles {
   remove(id: string): Promise<void>;
 }
 
-export interface RolesOptions {
-  pool: Pool;
-  watch: Pick<RevisionWatch, "refresh">;
+export interface RolesOptions extends ChangeOptions {
   /** Every installed tool. */
   listTools: () => Promise<readonly ToolPath[]>;
 }
 
-export function createRoles({ pool, watch, listTools }: RolesOptions): Roles {
-  async function describeChange(row: RoleRow): Promise<ChangedRole> {
-    await watch.refresh();
-    return { ...toRecord(row), hints: hintPatterns(row, await listTools()) };
-  }
+export function createRoles(options: RolesOptions): Roles {
+  const { pool, listTools } = options;
+  const withHints = async (row: RoleRow): Promise<ChangedRole> => ({
+    ...toRecord(row),
+    hints: hintPatterns(row, await listTools()),
+  });
 
   return {
     async create(body) {
-      const row = await pool
-        .begin(async (transaction) => {
-          await lockRoles(transaction);
-          if ((await countRoles(transaction)) >= MAX_ROLES) throw refuseMore();
-          return insertRole(transaction, { ...body, id: `role_${randomBytes(10).toString("hex")}` });
-        })
-        .catch((error) => {
-          throw isNameTaken(error) ? refuseName(body.name) : error;
-        });
-      return describeChange(row);
+      const make = async (db: Parameters<typeof insertRole>[0]) => {
+        if ((await countRoles(db)) < MAX_ROLES) return insertRole(db, { ...body, id: makeId("role") });
+        throw refuseMore(MAX_ROLES, "roles", "Delete one that is not needed.");
+      };
+      return withHints(await change(options, ["roles"], make, { unique: () => refuseName(body.name) }));
     },
-    async list({ before, limit }) {
-      const rows = await listRoleRows(pool, { before, limit: limit + 1 });
-      const shown = rows.slice(0, limit);
-      const next = rows.length > limit ? (shown.at(-1)?.position ?? null) : null;
-      return { roles: shown.map(toRecord), next };
+    async list(page) {
+      const { rows, next } = await readNumberedPage(page, (at) => listRoleRows(pool, at));
+      return { roles: rows.map(toRecord), next };
     },
     async get(id) {
       const row = await findRole(pool, id);
@@ -75,28 +57,17 @@ export function createRoles({ pool, watch, listTools }: RolesOptions): Roles {
       return toRecord(row);
     },
     async change(id, body) {
-      const row = await pool
-        .begin(async (transaction) => {
-          await lockRoles(transaction);
-          return updateRole(transaction, id, body);
-        })
-        .catch((error) => {
-          throw isNameTaken(error) ? refuseName(body.name ?? "") : error;
-        });
+      const row = await change(options, ["roles"], (db) => updateRole(db, id, body), {
+        unique: () => refuseName(body.name ?? ""),
+      });
       if (row === null) throw refuseUnknown(id);
-      return describeChange(row);
+      return withHints(row);
     },
     async remove(id) {
-      const removed = await pool
-        .begin(async (transaction) => {
-          await lockKeysAndRoles(transaction);
-          return deleteRole(transaction, id);
-        })
-        .catch((error) => {
-          throw isInUse(error) ? refuseInUse(id) : error;
-        });
-      await watch.refresh();
-      if (!removed) throw refuseUnknown(id);
+      const isRemoved = await change(options, ["keys", "roles"], (db) => deleteRole(db, id), {
+        reference: () => refuseInUse(id),
+      });
+      if (!isRemoved) throw refuseUnknown(id);
     },
   };
 }
@@ -117,12 +88,5 @@ function refuseInUse(id: string): AppError {
   return new AppError(
     "role_in_use",
     `A key or a policy names the role ${id}. Revoke those keys and delete those policies first.`,
-  );
-}
-
-function refuseMore(): AppError {
-  return new AppError(
-    "limit_reached",
-    `There are ${MAX_ROLES} roles, which is the most there may be. Delete one that is not needed.`,
   );
 }

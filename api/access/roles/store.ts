@@ -1,6 +1,7 @@
 /** The statements on `roles`, one function each. */
+
+import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
-import { lockRevision } from "#api/db/revisions.ts";
 
 export interface RoleRow {
   position: number;
@@ -11,23 +12,12 @@ export interface RoleRow {
   createdAt: Date;
 }
 
-/** First in a transaction that changes roles: see `lockRevision`. */
-export function lockRoles(db: Db): Promise<void> {
-  return lockRevision(db, "roles");
-}
-
-/** First in the transaction of `deleteRole`, which changes keys too. */
-export async function lockKeysAndRoles(db: Db): Promise<void> {
-  await lockRevision(db, "keys");
-  await lockRevision(db, "roles");
-}
-
 export async function countRoles(db: Db): Promise<number> {
   const [row] = await db<{ count: number }[]>`select count(*)::int as count from roles`;
   return row?.count ?? 0;
 }
 
-/** Throws a unique violation for a name in use: see `isNameTaken`. */
+/** Throws a unique violation for a name in use. */
 export async function insertRole(
   db: Db,
   role: { id: string; name: string; allow: string[]; deny: string[] },
@@ -54,7 +44,7 @@ export async function updateRole(
 
 /**
  * False when there is no such role. Revoked keys let go of it, in the same statement; throws a foreign key violation
- * while a live key or a policy names it: see `isInUse`.
+ * while a live key or a policy names it.
  */
 export async function deleteRole(db: Db, id: string): Promise<boolean> {
   const rows = await db`
@@ -70,30 +60,15 @@ export async function findRole(db: Db, id: string): Promise<RoleRow | null> {
   return row ?? null;
 }
 
-/** Newest first, before a position (null is the start). */
-export async function listRoleRows(
-  db: Db,
-  page: { before: number | null; limit: number },
-): Promise<RoleRow[]> {
+/** Newest first, after a position. */
+export async function listRoleRows(db: Db, page: PageRequest<number>): Promise<RoleRow[]> {
   return db<RoleRow[]>`
-    select ${columns(db)} from roles where (${page.before}::bigint is null or position < ${page.before})
+    select ${columns(db)} from roles where (${page.from}::bigint is null or position < ${page.from})
     order by position desc limit ${page.limit}`;
 }
 
 export async function readRoles(db: Db): Promise<RoleRow[]> {
   return db<RoleRow[]>`select ${columns(db)} from roles`;
-}
-
-export function isNameTaken(error: unknown): boolean {
-  return hasCode(error, "23505");
-}
-
-export function isInUse(error: unknown): boolean {
-  return hasCode(error, "23503");
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
 }
 
 function columns(db: Db) {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
 import { requireKey, requireScope } from "#api/http/auth.ts";
-import { decodeCursor, encodeCursor, pageQuerySchema } from "#api/http/cursor.ts";
+import { createListing, pageQuerySchema } from "#api/http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
 import {
   enabledAnswerSchema,
@@ -14,8 +14,7 @@ import {
 } from "./model.ts";
 import type { Modules } from "./service.ts";
 
-const CURSOR_KIND = "modules";
-const positionSchema = z.int().positive();
+const listing = createListing("modules", z.int().positive());
 const listQuerySchema = moduleFilterSchema.extend(pageQuerySchema.shape);
 const anyKey = { tags: ["modules"], security: [{ key: [] }] };
 const admin = { tags: ["modules"] };
@@ -32,15 +31,7 @@ export function registerModuleRoutes(app: App, modules: Modules): void {
         response: { 200: moduleListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },
     },
-    async (request) => {
-      const { limit, cursor, ...filter } = request.query;
-      const before = cursor === undefined ? null : decodeCursor(CURSOR_KIND, positionSchema, cursor);
-      const page = await modules.list(filter, { before, limit });
-      return {
-        modules: page.modules,
-        nextCursor: page.next === null ? null : encodeCursor(CURSOR_KIND, page.next),
-      };
-    },
+    async (request) => listing.answer(request.query, (page, filter) => modules.list(filter, page)),
   );
 
   app.get(

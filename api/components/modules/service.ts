@@ -3,6 +3,7 @@
  * that fails leaves everything as it was.
  */
 
+import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { createSerialQueue } from "#api/bounds/serial-queue.ts";
 import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
@@ -73,7 +74,7 @@ export interface Modules {
   readonly settings: SettingsHost;
   /** Reconciles and activates. Rejects only when the database does. */
   start(): Promise<void>;
-  list(filter: ModuleFilter, page: { before: number | null; limit: number }): Promise<ModulePage>;
+  list(filter: ModuleFilter, page: PageRequest<number>): Promise<ModulePage>;
   get(id: string): Promise<ModuleRecord>;
   /** Installs the package at the URL, disabled. Answers its id. */
   install(url: string): Promise<string>;
@@ -158,10 +159,8 @@ export function createModules(options: ModulesOptions): Modules {
       await startModules(host, await loadBuiltins(options.builtins ?? BUILTIN_MODULES));
     },
     async list(filter, page) {
-      const rows = await listModuleRows(pool, filter, { before: page.before, limit: page.limit + 1 });
-      const shown = rows.slice(0, page.limit);
-      const next = rows.length > page.limit ? (shown.at(-1)?.position ?? null) : null;
-      return { modules: shown.map((row) => toRecord(row, activator)), next };
+      const { rows, next } = await readNumberedPage(page, (at) => listModuleRows(pool, filter, at));
+      return { modules: rows.map((row) => toRecord(row, activator)), next };
     },
     async get(id) {
       const record = toRecord(await requireRow(host, id), activator);

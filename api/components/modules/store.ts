@@ -1,4 +1,5 @@
 /** The statements on `modules`, one function each. */
+import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { ModuleType } from "#sdk";
 import type { ModuleFilter } from "./model.ts";
@@ -21,16 +22,16 @@ export interface ModuleRow {
   createdAt: Date;
 }
 
-/** Rows after `before` (a position; null is the start), newest first, `limit` at most. */
+/** Rows after a position, newest first, `limit` at most. */
 export async function listModuleRows(
   db: Db,
   filter: ModuleFilter,
-  page: { before: number | null; limit: number },
+  page: PageRequest<number>,
 ): Promise<ModuleRow[]> {
   const { type = null, isBuiltin = null, enabled = null, missing = null, query = null } = filter;
   return db<ModuleRow[]>`
     select ${columns(db)} from modules
-    where (${page.before}::bigint is null or position < ${page.before})
+    where (${page.from}::bigint is null or position < ${page.from})
       and (${type}::text is null or type = ${type})
       and (${isBuiltin}::boolean is null or is_builtin = ${isBuiltin})
       and (${enabled}::boolean is null or enabled = ${enabled})

@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
 import { guardRoutes, requireKey, requireScope } from "#api/http/auth.ts";
-import { decodeCursor, encodeCursor, pageQuerySchema } from "#api/http/cursor.ts";
+import { createListing, pageQuerySchema } from "#api/http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
 import { serviceNotFound } from "./context.ts";
 import {
@@ -22,8 +22,7 @@ import {
 import type { ServiceSight } from "./ports.ts";
 import type { Services } from "./service.ts";
 
-const CURSOR_KIND = "services";
-const positionSchema = z.int().positive();
+const listing = createListing("services", z.int().positive());
 const listQuerySchema = serviceFilterSchema.extend(pageQuerySchema.shape);
 const anyKey = { tags: ["services"], security: [{ key: [] }] };
 const admin = { tags: ["services"] };
@@ -58,15 +57,8 @@ function registerReading(app: App, services: Services, sightOf: SightOf): void {
         response: { 200: serviceListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },
     },
-    async (request) => {
-      const { limit, cursor, ...filter } = request.query;
-      const before = cursor === undefined ? null : decodeCursor(CURSOR_KIND, positionSchema, cursor);
-      const page = await services.list(filter, { before, limit }, sightOf(request));
-      return {
-        services: page.services,
-        nextCursor: page.next === null ? null : encodeCursor(CURSOR_KIND, page.next),
-      };
-    },
+    async (request) =>
+      listing.answer(request.query, (page, filter) => services.list(filter, page, sightOf(request))),
   );
 
   app.get(

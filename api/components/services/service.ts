@@ -2,7 +2,9 @@
  * What can be done with services: install, look at, configure, switch, make anew, delete. Changes of one service happen
  * one at a time; a change that fails leaves everything as it was.
  */
+
 import { createKeyedQueue } from "#api/bounds/keyed-queue.ts";
+import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { createGate } from "#api/bounds/parallel.ts";
 import type { Pool } from "#api/db/pool.ts";
 import type { AdapterServices, Adapters } from "../adapters.ts";
@@ -52,9 +54,6 @@ const DEFAULT_LIMITS: ServiceLimits = {
   maxWaitingDefinitions: 20,
 };
 
-/** Services that are read at a time where a role hides most of them. */
-const CHUNK_ROWS = 200;
-
 export interface ServicesOptions {
   pool: Pool;
   logger: Logger;
@@ -78,7 +77,7 @@ export interface Services {
   readonly settings: SettingsHost;
   list(
     filter: ServiceFilter,
-    page: { before: number | null; limit: number },
+    page: PageRequest<number>,
     sight: Pick<ServiceSight, "visible">,
   ): Promise<ServicePage>;
   get(id: string): Promise<ServiceDetailsRecord>;
@@ -130,19 +129,13 @@ export function createServices(options: ServicesOptions): Services {
   return {
     link: linkAdapters(context),
     settings: hostServiceSettings(context),
-    async list(filter, { before, limit }, sight) {
-      const shown: ServiceRow[] = [];
-      for (let position = before; ; ) {
-        const size = shown.length === 0 && position === before ? limit + 1 : CHUNK_ROWS;
-        const rows = await listServiceRows(pool, filter, { before: position, limit: size });
+    async list(filter, page, sight) {
+      const show = async (rows: ServiceRow[]) => {
         const visible = await sight.visible(rows.map(({ id }) => id));
-        shown.push(...rows.filter(({ id }) => visible.has(id)));
-        position = rows.at(-1)?.position ?? null;
-        if (shown.length > limit || rows.length < size) break;
-      }
-      const page = shown.slice(0, limit);
-      const next = shown.length > limit ? (page.at(-1)?.position ?? null) : null;
-      return { services: page.map(toRecord), next };
+        return rows.filter(({ id }) => visible.has(id));
+      };
+      const { rows, next } = await readNumberedPage(page, (at) => listServiceRows(pool, filter, at), show);
+      return { services: rows.map(toRecord), next };
     },
     async get(id) {
       const row = await findServiceDetails(pool, id);

@@ -1,4 +1,5 @@
 /** The statements on `services`, one function each. */
+import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { JSONSchema } from "#sdk";
 import type { ServiceFilter } from "./model.ts";
@@ -22,16 +23,16 @@ export interface ServiceSchemas {
   secretsSchema: JSONSchema;
 }
 
-/** Rows after `before` (a position; null is the start), newest first, `limit` at most. */
+/** Rows after a position, newest first, `limit` at most. */
 export async function listServiceRows(
   db: Db,
   filter: ServiceFilter,
-  page: { before: number | null; limit: number },
+  page: PageRequest<number>,
 ): Promise<ServiceRow[]> {
   const { enabled = null, stale = null, adapter = null, query = null } = filter;
   return db<ServiceRow[]>`
     select ${columns(db)} from services
-    where (${page.before}::bigint is null or position < ${page.before})
+    where (${page.from}::bigint is null or position < ${page.from})
       and (${enabled}::boolean is null or enabled = ${enabled})
       and (${stale}::boolean is null or stale = ${stale})
       and (${adapter}::text is null or adapter = ${adapter})

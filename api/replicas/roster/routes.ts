@@ -1,12 +1,12 @@
 /** `GET /replicas`: the servers on the same database. Needs `logs:read`, as everything by which servers are watched. */
 import type { App } from "../../http/app-type.ts";
 import { requireScope } from "../../http/auth.ts";
-import { decodeCursor, encodeCursor, pageQuerySchema } from "../../http/cursor.ts";
+import { createListing, pageQuerySchema } from "../../http/cursor.ts";
 import { errorResponses } from "../../http/responses.ts";
 import { replicaListSchema, replicaPositionSchema } from "./model.ts";
 import type { Roster } from "./service.ts";
 
-const CURSOR_KIND = "replicas";
+const listing = createListing("replicas", replicaPositionSchema);
 
 export function registerRosterRoutes(app: App, roster: Roster): void {
   app.get(
@@ -22,11 +22,6 @@ export function registerRosterRoutes(app: App, roster: Roster): void {
         response: { 200: replicaListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },
     },
-    async (request) => {
-      const { limit, cursor } = request.query;
-      const after = cursor === undefined ? null : decodeCursor(CURSOR_KIND, replicaPositionSchema, cursor);
-      const { replicas, next } = await roster.list({ after, limit });
-      return { replicas, nextCursor: next === null ? null : encodeCursor(CURSOR_KIND, next) };
-    },
+    async (request) => listing.answer(request.query, (page) => roster.list(page)),
   );
 }

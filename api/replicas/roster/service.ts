@@ -1,10 +1,11 @@
 /** The servers on the database as people look at them: page by page. */
+import { type PageRequest, readPage } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { ReplicaPosition, ReplicaRecord } from "./model.ts";
 import { type ListedReplicaRow, listReplicaRows } from "./store.ts";
 
 export interface Roster {
-  list(page: { after: ReplicaPosition | null; limit: number }): Promise<{
+  list(page: PageRequest<ReplicaPosition>): Promise<{
     replicas: ReplicaRecord[];
     /** Where the next page starts; null at the end. */
     next: ReplicaPosition | null;
@@ -33,12 +34,13 @@ export function createRoster({ db, id, maxSilentMs }: RosterOptions): Roster {
   }
 
   return {
-    async list({ after, limit }) {
-      const rows = await listReplicaRows(db, { after, limit: limit + 1 });
-      const shown = rows.slice(0, limit);
-      const last = shown.at(-1);
-      const next = rows.length > limit && last ? { startedUs: last.startedUs, id: last.id } : null;
-      return { replicas: shown.map(toRecord), next };
+    async list(page) {
+      const { rows, next } = await readPage(
+        page,
+        (at) => listReplicaRows(db, at),
+        ({ startedUs, id }) => ({ startedUs, id }),
+      );
+      return { replicas: rows.map(toRecord), next };
     },
   };
 }

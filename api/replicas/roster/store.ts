@@ -1,4 +1,5 @@
 /** The statement behind the list of servers. */
+import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { ReplicaPosition } from "./model.ts";
 
@@ -22,9 +23,9 @@ export interface ListedReplicaRow {
 /** The one that was started last first, after a position (null is the start). */
 export async function listReplicaRows(
   db: Db,
-  page: { after: ReplicaPosition | null; limit: number },
+  page: PageRequest<ReplicaPosition>,
 ): Promise<ListedReplicaRow[]> {
-  const { after, limit } = page;
+  const { from: after, limit } = page;
   return db<ListedReplicaRow[]>`
     with runs as (
       select replica, count(*)::int as held from processes

@@ -2,6 +2,7 @@
  * The search over the tools that are installed: an index in memory, compared with the database before each search, so that
  * a change counts at once wherever it was made. What a caller must not see is left out before anything is ranked.
  */
+import type { PageRequest } from "#api/bounds/page.ts";
 import { createToolIndex, type FoundTool } from "#runner/tool-search/tool-index.ts";
 import type { Db } from "../../db/pool.ts";
 import type { ToolFilter } from "../store.ts";
@@ -32,7 +33,7 @@ export interface ToolSearch {
   search(
     query: string,
     filter: ToolFilter,
-    page: { after: RankedPosition | null; limit: number },
+    page: PageRequest<RankedPosition>,
     canSee: (tool: { serviceId: string; id: string }) => boolean,
   ): Promise<RankedTools>;
 }
@@ -93,7 +94,7 @@ export function createToolSearch(db: Db): ToolSearch {
   }
 
   return {
-    async search(query, { serviceId, enabled, effective = false }, { after, limit }, canSee) {
+    async search(query, { serviceId, enabled, effective = false }, { from: after, limit }, canSee) {
       const states = new Map(
         (await follow()).map(({ off, ...state }) => [state.id, { ...state, off: new Set(off) }]),
       );

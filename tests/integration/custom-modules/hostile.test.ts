@@ -169,7 +169,7 @@ test("a teardown that throws or hangs holds nothing up and is logged", async () 
     await modules.setEnabled(id, true);
     await modules.remove(id);
   }
-  expect((await modules.list({}, { before: null, limit: 10 })).modules).toEqual([]);
+  expect((await modules.list({}, { from: null, limit: 10 })).modules).toEqual([]);
 });
 
 test("setup that finishes too late is undone, and does not take the place of what was chosen meanwhile", async () => {

@@ -113,7 +113,7 @@ test("is answered without a database", async () => {
 });
 
 describe("what is kept", () => {
-  const any = { before: null, limit: 200 };
+  const any = { from: null, limit: 200 };
 
   test("is bounded in number and in size, and the oldest go first", async () => {
     const ring = createLogRing({ maxRecords: 5, maxCharacters: 1950 });

@@ -90,7 +90,7 @@ export function createPostgresTables(pool: Pool, vault: Vault): Tables {
     },
     async read() {
       const row = await readProcessRow(pool, id);
-      const all = await listApprovals(pool, { processId: id }, { before: null, limit: 200 });
+      const all = await listApprovals(pool, { processId: id }, { from: null, limit: 200 });
       return {
         state: row?.state ?? "gone",
         exitState: row?.exitState ?? null,

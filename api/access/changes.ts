@@ -1,0 +1,88 @@
+/** What changes of keys, roles and policies share: each alone in its turn, in force when it resolves, refused alike. */
+import { randomBytes } from "node:crypto";
+import { z } from "zod";
+import type { Db, Pool } from "#api/db/pool.ts";
+import { lockRevision, type RevisionKind, type RevisionWatch } from "#api/db/revisions.ts";
+import { AppError } from "#api/errors.ts";
+
+export const ROLE_ID_PATTERN = /^role_[0-9a-f]{20}$/;
+export const roleIdSchema = z
+  .string()
+  .regex(ROLE_ID_PATTERN, "expected the id of a role: GET /roles lists them");
+
+/** A label that a person reads in a list, a log line or the audit trail. */
+export const nameSchema = z
+  .string()
+  .trim()
+  .min(1, "name must not be empty")
+  .max(200)
+  .refine((text) => !/\p{Cc}/u.test(text) && text.isWellFormed(), {
+    error: "name must not hold control characters",
+  });
+
+export const expirySchema = z.iso
+  .datetime({ offset: true, error: "expected a date and time such as 2030-01-31T12:00:00Z" })
+  .nullable();
+
+export function makeId(prefix: "key" | "role" | "pol"): string {
+  return `${prefix}_${randomBytes(10).toString("hex")}`;
+}
+
+export interface ChangeOptions {
+  pool: Pool;
+  watch: Pick<RevisionWatch, "refresh">;
+}
+
+/** What the database says against a row, as the refusal that a caller is told. */
+export interface Refusals {
+  /** Another row has the name. */
+  unique?(): AppError;
+  /** It names a row that is not there, or another names it. */
+  reference?(): AppError;
+}
+
+/** `kinds` in the order of `RevisionKind`: see `lockRevision`. */
+export async function change<T>(
+  { pool, watch }: ChangeOptions,
+  kinds: readonly RevisionKind[],
+  work: (db: Db) => Promise<T>,
+  refusals: Refusals = {},
+): Promise<T> {
+  const result = await pool
+    .begin(async (transaction) => {
+      for (const kind of kinds) await lockRevision(transaction, kind);
+      return work(transaction);
+    })
+    .catch((error: unknown) => {
+      const refuse = { "23505": refusals.unique, "23503": refusals.reference }[codeOf(error)];
+      throw refuse?.() ?? error;
+    });
+  await watch.refresh();
+  return result as T;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+/** Null: never. Throws AppError `invalid_request` for a time that is over. */
+export function readExpiry(text: string | null): Date | null {
+  if (text === null) return null;
+  const date = new Date(text);
+  if (date.getTime() > Date.now()) return date;
+  throw refuseBody("expiresAt", "expected a time in the future");
+}
+
+export function refuseBody(field: string, message: string): AppError {
+  return new AppError("invalid_request", `The request is not valid: body.${field}: ${message}`, {
+    issues: [{ path: `body.${field}`, message }],
+  });
+}
+
+export function refuseUnknownRole(roleId: string | null): AppError {
+  return refuseBody("roleId", `there is no role ${roleId}: GET /roles lists them`);
+}
+
+export function refuseMore(max: number, noun: string, advice: string): AppError {
+  return new AppError("limit_reached", `There are ${max} ${noun}, which is the most there may be. ${advice}`);
+}

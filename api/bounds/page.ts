@@ -1,0 +1,53 @@
+/** Pages of listings: rows are read until a page is full of those that are shown, and one more is known to follow. */
+
+/** Rows read at a time, and how often, where most of them are not shown. */
+const CHUNK_ROWS = 200;
+const MAX_CHUNKS = 100;
+
+export interface PageRequest<Position> {
+  /** Where the page before has ended; null: the first page. */
+  from: Position | null;
+  limit: number;
+}
+
+export interface RowPage<Row, Position> {
+  rows: Row[];
+  /** Where the next page starts; null at the end. */
+  next: Position | null;
+}
+
+/**
+ * `read` answers the rows after a position, in order, `limit` at most. Of those only what `show` leaves is on the page;
+ * where that is next to nothing, a page may have fewer rows than asked for and still a next one.
+ */
+export async function readPage<Row, Position>(
+  { from, limit }: PageRequest<Position>,
+  read: (page: PageRequest<Position>) => Promise<Row[]>,
+  positionOf: (row: Row) => Position,
+  show: (rows: Row[]) => Row[] | Promise<Row[]> = (rows) => rows,
+): Promise<RowPage<Row, Position>> {
+  const rows: Row[] = [];
+  let at = from;
+  for (let chunk = 0; chunk < MAX_CHUNKS; chunk += 1) {
+    const size = chunk === 0 ? limit + 1 : CHUNK_ROWS;
+    const found = await read({ from: at, limit: size });
+    rows.push(...(await show(found)));
+    if (rows.length > limit) {
+      const shown = rows.slice(0, limit);
+      return { rows: shown, next: positionOf(shown.at(-1) as Row) };
+    }
+    const last = found.at(-1);
+    if (last === undefined || found.length < size) return { rows, next: null };
+    at = positionOf(last);
+  }
+  return { rows, next: at };
+}
+
+/** For rows that have the position in their order as a number. */
+export function readNumberedPage<Row extends { position: number }>(
+  page: PageRequest<number>,
+  read: (page: PageRequest<number>) => Promise<Row[]>,
+  show?: (rows: Row[]) => Row[] | Promise<Row[]>,
+): Promise<RowPage<Row, number>> {
+  return readPage(page, read, ({ position }) => position, show);
+}
