@@ -1,5 +1,7 @@
 /** One board per service, held from its start to its end. Parameters come here checked against the input schemas. */
-import type { AdapterModule, InvokeInput, ServiceState } from "#sdk";
+import { z } from "zod";
+import { createAdapter } from "#modules/shared/adapter.ts";
+import type { AdapterModule } from "#sdk";
 import { DEMO_DEFINITION } from "./definition.ts";
 
 interface Task {
@@ -49,18 +51,16 @@ const TOOLS: Readonly<Record<string, Tool>> = {
 };
 
 export function createDemoAdapter(): AdapterModule {
-  const boards = new Map<string, Board>();
-  return {
-    async setup() {},
-    async teardown() {
-      boards.clear();
-    },
-    async generateDefinition(input) {
+  return createAdapter<null, Board, unknown>({
+    toolSchema: z.unknown(),
+    refuse: (problem) => new Error(problem),
+    setup: () => null,
+    async define(_host, input) {
       if (!isEmptyObject(input))
         throw new Error("The definition of a demo is {}; there is nothing to say about it.");
       return DEMO_DEFINITION;
     },
-    async hydrateService({ id, config }: ServiceState) {
+    hydrate(_host, { config }) {
       const board: Board = {
         tasks: [],
         lastId: 0,
@@ -68,20 +68,15 @@ export function createDemoAdapter(): AdapterModule {
         maxTasks: typeof config.maxTasks === "number" ? config.maxTasks : DEFAULT_MAX_TASKS,
       };
       for (const [index, title] of FIRST_TASKS.entries()) add(board, title, FIRST_POINTS[index] ?? 1);
-      boards.set(id, board);
+      return board;
     },
-    async dehydrateService(id) {
-      boards.delete(id);
-    },
-    async invoke({ serviceId, toolId, parameters }: InvokeInput) {
-      const board = boards.get(serviceId);
+    async invoke(_host, board, _kept, { toolId, parameters }) {
       const tool = Object.hasOwn(TOOLS, toolId) ? TOOLS[toolId] : undefined;
-      if (board === undefined || tool === undefined)
-        throw new Error(`There is no ${serviceId}.${toolId} here.`);
+      if (tool === undefined) throw new Error(`A demo has no tool ${toolId}.`);
       return tool(board, parameters);
     },
     secretOrigins: () => [],
-  };
+  });
 }
 
 function add(board: Board, title: string, points: number): Task {

@@ -2,166 +2,140 @@
  * GraphQL endpoints as services: one tool per query and mutation field, each with one operation that is posted. The
  * library is loaded at the first use: a server without such services does without it.
  */
+import { createAdapter, mustWaitForSecrets } from "#modules/shared/adapter.ts";
+import { quoteForeign } from "#modules/shared/failures.ts";
+import { httpSecretsSchema, makeHeaders, readSettings, toSettingsSchema } from "#modules/shared/settings.ts";
 import type { AdapterModule, AdapterSetupContext, DefinitionContext, ServiceDefinition } from "#sdk";
-import {
-  type ModuleConfig,
-  makeHeaders,
-  moduleConfigSchema,
-  readEndpoint,
-  readSettings,
-  secretsSchema,
-  serviceConfigSchema,
-  toSettingsSchema,
-} from "./config.ts";
-import type { Definition } from "./definition.ts";
+import { type Endpoint, type GraphqlAnswer, post } from "./call/endpoint.ts";
+import type { Operations } from "./call/operation.ts";
+import { type ModuleConfig, moduleConfigSchema, readEndpoint, serviceConfigSchema } from "./config.ts";
 import { type ServiceDomain, serviceDomainSchema, type ToolDomain, toolDomainSchema } from "./domain.ts";
-import { type Endpoint, type GraphqlAnswer, post } from "./endpoint.ts";
-import { GraphqlFailure, quoteForeign } from "./failures.ts";
-import { createGenerator, type Generated } from "./generate.ts";
-import type { Operations } from "./operation.ts";
+import { GraphqlFailure, refuseSettings } from "./failures.ts";
+import type { Definition } from "./generate/definition.ts";
+import { createGenerator, type Generated } from "./generate/generator.ts";
 
 const MAX_SERVICE_DESCRIPTION_CHARACTERS = 4000;
 
 /** Of a service whose endpoint has not told its schema yet: it has no tools either. */
 const NO_SCHEMA = "type Query { none: Boolean }";
 
-interface HeldService {
+interface Host {
+  fetch: AdapterSetupContext["fetch"];
+  config: ModuleConfig;
+}
+
+interface Service {
   endpoint: Endpoint;
-  tools: Map<string, ToolDomain>;
   /** Made at the first call. */
   operations(): Promise<Operations>;
   /** Ends calls under way. */
   gone: AbortController;
 }
 
-interface Settings {
-  config: Record<string, unknown>;
-  secrets: Record<string, unknown>;
-}
-
 export function createGraphqlAdapter(): AdapterModule {
-  let held: { context: AdapterSetupContext; config: ModuleConfig } | null = null;
-  const services = new Map<string, HeldService>();
   const generator = createGenerator();
+  return createAdapter<Host, Service, ToolDomain>({
+    toolSchema: toolDomainSchema,
+    refuse: refuseSettings,
 
-  function requireSetup() {
-    if (held === null) throw new GraphqlFailure("graphql_bad_settings", "The module is not set up.");
-    return held;
-  }
+    setup: ({ fetch, config }) => ({
+      fetch,
+      config: readSettings(moduleConfigSchema, config, "config", refuseSettings),
+    }),
 
-  function makeEndpoint(definedEndpoint: string | null, settings: Settings): Endpoint {
-    const config = readSettings(serviceConfigSchema(definedEndpoint), settings.config, "config");
-    const secrets = readSettings(secretsSchema, settings.secrets, "secrets");
-    return {
-      fetch: requireSetup().context.fetch,
-      url: readEndpoint(config.endpoint, "config.endpoint"),
-      headers: makeHeaders(config, secrets),
-      timeoutMs: config.timeoutMs,
-      maxResponseBytes: config.maxResponseBytes,
-    };
-  }
-
-  /** The schema the endpoint tells; null where it wants credentials first and there are none yet. */
-  async function ask(
-    endpoint: string | null,
-    given: DefinitionContext | undefined,
-  ): Promise<Definition["schema"]> {
-    const { config } = requireSetup();
-    try {
-      const { introspect } = await import("./introspection.ts");
-      const result = await introspect({
-        ...makeEndpoint(endpoint, given ?? { config: {}, secrets: {} }),
-        timeoutMs: config.introspectionTimeoutMs,
-        maxResponseBytes: config.maxSchemaBytes,
-      });
-      return { kind: "introspection", result };
-    } catch (error) {
-      const wantsCredentials =
-        error instanceof GraphqlFailure && (error.status === 401 || error.status === 403);
-      const hasNoneYet = given === undefined || given.secretsWithheld === true;
-      if (!hasNoneYet || !wantsCredentials) throw error;
-      return null;
-    }
-  }
-
-  return {
-    async setup(context) {
-      const config = readSettings(moduleConfigSchema, context.config, "config");
-      if (typeof context.fetch !== "function") {
-        throw new GraphqlFailure(
-          "graphql_bad_settings",
-          "The host gave no fetch; without it no request can be guarded.",
-        );
-      }
-      held = { context, config };
-    },
-
-    async teardown() {
-      for (const service of services.values()) service.gone.abort();
-      services.clear();
-      held = null;
-      await generator.close();
-    },
-
-    async generateDefinition(input, given) {
-      const { config } = requireSetup();
-      const { readDefinition } = await import("./definition.ts");
+    async define(host, input, given) {
+      const { readDefinition } = await import("./generate/definition.ts");
       const definition = readDefinition(input);
-      const source = definition.schema ?? (await ask(definition.endpoint, given));
+      const source = definition.schema ?? (await ask(host, definition.endpoint, given));
       if (source === null) return describeLocked(definition);
-      const { maxDepth, maxFields, maxTools } = config;
+      const { maxDepth, maxFields, maxTools } = host.config;
       return describeService(
         definition,
         await generator.generate({ source, limits: { maxDepth, maxFields, maxTools } }),
       );
     },
 
-    async hydrateService(state) {
-      const domain = readSettings(serviceDomainSchema, state.adapterDomain, "definition");
-      const endpoint = makeEndpoint(domain.endpoint, state);
-      const tools = new Map<string, ToolDomain>();
-      for (const [id, tool] of Object.entries(state.tools)) {
-        tools.set(id, readSettings(toolDomainSchema, tool.adapterDomain, "tool"));
-      }
+    hydrate(host, state) {
+      const domain = readDomain(state.adapterDomain);
+      const endpoint = makeEndpoint(host, domain.endpoint, state);
       let made: Promise<Operations> | null = null;
       const operations = () => {
-        made ??= import("./operation.ts").then(({ createOperations }) =>
+        made ??= import("./call/operation.ts").then(({ createOperations }) =>
           createOperations(domain.sdl ?? NO_SCHEMA),
         );
         return made;
       };
-      services.set(state.id, { endpoint, tools, operations, gone: new AbortController() });
+      return { endpoint, operations, gone: new AbortController() };
     },
 
-    async dehydrateService(id) {
-      services.get(id)?.gone.abort();
-      services.delete(id);
+    async invoke(_host, { endpoint, operations, gone }, tool, { parameters, signal }) {
+      const request = (await operations()).makeRequest(tool, parameters);
+      return readResult(tool, await post(endpoint, request, [signal, gone.signal]));
     },
 
-    async invoke({ serviceId, toolId, parameters, signal }) {
-      const service = services.get(serviceId);
-      const tool = service?.tools.get(toolId);
-      if (service === undefined || tool === undefined) {
-        throw new GraphqlFailure(
-          "graphql_bad_settings",
-          `There is no tool ${serviceId}.${toolId} in this adapter.`,
-        );
-      }
-      const request = (await service.operations()).makeRequest(tool, parameters);
-      return readResult(tool, await post(service.endpoint, request, [signal, service.gone.signal]));
+    release({ gone }, why) {
+      if (why === "gone") gone.abort();
     },
+
+    stop: () => generator.close(),
 
     async secretOrigins(use) {
-      if (!("definition" in use)) {
-        const { endpoint } = readSettings(serviceDomainSchema, use.adapterDomain, "definition");
-        return [makeEndpoint(endpoint, { config: use.config, secrets: {} }).url.origin];
-      }
-      const { readDefinition } = await import("./definition.ts");
+      const originOf = (endpoint: string | null) => [readUrl(endpoint, use.config).origin];
+      if (!("definition" in use)) return originOf(readDomain(use.adapterDomain).endpoint);
+      const { readDefinition } = await import("./generate/definition.ts");
       const { endpoint, schema } = readDefinition(use.definition);
       // A schema that is there is not asked for.
-      return schema === null ? [makeEndpoint(endpoint, { config: use.config, secrets: {} }).url.origin] : [];
+      return schema === null ? originOf(endpoint) : [];
     },
+  });
+}
+
+function readDomain(domain: unknown): ServiceDomain {
+  return readSettings(serviceDomainSchema, domain, "definition", refuseSettings);
+}
+
+function readConfig(definedEndpoint: string | null, config: Record<string, unknown>) {
+  return readSettings(serviceConfigSchema(definedEndpoint), config, "config", refuseSettings);
+}
+
+function readUrl(definedEndpoint: string | null, config: Record<string, unknown>): URL {
+  return readEndpoint(readConfig(definedEndpoint, config).endpoint, "config.endpoint");
+}
+
+function makeEndpoint(
+  { fetch }: Host,
+  definedEndpoint: string | null,
+  settings: DefinitionContext,
+): Endpoint {
+  const config = readConfig(definedEndpoint, settings.config);
+  const secrets = readSettings(httpSecretsSchema, settings.secrets, "secrets", refuseSettings);
+  return {
+    fetch,
+    url: readEndpoint(config.endpoint, "config.endpoint"),
+    headers: makeHeaders(config, secrets, refuseSettings),
+    timeoutMs: config.timeoutMs,
+    maxResponseBytes: config.maxResponseBytes,
   };
+}
+
+/** The schema the endpoint tells; null where it wants credentials first and there are none yet. */
+async function ask(
+  host: Host,
+  endpoint: string | null,
+  given: DefinitionContext | undefined,
+): Promise<Definition["schema"]> {
+  try {
+    const { introspect } = await import("./generate/introspection.ts");
+    const result = await introspect({
+      ...makeEndpoint(host, endpoint, given ?? { config: {}, secrets: {} }),
+      timeoutMs: host.config.introspectionTimeoutMs,
+      maxResponseBytes: host.config.maxSchemaBytes,
+    });
+    return { kind: "introspection", result };
+  } catch (error) {
+    if (!mustWaitForSecrets(error, given)) throw error;
+    return null;
+  }
 }
 
 /** `data` is the field's value. Where the endpoint has none and says why, that is thrown. */
@@ -206,7 +180,7 @@ function settingsOf(definition: Definition, sdl: string | null) {
   return {
     name: nameOf(definition),
     configSchema: toSettingsSchema(serviceConfigSchema(definition.endpoint)),
-    secretsSchema: toSettingsSchema(secretsSchema),
+    secretsSchema: toSettingsSchema(httpSecretsSchema),
     adapterDomain: { endpoint: definition.endpoint, sdl } satisfies ServiceDomain,
   };
 }

@@ -3,22 +3,22 @@
  * The libraries are loaded at the first use: a server without such services does without them.
  */
 import { createHash } from "node:crypto";
-import type { AdapterModule, AdapterSetupContext, InvokeInput, ServiceDefinition, ServiceState } from "#sdk";
+import { createAdapter, mustWaitForSecrets } from "#modules/shared/adapter.ts";
+import { quoteForeign } from "#modules/shared/failures.ts";
+import { httpSecretsSchema, makeHeaders, readSettings, toSettingsSchema } from "#modules/shared/settings.ts";
+import type { AdapterModule, AdapterSetupContext, ServiceDefinition, ServiceState } from "#sdk";
+import type { Connection } from "./call/connection.ts";
+import { createLink, type Link } from "./call/link.ts";
+import type { Server } from "./call/open.ts";
 import {
-  httpSecretsSchema,
   httpServiceConfigSchema,
   type ModuleConfig,
-  makeHeaders,
   moduleConfigSchema,
-  readSettings,
+  PROTOCOL_HEADERS,
   type ServiceConfig,
   stdioSecretsSchema,
   stdioServiceConfigSchema,
-  toSettingsSchema,
 } from "./config.ts";
-import type { Connection } from "./connection/connection.ts";
-import { createLink, type Link } from "./connection/link.ts";
-import type { Server } from "./connection/open.ts";
 import {
   readDefinition,
   type ServerDefinition,
@@ -26,15 +26,14 @@ import {
   type ToolDomain,
   toolDomainSchema,
 } from "./definition.ts";
-import { McpFailure, quoteForeign } from "./failures.ts";
+import { McpFailure, refuseSettings } from "./failures.ts";
 
-interface HeldService {
+interface Service {
   link: Link;
   timeoutMs: number;
-  tools: Map<string, ToolDomain>;
 }
 
-interface Held {
+interface Host {
   context: AdapterSetupContext;
   config: ModuleConfig;
 }
@@ -43,71 +42,29 @@ const MAX_SERVICE_DESCRIPTION_CHARACTERS = 4000;
 const MAX_LEFT_OUT_SHOWN = 10;
 
 export function createMcpAdapter(): AdapterModule {
-  let held: Held | null = null;
-  const services = new Map<string, HeldService>();
+  return createAdapter<Host, Service, ToolDomain>({
+    toolSchema: toolDomainSchema,
+    refuse: refuseSettings,
 
-  function requireSetup(): Held {
-    if (held === null) throw new McpFailure("mcp_bad_settings", "The module is not set up.");
-    return held;
-  }
+    setup: (context) => ({
+      context,
+      config: readSettings(moduleConfigSchema, context.config, "config", refuseSettings),
+    }),
 
-  async function open(server: Server, config: ServiceConfig, signal?: AbortSignal): Promise<Connection> {
-    const { openServer } = await import("./connection/open.ts");
-    const { context, config: own } = requireSetup();
-    return openServer(server, {
-      fetch: context.fetch,
-      maxResponseBytes: config.maxResponseBytes,
-      timeoutMs: own.connectTimeoutMs,
-      signal,
-    });
-  }
-
-  function refuseStdio(definition: ServerDefinition): void {
-    if (definition.transport !== "stdio" || requireSetup().context.allowStdio === true) return;
-    throw new McpFailure(
-      "mcp_bad_settings",
-      'The transport "stdio" starts a program on the host of this server, and that is not allowed here. Whoever runs the server allows it with CYRNEL_ALLOW_STDIO_MCP=true.',
-    );
-  }
-
-  async function takeDown(id: string): Promise<void> {
-    const service = services.get(id);
-    services.delete(id);
-    await service?.link.close();
-  }
-
-  return {
-    async setup(context) {
-      const config = readSettings(moduleConfigSchema, context.config, "config");
-      if (typeof context.fetch !== "function") {
-        throw new McpFailure(
-          "mcp_bad_settings",
-          "The host gave no fetch; without it no request can be guarded.",
-        );
-      }
-      held = { context, config };
-    },
-
-    async teardown() {
-      await Promise.all([...services.keys()].map(takeDown));
-      held = null;
-    },
-
-    async generateDefinition(input, given) {
-      const { context, config } = requireSetup();
+    async define(host, input, given) {
+      const { context, config } = host;
       const definition = readDefinition(input);
-      refuseStdio(definition);
+      refuseStdio(host, definition);
       const [{ listTools }, { offerTools }] = await Promise.all([
-        import("./listing.ts"),
-        import("./tools.ts"),
+        import("./generate/listing.ts"),
+        import("./generate/tools.ts"),
       ]);
       const { server, settings } = resolveServer(definition, given);
       let connection: Connection;
       try {
-        connection = await open(server, settings);
+        connection = await open(host, server, settings);
       } catch (error) {
-        const hasNoneYet = given === undefined || given.secretsWithheld === true;
-        if (!hasNoneYet || !wantsCredentials(error)) throw error;
+        if (!mustWaitForSecrets(error, given)) throw error;
         return describeLocked(definition, (error as McpFailure).status ?? 401);
       }
       try {
@@ -131,51 +88,56 @@ export function createMcpAdapter(): AdapterModule {
       }
     },
 
-    async hydrateService(state) {
-      const definition = readSettings(serverDefinitionSchema, state.adapterDomain, "definition");
-      refuseStdio(definition);
+    hydrate(host, state) {
+      const definition = readServer(state.adapterDomain);
+      refuseStdio(host, definition);
       const { server, settings } = resolveServer(definition, state);
-      const tools = new Map<string, ToolDomain>();
-      for (const [id, tool] of Object.entries(state.tools)) {
-        tools.set(id, readSettings(toolDomainSchema, tool.adapterDomain, "tool"));
-      }
-      const link = createLink((signal) => open(server, settings, signal));
-      const previous = services.get(state.id);
-      services.set(state.id, { link, timeoutMs: settings.timeoutMs, tools });
-      await previous?.link.close();
+      const link = createLink((signal) => open(host, server, settings, signal));
+      return { link, timeoutMs: settings.timeoutMs };
     },
 
-    dehydrateService: takeDown,
-
-    async invoke({ serviceId, toolId, parameters, signal }: InvokeInput) {
-      const service = services.get(serviceId);
-      const tool = service?.tools.get(toolId);
-      if (service === undefined || tool === undefined) {
-        throw new McpFailure("mcp_bad_settings", `There is no tool ${serviceId}.${toolId} in this adapter.`);
-      }
-      const { callAnswerSchema, readAnswer } = await import("./answer.ts");
+    async invoke(_host, { link, timeoutMs }, tool, { parameters, signal }) {
+      const { callAnswerSchema, readAnswer } = await import("./call/answer.ts");
       const params = { name: tool.name, arguments: parameters };
-      const answer = await service.link.use(
-        (connection) =>
-          connection.request("tools/call", params, callAnswerSchema, {
-            timeoutMs: service.timeoutMs,
-            signal,
-          }),
+      const answer = await link.use(
+        (connection) => connection.request("tools/call", params, callAnswerSchema, { timeoutMs, signal }),
         signal,
       );
       return readAnswer(answer, tool.structured);
     },
 
-    secretOrigins(use) {
-      return [
-        originOf(
-          "definition" in use
-            ? readDefinition(use.definition)
-            : readSettings(serverDefinitionSchema, use.adapterDomain, "definition"),
-        ),
-      ];
-    },
-  };
+    release: ({ link }) => link.close(),
+
+    secretOrigins: (use) => [
+      originOf("definition" in use ? readDefinition(use.definition) : readServer(use.adapterDomain)),
+    ],
+  });
+}
+
+function readServer(domain: unknown): ServerDefinition {
+  return readSettings(serverDefinitionSchema, domain, "definition", refuseSettings);
+}
+
+async function open(
+  { context, config }: Host,
+  server: Server,
+  { maxResponseBytes }: ServiceConfig,
+  signal?: AbortSignal,
+): Promise<Connection> {
+  const { openServer } = await import("./call/open.ts");
+  return openServer(server, {
+    fetch: context.fetch,
+    maxResponseBytes,
+    timeoutMs: config.connectTimeoutMs,
+    signal,
+  });
+}
+
+function refuseStdio({ context }: Host, definition: ServerDefinition): void {
+  if (definition.transport !== "stdio" || context.allowStdio === true) return;
+  throw refuseSettings(
+    'The transport "stdio" starts a program on the host of this server, and that is not allowed here. Whoever runs the server allows it with CYRNEL_ALLOW_STDIO_MCP=true.',
+  );
 }
 
 /** A program gets its secrets as variables: any other way to start it may be another program. */
@@ -194,17 +156,14 @@ function resolveServer(
 ): { server: Server; settings: ServiceConfig } {
   const { config = {}, secrets = {} } = given ?? {};
   if (definition.transport === "stdio") {
-    const settings = readSettings(stdioServiceConfigSchema, config, "config");
-    const { env = {} } = readSettings(stdioSecretsSchema, secrets, "secrets");
+    const settings = readSettings(stdioServiceConfigSchema, config, "config", refuseSettings);
+    const { env = {} } = readSettings(stdioSecretsSchema, secrets, "secrets", refuseSettings);
     return { server: { ...definition, env: { ...definition.env, ...env } }, settings };
   }
-  const settings = readSettings(httpServiceConfigSchema, config, "config");
-  const headers = makeHeaders(settings, readSettings(httpSecretsSchema, secrets, "secrets"));
+  const settings = readSettings(httpServiceConfigSchema, config, "config", refuseSettings);
+  const shown = readSettings(httpSecretsSchema, secrets, "secrets", refuseSettings);
+  const headers = makeHeaders(settings, shown, refuseSettings, PROTOCOL_HEADERS);
   return { server: { ...definition, headers }, settings };
-}
-
-function wantsCredentials(error: unknown): boolean {
-  return error instanceof McpFailure && (error.status === 401 || error.status === 403);
 }
 
 function describeService(

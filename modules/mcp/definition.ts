@@ -1,6 +1,7 @@
 /** What a definition of this adapter may say: where a server is, or how it is started. */
 import { z } from "zod";
-import { McpFailure } from "./failures.ts";
+import { findUrlProblem } from "#modules/shared/settings.ts";
+import { type McpFailure, refuseSettings } from "./failures.ts";
 
 const MAX_DEFINITION_CHARACTERS = 256 * 1024;
 
@@ -8,7 +9,7 @@ const serverUrl = z
   .string()
   .max(8192)
   .transform((text, context) => {
-    const problem = findUrlProblem(text);
+    const problem = findProblem(text);
     if (problem === null) return new URL(text).href;
     context.addIssue({ code: "custom", message: problem });
     return z.NEVER;
@@ -63,16 +64,11 @@ export function readDefinition(input: string): ServerDefinition {
 }
 
 function refuse(problem: string): McpFailure {
-  return new McpFailure("mcp_bad_settings", `The definition cannot be used: ${problem}. ${EXAMPLES}`);
+  return refuseSettings(`The definition cannot be used: ${problem}. ${EXAMPLES}`);
 }
 
-function findUrlProblem(text: string): string | null {
-  if (!URL.canParse(text)) return "expected an http or https URL";
-  const url = new URL(text);
-  if (url.protocol !== "http:" && url.protocol !== "https:") return "expected an http or https URL";
-  if (url.username !== "" || url.password !== "") {
-    return "must not hold credentials; they belong into the service's secrets";
-  }
-  if (url.hash !== "") return "must not hold a fragment (#...)";
-  return null;
+function findProblem(text: string): string | null {
+  const problem = findUrlProblem(text);
+  if (problem !== null) return problem;
+  return new URL(text).hash === "" ? null : "must not hold a fragment (#...)";
 }

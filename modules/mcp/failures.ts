@@ -1,4 +1,6 @@
-/** How this adapter fails: an Error with a code, in sentences that hold no secret and no more of a server's text than fits. */
+/** How this adapter fails, and what it makes of the errors of its library. */
+import { AdapterFailure, causesOf, findRefusal, quoteForeign } from "#modules/shared/failures.ts";
+
 export type FailureCode =
   | "mcp_bad_answer"
   | "mcp_bad_settings"
@@ -11,38 +13,18 @@ export type FailureCode =
   | "mcp_tool_error"
   | "mcp_unreachable";
 
-const MAX_FOREIGN_CHARACTERS = 2000;
-
-export class McpFailure extends Error {
+export class McpFailure extends AdapterFailure<FailureCode> {
   override readonly name = "McpFailure";
-  readonly code: FailureCode;
-  /** The HTTP status of the server, where there was one. */
-  readonly status?: number;
-
-  constructor(code: FailureCode, message: string, options: { status?: number; cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.code = code;
-    if (options.status !== undefined) this.status = options.status;
-  }
 }
 
-/** Foreign text on one line, cut. */
-export function quoteForeign(text: string, maxCharacters = MAX_FOREIGN_CHARACTERS): string {
-  const clean = cleanText(text).trim();
-  return clean.length > maxCharacters ? `${clean.slice(0, maxCharacters - 3).toWellFormed()}...` : clean;
-}
-
-/** What can be stored and shown: well-formed, no control characters but line breaks and tabs. */
-export function cleanText(text: string): string {
-  return text.toWellFormed().replaceAll(/[^\P{Cc}\n\t]/gu, " ");
-}
+export const refuseSettings = (problem: string) => new McpFailure("mcp_bad_settings", problem);
 
 /** Whatever was thrown on the way to a server, as a failure. Refusals of the host's egress rules stay what they are. */
 export function toFailure(error: unknown): Error {
   if (error instanceof McpFailure) return error;
-  const refusal = findInChain(error, (link) => link.code === "egress_refused");
+  const refusal = findRefusal(error);
   if (refusal !== undefined) return refusal;
-  const own = findInChain(error, (link) => link instanceof McpFailure);
+  const own = causesOf(error).find((cause) => cause instanceof McpFailure);
   if (own !== undefined) return own;
   if (isProtocolError(error)) return fromProtocol(error);
   const { name, message = "", code } = asError(error);
@@ -62,7 +44,9 @@ export function toFailure(error: unknown): Error {
       cause: error,
     });
   }
-  const system = findInChain(error, (link) => typeof link.code === "string" && /^[A-Z_]+$/.test(link.code));
+  const system = causesOf(error).find(
+    (cause) => typeof cause.code === "string" && /^[A-Z_]+$/.test(cause.code),
+  );
   const reason = system === undefined ? quoteForeign(message) : `${system.code}`;
   return new McpFailure("mcp_unreachable", `The server cannot be reached: ${reason || "no reason given"}.`, {
     cause: error,
@@ -71,7 +55,9 @@ export function toFailure(error: unknown): Error {
 
 /** The library's own error. By name: it is not loaded before a server is asked for something. */
 function isProtocolError(error: unknown): error is Error & { code: number } {
-  return error instanceof Error && error.name === "McpError" && typeof (error as Link).code === "number";
+  return (
+    error instanceof Error && error.name === "McpError" && "code" in error && typeof error.code === "number"
+  );
 }
 
 /** Of the library, not of the protocol. */
@@ -90,19 +76,6 @@ function fromProtocol(error: Error & { code: number }): McpFailure {
   return new McpFailure("mcp_error", `The server refused the request (${error.code}): ${text || "no text"}`, {
     cause: error,
   });
-}
-
-type Link = Error & { code?: unknown };
-
-const MAX_CHAIN = 8;
-
-function findInChain(error: unknown, matches: (link: Link) => boolean): Link | undefined {
-  let link = error;
-  for (let depth = 0; depth < MAX_CHAIN && link instanceof Error; depth += 1) {
-    if (matches(link)) return link;
-    link = link.cause;
-  }
-  return undefined;
 }
 
 function asError(error: unknown): { name?: string; message?: string; code?: unknown } {

@@ -1,7 +1,8 @@
 /** Entry of the module: what it is, and how to make one. */
+import { toSettingsSchema } from "#modules/shared/settings.ts";
 import type { AdapterModule, ModuleManifest } from "#sdk";
 import { createMcpAdapter } from "./adapter.ts";
-import { moduleConfigSchema, toSettingsSchema } from "./config.ts";
+import { moduleConfigSchema } from "./config.ts";
 
 export const manifest: ModuleManifest = {
   id: "mcp",

@@ -1,121 +1,53 @@
 /** The adapter: definitions from documents, services in memory between hydrate and dehydrate, calls. */
-import type { AdapterModule, AdapterSetupContext, InvokeInput, ServiceState } from "#sdk";
+import { createAdapter, readTools } from "#modules/shared/adapter.ts";
+import { withLimits } from "#modules/shared/limits.ts";
+import type { AdapterModule, AdapterSetupContext, InvokeInput } from "#sdk";
 import type { Answer } from "./call/answer.ts";
 import { type Credentials, createCredentials } from "./call/credentials.ts";
-import { CallError } from "./call/failure.ts";
 import { nameOf, prepareRequest } from "./call/request.ts";
 import { send } from "./call/send.ts";
 import { resolveOwnServer, resolveServer, resolveTokenUrl } from "./call/server-url.ts";
 import { createTokenSource } from "./call/tokens.ts";
 import { readServiceConfig, type ServiceConfig } from "./config.ts";
 import { type ServiceDomain, serviceDomainSchema, type ToolDomain, toolDomainSchema } from "./domain.ts";
+import { CallError } from "./failures.ts";
 import { createGenerator } from "./generate/generator.ts";
 
-interface Tool {
-  plan: ToolDomain;
-  base: string;
-}
-
-interface HydratedService {
+interface Service {
   domain: ServiceDomain;
   config: ServiceConfig;
-  tools: Map<string, Tool>;
+  /** Where each tool's requests go. */
+  bases: Map<ToolDomain, string>;
   credentials: Credentials;
 }
 
+const PARTS = {
+  toolSchema: toolDomainSchema,
+  refuse: (problem: string) => new Error(problem),
+  refuseCall: (problem: string) => new CallError("not_hydrated", problem),
+};
+
 export function createOpenApiAdapter(): AdapterModule {
-  const services = new Map<string, HydratedService>();
   const generator = createGenerator();
-  let fetch: typeof globalThis.fetch | undefined;
-  let keepSecret: (value: string) => void = () => {};
+  return createAdapter<AdapterSetupContext, Service, ToolDomain>({
+    ...PARTS,
+    setup: (context) => context,
+    define: (_context, input, given) => generator.generate(input, given?.config.operationFilter),
 
-  function hydrate(state: ServiceState): HydratedService {
-    const domain = serviceDomainSchema.parse(state.adapterDomain);
-    const config = readServiceConfig(state.config);
-    const base = resolveServer(domain.server, config);
-    const tools = hydrateTools(state, config, base);
-    const credentials = createCredentials(state.id, domain.schemes, state.secrets, (tokenUrl, client) =>
-      createTokenSource(requireFetch(), resolveTokenUrl(tokenUrl, base), client, keepSecret),
-    );
-    return { domain, config, tools, credentials };
-  }
-
-  function requireFetch(): typeof globalThis.fetch {
-    if (fetch === undefined) throw new Error("The adapter was not set up.");
-    return fetch;
-  }
-
-  function hydrateTools(state: Pick<ServiceState, "tools">, config: ServiceConfig, base: string) {
-    const tools = new Map<string, Tool>();
-    for (const [id, tool] of Object.entries(state.tools)) {
-      const plan = toolDomainSchema.parse(tool.adapterDomain);
-      tools.set(id, {
-        plan,
-        base: plan.server === undefined ? base : resolveOwnServer(plan.server, config, base),
-      });
-    }
-    return tools;
-  }
-
-  async function call(service: HydratedService, tool: Tool, input: InvokeInput): Promise<Answer> {
-    const { plan, base } = tool;
-    const { config, credentials, domain } = service;
-    const prepare = () => prepareRequest(plan, base, config.headers, input.parameters);
-    const deadline = performance.now() + config.timeoutMs;
-    const timeout = AbortSignal.timeout(config.timeoutMs);
-    const signal = input.signal === undefined ? timeout : AbortSignal.any([input.signal, timeout]);
-    const sending = {
-      fetch: requireFetch(),
-      maxResponseBytes: config.maxResponseBytes,
-      signal,
-      remainingMs: () => deadline - performance.now(),
-    };
-    if (plan.method === "TRACE") {
-      throw new CallError("unsupported_method", "TRACE cannot be sent: the fetch standard forbids it.");
-    }
-    const request = await prepare();
-    try {
-      const used = await credentials.apply(request, plan.security ?? domain.security, signal);
-      const answer = await send(request, sending);
-      if (answer.status !== "401" || !used.renew()) return answer;
-      const again = await prepare();
-      await credentials.apply(again, plan.security ?? domain.security, signal);
-      return await send(again, sending);
-    } catch (error) {
-      if (input.signal?.aborted) throw new CallError("aborted", `${nameOf(request)} was stopped.`);
-      if (!timeout.aborted) throw error;
-      throw new CallError(
-        "timeout",
-        `${nameOf(request)} did not end within ${config.timeoutMs} ms (timeoutMs).`,
+    hydrate({ fetch, keepSecret }, state, tools) {
+      const domain = serviceDomainSchema.parse(state.adapterDomain);
+      const config = readServiceConfig(state.config);
+      const base = resolveServer(domain.server, config);
+      const credentials = createCredentials(state.id, domain.schemes, state.secrets, (tokenUrl, client) =>
+        createTokenSource(fetch, resolveTokenUrl(tokenUrl, base), client, keepSecret),
       );
-    }
-  }
+      return { domain, config, bases: resolveBases(tools.values(), config, base), credentials };
+    },
 
-  return {
-    async setup(context: AdapterSetupContext) {
-      fetch = context.fetch;
-      keepSecret = context.keepSecret ?? keepSecret;
-    },
-    async teardown() {
-      services.clear();
-      await generator.close();
-    },
-    generateDefinition: (input, given) => generator.generate(input, given?.config.operationFilter),
-    async hydrateService(state) {
-      services.set(state.id, hydrate(state));
-    },
-    async dehydrateService(id) {
-      services.delete(id);
-    },
-    async invoke(input) {
-      const service = services.get(input.serviceId);
-      const tool = service?.tools.get(input.toolId);
-      if (service === undefined || tool === undefined) {
-        throw new CallError("not_hydrated", `${input.serviceId}.${input.toolId} is not in service.`);
-      }
-      input.signal?.throwIfAborted();
-      return call(service, tool, input);
-    },
+    invoke: ({ fetch }, service, tool, input) => call(fetch, service, tool, input),
+
+    stop: () => generator.close(),
+
     secretOrigins(use) {
       // A document is read without asking any server.
       if ("definition" in use) return [];
@@ -123,7 +55,7 @@ export function createOpenApiAdapter(): AdapterModule {
       const config = readServiceConfig(use.config);
       const base = resolveServer(server, config);
       const origins = new Set<string>();
-      for (const { plan, base: ownBase } of hydrateTools(use, config, base).values()) {
+      for (const [plan, ownBase] of resolveBases(readTools(use, PARTS).values(), config, base)) {
         if ((plan.security ?? security).some((needed) => needed.length > 0))
           origins.add(new URL(ownBase).origin);
       }
@@ -133,5 +65,49 @@ export function createOpenApiAdapter(): AdapterModule {
       }
       return [...origins];
     },
+  });
+}
+
+function resolveBases(
+  tools: Iterable<ToolDomain>,
+  config: ServiceConfig,
+  base: string,
+): Map<ToolDomain, string> {
+  const bases = new Map<ToolDomain, string>();
+  for (const plan of tools) {
+    bases.set(plan, plan.server === undefined ? base : resolveOwnServer(plan.server, config, base));
+  }
+  return bases;
+}
+
+async function call(
+  fetch: typeof globalThis.fetch,
+  { bases, config, credentials, domain }: Service,
+  plan: ToolDomain,
+  { parameters, signal: wish }: InvokeInput,
+): Promise<Answer> {
+  if (plan.method === "TRACE") {
+    throw new CallError("unsupported_method", "TRACE cannot be sent: the fetch standard forbids it.");
+  }
+  const { timeoutMs, maxResponseBytes } = config;
+  const base = bases.get(plan) as string;
+  const prepare = () => prepareRequest(plan, base, config.headers, parameters);
+  const request = await prepare();
+  const what = nameOf(request);
+  const deadline = performance.now() + timeoutMs;
+  const limits = {
+    timeoutMs,
+    signals: [wish],
+    onTimeout: () => new CallError("timeout", `${what} did not end within ${timeoutMs} ms (timeoutMs).`),
+    onCancel: () => new CallError("aborted", `${what} was stopped.`),
   };
+  return withLimits(limits, async (signal) => {
+    const sending = { fetch, maxResponseBytes, signal, remainingMs: () => deadline - performance.now() };
+    const used = await credentials.apply(request, plan.security ?? domain.security, signal);
+    const answer = await send(request, sending);
+    if (answer.status !== "401" || !used.renew()) return answer;
+    const again = await prepare();
+    await credentials.apply(again, plan.security ?? domain.security, signal);
+    return send(again, sending);
+  });
 }

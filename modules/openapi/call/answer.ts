@@ -1,6 +1,7 @@
 /** An HTTP answer to what a script gets: `{status, headers, body}`, read within a limit and not deeper than JSON may nest. */
+import { readBytes } from "#modules/shared/limits.ts";
+import { CallError } from "../failures.ts";
 import { essence, isJson, isText } from "../media-types.ts";
-import { CallError } from "./failure.ts";
 
 const MAX_JSON_DEPTH = 500;
 
@@ -10,34 +11,14 @@ export interface Answer {
   body: unknown;
 }
 
-/**
- * The bytes of an answer, counted after decompression while they come in.
- * @throws CallError `answer_too_large`; the connection is then closed.
- */
-export async function readBytes(
-  response: Response,
-  maxBytes: number,
-  what: string,
-): Promise<Buffer<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  // Leaving the loop cancels the stream, which ends the connection.
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes) {
-      throw new CallError(
-        "answer_too_large",
-        `${what} answered more than ${maxBytes} bytes. Ask for less, or raise maxResponseBytes.`,
-        response.status,
-      );
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, bytes);
+/** @throws CallError `answer_too_large`; the connection is then closed. */
+export function readBody(response: Response, maxBytes: number, what: string): Promise<Buffer<ArrayBuffer>> {
+  const message = `${what} answered more than ${maxBytes} bytes. Ask for less, or raise maxResponseBytes.`;
+  return readBytes(response, maxBytes, () => new CallError("answer_too_large", message, response.status));
 }
 
 export async function readAnswer(response: Response, maxBytes: number, what: string): Promise<Answer> {
-  const bytes = await readBytes(response, maxBytes, what);
+  const bytes = await readBody(response, maxBytes, what);
   return {
     status: String(response.status),
     headers: readHeaders(response.headers),

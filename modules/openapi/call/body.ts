@@ -1,7 +1,7 @@
 /** The body of a request in its media type: bytes or text, and the Content-Type that goes with them. */
 import type { BodyPlan, FieldPlan } from "../domain.ts";
+import { CallError } from "../failures.ts";
 import { type Fields, isRecord, ownText } from "../records.ts";
-import { CallError } from "./failure.ts";
 import { writePairs, writePlain } from "./values.ts";
 
 export interface WrittenBody {

@@ -4,9 +4,9 @@
  */
 import type { ToolDomain } from "../domain.ts";
 import { SLOTS } from "../domain.ts";
+import { CallError } from "../failures.ts";
 import { own, ownRecord } from "../records.ts";
 import { type WrittenBody, writeBody } from "./body.ts";
-import { CallError } from "./failure.ts";
 import { writeHeader, writePairs, writeSegment } from "./values.ts";
 
 export interface PreparedRequest {

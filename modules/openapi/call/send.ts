@@ -2,8 +2,8 @@
  * Sends one request and reads its answer: redirects within the origin, retries of a GET, one deadline over everything.
  */
 import { setTimeout as wait } from "node:timers/promises";
+import { CallError, describeTransportFailure, isConnectionReset } from "../failures.ts";
 import { type Answer, readAnswer } from "./answer.ts";
-import { CallError, describeTransportFailure, isConnectionReset } from "./failure.ts";
 import { nameOf, type PreparedRequest, urlOf } from "./request.ts";
 
 const LIMITS = { maxAttempts: 3, maxRedirects: 5, resetPauseMs: 100 } as const;

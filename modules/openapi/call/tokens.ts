@@ -11,9 +11,11 @@ import {
   processClientCredentialsResponse,
   ResponseBodyError,
 } from "oauth4webapi";
+import { causesOf, findRefusal, findSystemCode } from "#modules/shared/failures.ts";
+import { orAborted } from "#modules/shared/limits.ts";
+import { CallError } from "../failures.ts";
 import { isRecord } from "../records.ts";
-import { readBytes } from "./answer.ts";
-import { CallError, causesOf } from "./failure.ts";
+import { readBody } from "./answer.ts";
 
 const LIMITS = {
   maxAnswerBytes: 256 * 1024,
@@ -90,6 +92,7 @@ export function createTokenSource(
     token(scope, signal) {
       const known = cache.get(scope);
       const usable = known !== undefined && known.expiresAt > performance.now();
+      // The shared request goes on for the others when one call ends.
       return orAborted((usable ? known : start(scope)).token, signal);
     },
     forget(token) {
@@ -127,7 +130,7 @@ async function fetchBounded(
 ): Promise<Response> {
   const body = init.body instanceof URLSearchParams ? init.body.toString() : (init.body ?? null);
   const answer = await fetch(url, { ...init, body });
-  const bytes = await readBytes(answer, LIMITS.maxAnswerBytes, "The token endpoint");
+  const bytes = await readBody(answer, LIMITS.maxAnswerBytes, "The token endpoint");
   return new Response(withTokenType(bytes), { status: answer.status, headers: answer.headers });
 }
 
@@ -165,9 +168,8 @@ function isClientRefusal(error: unknown): boolean {
 function describeFailure(error: unknown, tokenUrl: string): CallError {
   const { origin, pathname } = new URL(tokenUrl);
   const where = `The token endpoint ${origin}${pathname}`;
-  for (const { code, message } of causesOf(error)) {
-    if (code === "egress_refused") return new CallError("egress_refused", message);
-  }
+  const refusal = findRefusal(error);
+  if (refusal !== undefined) return new CallError("egress_refused", refusal.message);
   if (error instanceof CallError) return error;
   if (error instanceof ResponseBodyError) {
     const word = /^[\w.-]{1,100}$/.test(error.error) ? ` with ${error.error}` : "";
@@ -176,18 +178,9 @@ function describeFailure(error: unknown, tokenUrl: string): CallError {
       `${where} refused the client credentials${word} (status ${error.status}).`,
     );
   }
-  const code = [...causesOf(error)].map((cause) => cause.code).find((found) => typeof found === "string");
+  const code = findSystemCode(error);
   return new CallError(
     "invalid_credentials",
     `${where} gave no token${code === undefined ? "" : ` (${code})`}.`,
   );
-}
-
-/** The shared request goes on for the others when one call ends. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
 }

@@ -5,8 +5,8 @@
 import { serializeArrayParam, serializeObjectParam, serializePrimitiveParam } from "openapi-fetch";
 import { stringify } from "qs";
 import type { FieldPlan, ParameterPlan } from "../domain.ts";
+import { CallError } from "../failures.ts";
 import { type Fields, isRecord } from "../records.ts";
-import { CallError } from "./failure.ts";
 
 type Plain = string | number | boolean;
 type Encode = (text: string) => string;

@@ -3,9 +3,9 @@ import type { JSONSchema } from "#sdk";
 import { type BodyKind, type BodyPlan, type FieldPlan, QUERY_STYLES } from "../domain.ts";
 import { essence, isJson, isText } from "../media-types.ts";
 import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
-import { FILE_SCHEMA, type SchemaUse } from "./convert-schema.ts";
-import type { References } from "./references.ts";
-import type { SchemaTable } from "./schema-table.ts";
+import { FILE_SCHEMA, type SchemaUse } from "./schemas/convert-schema.ts";
+import type { References } from "./schemas/references.ts";
+import type { SchemaTable } from "./schemas/schema-table.ts";
 
 export interface RequestBody {
   plan: BodyPlan;

@@ -8,8 +8,8 @@ import { createIds, isDestructive, listOperations, type Operation } from "./oper
 import { describeOutput } from "./output-schema.ts";
 import { type Parameters, readParameters, type TakenByCredentials } from "./parameters.ts";
 import type { ReadDocument } from "./read-document.ts";
-import { createReferences, type References } from "./references.ts";
-import { createDefinitionNames, createSchemaTable } from "./schema-table.ts";
+import { createReferences, type References } from "./schemas/references.ts";
+import { createDefinitionNames, createSchemaTable } from "./schemas/schema-table.ts";
 import { type DocumentSecurity, readRequirements, readSecurity } from "./security.ts";
 import { describeConfig, readServer } from "./servers.ts";
 

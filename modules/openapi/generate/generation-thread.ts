@@ -1,7 +1,7 @@
 /** Thread: a document in, the parts of its definition as JSON out, all as UTF-8. Says nothing else and keeps nothing. */
 import { parentPort } from "node:worker_threads";
+import { DocumentError } from "../failures.ts";
 import { generateDefinition } from "./definition.ts";
-import { DocumentError } from "./document-error.ts";
 import { readDocument } from "./read-document.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;

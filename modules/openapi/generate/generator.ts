@@ -4,7 +4,7 @@
  */
 import { createJobThread } from "#modules/shared/job-thread.ts";
 import { type ServiceDefinition, serviceDefinitionSchema } from "#sdk";
-import { DocumentError } from "./document-error.ts";
+import { DocumentError } from "../failures.ts";
 import type { Bytes, GenerationAnswer, GenerationJob } from "./generation-thread.ts";
 
 export const GENERATION_LIMITS = {

@@ -3,8 +3,8 @@
  * method and a path (`GET /repos/*`, `* /repos/*`), or a tag (`tag:issues`); `*` is any characters, `!` before it excludes.
  */
 import { z } from "zod";
+import { DocumentError } from "../failures.ts";
 import { ownList, ownText } from "../records.ts";
-import { DocumentError } from "./document-error.ts";
 import type { Operation } from "./operations.ts";
 
 export const FILTER_LIMITS = { maxEntries: 200, maxEntryCharacters: 300 } as const;

@@ -1,7 +1,8 @@
 /** The operations of a document in its order, with the ids their tools get. */
+
+import { DocumentError } from "../failures.ts";
 import { type Fields, isRecord, own, ownRecord, ownText } from "../records.ts";
-import { DocumentError } from "./document-error.ts";
-import type { References } from "./references.ts";
+import type { References } from "./schemas/references.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"] as const;
 const HARMLESS = new Set(["get", "head", "options", "trace", "query"]);

@@ -3,8 +3,8 @@ import type { JSONSchema } from "#sdk";
 import { essence, isText } from "../media-types.ts";
 import { type Fields, isRecord, own, ownRecord, ownText } from "../records.ts";
 import { kindOf } from "./bodies.ts";
-import type { References } from "./references.ts";
-import type { SchemaTable } from "./schema-table.ts";
+import type { References } from "./schemas/references.ts";
+import type { SchemaTable } from "./schemas/schema-table.ts";
 
 const HEADERS = { type: "object", additionalProperties: { type: "string" } };
 const BINARY_ANSWER = {

@@ -2,9 +2,9 @@
 import type { JSONSchema } from "#sdk";
 import { PATH_STYLES, type ParameterPlace, type ParameterPlan, QUERY_STYLES, SLOTS } from "../domain.ts";
 import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
-import { addNote } from "./keywords.ts";
-import type { References } from "./references.ts";
-import type { SchemaTable } from "./schema-table.ts";
+import { addNote } from "./schemas/keywords.ts";
+import type { References } from "./schemas/references.ts";
+import type { SchemaTable } from "./schemas/schema-table.ts";
 
 /** OpenAPI leaves these to other parts of the document; the rest belongs to the connection. */
 const UNUSED_HEADERS = new Set([

@@ -4,8 +4,8 @@
  */
 import { upgrade } from "@scalar/openapi-upgrader";
 import { CORE_SCHEMA, load, mergeTag } from "js-yaml";
+import { DocumentError } from "../failures.ts";
 import { type Fields, isRecord, own, ownRecord } from "../records.ts";
-import { DocumentError } from "./document-error.ts";
 
 export const DOCUMENT_LIMITS = {
   maxDocumentBytes: 30 * 1024 * 1024,

@@ -5,8 +5,8 @@
 import type { JSONSchema } from "#sdk";
 import type { SchemePlan, SecurityPlan } from "../domain.ts";
 import { type Fields, isRecord, own, ownRecord, ownText } from "../records.ts";
-import { addNote } from "./keywords.ts";
-import type { References } from "./references.ts";
+import { addNote } from "./schemas/keywords.ts";
+import type { References } from "./schemas/references.ts";
 
 /** For a document without any scheme: headers that hold a secret, whatever they are called. */
 const HEADERS_SCHEME: SchemePlan = { kind: "headers", name: "headers" };

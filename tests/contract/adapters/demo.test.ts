@@ -4,12 +4,16 @@ import { instantiate } from "#modules/demo/index.ts";
 import type { AdapterModule } from "#sdk";
 
 let adapter: AdapterModule;
-beforeEach(() => {
+beforeEach(async () => {
   adapter = instantiate();
+  const logger = { debug() {}, info() {}, warn() {}, error() {} };
+  await adapter.setup({ config: {}, secrets: {}, logger, fetch: globalThis.fetch });
 });
 
 async function hydrate(id: string, config: Record<string, unknown> = {}): Promise<void> {
-  await adapter.hydrateService({ id, adapterDomain: null, tools: {}, config, secrets: {} });
+  const made = await adapter.generateDefinition("{}");
+  const tools = Object.fromEntries(made.tools.map((tool) => [tool.id, tool]));
+  await adapter.hydrateService({ id, adapterDomain: null, tools, config, secrets: {} });
 }
 const call = (serviceId: string, toolId: string, parameters: Record<string, unknown> = {}) =>
   adapter.invoke({ serviceId, toolId, parameters });
@@ -38,7 +42,7 @@ test("each service has a board of its own, which begins anew", async () => {
   expect(await call("one", "clearBoard", { reason: "r" })).toEqual({ removed: 4 });
   expect(await call("other", "listTasks")).toMatchObject({ tasks: [{ id: 3 }, { id: 2 }, { id: 1 }] });
   await adapter.dehydrateService("other");
-  await expect(call("other", "listTasks")).rejects.toThrow("There is no other.listTasks here.");
+  await expect(call("other", "listTasks")).rejects.toThrow("There is no tool other.listTasks");
 });
 
 test("a full board and an unknown task are refused in words", async () => {
@@ -47,5 +51,5 @@ test("a full board and an unknown task are refused in words", async () => {
     "The board is full: it takes 3 tasks.",
   );
   await expect(call("small", "finishTask", { id: 9 })).rejects.toThrow("There is no task 9");
-  await expect(call("small", "constructor")).rejects.toThrow("There is no small.constructor here.");
+  await expect(call("small", "constructor")).rejects.toThrow("There is no tool small.constructor");
 });

@@ -17,7 +17,7 @@ import {
 } from "graphql";
 import { createSchema, createYoga } from "graphql-yoga";
 import { expect, test } from "vitest";
-import { rebuildSchema } from "#modules/graphql/definition.ts";
+import { rebuildSchema } from "#modules/graphql/generate/definition.ts";
 import type { JSONSchema } from "#sdk";
 import { hostGraphql, serve } from "./graphql-host.ts";
 

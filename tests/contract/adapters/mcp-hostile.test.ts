@@ -136,7 +136,7 @@ describe("the list of tools", () => {
     expect(made.tools.map((tool) => tool.id)).toEqual(["good"]);
     expect(made.description).toContain("Left out: no_schema (its inputSchema");
     expect(made.description).toContain("and 4 more.");
-    const { offerTools } = await import("#modules/mcp/tools.ts");
+    const { offerTools } = await import("#modules/mcp/generate/tools.ts");
     const { leftOut } = offerTools(tools);
     for (const [name, , reason] of bad) {
       expect(leftOut.find((entry) => entry.name === name)?.reason, name).toContain(reason);

@@ -16,8 +16,8 @@ import {
   isRequiredInputField,
   print,
 } from "graphql";
+import { quoteForeign } from "#modules/shared/failures.ts";
 import type { JSONSchema } from "#sdk";
-import { quoteForeign } from "./failures.ts";
 
 /**
  * Definitions in the schema of one tool, nearest first. What lies further away is described in words and checked at the

@@ -2,6 +2,7 @@
  * The one connection of a service: opened at the first call, shared by all, opened anew after it was lost or the server
  * has forgotten the session.
  */
+import { orAborted } from "#modules/shared/limits.ts";
 import { McpFailure } from "../failures.ts";
 import type { Connection } from "./connection.ts";
 
@@ -86,7 +87,11 @@ export function createLink(open: (signal: AbortSignal) => Promise<Connection>): 
         if (closed.signal.aborted)
           throw new McpFailure("mcp_canceled", "The service was taken down or changed.");
         const isReused = held !== null && !held.lost;
-        const connection = await waitFor(connect(), signal);
+        const connection = await orAborted(
+          connect(),
+          signal,
+          () => new McpFailure("mcp_canceled", "The call was canceled."),
+        );
         try {
           return await useOnce(connection, work);
         } catch (error) {
@@ -113,18 +118,4 @@ function isForgotten(error: unknown): boolean {
     error.code === "mcp_refused" &&
     (error.status === 404 || error.status === 400)
   );
-}
-
-async function waitFor<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  const { promise: given, reject } = Promise.withResolvers<never>();
-  const giveUp = () => reject(new McpFailure("mcp_canceled", "The call was canceled."));
-  if (signal.aborted) giveUp();
-  signal.addEventListener("abort", giveUp, { once: true });
-  promise.catch(() => {});
-  try {
-    return await Promise.race([promise, given]);
-  } finally {
-    signal.removeEventListener("abort", giveUp);
-  }
 }

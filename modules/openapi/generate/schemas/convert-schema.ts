@@ -3,7 +3,7 @@
  * carried out (readOnly, writeOnly, discriminator) or written into descriptions, references point into `$defs`.
  */
 import type { JSONSchema } from "#sdk";
-import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
+import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "../../records.ts";
 import { addNote, copyKeywords, isPattern, isSchema, readNames, showValue } from "./keywords.ts";
 import type { References } from "./references.ts";
 

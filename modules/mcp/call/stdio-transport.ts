@@ -9,7 +9,8 @@ import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js
 import { ReadBuffer, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { McpFailure, quoteForeign } from "../failures.ts";
+import { quoteForeign } from "#modules/shared/failures.ts";
+import { McpFailure } from "../failures.ts";
 
 export interface Program {
   command: string;

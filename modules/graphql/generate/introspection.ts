@@ -1,8 +1,9 @@
 /** Asks an endpoint for its schema: first with everything newer servers can tell, then in the oldest way. */
 import { getIntrospectionQuery, type IntrospectionOptions } from "graphql";
+import { quoteForeign } from "#modules/shared/failures.ts";
+import { type Endpoint, post } from "../call/endpoint.ts";
+import { GraphqlFailure } from "../failures.ts";
 import { unwrapIntrospection } from "./definition.ts";
-import { type Endpoint, post } from "./endpoint.ts";
-import { GraphqlFailure, quoteForeign } from "./failures.ts";
 
 const ATTEMPTS: IntrospectionOptions[] = [
   { descriptions: true, specifiedByUrl: true, inputValueDeprecation: true, oneOf: true },

@@ -10,7 +10,8 @@ import {
   validate,
   visit,
 } from "graphql";
-import { GraphqlFailure, messageOf, quoteForeign } from "./failures.ts";
+import { quoteForeign } from "#modules/shared/failures.ts";
+import { GraphqlFailure, messageOf } from "../failures.ts";
 
 const SELECT_LIMITS = { maxCharacters: 20_000, maxTokens: 2000, maxDepth: 20, maxErrors: 5 } as const;
 

@@ -1,7 +1,7 @@
 /** Follows the `$ref`s of one document, by a library. Only references into the document itself; nothing is fetched. */
 import { $RefParser } from "@apidevtools/json-schema-ref-parser";
-import { type Fields, isRecord, ownText } from "../records.ts";
-import { DocumentError } from "./document-error.ts";
+import { DocumentError } from "../../failures.ts";
+import { type Fields, isRecord, ownText } from "../../records.ts";
 
 /** Where the library believes the document to be. Never read. */
 const PLACE = "/openapi.json";

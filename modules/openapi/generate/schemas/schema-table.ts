@@ -3,7 +3,7 @@
  * `$defs`, once, within a budget; a reference back to a schema that is being described is cut, with a note.
  */
 import type { JSONSchema } from "#sdk";
-import { isRecord } from "../records.ts";
+import { isRecord } from "../../records.ts";
 import { type Conversion, convertSchema, lastSegment, type SchemaUse } from "./convert-schema.ts";
 import type { References } from "./references.ts";
 

@@ -1,8 +1,8 @@
 /** Reads a server's whole list of tools, within bounds: a list that never ends is refused, not cut. */
 import { z } from "zod";
-import type { ModuleConfig } from "./config.ts";
-import type { Connection, RequestLimits } from "./connection/connection.ts";
-import { McpFailure } from "./failures.ts";
+import type { Connection, RequestLimits } from "../call/connection.ts";
+import type { ModuleConfig } from "../config.ts";
+import { McpFailure } from "../failures.ts";
 
 const pageSchema = z.looseObject({
   tools: z.array(z.unknown()),

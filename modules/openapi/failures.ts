@@ -1,4 +1,5 @@
 /** Errors of a call: a sentence, a machine word, sometimes an HTTP status. Never a secret, never a query string. */
+import { AdapterFailure, causesOf, findRefusal, findSystemCode } from "#modules/shared/failures.ts";
 
 export type CallErrorCode =
   | "invalid_parameters"
@@ -14,27 +15,17 @@ export type CallErrorCode =
   | "unsupported_method"
   | "not_hydrated";
 
-export class CallError extends Error {
-  override name = "OpenApiError";
-  readonly code: CallErrorCode;
-  readonly status?: number;
+export class CallError extends AdapterFailure<CallErrorCode> {
+  override readonly name = "OpenApiError";
 
   constructor(code: CallErrorCode, message: string, status?: number) {
-    super(message);
-    this.code = code;
-    if (status !== undefined) this.status = status;
+    super(code, message, status === undefined ? {} : { status });
   }
 }
 
-const MAX_CAUSES = 8;
-
-/** Each error of the chain of causes, the outermost first. */
-export function* causesOf(error: unknown): Generator<Error & { code?: unknown }> {
-  let current = error;
-  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
-    yield current;
-    current = current.cause;
-  }
+/** The document is refused; the message is for the person who wants to install it. */
+export class DocumentError extends Error {
+  override name = "DocumentError";
 }
 
 const RESETS = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
@@ -48,9 +39,8 @@ export function isConnectionReset(error: unknown): boolean {
  * except those of the egress guard: they may quote the request.
  */
 export function describeTransportFailure(error: unknown, what: string): CallError {
-  for (const { code, message } of causesOf(error)) {
-    if (code === "egress_refused") return new CallError("egress_refused", message);
-  }
-  const code = [...causesOf(error)].map((cause) => cause.code).find((found) => typeof found === "string");
+  const refusal = findRefusal(error);
+  if (refusal !== undefined) return new CallError("egress_refused", refusal.message);
+  const code = findSystemCode(error);
   return new CallError("unreachable", `${what}: no answer came${code === undefined ? "" : ` (${code})`}.`);
 }

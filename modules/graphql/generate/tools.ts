@@ -12,9 +12,10 @@ import {
   print,
   type SelectionSetNode,
 } from "graphql";
+import { quoteForeign } from "#modules/shared/failures.ts";
 import type { JSONSchema, ToolDefinition } from "#sdk";
-import type { ToolDomain } from "./domain.ts";
-import { GraphqlFailure, quoteForeign } from "./failures.ts";
+import type { ToolDomain } from "../domain.ts";
+import { GraphqlFailure } from "../failures.ts";
 import { makeInputSchema } from "./input-schema.ts";
 import { type SelectionLimits, selectByDefault } from "./selection.ts";
 

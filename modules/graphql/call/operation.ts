@@ -1,9 +1,10 @@
 /** The operations of one service, checked against its schema, which is built at the first of them. */
 import { type GraphQLSchema, getVariableValues, Kind, parse } from "graphql";
-import { rebuildSchema } from "./definition.ts";
-import type { ToolDomain } from "./domain.ts";
+import { quoteForeign } from "#modules/shared/failures.ts";
+import type { ToolDomain } from "../domain.ts";
+import { GraphqlFailure } from "../failures.ts";
+import { rebuildSchema } from "../generate/definition.ts";
 import type { GraphqlRequest } from "./endpoint.ts";
-import { GraphqlFailure, quoteForeign } from "./failures.ts";
 import { applySelect } from "./select.ts";
 
 export interface Operations {

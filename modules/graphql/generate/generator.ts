@@ -2,10 +2,12 @@
  * A schema to tools, in a thread of its own with a bound on time and memory: a large schema takes a second, one that was
  * made to be slow takes for ever, and the server has other things to do.
  */
+
+import { quoteForeign } from "#modules/shared/failures.ts";
 import { createJobThread } from "#modules/shared/job-thread.ts";
 import type { ToolDefinition } from "#sdk";
+import { type FailureCode, GraphqlFailure } from "../failures.ts";
 import type { Definition } from "./definition.ts";
-import { type FailureCode, GraphqlFailure, quoteForeign } from "./failures.ts";
 import type { SelectionLimits } from "./selection.ts";
 
 export interface GenerateJob {
@@ -35,7 +37,7 @@ export interface Generator {
 
 export function createGenerator(): Generator {
   const thread = createJobThread<GenerateJob, GenerateAnswer>(
-    new URL("./generate-worker.ts", import.meta.url),
+    new URL("./generation-thread.ts", import.meta.url),
     LIMITS,
   );
   return {

@@ -14,8 +14,8 @@ import {
   visit,
 } from "graphql";
 import { z } from "zod";
-import { readEndpoint } from "./config.ts";
-import { GraphqlFailure, messageOf } from "./failures.ts";
+import { readEndpoint } from "../config.ts";
+import { GraphqlFailure, messageOf } from "../failures.ts";
 
 const MAX_SDL_TOKENS = 5_000_000;
 const MAX_TYPES = 50_000;

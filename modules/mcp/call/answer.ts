@@ -1,7 +1,8 @@
 /** A server's answer to a call as the value a script gets. */
 import { type CallToolResult, CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
-import { McpFailure, quoteForeign } from "./failures.ts";
+import { quoteForeign } from "#modules/shared/failures.ts";
+import { McpFailure } from "../failures.ts";
 
 // The library's type follows its own zod; the schema is the same.
 export const callAnswerSchema = CallToolResultSchema as unknown as z.ZodType<CallToolResult>;

@@ -1,8 +1,8 @@
 /** Thread entry: a schema to tools. */
 import { parentPort } from "node:worker_threads";
+import { GraphqlFailure, messageOf } from "../failures.ts";
 import { loadSchema } from "./definition.ts";
-import { GraphqlFailure, messageOf } from "./failures.ts";
-import type { GenerateAnswer, GenerateJob } from "./generate.ts";
+import type { GenerateAnswer, GenerateJob } from "./generator.ts";
 import { makeTools } from "./tools.ts";
 
 parentPort?.on("message", (job: GenerateJob) => parentPort?.postMessage(generate(job)));

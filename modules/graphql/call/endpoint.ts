@@ -1,6 +1,8 @@
 /** One POST to a GraphQL endpoint through the host's fetch: bounded in time and size, never redirected. */
 import { z } from "zod";
-import { GraphqlFailure, quoteForeign } from "./failures.ts";
+import { causesOf, findRefusal, quoteForeign } from "#modules/shared/failures.ts";
+import { readBytes, withLimits } from "#modules/shared/limits.ts";
+import { GraphqlFailure } from "../failures.ts";
 
 export interface Endpoint {
   fetch: typeof globalThis.fetch;
@@ -41,28 +43,18 @@ export async function post(
   signals: readonly (AbortSignal | undefined)[] = [],
 ): Promise<GraphqlAnswer> {
   const { timeoutMs } = endpoint;
-  // By hand: a signal of time-outs and combinations would live on until its time is up, for every call.
-  const ends = new AbortController();
-  let end: GraphqlFailure | null = null;
-  const endWith = (failure: GraphqlFailure) => {
-    end ??= failure;
-    ends.abort();
+  const limits = {
+    timeoutMs,
+    signals,
+    onTimeout: () =>
+      new GraphqlFailure("graphql_timeout", `The endpoint did not answer within ${timeoutMs} ms.`),
+    onCancel: () => new GraphqlFailure("graphql_canceled", "The call was canceled."),
   };
-  const cancel = () => endWith(new GraphqlFailure("graphql_canceled", "The call was canceled."));
-  const late = `The endpoint did not answer within ${timeoutMs} ms.`;
-  const timer = setTimeout(() => endWith(new GraphqlFailure("graphql_timeout", late)), timeoutMs);
-  for (const signal of signals) {
-    if (signal?.aborted) cancel();
-    signal?.addEventListener("abort", cancel, { once: true });
-  }
-  try {
-    return await exchange(endpoint, request, ends.signal);
-  } catch (error) {
-    throw end ?? toFailure(error);
-  } finally {
-    clearTimeout(timer);
-    for (const signal of signals) signal?.removeEventListener("abort", cancel);
-  }
+  return withLimits(limits, (signal) =>
+    exchange(endpoint, request, signal).catch((error: unknown) => {
+      throw toFailure(error);
+    }),
+  );
 }
 
 async function exchange(
@@ -89,25 +81,17 @@ async function exchange(
       { status: response.status },
     );
   }
-  return readAnswer(response, await readText(response, endpoint.maxResponseBytes));
-}
-
-async function readText(response: Response, maxBytes: number): Promise<string> {
-  if (response.body === null) return "";
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body) {
-    bytes += chunk.byteLength;
-    // Leaving the loop cancels the body.
-    if (bytes > maxBytes) {
-      throw new GraphqlFailure(
+  const { maxResponseBytes } = endpoint;
+  const bytes = await readBytes(
+    response,
+    maxResponseBytes,
+    () =>
+      new GraphqlFailure(
         "graphql_too_large",
-        `The endpoint's answer is larger than ${maxBytes} bytes (maxResponseBytes of the service).`,
-      );
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+        `The endpoint's answer is larger than ${maxResponseBytes} bytes (maxResponseBytes of the service).`,
+      ),
+  );
+  return readAnswer(response, bytes.toString("utf8"));
 }
 
 function readAnswer(response: Response, text: string): GraphqlAnswer {
@@ -148,18 +132,14 @@ function describeTarget(response: Response, url: URL): string {
   return ` to ${target.origin}${quoteForeign(target.pathname, 200)}`;
 }
 
-const MAX_CHAIN = 8;
-
 function toFailure(error: unknown): Error {
   if (error instanceof GraphqlFailure) return error;
-  let reason = "no reason given";
-  let link = error;
-  for (let depth = 0; depth < MAX_CHAIN && link instanceof Error; depth += 1) {
-    const { code, message, cause } = link as Error & { code?: unknown };
-    if (code === "egress_refused") return link;
-    reason = typeof code === "string" ? code : quoteForeign(message, 300) || reason;
-    link = cause;
-  }
+  const refusal = findRefusal(error);
+  if (refusal !== undefined) return refusal;
+  const reasons = [...causesOf(error)].map(({ code, message }) =>
+    typeof code === "string" ? code : quoteForeign(message, 300),
+  );
+  const reason = reasons.findLast((text) => text !== "") ?? "no reason given";
   return new GraphqlFailure("graphql_unreachable", `The endpoint cannot be reached: ${reason}.`, {
     cause: error,
   });

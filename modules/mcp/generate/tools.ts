@@ -1,8 +1,9 @@
 /** A server's tools as tools of a service. What cannot be offered is left out, with the reason, rather than refused with all the rest. */
 import { z } from "zod";
+import { cleanText, quoteForeign } from "#modules/shared/failures.ts";
 import type { JSONSchema, ToolDefinition } from "#sdk";
-import type { ToolDomain } from "./definition.ts";
-import { cleanText, quoteForeign } from "./failures.ts";
+import type { ToolDomain } from "../definition.ts";
+
 import { assignIds } from "./identifiers.ts";
 import { checkSchema } from "./schemas.ts";
 

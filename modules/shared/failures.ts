@@ -1,0 +1,47 @@
+/** How adapters fail: an Error with a code, in sentences that hold no secret and no more of a foreign text than fits. */
+
+export class AdapterFailure<Code extends string = string> extends Error {
+  readonly code: Code;
+  /** The HTTP status of the server, where there was one. */
+  readonly status?: number;
+
+  constructor(code: Code, message: string, options: { status?: number; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    if (options.status !== undefined) this.status = options.status;
+  }
+}
+
+const MAX_CAUSES = 8;
+
+/** Each error of the chain of causes, the outermost first. */
+export function* causesOf(error: unknown): Generator<Error & { code?: unknown }> {
+  let current = error;
+  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
+    yield current;
+    current = current.cause;
+  }
+}
+
+/** What the host's egress rules said, if they refused the request: that stays what it is. */
+export function findRefusal(error: unknown): Error | undefined {
+  return causesOf(error).find(({ code }) => code === "egress_refused");
+}
+
+/** The innermost word of the system or a library for what went wrong: `ECONNREFUSED`. */
+export function findSystemCode(error: unknown): string | undefined {
+  return [...causesOf(error)].map(({ code }) => code).find((code) => typeof code === "string");
+}
+
+const MAX_FOREIGN_CHARACTERS = 2000;
+
+/** Foreign text that can be stored and shown, cut. */
+export function quoteForeign(text: string, maxCharacters = MAX_FOREIGN_CHARACTERS): string {
+  const clean = cleanText(text).trim();
+  return clean.length > maxCharacters ? `${clean.slice(0, maxCharacters - 3).toWellFormed()}...` : clean;
+}
+
+/** Well-formed, and without control characters but line breaks and tabs. */
+export function cleanText(text: string): string {
+  return text.toWellFormed().replaceAll(/[^\P{Cc}\n\t]/gu, " ");
+}

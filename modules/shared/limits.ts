@@ -1,0 +1,70 @@
+/** Bounds of one call: its time, its caller's wish to end it, the size of an answer. */
+
+export interface CallLimits {
+  timeoutMs: number;
+  signals: readonly (AbortSignal | undefined)[];
+  onTimeout(): Error;
+  onCancel(): Error;
+}
+
+/**
+ * Runs `work` with a signal that aborts when the time is up or one of `signals` does; then that is the error, whatever
+ * `work` makes of it. (By hand: signals of time-outs and combinations live on until their time is up, for every call.)
+ */
+export async function withLimits<T>(
+  { timeoutMs, signals, onTimeout, onCancel }: CallLimits,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const ends = new AbortController();
+  const cancel = () => ends.abort(onCancel());
+  const timer = setTimeout(() => ends.abort(onTimeout()), timeoutMs);
+  try {
+    for (const signal of signals) {
+      if (signal?.aborted) cancel();
+      signal?.addEventListener("abort", cancel, { once: true });
+    }
+    ends.signal.throwIfAborted();
+    return await work(ends.signal);
+  } catch (error) {
+    throw ends.signal.aborted ? ends.signal.reason : error;
+  } finally {
+    clearTimeout(timer);
+    for (const signal of signals) signal?.removeEventListener("abort", cancel);
+  }
+}
+
+/** What `promise` comes to, unless the signal aborts first; what it waits for goes on for others. */
+export async function orAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+  reasonOf: (signal: AbortSignal) => unknown = ({ reason }) => reason,
+): Promise<T> {
+  if (signal === undefined) return promise;
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const giveUp = () => reject(reasonOf(signal));
+  if (signal.aborted) giveUp();
+  signal.addEventListener("abort", giveUp, { once: true });
+  promise.catch(() => {});
+  try {
+    return await Promise.race([aborted, promise]);
+  } finally {
+    signal.removeEventListener("abort", giveUp);
+  }
+}
+
+/** The bytes of an answer, counted after decompression while they come in; beyond the bound its connection is closed. */
+export async function readBytes(
+  response: Response,
+  maxBytes: number,
+  tooLarge: () => Error,
+): Promise<Buffer<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop cancels the stream, which ends the connection.
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes);
+}

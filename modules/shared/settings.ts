@@ -1,0 +1,97 @@
+/** Settings of adapters and their services: zod schemas that check, document and fill in defaults; headers and URLs. */
+import { z } from "zod";
+import type { JSONSchema } from "#sdk";
+
+const MIB = 1024 * 1024;
+
+const header = z.record(z.string().min(1).max(200), z.string().max(8192));
+
+/** Of services that are called over HTTP. */
+export const httpConfigFields = {
+  timeoutMs: z
+    .int()
+    .min(1)
+    .max(3_600_000)
+    .default(60_000)
+    .describe("Longest time of one call; the server's limit for every tool call holds besides."),
+  maxResponseBytes: z
+    .int()
+    .min(1024)
+    .max(64 * MIB)
+    .default(8 * MIB)
+    .describe("Largest answer to one call, unpacked, with everything that is sent along with it."),
+  headers: header
+    .default({})
+    .describe("Headers of every request. What is confidential belongs into the secrets instead."),
+};
+
+export const httpSecretsSchema = z.strictObject({
+  bearerToken: z.string().min(1).max(8192).optional().describe("Sent as `Authorization: Bearer <token>`."),
+  headers: header.optional().describe("Headers of every request, such as `X-Api-Key`."),
+});
+export type HttpSecrets = z.infer<typeof httpSecretsSchema>;
+
+/** A zod schema as JSON Schema of what a person writes: defaults are optional. */
+export function toSettingsSchema(schema: z.ZodType): JSONSchema {
+  return z.toJSONSchema(schema, { io: "input" });
+}
+
+/** Makes the adapter's own error of a sentence about a setting. */
+export type Refuse = (problem: string) => Error;
+
+/** Checks what the host holds for the adapter. The error names the place, never a value. */
+export function readSettings<T>(schema: z.ZodType<T>, raw: unknown, what: string, refuse: Refuse): T {
+  const parsed = schema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const path = [what, ...(issue?.path ?? []).map(String)].join(".");
+  const problem = issue?.code === "invalid_type" ? `expected ${issue.expected}` : "does not fit its schema";
+  throw refuse(`${path}: ${problem}. See GET /services/:id/${what}/schema.`);
+}
+
+/** What is wrong with a URL that requests are to go to; null where nothing is. */
+export function findUrlProblem(text: string): string | null {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) {
+    return "expected an http or https URL";
+  }
+  if (url.username === "" && url.password === "") return null;
+  return "a URL must not hold credentials; they belong into the service's secrets";
+}
+
+/** Headers that belong to HTTP: a setting of these would break or redirect a request. */
+const HTTP_HEADERS =
+  "accept connection content-length content-type expect host keep-alive te trailer transfer-encoding upgrade".split(
+    " ",
+  );
+
+/**
+ * The headers of every request, lower-case; a secret one wins over one of the configuration. `own` are those of the
+ * adapter's protocol. The error names a header that cannot be set, never its value.
+ */
+export function makeHeaders(
+  config: { headers?: Record<string, string> },
+  secrets: HttpSecrets,
+  refuse: Refuse,
+  own: readonly string[] = [],
+): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const add = (where: string, name: string, value: string) => {
+    const key = name.toLowerCase();
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(key)) {
+      throw refuse(`${where}: ${JSON.stringify(name)} is not the name of a header.`);
+    }
+    if (HTTP_HEADERS.includes(key) || own.includes(key)) {
+      throw refuse(`${where}: the header ${key} is set by this adapter; remove it.`);
+    }
+    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+      throw refuse(`${where}: the value of ${key} has characters that no header can carry (a line break?).`);
+    }
+    headers[key] = value;
+  };
+  for (const [name, value] of Object.entries(config.headers ?? {})) add("config.headers", name, value);
+  if (secrets.bearerToken !== undefined)
+    add("secrets.bearerToken", "authorization", `Bearer ${secrets.bearerToken}`);
+  for (const [name, value] of Object.entries(secrets.headers ?? {})) add("secrets.headers", name, value);
+  return headers;
+}
