@@ -152,6 +152,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
       const outcome = await tools.validator.check("schemas", key, async () => schema, {});
       return outcome.kind === "fits" || outcome.kind === "misfit" ? null : outcome.message;
     },
+    countSlots: () => modules.environments.active()?.status()?.slots ?? null,
     log: logger,
   });
   const bindings = createBindings({ registry, tools: deps.tools ?? tools.host, pausing });

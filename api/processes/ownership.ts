@@ -1,81 +1,134 @@
 /**
- * Whether this server's claims are still its own. One that was silent for too long has lost them: its runs were ended, or
- * went to others, so it ends its children. Also where a kill is noticed whose notice was lost.
+ * Whether claims and runs fit each other. What the database says this server runs and it does not is queued again, or
+ * ended; runs here whose claim is another server's now are ended; and so is what was killed while the notice was lost.
  */
-
 import type { Db } from "#api/db/pool.ts";
 import type { ModuleLogger } from "#sdk";
 import type { RunRegistry } from "./live/registry.ts";
 import type { LiveRun } from "./live/run.ts";
-import { INTERRUPTED } from "./model/records.ts";
+import type { Peers } from "./model/peers.ts";
+import { type Claim, INTERRUPTED } from "./model/records.ts";
 import { readClaims } from "./store/changes.ts";
 import { recoverPausedRuns } from "./store/pauses.ts";
-import { endAbandonedRuns, isAbandoned, type Judging, returnClaims } from "./store/queue.ts";
+import { endAbandonedRuns, isAbandoned, type Judging, listClaims, returnClaims } from "./store/queue.ts";
 
-export interface HeldClaimsOptions {
+const RECONCILE_INTERVAL_MS = 3000;
+/** Looks at the claims for each look at all paused runs. */
+const LOOKS_PER_DECIDED = 5;
+
+export interface OwnershipOptions {
   db: Db;
   registry: RunRegistry;
-  /** Asks the environment to end a run that is marked killed. */
-  requestEnd(live: LiveRun): void;
+  peers: Peers;
   log: ModuleLogger;
+  /** Whether a claim of this server runs here, or is about to. */
+  holds(claim: Claim): boolean;
+  /** Resolves when what is being claimed now has begun here. */
+  settled(): Promise<unknown>;
+  /** Brings the length of the queue in line with the database. */
+  compareQueue(): Promise<void>;
+  /** Told of each process that was queued again, and of each that was ended. */
+  onQueued(id: number): void;
+  onEnded(id: number): void;
 }
 
-export interface HeldClaims {
-  /** `wasSilent`: the others may have given this server up, so there is nothing to wait for. Rejects when the database does. */
-  check(wasSilent: boolean): Promise<void>;
-  /** Of these only, if they are held here: somebody has asked for their end. */
-  checkKilled(ids: readonly number[]): Promise<void>;
+export interface Ownership extends Disposable {
+  /** At the start: takes over what an earlier server left. Answers how many it queued again and how many it ended. */
+  recover(): Promise<{ queued: number; ended: number }>;
+  /** Looks at this server's claims. Also runs by itself, every 3 s; never rejects. */
+  reconcile(): Promise<void>;
 }
 
-export function createHeldClaims({ db, registry, requestEnd, log }: HeldClaimsOptions): HeldClaims {
-  /** Runs whose claim was another's at the last look: one that is on its way out is another's for a moment. */
-  let suspected = new Set<LiveRun>();
+export function createOwnership(options: OwnershipOptions): Ownership {
+  const { db, registry, peers, log, holds } = options;
+  const open = new DisposableStack();
+  let looks = 0;
+  let comparing: Promise<void> | null = null;
+  /** Runs whose claim did not match once. Two mismatches mean lost: a run that its child leaves mismatches for a moment. */
+  let mismatched = new Set<LiveRun>();
 
-  function endKilled(live: LiveRun): void {
-    if (live.isOver || live.state === "terminating") return;
-    live.markKilled();
-    requestEnd(live);
+  async function compare(): Promise<void> {
+    const claims = await listClaims(db, peers.id);
+    // Each of them was asked for by now: once the queue is answered, it runs here, or never will.
+    await options.settled();
+    // Runs are let go of now, to be repeated by the next server.
+    if (open.disposed) return;
+    const unheld = claims.filter((claim) => !holds(claim));
+    looks += 1;
+    const judging = { replica: peers.id, unheld, maxSilentMs: peers.maxSilentMs };
+    const { queued, ended } = await recoverRuns(db, judging, looks % LOOKS_PER_DECIDED === 1);
+    if (queued.length > 0) log.warn({ processes: queued }, "processes that no server ran are queued again");
+    if (ended.length > 0) log.warn({ processes: ended }, "runs that no server held any more were ended");
+    for (const id of ended) options.onEnded(id);
+    for (const id of queued) options.onQueued(id);
+    await options.compareQueue();
+  }
+
+  async function reconcile(): Promise<void> {
+    // One that is under way may have looked already. One at a time: a slow database would soon have every connection wait.
+    await comparing;
+    comparing ??= compare()
+      .catch((error) => log.debug({ err: error }, "the claims could not be compared with the database"))
+      .finally(() => {
+        comparing = null;
+      });
+    await comparing;
+  }
+
+  /** `wasSilent`: the others may have given this server up, so one mismatch is enough. */
+  async function checkHeld(wasSilent: boolean): Promise<void> {
+    const runs = registry.all();
+    if (runs.length === 0) return;
+    const claims = await readClaims(
+      db,
+      runs.map(({ id }) => id),
+    );
+    const next = new Set<LiveRun>();
+    for (const live of runs) {
+      if (live.isOver || registry.get(live.id) !== live) continue;
+      const stored = claims.get(live.id);
+      if (stored?.claim === live.claim && stored.state === "terminating") live.kill();
+      else if (stored?.claim !== live.claim || stored.state === "idle" || stored.state === "queued") {
+        if (wasSilent || mismatched.has(live)) {
+          log.warn({ processId: live.id }, "a run is no longer this server's: its child is ended");
+          live.decide(INTERRUPTED);
+        } else next.add(live);
+      }
+    }
+    mismatched = next;
+  }
+
+  async function checkKilled(ids: readonly number[]): Promise<void> {
+    const runs = ids.map((id) => registry.get(id)).filter((live) => live !== undefined);
+    if (runs.length === 0) return;
+    const claims = await readClaims(db, ids);
+    for (const live of runs) {
+      const stored = claims.get(live.id);
+      if (stored?.claim === live.claim && stored.state === "terminating" && !live.isOver) live.kill();
+    }
   }
 
   return {
-    async check(wasSilent) {
-      const runs = registry.all().map(({ live }) => live);
-      if (runs.length === 0) return;
-      const claims = await readClaims(
-        db,
-        runs.map(({ id }) => id),
+    async recover() {
+      const judging = { replica: peers.id, unheld: null, maxSilentMs: peers.maxSilentMs };
+      const { queued, ended } = await recoverRuns(db, judging, true);
+      open.defer(
+        peers.onNews((news, ids) => {
+          if (news === "kill") checkKilled(ids).catch(() => {});
+        }),
       );
-      const next = new Set<LiveRun>();
-      for (const live of runs) {
-        if (live.isOver || registry.get(live.id) !== live) continue;
-        const stored = claims.get(live.id);
-        if (stored?.claim === live.claim && stored.state === "terminating") endKilled(live);
-        else if (stored?.claim !== live.claim || stored.state === "idle" || stored.state === "queued") {
-          if (wasSilent || suspected.has(live)) {
-            log.warn({ processId: live.id }, "a run is no longer this server's: its child is ended");
-            live.decide(INTERRUPTED);
-          } else next.add(live);
-        }
-      }
-      suspected = next;
+      open.defer(peers.onBeat(() => checkHeld(peers.takeWasSilent())));
+      const timer = setInterval(() => void reconcile(), RECONCILE_INTERVAL_MS).unref();
+      open.defer(() => clearInterval(timer));
+      return { queued: queued.length, ended: ended.length };
     },
-    async checkKilled(ids) {
-      const runs = ids.map((id) => registry.get(id)).filter((live) => live !== undefined);
-      if (runs.length === 0) return;
-      const claims = await readClaims(db, ids);
-      for (const live of runs) {
-        const stored = claims.get(live.id);
-        if (stored?.claim === live.claim && stored.state === "terminating") endKilled(live);
-      }
-    },
+    reconcile,
+    [Symbol.dispose]: () => open.dispose(),
   };
 }
 
-/**
- * Any number of servers may do so at once. `withDecided`: see `recoverPausedRuns`. Answers ids of processes: `queued`, which
- * had not begun or can be repeated, and `ended`.
- */
-export async function recoverRuns(
+/** What becomes of claims that no server runs: queued again where nothing is lost by it, else ended as interrupted. */
+async function recoverRuns(
   db: Db,
   judging: Judging,
   withDecided: boolean,

@@ -1,14 +1,15 @@
 /**
  * What can be done with processes, for HTTP and for every later surface, put together: the operations of creation.ts,
- * reading.ts and signals.ts over one dispatcher, and its start and end.
+ * reading.ts and signals.ts over one admission, and its start and end.
  */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Environments } from "#api/components/modules/environments.ts";
 import type { Config } from "#api/config.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ModuleLogger } from "#sdk";
-import { Dispatcher, type DispatcherOptions } from "./admission/dispatcher.ts";
+import { Admission } from "./admission/admission.ts";
 import { createQueueEstimates } from "./admission/estimates.ts";
 import { ProcessFeed } from "./live/feed.ts";
 import type { RunRegistry } from "./live/registry.ts";
@@ -28,12 +29,16 @@ import {
 } from "./operations/lookup.ts";
 import { getCalls, getCode, getOutput, getProcess, getStream, listPage } from "./operations/read.ts";
 import { killProcess, removeProcess, runProcess } from "./operations/signals.ts";
-import { createHeldClaims, recoverRuns } from "./ownership.ts";
+import { createOwnership } from "./ownership.ts";
 import type { Pausing } from "./pausing/pausing.ts";
 import { startRetention } from "./retention.ts";
+import { Runs, type RunsOptions, SHUTDOWN_KILL_GRACE_MS } from "./run.ts";
 import { EndingWriter } from "./store/endings.ts";
 import { lockProcess, requeueRun } from "./store/pauses.ts";
 import { countQueued } from "./store/queue.ts";
+
+const SHUTDOWN_STORE_MS = 5000;
+const EMPTY_LOOK_MS = 10;
 
 export type ProcessesConfig = Pick<
   Config,
@@ -56,17 +61,17 @@ export interface ProcessesDeps {
   config: ProcessesConfig;
   /** Knows the secrets that nothing of a run may hold. */
   redactor: Redactor;
-  /** The pauses that the bindings were made with. Absent: nobody can be asked. */
+  /** The pauses that the bindings were made with. Absent: no person can be asked. */
   pausing?: Pausing | null;
   /** The other servers on the database. Default: there are none. */
   peers?: Peers;
   /** Runs at once over all servers. Default: of this one. */
   countSlots?: () => number | null;
   /** Told of each run as it ended, and of the id of its environment. */
-  onEnded?: DispatcherOptions["onEnded"];
+  onEnded?: RunsOptions["onEnded"];
   /** Told where each run begins, and where one is left to a later child. */
-  onStarted?: DispatcherOptions["onStarted"];
-  onLeft?: DispatcherOptions["onLeft"];
+  onStarted?: RunsOptions["onStarted"];
+  onLeft?: RunsOptions["onLeft"];
   /** W3C `traceparent` of the request that is being served. Default: none is traced. */
   traceParent?: () => string | null;
 }
@@ -104,40 +109,77 @@ export function createProcessService(deps: ProcessesDeps) {
     db,
     deps.countSlots ?? (() => environments.active()?.status()?.slots ?? null),
   );
-  const dispatcher = new Dispatcher({
-    db,
+  const runs = new Runs({
     environments,
     registry,
     feed,
     writer,
-    log,
-    peers,
-    maxActiveProcesses,
-    maxRunningPerCaller: config.maxRunningPerKey,
     limits,
     redactor,
     pausing,
-    ...(deps.onStarted && { onStarted: deps.onStarted }),
-    ...(deps.onLeft && { onLeft: deps.onLeft }),
+    log,
+    onStarted: deps.onStarted,
+    onLeft: deps.onLeft,
     onEnded(ending, environment) {
       estimates.noteEnded(ending.usage.wallMs);
       deps.onEnded?.(ending, environment);
     },
   });
-  const claims = createHeldClaims({ db, registry, requestEnd: (live) => dispatcher.requestEnd(live), log });
-  const open = new DisposableStack();
+  const admission = new Admission({
+    db,
+    environments,
+    registry,
+    feed,
+    log,
+    peers,
+    maxActiveProcesses,
+    maxRunningPerCaller: config.maxRunningPerKey,
+    start: (slot, stored) => runs.start(slot, stored),
+  });
+  const ownership = createOwnership({
+    db,
+    registry,
+    peers,
+    log,
+    holds: (claim) => admission.isAsked(claim.claim) || runs.holds(claim),
+    settled: () => admission.settled,
+    compareQueue: () => admission.compare(),
+    onQueued: (id) => admission.noteRequeued(id),
+    onEnded: (id) => feed.notify(id, "state"),
+  });
+  /** Requests that wait for the end of a run. */
+  let awaited = 0;
   const context: ProcessesContext = {
     db,
     environments,
     registry,
     feed,
-    dispatcher,
     peers,
-    estimates,
     maxima: config,
     traceParent: deps.traceParent ?? (() => null),
     readApprovals: async (id) => pausing?.options.desk.listEvents(db, id) ?? [],
+    findPlaces: (ids) => estimates.find(ids),
+    submit: (store) => admission.submit(store),
+    forgetQueued: (id) => admission.forgetQueued(id),
+    reconcile: () => ownership.reconcile(),
+    async stayFor(end) {
+      awaited += 1;
+      try {
+        return await end;
+      } finally {
+        awaited -= 1;
+      }
+    },
   };
+
+  /** Waits until nothing runs here, for `maxMs` at most. `isPatient`: also while other servers bring about what is awaited here. */
+  async function waitUntilEmpty(maxMs: number, isPatient: boolean): Promise<void> {
+    const deadlineMs = performance.now() + maxMs;
+    const isBusy = () =>
+      admission.slotsTaken > 0 || registry.size > 0 || (isPatient && awaited > 0 && admission.isHandingOver);
+    while (isBusy() && performance.now() < deadlineMs) await sleep(EMPTY_LOOK_MS);
+  }
+
   let retention: AsyncDisposable | null = null;
 
   return {
@@ -162,33 +204,35 @@ export function createProcessService(deps: ProcessesDeps) {
 
     /** Ends what dead servers left running, takes part in the queue, begins retention. */
     async start(): Promise<void> {
-      const judging = { replica: peers.id, unheld: null, maxSilentMs: peers.maxSilentMs };
-      const { queued: repeated, ended } = await recoverRuns(db, judging, true);
+      const recovered = await ownership.recover();
       const queued = await countQueued(db);
-      if (ended.length + queued > 0)
-        log.info(
-          { ended: ended.length, queued, repeated: repeated.length },
-          "took over the processes of an earlier server",
-        );
-      open.defer(
-        peers.onNews((news, ids) => {
-          if (news === "kill") claims.checkKilled(ids).catch(() => {});
-        }),
-      );
-      open.defer(peers.onBeat(() => claims.check(peers.takeWasSilent())));
-      dispatcher.open(queued);
+      if (recovered.ended + queued > 0) {
+        const counts = { ended: recovered.ended, queued, repeated: recovered.queued };
+        log.info(counts, "took over the processes of an earlier server");
+      }
+      admission.open(queued);
       retention = startRetention(db, { retentionDays, retentionMax, keyTtlMs: IDEMPOTENCY_TTL_MS }, log);
     },
 
     /** What is submitted from now on, and what is queued, is left to other servers, as long as there are any. */
-    leave: () => dispatcher.leave(),
+    leave: () => admission.leave(),
     /** Whether other servers run what is submitted here. */
-    isHandingOver: () => dispatcher.isHandingOver,
+    isHandingOver: () => admission.isHandingOver,
 
-    /** Lets runs finish for up to `timeoutMs`, then ends them as interrupted; queued processes stay queued. */
+    /**
+     * Lets runs finish for up to `timeoutMs`, then ends them as interrupted; queued processes stay queued. Bounded: at
+     * most `timeoutMs` + 13 s.
+     */
     async drain(timeoutMs: number): Promise<void> {
-      await dispatcher.drain(timeoutMs);
-      open.dispose();
+      admission.stop();
+      pausing?.startLeaving();
+      await waitUntilEmpty(timeoutMs, true);
+      ownership[Symbol.dispose]();
+      runs.interruptAll();
+      await waitUntilEmpty(SHUTDOWN_KILL_GRACE_MS + SHUTDOWN_STORE_MS, false);
+      writer.stop();
+      await waitUntilEmpty(SHUTDOWN_STORE_MS, false);
+      admission[Symbol.dispose]();
       await retention?.[Symbol.asyncDispose]();
       feed.close();
     },
@@ -197,16 +241,16 @@ export function createProcessService(deps: ProcessesDeps) {
     lockForDecision: (transaction: Db, id: number) => lockProcess(transaction, id),
     /** In that transaction: a run that no child holds is queued, if the approval is decided. Then `noteRequeued` after the commit. */
     requeue: (transaction: Db, id: number, approval: string) => requeueRun(transaction, id, approval),
-    noteRequeued: (id: number) => dispatcher.noteRequeued(id),
+    noteRequeued: (id: number) => admission.noteRequeued(id),
     /** An approval of a process was asked for or decided, here or elsewhere. Any number of times. */
     noteApproval(id: number, approval: { id: string; state: ApprovalState; reason: string | null }): void {
-      registry.pauses(id)?.decided(approval.id, approval.state, approval.reason);
+      pausing?.find(id)?.decided(approval.id, approval.state, approval.reason);
       feed.notify(id, "data");
     },
     /** Resolves when a run that is asked about no more has gone on; soon in any case. */
-    whenMoved: async (id: number) => registry.pauses(id)?.whenMoved() ?? movedElsewhere(context, id),
+    whenMoved: async (id: number) => pausing?.find(id)?.whenMoved() ?? movedElsewhere(context, id),
     /** Approvals that runs of this server wait for. */
-    waitingApprovals: () => registry.all().flatMap(({ pauses }) => pauses?.pending ?? []),
+    waitingApprovals: () => pausing?.pending() ?? [],
 
     /** For other servers: what this one holds, or null. `from` is as for `follow`. */
     held: {
@@ -217,15 +261,15 @@ export function createProcessService(deps: ProcessesDeps) {
     },
 
     /** Also runs by itself. */
-    reconcile: () => dispatcher.reconcile(),
+    reconcile: () => ownership.reconcile(),
 
     health(): ProcessesHealth {
       return {
-        active: dispatcher.active,
-        queued: dispatcher.queued,
+        active: admission.active,
+        queued: admission.queued,
         running: registry.size,
-        slotsTaken: dispatcher.slotsTaken,
-        claimWaitMs: dispatcher.claimWaitMs,
+        slotsTaken: admission.slotsTaken,
+        claimWaitMs: admission.claimWaitMs,
         unstored: writer.waiting,
         listeners: feed.size,
       };

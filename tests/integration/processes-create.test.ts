@@ -180,7 +180,7 @@ describe("POST /processes", () => {
       body: JSON.stringify({ code: "gate gone\nprint went on", block: true, ref: "gone client" }),
       signal: gone.signal,
     });
-    const held = await until("it runs", () => server.registry.all()[0]?.live ?? false);
+    const held = await until("it runs", () => server.registry.all()[0] ?? false);
     await until("it is waited for", () => server.service.health().listeners === 1);
     gone.abort();
     await expect(request).rejects.toThrow();

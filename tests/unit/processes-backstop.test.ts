@@ -13,27 +13,34 @@ describe("a run that its environment does not end", () => {
   afterEach(() => void vi.useRealTimers());
 
   function begin(timeoutMs: number | null = LIMIT_MS) {
-    const onDecided = vi.fn();
+    const onOverdue = vi.fn();
     const live = new LiveRun({
-      row: { id: 1, timeoutMs, queuedAt: new Date(), startedAt: new Date() } as ProcessRow,
-      claim: "claim",
+      row: { id: 1, claim: "claim", timeoutMs, queuedAt: new Date(), startedAt: new Date() } as ProcessRow,
       environment: "deaf",
       code: "for (;;);",
       memoryMb: null,
       limits: { maxStdoutBytes: 10, maxStderrBytes: 10, maxOutputBytes: 10, maxResultBytes: 10 },
       redactor: createRedactor(),
       onChange() {},
-      onDecided,
+      execution: {
+        requestEnd: vi.fn(),
+        confirmed: Promise.resolve(),
+        pause: null,
+        resume() {},
+      },
+      slot: { giveUp() {}, takeBack() {} },
+      onOverdue,
     });
-    return { live, onDecided };
+    return { live, onOverdue };
   }
 
   test("is ended a minute after its time was up, and says who did it", () => {
-    const { live, onDecided } = begin();
+    const { live, onOverdue } = begin();
     vi.advanceTimersByTime(AFTER_ALL_MS - 1);
-    expect(onDecided).not.toHaveBeenCalled();
+    expect(onOverdue).not.toHaveBeenCalled();
     vi.advanceTimersByTime(1);
-    expect(onDecided).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ exitState: "timeout" }));
+    expect(onOverdue).toHaveBeenCalledOnce();
+    expect(live.execution.requestEnd).toHaveBeenCalledOnce();
     expect(live.signal.aborted).toBe(true);
     expect(live.conclude({ kind: "unconfirmed" })).toMatchObject({
       exitState: "timeout",
@@ -47,7 +54,7 @@ describe("a run that its environment does not end", () => {
   });
 
   test("has all its time although it waited for its turn and for a person", () => {
-    const { live, onDecided } = begin();
+    const { live, onOverdue } = begin();
     live.setState("queued");
     vi.advanceTimersByTime(AFTER_ALL_MS * 2);
     live.setState("running");
@@ -55,35 +62,35 @@ describe("a run that its environment does not end", () => {
     live.markParked();
     vi.advanceTimersByTime(AFTER_ALL_MS * 2);
     live.markGoesOn();
-    expect(onDecided).not.toHaveBeenCalled();
+    expect(onOverdue).not.toHaveBeenCalled();
     vi.advanceTimersByTime(1);
-    expect(onDecided).toHaveBeenCalledOnce();
+    expect(onOverdue).toHaveBeenCalledOnce();
   });
 
   test("has the time that doing again what was done before may take", () => {
-    const { live, onDecided } = begin();
+    const { live, onOverdue } = begin();
     live.carry({ trail: [], usage: { ...live.usage, wallMs: 1_000 }, events: [] });
     vi.advanceTimersByTime(AFTER_ALL_MS + 1_999);
-    expect(onDecided).not.toHaveBeenCalled();
+    expect(onOverdue).not.toHaveBeenCalled();
     vi.advanceTimersByTime(1);
-    expect(onDecided).toHaveBeenCalledOnce();
+    expect(onOverdue).toHaveBeenCalledOnce();
   });
 
   test.each([
     ["has ended", (live: LiveRun) => void live.conclude({ kind: "returned", value: "success" })],
-    ["was left by its child", (live: LiveRun) => live.markLeft()],
-    ["is being killed", (live: LiveRun) => live.markKilled()],
+    ["was left by its child", (live: LiveRun) => live.leave()],
+    ["is being killed", (live: LiveRun) => live.kill()],
   ])("is not ended by the clock once it %s", (_, end) => {
-    const { live, onDecided } = begin();
+    const { live, onOverdue } = begin();
     end(live);
     vi.advanceTimersByTime(AFTER_ALL_MS * 2);
-    expect(onDecided).not.toHaveBeenCalled();
+    expect(onOverdue).not.toHaveBeenCalled();
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test("goes on for ever where it has no limit", () => {
-    const { onDecided } = begin(null);
+    const { onOverdue } = begin(null);
     vi.advanceTimersByTime(AFTER_ALL_MS * 100);
-    expect(onDecided).not.toHaveBeenCalled();
+    expect(onOverdue).not.toHaveBeenCalled();
   });
 });

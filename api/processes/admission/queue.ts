@@ -5,10 +5,10 @@
 import type { Db } from "#api/db/pool.ts";
 import type { ModuleLogger } from "#sdk";
 import type { ProcessFeed } from "../live/feed.ts";
+import type { Slot, Slots } from "../live/slots.ts";
 import type { Peers, ProcessNews } from "../model/peers.ts";
 import type { ProcessRow, StoredRun } from "../model/records.ts";
 import { claimQueued, countQueued, returnClaims } from "../store/queue.ts";
-import type { Slot, Slots } from "./slots.ts";
 
 const RETRY_MS = 500;
 const MAX_BATCH = 32;
@@ -26,8 +26,6 @@ export interface QueueClaimsOptions {
   start(slot: Slot, stored: StoredRun): void;
   /** Whether the queue is left to other servers. */
   isHandingOver(): boolean;
-  /** The queue has become longer or shorter, by nothing that this server did. */
-  changedElsewhere(change: number): void;
 }
 
 export class QueueClaims {
@@ -74,7 +72,7 @@ export class QueueClaims {
     clearTimeout(this.#retry ?? undefined);
   }
 
-  /** Gives free slots to whoever is next. One statement at a time; calls meanwhile make it look again. */
+  /** Gives free slots to the next in the queue. One statement at a time; calls meanwhile make it look again. */
   claim(): void {
     if (this.#length <= 0 || this.#isStopped || this.#options.isHandingOver()) {
       // Another server has taken what this one could not, or takes it from now on.
@@ -95,21 +93,17 @@ export class QueueClaims {
   }
 
   /** What another server did to the queue. */
-  hear(news: ProcessNews, ids: readonly number[]): void {
-    const { feed, changedElsewhere } = this.#options;
+  onNews(news: ProcessNews, ids: readonly number[]): void {
     // A notice may come after a look at the database that has seen what it says.
     const change = Math.max(CHANGES[news] * ids.length, -this.#length);
-    if (change !== 0) {
-      this.change(change);
-      changedElsewhere(change);
-    }
-    for (const id of ids) feed.notify(id, "state");
+    if (change !== 0) this.change(change);
+    for (const id of ids) this.#options.feed.notify(id, "state");
     if (news === "queued") this.claim();
   }
 
   /** Brings the count in line with the database. */
   async compare(): Promise<void> {
-    const { db, log, peers, changedElsewhere } = this.#options;
+    const { db, log, peers } = this.#options;
     const changes = this.#changes;
     const stored = await countQueued(db);
     // Something moved meanwhile: the count is of no moment in particular.
@@ -119,7 +113,6 @@ export class QueueClaims {
       const level = peers.others > 0 ? "debug" : "warn";
       log[level]({ difference }, "the queue in memory was brought in line with the database");
       this.change(difference);
-      changedElsewhere(difference);
     }
     this.claim();
   }

@@ -60,7 +60,7 @@ function findAsker(registry: RunRegistry, eid: number | undefined): CallCaller {
     if (run === undefined) throw runIsOver();
     return callerOf(run);
   }
-  const runs = registry.all().map(({ live }) => live);
+  const runs = registry.all();
   if (!haveSameRights(runs)) throw eidMissing();
   return runs[0]?.rights ?? {};
 }
@@ -72,7 +72,7 @@ function findAsker(registry: RunRegistry, eid: number | undefined): CallCaller {
  */
 function findCaller(registry: RunRegistry, eid: number | undefined): LiveRun | undefined {
   if (eid !== undefined) return registry.get(eid);
-  const runs = registry.all().map(({ live }) => live);
+  const runs = registry.all();
   const context = registry.executing.getStore();
   const asked = [...runs, ...(context === undefined ? [] : [context])];
   const run = runs.find(({ id }) => id === context?.id) ?? (runs.length === 1 ? runs[0] : undefined);
@@ -88,12 +88,11 @@ async function ask(
 ): Promise<unknown> {
   const run = registry.get(eid);
   if (!run || run.signal.aborted) throw runIsOver();
-  const pauses = registry.pauses(eid);
-  if (pauses === null || pausing === undefined) {
-    throw new ToolError("ask_unavailable", "Nobody can be asked: this server has no approvals.");
+  if (pausing === undefined) {
+    throw new ToolError("ask_unavailable", "No person can be asked: this server has no approvals.");
   }
   const signal = call === undefined ? run.signal : AbortSignal.any([run.signal, call.signal]);
-  return askPerson(pausing, pauses, request, { seq: call?.seq ?? pauses.nextSeq(), signal });
+  return askPerson(pausing, pausing.of(run), request, { seq: call?.seq ?? run.nextSeq(), signal });
 }
 
 async function invokeTool(
@@ -106,12 +105,9 @@ async function invokeTool(
     throw new ToolError("too_many_calls", `A run may make at most ${MAX_TRAIL_CALLS} tool calls.`, 429);
   }
   const { serviceId, toolId, parameters } = input;
-  const pauses = registry.pauses(run.id);
-  const seq = input.seq ?? pauses?.nextSeq();
+  const seq = input.seq ?? run.nextSeq();
   const request =
-    pauses && pausing && seq !== undefined
-      ? createCallRequest(pausing, pauses, { seq, serviceId, toolId, parameters })
-      : undefined;
+    pausing && createCallRequest(pausing, pausing.of(run), { seq, serviceId, toolId, parameters });
   const { clock, end } = run.trail.begin(serviceId, toolId, parameters, input.seq);
   // A cut is recorded at once, not when the race below is lost: the trail is read as soon as the run is over.
   using call = openCall(run.signal, input.signal, (error) => end(endingOf(error)));

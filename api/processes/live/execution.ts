@@ -5,6 +5,9 @@
 import type { EnvironmentModule, ExecutionInput, ModuleLogger } from "#sdk";
 import type { EnvironmentAnswer } from "./ending.ts";
 
+/** How long an environment may take to confirm a kill before the process ends without it. */
+export const KILL_GRACE_MS = 10_000;
+
 export class RunExecution {
   /** Resolves when the environment has answered, however late; never for one that does not. */
   readonly confirmed: Promise<void>;
@@ -13,8 +16,9 @@ export class RunExecution {
   readonly #log: ModuleLogger;
   readonly #resolveConfirmed: () => void;
   readonly #abandoned = Promise.withResolvers<EnvironmentAnswer>();
+  #isBegun = false;
   #isAnswered = false;
-  #killSent = false;
+  #isEndAsked = false;
   #deadline: { timer: NodeJS.Timeout; atMs: number } | null = null;
 
   constructor(eid: number, module: EnvironmentModule, log: ModuleLogger) {
@@ -28,13 +32,11 @@ export class RunExecution {
 
   /** Never rejects. Resolves with `unconfirmed` when `requestEnd` was called and its time has passed. */
   async carryOut(input: ExecutionInput): Promise<EnvironmentAnswer> {
-    if (this.#killSent) {
-      // It never began, so nobody has anything to let go of.
-      clearTimeout(this.#deadline?.timer);
-      this.#isAnswered = true;
+    if (this.#isEndAsked) {
       this.#resolveConfirmed();
       return { kind: "unconfirmed" };
     }
+    this.#isBegun = true;
     try {
       return await Promise.race([this.#execute(input), this.#abandoned.promise]);
     } finally {
@@ -44,15 +46,26 @@ export class RunExecution {
 
   /** Asks the environment to end the run and waits `graceMs` for it at most; a later call may shorten the wait. */
   requestEnd(graceMs: number): void {
-    if (this.#isAnswered) return;
+    const isAskedAgain = this.#isEndAsked;
+    this.#isEndAsked = true;
+    // What has not begun never does.
+    if (!this.#isBegun || this.#isAnswered) return;
     const atMs = performance.now() + graceMs;
     if (this.#deadline === null || atMs < this.#deadline.atMs) {
       clearTimeout(this.#deadline?.timer);
       this.#deadline = { atMs, timer: setTimeout(() => this.#abandon(), graceMs) };
     }
-    if (this.#killSent) return;
-    this.#killSent = true;
-    void this.#kill();
+    if (!isAskedAgain) void this.#kill();
+  }
+
+  /** Null: the environment cannot pause. */
+  get pause(): (() => Promise<unknown>) | null {
+    const { pause, resume } = this.#module;
+    return pause && resume ? () => pause.call(this.#module, this.#eid) : null;
+  }
+
+  resume(): void {
+    this.#module.resume?.(this.#eid);
   }
 
   async #execute(input: ExecutionInput): Promise<EnvironmentAnswer> {

@@ -1,53 +1,47 @@
 /** The runs in memory, by process id. Environments reach them through the bindings, readers through the service. */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { RunPauses } from "../pausing/run-pauses.ts";
-import type { RunExecution } from "./execution.ts";
 import type { LiveRun } from "./run.ts";
 
-interface HeldRun {
-  live: LiveRun;
-  execution: RunExecution;
-  /** Null where nobody can be asked. */
-  pauses: RunPauses | null;
-}
-
 export class RunRegistry {
-  readonly #runs = new Map<number, HeldRun>();
+  readonly #runs = new Map<number, LiveRun>();
   /** Ids whose last run ended without the environment's confirmation: it may still speak for them. */
   readonly #unconfirmed = new Set<number>();
   /** The run that an environment executes: set for everything that `execute` does or starts, also after its end. */
   readonly executing = new AsyncLocalStorage<Pick<LiveRun, "id" | "rights">>();
 
+  /** Those included that their child is about to let go of. */
   get size(): number {
     return this.#runs.size;
   }
 
-  get(id: number): LiveRun | undefined {
-    return this.#runs.get(id)?.live;
+  /** Runs that count for admission: those that are not paused. */
+  get active(): number {
+    let active = 0;
+    for (const live of this.#runs.values()) if (live.state !== "paused") active += 1;
+    return active;
   }
 
-  held(id: number): HeldRun | undefined {
+  /** Not one that its child is about to let go of: what is shown of that is in the database. */
+  get(id: number): LiveRun | undefined {
+    const live = this.#runs.get(id);
+    return live?.isLeft ? undefined : live;
+  }
+
+  /** In any case. */
+  held(id: number): LiveRun | undefined {
     return this.#runs.get(id);
   }
 
-  execution(id: number): RunExecution | undefined {
-    return this.#runs.get(id)?.execution;
+  all(): LiveRun[] {
+    return [...this.#runs.values()].filter(({ isLeft }) => !isLeft);
   }
 
-  pauses(id: number): RunPauses | null {
-    return this.#runs.get(id)?.pauses ?? null;
-  }
-
-  all(): HeldRun[] {
-    return [...this.#runs.values()];
-  }
-
-  add(live: LiveRun, execution: RunExecution, pauses: RunPauses | null = null): void {
-    this.#runs.set(live.id, { live, execution, pauses });
+  add(live: LiveRun): void {
+    this.#runs.set(live.id, live);
   }
 
   remove(live: LiveRun): void {
-    if (this.get(live.id) === live) this.#runs.delete(live.id);
+    if (this.#runs.get(live.id) === live) this.#runs.delete(live.id);
   }
 
   /** An environment names runs by process id only, so the id must not run again until the old run has ended there. */

@@ -1,6 +1,6 @@
 /**
  * One run while it is in memory: what the script has written so far, its limits, its calls, and how it is to end.
- * Knows neither the database nor the environment; the dispatcher moves it along.
+ * Knows no database; run.ts moves it along.
  */
 
 import type { Redactor } from "#api/secrets/redactor.ts";
@@ -25,7 +25,9 @@ import {
   type ReportedError,
   RunApprovals,
 } from "./ending.ts";
+import { KILL_GRACE_MS, type RunExecution } from "./execution.ts";
 import { OutputMerge, toCleanJsonText } from "./output.ts";
+import type { Slot } from "./slots.ts";
 import { RunStreams, type StreamName } from "./streams.ts";
 import { RunBackstop, RunUsage } from "./usage.ts";
 
@@ -33,6 +35,7 @@ export class LiveRun {
   readonly id: number;
   readonly claim: string;
   readonly environment: string;
+  readonly execution: LiveRunOptions["execution"];
   readonly code: string;
   readonly memoryMb: number | null;
   readonly streams: RunStreams;
@@ -46,6 +49,7 @@ export class LiveRun {
   readonly #usage: RunUsage;
   readonly #backstop: RunBackstop;
   #isLeft = false;
+  #requests = 0;
   #row: ProcessRow;
   #state: ProcessState = "running";
   #queuedByEnvironment = false;
@@ -61,7 +65,8 @@ export class LiveRun {
     this.#options = options;
     this.#row = row;
     this.id = row.id;
-    this.claim = options.claim;
+    this.claim = row.claim as string;
+    this.execution = options.execution;
     this.environment = options.environment;
     this.code = options.code;
     this.memoryMb = options.memoryMb;
@@ -69,7 +74,10 @@ export class LiveRun {
     this.output = new OutputMerge(limits.maxOutputBytes, redactor);
     this.trail = new CallTrail(redactor);
     this.#usage = new RunUsage(row);
-    this.#backstop = new RunBackstop(row.timeoutMs, () => this.decide(overdue(row.timeoutMs)));
+    this.#backstop = new RunBackstop(row.timeoutMs, () => {
+      options.onOverdue();
+      this.decide(overdue(row.timeoutMs));
+    });
   }
 
   /** Before the run begins: it is a repetition. */
@@ -133,6 +141,10 @@ export class LiveRun {
     return this.#result;
   }
 
+  get limits(): RunLimits {
+    return this.#options.limits;
+  }
+
   get usage(): Usage {
     return this.#usage.read(this.trail.calls.length);
   }
@@ -171,6 +183,12 @@ export class LiveRun {
     if (!this.isOver) this.#reported ??= reported;
   }
 
+  /** A number for a request whose environment does not count them: such a run is never repeated. */
+  nextSeq(): number {
+    this.#requests += 1;
+    return this.#requests;
+  }
+
   /** A call has begun or ended. */
   noteCall(): void {
     if (!this.isOver) this.#options.onChange("data");
@@ -186,11 +204,13 @@ export class LiveRun {
     this.#state = "paused";
     this.#usage.park();
     this.#backstop.pause();
+    this.#options.slot.giveUp();
     this.#options.onChange("state");
   }
 
   markGoesOn(): void {
     if (this.#state !== "paused") return;
+    this.#options.slot.takeBack();
     this.#usage.goOn();
     this.#backstop.resume();
     this.#state = "running";
@@ -208,9 +228,10 @@ export class LiveRun {
   }
 
   /** The child goes, the run stays: a later child repeats it. */
-  markLeft(): void {
+  leave(): void {
     this.#isLeft = true;
     this.#endCalls();
+    this.execution.requestEnd(KILL_GRACE_MS);
     this.#options.onChange("state");
   }
 
@@ -226,12 +247,13 @@ export class LiveRun {
     if (!this.#calls.signal.aborted) this.#calls.abort(new DOMException("The run has ended.", "AbortError"));
   }
 
-  /** Records that a person asked for the end. */
-  markKilled(): void {
+  /** A person asked for the end. */
+  kill(): void {
     if (this.#state === "terminating" || this.#state === "idle") return;
     this.#state = "terminating";
     this.#killed = !this.isOver && this.#reported === null;
     this.#endCalls();
+    this.execution.requestEnd(KILL_GRACE_MS);
     this.#options.onChange("state");
   }
 
@@ -240,7 +262,7 @@ export class LiveRun {
     if (this.isOver || this.#decided) return;
     this.#decided = ending;
     this.#endCalls();
-    this.#options.onDecided(ending);
+    this.execution.requestEnd(KILL_GRACE_MS);
   }
 
   /** The environment has answered, or will not: closes the books and says what to store. */
@@ -290,8 +312,9 @@ export class LiveRun {
 export interface LiveRunOptions {
   /** The row as it was claimed. */
   row: ProcessRow;
-  claim: string;
   environment: string;
+  execution: Pick<RunExecution, "requestEnd" | "confirmed" | "pause" | "resume">;
+  slot: Pick<Slot, "giveUp" | "takeBack">;
   code: string;
   /** The memory limit in force. */
   memoryMb: number | null;
@@ -300,6 +323,6 @@ export interface LiveRunOptions {
   redactor: Redactor;
   /** Called after every change that a reader could see. */
   onChange: (change: "state" | "data") => void;
-  /** Called once when the host decided that the run must end now, and how. */
-  onDecided: (ending: Ending) => void;
+  /** Called once when the environment did not keep the time limit of the run. */
+  onOverdue: () => void;
 }

@@ -68,7 +68,7 @@ async function insert(
   const store = (run: Placement | "queued" | null) =>
     insertProcess(context.db, describe(context, submission), run, idempotency);
   if (!body.autorun) return noteStored(context, await store(null));
-  const { inserted } = await context.dispatcher.submit(async (placement) => {
+  const { inserted } = await context.submit(async (placement) => {
     const outcome = await store(placement ?? "queued");
     return {
       inserted: outcome,

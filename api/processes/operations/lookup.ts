@@ -4,13 +4,18 @@ import type { Environments } from "#api/components/modules/environments.ts";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { Caller } from "#api/http/auth.ts";
-import type { Dispatcher } from "../admission/dispatcher.ts";
-import type { QueueEstimates } from "../admission/estimates.ts";
 import type { ProcessFeed } from "../live/feed.ts";
 import type { RunRegistry } from "../live/registry.ts";
 import type { LimitMaxima } from "../model/limits.ts";
 import type { Peers, WaitUntil } from "../model/peers.ts";
-import type { ApprovalEvent, ProcessRow, ProcessView } from "../model/records.ts";
+import type {
+  ApprovalEvent,
+  Placement,
+  ProcessRow,
+  ProcessView,
+  QueuePlace,
+  StoredRun,
+} from "../model/records.ts";
 import { HELD_STATES, type ProcessState } from "../model/states.ts";
 import { readProcess, readProcessRow, readSubmitter } from "../store/reads.ts";
 import { viewLiveRun, viewStored } from "./render.ts";
@@ -23,14 +28,24 @@ export interface ProcessesContext {
   environments: Environments;
   registry: RunRegistry;
   feed: ProcessFeed;
-  dispatcher: Dispatcher;
   peers: Peers;
-  estimates: QueueEstimates;
   maxima: LimitMaxima;
   /** W3C `traceparent` of the request that is being served; null: it is not traced. */
   traceParent(): string | null;
   /** What the last run of a process has asked people, in the order in which it happened. */
   readApprovals(id: number): Promise<readonly ApprovalEvent[]>;
+  /** Places in the queue of those that are queued, by process id. */
+  findPlaces(ids: readonly number[]): Promise<Map<number, QueuePlace>>;
+  /** Admits a run and has it stored: see admission/. */
+  submit<T extends { stored: StoredRun | null }>(
+    store: (placement: Placement | null) => Promise<T>,
+  ): Promise<T>;
+  /** A queued process was ended in the database. */
+  forgetQueued(id: number): void;
+  /** Brings runs and claims in line with the database. */
+  reconcile(): Promise<void>;
+  /** Waits for the end of a run: while other servers bring it about, this one stays for the answer. */
+  stayFor<T>(end: Promise<T>): Promise<T>;
 }
 
 /** Whose processes are asked about: the caller's own, and with the scope `processes:all` those of every key. */
@@ -78,10 +93,10 @@ async function readHere({ registry, db }: ProcessesContext, id: number): Promise
 }
 
 /** For a view that is shown: the queue is ranked for it, which whoever only waits has no use for. */
-export async function addPlace({ estimates }: ProcessesContext, view: ProcessView): Promise<ProcessView> {
+export async function addPlace({ findPlaces }: ProcessesContext, view: ProcessView): Promise<ProcessView> {
   const { id, state } = view.row;
   if (state !== "queued") return view;
-  return { ...view, queue: (await estimates.find([id])).get(id) };
+  return { ...view, queue: (await findPlaces([id])).get(id) };
 }
 
 /** The server that holds a run, when it is another one. */
@@ -139,7 +154,7 @@ export async function waitForEnd(
   id: number,
   signal: AbortSignal,
 ): Promise<ProcessView> {
-  const view = await context.dispatcher.stayFor(waitUntilIdle(waitOptions(context, id, signal)));
+  const view = await context.stayFor(waitUntilIdle(waitOptions(context, id, signal)));
   if (view === "aborted") {
     throw new AppError(
       "shutting_down",

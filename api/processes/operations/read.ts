@@ -53,13 +53,13 @@ export async function getProcess(
 }
 
 export async function listPage(
-  { db, registry, estimates }: ProcessesContext,
+  { db, registry, findPlaces }: ProcessesContext,
   query: ListQuery,
   before: number | null,
   viewer: Viewer,
 ): Promise<ProcessPage> {
   const shown = new Map<number, ProcessState>();
-  for (const { live } of registry.all()) if (live.state === "queued") shown.set(live.id, live.state);
+  for (const live of registry.all()) if (live.state === "queued") shown.set(live.id, live.state);
   const { state, status, ref, limit } = query;
   const maxResultsBytes = MAX_PAGE_RESULTS_BYTES;
   const submittedBy = seesAll(viewer) ? null : viewer.id;
@@ -73,7 +73,7 @@ export async function listPage(
     submittedBy,
     maxResultsBytes,
   });
-  const places = await estimates.find(rows.filter((row) => row.state === "queued").map(({ id }) => id));
+  const places = await findPlaces(rows.filter((row) => row.state === "queued").map(({ id }) => id));
   const page: ListedProcess[] = [];
   let bytes = 0;
   for (const row of rows.slice(0, limit)) {

@@ -41,7 +41,7 @@ export async function runProcess(
       `The environment has not yet let go of the last run of process ${id}. Try again later.`,
     );
   }
-  const { stored } = await context.dispatcher.submit(async (placement) => {
+  const { stored } = await context.submit(async (placement) => {
     const how = { force, startedBy };
     const row = await restartProcess(context.db, id, placement, how, context.traceParent());
     return { stored: row && { row, code: row.code } };
@@ -62,13 +62,13 @@ async function refuseRun({ db }: ProcessesContext, id: number): Promise<never> {
 
 /** Queued, or paused without a child: ended at once. Running or paused: asked to end. Throws process_idle. */
 export async function killProcess(context: ProcessesContext, id: number): Promise<ProcessView> {
-  const { db, registry, dispatcher, feed, peers } = context;
+  const { db, registry, feed, peers } = context;
   for (let attempt = 0; attempt < CLAIM_VISIBLE_ATTEMPTS; attempt += 1) {
     const live = registry.get(id);
     const killed = live && (await killLive(context, live));
     if (killed) return killed;
     if (await cancelQueued(db, id)) {
-      dispatcher.forgetQueued(id);
+      context.forgetQueued(id);
       feed.notify(id, "state");
       return (await readView(context, id)) ?? refuseUnknown(id);
     }
@@ -80,7 +80,7 @@ export async function killProcess(context: ProcessesContext, id: number): Promis
     if (row.state === "idle") return refuseIdle(id);
     const owner = findOwner(context, row);
     // A claim of this server that it does not run is queued again, or its answer is still on the way.
-    if (owner === null) await dispatcher.reconcile();
+    if (owner === null) await context.reconcile();
     const isToMark = owner !== null || attempt === CLAIM_VISIBLE_ATTEMPTS - 1;
     if (row.state === "terminating" || (isToMark && (await terminateElsewhere(db, id, row.replica)))) {
       peers.tell("kill", [id]);
@@ -94,12 +94,8 @@ export async function killProcess(context: ProcessesContext, id: number): Promis
 }
 
 /** Null when the run was left by its child meanwhile: then it is killed in the database. */
-async function killLive({ db, dispatcher }: ProcessesContext, live: LiveRun): Promise<ProcessView | null> {
+async function killLive({ db }: ProcessesContext, live: LiveRun): Promise<ProcessView | null> {
   if (live.state === "terminating") return viewLiveRun(live);
-  const end = () => {
-    live.markKilled();
-    dispatcher.requestEnd(live);
-  };
   try {
     const row = await changeHeldState(db, live.id, live.claim, "terminating");
     // Without a row it has ended, or another kill was first.
@@ -110,10 +106,10 @@ async function killLive({ db, dispatcher }: ProcessesContext, live: LiveRun): Pr
     }
   } catch (error) {
     // Also when the database is away: a run that is to stop must stop.
-    if (!(error instanceof AppError)) end();
+    if (!(error instanceof AppError)) live.kill();
     throw error;
   }
-  end();
+  live.kill();
   return viewLiveRun(live);
 }
 

@@ -1,10 +1,12 @@
 /** Pauses of all runs: what they share, how a run gets its own, and how a run is repeated from what an earlier child left. */
 import { isDatabaseUnavailable } from "#api/db/pool.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
-import type { EnvironmentModule, JSONSchema, ModuleLogger } from "#sdk";
+import type { JSONSchema, ModuleLogger } from "#sdk";
 import type { LiveRun } from "../live/run.ts";
 import { RunPauses } from "./run-pauses.ts";
 import { createRunRecords, type PauseStorage, type RunName, readCarriedRun } from "./run-records.ts";
+
+const MIN_PARKED_RUNS = 8;
 
 export interface PausingOptions extends PauseStorage {
   holdMs: number;
@@ -12,65 +14,81 @@ export interface PausingOptions extends PauseStorage {
   redactor: Pick<Redactor, "text">;
   /** Why a schema cannot be used to check an answer; null when it can. */
   checkSchema(schema: JSONSchema): Promise<string | null>;
+  /** Runs at once on this server: as many may be held while they are paused. */
+  countSlots(): number | null;
   log: ModuleLogger;
 }
 
-/** What the dispatcher does about slots and children. */
-export interface PauseHooks {
-  parked(): void;
-  goesOn(): void;
-  /** The child is to go. */
-  left(): void;
+export interface ReplayRefusal {
+  name: string;
+  message: string;
+  reason: "interrupted" | "interrupted_call";
 }
 
 export type Pausing = ReturnType<typeof createPausing>;
 
 export function createPausing(options: PausingOptions) {
   const { holdMs, maxApprovals, log } = options;
+  const byRun = new Map<LiveRun, RunPauses>();
+  let isLeaving = false;
+
+  function open(live: LiveRun): RunPauses {
+    const name: RunName = { id: live.id, claim: live.claim, run: live.claim };
+    const { execution } = live;
+    const { pause } = execution;
+    const pauses = new RunPauses({
+      name,
+      records: createRunRecords(options, name),
+      environment: pause && { pause, resume: () => execution.resume() },
+      holdMs,
+      maxApprovals,
+      log,
+      describe: () => ({ trail: live.trail.calls, usage: live.usage, snapshot: () => live.snapshot() }),
+      hooks: {
+        parked() {
+          live.markParked();
+          keepFewParked();
+        },
+        goesOn: () => live.markGoesOn(),
+        detached: () => live.leave(),
+        asked: (id, state) => live.noteApproval(id, state),
+        end: (ending) => live.decide(ending),
+      },
+    });
+    byRun.set(live, pauses);
+    if (isLeaving) pauses.leave();
+    return pauses;
+  }
+
+  /** Each holds a child and its memory: beyond as many as there are slots, those go first that wait longest. */
+  function keepFewParked(): void {
+    const max = Math.max(MIN_PARKED_RUNS, options.countSlots() ?? 0);
+    const parked = [...byRun.values()].filter(({ phase }) => phase === "parked");
+    for (const pauses of parked.slice(0, Math.max(0, parked.length - max))) pauses.giveUpHold();
+  }
+
+  function find(id: number): RunPauses | undefined {
+    for (const [live, pauses] of byRun) if (live.id === id && !live.isLeft) return pauses;
+    return undefined;
+  }
+
   return {
     options,
-    /** For a run that is about to begin. */
-    open(live: LiveRun, module: EnvironmentModule, hooks: PauseHooks): RunPauses {
-      const name: RunName = { id: live.id, claim: live.claim, run: live.claim };
-      const { pause, resume } = module;
-      const pauses = new RunPauses({
-        name,
-        records: createRunRecords(options, name),
-        environment:
-          pause && resume
-            ? { pause: () => pause.call(module, live.id), resume: () => resume.call(module, live.id) }
-            : null,
-        holdMs,
-        maxApprovals,
-        log,
-        describe: () => ({ trail: live.trail.calls, usage: live.usage, snapshot: () => live.snapshot() }),
-        hooks: {
-          parked() {
-            live.markParked();
-            hooks.parked();
-          },
-          goesOn() {
-            hooks.goesOn();
-            live.markGoesOn();
-          },
-          detached: hooks.left,
-          asked: (id, state) => live.noteApproval(id, state),
-          end: (ending) => live.decide(ending),
-        },
-      });
-      // What it is repeated from is in the database, also before it has been read.
-      if (live.row.asked) pauses.journal.carry([]);
-      return pauses;
-    },
+    /** The pauses of a run, which has none before it is first asked for them. */
+    of: (live: LiveRun): RunPauses => byRun.get(live) ?? open(live),
+    /** Of the run of a process, if it has any here. */
+    find,
+    /** Ids of the approvals that runs of this server wait for. */
+    pending: (): string[] => [...byRun.values()].flatMap((pauses) => pauses.pending),
 
     /**
      * Gives a run what its earlier child has left. The checkpoint; or why it cannot be repeated; `unread`: the database
      * is away. Never rejects.
      */
-    async carry(
-      live: LiveRun,
-      pauses: RunPauses,
-    ): Promise<{ checkpoint: unknown } | ReplayRefusal | "unread"> {
+    async carry(live: LiveRun): Promise<{ checkpoint: unknown } | ReplayRefusal | "unread"> {
+      const pauses = open(live);
+      // What it is repeated from is in the database, also before it has been read.
+      pauses.journal.carry([]);
       const refuse = (message: string, reason: ReplayRefusal["reason"] = "interrupted"): ReplayRefusal => ({
         name: "InterruptedError",
         message,
@@ -96,11 +114,23 @@ export function createPausing(options: PausingOptions) {
         return refuse("The run cannot be repeated: what it is repeated from could not be read.");
       }
     },
-  };
-}
 
-export interface ReplayRefusal {
-  name: string;
-  message: string;
-  reason: "interrupted" | "interrupted_call";
+    /** The script has ended: an earlier child must not have called what this one did not. */
+    checkAllRepeated: (live: LiveRun): void => byRun.get(live)?.checkAllRepeated(),
+
+    /** Nothing more is written of the run. */
+    close(live: LiveRun): void {
+      byRun.get(live)?.close();
+      byRun.delete(live);
+    },
+
+    /** The server stops. True: the database has enough to repeat the run; false: it goes to its end here. */
+    abandon: (live: LiveRun): boolean => byRun.get(live)?.abandon() ?? false,
+
+    /** Runs that pause from now on, and those that are paused, give up their child at once. */
+    startLeaving(): void {
+      isLeaving = true;
+      for (const pauses of byRun.values()) pauses.leave();
+    },
+  };
 }

@@ -64,7 +64,6 @@ export class RunPauses {
   #isLeaving = false;
   /** Requests of the script that have no reply yet. */
   #open = 0;
-  #counted = 0;
 
   constructor(options: RunPausesOptions) {
     const { records, describe, hooks, log, name } = options;
@@ -126,12 +125,6 @@ export class RunPauses {
       this.#open -= 1;
       this.#work();
     }
-  }
-
-  /** A number for a request whose environment does not count them: such a run is never repeated. */
-  nextSeq(): number {
-    this.#counted += 1;
-    return this.#counted;
   }
 
   /** What is known of the request: it was asked about before the run was repeated. */

@@ -1,0 +1,204 @@
+/**
+ * Which process runs when: how many at all, how many at once, and the queue. Counts in memory, so that a refusal needs no
+ * database. What becomes of a run that got a slot is in run.ts.
+ */
+import { randomUUID } from "node:crypto";
+import type { Environments } from "#api/components/modules/environments.ts";
+import type { Db } from "#api/db/pool.ts";
+import { AppError } from "#api/errors.ts";
+import type { ModuleLogger } from "#sdk";
+import type { ProcessFeed } from "../live/feed.ts";
+import type { RunRegistry } from "../live/registry.ts";
+import { type Slot, Slots } from "../live/slots.ts";
+import type { Peers } from "../model/peers.ts";
+import type { Placement, StoredRun } from "../model/records.ts";
+import { QueueClaims } from "./queue.ts";
+
+const RETRY_AFTER_SECONDS = 1;
+const SHUTDOWN_RETRY_AFTER_SECONDS = 5;
+
+export interface AdmissionOptions {
+  db: Db;
+  environments: Environments;
+  registry: RunRegistry;
+  feed: ProcessFeed;
+  log: ModuleLogger;
+  /** The other servers on the database. */
+  peers: Peers;
+  maxActiveProcesses: number;
+  /** Runs of one caller at once, over all servers. Null: no limit. */
+  maxRunningPerCaller: number | null;
+  /** Begins a run that was claimed for a slot. */
+  start(slot: Slot, stored: StoredRun): void;
+}
+
+export class Admission implements Disposable {
+  readonly #options: AdmissionOptions;
+  readonly #slots: Slots;
+  readonly #queue: QueueClaims;
+  readonly #open = new DisposableStack();
+  /** Claims that the database is being asked to store with a new run. */
+  readonly #asked = new Set<string>();
+  #isLeaving = false;
+  #isStopped = false;
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+    this.#slots = new Slots(options.environments, () => this.#queue.claim());
+    this.#queue = new QueueClaims({
+      ...options,
+      slots: this.#slots,
+      isHandingOver: () => this.isHandingOver,
+    });
+  }
+
+  /** Admitted processes: queued, running, terminating. A paused one counts again when it goes on. */
+  get active(): number {
+    return this.#queue.length + this.#asked.size + this.#options.registry.active;
+  }
+
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  get slotsTaken(): number {
+    return this.#slots.taken;
+  }
+
+  /** How long what waits in the queue has not been claimed although there was room. */
+  get claimWaitMs(): number {
+    return this.#queue.claimWaitMs;
+  }
+
+  /** Whether the database is being asked for this claim: it begins here as soon as it has answered. */
+  isAsked(claim: string): boolean {
+    return this.#asked.has(claim);
+  }
+
+  /** Begins with the queue that the database holds. */
+  open(queuedInDatabase: number): void {
+    this.#queue.change(queuedInDatabase);
+    const { environments, peers } = this.#options;
+    this.#open.defer(environments.onChange(() => this.#queue.claim()));
+    this.#open.defer(peers.onNews((news, ids) => this.#queue.onNews(news, ids)));
+    this.#queue.claim();
+  }
+
+  /**
+   * Admits one run and has it stored: with a placement it starts at once, without one it waits in the queue. `store`
+   * answering `stored: null` means that nothing was stored. Throws shutting_down, no_environment, too_many_processes.
+   */
+  async submit<T extends { stored: StoredRun | null }>(
+    store: (placement: Placement | null) => Promise<T>,
+  ): Promise<T> {
+    this.#admit();
+    const { maxRunningPerCaller } = this.#options;
+    // With a limit for each caller the queue decides: it knows what runs on other servers.
+    const mayStart = this.#queue.length === 0 && maxRunningPerCaller === null && !this.isHandingOver;
+    const slot = mayStart ? this.#slots.take() : null;
+    return slot === null ? this.#storeQueued(store) : this.#storeRunning(slot, store);
+  }
+
+  async #storeRunning<T extends { stored: StoredRun | null }>(
+    slot: Slot,
+    store: (placement: Placement) => Promise<T>,
+  ): Promise<T> {
+    const claim = randomUUID();
+    this.#asked.add(claim);
+    let stored: StoredRun | null = null;
+    try {
+      const outcome = await store({ environment: slot.lease.id, claim, replica: this.#options.peers.id });
+      stored = outcome.stored;
+      return outcome;
+    } finally {
+      this.#asked.delete(claim);
+      if (stored === null) slot.release();
+      else this.#options.start(slot, stored);
+    }
+  }
+
+  async #storeQueued<T extends { stored: StoredRun | null }>(
+    store: (placement: null) => Promise<T>,
+  ): Promise<T> {
+    this.#queue.change(1);
+    let isQueued = false;
+    try {
+      const outcome = await store(null);
+      isQueued = outcome.stored !== null;
+      if (outcome.stored) this.#options.peers.tell("queued", [outcome.stored.row.id]);
+      return outcome;
+    } finally {
+      if (!isQueued) this.#queue.change(-1);
+      this.#queue.claim();
+    }
+  }
+
+  /** A process was queued in the database that no server runs: a decision has come, or its claim had not begun. */
+  noteRequeued(id: number): void {
+    this.#queue.change(1);
+    this.#options.feed.notify(id, "state");
+    this.#options.peers.tell("queued", [id]);
+    this.#queue.claim();
+  }
+
+  /** A queued process was ended in the database. */
+  forgetQueued(id: number): void {
+    this.#queue.change(-1);
+    this.#options.peers.tell("left", [id]);
+  }
+
+  /** Resolves when what is being claimed now has begun here, or its answer is lost. Never rejects. */
+  get settled(): Promise<unknown> {
+    return this.#queue.settled;
+  }
+
+  /** Brings the length of the queue in line with the database. */
+  compare(): Promise<void> {
+    return this.#queue.compare();
+  }
+
+  /** Begins to leave the queue and what is submitted from now on to other servers, while there are any. */
+  leave(): void {
+    this.#isLeaving = true;
+  }
+
+  /** Whether other servers run what is submitted here. */
+  get isHandingOver(): boolean {
+    return this.#isLeaving && this.#options.peers.canTake;
+  }
+
+  /** Takes no more runs. Queued processes stay queued for other servers, or the next start. */
+  stop(): void {
+    this.#isLeaving = true;
+    this.#isStopped = true;
+    this.#queue.stop();
+  }
+
+  [Symbol.dispose](): void {
+    this.#open.dispose();
+  }
+
+  #admit(): void {
+    if (this.#isStopped && !this.isHandingOver) {
+      throw new AppError("shutting_down", "The server is shutting down. Send the request again shortly.", {
+        retryAfterSeconds: SHUTDOWN_RETRY_AFTER_SECONDS,
+      });
+    }
+    const { environments, maxActiveProcesses: max } = this.#options;
+    if (!environments.active()) {
+      const refusal = environments.refusal();
+      throw new AppError(
+        "no_environment",
+        `No environment is active, so nothing can run. ${refusal === null ? "" : `${refusal} `}See "error" in GET /modules?type=environment, or enable one: POST /modules/:id/enabled.`,
+      );
+    }
+    const { active } = this;
+    if (active >= max) {
+      throw new AppError(
+        "too_many_processes",
+        `${active} processes are queued or running; at most ${max} may be (CYRNEL_MAX_ACTIVE_PROCESSES). Try again when some have ended.`,
+        { retryAfterSeconds: RETRY_AFTER_SECONDS },
+      );
+    }
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * The way of one run, from its slot to its stored ending, or to the moment its child leaves it to a later one:
+ * `#carry` reads from top to bottom. Which run gets a slot, and when, is for admission/.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Environments } from "#api/components/modules/environments.ts";
+import type { Redactor } from "#api/secrets/redactor.ts";
+import type { ExecutionInput, ModuleLogger } from "#sdk";
+import type { EnvironmentAnswer } from "./live/ending.ts";
+import { KILL_GRACE_MS, RunExecution } from "./live/execution.ts";
+import type { ProcessFeed } from "./live/feed.ts";
+import type { RunRegistry } from "./live/registry.ts";
+import { LiveRun } from "./live/run.ts";
+import type { Slot } from "./live/slots.ts";
+import { memoryInForce } from "./model/limits.ts";
+import {
+  type Claim,
+  INTERRUPTED,
+  type ProcessRow,
+  type RunEnding,
+  type RunLimits,
+  type StoredRun,
+} from "./model/records.ts";
+import type { Pausing } from "./pausing/pausing.ts";
+import type { EndingWriter } from "./store/endings.ts";
+
+export const SHUTDOWN_KILL_GRACE_MS = 3000;
+const NO_APPROVALS = {
+  name: "InterruptedError",
+  message: "The run waited for a person, and this server has no approvals.",
+  reason: "interrupted",
+} as const;
+
+export interface RunsOptions {
+  environments: Environments;
+  registry: RunRegistry;
+  feed: ProcessFeed;
+  writer: EndingWriter;
+  limits: RunLimits;
+  redactor: Redactor;
+  /** Null: no person can be asked. */
+  pausing: Pausing | null;
+  log: ModuleLogger;
+  /** Told of each run as it ended, before it is stored; must not throw. */
+  onEnded?: ((ending: RunEnding, environment: string) => void) | undefined;
+  /** Told of each run that begins in an environment here, a repeated one included. */
+  onStarted?: ((row: ProcessRow, environment: string) => void) | undefined;
+  /** Told of each run that its child leaves to a later one. */
+  onLeft?: ((id: number) => void) | undefined;
+}
+
+export class Runs {
+  readonly #options: RunsOptions;
+  /** Claims that wait until an earlier child of the same process has gone, by process id. */
+  readonly #waiting = new Map<number, string>();
+  readonly #gone = new WeakMap<LiveRun, Promise<void>>();
+  #isInterrupting = false;
+
+  constructor(options: RunsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether what was claimed with this token runs here, or is about to. */
+  holds({ id, claim }: Claim): boolean {
+    return this.#options.registry.get(id)?.claim === claim || this.#waiting.get(id) === claim;
+  }
+
+  /** A claimed run begins in its slot, as soon as an earlier child of it has gone. */
+  start(slot: Slot, stored: StoredRun): void {
+    const { registry, pausing } = this.#options;
+    const { id, claim } = stored.row;
+    const earlier = registry.held(id);
+    if (earlier === undefined) {
+      this.#begin(slot, stored);
+      return;
+    }
+    pausing?.close(earlier);
+    // The claim was given anew: what still runs here is this server's no more. The database refuses an ending that comes now.
+    if (!earlier.isOver) earlier.leave();
+    if (!earlier.isLeft) registry.remove(earlier);
+    this.#waiting.set(id, claim as string);
+    void Promise.resolve(earlier.isLeft ? this.#gone.get(earlier) : null).then(() => {
+      this.#waiting.delete(id);
+      this.#begin(slot, stored);
+    });
+  }
+
+  /** Ends every run, and every one that begins from now on, as interrupted; what can be repeated is left to the next server. */
+  interruptAll(): void {
+    this.#isInterrupting = true;
+    for (const live of this.#options.registry.all()) this.#interrupt(live);
+  }
+
+  #begin(slot: Slot, { row, code }: StoredRun): void {
+    const { registry, feed, limits, environments, log, redactor } = this.#options;
+    const { id: environment, module } = slot.lease;
+    const execution = new RunExecution(row.id, module, log);
+    const active = environments.active();
+    const live = new LiveRun({
+      row,
+      environment,
+      execution,
+      slot,
+      code,
+      memoryMb: memoryInForce(row.memoryMb, active?.module === module ? active.status() : null),
+      limits,
+      redactor,
+      onChange: (change) => feed.notify(row.id, change),
+      onOverdue() {
+        const details = { processId: row.id, environment, timeoutMs: row.timeoutMs };
+        log.error(details, "the environment did not end a run in its time; the server asks it to");
+      },
+    });
+    registry.add(live);
+    this.#options.onStarted?.(row, environment);
+    if (this.#isInterrupting) this.#interrupt(live);
+    feed.notify(row.id, "state");
+    this.#gone.set(live, this.#carry(live, execution, slot));
+  }
+
+  async #carry(live: LiveRun, execution: RunExecution, slot: Slot): Promise<void> {
+    const { registry, writer, pausing } = this.#options;
+    const answer = await registry.executing.run({ id: live.id, rights: live.rights }, () =>
+      live.row.asked ? this.#repeat(live, execution) : execution.carryOut(describeExecution(live)),
+    );
+    if (answer === "unread") live.leave();
+    else if (live.isLeft) await bounded(execution.confirmed);
+    if (live.isLeft || answer === "unread") return this.#leave(live, slot);
+    if (answer.kind === "unconfirmed") registry.holdUntil(live.id, execution.confirmed);
+    if (answer.kind === "returned" && answer.value === "success") pausing?.checkAllRepeated(live);
+    const ending = live.conclude(answer);
+    pausing?.close(live);
+    this.#options.onEnded?.(ending, live.environment);
+    slot.release();
+    const row = await writer.store(ending);
+    registry.remove(live);
+    live.markStored(row);
+  }
+
+  /** A later child of a run that an earlier one left. `unread`: the database did not say what to repeat. */
+  async #repeat(live: LiveRun, execution: RunExecution): Promise<EnvironmentAnswer | "unread"> {
+    const { pausing } = this.#options;
+    const carried = pausing === null ? NO_APPROVALS : await pausing.carry(live);
+    if (carried === "unread") {
+      const wasEnded = live.signal.aborted && !live.isLeft;
+      return wasEnded ? { kind: "returned", value: "failed" } : "unread";
+    }
+    if ("reason" in carried) {
+      live.setError(carried);
+      return { kind: "returned", value: "failed" };
+    }
+    return execution.carryOut({ ...describeExecution(live), checkpoint: carried.checkpoint });
+  }
+
+  /** No child of this server holds the run any more. */
+  #leave(live: LiveRun, slot: Slot): void {
+    const { registry, feed, pausing } = this.#options;
+    pausing?.close(live);
+    registry.remove(live);
+    slot.release();
+    this.#options.onLeft?.(live.id);
+    feed.notify(live.id, "state");
+  }
+
+  #interrupt(live: LiveRun): void {
+    const { pausing } = this.#options;
+    if (live.state !== "terminating" && pausing?.abandon(live)) live.leave();
+    else if (live.state !== "terminating") live.decide(INTERRUPTED);
+    live.execution.requestEnd(SHUTDOWN_KILL_GRACE_MS);
+  }
+}
+
+function bounded(confirmed: Promise<void>): Promise<void> {
+  return Promise.race([confirmed, sleep(KILL_GRACE_MS, undefined, { ref: false })]);
+}
+
+function describeExecution({ id, code, row, memoryMb, limits }: LiveRun): ExecutionInput {
+  const { timeoutMs, cpuMs, ref } = row;
+  const { maxStdoutBytes, maxStderrBytes } = limits;
+  return {
+    eid: id,
+    code,
+    options: {
+      timeoutMs,
+      maxStdoutBytes,
+      maxStderrBytes,
+      ...(memoryMb !== null && { memoryMb }),
+      ...(cpuMs !== null && { cpuMs }),
+    },
+    ...(ref !== null && { ref }),
+  };
+}
