@@ -172,6 +172,11 @@ export function createProcessService(deps: ProcessesDeps) {
     },
   };
 
+  const findPauses = (id: number) => {
+    const live = registry.get(id);
+    return live === undefined ? null : pausing?.find(live);
+  };
+
   /** Waits until nothing runs here, for `maxMs` at most. `isPatient`: also while other servers bring about what is awaited here. */
   async function waitUntilEmpty(maxMs: number, isPatient: boolean): Promise<void> {
     const deadlineMs = performance.now() + maxMs;
@@ -244,18 +249,18 @@ export function createProcessService(deps: ProcessesDeps) {
     noteRequeued: (id: number) => admission.noteRequeued(id),
     /** An approval of a process was asked for or decided, here or elsewhere. Any number of times. */
     noteApproval(id: number, approval: { id: string; state: ApprovalState; reason: string | null }): void {
-      pausing?.find(id)?.decided(approval.id, approval.state, approval.reason);
+      findPauses(id)?.decided(approval.id, approval.state, approval.reason);
       feed.notify(id, "data");
     },
     /** Resolves when a run that is asked about no more has gone on; soon in any case. */
-    whenMoved: async (id: number) => pausing?.find(id)?.whenMoved() ?? movedElsewhere(context, id),
+    whenMoved: async (id: number) => findPauses(id)?.whenMoved() ?? movedElsewhere(context, id),
     /** Approvals that runs of this server wait for. */
     waitingApprovals: () => pausing?.pending() ?? [],
 
     /** For other servers: what this one holds, or null. `from` is as for `follow`. */
     held: {
       view: (id: number, wait: HeldWait, signal: AbortSignal) => viewHeld(context, id, wait, signal),
-      calls: (id: number) => registry.get(id)?.trail.calls ?? null,
+      calls: (id: number) => registry.get(id)?.calls.all ?? null,
       follow: (id: number, lastEventId: string | null, signal: AbortSignal) =>
         followHeld(context, id, lastEventId, signal),
     },

@@ -1,7 +1,7 @@
 import { runInThisContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { CallTrail, MAX_PREVIEW_BYTES, MAX_TRAIL_PREVIEW_BYTES } from "#api/processes/live/calls.ts";
+import { CallLog, MAX_PREVIEW_BYTES, MAX_TRAIL_PREVIEW_BYTES } from "#api/processes/live/calls.ts";
 import { OutputMerge, toJsonText } from "#api/processes/live/output.ts";
 import { StreamCapture, sliceUtf8 } from "#api/processes/live/streams.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
@@ -170,12 +170,15 @@ describe("JSON text of a value", () => {
 });
 
 describe("the call trail", () => {
+  const begin = (log: CallLog, seq: number, toolId: string, parameters: Record<string, unknown>) =>
+    log.begin({ seq, serviceId: "s", toolId, parameters });
+
   test("keeps order of issue and order of ending apart", () => {
-    const trail = new CallTrail(NO_SECRETS);
-    const { end: first } = trail.begin("s", "one", { a: 1 });
-    const { end: second } = trail.begin("s", "two", {});
+    const trail = new CallLog(NO_SECRETS);
+    const { end: first } = begin(trail, 1, "one", { a: 1 });
+    const { end: second } = begin(trail, 2, "two", {});
     second({ status: "ok", result: [1, 2] });
-    expect(trail.calls.map(({ toolId, status }) => [toolId, status])).toEqual([
+    expect(trail.all.map(({ toolId, status }) => [toolId, status])).toEqual([
       ["one", null],
       ["two", "ok"],
     ]);
@@ -185,7 +188,7 @@ describe("the call trail", () => {
       [2, 0, "ok"],
       [1, 1, "error"],
     ]);
-    expect(trail.calls[1]).toMatchObject({
+    expect(trail.all[1]).toMatchObject({
       parametersBytes: 2,
       resultBytes: 5,
       result: "[1,2]",
@@ -194,17 +197,20 @@ describe("the call trail", () => {
   });
 
   test("caps each value and all of them together", () => {
-    const trail = new CallTrail(NO_SECRETS);
+    const trail = new CallLog(NO_SECRETS);
     const big = "ä".repeat(MAX_PREVIEW_BYTES);
-    trail.begin("s", "t", big).end({ status: "ok", result: "small" });
-    const [call] = trail.calls;
-    expect(call?.parametersBytes).toBe(2 * MAX_PREVIEW_BYTES + 2);
+    begin(trail, 1, "t", { big }).end({ status: "ok", result: "small" });
+    const [call] = trail.all;
+    expect(call?.parametersBytes).toBe(2 * MAX_PREVIEW_BYTES + '{"big":""}'.length);
     expect(Buffer.byteLength(call?.parameters ?? "")).toBeLessThanOrEqual(MAX_PREVIEW_BYTES + 100);
     expect(JSON.parse(call?.parameters ?? "")).toContain("truncated");
     for (let index = 0; index < 1500; index += 1)
-      trail.begin("s", "t", "y".repeat(MAX_PREVIEW_BYTES - 10)).end({ status: "ok" });
-    const kept = trail.calls.reduce((sum, { parameters }) => sum + Buffer.byteLength(parameters ?? ""), 0);
+      begin(trail, index + 2, "t", { y: "y".repeat(MAX_PREVIEW_BYTES - 10) }).end({ status: "ok" });
+    const kept = trail.all.reduce((sum, { parameters }) => sum + Buffer.byteLength(parameters ?? ""), 0);
     expect(kept).toBeLessThanOrEqual(MAX_TRAIL_PREVIEW_BYTES);
-    expect(trail.calls.at(-1)).toMatchObject({ parameters: null, parametersBytes: MAX_PREVIEW_BYTES - 8 });
+    expect(trail.all.at(-1)).toMatchObject({
+      parameters: null,
+      parametersBytes: MAX_PREVIEW_BYTES - 10 + '{"y":""}'.length,
+    });
   });
 });

@@ -11,7 +11,7 @@ import type { CallEnding } from "../model/records.ts";
 import type { CallStatus } from "../model/schemas.ts";
 import { ToolError, type ToolHost } from "../model/tool-host.ts";
 import type { Pausing } from "../pausing/pausing.ts";
-import { askPerson, createCallRequest } from "./requests.ts";
+import { type AskingRun, askPerson, createCallRequest } from "./requests.ts";
 
 export interface BindingsOptions {
   registry: RunRegistry;
@@ -92,7 +92,7 @@ async function ask(
     throw new ToolError("ask_unavailable", "No person can be asked: this server has no approvals.");
   }
   const signal = call === undefined ? run.signal : AbortSignal.any([run.signal, call.signal]);
-  return askPerson(pausing, pausing.of(run), request, { seq: call?.seq ?? run.nextSeq(), signal });
+  return askPerson(pausing, askingRun(pausing, run), request, { seq: call?.seq ?? run.nextSeq(), signal });
 }
 
 async function invokeTool(
@@ -101,16 +101,15 @@ async function invokeTool(
 ): Promise<unknown> {
   const run = findCaller(registry, input.eid);
   if (!run || run.signal.aborted) throw runIsOver();
-  if (run.trail.isFull()) {
+  if (run.calls.isFull()) {
     throw new ToolError("too_many_calls", `A run may make at most ${MAX_TRAIL_CALLS} tool calls.`, 429);
   }
   const { serviceId, toolId, parameters } = input;
   const seq = input.seq ?? run.nextSeq();
-  const request =
-    pausing && createCallRequest(pausing, pausing.of(run), { seq, serviceId, toolId, parameters });
-  const { clock, end } = run.trail.begin(serviceId, toolId, parameters, input.seq);
+  const logged = run.calls.begin({ seq, serviceId, toolId, parameters });
+  const request = pausing && createCallRequest(pausing, askingRun(pausing, run), logged);
   // A cut is recorded at once, not when the race below is lost: the trail is read as soon as the run is over.
-  using call = openCall(run.signal, input.signal, (error) => end(endingOf(error)));
+  using call = openCall(run.signal, input.signal, (error) => logged.end(endingOf(error)));
   try {
     const hosted = {
       serviceId,
@@ -119,20 +118,29 @@ async function invokeTool(
       caller: callerOf(run),
       signal: call.signal,
       run: request,
-      clock,
+      clock: logged.clock,
     };
     const invoke = () => tools.invoke(hosted);
     const made = request ? (request.repeated() ?? request.carryOut(invoke)) : invoke();
     // A race: the run must not wait for a host that ignores its signal.
     const result = await Promise.race([made, call.cutOff]);
-    end({ status: "ok", result });
+    logged.end({ status: "ok", result });
     return result;
   } catch (error) {
-    end(endingOf(error));
+    logged.end(endingOf(error));
     throw error;
   } finally {
     run.noteCall();
   }
+}
+
+function askingRun(pausing: Pausing, run: LiveRun): AskingRun {
+  return {
+    id: run.id,
+    calls: run.calls,
+    findPauses: () => pausing.find(run),
+    pauses: () => pausing.of(run),
+  };
 }
 
 interface OpenCall extends Disposable {

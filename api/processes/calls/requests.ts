@@ -1,8 +1,9 @@
 /** What a script asks of the host, as far as people and repetitions have to do with it: one tool call, one question. */
 import type { CallInRun, CallRefusal } from "#api/tools/gate.ts";
 import type { JSONSchema } from "#sdk";
-import { digestCall, digestQuestion } from "../model/digest.ts";
-import type { CallReply, JournaledCall, RunApproval } from "../model/records.ts";
+import type { CallLog, LoggedCall } from "../live/calls.ts";
+import { digestQuestion } from "../model/digest.ts";
+import type { CallReply, RunApproval } from "../model/records.ts";
 import { ToolError } from "../model/tool-host.ts";
 import { because } from "../pausing/asking.ts";
 import type { Pausing } from "../pausing/pausing.ts";
@@ -18,47 +19,36 @@ export interface CallRequest extends CallInRun {
   carryOut(work: () => Promise<unknown>): Promise<unknown>;
 }
 
-export interface RequestedCall {
-  seq: number;
-  serviceId: string;
-  toolId: string;
-  parameters: Record<string, unknown>;
+/** One run, as far as people and repetitions have to do with it. */
+export interface AskingRun {
+  readonly id: number;
+  readonly calls: CallLog;
+  /** Null: it has asked no one yet, and repeats nothing. */
+  findPauses(): RunPauses | null;
+  pauses(): RunPauses;
 }
 
-export function createCallRequest(pausing: Pausing, pauses: RunPauses, call: RequestedCall): CallRequest {
+export function createCallRequest(pausing: Pausing, run: AskingRun, call: LoggedCall): CallRequest {
   const { seq, serviceId, toolId } = call;
-  const path = { serviceId, toolId };
-  const { journal } = pauses;
-  let digest: Buffer | null = null;
   let approval: RunApproval | null = null;
-  let wasAsked = false;
-  const journaled: JournaledCall = {
-    seq,
-    serviceId,
-    toolId,
-    destructive: true,
-    // Most calls are never compared with another.
-    get digest() {
-      digest ??= digestCall(path, call.parameters);
-      return digest;
-    },
-  };
 
   async function finish(reply: CallReply): Promise<void> {
-    await journal.end(seq, reply);
-    if (wasAsked) pauses.noteReply();
+    const pauses = run.findPauses();
+    if (pauses === null) call.replied(reply);
+    else await pauses.journal.end(call, reply);
+    if (approval !== null) pauses?.noteReply();
   }
 
   return {
     get isAsked() {
-      return pauses.find(seq) !== undefined;
+      return run.findPauses()?.find(seq) !== undefined;
     },
     repeated() {
-      const reply = journal.replyTo(journaled);
+      const reply = run.findPauses()?.journal.replyTo(call) ?? null;
       return reply === null ? null : giveReply(reply);
     },
     carryOut: (work) =>
-      pauses.during(async () => {
+      whileOpen(run, async () => {
         let value: unknown;
         try {
           value = await work();
@@ -70,40 +60,48 @@ export function createCallRequest(pausing: Pausing, pauses: RunPauses, call: Req
         return value;
       }),
     async approve({ parameters, destructive, policyId }, signal) {
-      wasAsked = true;
+      const pauses = run.pauses();
       const prepare = () =>
         pausing.options.desk.prepare({
-          processId: pauses.name.id,
+          processId: run.id,
           run: pauses.name.run,
           seq,
           kind: "call",
-          path,
+          path: { serviceId, toolId },
           destructive,
-          digest: journaled.digest,
+          digest: call.digest,
           message: `The script wants to call ${serviceId}.${toolId}.`,
           content: { parameters },
           policyId,
         });
-      const decision = await pauses.ask({ seq, digest: journaled.digest, prepare, signal });
+      const decision = await pauses.ask({ seq, digest: call.digest, prepare, signal });
       if ("refusal" in decision) return decision.refusal;
       approval = decision.approval;
       return refuseUnlessApproved(approval, `the call of ${serviceId}.${toolId}`);
     },
-    begin({ destructive }) {
-      journaled.destructive = destructive;
-      return journal.begin(journaled, approval?.id ?? null);
+    async begin({ destructive }) {
+      call.called(destructive);
+      return run.findPauses()?.journal.begin(call, approval?.id ?? null) ?? null;
     },
   };
+}
+
+async function whileOpen<T>(run: AskingRun, work: () => Promise<T>): Promise<T> {
+  try {
+    return await run.calls.during(work);
+  } finally {
+    run.findPauses()?.requestEnded();
+  }
 }
 
 /** `cyrnel.ask`: resolves with what the person answered. Rejects with what the script is told. */
 export function askPerson(
   pausing: Pausing,
-  pauses: RunPauses,
+  run: AskingRun,
   request: { message: string; schema?: JSONSchema },
   call: { seq: number; signal: AbortSignal },
 ): Promise<unknown> {
-  return pauses.during(() => ask(pausing, pauses, request, call));
+  return whileOpen(run, () => ask(pausing, run.pauses(), request, call));
 }
 
 async function ask(

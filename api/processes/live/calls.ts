@@ -1,8 +1,13 @@
-/** The call trail of one run: what was called, when, how it ended and how much it carried. Values are capped previews. */
+/**
+ * The host's log of the calls of one run: what the trail shows (values are capped previews), and what a repetition of the
+ * run must know so that no call is made twice.
+ */
 
 import { type CallClock, startCallClock } from "#api/bounds/call-clock.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
-import type { CallEnding, TrailCall } from "../model/records.ts";
+import type { ToolPath } from "#api/tools/gate.ts";
+import { digestCall } from "../model/digest.ts";
+import type { CallEnding, CallReply, CarriedCall, JournaledCall, TrailCall } from "../model/records.ts";
 import { withoutNul } from "./output.ts";
 
 /** Of one call's parameters or result, as JSON text. */
@@ -12,21 +17,49 @@ export const MAX_TRAIL_PREVIEW_BYTES = 8 * 1024 * 1024;
 export const MAX_TRAIL_CALLS = 10_000;
 const MAX_ERROR_CHARACTERS = 2000;
 const MAX_ID_CHARACTERS = 500;
+/** Of a call that is not to be compared with another. */
+const UNKNOWN_DIGEST = Buffer.alloc(32);
 
-export class CallTrail {
-  readonly #redactor: Redactor;
+/** A call while it is under way. */
+export interface LoggedCall extends JournaledCall {
+  readonly clock: CallClock;
+  /** Its adapter is about to be called. */
+  called(destructive: boolean): void;
+  /** Its adapter was not called after all. */
+  notCalled(): void;
+  /** The script is about to get the reply. */
+  replied(reply: CallReply): void;
+  /** Records how it ended; only the first time counts. */
+  end(ending: CallEnding): void;
+}
+
+/** What was asked: the tool, and the place among all that the run asks of the host. */
+export interface RequestedCall extends ToolPath {
+  seq: number;
+  parameters: Record<string, unknown>;
+}
+
+export class CallLog {
+  readonly #redactor: Pick<Redactor, "text" | "jsonText">;
   readonly #calls: TrailCall[] = [];
   readonly #ended: TrailCall[] = [];
   /** Calls of an earlier child that had not ended there, by their place: made again, they are the same calls. */
-  readonly #open = new Map<number, TrailCall>();
+  readonly #restored = new Map<number, TrailCall>();
+  /** Calls whose adapter is called, or about to be. */
+  readonly #underWay = new Map<number, LoggedCall>();
+  /** Replies given a moment ago: what the environment keeps of the run may lack them. */
+  readonly #recent = new Map<number, { call: LoggedCall; reply: CallReply }>();
+  /** Destructive calls that were made: no repetition may make them again. */
+  readonly #made = new Map<number, CarriedCall>();
   #previewBytes = 0;
+  #open = 0;
 
-  constructor(redactor: Redactor) {
+  constructor(redactor: Pick<Redactor, "text" | "jsonText">) {
     this.#redactor = redactor;
   }
 
   /** All calls, in order of issue. */
-  get calls(): readonly TrailCall[] {
+  get all(): readonly TrailCall[] {
     return this.#calls;
   }
 
@@ -35,15 +68,30 @@ export class CallTrail {
     return this.#ended;
   }
 
+  /** Requests of the script that have no reply yet, questions to people among them. */
+  get open(): number {
+    return this.#open;
+  }
+
   isFull(): boolean {
     return this.#calls.length >= MAX_TRAIL_CALLS;
+  }
+
+  /** Counts a request as open as long as it is being dealt with. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.#open += 1;
+    try {
+      return await work();
+    } finally {
+      this.#open -= 1;
+    }
   }
 
   /** The trail of an earlier child of the run. */
   restore(calls: readonly TrailCall[]): void {
     this.#calls.push(...calls);
     for (const call of calls) {
-      if (call.position === null && call.requestSeq !== undefined) this.#open.set(call.requestSeq, call);
+      if (call.position === null && call.requestSeq !== undefined) this.#restored.set(call.requestSeq, call);
     }
     const ended = calls.filter(({ position }) => position !== null);
     this.#ended.push(...ended.sort((a, b) => (a.position ?? 0) - (b.position ?? 0)));
@@ -52,16 +100,72 @@ export class CallTrail {
     }
   }
 
-  /** Records a call. What is returned measures it, and records its end; only the first `end` counts. */
-  begin(serviceId: string, toolId: string, parameters: unknown, requestSeq?: number): OpenCall {
-    const begun = requestSeq === undefined ? undefined : this.#open.get(requestSeq);
-    if (begun !== undefined) {
-      this.#open.delete(requestSeq as number);
-      // Since then its run stood still.
-      return this.#measure(begun, startCallClock(Math.max(0, Date.now() - begun.startedAt.getTime())));
+  begin(request: RequestedCall): LoggedCall {
+    const { seq, serviceId, toolId, parameters } = request;
+    const restored = this.#restored.get(seq);
+    this.#restored.delete(seq);
+    // Since then its run stood still.
+    const waitedMs = restored === undefined ? 0 : Math.max(0, Date.now() - restored.startedAt.getTime());
+    const entry = restored ?? this.#add(request);
+    const clock = startCallClock(waitedMs);
+    let digest: Buffer | null = null;
+    const call: LoggedCall = {
+      seq,
+      serviceId,
+      toolId,
+      destructive: true,
+      // Most calls are never compared with another.
+      get digest() {
+        digest ??= digestCall({ serviceId, toolId }, parameters);
+        return digest;
+      },
+      clock,
+      called: (destructive) => {
+        call.destructive = destructive;
+        this.#underWay.set(seq, call);
+      },
+      notCalled: () => void this.#underWay.delete(seq),
+      replied: (reply) => {
+        if (!this.#underWay.delete(seq)) return;
+        const { destructive } = call;
+        this.#recent.set(seq, { call, reply });
+        setImmediate(() => this.#recent.delete(seq));
+        if (destructive)
+          this.#made.set(seq, { seq, serviceId, toolId, destructive, digest: UNKNOWN_DIGEST, reply: null });
+      },
+      end: (ending) => this.#end(entry, clock, ending),
+    };
+    return call;
+  }
+
+  isUnderWay({ seq }: JournaledCall): boolean {
+    return this.#underWay.has(seq);
+  }
+
+  /**
+   * What a pause keeps of the calls, so that none is made twice: those under way, and of `unanswered`, the requests that
+   * the environment has no reply to, those that were made.
+   */
+  listToKeep(unanswered: readonly number[]): CarriedCall[] {
+    const calls = [...this.#underWay.values()].map((call) => toCarried(call, null));
+    for (const seq of unanswered) {
+      const recent = this.#recent.get(seq);
+      const made = this.#made.get(seq);
+      if (recent !== undefined) calls.push(toCarried(recent.call, recent.reply));
+      // The environment has lost the reply.
+      else if (made !== undefined) calls.push(made);
     }
-    const call: TrailCall = {
-      ...(requestSeq !== undefined && { requestSeq }),
+    return calls;
+  }
+
+  /** From now on the database keeps every call. */
+  forgetMade(): void {
+    this.#made.clear();
+  }
+
+  #add({ seq, serviceId, toolId, parameters }: RequestedCall): TrailCall {
+    const entry: TrailCall = {
+      requestSeq: seq,
       seq: this.#calls.length + 1,
       position: null,
       serviceId: this.#clean(serviceId, MAX_ID_CHARACTERS),
@@ -74,23 +178,20 @@ export class CallTrail {
       resultBytes: 0,
       result: null,
     };
-    this.#calls.push(call);
-    return this.#measure(call, startCallClock());
+    this.#calls.push(entry);
+    return entry;
   }
 
-  #measure(call: TrailCall, clock: CallClock): OpenCall {
-    const end = (ending: CallEnding) => {
-      if (call.position !== null) return;
-      call.position = this.#ended.length;
-      const { durationMs, waitedMs } = clock.read();
-      call.durationMs = toMicroseconds(durationMs);
-      call.waitedMs = toMicroseconds(waitedMs);
-      call.status = ending.status;
-      call.error = ending.error === undefined ? null : this.#clean(ending.error, MAX_ERROR_CHARACTERS);
-      if ("result" in ending) Object.assign(call, prefixed("result", this.#preview(ending.result)));
-      this.#ended.push(call);
-    };
-    return { clock, end };
+  #end(entry: TrailCall, clock: CallClock, ending: CallEnding): void {
+    if (entry.position !== null) return;
+    entry.position = this.#ended.length;
+    const { durationMs, waitedMs } = clock.read();
+    entry.durationMs = toMicroseconds(durationMs);
+    entry.waitedMs = toMicroseconds(waitedMs);
+    entry.status = ending.status;
+    entry.error = ending.error === undefined ? null : this.#clean(ending.error, MAX_ERROR_CHARACTERS);
+    if ("result" in ending) Object.assign(entry, prefixed("result", this.#preview(ending.result)));
+    this.#ended.push(entry);
   }
 
   /** Secrets go before the cut: half of one would not be recognised. */
@@ -117,9 +218,12 @@ export class CallTrail {
   }
 }
 
-interface OpenCall {
-  clock: CallClock;
-  end(ending: CallEnding): void;
+/** The digest is made here. */
+function toCarried(
+  { seq, serviceId, toolId, destructive, digest }: JournaledCall,
+  reply: CallReply | null,
+): CarriedCall {
+  return { seq, serviceId, toolId, destructive, digest, reply };
 }
 
 function toMicroseconds(ms: number): number {

@@ -16,7 +16,7 @@ import {
   type RunSnapshot,
 } from "../model/records.ts";
 import type { ApprovalState, ProcessState } from "../model/states.ts";
-import { CallTrail } from "./calls.ts";
+import { CallLog } from "./calls.ts";
 import {
   concludeRun,
   type EnvironmentAnswer,
@@ -40,14 +40,14 @@ export class LiveRun {
   readonly memoryMb: number | null;
   readonly streams: RunStreams;
   readonly output: OutputMerge;
-  readonly trail: CallTrail;
   /** What the run has asked people. */
   readonly approvals = new RunApprovals();
 
   readonly #options: LiveRunOptions;
-  readonly #calls = new AbortController();
+  readonly #over = new AbortController();
   readonly #usage: RunUsage;
   readonly #backstop: RunBackstop;
+  #log: CallLog | null = null;
   #isLeft = false;
   #requests = 0;
   #row: ProcessRow;
@@ -72,7 +72,6 @@ export class LiveRun {
     this.memoryMb = options.memoryMb;
     this.streams = new RunStreams({ stdout: limits.maxStdoutBytes, stderr: limits.maxStderrBytes }, redactor);
     this.output = new OutputMerge(limits.maxOutputBytes, redactor);
-    this.trail = new CallTrail(redactor);
     this.#usage = new RunUsage(row);
     this.#backstop = new RunBackstop(row.timeoutMs, () => {
       options.onOverdue();
@@ -82,10 +81,16 @@ export class LiveRun {
 
   /** Before the run begins: it is a repetition. */
   carry({ trail, usage, events }: Pick<CarriedRun, "trail" | "usage" | "events">): void {
-    this.trail.restore(trail);
+    this.calls.restore(trail);
     for (const { id, state } of events) this.approvals.note(id, state);
     this.#usage.carry(usage);
     this.#backstop.carry(usage.wallMs);
+  }
+
+  /** What the run has called, and asked. */
+  get calls(): CallLog {
+    this.#log ??= new CallLog(this.#options.redactor);
+    return this.#log;
   }
 
   /** Whether `row` is the stored ending of this run. */
@@ -110,7 +115,7 @@ export class LiveRun {
 
   /** Aborts when the run is killed or over. */
   get signal(): AbortSignal {
-    return this.#calls.signal;
+    return this.#over.signal;
   }
 
   /** What its calls may do: what who submitted it and who started it both may. */
@@ -146,7 +151,7 @@ export class LiveRun {
   }
 
   get usage(): Usage {
-    return this.#usage.read(this.trail.calls.length);
+    return this.#usage.read(this.#log?.all.length ?? 0);
   }
 
   /** The environment queues on its own, or has started the script. */
@@ -223,7 +228,7 @@ export class LiveRun {
       ...this.streams.read(),
       output: this.output.text(),
       outputs: this.output.version,
-      calls: this.trail.ended,
+      calls: this.#log?.ended ?? [],
     };
   }
 
@@ -244,7 +249,7 @@ export class LiveRun {
   /** No call outlives the run. Making the reason costs more than the rest of an ending: once is enough. */
   #endCalls(): void {
     this.#backstop.stop();
-    if (!this.#calls.signal.aborted) this.#calls.abort(new DOMException("The run has ended.", "AbortError"));
+    if (!this.#over.signal.aborted) this.#over.abort(new DOMException("The run has ended.", "AbortError"));
   }
 
   /** A person asked for the end. */
@@ -293,7 +298,7 @@ export class LiveRun {
       output: this.output.text(),
       outputs: this.output.version,
       result: this.#result,
-      calls: this.trail.ended,
+      calls: this.#log?.ended ?? [],
     };
   }
 

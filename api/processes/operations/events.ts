@@ -81,7 +81,7 @@ export interface EventSource {
 export function sourceOfLiveRun(live: LiveRun, view: ProcessView): EventSource {
   return {
     view,
-    endedCalls: live.trail.ended,
+    endedCalls: live.calls.ended,
     approvals: live.approvals.events,
     outputSince: (outputs) => live.output.textSince(outputs),
   };

@@ -116,7 +116,7 @@ export async function getStream(
 export async function getCalls(context: ProcessesContext, id: number): Promise<readonly TrailCall[]> {
   const { db, registry, peers } = context;
   const live = registry.get(id);
-  if (live) return live.trail.calls;
+  if (live) return live.calls.all;
   const calls = await readCalls(db, id);
   if (calls.length > 0) return calls;
   const row = (await readProcessRow(db, id)) ?? refuseUnknown(id);

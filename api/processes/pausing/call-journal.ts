@@ -1,17 +1,16 @@
 /**
- * The calls of one run as far as a replay must know them: before its first pause in memory, from then on each is stored
- * before its adapter is called, and its reply before the script gets it. So no call is made twice for want of a record.
+ * The calls of a run that asks people, in the database: from its first pause on each is stored before its adapter is
+ * called, and its reply before the script gets it. What happened before is in the log of the run (live/calls.ts).
  */
 import type { CallRefusal } from "#api/tools/gate.ts";
+import type { CallLog, LoggedCall } from "../live/calls.ts";
 import type { CallReply, CarriedCall, JournaledCall } from "../model/records.ts";
-import { insist } from "./kept-pause.ts";
+import { retryUntil } from "./kept-pause.ts";
 import type { PauseRecord, RunRecords } from "./run-records.ts";
-
-/** Of a call that is not to be compared with another. */
-const UNKNOWN_DIGEST = Buffer.alloc(32);
 
 export interface CallJournalOptions {
   records: Pick<RunRecords, "beginCall" | "endCall">;
+  log: CallLog;
   /** Aborts when nothing more may be written of the run. */
   over: AbortSignal;
   diverged(message: string): void;
@@ -19,12 +18,6 @@ export interface CallJournalOptions {
 
 export class CallJournal {
   readonly #options: CallJournalOptions;
-  /** Calls whose adapter is under way, or about to be called, by their place among the run's requests. */
-  readonly #underWay = new Map<number, JournaledCall>();
-  /** Replies that were given a moment ago, before the run was paused: a checkpoint may lack them. */
-  readonly #recent = new Map<number, { call: JournaledCall; reply: CallReply }>();
-  /** Destructive calls that were made before the first pause. */
-  readonly #made = new Map<number, JournaledCall>();
   readonly #carried = new Map<number, CarriedCall>();
   #isKept = false;
   /** Resolves when what is being written of the run as a whole is written, or was not. */
@@ -70,13 +63,12 @@ export class CallJournal {
     return carried.reply;
   }
 
-  /** Before the adapter is called. A refusal means that it must not be. */
-  async begin(call: JournaledCall, approvalId: string | null): Promise<CallRefusal | null> {
-    this.#underWay.set(call.seq, call);
+  /** After `called`, before the adapter is called. A refusal means that it must not be. */
+  async begin(call: LoggedCall, approvalId: string | null): Promise<CallRefusal | null> {
     if (!this.#isKept && this.#gate === null) return null;
     await this.#gate?.catch(() => {});
     const refuse = (message: string): CallRefusal => {
-      this.#underWay.delete(call.seq);
+      call.notCalled();
       return { failure: "call_unavailable", message };
     };
     if (this.#options.over.aborted) return refuse("The run has ended.");
@@ -96,14 +88,13 @@ export class CallJournal {
   }
 
   /** Before the script gets the reply. Resolves when it is stored, or when the run is over. */
-  async end(seq: number, reply: CallReply): Promise<void> {
-    const call = this.#underWay.get(seq);
-    if (call === undefined) return;
+  async end(call: LoggedCall, reply: CallReply): Promise<void> {
+    const { log, records, over } = this.#options;
+    if (!log.isUnderWay(call)) return;
     await this.#gate?.catch(() => {});
-    if (this.#isKept) await insist(() => this.#options.records.endCall(seq, reply), this.#options.over);
-    else this.#remember(call, reply);
     // What ended because the run was over is not known to have been carried out: its record stays as it is.
-    this.#underWay.delete(seq);
+    if (this.#isKept) await retryUntil(() => records.endCall(call.seq, reply), over);
+    call.replied(reply);
   }
 
   /** Writes what a pause is made of, with the calls that belong to it. Begins at once; calls wait until it is written. */
@@ -112,24 +103,15 @@ export class CallJournal {
     rest: Pick<PauseRecord, "approvals" | "trail" | "usage">,
     write: (record: PauseRecord) => Promise<T>,
   ): { record: PauseRecord; kept: Promise<T> } {
+    const { log } = this.#options;
     const listed = listUnanswered(checkpoint);
     const unanswered = listed ?? [];
-    const calls: CarriedCall[] = [...this.#underWay.values()].map((call) => ({
-      ...toRecord(call),
-      reply: null,
-    }));
-    for (const seq of unanswered) {
-      const recent = this.#recent.get(seq);
-      const made = this.#made.get(seq);
-      if (recent !== undefined) calls.push({ ...toRecord(recent.call), reply: recent.reply });
-      // The environment has lost the reply: whoever repeats the run must not make the call again.
-      else if (made !== undefined) calls.push({ ...made, reply: null });
-    }
+    const calls = log.listToKeep(unanswered);
     const record = { ...rest, checkpoint: listed === null ? null : checkpoint, unanswered, calls };
     const kept = write(record).finally(() => {
       // Also when it failed: what was written may have been committed, and its answer lost.
       this.#isKept = true;
-      this.#made.clear();
+      log.forgetMade();
     });
     this.#closeWhile(kept);
     return { record, kept };
@@ -150,18 +132,6 @@ export class CallJournal {
       });
     this.#gate = gate;
   }
-
-  #remember(call: JournaledCall, reply: CallReply): void {
-    const { seq, serviceId, toolId, destructive } = call;
-    this.#recent.set(seq, { call, reply });
-    setImmediate(() => this.#recent.delete(seq));
-    if (destructive) this.#made.set(seq, { seq, serviceId, toolId, destructive, digest: UNKNOWN_DIGEST });
-  }
-}
-
-/** The digest is made when it is read. */
-function toRecord({ seq, serviceId, toolId, destructive, digest }: JournaledCall): JournaledCall {
-  return { seq, serviceId, toolId, destructive, digest };
 }
 
 /**

@@ -87,7 +87,7 @@ export class KeptPause {
     const { records, asked } = this.#options;
     const { withdrawn } = asked;
     if (this.#isStored || withdrawn.length > 0) {
-      if (!(await this.#insist(() => records.resume(withdrawn)))) return false;
+      if (!(await this.#retry(() => records.resume(withdrawn)))) return false;
     }
     asked.noteWithdrawn(withdrawn);
     this.#isStored = false;
@@ -97,7 +97,7 @@ export class KeptPause {
   /** The run is left to a later child. False also when somebody has decided meanwhile. */
   leave(): Promise<boolean> {
     const { records, journal, waiting, describe } = this.#options;
-    return journal.whileClosed(() => this.#insist(() => records.detach(waiting.ids, describe().snapshot())));
+    return journal.whileClosed(() => this.#retry(() => records.detach(waiting.ids, describe().snapshot())));
   }
 
   #noteStored(waiters: readonly Waiter[]): void {
@@ -117,9 +117,9 @@ export class KeptPause {
   }
 
   /** A frozen run has time. False when it is over. */
-  async #insist(work: () => Promise<boolean>): Promise<boolean> {
+  async #retry(work: () => Promise<boolean>): Promise<boolean> {
     const { log, id, over } = this.#options;
-    const done = await insist(work, over, (error) =>
+    const done = await retryUntil(work, over, (error) =>
       log.error({ err: error, processId: id }, "a pause cannot be stored yet"),
     );
     return done === true && !over.aborted;
@@ -130,7 +130,7 @@ const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 2000;
 
 /** Null when `over` aborted before it was done. */
-export async function insist<T>(
+export async function retryUntil<T>(
   work: () => Promise<T>,
   over: AbortSignal,
   onFailure: (error: unknown) => void = () => {},

@@ -43,7 +43,8 @@ export function createPausing(options: PausingOptions) {
       holdMs,
       maxApprovals,
       log,
-      describe: () => ({ trail: live.trail.calls, usage: live.usage, snapshot: () => live.snapshot() }),
+      calls: live.calls,
+      describe: () => ({ trail: live.calls.all, usage: live.usage, snapshot: () => live.snapshot() }),
       hooks: {
         parked() {
           live.markParked();
@@ -67,17 +68,12 @@ export function createPausing(options: PausingOptions) {
     for (const pauses of parked.slice(0, Math.max(0, parked.length - max))) pauses.giveUpHold();
   }
 
-  function find(id: number): RunPauses | undefined {
-    for (const [live, pauses] of byRun) if (live.id === id && !live.isLeft) return pauses;
-    return undefined;
-  }
-
   return {
     options,
     /** The pauses of a run, which has none before it is first asked for them. */
     of: (live: LiveRun): RunPauses => byRun.get(live) ?? open(live),
-    /** Of the run of a process, if it has any here. */
-    find,
+    /** Null: it has asked no person, and repeats nothing. */
+    find: (live: LiveRun): RunPauses | null => byRun.get(live) ?? null,
     /** Ids of the approvals that runs of this server wait for. */
     pending: (): string[] => [...byRun.values()].flatMap((pauses) => pauses.pending),
 

@@ -4,6 +4,7 @@
  * functions.
  */
 import type { ModuleLogger } from "#sdk";
+import type { CallLog } from "../live/calls.ts";
 import type { CarriedRun, RunApproval } from "../model/records.ts";
 import { type Ending, failedWith } from "../model/records.ts";
 import type { ApprovalState } from "../model/states.ts";
@@ -36,6 +37,8 @@ export interface RunPausesOptions {
   holdMs: number;
   maxApprovals: number;
   log: ModuleLogger;
+  /** What the run has called. */
+  calls: CallLog;
   describe: KeptPauseOptions["describe"];
   hooks: {
     parked(): void;
@@ -62,11 +65,9 @@ export class RunPauses {
   /** What a person has decided was answered since the run was last asked to halt: it may not have reached the script. */
   #replyIsDue = false;
   #isLeaving = false;
-  /** Requests of the script that have no reply yet. */
-  #open = 0;
 
   constructor(options: RunPausesOptions) {
-    const { records, describe, hooks, log, name } = options;
+    const { records, describe, hooks, log, name, calls } = options;
     const over = this.#over.signal;
     this.#options = options;
     this.#asked = new AskedApprovals(hooks.asked);
@@ -79,7 +80,12 @@ export class RunPauses {
     );
     this.#waiting = new WaitingRequests(this.#work);
     this.#hold = new Hold(options.holdMs, this.#work);
-    this.journal = new CallJournal({ records, over, diverged: (message) => this.#diverged(message) });
+    this.journal = new CallJournal({
+      records,
+      log: calls,
+      over,
+      diverged: (message) => this.#diverged(message),
+    });
     this.#kept = new KeptPause({
       id: name.id,
       records,
@@ -116,15 +122,9 @@ export class RunPauses {
     this.journal.carry(calls);
   }
 
-  /** A request of the script that is being dealt with: the child stays for it, unless it waits for a person. */
-  async during<T>(work: () => Promise<T>): Promise<T> {
-    this.#open += 1;
-    try {
-      return await work();
-    } finally {
-      this.#open -= 1;
-      this.#work();
-    }
+  /** A request of the script has its reply. */
+  requestEnded(): void {
+    this.#work();
   }
 
   /** What is known of the request: it was asked about before the run was repeated. */
@@ -229,7 +229,9 @@ export class RunPauses {
         if (fresh.length > 0) return this.#park();
         if (size === 0 || this.#replyIsDue) return this.#goOn();
         // Unless more is under way than what waits for a person.
-        return (this.#isLeaving || this.#hold.hasPassed) && this.#open <= size && this.#detach();
+        return (
+          (this.#isLeaving || this.#hold.hasPassed) && this.#options.calls.open <= size && this.#detach()
+        );
       default:
         return false;
     }

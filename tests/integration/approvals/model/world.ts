@@ -5,12 +5,14 @@
  */
 
 import { askPerson, createCallRequest } from "#api/processes/calls/requests.ts";
+import { CallLog } from "#api/processes/live/calls.ts";
 import type { CarriedRun } from "#api/processes/model/records.ts";
 import type { ApprovalState } from "#api/processes/model/states.ts";
 import type { ApprovalDesk } from "#api/processes/pausing/desk.ts";
 import type { Pausing } from "#api/processes/pausing/pausing.ts";
 import { RunPauses } from "#api/processes/pausing/run-pauses.ts";
 import type { RunRecords } from "#api/processes/pausing/run-records.ts";
+import { createRedactor } from "#api/secrets/redactor.ts";
 
 export interface SimpleOperation {
   kind: "safe" | "risky" | "ask";
@@ -57,6 +59,7 @@ interface Step {
 interface Live {
   claim: string;
   child: Child;
+  calls: CallLog;
   pauses: RunPauses;
   over: AbortController;
   isLeft: boolean;
@@ -267,6 +270,7 @@ export class World {
       hasRoom: async () => true,
       storeApprovals: inner.storeApprovals,
     };
+    const calls = new CallLog(createRedactor());
     const live: Live = {
       claim,
       child,
@@ -274,8 +278,10 @@ export class World {
       isLeft: false,
       isKilled: false,
       hasFailed: false,
+      calls,
       pauses: new RunPauses({
         name,
+        calls,
         records,
         environment: { pause: () => child.pause(), resume: () => child.resume() },
         holdMs: 2_000_000_000,
@@ -333,16 +339,13 @@ export class World {
 
   /** One request of the script, as the bindings and the path of calls treat it. */
   async #perform(live: Live, operation: SimpleOperation, seq: number, epoch: number): Promise<unknown> {
-    const { over, pauses } = live;
+    const { over, pauses, calls } = live;
+    const run = { id: pauses.name.id, calls, pauses: () => pauses, findPauses: () => pauses };
     if (operation.kind === "ask") {
-      return askPerson(this.#pausing, pauses, { message: "?" }, { seq, signal: over.signal });
+      return askPerson(this.#pausing, run, { message: "?" }, { seq, signal: over.signal });
     }
-    const request = createCallRequest(this.#pausing, pauses, {
-      seq,
-      serviceId: "s",
-      toolId: operation.kind,
-      parameters: { seq },
-    });
+    const call = calls.begin({ seq, serviceId: "s", toolId: operation.kind, parameters: { seq } });
+    const request = createCallRequest(this.#pausing, run, call);
     const destructive = operation.kind === "risky";
     const work = async () => {
       await this.#step(`call ${seq}`, epoch);
