@@ -1,21 +1,20 @@
 /** Notices of every approval that is asked for or decided, by any server, in the order of commits; and the sweep. */
-import { waitAtMost } from "../bounds/deadline.ts";
+import { z } from "zod";
+import { closeInTime, listenFor } from "../db/notices.ts";
 import type { Pool } from "../db/pool.ts";
-import { APPROVAL_STATES, type ApprovalSummary } from "./model.ts";
+import { APPROVAL_STATES } from "./model.ts";
 
 const CHANNEL = "cyrnel_approvals";
 const MIN_SWEEP_MS = 50;
 const MAX_SWEEP_MS = 5000;
 /** Sweeps in the life of an approval: how late an expiry may be noticed, as a part of it. */
 const SWEEPS_PER_LIFE = 20;
-/** The database may be away while a server ends. */
-const CLOSE_MS = 2000;
 
-export interface ApprovalNotice {
-  id: string;
-  processId: number;
-  state: ApprovalSummary["state"];
-}
+/** Id, process, state: as the trigger writes it. */
+const noticeSchema = z
+  .tuple([z.string(), z.number(), z.enum(APPROVAL_STATES)])
+  .transform(([id, processId, state]) => ({ id, processId, state }));
+export type ApprovalNotice = z.output<typeof noticeSchema>;
 
 export interface ApprovalWatchOptions {
   ttlMs: number;
@@ -55,38 +54,21 @@ export async function watchApprovals(pool: Pool, options: ApprovalWatchOptions):
     }, sweepMs).unref();
   }
 
-  const listening = pool
-    .listen(CHANNEL, (payload) => {
-      const notice = readNotice(payload);
-      if (notice !== null && !isClosed) changed(notice);
-    })
-    .catch((error) => {
-      if (!isClosed) log.warn({ err: error }, "decisions of other servers are noticed by looking only");
-      return null;
-    });
+  const listening = listenFor(pool, {
+    channel: CHANNEL,
+    schema: noticeSchema,
+    onNotice: (notice) => notice !== null && changed(notice),
+  });
+  listening.ready.catch((error) => {
+    if (!isClosed) log.warn({ err: error }, "decisions of other servers are noticed by looking only");
+  });
   plan();
   return {
     async [Symbol.asyncDispose]() {
       isClosed = true;
       clearTimeout(timer);
-      const closing = (async () => {
-        await (await listening)?.unlisten();
-        await sweeping;
-      })();
-      await waitAtMost(closing, CLOSE_MS, "the last look at approvals").catch(() => {});
+      await listening[Symbol.asyncDispose]();
+      await closeInTime(sweeping);
     },
   };
-}
-
-function readNotice(payload: string): ApprovalNotice | null {
-  try {
-    const [id, processId, state] = JSON.parse(payload) as unknown[];
-    const isWhole =
-      typeof id === "string" &&
-      typeof processId === "number" &&
-      (APPROVAL_STATES as readonly unknown[]).includes(state);
-    return isWhole ? { id, processId, state: state as ApprovalNotice["state"] } : null;
-  } catch {
-    return null;
-  }
 }

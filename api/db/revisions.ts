@@ -3,7 +3,8 @@
  * NOTIFY, and asks every second in case a notice was lost; says when the copy is too old to be relied on.
  */
 import { performance } from "node:perf_hooks";
-import { waitAtMost } from "../bounds/deadline.ts";
+import { z } from "zod";
+import { closeInTime, type Listening, listenFor } from "./notices.ts";
 import type { Db, Pool } from "./pool.ts";
 
 export type RevisionKind = "keys" | "roles" | "policies";
@@ -33,8 +34,6 @@ export interface RevisionWatchOptions {
 const CHANNEL = "cyrnel_revisions";
 const DEFAULT_POLL_MS = 1000;
 const DEFAULT_MAX_STALE_MS = 10_000;
-/** The database may be away while a server ends. */
-const CLOSE_MS = 2000;
 
 /**
  * First in every transaction that changes a kind: changes follow each other from here on, and statements after it see
@@ -53,7 +52,7 @@ export function createRevisionWatch(pool: Pool, options: RevisionWatchOptions): 
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;
   let timer: NodeJS.Timeout | undefined;
-  let listening: Promise<{ unlisten(): Promise<void> } | null> | null = null;
+  let listening: Listening | null = null;
   let isClosed = false;
   /** Said once per outage, not every second. */
   let isFailing = false;
@@ -117,9 +116,14 @@ export function createRevisionWatch(pool: Pool, options: RevisionWatchOptions): 
       await refresh();
       poll();
       // Without notices (a pooler between, a broken connection) the second's look remains.
-      listening = pool.listen(CHANNEL, refreshInBackground, refreshInBackground).catch((error) => {
+      listening = listenFor(pool, {
+        channel: CHANNEL,
+        schema: z.unknown(),
+        onNotice: refreshInBackground,
+        onListening: refreshInBackground,
+      });
+      listening.ready.catch((error) => {
         if (!isClosed) log.warn({ err: error }, "changes of other servers are noticed by looking only");
-        return null;
       });
     },
     refresh,
@@ -127,11 +131,8 @@ export function createRevisionWatch(pool: Pool, options: RevisionWatchOptions): 
     async [Symbol.asyncDispose]() {
       isClosed = true;
       clearTimeout(timer);
-      const closing = (async () => {
-        await (await listening)?.unlisten();
-        await (next ?? running);
-      })();
-      await waitAtMost(closing, CLOSE_MS, "the last look at revisions").catch(() => {});
+      await listening?.[Symbol.asyncDispose]();
+      await closeInTime(next ?? running);
     },
   };
 }

@@ -2,16 +2,17 @@
  * Notices between the servers on one database: ids only, in batches, nothing while a server is alone. A notice may be
  * lost with a connection; whoever needs it looks for itself now and then.
  */
-import { waitAtMost } from "../bounds/deadline.ts";
+import { z } from "zod";
+import { closeInTime, type Listening, listenFor, notify } from "../db/notices.ts";
 import type { Pool } from "../db/pool.ts";
-import { notify } from "./store.ts";
 
 const CHANNEL = "cyrnel_processes";
 /** Postgres takes less than 8000 bytes. An id has at most 16 digits and a comma. */
 const MAX_IDS_PER_NOTICE = 400;
 /** Beyond them the receivers look for themselves. */
 const MAX_WAITING_IDS = 10_000;
-const CLOSE_MS = 2000;
+/** Who tells, what, of which processes. */
+const noticeSchema = z.tuple([z.string(), z.string(), z.array(z.int())]);
 
 export interface Announcements extends AsyncDisposable {
   tell(kind: string, ids: readonly number[]): void;
@@ -35,7 +36,7 @@ export function createAnnouncements({ pool, id, onGap, log }: AnnouncementsOptio
   const waiting = new Map<string, number[]>();
   let waitingIds = 0;
   let sending: Promise<void> | null = null;
-  let subscription: { unlisten(): Promise<void> } | null = null;
+  let listening: Listening | null = null;
   /** Said once per outage. */
   let isFailing = false;
 
@@ -56,7 +57,7 @@ export function createAnnouncements({ pool, id, onGap, log }: AnnouncementsOptio
 
   async function send(kind: string, ids: readonly number[]): Promise<void> {
     try {
-      await notify(pool, CHANNEL, JSON.stringify([id, kind, ids]));
+      await notify(pool, CHANNEL, [id, kind, ids]);
       isFailing = false;
     } catch (error) {
       if (!isFailing) log.warn({ err: error }, "other servers could not be told; they look for themselves");
@@ -64,10 +65,11 @@ export function createAnnouncements({ pool, id, onGap, log }: AnnouncementsOptio
     }
   }
 
-  function hear(payload: string): void {
-    const notice = readNotice(payload);
-    if (notice === null || notice.from === id) return;
-    for (const listener of [...listeners]) listener(notice.kind, notice.ids, notice.from);
+  function onNotice(notice: z.output<typeof noticeSchema> | null): void {
+    if (notice === null) return;
+    const [from, kind, ids] = notice;
+    if (from === id) return;
+    for (const listener of [...listeners]) listener(kind, ids, from);
   }
 
   return {
@@ -84,28 +86,12 @@ export function createAnnouncements({ pool, id, onGap, log }: AnnouncementsOptio
       return () => listeners.delete(listener);
     },
     async start() {
-      subscription = await pool.listen(CHANNEL, hear, onGap);
+      listening = listenFor(pool, { channel: CHANNEL, schema: noticeSchema, onNotice, onListening: onGap });
+      await listening.ready;
     },
     async [Symbol.asyncDispose]() {
-      const closing = (async () => {
-        await sending;
-        await subscription?.unlisten();
-      })();
-      await waitAtMost(closing, CLOSE_MS, "the last notice to other servers").catch(() => {});
+      await closeInTime(sending);
+      await listening?.[Symbol.asyncDispose]();
     },
   };
-}
-
-function readNotice(payload: string): { from: string; kind: string; ids: number[] } | null {
-  try {
-    const [from, kind, ids] = JSON.parse(payload) as unknown[];
-    const isWhole =
-      typeof from === "string" &&
-      typeof kind === "string" &&
-      Array.isArray(ids) &&
-      ids.every((one) => Number.isSafeInteger(one));
-    return isWhole ? { from, kind, ids: ids as number[] } : null;
-  } catch {
-    return null;
-  }
 }

@@ -2,11 +2,12 @@
  * Follows changes of modules and services that other servers make: told by notices of the database, and everything is
  * looked at again after a gap in them. What this server has changed itself is found to be as it is.
  */
-import { waitAtMost } from "../bounds/deadline.ts";
+import { z } from "zod";
+import { closeInTime, type Listening, listenFor } from "../db/notices.ts";
 import type { Pool } from "../db/pool.ts";
 
 const CHANNEL = "cyrnel_components";
-const CLOSE_MS = 2000;
+const noticeSchema = z.tuple([z.string(), z.string()]);
 /** Beyond them everything is looked at. */
 const MAX_WAITING = 1000;
 
@@ -33,11 +34,11 @@ export function createComponentWatch(options: ComponentWatchOptions): ComponentW
   let isClosed = false;
   let hasStarted = false;
   let working: Promise<void> | null = null;
-  let subscription: { unlisten(): Promise<void> } | null = null;
+  let listening: Listening | null = null;
 
-  function hear(payload: string): void {
-    const [kind, id] = readNotice(payload);
+  function onNotice(notice: z.output<typeof noticeSchema> | null): void {
     if (isAlone()) return;
+    const [kind, id] = notice ?? ["", ""];
     if (kind === "module") modulesAreDue = true;
     else if (kind === "service" && services.size < MAX_WAITING) services.add(id);
     else everythingIsDue = true;
@@ -82,30 +83,24 @@ export function createComponentWatch(options: ComponentWatchOptions): ComponentW
 
   return {
     async start() {
-      subscription = await pool.listen(CHANNEL, hear, () => {
-        if (hasStarted && !isAlone()) {
-          everythingIsDue = true;
-          work();
-        }
-        hasStarted = true;
+      listening = listenFor(pool, {
+        channel: CHANNEL,
+        schema: noticeSchema,
+        onNotice,
+        onListening() {
+          if (hasStarted && !isAlone()) {
+            everythingIsDue = true;
+            work();
+          }
+          hasStarted = true;
+        },
       });
+      await listening.ready;
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
-      const closing = (async () => {
-        await subscription?.unlisten();
-        await working;
-      })();
-      await waitAtMost(closing, CLOSE_MS, "following changes of other servers").catch(() => {});
+      await listening?.[Symbol.asyncDispose]();
+      await closeInTime(working);
     },
   };
-}
-
-function readNotice(payload: string): [kind: string, id: string] {
-  try {
-    const [kind, id] = JSON.parse(payload) as unknown[];
-    return [String(kind), String(id)];
-  } catch {
-    return ["", ""];
-  }
 }

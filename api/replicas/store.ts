@@ -52,8 +52,3 @@ export async function removeReplica(db: Db, id: string): Promise<void> {
 export async function removeSilent(db: Db, silentMs: number): Promise<void> {
   await db`delete from replicas where seen_at < now() - make_interval(secs => ${silentMs / 1000})`;
 }
-
-/** Sends ids to every server that listens. */
-export async function notify(db: Db, channel: string, payload: string): Promise<void> {
-  await db`select pg_notify(${channel}, ${payload})`;
-}
