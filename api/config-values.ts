@@ -23,6 +23,11 @@ export function wholeNumber(min: number, max = 2_147_483_647) {
     );
 }
 
+/** 0 stands for no limit: null. */
+export function orNone(number: ReturnType<typeof wholeNumber>) {
+  return number.transform((value) => value || null);
+}
+
 export const text = z.string().trim();
 
 export const flag = z

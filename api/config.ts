@@ -2,79 +2,50 @@
  * The server's configuration: environment variables, parsed and checked once, frozen. With api/main.ts the only reader of
  * process.env.
  */
-import type { KeyObject } from "node:crypto";
 import { isIP } from "node:net";
-import path from "node:path";
 import type { z } from "zod";
 import { visibleLine } from "#client/visible-text.ts";
-import type { IsolationLevel } from "#sdk";
-import type { DefaultPolicy } from "./access/policies/defaults.ts";
 import { CONFIG_VARIABLES } from "./config-variables.ts";
-import type { EgressEntry } from "./egress/entries.ts";
 import { pickSimilar } from "./tools/search/similarity.ts";
 
-type VariableName = keyof typeof CONFIG_VARIABLES;
-type ParsedValue<N extends VariableName> =
-  | z.output<(typeof CONFIG_VARIABLES)[N]["schema"]>
-  | ((typeof CONFIG_VARIABLES)[N]["fallback"] extends null ? null : never);
+type Variables = typeof CONFIG_VARIABLES;
+type VariableName = keyof Variables;
+type Value<N extends VariableName> =
+  | z.output<Variables[N]["schema"]>
+  | (Variables[N]["fallback"] extends null ? null : never);
+type Read = <N extends VariableName>(name: N) => Value<N>;
 
-/** The configuration in force. Times in milliseconds, sizes in bytes; null and 0 as described above. */
-export interface Config {
-  readonly port: number;
-  readonly host: string;
-  /** Null: embedded Postgres. */
-  readonly databaseUrl: string | null;
-  /** Absolute. */
-  readonly dataDirectory: string;
-  /** Null: anonymous mode. */
-  readonly apiKey: string | null;
-  /** What environments are asked for. */
-  readonly isolation: IsolationLevel;
-  readonly maxActiveProcesses: number;
-  readonly maxCodeSizeBytes: number;
-  readonly maxStdoutBytes: number;
-  readonly maxStderrBytes: number;
-  /** Null: no maximum. */
-  readonly maxTimeoutMs: number | null;
-  /** Null: no maximum. */
-  readonly maxCpuMs: number | null;
-  readonly invokeTimeoutMs: number;
-  readonly maxCallsInFlight: number;
-  readonly maxCallResultBytes: number;
-  readonly allowStdioMcp: boolean;
-  /** Null: none is given. */
-  readonly secretsKey: KeyObject | null;
-  readonly secretsPreviousKeys: readonly KeyObject[];
-  readonly egress: { readonly allow: readonly EgressEntry[]; readonly deny: readonly EgressEntry[] };
-  /** What decides a tool call that no policy matches. */
-  readonly defaultPolicy: DefaultPolicy;
-  readonly approvalTtlMs: number;
-  readonly approvalHoldMs: number;
-  readonly allowSelfApproval: boolean;
-  readonly maxApprovalsPerProcess: number;
-  readonly maxPausedProcesses: number;
-  /** Null: kept for ever. */
-  readonly auditRetentionDays: number | null;
-  /** Null: kept for ever. */
-  readonly retentionDays: number | null;
-  /** Null: no maximum. */
-  readonly retentionMax: number | null;
-  /** Null: no limit. */
-  readonly maxRunningPerKey: number | null;
-  /** Null: found out. */
-  readonly replicaAddress: string | null;
-  readonly rateLimit: { readonly max: number; readonly windowMs: number } | null;
-  readonly shutdownDelayMs: number;
-  readonly shutdownTimeoutMs: number;
-  /** Null: no traces. */
-  readonly tracing: {
-    readonly endpoint: string;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly serviceName: string;
-    /** From 0 to 1. */
-    readonly ratio: number;
-  } | null;
-  readonly logLevel: string;
+type Fields = {
+  readonly [N in VariableName as NonNullable<Variables[N]["field"]>]: Value<N>;
+};
+
+/** The configuration in force. Times in milliseconds, sizes in bytes. What null means, and each field, is in CONFIG_VARIABLES. */
+export type Config = Readonly<Fields & ReturnType<typeof readGroups>>;
+
+/** What is made of several variables, or is a list. */
+function readGroups(read: Read) {
+  const max = read("CYRNEL_RATE_LIMIT_MAX");
+  const windowMs = read("CYRNEL_RATE_LIMIT_WINDOW_MS");
+  const endpoint = read("OTEL_EXPORTER_OTLP_ENDPOINT");
+  return {
+    secretsPreviousKeys: Object.freeze(read("CYRNEL_SECRETS_PREVIOUS_KEYS") ?? []),
+    egress: Object.freeze({
+      allow: Object.freeze(read("CYRNEL_EGRESS_ALLOW") ?? []),
+      deny: Object.freeze(read("CYRNEL_EGRESS_DENY") ?? []),
+    }),
+    rateLimit: max === null || windowMs === null ? null : Object.freeze({ max, windowMs }),
+    /** Null: no traces. */
+    tracing:
+      endpoint === null
+        ? null
+        : Object.freeze({
+            endpoint,
+            headers: read("OTEL_EXPORTER_OTLP_HEADERS") ?? {},
+            serviceName: read("OTEL_SERVICE_NAME"),
+            /** From 0 to 1. */
+            ratio: read("OTEL_TRACES_SAMPLER_ARG"),
+          }),
+  };
 }
 
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
@@ -88,72 +59,22 @@ export function parseConfig(
   platform: string = process.platform,
 ): ConfigResult {
   const problems: string[] = [];
-  const read = <N extends VariableName>(name: N): ParsedValue<N> => {
+  const read: Read = <N extends VariableName>(name: N) => {
     const { schema, fallback } = CONFIG_VARIABLES[name];
     const given = environment[name];
     const value = given === undefined || given.trim() === "" ? fallback : given;
-    if (value === null) return null as ParsedValue<N>;
+    if (value === null) return null as Value<N>;
     const parsed = schema.safeParse(value);
-    if (parsed.success) return parsed.data as ParsedValue<N>;
+    if (parsed.success) return parsed.data as Value<N>;
     for (const message of new Set(parsed.error.issues.map((issue) => issue.message))) {
       problems.push(`${name}: ${message}`);
     }
-    return null as ParsedValue<N>;
+    return null as Value<N>;
   };
-  const rateLimitMax = read("CYRNEL_RATE_LIMIT_MAX");
-  const rateLimitWindowMs = read("CYRNEL_RATE_LIMIT_WINDOW_MS");
-  const collector = read("OTEL_EXPORTER_OTLP_ENDPOINT");
-  const config: Config = Object.freeze({
-    port: read("PORT"),
-    host: read("HOST"),
-    databaseUrl: read("DATABASE_URL"),
-    dataDirectory: path.resolve(read("CYRNEL_DATA_DIR") ?? "."),
-    apiKey: read("CYRNEL_API_KEY"),
-    isolation: read("CYRNEL_ISOLATION"),
-    maxActiveProcesses: read("CYRNEL_MAX_ACTIVE_PROCESSES"),
-    maxCodeSizeBytes: read("CYRNEL_MAX_CODE_SIZE_BYTES"),
-    maxStdoutBytes: read("CYRNEL_MAX_STDOUT_BYTES"),
-    maxStderrBytes: read("CYRNEL_MAX_STDERR_BYTES"),
-    maxTimeoutMs: read("CYRNEL_MAX_TIMEOUT_MS") || null,
-    maxCpuMs: read("CYRNEL_MAX_CPU_MS") || null,
-    invokeTimeoutMs: read("CYRNEL_INVOKE_TIMEOUT_MS"),
-    maxCallsInFlight: read("CYRNEL_MAX_CALLS_IN_FLIGHT"),
-    maxCallResultBytes: read("CYRNEL_MAX_CALL_RESULT_BYTES"),
-    allowStdioMcp: read("CYRNEL_ALLOW_STDIO_MCP"),
-    secretsKey: read("CYRNEL_SECRETS_KEY"),
-    secretsPreviousKeys: Object.freeze(read("CYRNEL_SECRETS_PREVIOUS_KEYS") ?? []),
-    egress: Object.freeze({
-      allow: Object.freeze(read("CYRNEL_EGRESS_ALLOW") ?? []),
-      deny: Object.freeze(read("CYRNEL_EGRESS_DENY") ?? []),
-    }),
-    defaultPolicy: read("CYRNEL_DEFAULT_POLICY"),
-    approvalTtlMs: read("CYRNEL_APPROVAL_TTL_MS"),
-    approvalHoldMs: read("CYRNEL_APPROVAL_HOLD_MS"),
-    allowSelfApproval: read("CYRNEL_ALLOW_SELF_APPROVAL"),
-    maxApprovalsPerProcess: read("CYRNEL_MAX_APPROVALS_PER_PROCESS"),
-    maxPausedProcesses: read("CYRNEL_MAX_PAUSED_PROCESSES"),
-    auditRetentionDays: read("CYRNEL_AUDIT_RETENTION_DAYS") || null,
-    retentionDays: read("CYRNEL_RETENTION_DAYS") || null,
-    retentionMax: read("CYRNEL_RETENTION_MAX") || null,
-    maxRunningPerKey: read("CYRNEL_MAX_RUNNING_PER_KEY") || null,
-    replicaAddress: read("CYRNEL_REPLICA_ADDRESS"),
-    rateLimit:
-      rateLimitMax === null || rateLimitWindowMs === null
-        ? null
-        : Object.freeze({ max: rateLimitMax, windowMs: rateLimitWindowMs }),
-    shutdownDelayMs: read("CYRNEL_SHUTDOWN_DELAY_MS"),
-    shutdownTimeoutMs: read("SHUTDOWN_TIMEOUT_MS"),
-    tracing:
-      collector === null
-        ? null
-        : Object.freeze({
-            endpoint: collector,
-            headers: read("OTEL_EXPORTER_OTLP_HEADERS") ?? {},
-            serviceName: read("OTEL_SERVICE_NAME"),
-            ratio: read("OTEL_TRACES_SAMPLER_ARG"),
-          }),
-    logLevel: read("LOG_LEVEL"),
-  });
+  const fields = Object.entries(CONFIG_VARIABLES).flatMap(([name, { field }]) =>
+    field === null ? [] : [[field, read(name as VariableName)]],
+  );
+  const config = Object.freeze({ ...Object.fromEntries(fields), ...readGroups(read) }) as Config;
   problems.push(...listContradictions(environment, config, platform));
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
 }
