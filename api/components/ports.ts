@@ -1,6 +1,8 @@
 /** What modules and services need of other features, as narrow types: they come in as arguments. */
-import type { Redactor } from "#api/secrets/redactor.ts";
-import type { Vault } from "#api/secrets/vault.ts";
+
+import type { ModuleLogger } from "#sdk";
+import type { Redactor } from "../secrets/redactor.ts";
+import type { Vault } from "../secrets/vault.ts";
 
 /** Secrets at rest. Without a row: no values, version 0. */
 export type SecretStore = Pick<Vault, "read" | "write" | "bind" | "remove">;
@@ -18,3 +20,21 @@ export interface Owner {
 export function ownerKey({ kind, id }: Owner): string {
   return `${kind}:${id}`;
 }
+
+/** What of services exists for one caller: every route asks it. */
+export interface ServiceSight {
+  /** Those of `ids` that do; an id without a service may be among them. */
+  visible(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Whether a service with these tools would. */
+  wouldShow(id: string, toolIds: readonly string[]): boolean;
+}
+
+export interface Download {
+  bytes: Buffer;
+  /** After redirects. */
+  finalUrl: string;
+}
+/** Fetches over http(s) within the egress rules. Throws AppError. */
+export type Downloader = (url: string, options: { maxBytes: number; accept?: string }) => Promise<Download>;
+
+export type Logger = ModuleLogger;

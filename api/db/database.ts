@@ -2,16 +2,17 @@
  * Opens the database as a server needs it: given, or embedded and locked for this server; migrated, pooled, watched.
  * Whoever opens it closes it, in reverse; the embedded Postgres stops last, and only if this server was the one to use it.
  */
+
+import { randomUUID } from "node:crypto";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config.ts";
 import { keepRunning } from "./embedded/keep-running.ts";
 import { startEmbeddedPostgres } from "./embedded.ts";
-import { migrate } from "./migrate.ts";
-import { createPool, isDatabaseUnavailable, type Pool } from "./pool.ts";
+import { DatabaseRefused, migrate } from "./migrate.ts";
+import { createPool, type Db, isDatabaseUnavailable, type Pool } from "./pool.ts";
 import { type Reachability, watchDatabase } from "./reachability.ts";
 import { acquireServerLock, type ServerLock } from "./server-lock.ts";
-import { requireOwnSessions } from "./sessions.ts";
 
 export interface Database extends AsyncDisposable {
   /** Holds a password: never to be logged. */
@@ -151,4 +152,36 @@ function lockOptions({ onTakenOver, lockWaitMs, signal }: OpenDatabaseOptions) {
     ...(lockWaitMs === undefined ? {} : { waitMs: lockWaitMs }),
     ...(signal === undefined ? {} : { signal }),
   };
+}
+
+/**
+ * A pooler that lends sessions for one transaction at a time works until there is something to do: then prepared
+ * statements, notices and advisory locks are those of another client. Throws DatabaseRefused, with what to set.
+ */
+async function requireOwnSessions(databaseUrl: string): Promise<void> {
+  const open = () => createPool(databaseUrl, { maxConnections: 1, applicationName: "cyrnel session check" });
+  const [one, other] = [open(), open()];
+  try {
+    await refuseSharedSession(one, other);
+  } finally {
+    await Promise.all([one.end({ timeout: 1 }), other.end({ timeout: 1 })]);
+  }
+}
+
+/** Two connections, as a client sees them: what one sets for its session the other must not have. */
+export async function refuseSharedSession(one: Db, other: Db): Promise<void> {
+  const mark = randomUUID();
+  // Both are connected before, so that a pooler could lend them the same one.
+  await other`select 1`;
+  await one`select set_config('cyrnel.session', ${mark}, false)`;
+  const read = async (db: Db) => {
+    const [row] = await db<{ mark: string | null }[]>`select current_setting('cyrnel.session', true) as mark`;
+    return row?.mark;
+  };
+  const seenByOther = await read(other);
+  if (seenByOther !== mark && (await read(one)) === mark) return;
+  throw new DatabaseRefused(
+    "The database is behind a pooler that gives a session to each transaction; Cyrnel needs one for each connection. " +
+      "Set pool_mode = session there, or point DATABASE_URL at Postgres itself (docs/operations.md).",
+  );
 }

@@ -2,8 +2,10 @@
  * Connections to Postgres: the pool every feature shares and the types its stores take.
  * The only file that calls the driver's constructor; holds no SQL of any feature.
  */
+
+import { parse } from "postgres-array";
+import type { PostgresType } from "#postgres";
 import postgres from "#postgres";
-import { ARRAY_TYPES } from "./arrays.ts";
 
 /** `bigint` columns arrive as numbers: ids and byte counts stay far below 2^53. */
 interface ColumnTypes extends Record<string, unknown> {
@@ -135,4 +137,36 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 /** Whether a statement failed for the data it was given (a value or a constraint), so that it will fail each time. */
 export function isRefusedData(error: unknown): boolean {
   return error instanceof Error && "code" in error && /^2[23]/.test(String(error.code));
+}
+
+/**
+ * How arrays travel, by the name of the type. By default the driver asks each new connection for all array types there
+ * are, with a query whose failure nothing can catch (porsager/postgres#1192): a database that goes away at that moment
+ * would end the server. So it is told not to ask, and the arrays in use are declared here: those of
+ * other types have to be before a statement or a column may have them. The identifiers are fixed by Postgres (src/include/catalog/pg_type.dat).
+ */
+export const ARRAY_TYPES: Readonly<Record<string, PostgresType>> = {
+  "text[]": declare(1009, (element) => element),
+  "integer[]": declare(1007, Number),
+  "bigint[]": declare(1016, Number),
+};
+
+function declare(oid: number, read: (element: string) => unknown): PostgresType {
+  return { to: oid, from: [oid], serialize: write, parse: (raw: string) => parse(raw, read) };
+}
+
+/**
+ * The text of an array of one dimension (PostgreSQL, "Array Input and Output Syntax"). Throws for anything else, which
+ * would be stored as a text that nobody has meant: the types of a statement's values do not tell.
+ */
+function write(elements: readonly unknown[]): string {
+  return `{${elements.map(writeElement).join(",")}}`;
+}
+
+function writeElement(element: unknown): string {
+  if (element === null) return "NULL";
+  if (typeof element !== "string" && typeof element !== "number") {
+    throw new TypeError(`An array of a statement holds texts, numbers and null; found ${typeof element}.`);
+  }
+  return `"${String(element).replace(/["\\]/g, "\\$&")}"`;
 }

@@ -3,6 +3,7 @@
  * MAX_SILENT_MS is lost. Only the database's clock and this server's monotonic one count, so no clock that jumps does harm.
  */
 import { performance } from "node:perf_hooks";
+import { DatabaseRefused } from "../db/migrate.ts";
 import type { Db } from "../db/pool.ts";
 import type { ReplicaFacts, ReplicaRow } from "./model.ts";
 import { findPlace, isGone } from "./place.ts";
@@ -171,4 +172,29 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
       );
     },
   };
+}
+
+/**
+ * Each server has to open what the others seal: its keys must hold theirs, and theirs its own. Throws DatabaseRefused with
+ * the name of the server that has another key.
+ */
+export function requireSameSecretsKey(
+  others: readonly Pick<ReplicaRow, "name" | "secretsKey" | "secretsKeys">[],
+  own: { current: string; all: readonly string[] } | null,
+): void {
+  const ours = own?.current ?? null;
+  for (const { name, secretsKey: theirs, secretsKeys } of others) {
+    if (theirs === ours) continue;
+    const isShared =
+      theirs !== null && ours !== null && own?.all.includes(theirs) && secretsKeys.includes(ours);
+    if (isShared) continue;
+    throw new DatabaseRefused(
+      `This server has ${describe(ours)}, and the server ${name} on the same database has ${describe(theirs)}: they could not open each other's secrets. ` +
+        "Give all servers the same CYRNEL_SECRETS_KEY; to change it while some run, first add the new one to CYRNEL_SECRETS_PREVIOUS_KEYS of each.",
+    );
+  }
+}
+
+function describe(kid: string | null): string {
+  return kid === null ? "no CYRNEL_SECRETS_KEY" : `the CYRNEL_SECRETS_KEY ${kid}`;
 }

@@ -4,13 +4,12 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import type { Peers, ProcessNews } from "#api/processes/model/peers.ts";
 import type { Pool } from "../db/pool.ts";
+import type { Peers, ProcessNews } from "../processes/model/peers.ts";
 import { createAnnouncements } from "./announcements.ts";
 import { type ComponentWatchOptions, createComponentWatch } from "./components.ts";
-import { createMembership, MAX_SILENT_MS } from "./membership.ts";
+import { createMembership, MAX_SILENT_MS, requireSameSecretsKey } from "./membership.ts";
 import type { ModuleActivation, ReplicaRow } from "./model.ts";
-import { requireSameSecretsKey } from "./refusals.ts";
 import { createRemoteRuns } from "./remote-runs.ts";
 import { createRoster, type Roster } from "./roster/service.ts";
 import { listOthers } from "./store.ts";

@@ -3,8 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ARRAY_TYPES } from "#api/db/arrays.ts";
-import { createPool, isDatabaseUnavailable } from "#api/db/pool.ts";
+import { ARRAY_TYPES, createPool, isDatabaseUnavailable } from "#api/db/pool.ts";
 import postgres from "#postgres";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 

@@ -2,12 +2,11 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { openDatabase } from "#api/db/database.ts";
+import { openDatabase, refuseSharedSession } from "#api/db/database.ts";
 import { DatabaseRefused, listAppliedMigrations, listMigrations, migrate } from "#api/db/migrate.ts";
 import { createPool, isDatabaseUnavailable } from "#api/db/pool.ts";
 import { dumpSchema } from "#api/db/schema-dump.ts";
 import { acquireServerLock } from "#api/db/server-lock.ts";
-import { refuseSharedSession } from "#api/db/sessions.ts";
 import {
   countConnections,
   createTestDatabase,

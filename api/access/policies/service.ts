@@ -11,11 +11,13 @@ import {
   refuseMore,
   refuseUnknownRole,
 } from "../changes.ts";
+import { compileSegment, compileToolPattern, testSegment, testTool } from "../tool-patterns.ts";
 import type { DefaultPolicy } from "./defaults.ts";
 import type { PolicyDirectory } from "./directory.ts";
 import {
   type ChangedPolicy,
   type CreatePolicyBody,
+  type Decision,
   MAX_POLICIES,
   MAX_PREVIEW_TOOLS,
   type PatchPolicyBody,
@@ -23,7 +25,7 @@ import {
   type Preview,
   type PreviewQuery,
 } from "./model.ts";
-import { describeReach, matchTools } from "./reach.ts";
+import { coversBelow } from "./rules.ts";
 import {
   countPolicies,
   deleteExpiredPolicies,
@@ -203,4 +205,34 @@ function refuseOtherThanExpiry(change: object): void {
 
 function refuseUnknown(id: string): AppError {
   return new AppError("not_found", `There is no policy ${id}. GET /policies lists them.`);
+}
+
+export interface Patterns {
+  servicePattern: string;
+  toolPattern: string;
+  /** Absent: for patterns without a rule. */
+  decision?: Decision;
+}
+
+function matchTools(patterns: Patterns, tools: readonly KnownTool[]): KnownTool[] {
+  const service = compileSegment(patterns.servicePattern);
+  const { decision = "allow", toolPattern } = patterns;
+  const tool = compileToolPattern(toolPattern, coversBelow(decision));
+  return tools.filter(({ serviceId, toolId }) => testSegment(service, serviceId) && testTool(tool, toolId));
+}
+
+/** Empty for a rule that decides at least one of the tools it matches. `id` null: for patterns without a rule. */
+function describeReach(
+  rule: Patterns & { id: string | null; roleId?: string | null | undefined },
+  matched: readonly KnownTool[],
+  directory: PolicyDirectory,
+): string[] {
+  const path = `${rule.servicePattern}.${rule.toolPattern}`;
+  if (matched.length === 0) return [`${path} matches no tool that is installed now.`];
+  if (rule.id === null) return [];
+  const roleId = rule.roleId ?? undefined;
+  const decides = matched.some((tool) => directory.decide({ ...tool, roleId }).policyId === rule.id);
+  return decides
+    ? []
+    : [`Earlier rules decide every tool that ${path} matches. Change the order: PUT /policies/order.`];
 }

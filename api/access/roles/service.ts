@@ -2,7 +2,7 @@
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { AppError } from "#api/errors.ts";
 import { type ChangeOptions, change, makeId, refuseMore } from "../changes.ts";
-import { hintPatterns, type ToolPath } from "./hints.ts";
+import { compilePathPattern, testSegment, testTool } from "../tool-patterns.ts";
 import { type CreateRoleBody, MAX_ROLES, type PatchRoleBody, type RoleRecord } from "./model.ts";
 import {
   countRoles,
@@ -89,4 +89,41 @@ function refuseInUse(id: string): AppError {
     "role_in_use",
     `A key or a policy names the role ${id}. Revoke those keys and delete those policies first.`,
   );
+}
+
+const MAX_HINTS = 20;
+
+export interface ToolPath {
+  serviceId: string;
+  toolId: string;
+}
+
+/** One sentence per pattern that matches nothing, MAX_HINTS at most. */
+function hintPatterns(
+  { allow, deny }: { allow: readonly string[]; deny: readonly string[] },
+  tools: readonly ToolPath[],
+): string[] {
+  const hints = new Set<string>();
+  for (const [patterns, below] of [
+    [allow, false],
+    [deny, true],
+  ] as const) {
+    for (const pattern of patterns) {
+      const hint = hints.size < MAX_HINTS ? hintPattern(pattern, below, tools) : null;
+      if (hint !== null) hints.add(hint);
+    }
+  }
+  return [...hints];
+}
+
+function hintPattern(pattern: string, below: boolean, tools: readonly ToolPath[]): string | null {
+  const tests = compilePathPattern(pattern, below);
+  if (tests.length === 0) {
+    const fix = pattern.includes(".") ? "" : ` Did you mean ${pattern}.*?`;
+    return `${pattern} can match no tool: a path is service.tool.${fix}`;
+  }
+  const isMatched = tools.some(({ serviceId, toolId }) =>
+    tests.some(({ service, tool }) => testSegment(service, serviceId) && testTool(tool, toolId)),
+  );
+  return isMatched ? null : `${pattern} matches no tool that is installed now.`;
 }

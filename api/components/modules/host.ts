@@ -3,13 +3,20 @@ import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { SecretStore, SecretWatch } from "../ports.ts";
 import { readConfig } from "../settings/store.ts";
-import type { Activator, HostLogger, StartedModule, StoredSettings } from "./activation/activator.ts";
+import {
+  type Activator,
+  createActivator,
+  type HostLogger,
+  type StartedModule,
+  type StoredSettings,
+} from "./activation/activator.ts";
 import { ModuleFailure } from "./activation/failure.ts";
 import type { InstanceLimits } from "./activation/instance.ts";
-import type { Attempts } from "./loader/attempts.ts";
+import { type Attempts, createAttempts } from "./loader/attempts.ts";
 import type { Download } from "./packages/fetch-package.ts";
-import type { ModulePlace } from "./packages/place.ts";
+import { createModulePlace, type ModulePlace } from "./packages/place.ts";
 import type { ModuleRegistration } from "./registration.ts";
+import type { ModulesOptions } from "./service.ts";
 import { clearDefinitionsDue, findModuleRow, type ModuleRow, setModuleError } from "./store.ts";
 
 export interface ModuleLimits extends InstanceLimits {
@@ -180,4 +187,37 @@ export function refuseWaiting(): AppError {
   return new AppError("rate_limited", "Too many changes of modules are waiting already. Try again shortly.", {
     retryAfterSeconds: 5,
   });
+}
+
+export function createHost(options: ModulesOptions): ModuleHost {
+  const {
+    pool,
+    logger,
+    bindings,
+    isolation,
+    isExposed = false,
+    fetch,
+    allowStdio = false,
+    custom,
+    secrets,
+    watch,
+  } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  return {
+    pool,
+    logger,
+    limits,
+    activator: createActivator({ logger, bindings, isolation, isExposed, fetch, allowStdio, watch, limits }),
+    registry: new Map(),
+    secrets,
+    watch,
+    custom:
+      custom === undefined
+        ? null
+        : {
+            place: createModulePlace(custom.directory),
+            attempts: createAttempts(custom.directory),
+            download: custom.download,
+          },
+  };
 }

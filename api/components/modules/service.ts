@@ -13,17 +13,18 @@ import type { SecretStore, SecretWatch } from "../ports.ts";
 import type { SettingsHost } from "../settings/service.ts";
 import type { Activator, HostLogger } from "./activation/activator.ts";
 import { BUILTIN_MODULES, type BuiltinModule, loadBuiltins } from "./builtins.ts";
-import { changeEnabled } from "./changes/enabled.ts";
-import { followModules } from "./changes/follow.ts";
+import { changeEnabled, removeModule } from "./changes/enabled.ts";
+import { followModules, reloadModules } from "./changes/follow.ts";
 import { installPrepared, requireCustom } from "./changes/install.ts";
 import { prepareModule } from "./changes/prepared.ts";
-import { reloadModules } from "./changes/reload.ts";
-import { removeModule } from "./changes/remove.ts";
 import { replaceModule } from "./changes/update.ts";
-import { noEnvironment, readEnvironmentDocs } from "./environment-docs.ts";
-import type { ActiveEnvironment, Environments } from "./environments.ts";
-import { type ModuleLimits, refuseBuiltin, refuseWaiting, requireRow } from "./host.ts";
-import { createHost } from "./make-host.ts";
+import {
+  type ActiveEnvironment,
+  type Environments,
+  noEnvironment,
+  readEnvironmentDocs,
+} from "./environments.ts";
+import { createHost, type ModuleLimits, refuseBuiltin, refuseWaiting, requireRow } from "./host.ts";
 import type { ModuleFilter, ModuleRecord, ModuleState, ReloadAnswer } from "./model.ts";
 import {
   type Download,

@@ -6,9 +6,8 @@ import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { AdapterModule } from "#sdk";
 import type { Adapters } from "../adapters.ts";
-import type { SecretStore, SecretWatch } from "../ports.ts";
+import type { Downloader, Logger, SecretStore, SecretWatch } from "../ports.ts";
 import { HydrateFailure, type Hydration } from "./lifecycle/hydration.ts";
-import type { Downloader, Logger } from "./ports.ts";
 import { findServiceRow, type ServiceRow } from "./store.ts";
 
 export interface ServiceContext {

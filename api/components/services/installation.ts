@@ -5,6 +5,7 @@
 
 import { AppError } from "#api/errors.ts";
 import type { AdapterModule, DefinitionContext, ServiceDefinition } from "#sdk";
+import type { ServiceSight } from "../ports.ts";
 import { writeConfig } from "../settings/store.ts";
 import { requireAdapter, requireService, type ServiceContext, serviceNotFound } from "./context.ts";
 import { generateDefinition } from "./definitions/generate.ts";
@@ -21,7 +22,6 @@ import { handOver } from "./lifecycle/handover.ts";
 import { areBoundTo, findSecretOrigins, hasSecrets, secretsOutdated } from "./lifecycle/secret-origins.ts";
 import { partsOfDefinition, readServiceParts, withDefaults } from "./lifecycle/state.ts";
 import type { CreateServiceBody, InstallServiceBody, PatchServiceBody } from "./model.ts";
-import type { ServiceSight } from "./ports.ts";
 import {
   findServiceRow,
   insertService,

@@ -5,6 +5,7 @@ import type { App } from "#api/http/app-type.ts";
 import { guardRoutes, requireKey, requireScope } from "#api/http/auth.ts";
 import { createListing, pageQuerySchema } from "#api/http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
+import type { ServiceSight } from "../ports.ts";
 import { serviceNotFound } from "./context.ts";
 import {
   createdAnswerSchema,
@@ -19,7 +20,6 @@ import {
   serviceParamsSchema,
   updatedAnswerSchema,
 } from "./model.ts";
-import type { ServiceSight } from "./ports.ts";
 import type { Services } from "./service.ts";
 
 const listing = createListing("services", z.int().positive());

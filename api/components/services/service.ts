@@ -8,7 +8,7 @@ import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { createGate } from "#api/bounds/parallel.ts";
 import type { Pool } from "#api/db/pool.ts";
 import type { AdapterServices, Adapters } from "../adapters.ts";
-import type { SecretStore, SecretWatch } from "../ports.ts";
+import type { Downloader, Logger, SecretStore, SecretWatch, ServiceSight } from "../ports.ts";
 import type { SettingsHost } from "../settings/service.ts";
 import {
   refuseWaitingChanges,
@@ -24,7 +24,7 @@ import {
   updateFromRegistry,
 } from "./installation.ts";
 import { linkAdapters } from "./lifecycle/adapter-link.ts";
-import { followService } from "./lifecycle/following.ts";
+import { followService } from "./lifecycle/handover.ts";
 import { createHydration, type HydrationLimits } from "./lifecycle/hydration.ts";
 import type {
   CreateServiceBody,
@@ -34,7 +34,6 @@ import type {
   ServiceFilter,
   ServiceRecord,
 } from "./model.ts";
-import type { Downloader, Logger, ServiceSight } from "./ports.ts";
 import { hostServiceSettings } from "./settings.ts";
 import { findServiceDetails, listAllServiceIds, listServiceRows, type ServiceRow } from "./store.ts";
 import { removeService, setEnabled } from "./switching.ts";

@@ -8,11 +8,10 @@ import type { JSONSchema } from "#sdk";
 import { type Owner, ownerKey, type SecretStore, type SecretWatch } from "../ports.ts";
 import { changedMeanwhile, requireMatch } from "./entity-tag.ts";
 import type { ConfigAnswer, SecretsAnswer } from "./model.ts";
-import { patchConfig } from "./patch.ts";
+import { listPointers, patchAnew, patchConfig, refuseTests } from "./patch.ts";
 import type { PatchOperation } from "./patch-model.ts";
 import { type Config, type Settings, type SettingsKind, subjectOf } from "./schema.ts";
 import { readConfig, writeConfig } from "./store.ts";
-import { listPointers, patchAnew, refuseTests } from "./write-only.ts";
 
 /** What each kind of owner has of its own. */
 export interface SettingsHost {

@@ -3,8 +3,6 @@
  * an adapter over its predecessor. Writes no rows; callers decide what a failure means.
  */
 
-import { type AdapterServices, type Adapters, NO_SERVICES } from "#api/components/adapters.ts";
-import type { Config } from "#api/components/settings/schema.ts";
 import type {
   AdapterModule,
   AdapterSetupContext,
@@ -14,13 +12,13 @@ import type {
   IsolationLevel,
   ModuleLogger,
 } from "#sdk";
+import { type AdapterServices, type Adapters, NO_SERVICES } from "../../adapters.ts";
+import type { Config } from "../../settings/schema.ts";
 import type { ModuleState } from "../model.ts";
 import type { ModuleRegistration } from "../registration.ts";
 import { createEnvironmentHost, type EnvironmentHost } from "./environment-host.ts";
 import { copyError, ModuleFailure } from "./failure.ts";
-import { type InstanceLimits, type ModuleInstance, startInstance } from "./instance.ts";
-import { requireIsolation } from "./isolation.ts";
-import { createObtainedSecrets, type ObtainedWatch } from "./obtained-secrets.ts";
+import { type InstanceLimits, type ModuleInstance, requireIsolation, startInstance } from "./instance.ts";
 import { fitSettings } from "./settings.ts";
 
 /** What a logger of the host can do besides what modules are given. */
@@ -186,5 +184,34 @@ export function createActivator(options: ActivatorOptions): Activator {
       adapters.clear();
       await Promise.all([environments.close(), ...instances.map((instance) => instance.teardown())]);
     },
+  };
+}
+
+/** Secret values that adapters come by themselves, such as access tokens: what knows secrets learns the latest of each. */
+
+/** What knows secrets is built anew for each of them, which takes time in proportion to all of their characters. */
+const OBTAINED_LIMITS = { maxValuesPerModule: 16, maxCharacters: 256 } as const;
+
+export interface ObtainedWatch {
+  setOwner(ownerKey: string, values: Record<string, unknown>): void;
+}
+
+/**
+ * What an adapter is given as `keepSecret`, for values that it obtains itself, such as access tokens: what knows secrets
+ * learns the latest of each. It throws TypeError for what is no text.
+ */
+function createObtainedSecrets(watch: ObtainedWatch): (moduleId: string) => (value: string) => void {
+  const byModule = new Map<string, Set<string>>();
+  return (moduleId) => (value) => {
+    if (typeof value !== "string") throw new TypeError("keepSecret takes a text.");
+    // A long one is of no use without its end; the end of a signed token is its signature.
+    const sought = value.slice(-OBTAINED_LIMITS.maxCharacters);
+    const values = byModule.get(moduleId) ?? new Set();
+    byModule.set(moduleId, values);
+    values.delete(sought);
+    values.add(sought);
+    const [oldest] = values;
+    if (values.size > OBTAINED_LIMITS.maxValuesPerModule && oldest !== undefined) values.delete(oldest);
+    watch.setOwner(`obtained:${moduleId}`, Object.fromEntries([...values].entries()));
   };
 }

@@ -3,7 +3,15 @@
  */
 
 import { DeadlineExceeded, waitAtMost } from "#api/bounds/deadline.ts";
-import type { Module, ModuleLogger, ModuleSetupContext, ModuleType } from "#sdk";
+import {
+  type EnvironmentModule,
+  ISOLATION_LEVELS,
+  type IsolationLevel,
+  type Module,
+  type ModuleLogger,
+  type ModuleSetupContext,
+  type ModuleType,
+} from "#sdk";
 import type { ModuleRegistration } from "../registration.ts";
 import { copyError, ModuleFailure } from "./failure.ts";
 
@@ -95,4 +103,32 @@ function holdInstance<M extends Module>(
       return ended;
     },
   };
+}
+
+/**
+ * Whether an environment of the operator's own reports what the server asks for. It is the environment's own word: its
+ * code has the server's rights anyway. The bundled ones refuse by themselves, and know why. Throws ModuleFailure when the
+ * report is weaker or there is none; the instance is ended then.
+ */
+export async function requireIsolation(
+  instance: ModuleInstance<EnvironmentModule>,
+  asked: IsolationLevel,
+): Promise<void> {
+  const reported = readLevel(instance.module);
+  const isEnough = reported !== null && ISOLATION_LEVELS.indexOf(reported) <= ISOLATION_LEVELS.indexOf(asked);
+  if (isEnough || asked === "development") return;
+  await instance.teardown();
+  const what = reported === null ? "It reports no isolation" : `It reports the isolation level ${reported}`;
+  throw new ModuleFailure(
+    `${what}; this server asks for ${asked}. Runs in it would be less confined than CYRNEL_ISOLATION=${asked} promises.`,
+  );
+}
+
+function readLevel(module: EnvironmentModule): IsolationLevel | null {
+  try {
+    const level: unknown = module.status?.().isolation.level;
+    return ISOLATION_LEVELS.find((known) => known === level) ?? null;
+  } catch {
+    return null;
+  }
 }

@@ -1,15 +1,18 @@
-/** Enabling and disabling a module. */
+/** Enabling and disabling a module, and deleting one: with its services, folder, row, settings and secrets. */
 import { AppError } from "#api/errors.ts";
+import { ownerKey } from "../../ports.ts";
 import {
+  forgetAttempts,
   installWithDefinitions,
   type ModuleHost,
   noteFailure,
   readStoredSettings,
+  refuseBuiltin,
   requireRegistration,
   requireRow,
   startRequested,
 } from "../host.ts";
-import { disableOtherEnvironments, setModuleEnabled } from "../store.ts";
+import { deleteModuleRow, disableOtherEnvironments, setModuleEnabled } from "../store.ts";
 
 /** Within the queue of changes. Throws AppError `module_failed` with the module's message; then nothing has changed. */
 export async function changeEnabled(host: ModuleHost, id: string, enabled: boolean): Promise<void> {
@@ -40,4 +43,28 @@ export async function changeEnabled(host: ModuleHost, id: string, enabled: boole
     }
     throw error;
   }
+}
+
+/** Within the queue of changes. Also for a module whose files are missing. */
+export async function removeModule(host: ModuleHost, id: string): Promise<void> {
+  const { pool, activator, custom } = host;
+  const row = await requireRow(host, id);
+  refuseBuiltin(row, "deleted. Disable it instead");
+  if (row.type === "adapter") await activator.services.removeAll(id);
+  await forgetAttempts(host, id);
+  const folder = host.registry.get(id)?.folder ?? null;
+  const taken = folder === null || custom === null ? null : await custom.place.takeAway(folder);
+  try {
+    await pool.begin(async (transaction) => {
+      await host.secrets.remove(transaction, { kind: "module", id });
+      await deleteModuleRow(transaction, id);
+    });
+  } catch (error) {
+    await taken?.restore();
+    throw error;
+  }
+  host.registry.delete(id);
+  await activator.remove(id);
+  await taken?.discard();
+  host.watch.dropOwner(ownerKey({ kind: "module", id }));
 }

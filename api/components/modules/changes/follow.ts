@@ -4,10 +4,21 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { readFailure } from "#api/bounds/failure-text.ts";
+import { AppError } from "#api/errors.ts";
 import { ownerKey } from "../../ports.ts";
-import { installWithDefinitions, type ModuleHost, noteFailure, readStoredSettings } from "../host.ts";
-import { listAllRows, type ModuleRow, setModuleError } from "../store.ts";
-import { reloadModules } from "./reload.ts";
+import {
+  installWithDefinitions,
+  type ModuleHost,
+  noteFailure,
+  readStoredSettings,
+  startRequested,
+} from "../host.ts";
+import { scanModules } from "../loader/scan.ts";
+import type { ReloadAnswer } from "../model.ts";
+import type { ModuleRegistration } from "../registration.ts";
+import { reconcileRows } from "../start-up.ts";
+import { listAllRows, listEnabledRows, type ModuleRow, setModuleError } from "../store.ts";
+import { requireCustom } from "./install.ts";
 
 /** Within the queue of changes. Rejects only when the database, or the folder of all modules, cannot be read. */
 export async function followModules(host: ModuleHost): Promise<void> {
@@ -50,4 +61,73 @@ async function followOne(host: ModuleHost, row: ModuleRow): Promise<void> {
     logger.error({ module: row.id, err: error }, "a module could not follow a change made on another server");
     await noteFailure(host, row.id, readFailure(error));
   }
+}
+
+/**
+ * Reads the folder of all modules again, within the queue of changes. What is new appears disabled, what has gone is
+ * missing, and what is enabled and has changed is started anew behind the version that runs. Rejects when the folder
+ * cannot be read; then nothing has changed.
+ */
+export async function reloadModules(host: ModuleHost): Promise<ReloadAnswer> {
+  const { registry } = host;
+  const before = new Map(registry);
+  const scan = await scanModules({
+    directory: requireCustom(host).place.directory,
+    builtinIds: new Set([...before].filter(([, module]) => module.isBuiltin).map(([id]) => id)),
+    previous: before,
+    maxImportMs: host.limits.maxImportMs,
+  });
+  const found = new Map(scan.registrations.map((registration) => [registration.manifest.id, registration]));
+  const next = new Map([...before].filter(([, registration]) => registration.isBuiltin));
+  for (const [id, registration] of found) next.set(id, registration);
+  await reconcileRows(host, next);
+  registry.clear();
+  for (const [id, registration] of next) registry.set(id, registration);
+
+  const removed = [...before.keys()].filter((id) => !next.has(id));
+  for (const id of removed) await host.activator.remove(id);
+  const changed = [...found].filter(([id, now]) => isChanged(before.get(id), now)).map(([id]) => id);
+  await activateAgain(host);
+  return {
+    added: [...found.keys()].filter((id) => !before.has(id)),
+    changed,
+    removed,
+    problems: [
+      ...scan.problems,
+      ...scan.registrations.flatMap(({ folder, loadError }) =>
+        folder !== null && loadError !== null ? [{ folder, error: loadError }] : [],
+      ),
+    ],
+  };
+}
+
+function isChanged(before: ModuleRegistration | undefined, now: ModuleRegistration): boolean {
+  return (
+    before !== undefined && before !== now && (before.hash !== now.hash || before.loadError !== now.loadError)
+  );
+}
+
+/** Everything that is enabled and of which the files on disk do not run. One that fails leaves what runs running. */
+async function activateAgain(host: ModuleHost): Promise<void> {
+  const rows = await listEnabledRows(host.pool);
+  const due = rows.filter((row) => host.activator.hashOf(row.id) !== host.registry.get(row.id)?.hash);
+  const order = (row: ModuleRow) => (row.type === "adapter" ? 0 : 1);
+  for (const row of due.sort((left, right) => order(left) - order(right))) {
+    const registration = host.registry.get(row.id);
+    if (registration === undefined) continue;
+    try {
+      const started = await startRequested(host, registration, await readStoredSettings(host, row.id));
+      await installWithDefinitions(host, started, row);
+      await setModuleError(host.pool, row.id, null);
+    } catch (error) {
+      await noteFailure(host, row.id, describe(error, host.activator.stateOf(row.id) === "active"));
+    }
+  }
+}
+
+function describe(error: unknown, isRunning: boolean): string {
+  const reason = readFailure(error instanceof AppError && error.cause !== undefined ? error.cause : error);
+  return isRunning
+    ? `The version before goes on running, because the one on disk does not start: ${reason}`
+    : reason;
 }

@@ -13,7 +13,6 @@ import {
   serviceDefinitionSchema,
   type ToolDefinition,
 } from "#sdk";
-import { measureJson } from "./extent.ts";
 import { requireSettingsSchema } from "./settings-schema.ts";
 
 export const DEFINITION_LIMITS = {
@@ -142,4 +141,46 @@ function checkSettingsSchema(name: string, schema: JSONSchema): void {
   } catch (error) {
     throw new Error(`Its ${name} cannot be used: ${readFailure(error)}`);
   }
+}
+
+export interface ExtentLimits {
+  maxCharacters: number;
+  maxDepth: number;
+}
+
+export type Extent = { ok: true; characters: number } | { ok: false; problem: string };
+
+/**
+ * How large a value is as JSON, about, found out before it is written: parts that are shared count each time they occur,
+ * so that a small object graph which would be an endless text is refused while it is still small. Stops at the limits.
+ */
+export function measureJson(value: unknown, limits: ExtentLimits): Extent {
+  let left = limits.maxCharacters;
+  let problem: string | null = null;
+
+  function visit(node: unknown, depth: number): boolean {
+    left -= 2;
+    if (typeof node === "string") left -= node.length;
+    else if (typeof node === "bigint") problem = "holds a bigint, which is no JSON";
+    else if (node !== null && typeof node === "object") {
+      if (depth >= limits.maxDepth) problem = `is nested deeper than ${limits.maxDepth} levels, or in itself`;
+      else if (Array.isArray(node)) return node.every((element) => visit(element, depth + 1));
+      else {
+        for (const key in node) {
+          left -= key.length + 4;
+          if (left < 0 || !visit((node as Record<string, unknown>)[key], depth + 1)) return stop();
+        }
+      }
+    } else left -= 6;
+    return problem === null && left >= 0 ? true : stop();
+  }
+
+  function stop(): false {
+    problem ??= `would be more than ${limits.maxCharacters} characters of JSON`;
+    return false;
+  }
+
+  return visit(value, 0)
+    ? { ok: true, characters: limits.maxCharacters - left }
+    : { ok: false, problem: problem ?? "is no JSON" };
 }

@@ -1,8 +1,8 @@
 /** Where definitions come from: the request itself, a download, or a registry's descriptor that names a download. */
 import { createHash } from "node:crypto";
 import { AppError } from "#api/errors.ts";
+import type { Downloader } from "../../ports.ts";
 import { type Descriptor, descriptorSchema } from "../model.ts";
-import type { Downloader } from "../ports.ts";
 import { packDefinition } from "./packing.ts";
 
 export const MAX_DEFINITION_BYTES = 30 * 1024 * 1024;

@@ -5,8 +5,7 @@
 import { DeadlineExceeded, waitAtMost } from "#api/bounds/deadline.ts";
 import { readFailure } from "#api/bounds/failure-text.ts";
 import type { AdapterModule, ServiceState } from "#sdk";
-import { ownerKey, type SecretWatch } from "../../ports.ts";
-import type { Logger } from "../ports.ts";
+import { type Logger, ownerKey, type SecretWatch } from "../../ports.ts";
 
 export interface HydrationLimits {
   maxHydrateMs: number;
