@@ -1,6 +1,7 @@
 /** What modules and services need of other features, as narrow types: they come in as arguments. */
 
 import type { ModuleLogger } from "#sdk";
+import type { Download } from "../egress/download.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { Vault } from "../secrets/vault.ts";
 
@@ -29,12 +30,7 @@ export interface ServiceSight {
   wouldShow(id: string, toolIds: readonly string[]): boolean;
 }
 
-export interface Download {
-  bytes: Buffer;
-  /** After redirects. */
-  finalUrl: string;
-}
 /** Fetches over http(s) within the egress rules. Throws AppError. */
-export type Downloader = (url: string, options: { maxBytes: number; accept?: string }) => Promise<Download>;
+export type { Download };
 
 export type Logger = ModuleLogger;

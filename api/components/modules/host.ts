@@ -1,7 +1,7 @@
 /** What changes of modules share: the registry, the rows, and how a module is started and put in place. */
 import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
-import type { SecretStore, SecretWatch } from "../ports.ts";
+import type { Download, SecretStore, SecretWatch } from "../ports.ts";
 import { readConfig } from "../settings/store.ts";
 import {
   type Activator,
@@ -13,7 +13,6 @@ import {
 import { ModuleFailure } from "./activation/failure.ts";
 import type { InstanceLimits } from "./activation/instance.ts";
 import { type Attempts, createAttempts } from "./loader/attempts.ts";
-import type { Download } from "./packages/fetch-package.ts";
 import { createModulePlace, type ModulePlace } from "./packages/place.ts";
 import type { ModuleRegistration } from "./registration.ts";
 import type { ModulesOptions } from "./service.ts";

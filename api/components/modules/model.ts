@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { MODULE_ID_PATTERN, MODULE_TYPES } from "#sdk";
+import { descriptorSchema } from "../registry.ts";
 
 export const MODULE_STATES = ["inactive", "active", "draining"] as const;
 
@@ -92,6 +93,9 @@ export const installFromBodySchema = z.strictObject({
     "URL of the registry's descriptor, `{downloadUrl, hash?, id?}`. Stored, for updates.",
   ),
 });
+/** What a registry answers at `source`. */
+export const moduleDescriptorSchema = descriptorSchema.extend({ id: z.string().max(100).optional() });
+
 export const installedAnswerSchema = z.object({ id: z.string() });
 export const updatedAnswerSchema = z.object({
   id: z.string(),

@@ -9,7 +9,8 @@ import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { EnvironmentBindings, IsolationLevel, ModuleManifest } from "#sdk";
 import type { Adapters } from "../adapters.ts";
-import type { SecretStore, SecretWatch } from "../ports.ts";
+import type { Download, SecretStore, SecretWatch } from "../ports.ts";
+import { type Fetched, fetchBytes, fetchDescriptor } from "../registry.ts";
 import type { SettingsHost } from "../settings/service.ts";
 import type { Activator, HostLogger } from "./activation/activator.ts";
 import { BUILTIN_MODULES, type BuiltinModule, loadBuiltins } from "./builtins.ts";
@@ -25,14 +26,14 @@ import {
   readEnvironmentDocs,
 } from "./environments.ts";
 import { createHost, type ModuleLimits, refuseBuiltin, refuseWaiting, requireRow } from "./host.ts";
-import type { ModuleFilter, ModuleRecord, ModuleState, ReloadAnswer } from "./model.ts";
 import {
-  type Download,
-  type FetchedPackage,
-  fetchDescribed,
-  fetchDescriptor,
-  fetchPackage,
-} from "./packages/fetch-package.ts";
+  type ModuleFilter,
+  type ModuleRecord,
+  type ModuleState,
+  moduleDescriptorSchema,
+  type ReloadAnswer,
+} from "./model.ts";
+import { PACKAGE_LIMITS } from "./packages/unpack.ts";
 import { hostModuleSettings } from "./settings.ts";
 import { startModules } from "./start-up.ts";
 import { listModuleRows, type ModuleRow } from "./store.ts";
@@ -117,7 +118,7 @@ export function createModules(options: ModulesOptions): Modules {
 
   /** Unpacks outside the queue of changes: nothing waits for a slow or large package but other packages. */
   function take<T>(
-    fetch: () => Promise<FetchedPackage | null>,
+    fetch: () => Promise<Fetched | null>,
     source: string,
     use: (prepared: Awaited<ReturnType<typeof prepareModule>>) => Promise<T>,
   ): Promise<T | null> {
@@ -130,6 +131,11 @@ export function createModules(options: ModulesOptions): Modules {
     });
   }
 
+  const readRegistry = (source: string) =>
+    fetchDescriptor(requireCustom(host).download, source, moduleDescriptorSchema);
+  const fetchPackage = (from: { downloadUrl: string; hash?: string | undefined }) =>
+    fetchBytes(requireCustom(host).download, from, PACKAGE_LIMITS.maxPackedBytes);
+
   async function requireOwn(id: string): Promise<ModuleRow> {
     const row = await requireRow(host, id);
     refuseBuiltin(row, "replaced. It changes with the server");
@@ -139,7 +145,7 @@ export function createModules(options: ModulesOptions): Modules {
   /** Whether the files are the package's, unchanged since. */
   const isInstalled = (id: string, hash: string) => registry.get(id)?.hash === hash;
 
-  async function replaceBy(id: string, fetch: () => Promise<FetchedPackage | null>): Promise<boolean> {
+  async function replaceBy(id: string, fetch: () => Promise<Fetched | null>): Promise<boolean> {
     const { source } = await requireOwn(id);
     const unlessInstalled = async () => {
       const fetched = await fetch();
@@ -169,25 +175,23 @@ export function createModules(options: ModulesOptions): Modules {
       return replicas.some(({ state }) => state !== record.state) ? { ...record, replicas } : record;
     },
     async install(url) {
-      const { download } = requireCustom(host);
       const id = await take(
-        () => fetchPackage(download, url),
+        () => fetchPackage({ downloadUrl: url }),
         "",
         (prepared) => installPrepared(host, prepared),
       );
       return id as string;
     },
     async installFrom(source) {
-      const { download } = requireCustom(host);
-      const descriptor = await fetchDescriptor(download, source);
-      const fetch = () => fetchDescribed(download, descriptor);
+      const descriptor = await readRegistry(source);
+      const fetch = () => fetchPackage(descriptor);
       const id = await take(fetch, source, (prepared) => {
         requireDescribed(descriptor.id, prepared.manifest.id);
         return installPrepared(host, prepared);
       });
       return id as string;
     },
-    replace: (id, url) => replaceBy(id, () => fetchPackage(requireCustom(host).download, url)),
+    replace: (id, url) => replaceBy(id, () => fetchPackage({ downloadUrl: url })),
     async update(id) {
       const { source } = await requireOwn(id);
       if (source === "") {
@@ -197,11 +201,10 @@ export function createModules(options: ModulesOptions): Modules {
         );
       }
       return replaceBy(id, async () => {
-        const { download } = requireCustom(host);
-        const descriptor = await fetchDescriptor(download, source);
+        const descriptor = await readRegistry(source);
         requireDescribed(descriptor.id, id);
-        if (descriptor.hash !== null && isInstalled(id, descriptor.hash)) return null;
-        return fetchDescribed(download, descriptor);
+        if (descriptor.hash !== undefined && isInstalled(id, descriptor.hash)) return null;
+        return fetchPackage(descriptor);
       });
     },
     reload: () => changes.run(() => reloadModules(host)),
@@ -224,8 +227,8 @@ export function createModules(options: ModulesOptions): Modules {
 }
 
 /** A registry that names an id must mean the module that comes. */
-function requireDescribed(promised: string | null, found: string): void {
-  if (promised === null || promised === found) return;
+function requireDescribed(promised: string | undefined, found: string): void {
+  if (promised === undefined || promised === found) return;
   throw new AppError(
     "invalid_descriptor",
     `The registry says the module is ${promised}; it is ${found}. Nothing was changed.`,

@@ -6,7 +6,7 @@ import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { AdapterModule } from "#sdk";
 import type { Adapters } from "../adapters.ts";
-import type { Downloader, Logger, SecretStore, SecretWatch } from "../ports.ts";
+import type { Download, Logger, SecretStore, SecretWatch } from "../ports.ts";
 import { HydrateFailure, type Hydration } from "./lifecycle/hydration.ts";
 import { findServiceRow, type ServiceRow } from "./store.ts";
 
@@ -16,7 +16,7 @@ export interface ServiceContext {
   adapters: Adapters;
   secrets: SecretStore;
   watch: SecretWatch;
-  download: Downloader;
+  download: Download;
   hydration: Hydration;
   /** One change of a service at a time, by service id. */
   changes: KeyedQueue;

@@ -6,6 +6,7 @@
 import { AppError } from "#api/errors.ts";
 import type { AdapterModule, DefinitionContext, ServiceDefinition } from "#sdk";
 import type { ServiceSight } from "../ports.ts";
+import { fetchDescriptor } from "../registry.ts";
 import { writeConfig } from "../settings/store.ts";
 import { requireAdapter, requireService, type ServiceContext, serviceNotFound } from "./context.ts";
 import { generateDefinition } from "./definitions/generate.ts";
@@ -16,12 +17,15 @@ import {
   MAX_DEFINITION_BYTES,
   type ObtainedDefinition,
   obtainDefinition,
-  readDescriptor,
 } from "./definitions/source.ts";
 import { handOver } from "./lifecycle/handover.ts";
-import { areBoundTo, findSecretOrigins, hasSecrets, secretsOutdated } from "./lifecycle/secret-origins.ts";
-import { partsOfDefinition, readServiceParts, withDefaults } from "./lifecycle/state.ts";
-import type { CreateServiceBody, InstallServiceBody, PatchServiceBody } from "./model.ts";
+import { partsOfDefinition, readDefinitionContext, readServiceParts } from "./lifecycle/state.ts";
+import {
+  type CreateServiceBody,
+  type InstallServiceBody,
+  type PatchServiceBody,
+  serviceDescriptorSchema,
+} from "./model.ts";
 import {
   findServiceRow,
   insertService,
@@ -52,23 +56,19 @@ export async function installFromRegistry(
   sight: Pick<ServiceSight, "wouldShow">,
 ): Promise<string> {
   const { source } = body;
-  const descriptor = await readDescriptor(context.download, source);
+  const descriptor = await fetchDescriptor(context.download, source, serviceDescriptorSchema);
   const id = body.id ?? descriptor.id;
   const adapter = body.adapter ?? descriptor.adapter;
-  const lacking = [
-    ...(id === undefined
-      ? [{ path: "body.id", message: "neither the request nor the descriptor has one" }]
-      : []),
-    ...(adapter === undefined
-      ? [{ path: "body.adapter", message: "neither the request nor the descriptor has one" }]
-      : []),
-  ];
+  const lacking = Object.entries({ id, adapter }).filter(([, value]) => value === undefined);
   if (id === undefined || adapter === undefined) {
     throw new AppError(
       "invalid_request",
       "The service needs an id and an adapter: give them in the request.",
       {
-        issues: lacking,
+        issues: lacking.map(([name]) => ({
+          path: `body.${name}`,
+          message: "neither the request nor the descriptor has one",
+        })),
       },
     );
   }
@@ -139,7 +139,11 @@ export async function updateFromRegistry(context: ServiceContext, id: string): P
       );
     }
     requireAdapter(context, row.adapter);
-    const { downloadUrl, hash } = await readDescriptor(context.download, row.source);
+    const { downloadUrl, hash } = await fetchDescriptor(
+      context.download,
+      row.source,
+      serviceDescriptorSchema,
+    );
     if (hash === row.hash) return false;
     return remake(context, row, () => downloadDefinition(context.download, downloadUrl, hash));
   });
@@ -237,27 +241,6 @@ async function generate(
     redact: (text) => context.watch.text(text),
     ...(settings === undefined ? {} : { settings }),
   });
-}
-
-/**
- * What an adapter may ask the server of a definition with. The secrets only where they may go: another definition is read
- * as that of a service without any. Throws AppError `secrets_outdated` when it is the same and the settings are not.
- */
-async function readDefinitionContext(
-  context: ServiceContext,
-  adapter: AdapterModule,
-  { text, hash }: { text: string; hash: string },
-  id: string,
-): Promise<DefinitionContext> {
-  const parts = await readServiceParts(context, adapter, id);
-  if (parts === null) throw serviceNotFound(id);
-  // Defaults are those of the definition that is installed.
-  const { config, secrets } = hash === parts.hash ? withDefaults(parts, parts) : parts;
-  if (!hasSecrets(parts)) return { config, secrets };
-  const origins = await findSecretOrigins(context, adapter, { ...parts, hash }, { definition: text, config });
-  if (areBoundTo(parts, origins)) return { config, secrets };
-  if (adapter.secretOrigins !== undefined && hash === parts.hash) throw secretsOutdated(parts, origins);
-  return { config, secrets: {}, secretsWithheld: true };
 }
 
 /** Another version of the adapter may not understand what this one made. Throws AppError `adapter_inactive`. */

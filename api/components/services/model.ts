@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { IDENTIFIER_PATTERN, MODULE_ID_PATTERN } from "#sdk";
+import { descriptorSchema } from "../registry.ts";
 
 const MAX_ID_CHARACTERS = 100;
 const MAX_URL_CHARACTERS = 4000;
@@ -125,18 +126,11 @@ export const patchServiceBodySchema = z
   .describe("Exactly one of `url` and `content`.");
 export type PatchServiceBody = z.output<typeof patchServiceBodySchema>;
 
-/** What a registry answers at `source`. Extra keys are ignored. */
-export const descriptorSchema = z.object({
-  downloadUrl: z.string().min(1).max(MAX_URL_CHARACTERS),
-  hash: z
-    .string()
-    .regex(/^[0-9a-fA-F]{64}$/, { error: "expected a SHA-256 in hexadecimal" })
-    .transform((hash) => hash.toLowerCase())
-    .optional(),
+/** What a registry answers at `source`. */
+export const serviceDescriptorSchema = descriptorSchema.extend({
   id: serviceIdSchema.optional(),
   adapter: adapterIdSchema.optional(),
 });
-export type Descriptor = z.output<typeof descriptorSchema>;
 
 export const createdAnswerSchema = z.object({ id: z.string() });
 export const updatedAnswerSchema = z.object({

@@ -8,7 +8,7 @@ import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { createGate } from "#api/bounds/parallel.ts";
 import type { Pool } from "#api/db/pool.ts";
 import type { AdapterServices, Adapters } from "../adapters.ts";
-import type { Downloader, Logger, SecretStore, SecretWatch, ServiceSight } from "../ports.ts";
+import type { Download, Logger, SecretStore, SecretWatch, ServiceSight } from "../ports.ts";
 import type { SettingsHost } from "../settings/service.ts";
 import {
   refuseWaitingChanges,
@@ -59,7 +59,7 @@ export interface ServicesOptions {
   adapters: Adapters;
   secrets: SecretStore;
   watch: SecretWatch;
-  download: Downloader;
+  download: Download;
   limits?: Partial<ServiceLimits>;
 }
 

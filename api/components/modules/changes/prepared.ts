@@ -4,10 +4,10 @@ import path from "node:path";
 import { readFailure } from "#api/bounds/failure-text.ts";
 import { AppError } from "#api/errors.ts";
 import type { ModuleManifest } from "#sdk";
+import type { Fetched } from "../../registry.ts";
 import { resolveMain } from "../loader/code.ts";
 import { readFolder } from "../loader/files.ts";
 import { MANIFEST_FILE, readManifest } from "../loader/manifest.ts";
-import type { FetchedPackage } from "../packages/fetch-package.ts";
 import { writePackageNote } from "../packages/note.ts";
 import type { ModulePlace, StagedFolder } from "../packages/place.ts";
 import { PackageRefused, unpackPackage } from "../packages/unpack.ts";
@@ -22,7 +22,7 @@ export interface PreparedModule extends AsyncDisposable {
 /** Throws AppError `invalid_package`; then nothing of it is left. */
 export async function prepareModule(
   place: ModulePlace,
-  fetched: FetchedPackage,
+  fetched: Fetched,
   source: string,
 ): Promise<PreparedModule> {
   await using undo = new AsyncDisposableStack();

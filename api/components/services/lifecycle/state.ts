@@ -1,8 +1,15 @@
 /** A service as its adapter is handed it: rows, settings and secrets put together, defaults filled in. */
 import { type Config, compileSettings } from "#api/components/settings/schema.ts";
-import type { AdapterModule, JSONSchema, SecretUse, ServiceDefinition, ServiceState } from "#sdk";
+import type {
+  AdapterModule,
+  DefinitionContext,
+  JSONSchema,
+  SecretUse,
+  ServiceDefinition,
+  ServiceState,
+} from "#sdk";
 import { readConfig } from "../../settings/store.ts";
-import type { ServiceContext } from "../context.ts";
+import { type ServiceContext, serviceNotFound } from "../context.ts";
 import { findServiceDetails, readAdapterDomain } from "../store.ts";
 import { readToolDomains } from "../store-tools.ts";
 import {
@@ -65,7 +72,7 @@ function useOf({ adapterDomain, tools, config }: ServiceState): SecretUse {
 }
 
 /** A copy of the settings with the defaults of their schemas. */
-export function withDefaults(
+function withDefaults(
   schemas: { configSchema: JSONSchema; secretsSchema: JSONSchema },
   { config, secrets }: ServiceSettings,
 ): ServiceSettings {
@@ -97,6 +104,27 @@ export async function readServiceParts(
   if (bound === null) return parts;
   await secrets.bind(pool, owner, bound, version);
   return { ...parts, origins: bound };
+}
+
+/**
+ * What an adapter may ask the server of a definition with. The secrets only where they may go: another definition is read
+ * as that of a service without any. Throws AppError `secrets_outdated` when it is the same and the settings are not.
+ */
+export async function readDefinitionContext(
+  context: ServiceContext,
+  adapter: AdapterModule,
+  { text, hash }: { text: string; hash: string },
+  id: string,
+): Promise<DefinitionContext> {
+  const parts = await readServiceParts(context, adapter, id);
+  if (parts === null) throw serviceNotFound(id);
+  // Defaults are those of the definition that is installed.
+  const { config, secrets } = hash === parts.hash ? withDefaults(parts, parts) : parts;
+  if (!hasSecrets(parts)) return { config, secrets };
+  const origins = await findSecretOrigins(context, adapter, { ...parts, hash }, { definition: text, config });
+  if (areBoundTo(parts, origins)) return { config, secrets };
+  if (adapter.secretOrigins !== undefined && hash === parts.hash) throw secretsOutdated(parts, origins);
+  return { config, secrets: {}, secretsWithheld: true };
 }
 
 /** As a definition makes it, before it is stored. */
