@@ -4,11 +4,11 @@
  */
 import { z } from "zod";
 import { MODULE_ID_PATTERN, MODULE_TYPES } from "#sdk";
+import { flagSchema, querySchema } from "../model.ts";
 import { descriptorSchema } from "../registry.ts";
 
 export const MODULE_STATES = ["inactive", "active", "draining"] as const;
 
-const MAX_QUERY_CHARACTERS = 200;
 const MAX_URL_CHARACTERS = 4000;
 
 export const moduleRecordSchema = z
@@ -47,23 +47,12 @@ export const moduleRecordSchema = z
 export type ModuleRecord = z.infer<typeof moduleRecordSchema>;
 export type ModuleState = ModuleRecord["state"];
 
-const flag = z
-  .enum(["true", "false"], { error: "expected true or false" })
-  .transform((value) => value === "true")
-  .optional();
-
 export const moduleFilterSchema = z.strictObject({
-  query: z
-    .string()
-    .trim()
-    .max(MAX_QUERY_CHARACTERS)
-    .refine((text) => !text.includes("\0"), { error: "must not hold a NUL character" })
-    .optional()
-    .describe("Part of an id, a name or a description, in any case."),
+  query: querySchema,
   type: z.enum(MODULE_TYPES).optional(),
-  isBuiltin: flag,
-  enabled: flag,
-  missing: flag,
+  isBuiltin: flagSchema,
+  enabled: flagSchema,
+  missing: flagSchema,
 });
 export type ModuleFilter = z.output<typeof moduleFilterSchema>;
 
@@ -79,7 +68,6 @@ export const enabledBodySchema = z.strictObject({
     .boolean()
     .describe("Enabling an environment replaces the active one once the new one has started."),
 });
-export const enabledAnswerSchema = z.object({ id: z.string(), enabled: z.boolean() });
 
 const webUrl = z
   .string()
@@ -96,7 +84,6 @@ export const installFromBodySchema = z.strictObject({
 /** What a registry answers at `source`. */
 export const moduleDescriptorSchema = descriptorSchema.extend({ id: z.string().max(100).optional() });
 
-export const installedAnswerSchema = z.object({ id: z.string() });
 export const updatedAnswerSchema = z.object({
   id: z.string(),
   updated: z.boolean().describe("False when the package is the one that is installed."),

@@ -3,9 +3,9 @@ import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
 import { requireScope } from "#api/http/auth.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
+import { idAnswerSchema } from "../model.ts";
 import {
   installBodySchema,
-  installedAnswerSchema,
   installFromBodySchema,
   moduleParamsSchema,
   reloadAnswerSchema,
@@ -31,7 +31,7 @@ export function registerModulePackageRoutes(app: App, modules: Modules): void {
           "A `.tar.zst` with `module.json` at its top or in its only folder. Nothing of it runs: the module starts disabled.",
         body: installBodySchema,
         response: {
-          201: installedAnswerSchema,
+          201: idAnswerSchema,
           ...errorResponses(...BODY_ERRORS, ...downloading, "not_found", "module_taken"),
         },
       },
@@ -51,7 +51,7 @@ export function registerModulePackageRoutes(app: App, modules: Modules): void {
         summary: "Install a module from a registry",
         body: installFromBodySchema,
         response: {
-          201: installedAnswerSchema,
+          201: idAnswerSchema,
           ...errorResponses(...BODY_ERRORS, ...downloading, ...asking, "not_found", "module_taken"),
         },
       },

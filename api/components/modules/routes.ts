@@ -4,8 +4,8 @@ import type { App } from "#api/http/app-type.ts";
 import { requireKey, requireScope } from "#api/http/auth.ts";
 import { createListing, pageQuerySchema } from "#api/http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
+import { enabledAnswerSchema } from "../model.ts";
 import {
-  enabledAnswerSchema,
   enabledBodySchema,
   moduleFilterSchema,
   moduleListSchema,

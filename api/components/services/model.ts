@@ -4,11 +4,11 @@
  */
 import { z } from "zod";
 import { IDENTIFIER_PATTERN, MODULE_ID_PATTERN } from "#sdk";
+import { flagSchema, querySchema } from "../model.ts";
 import { descriptorSchema } from "../registry.ts";
 
 const MAX_ID_CHARACTERS = 100;
 const MAX_URL_CHARACTERS = 4000;
-const MAX_QUERY_CHARACTERS = 200;
 
 /** `__proto__` fits the pattern, but an object cannot hold it as a key like any other. */
 export const serviceIdSchema = z
@@ -66,21 +66,10 @@ export const serviceDetailsSchema = serviceRecordSchema.extend({
 });
 export type ServiceDetailsRecord = z.infer<typeof serviceDetailsSchema>;
 
-const flag = z
-  .enum(["true", "false"], { error: "expected true or false" })
-  .transform((value) => value === "true")
-  .optional();
-
 export const serviceFilterSchema = z.strictObject({
-  query: z
-    .string()
-    .trim()
-    .max(MAX_QUERY_CHARACTERS)
-    .refine((text) => !text.includes("\0"), { error: "must not hold a NUL character" })
-    .optional()
-    .describe("Part of an id, a name or a description, in any case."),
-  enabled: flag,
-  stale: flag,
+  query: querySchema,
+  enabled: flagSchema,
+  stale: flagSchema,
   adapter: adapterIdSchema.optional(),
 });
 export type ServiceFilter = z.output<typeof serviceFilterSchema>;
@@ -132,10 +121,8 @@ export const serviceDescriptorSchema = descriptorSchema.extend({
   adapter: adapterIdSchema.optional(),
 });
 
-export const createdAnswerSchema = z.object({ id: z.string() });
 export const updatedAnswerSchema = z.object({
   id: z.string(),
   updated: z.boolean().describe("False when the definition is the one that is installed."),
 });
 export const enabledBodySchema = z.strictObject({ enabled: z.boolean() });
-export const enabledAnswerSchema = z.object({ id: z.string(), enabled: z.boolean() });

@@ -5,12 +5,11 @@ import type { App } from "#api/http/app-type.ts";
 import { guardRoutes, requireKey, requireScope } from "#api/http/auth.ts";
 import { createListing, pageQuerySchema } from "#api/http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
+import { enabledAnswerSchema, idAnswerSchema } from "../model.ts";
 import type { ServiceSight } from "../ports.ts";
 import { serviceNotFound } from "./context.ts";
 import {
-  createdAnswerSchema,
   createServiceBodySchema,
-  enabledAnswerSchema,
   enabledBodySchema,
   installServiceBodySchema,
   patchServiceBodySchema,
@@ -89,7 +88,7 @@ function registerInstallation(app: App, services: Services, sightOf: SightOf): v
           "The service starts disabled, its tools enabled. Nothing is stored unless the adapter can make tools of the definition.",
         body: createServiceBodySchema,
         response: {
-          201: createdAnswerSchema,
+          201: idAnswerSchema,
           ...errorResponses(...BODY_ERRORS, ...DEFINITION_ERRORS, ...DOWNLOAD_ERRORS, "service_taken"),
         },
       },
@@ -112,7 +111,7 @@ function registerInstallation(app: App, services: Services, sightOf: SightOf): v
           "`source` answers `{downloadUrl, hash?, id?, adapter?}`. What the request says wins; a `hash` must be that of the download.",
         body: installServiceBodySchema,
         response: {
-          201: createdAnswerSchema,
+          201: idAnswerSchema,
           ...errorResponses(
             ...BODY_ERRORS,
             ...DEFINITION_ERRORS,

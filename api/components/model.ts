@@ -1,0 +1,20 @@
+/** What modules and services take and answer alike over HTTP. No behaviour. */
+import { z } from "zod";
+
+const MAX_QUERY_CHARACTERS = 200;
+
+export const flagSchema = z
+  .enum(["true", "false"], { error: "expected true or false" })
+  .transform((value) => value === "true")
+  .optional();
+
+export const querySchema = z
+  .string()
+  .trim()
+  .max(MAX_QUERY_CHARACTERS)
+  .refine((text) => !text.includes("\0"), { error: "must not hold a NUL character" })
+  .optional()
+  .describe("Part of an id, a name or a description, in any case.");
+
+export const idAnswerSchema = z.object({ id: z.string() });
+export const enabledAnswerSchema = z.object({ id: z.string(), enabled: z.boolean() });
