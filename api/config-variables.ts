@@ -25,7 +25,7 @@ import { MAKE_KEY_COMMAND } from "./secrets/key-material.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** `field`: what it is called in `Config`; null: it is part of something there. `fallback`: without a value, as text. */
+/** `field`: what it is called in `Config`; null: `readGroups` of config.ts reads it. `fallback`: without a value, as text. */
 function setting<
   const Field extends string | null,
   Schema extends z.ZodType,
@@ -34,7 +34,7 @@ function setting<
   return { field, schema, fallback, description };
 }
 
-/** One entry per variable: how it is called and parsed, what it is without a value, what it means. */
+/** One entry per variable: its field, how it is parsed, its value when unset, its meaning. */
 export const CONFIG_VARIABLES = {
   PORT: setting("port", wholeNumber(0, 65_535), "9371", "TCP port to listen on; 0 takes a free one."),
   HOST: setting(

@@ -22,7 +22,7 @@ type Fields = {
 /** The configuration in force. Times in milliseconds, sizes in bytes. What null means, and each field, is in CONFIG_VARIABLES. */
 export type Config = Readonly<Fields & ReturnType<typeof readGroups>>;
 
-/** What is made of several variables, or is a list. */
+/** Fields made of several variables, and lists that are empty without a value. */
 function readGroups(read: Read) {
   const max = read("CYRNEL_RATE_LIMIT_MAX");
   const windowMs = read("CYRNEL_RATE_LIMIT_WINDOW_MS");

@@ -1,4 +1,4 @@
-/** What changes of keys, roles and policies share: each alone in its turn, in force when it resolves, refused alike. */
+/** What changes of keys, roles and policies share: one at a time, in force when it resolves, with the same refusals. */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { Db, Pool } from "#api/db/pool.ts";
@@ -33,7 +33,7 @@ export interface ChangeOptions {
   watch: Pick<RevisionWatch, "refresh">;
 }
 
-/** What the database says against a row, as the refusal that a caller is told. */
+/** The refusals for constraints that a statement may violate. */
 export interface Refusals {
   /** Another row has the name. */
   unique?(): AppError;

@@ -1,4 +1,4 @@
-/** Keys, roles and policies over HTTP, as far as they are alike: listed, made, deleted. All of it needs `keys:admin`. */
+/** What the routes of keys, roles and policies have in common: list, create, delete. All of it needs `keys:admin`. */
 import type { FastifyInstance, FastifySchema } from "fastify";
 import { z } from "zod";
 import type { PageRequest } from "#api/bounds/page.ts";

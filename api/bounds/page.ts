@@ -17,8 +17,8 @@ export interface RowPage<Row, Position> {
 }
 
 /**
- * `read` answers the rows after a position, in order, `limit` at most. Of those only what `show` leaves is on the page;
- * where that is next to nothing, a page may have fewer rows than asked for and still a next one.
+ * `read` answers the rows after a position, in order, `limit` at most; `show` drops those that the caller may not see.
+ * Where it drops nearly all, a page may have fewer rows than asked for although a next page follows.
  */
 export async function readPage<Row, Position>(
   { from, limit }: PageRequest<Position>,

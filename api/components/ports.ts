@@ -8,10 +8,10 @@ import type { Vault } from "../secrets/vault.ts";
 /** Secrets at rest. Without a row: no values, version 0. */
 export type SecretStore = Pick<Vault, "read" | "write" | "bind" | "remove">;
 
-/** Learns secret values, to take them out of whatever leaves the server. Owners are called as `ownerKey` says. */
+/** Learns secret values, to take them out of whatever leaves the server. Owners are named by `ownerKey`. */
 export type SecretWatch = Pick<Redactor, "setOwner" | "dropOwner" | "text">;
 
-/** A module or a service, as whom its settings belong to. */
+/** The module or service that settings belong to. */
 export interface Owner {
   kind: "module" | "service";
   id: string;

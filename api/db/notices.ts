@@ -1,6 +1,6 @@
 /**
- * Notices of the database, by channel: the only place that listens. One may be lost with its connection, so whoever
- * needs it looks at what is stored now and then, and whenever listening begins anew.
+ * Notices of the database, by channel: the only place that listens. A notice may be lost with its connection, so features
+ * also look at what is stored now and then, and whenever listening begins anew.
  */
 import type { z } from "zod";
 import { waitAtMost } from "../bounds/deadline.ts";
@@ -13,18 +13,18 @@ export interface NoticeOptions<Notice> {
   channel: string;
   /** What a notice is, written as JSON. */
   schema: z.ZodType<Notice>;
-  /** Null: a notice that is none. Must not throw. */
+  /** Null: the payload does not fit the schema. Must not throw. */
   onNotice(notice: Notice | null): void;
-  /** From now on notices come; those of before, also of an earlier connection, may have been missed. Must not throw. */
+  /** Listening has begun, also anew on another connection: earlier notices may have been missed. Must not throw. */
   onListening?(): void;
 }
 
 export interface Listening extends AsyncDisposable {
-  /** Resolves when notices come. Rejects when the database does; nothing comes then. */
+  /** Resolves when listening has begun. Rejects when the database does; there are no notices then. */
   readonly ready: Promise<void>;
 }
 
-/** Nothing is called any more once it is being disposed. */
+/** Callbacks are no longer called once disposing has begun. */
 export function listenFor<Notice>(pool: Pool, options: NoticeOptions<Notice>): Listening {
   const { channel, schema, onNotice, onListening } = options;
   let isClosed = false;
@@ -38,7 +38,7 @@ export function listenFor<Notice>(pool: Pool, options: NoticeOptions<Notice>): L
     },
   );
   const ready = subscribed.then(() => {});
-  // Who does not wait for it does not want to know.
+  // A caller that does not await it must not end the server by an unhandled rejection.
   ready.catch(() => {});
   return {
     ready,
@@ -49,7 +49,7 @@ export function listenFor<Notice>(pool: Pool, options: NoticeOptions<Notice>): L
   };
 }
 
-/** Waits for the end of what uses the database, but not for a database that is away. Never rejects. */
+/** Waits for work that uses the database to end, CLOSE_MS at most: the database may be away. Never rejects. */
 export async function closeInTime(closing: Promise<unknown> | null): Promise<void> {
   if (closing !== null) await waitAtMost(closing, CLOSE_MS, "the end").catch(() => {});
 }

@@ -20,7 +20,7 @@ import {
 import { patchBodySchema } from "./patch-model.ts";
 import type { ComponentSettings } from "./service.ts";
 
-/** In what the routes of the two differ. */
+/** What differs between the routes of modules and those of services. */
 interface Differences {
   /** Whether any key may read the configuration. */
   isConfigOpen: boolean;

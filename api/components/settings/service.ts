@@ -13,19 +13,19 @@ import type { PatchOperation } from "./patch-model.ts";
 import { type Config, type Settings, type SettingsKind, subjectOf } from "./schema.ts";
 import { readConfig, writeConfig } from "./store.ts";
 
-/** What each kind of owner has of its own. */
+/** What modules and services each implement for this layer. */
 export interface SettingsHost {
   /** Throws AppError `not_found`. */
   find(id: string): Promise<SettingsTarget>;
   readSecrets(id: string): Promise<HeldSecrets>;
-  /** Within the turn of the owner. Throws AppError, `not_found` among others. */
+  /** Runs `work` while no other change of the owner runs. Throws AppError, `not_found` among others. */
   change<T>(id: string, work: (target: ChangingTarget) => Promise<T>): Promise<T>;
 }
 
 export interface SettingsTarget {
   /** Throws AppError when the schema is not known. */
   schema(kind: SettingsKind): JSONSchema;
-  /** The schema, compiled; null when it is not known. Throws AppError for one that is none. */
+  /** The schema, compiled; null when it is not known. Throws AppError when it is not a valid JSON Schema. */
   settings(kind: SettingsKind): Settings | null;
 }
 
@@ -44,9 +44,9 @@ export interface HeldSecrets {
   version: number;
   /** Whether they would now be sent to another place than they were set for. */
   isMisplaced: boolean;
-  /** The same, as far as readers are told: not while it cannot be known. */
+  /** As `isMisplaced`, but false while the adapter is not there to say. */
   isOutdated: boolean;
-  /** What values that are set now are bound to; absent: nothing. Throws AppError while it is not known. */
+  /** Where new values may be sent, stored with them; absent: values are not bound. Throws AppError while it is not known. */
   findOrigins?(isEmpty: boolean): Promise<readonly string[]>;
 }
 
