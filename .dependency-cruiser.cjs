@@ -29,8 +29,31 @@ const CHILD_MAY_USE = "^runner/(protocol|channel|frames)\\.ts$|^runner/jail/|^ru
 
 const DRIVER = "^vendor/postgres/|(^|/)node_modules/(pg|pg-pool)/";
 
+/** The floors of api/processes, from the ground up: each part imports those below it, and nothing beside or above. */
+const PROCESS_FLOORS = [
+  ["model/"],
+  ["store/", "live/"],
+  ["admission/", "operations/", "pausing/", "ownership\\.ts", "retention\\.ts"],
+  ["run\\.ts", "calls/"],
+  ["service\\.ts"],
+  ["routes\\.ts", "routes-events\\.ts"],
+];
+
+const processFloors = PROCESS_FLOORS.flatMap((parts, floor) =>
+  parts.map((part) => ({
+    name: "processes-import-downwards",
+    severity: "error",
+    from: { path: `^api/processes/${part}` },
+    to: {
+      path: `^api/processes/(${PROCESS_FLOORS.slice(floor).flat().join("|")})`,
+      pathNot: `^api/processes/${part}`,
+    },
+  })),
+);
+
 module.exports = {
   forbidden: [
+    ...processFloors,
     {
       name: "sdk-imports-zod-only",
       severity: "error",

@@ -8,6 +8,12 @@ import path from "node:path";
 import helmet from "@fastify/helmet";
 import Fastify, { type FastifyBaseLogger, LogController } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
+import {
+  type Lifecycle,
+  registerDatabaseGuard,
+  registerLifecycle,
+  registerLocalGuard,
+} from "#api/http/guards.ts";
 import { registerKeyRoutes } from "./access/keys/routes.ts";
 import { registerPolicyRoutes } from "./access/policies/routes.ts";
 import { registerRoleRoutes } from "./access/roles/routes.ts";
@@ -32,12 +38,9 @@ import type { AccessDeps } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
 import { registerAuth, registerAuthRefusal } from "./http/auth.ts";
 import { registerConnectionLimits } from "./http/connections.ts";
-import { registerDatabaseGuard } from "./http/database-guard.ts";
 import { answerBrokenRequest, answerError, registerErrorHandler } from "./http/error-handler.ts";
 import { type ReadinessCheck, registerHealthRoutes } from "./http/health.ts";
 import { MAX_BODY_BYTES, registerJsonBody } from "./http/json-body.ts";
-import { type Lifecycle, registerLifecycle } from "./http/lifecycle.ts";
-import { registerLocalGuard } from "./http/local-guard.ts";
 import type { Metrics } from "./http/metrics.ts";
 import { registerDocumentation, registerOpenApi } from "./http/openapi.ts";
 import { registerRateLimit } from "./http/rate-limit.ts";
@@ -46,6 +49,7 @@ import type { Logs } from "./logs/service.ts";
 import { registerMcpRoutes } from "./mcp/routes.ts";
 import { createMcpPorts } from "./mcp-ports.ts";
 import { registerProcessRoutes } from "./processes/routes.ts";
+import { registerEventRoutes } from "./processes/routes-events.ts";
 import type { ProcessService } from "./processes/service.ts";
 import { registerRosterRoutes } from "./replicas/roster/routes.ts";
 import type { Roster } from "./replicas/roster/service.ts";
@@ -155,6 +159,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   if (deps.replicas) registerReplicaRoutes(app, deps.replicas);
   registerAudit(app, access.audit);
   registerProcessRoutes(app, processes, config);
+  registerEventRoutes(app, processes);
   registerModulePackageRoutes(app, modules);
   registerSettingsRoutes(app, "module", moduleParamsSchema, deps.settings);
   registerModuleRoutes(app, modules);

@@ -5,6 +5,7 @@
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import type { FastifyBaseLogger } from "fastify";
+import { createLifecycle } from "#api/http/guards.ts";
 import { createBindings } from "#api/processes/calls/bindings.ts";
 import { RunRegistry } from "#api/processes/live/registry.ts";
 import { digestQuestion } from "#api/processes/model/digest.ts";
@@ -24,7 +25,6 @@ import { createGuardedFetch } from "./egress/fetch.ts";
 import { createGovernance, type Governance } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
 import { closeApp } from "./http/close.ts";
-import { createLifecycle } from "./http/lifecycle.ts";
 import { createMetrics } from "./http/metrics.ts";
 import { createActivityLog } from "./logs/activity.ts";
 import { createLogRing, type LogRing } from "./logs/ring.ts";

@@ -10,7 +10,6 @@ import type { CallRecord } from "#api/tools/call.ts";
 import { ISOLATION_LEVELS, type Usage } from "#sdk";
 import type { App } from "./app-type.ts";
 import { requireScope } from "./auth.ts";
-import { createLabelBound } from "./metrics-labels.ts";
 import { errorResponses } from "./responses.ts";
 
 /** A run as it ended. */
@@ -274,4 +273,17 @@ async function answerSoon<T>(ask: () => Promise<T>): Promise<T | null> {
   const answer = await Promise.race([ask().catch(() => null), late]);
   clearTimeout(timer);
   return answer;
+}
+
+const OTHER = "other";
+
+/** Passes the first `maxValues` distinct values on; whatever comes after them is `other`. */
+export function createLabelBound(maxValues: number): (value: string) => string {
+  const seen = new Set<string>();
+  return (value) => {
+    if (seen.has(value)) return value;
+    if (seen.size >= maxValues) return OTHER;
+    seen.add(value);
+    return value;
+  };
 }

@@ -2,7 +2,7 @@
 import type { FastifyBaseLogger } from "fastify";
 import type { AppDeps } from "../app.ts";
 import { createRedactor } from "../secrets/redactor.ts";
-import { createLifecycle } from "./lifecycle.ts";
+import { createLifecycle } from "./guards.ts";
 import { createMetrics } from "./metrics.ts";
 
 export function describeOnly(logger: FastifyBaseLogger): AppDeps {

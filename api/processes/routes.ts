@@ -21,7 +21,6 @@ import {
   waitQuerySchema,
 } from "./model/schemas.ts";
 import { renderCalls, renderList, renderRecord, renderSummary } from "./operations/render.ts";
-import { registerEventRoutes } from "./routes-events.ts";
 import type { ProcessService } from "./service.ts";
 
 const CURSOR_KIND = "processes";
@@ -195,7 +194,6 @@ export function registerProcessRoutes(
   );
 
   registerPartRoutes(app, service);
-  registerEventRoutes(app, service);
 }
 
 function callerOf({ caller }: FastifyRequest): Caller {

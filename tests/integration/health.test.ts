@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { App } from "#api/http/app-type.ts";
 import { requireScope } from "#api/http/auth.ts";
-import { createLifecycle, type Lifecycle } from "#api/http/lifecycle.ts";
+import { createLifecycle, type Lifecycle } from "#api/http/guards.ts";
 import { buildHttpApp } from "./harness/http-app.ts";
 import { startServer, type TestServer } from "./harness/server.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { describeRoute } from "#api/audit/actions.ts";
+import { describeRoute } from "#api/audit/http-hook.ts";
 import { SCOPES, type Scope } from "#api/http/auth.ts";
 import { type Caller, type GovernanceServer, startGovernanceServer } from "./governance-server.ts";
 

@@ -100,7 +100,12 @@ const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[
     imports: "#modules/mcp/index.ts",
   },
   { rule: "only-environments-import-runner", file: "modules/mcp/index.ts", imports: "#runner/pool.ts" },
-  { rule: "store-imports-db-and-its-model", file: "api/processes/store.ts", imports: "./service.ts" },
+  {
+    rule: "store-imports-db-and-its-model",
+    file: "api/processes/store/changes.ts",
+    imports: "../service.ts",
+  },
+  { rule: "processes-import-downwards", file: "api/processes/live/run.ts", imports: "../store/changes.ts" },
   { rule: "service-imports-its-own-feature", file: "api/processes/service.ts", imports: "#api/db/pool.ts" },
   {
     rule: "service-never-names-http-or-driver",
@@ -108,7 +113,7 @@ const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[
     imports: "fastify",
     typeOnly: true,
   },
-  { rule: "routes-import-their-service", file: "api/processes/routes.ts", imports: "./store.ts" },
+  { rule: "routes-import-their-service", file: "api/processes/routes.ts", imports: "./store/changes.ts" },
   {
     rule: "features-do-not-import-each-other",
     file: "api/components/modules/loader.ts",

@@ -20,9 +20,15 @@ import {
   sourceOfLiveRun,
   sourceOfStored,
 } from "./events.ts";
-import { findOwner, type ProcessesContext, refuseUnknown, waitOptions } from "./lookup.ts";
+import {
+  findOwner,
+  type ProcessesContext,
+  refuseUnknown,
+  waitOptions,
+  waitUntilIdle,
+  waitUntilSettled,
+} from "./lookup.ts";
 import { viewLiveRun, viewStored } from "./render.ts";
-import { waitUntilIdle, waitUntilSettled } from "./waits.ts";
 
 const ID_LINE = /^id: (\S+)$/m;
 const END_LINE = /^event: end$/m;

@@ -21,9 +21,9 @@ import {
   seesAll,
   type Viewer,
   waitOptions,
+  waitUntilSettled,
 } from "./lookup.ts";
 import { viewLiveRun } from "./render.ts";
-import { waitUntilSettled } from "./waits.ts";
 
 /** JSON of results in one page of a listing: a page ends early rather than be larger. More than one record can have. */
 const MAX_PAGE_RESULTS_BYTES = 16 * 1024 * 1024;

@@ -2,10 +2,10 @@
  * The calls of a run that asks people, in the database: from its first pause on each is stored before its adapter is
  * called, and its reply before the script gets it. What happened before is in the log of the run (live/calls.ts).
  */
+import { retryUntil } from "#api/db/retry.ts";
 import type { CallRefusal } from "#api/tools/gate.ts";
 import type { CallLog, LoggedCall } from "../live/calls.ts";
 import type { CallReply, CarriedCall, JournaledCall } from "../model/records.ts";
-import { retryUntil } from "./kept-pause.ts";
 import type { PauseRecord, RunRecords } from "./run-records.ts";
 
 export interface CallJournalOptions {

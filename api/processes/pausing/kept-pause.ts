@@ -1,6 +1,6 @@
 /** What the database has of one run that is frozen: written when it halts, given up when it goes on or is left. */
 
-import { setTimeout as sleep } from "node:timers/promises";
+import { pauseFor, retryUntil } from "#api/db/retry.ts";
 import type { ModuleLogger } from "#sdk";
 import type { CarriedRun, RunSnapshot, TrailCall } from "../model/records.ts";
 import { type AskedApprovals, NOT_STORED, type Waiter, type WaitingRequests } from "./asking.ts";
@@ -124,28 +124,4 @@ export class KeptPause {
     );
     return done === true && !over.aborted;
   }
-}
-
-const FIRST_RETRY_MS = 50;
-const MAX_RETRY_MS = 2000;
-
-/** Null when `over` aborted before it was done. */
-export async function retryUntil<T>(
-  work: () => Promise<T>,
-  over: AbortSignal,
-  onFailure: (error: unknown) => void = () => {},
-): Promise<T | null> {
-  for (let retryMs = FIRST_RETRY_MS; !over.aborted; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
-    try {
-      return await work();
-    } catch (error) {
-      onFailure(error);
-    }
-    await pauseFor(retryMs, over);
-  }
-  return null;
-}
-
-export async function pauseFor(ms: number, over: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal: over, ref: false }).catch(() => {});
 }
