@@ -143,7 +143,7 @@ module.exports = {
       severity: "error",
       comment:
         "app.ts puts features together; a feature may only name the types of another. Shared by all: http, db, bounds.",
-      from: { path: "^api/([^/]+)/", pathNot: "^api/http/" },
+      from: { path: "^api/([^/]+)/", pathNot: "^api/(http|config)/" },
       to: {
         path: "^api/[^/]+/",
         pathNot: "^api/(http|db|bounds|$1)/",

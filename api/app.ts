@@ -14,6 +14,13 @@ import {
   registerLifecycle,
   registerLocalGuard,
 } from "#api/http/guards.ts";
+import { MAX_BODY_BYTES, registerJsonBody } from "#api/http/json/body.ts";
+import { registerDocumentation, registerOpenApi } from "#api/http/openapi/openapi.ts";
+import { type ReadinessCheck, registerHealthRoutes } from "#api/observe/health.ts";
+import { registerLogRoutes } from "#api/observe/logs/routes.ts";
+import type { Logs } from "#api/observe/logs/service.ts";
+import type { Metrics } from "#api/observe/metrics.ts";
+import type { Tracing } from "#api/observe/tracing/telemetry.ts";
 import { registerKeyRoutes } from "./access/keys/routes.ts";
 import { registerPolicyRoutes } from "./access/policies/routes.ts";
 import { registerRoleRoutes } from "./access/roles/routes.ts";
@@ -39,13 +46,7 @@ import type { App } from "./http/app-type.ts";
 import { registerAuth, registerAuthRefusal } from "./http/auth.ts";
 import { registerConnectionLimits } from "./http/connections.ts";
 import { answerBrokenRequest, answerError, registerErrorHandler } from "./http/error-handler.ts";
-import { type ReadinessCheck, registerHealthRoutes } from "./http/health.ts";
-import { MAX_BODY_BYTES, registerJsonBody } from "./http/json-body.ts";
-import type { Metrics } from "./http/metrics.ts";
-import { registerDocumentation, registerOpenApi } from "./http/openapi.ts";
 import { registerRateLimit } from "./http/rate-limit.ts";
-import { registerLogRoutes } from "./logs/routes.ts";
-import type { Logs } from "./logs/service.ts";
 import { registerMcpRoutes } from "./mcp/routes.ts";
 import { createMcpPorts } from "./mcp-ports.ts";
 import { registerProcessRoutes } from "./processes/routes.ts";
@@ -57,7 +58,6 @@ import { type ReplicaRoutesDeps, registerReplicaRoutes } from "./replicas/routes
 import type { Redactor } from "./secrets/redactor.ts";
 import { registerToolRoutes, toCaller } from "./tools/routes.ts";
 import type { Tools } from "./tools/service.ts";
-import type { Tracing } from "./tracing/tracing.ts";
 
 export interface AppDeps {
   logger: FastifyBaseLogger;

@@ -4,8 +4,8 @@
  */
 import { isIP } from "node:net";
 import type { z } from "zod";
+import { CONFIG_VARIABLES } from "#api/config/variables.ts";
 import { visibleLine } from "#client/visible-text.ts";
-import { CONFIG_VARIABLES } from "./config-variables.ts";
 import { pickSimilar } from "./tools/search/similarity.ts";
 
 type Variables = typeof CONFIG_VARIABLES;

@@ -4,6 +4,8 @@
  */
 import type { AddressInfo } from "node:net";
 import closeWithGrace from "close-with-grace";
+import { openLogOutput } from "#api/observe/logs/output.ts";
+import { createLogRing } from "#api/observe/logs/ring.ts";
 import { hideMemory } from "#runner/jail/undumpable.ts";
 import { type Config, formatProblems, listUnknownVariables, parseConfig } from "./config.ts";
 import { type Database, openDatabase } from "./db/database.ts";
@@ -12,8 +14,6 @@ import { DatabaseRefused } from "./db/migrate.ts";
 import { DatabaseInUse } from "./db/server-lock.ts";
 import { MIN_DESCRIPTORS, readDescriptorLimit } from "./http/connections.ts";
 import { createLogger } from "./http/logging.ts";
-import { openLogOutput } from "./logs/output.ts";
-import { createLogRing } from "./logs/ring.ts";
 import { createRedactor } from "./secrets/redactor.ts";
 import { findKeyring } from "./secrets/server-keyring.ts";
 import { type CyrnelServer, openServer } from "./server.ts";

@@ -6,6 +6,13 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import type { FastifyBaseLogger } from "fastify";
 import { createLifecycle } from "#api/http/guards.ts";
+import { createActivityLog } from "#api/observe/logs/activity.ts";
+import { createLogRing, type LogRing } from "#api/observe/logs/ring.ts";
+import { createLogs } from "#api/observe/logs/service.ts";
+import { createMetrics } from "#api/observe/metrics.ts";
+import { listReadinessChecks } from "#api/observe/readiness.ts";
+import { startSelfCheck } from "#api/observe/self-check.ts";
+import { openTracing } from "#api/observe/tracing/tracing.ts";
 import { createBindings } from "#api/processes/calls/bindings.ts";
 import { RunRegistry } from "#api/processes/live/registry.ts";
 import { digestQuestion } from "#api/processes/model/digest.ts";
@@ -25,24 +32,17 @@ import { createGuardedFetch } from "./egress/fetch.ts";
 import { createGovernance, type Governance } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
 import { closeApp } from "./http/close.ts";
-import { createMetrics } from "./http/metrics.ts";
-import { createActivityLog } from "./logs/activity.ts";
-import { createLogRing, type LogRing } from "./logs/ring.ts";
-import { createLogs } from "./logs/service.ts";
 import { createPausing } from "./processes/pausing/pausing.ts";
 import { createPauseRoom } from "./processes/pausing/run-records.ts";
 import { createProcessService } from "./processes/service.ts";
-import { listReadinessChecks } from "./readiness.ts";
 import { findAddress } from "./replicas/address.ts";
 import { createReplicas } from "./replicas/replicas.ts";
 import { createKeyring, type Keyring } from "./secrets/keyring.ts";
 import { learnStoredSecrets } from "./secrets/known.ts";
 import { createRedactor, type Redactor } from "./secrets/redactor.ts";
 import { createVault } from "./secrets/vault.ts";
-import { startSelfCheck } from "./self-check.ts";
 import { listKnownTools } from "./tools/known-tools.ts";
 import { createTools, type Tools } from "./tools/service.ts";
-import { openTracing } from "./tracing/tracing.ts";
 
 export interface ServerDeps {
   /** Migrated, and of this server only. Closed by whoever opened it. `vital`: see Database; default: the same. */

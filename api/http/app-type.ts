@@ -2,7 +2,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
-import type { Caller } from "./auth.ts";
 
 export type App = FastifyInstance<
   Server,
@@ -13,10 +12,6 @@ export type App = FastifyInstance<
 >;
 
 declare module "fastify" {
-  interface FastifyRequest {
-    /** Who asks; null only on public routes and before authentication. */
-    caller: Caller | null;
-  }
   interface FastifyContextConfig {
     /** Answered without a key: health and the documentation. */
     public?: boolean;

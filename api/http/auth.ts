@@ -34,6 +34,13 @@ export interface Caller {
   roleId?: string;
 }
 
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Who asks; null only on public routes and before authentication. */
+    caller: Caller | null;
+  }
+}
+
 /** The ids of callers without a stored key: no role restricts them, and they always count. */
 export const KEYLESS: ReadonlySet<string> = new Set<Caller["kind"]>(["anonymous", "bootstrap"]);
 

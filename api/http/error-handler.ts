@@ -10,7 +10,7 @@ import { isDatabaseUnavailable } from "../db/pool.ts";
 import { AppError, type ErrorCode, type ErrorIssue } from "../errors.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { App } from "./app-type.ts";
-import { MAX_BODY_BYTES } from "./json-body.ts";
+import { MAX_BODY_BYTES } from "./json/body.ts";
 
 const DATABASE_RETRY_SECONDS = 2;
 const MAX_ISSUES = 50;

@@ -6,9 +6,17 @@ import { writeExampleCall } from "#runner/docs/tool-docs.ts";
 import { AppError } from "../errors.ts";
 import type { Scope } from "../http/auth.ts";
 import type { CallCaller, ToolPath } from "../tools/gate.ts";
-import { answerInvalid, answerRefusal, answerWith } from "./answers.ts";
+import {
+  answerInvalid,
+  answerRefusal,
+  answerWith,
+  readToolInput,
+  resultInput,
+  resumeInput,
+  runInput,
+  searchToolsInput,
+} from "./answers.ts";
 import { type ClientLink, followRun } from "./following.ts";
-import { readToolInput, resultInput, resumeInput, runInput, searchToolsInput } from "./inputs.ts";
 import { describeResult, describeRun } from "./outcome.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";
 

@@ -173,7 +173,7 @@ test("the server has no capability, cannot gain any, and cannot write to the ima
 });
 
 test("what traces need is in it, although nothing has asked for it yet", async () => {
-  const load = "import('/app/api/tracing/telemetry.ts').then(() => console.log('loaded'))";
+  const load = "import('/app/api/observe/tracing/telemetry.ts').then(() => console.log('loaded'))";
   expect((await podman("exec", container, "node", "-e", load)).stdout).toBe("loaded\n");
 });
 

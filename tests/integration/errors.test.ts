@@ -8,7 +8,7 @@ import { z } from "zod";
 import { AppError, ERROR_CATALOGUE } from "#api/errors.ts";
 import type { App } from "#api/http/app-type.ts";
 import { requireScope } from "#api/http/auth.ts";
-import { isNestedDeeper } from "#api/http/json-nesting.ts";
+import { isNestedDeeper } from "#api/http/json/nesting.ts";
 import { buildHttpApp } from "./harness/http-app.ts";
 
 const onRequest = requireScope("processes:write");

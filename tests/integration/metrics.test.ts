@@ -1,6 +1,6 @@
 /** `GET /metrics` of a real server: what Prometheus reads after some runs, and what nobody can make it hold. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createLabelBound } from "#api/http/metrics.ts";
+import { createLabelBound } from "#api/observe/metrics.ts";
 import { startServer, type TestServer } from "./harness/server.ts";
 
 const KEY = "metrics-test-key-0123456789abcdef";

@@ -1,6 +1,6 @@
 /** What makes a server ready, and what no more: each change is told by the next answer. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { listReadinessChecks } from "#api/readiness.ts";
+import { listReadinessChecks } from "#api/observe/readiness.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import { startToolsServer, type ToolsServer } from "./tools-server.ts";
 

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { formatConfigurationPage } from "#api/config/page.ts";
+import { CONFIG_VARIABLES } from "#api/config/variables.ts";
 import { formatProblems, isLoopbackHost, parseConfig } from "#api/config.ts";
-import { formatConfigurationPage } from "#api/config-page.ts";
-import { CONFIG_VARIABLES } from "#api/config-variables.ts";
 
 const KEY = "k3y-of-tests-0123456789abcdef";
 

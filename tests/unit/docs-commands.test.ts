@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { CONFIG_VARIABLES } from "#api/config-variables.ts";
+import { CONFIG_VARIABLES } from "#api/config/variables.ts";
 
 const PROJECT = path.resolve(import.meta.dirname, "../..");
 const read = (file: string) => readFileSync(path.join(PROJECT, file), "utf8");

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { load } from "js-yaml";
 import { afterAll, describe, expect, test } from "vitest";
+import { CONFIG_VARIABLES } from "#api/config/variables.ts";
 import { parseConfig } from "#api/config.ts";
-import { CONFIG_VARIABLES } from "#api/config-variables.ts";
 
 const PROJECT = path.resolve(import.meta.dirname, "../..");
 const read = (file: string) => readFileSync(path.join(PROJECT, file), "utf8");

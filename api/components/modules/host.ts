@@ -1,6 +1,7 @@
 /** What changes of modules share: the registry, the rows, and how a module is started and put in place. */
 import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
+import type { EnvironmentBindings, IsolationLevel } from "#sdk";
 import type { Download, SecretStore, SecretWatch } from "../ports.ts";
 import { readConfig } from "../settings/store.ts";
 import {
@@ -12,11 +13,35 @@ import {
 } from "./activation/activator.ts";
 import { ModuleFailure } from "./activation/failure.ts";
 import type { InstanceLimits } from "./activation/instance.ts";
+import type { BuiltinModule } from "./builtins.ts";
 import { type Attempts, createAttempts } from "./loader/attempts.ts";
+import type { ModuleState } from "./model.ts";
 import { createModulePlace, type ModulePlace } from "./packages/place.ts";
 import type { ModuleRegistration } from "./registration.ts";
-import type { ModulesOptions } from "./service.ts";
 import { clearDefinitionsDue, findModuleRow, type ModuleRow, setModuleError } from "./store.ts";
+
+export interface ModulesOptions {
+  pool: Pool;
+  logger: HostLogger;
+  bindings: EnvironmentBindings;
+  /** What environments must put round every run. */
+  isolation: IsolationLevel;
+  /** Others than this machine reach the server. Default: no. */
+  isExposed?: boolean;
+  /** The guarded fetch that modules are given. */
+  fetch: typeof globalThis.fetch;
+  /** Whether adapters may start programs of the host. Default: no. */
+  allowStdio?: boolean;
+  /** Default: the bundled modules. */
+  builtins?: readonly BuiltinModule[];
+  /** Modules of the operator's own, in this folder (absolute; it need not exist). Absent: only the bundled ones. */
+  custom?: { directory: string; download: Download };
+  /** How a module is on the other servers. */
+  activations?(id: string): { replica: string; state: ModuleState }[];
+  secrets: SecretStore;
+  watch: SecretWatch;
+  limits?: Partial<ModuleLimits>;
+}
 
 export interface ModuleLimits extends InstanceLimits {
   /** Of a custom module's code, until its last top-level await. */

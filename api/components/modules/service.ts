@@ -5,15 +5,13 @@
 
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { createSerialQueue } from "#api/bounds/serial-queue.ts";
-import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
-import type { EnvironmentBindings, IsolationLevel, ModuleManifest } from "#sdk";
+import type { ModuleManifest } from "#sdk";
 import type { Adapters } from "../adapters.ts";
-import type { Download, SecretStore, SecretWatch } from "../ports.ts";
 import { type Fetched, fetchBytes, fetchDescriptor } from "../registry.ts";
 import type { SettingsHost } from "../settings/service.ts";
-import type { Activator, HostLogger } from "./activation/activator.ts";
-import { BUILTIN_MODULES, type BuiltinModule, loadBuiltins } from "./builtins.ts";
+import type { Activator } from "./activation/activator.ts";
+import { BUILTIN_MODULES, loadBuiltins } from "./builtins.ts";
 import { changeEnabled, removeModule } from "./changes/enabled.ts";
 import { followModules, reloadModules } from "./changes/follow.ts";
 import { installPrepared, requireCustom } from "./changes/install.ts";
@@ -25,7 +23,7 @@ import {
   noEnvironment,
   readEnvironmentDocs,
 } from "./environments.ts";
-import { createHost, type ModuleLimits, refuseBuiltin, refuseWaiting, requireRow } from "./host.ts";
+import { createHost, type ModulesOptions, refuseBuiltin, refuseWaiting, requireRow } from "./host.ts";
 import {
   type ModuleFilter,
   type ModuleRecord,
@@ -39,29 +37,6 @@ import { startModules } from "./start-up.ts";
 import { listModuleRows, type ModuleRow } from "./store.ts";
 
 export type { ModuleLimits } from "./host.ts";
-
-export interface ModulesOptions {
-  pool: Pool;
-  logger: HostLogger;
-  bindings: EnvironmentBindings;
-  /** What environments must put round every run. */
-  isolation: IsolationLevel;
-  /** Others than this machine reach the server. Default: no. */
-  isExposed?: boolean;
-  /** The guarded fetch that modules are given. */
-  fetch: typeof globalThis.fetch;
-  /** Whether adapters may start programs of the host. Default: no. */
-  allowStdio?: boolean;
-  /** Default: the bundled modules. */
-  builtins?: readonly BuiltinModule[];
-  /** Modules of the operator's own, in this folder (absolute; it need not exist). Absent: only the bundled ones. */
-  custom?: { directory: string; download: Download };
-  /** How a module is on the other servers. */
-  activations?(id: string): { replica: string; state: ModuleState }[];
-  secrets: SecretStore;
-  watch: SecretWatch;
-  limits?: Partial<ModuleLimits>;
-}
 
 export interface ModulePage {
   modules: ModuleRecord[];

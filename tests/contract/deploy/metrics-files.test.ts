@@ -7,7 +7,7 @@ import path from "node:path";
 import { parser } from "@prometheus-io/lezer-promql";
 import { load } from "js-yaml";
 import { beforeAll, expect, test } from "vitest";
-import { createMetrics } from "#api/http/metrics.ts";
+import { createMetrics } from "#api/observe/metrics.ts";
 import { buildHttpApp } from "#tests/integration/harness/http-app.ts";
 
 const DEPLOY = path.resolve(import.meta.dirname, "../../../deploy");

@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import type { BuiltinModule } from "#api/components/modules/builtins.ts";
 import type { Config } from "#api/config.ts";
 import type { Pool } from "#api/db/pool.ts";
-import { createLogRing, type LogRing } from "#api/logs/ring.ts";
+import { createLogRing, type LogRing } from "#api/observe/logs/ring.ts";
 import type { ToolHost } from "#api/processes/model/tool-host.ts";
 import { type CyrnelServer, openServer } from "#api/server.ts";
 import { countConnections, createTestDatabase, type TestDatabase } from "./database.ts";

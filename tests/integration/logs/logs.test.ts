@@ -1,9 +1,9 @@
 /** `GET /logs` of a real server: what it says about itself, found by what people look for, page by page. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLogger } from "#api/http/logging.ts";
-import type { LogAnswer } from "#api/logs/model.ts";
-import { createLogRing } from "#api/logs/ring.ts";
-import { createLogs } from "#api/logs/service.ts";
+import type { LogAnswer } from "#api/observe/logs/model.ts";
+import { createLogRing } from "#api/observe/logs/ring.ts";
+import { createLogs } from "#api/observe/logs/service.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 import { startServer, type TestServer } from "../harness/server.ts";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openLogOutput } from "#api/logs/output.ts";
+import { openLogOutput } from "#api/observe/logs/output.ts";
 import { makeDataDirectory, startMain } from "../harness/main-process.ts";
 
 /** pipe(7) */

@@ -1,7 +1,7 @@
 /** `GET /logs/stream` of a real server: what is logged arrives, once, in order, and resumes where a client left off. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createLogRing } from "#api/logs/ring.ts";
-import { createLogs } from "#api/logs/service.ts";
+import { createLogRing } from "#api/observe/logs/ring.ts";
+import { createLogs } from "#api/observe/logs/service.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 import { startServer, type TestServer } from "../harness/server.ts";
 

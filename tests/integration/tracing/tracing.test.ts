@@ -212,7 +212,7 @@ test("without an endpoint nothing of it is loaded", async () => {
       },
     });
     await import("#api/server.ts");
-    const { openTracing } = await import("#api/tracing/tracing.ts");
+    const { openTracing } = await import("#api/observe/tracing/tracing.ts");
     await openTracing(null, console);
     const without = loaded.length;
     const settings = { endpoint: "http://127.0.0.1:1", headers: {}, serviceName: "x", ratio: 1 };

@@ -1,7 +1,7 @@
 /** Reads `module.json`: foreign text, bounded in size, checked once against the schema of the contract. */
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
-import { isNestedDeeper } from "#api/http/json-nesting.ts";
+import { isNestedDeeper } from "#api/http/json/nesting.ts";
 import { MODULE_ID_PATTERN, type ModuleManifest, type ModuleType, moduleManifestSchema } from "#sdk";
 
 export const MANIFEST_FILE = "module.json";

@@ -1,9 +1,9 @@
 /** Dependencies for building the app only to describe it: registering routes uses none of them, serving would throw. */
 import type { FastifyBaseLogger } from "fastify";
-import type { AppDeps } from "../app.ts";
-import { createRedactor } from "../secrets/redactor.ts";
-import { createLifecycle } from "./guards.ts";
-import { createMetrics } from "./metrics.ts";
+import type { AppDeps } from "#api/app.ts";
+import { createMetrics } from "#api/observe/metrics.ts";
+import { createRedactor } from "#api/secrets/redactor.ts";
+import { createLifecycle } from "../guards.ts";
 
 export function describeOnly(logger: FastifyBaseLogger): AppDeps {
   return {

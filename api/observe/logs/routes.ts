@@ -1,11 +1,11 @@
 /** The server's log over HTTP. Reading needs `logs:read`; it is answered without a database too. */
 import { z } from "zod";
-import { clientGone } from "../http/answers.ts";
-import type { App } from "../http/app-type.ts";
-import { requireScope } from "../http/auth.ts";
-import { createListing } from "../http/cursor.ts";
-import { openEventStream } from "../http/event-stream.ts";
-import { errorResponses } from "../http/responses.ts";
+import { clientGone } from "#api/http/answers.ts";
+import type { App } from "#api/http/app-type.ts";
+import { requireScope } from "#api/http/auth.ts";
+import { createListing } from "#api/http/cursor.ts";
+import { openEventStream } from "#api/http/event-stream.ts";
+import { errorResponses } from "#api/http/responses.ts";
 import { logFilterSchema, logListSchema, logQuerySchema } from "./model.ts";
 import type { Logs } from "./service.ts";
 

@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import sonicBoom from "sonic-boom";
-import { waitAtMost } from "../bounds/deadline.ts";
+import { waitAtMost } from "#api/bounds/deadline.ts";
 
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 const CLOSE_MS = 1000;

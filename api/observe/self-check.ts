@@ -2,8 +2,8 @@
  * Whether this server still does its work, by a look of its own each second: statements are answered, and what waits in
  * the queue is claimed. One that does not is not ready; one that goes on so while its database is in order is to be ended.
  */
-import type { Pool } from "./db/pool.ts";
-import { probeWriting } from "./db/reachability.ts";
+import type { Pool } from "#api/db/pool.ts";
+import { probeWriting } from "#api/db/reachability.ts";
 
 export interface SelfCheckOptions {
   /** What the features use. */

@@ -4,11 +4,11 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
-import { buildApp } from "../app.ts";
-import { parseConfig } from "../config.ts";
-import { describeOnly } from "./openapi-deps.ts";
+import { buildApp } from "#api/app.ts";
+import { parseConfig } from "#api/config.ts";
+import { describeOnly } from "./deps.ts";
 
-const FILE = fileURLToPath(new URL("../../docs/openapi.json", import.meta.url));
+const FILE = fileURLToPath(new URL("../../../docs/openapi.json", import.meta.url));
 
 /** The document of a server with default configuration, as text. */
 export async function printOpenApiDocument(): Promise<string> {
@@ -27,7 +27,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const document = await printOpenApiDocument();
   if (!process.argv.includes("--check")) await writeFile(FILE, document);
   else if ((await readFile(FILE, "utf8").catch(() => "")) !== document) {
-    console.error("docs/openapi.json does not match the routes. Run: node api/http/openapi-document.ts");
+    console.error("docs/openapi.json does not match the routes. Run: node api/http/openapi/document.ts");
     process.exitCode = 1;
   }
 }

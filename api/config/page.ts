@@ -1,9 +1,9 @@
-/** Prints docs/configuration.md from the variables of config.ts: `node api/config-page.ts [--check]`. */
+/** Prints docs/configuration.md from the variables of config.ts: `node api/config/page.ts [--check]`. */
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { CONFIG_VARIABLES } from "./config-variables.ts";
+import { CONFIG_VARIABLES } from "./variables.ts";
 
-const PAGE = fileURLToPath(new URL("../docs/configuration.md", import.meta.url));
+const PAGE = fileURLToPath(new URL("../../docs/configuration.md", import.meta.url));
 
 /** The whole page. */
 export function formatConfigurationPage(): string {
@@ -22,7 +22,7 @@ export function formatConfigurationPage(): string {
     "| --- | --- | --- |",
     ...rows,
     "",
-    "This page is printed from `api/config-variables.ts` by `node api/config-page.ts`.",
+    "This page is printed from `api/config/variables.ts` by `node api/config/page.ts`.",
     "",
   ].join("\n");
 }
@@ -31,7 +31,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (!process.argv.includes("--check")) await writeFile(PAGE, formatConfigurationPage());
   else if ((await readFile(PAGE, "utf8").catch(() => "")) !== formatConfigurationPage()) {
     console.error(
-      "docs/configuration.md does not match api/config-variables.ts. Run: node api/config-page.ts",
+      "docs/configuration.md does not match api/config/variables.ts. Run: node api/config/page.ts",
     );
     process.exitCode = 1;
   }

@@ -3,7 +3,7 @@ import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyPluginAsync } from "fastify";
 import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
-import type { App } from "./app-type.ts";
+import type { App } from "../app-type.ts";
 
 type Document = ReturnType<typeof jsonSchemaTransformObject>;
 

@@ -5,12 +5,12 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { z } from "zod";
 import type { EnvironmentDescription } from "#api/environment/model.ts";
+import type { App } from "#api/http/app-type.ts";
+import { requireScope } from "#api/http/auth.ts";
+import { errorResponses } from "#api/http/responses.ts";
 import type { ProcessesHealth } from "#api/processes/service.ts";
 import type { CallRecord } from "#api/tools/call.ts";
 import { ISOLATION_LEVELS, type Usage } from "#sdk";
-import type { App } from "./app-type.ts";
-import { requireScope } from "./auth.ts";
-import { errorResponses } from "./responses.ts";
 
 /** A run as it ended. */
 export interface EndedRun {

@@ -1,10 +1,10 @@
 /**
  * Request bodies: JSON only, strict UTF-8, bounded in size (by fastify) and nesting. Other types answer 415.
  */
-import { AppError } from "../errors.ts";
-import type { App } from "./app-type.ts";
-import { isNestedDeeper, MAX_BODY_DEPTH } from "./json-nesting.ts";
-import { createLargeJson } from "./large-json.ts";
+import { AppError } from "#api/errors.ts";
+import type { App } from "../app-type.ts";
+import { createLargeJson } from "./large.ts";
+import { isNestedDeeper, MAX_BODY_DEPTH } from "./nesting.ts";
 
 /** Of every route that does not say more (`bodyLimit`). */
 export const MAX_BODY_BYTES = 1024 * 1024;

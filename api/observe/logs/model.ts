@@ -1,6 +1,6 @@
 /** What a log record is over HTTP, and what can be asked for. No behaviour. */
 import { z } from "zod";
-import { pageQuerySchema } from "../http/cursor.ts";
+import { pageQuerySchema } from "#api/http/cursor.ts";
 import { LOG_LEVELS } from "./record.ts";
 
 export const logRecordSchema = z

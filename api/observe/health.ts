@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import { z } from "zod";
-import type { App } from "./app-type.ts";
+import type { App } from "#api/http/app-type.ts";
 
 /** One condition of readiness: resolves to null when it holds, else to a sentence without secrets. */
 export interface ReadinessCheck {

@@ -3,8 +3,9 @@
  * so that a document of 30 MiB does not hold up every other request. Texts come back, and little else: handing over
  * any other data would cost this thread as much as parsing it.
  */
+
+import { AppError } from "#api/errors.ts";
 import { createJobThread } from "#modules/shared/job-thread.ts";
-import { AppError } from "../errors.ts";
 
 export type LargeJsonAnswer = { ok: true; value: Record<string, unknown> } | { ok: false; problem: string };
 
@@ -19,7 +20,7 @@ const THREAD_LIMITS = { maxHeapMb: 768, idleMs: 5000, maxWaiting: 8 };
 
 export function createLargeJson(): LargeJson {
   const thread = createJobThread<Uint8Array, LargeJsonAnswer>(
-    new URL("./large-json-thread.ts", import.meta.url),
+    new URL("./large-thread.ts", import.meta.url),
     THREAD_LIMITS,
   );
   return {

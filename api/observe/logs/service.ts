@@ -3,7 +3,7 @@
  * pace; one that falls behind what is kept is told so. What is shown is redacted once more, with what is known by then.
  */
 import type { PageRequest } from "#api/bounds/page.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "#api/errors.ts";
 import type { LogAnswer, LogFilter } from "./model.ts";
 import { LOG_LEVELS, type LogRecord } from "./record.ts";
 import { formatPosition, type LogPosition, type LogRing, parsePosition } from "./ring.ts";

@@ -10,7 +10,16 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import type { FastifyBaseLogger } from "fastify";
-import type { TracingSettings } from "./tracing.ts";
+
+export interface TracingSettings {
+  /** Base address of an OTLP/HTTP collector. */
+  endpoint: string;
+  /** Sent to it; they may hold a key. */
+  headers: Readonly<Record<string, string>>;
+  serviceName: string;
+  /** Of the traces that begin here, from 0 to 1. */
+  ratio: number;
+}
 
 /** Spans that wait; what comes while so many do is dropped. */
 const MAX_WAITING_SPANS = 4096;

@@ -1,8 +1,9 @@
 /** Every variable of the server's environment, declared once: `Config` and docs/configuration.md follow from here. */
 import path from "node:path";
 import { z } from "zod";
+import { DEFAULT_POLICIES } from "#api/access/policies/defaults.ts";
+import { MAKE_KEY_COMMAND } from "#api/secrets/key-material.ts";
 import { ISOLATION_LEVELS } from "#sdk";
-import { DEFAULT_POLICIES } from "./access/policies/defaults.ts";
 import {
   apiKey,
   collectorAddress,
@@ -20,8 +21,7 @@ import {
   secretsKeys,
   text,
   wholeNumber,
-} from "./config-values.ts";
-import { MAKE_KEY_COMMAND } from "./secrets/key-material.ts";
+} from "./values.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

@@ -1,7 +1,7 @@
 /** The thread that reads request bodies too large for the one that serves everybody: an object of texts, and little else. */
 import { parentPort } from "node:worker_threads";
-import { isNestedDeeper, MAX_BODY_DEPTH } from "./json-nesting.ts";
-import type { LargeJsonAnswer } from "./large-json.ts";
+import type { LargeJsonAnswer } from "./large.ts";
+import { isNestedDeeper, MAX_BODY_DEPTH } from "./nesting.ts";
 
 const MAX_KEYS = 20;
 /** Of everything beside the texts, as JSON: handing over large data would hold up the thread that waits for it. */

@@ -1,10 +1,9 @@
 /** What has to hold for this server to be sent requests: the checks behind `GET /health/ready`. */
-
-import type { Environments } from "./components/modules/environments.ts";
-import { listAppliedMigrations, listMigrations } from "./db/migrate.ts";
-import type { Pool } from "./db/pool.ts";
-import { probeWriting } from "./db/reachability.ts";
-import type { ReadinessCheck } from "./http/health.ts";
+import type { Environments } from "#api/components/modules/environments.ts";
+import { listAppliedMigrations, listMigrations } from "#api/db/migrate.ts";
+import type { Pool } from "#api/db/pool.ts";
+import { probeWriting } from "#api/db/reachability.ts";
+import type { ReadinessCheck } from "./health.ts";
 
 export interface ReadinessSources {
   database: { pool: Pool; readonly reachable: boolean };
