@@ -88,6 +88,16 @@ export interface Usage {
   toolCalls: number;
 }
 
+/** How an execution ended, whole. What goes with another exit state than its own is left out or ignored. */
+export interface ExecutionOutcome {
+  exitState: ExecutionExitState;
+  /** Why it ended without success. A text is a message. */
+  error?: string | ErrorDetail;
+  /** What the script returned, as JSON data. */
+  result?: unknown;
+  usage?: Partial<Usage>;
+}
+
 /** For which execution something is asked: what it may see depends on who submitted it. */
 export interface CallContext {
   eid: number;
@@ -117,7 +127,7 @@ export interface EnvironmentBindings {
     request: { message: string; schema?: JSONSchema },
     call?: { seq: number; signal: AbortSignal },
   ): Promise<unknown>;
-  /** What the script returned, as JSON data. */
+  /** What the script returned, as JSON data: for an environment that answers with the exit state alone. */
   setResult(eid: number, value: unknown): void;
   setUsage(eid: number, usage: Partial<Usage>): void;
 }
@@ -177,8 +187,11 @@ export interface EnvironmentStatus {
 
 export interface EnvironmentModule extends Module {
   setup(context: EnvironmentSetupContext): Promise<void>;
-  /** Runs the code to its end; the returned state is the final word. Never rejects for what the script did. */
-  execute(input: ExecutionInput): Promise<ExecutionExitState>;
+  /**
+   * Runs the code to its end and answers how it ended; that is the final word. Never rejects for what the script did. The exit
+   * state alone will do where error, result and usage were reported through the bindings before.
+   */
+  execute(input: ExecutionInput): Promise<ExecutionOutcome | ExecutionExitState>;
   /** Prompt, idempotent, silent for an unknown id; also while draining. */
   kill(eid: number): Promise<void>;
   /** Markdown for the author of a script. */

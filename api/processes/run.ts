@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Environments } from "#api/components/modules/environments.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ExecutionInput, ModuleLogger } from "#sdk";
-import type { EnvironmentAnswer } from "./live/ending.ts";
+import { type EnvironmentAnswer, isOutcome } from "./live/ending.ts";
 import { KILL_GRACE_MS, RunExecution } from "./live/execution.ts";
 import type { ProcessFeed } from "./live/feed.ts";
 import type { RunRegistry } from "./live/registry.ts";
@@ -120,9 +120,10 @@ export class Runs {
 
   async #carry(live: LiveRun, execution: RunExecution, slot: Slot): Promise<void> {
     const { registry, writer, pausing } = this.#options;
-    const answer = await registry.executing.run({ id: live.id, rights: live.rights }, () =>
+    const raw = await registry.executing.run({ id: live.id, rights: live.rights }, () =>
       live.row.asked ? this.#repeat(live, execution) : execution.carryOut(describeExecution(live)),
     );
+    const answer = raw === "unread" ? raw : takeOutcome(live, raw);
     if (answer === "unread") live.leave();
     else if (live.isLeft) await bounded(execution.confirmed);
     if (live.isLeft || answer === "unread") return this.#leave(live, slot);
@@ -167,6 +168,21 @@ export class Runs {
     if (live.state !== "terminating" && pausing?.abandon(live)) live.leave();
     else if (live.state !== "terminating") live.decide(INTERRUPTED);
     live.execution.requestEnd(SHUTDOWN_KILL_GRACE_MS);
+  }
+}
+
+/** A whole outcome is taken apart, so that the exit state is left: what older modules report before they answer. */
+function takeOutcome(live: LiveRun, answer: EnvironmentAnswer): EnvironmentAnswer {
+  if (answer.kind !== "returned" || !isOutcome(answer.value)) return answer;
+  const { exitState, error, result, usage } = answer.value;
+  try {
+    if (usage !== undefined) live.setUsage(usage);
+    if (error !== undefined) live.setError(error);
+    if (result !== undefined) live.setResult(result);
+    return { kind: "returned", value: exitState };
+  } catch {
+    // An error that is neither a text nor a detail: nothing of the outcome can be relied on.
+    return { kind: "returned", value: null };
   }
 }
 

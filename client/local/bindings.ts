@@ -61,13 +61,13 @@ export function createBindings({ catalog, compileSchema, find }: BindingsOptions
   return {
     invokeTool,
     setState() {},
-    setError: (eid, error) =>
-      find(eid)?.setError(typeof error === "string" ? { name: "Error", message: error } : error),
+    // The bundled environment answers with whole outcomes.
+    setError() {},
     emitStdout: (eid, data) => find(eid)?.write("stdout", data),
     emitStderr: (eid, data) => find(eid)?.write("stderr", data),
     emitOutput: (eid, data) => find(eid)?.options.onOutput?.(data),
-    setResult: (eid, value) => find(eid)?.setResult(value),
-    setUsage: (eid, usage) => find(eid)?.setUsage(usage),
+    setResult() {},
+    setUsage() {},
     discoverServices: (query) => catalog.discoverServices(query ?? {}),
     discoverTools: (query) => catalog.discoverTools(query ?? {}),
     getService: (id) => catalog.getService(id),

@@ -1,5 +1,5 @@
 /** One run of a local runtime: what it has shown so far, and who waits for how it goes on. */
-import type { ErrorDetail, ExecutionExitState, Usage } from "#sdk";
+import type { ErrorDetail, ExecutionOutcome, Usage } from "#sdk";
 import type { PendingElicitation } from "../kernel/elicitation.ts";
 import type { LocalExecuteOptions } from "../kernel/local-model.ts";
 import { createLogLines } from "../kernel/log-lines.ts";
@@ -10,6 +10,8 @@ import type { Pauses } from "./pauses.ts";
 const MAX_CALLS = 100_000;
 export const DEFAULT_MAX_STREAM_BYTES = 1024 * 1024;
 
+const NO_USAGE: Usage = { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 };
+
 export interface LocalExecution {
   readonly id: number;
   readonly options: LocalExecuteOptions;
@@ -19,12 +21,9 @@ export interface LocalExecution {
   next(): Promise<ExecutionResult>;
   noteCall(call: ToolCallMade): void;
   write(stream: "stdout" | "stderr", data: Buffer): void;
-  setError(error: ErrorDetail): void;
-  setResult(value: unknown): void;
-  setUsage(usage: Partial<Usage>): void;
   pausedAt(pending: PendingElicitation): void;
   /** `usualReason`: where no error says another one. */
-  end(state: ExecutionExitState, usualReason: string): void;
+  end(outcome: ExecutionOutcome, usualReason: string): void;
   /** It could not be run at all. */
   fail(error: unknown): void;
 }
@@ -38,9 +37,6 @@ export function createExecution(id: number, options: LocalExecuteOptions): Local
     stderr: options.maxStderrBytes ?? DEFAULT_MAX_STREAM_BYTES,
   };
   const left = { ...maxBytes };
-  const usage: Usage = { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 };
-  let error: ErrorDetail | undefined;
-  let returned: { value?: unknown } = {};
   let awaited = makeAwaited();
 
   function snapshot(): Pick<ExecutionResult, "calls" | "logs" | "processId"> {
@@ -48,7 +44,7 @@ export function createExecution(id: number, options: LocalExecuteOptions): Local
   }
 
   /** A script that does not catch a refusal ends by it. */
-  function explainRefusal(): string | null {
+  function explainRefusal(error: ErrorDetail | undefined): string | null {
     return error?.reason === "script_error" ? (execution.pauses?.explain(error.message) ?? null) : null;
   }
 
@@ -72,28 +68,22 @@ export function createExecution(id: number, options: LocalExecuteOptions): Local
       if (stream === "stdout") options.onStdout?.(text);
       else options.onStderr?.(text);
     },
-    setError: (detail) => {
-      error = detail;
-    },
-    setResult: (result) => {
-      returned = { value: result };
-    },
-    setUsage: (part) => void Object.assign(usage, part),
     pausedAt({ executionId, toolPath, message, args }) {
       const paused = { executionId, toolPath, message, ...(args !== undefined && { args }) };
       const { resolve } = awaited;
       awaited = makeAwaited();
       resolve({ success: false, ...snapshot(), paused, exitState: null, reason: null, usage: null });
     },
-    end(exitState, usualReason) {
+    end({ exitState, error: given, usage, ...returned }, usualReason) {
+      const error = typeof given === "string" ? { name: "Error", message: given } : given;
       awaited.resolve({
         success: exitState === "success",
-        ...(exitState === "success" && returned),
+        ...(exitState === "success" && "result" in returned && { value: returned.result }),
         ...describeError(error),
         ...snapshot(),
         exitState,
-        reason: explainRefusal() ?? error?.reason ?? usualReason,
-        usage,
+        reason: explainRefusal(error) ?? error?.reason ?? usualReason,
+        usage: { ...NO_USAGE, ...usage },
       });
     },
     fail: (cause) => awaited.reject(cause),

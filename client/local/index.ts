@@ -69,7 +69,7 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
         runs.delete(id);
       })
       .then(
-        (state) => run.end(state, environment.usualReason(state)),
+        (outcome) => run.end(outcome, environment.usualReason(outcome.exitState)),
         (error: unknown) => run.fail(error),
       );
     return run;

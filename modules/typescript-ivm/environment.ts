@@ -17,12 +17,13 @@ import type {
   ErrorDetail,
   ExecutionExitState,
   ExecutionInput,
+  ExecutionOutcome,
   IsolationReport,
   ModuleLogger,
 } from "#sdk";
 import { type IvmConfig, readConfig } from "./config.ts";
 import { openSlotProcesses, type SlotProcesses } from "./processes.ts";
-import { type Finished, runOnSlot } from "./run-on-slot.ts";
+import { runOnSlot } from "./run-on-slot.ts";
 import type { Slot } from "./slot.ts";
 import { createLateMonitor } from "./watch.ts";
 
@@ -59,16 +60,16 @@ export function createIvmEnvironment(): EnvironmentModule {
 
   const countFrozen = () => [...executions.values()].filter(({ isFrozen }) => isFrozen).length;
 
-  async function run(on: Running, input: ExecutionInput, execution: Execution): Promise<ExecutionExitState> {
+  async function run(on: Running, input: ExecutionInput, execution: Execution): Promise<ExecutionOutcome> {
     const { bindings, config } = on;
     const { signal } = execution.kill;
     const { eid } = input;
     const givenAt = performance.now();
-    const refuse = (state: ExecutionExitState, error: ErrorDetail, queuedMs = 0) => {
-      bindings.setUsage(eid, { queuedMs });
-      bindings.setError(eid, error);
-      return state;
-    };
+    const refuse = (exitState: ExecutionExitState, error: ErrorDetail, queuedMs = 0): ExecutionOutcome => ({
+      exitState,
+      error,
+      usage: { queuedMs },
+    });
     const fault = findCheckpointFault(input.checkpoint);
     if (fault !== null) return refuse("failed", fault);
     const source = await prepareSource(input.code);
@@ -87,9 +88,14 @@ export function createIvmEnvironment(): EnvironmentModule {
       const finished = await runOnSlot({ ...on, wall, slot, script: source, input, signal, pausable });
       if (finished.wasNeverStarted && attempt < MAX_ATTEMPTS && !signal.aborted) continue;
       const startMs = Math.max(0, performance.now() - givenAt - queuedMs - finished.usage.wallMs);
-      bindings.setUsage(eid, { queuedMs, startMs, ...finished.usage });
-      report(on, eid, finished);
-      return finished.state;
+      logSuspicion(on.logger, eid, finished);
+      const { state: exitState, error, result, usage } = finished;
+      return {
+        exitState,
+        usage: { queuedMs, startMs, ...usage },
+        ...(error !== undefined && { error }),
+        ...(result !== undefined && { result: result.value }),
+      };
     }
   }
 
@@ -100,12 +106,6 @@ export function createIvmEnvironment(): EnvironmentModule {
     const expiry = AbortSignal.timeout(queueTtlMs);
     const slot = await on.processes.pool.acquire(AbortSignal.any([signal, expiry]));
     return slot === "aborted" && !signal.aborted ? "expired" : slot;
-  }
-
-  function report(on: Running, eid: number, finished: Finished): void {
-    if (finished.result !== undefined) on.bindings.setResult(eid, finished.result.value);
-    if (finished.error !== undefined) on.bindings.setError(eid, finished.error);
-    logSuspicion(on.logger, eid, finished);
   }
 
   return {

@@ -10,7 +10,14 @@ import type { WallOptions } from "#runner/isolation/wall.ts";
 import { createMonitor } from "#runner/monitor.ts";
 import { PROCESS_OBSERVED } from "#runner/process-launch.ts";
 import { prepareSource } from "#runner/source/prepare.ts";
-import type { EnvironmentModule, EnvironmentSetupContext, EnvironmentStatus, IsolationReport } from "#sdk";
+import type {
+  EnvironmentModule,
+  EnvironmentSetupContext,
+  EnvironmentStatus,
+  ExecutionInput,
+  ExecutionOutcome,
+  IsolationReport,
+} from "#sdk";
 import { openChildren } from "./children.ts";
 import { type ProcessConfig, readConfig } from "./config.ts";
 import { type ExecutionContext, type ExecutionPause, runExecution } from "./execution.ts";
@@ -29,8 +36,9 @@ interface Execution {
   pause: ExecutionPause | null;
 }
 
-export type ProcessEnvironment = EnvironmentModule &
-  Required<Pick<EnvironmentModule, "pause" | "resume" | "status">>;
+export type ProcessEnvironment = Omit<EnvironmentModule, "execute"> & {
+  execute(input: ExecutionInput): Promise<ExecutionOutcome>;
+} & Required<Pick<EnvironmentModule, "pause" | "resume" | "status">>;
 
 /** `folder` holds a build of the child; `test`: how the wall is tested, see WallOptions. */
 export function createProcessEnvironment(

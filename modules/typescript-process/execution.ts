@@ -1,6 +1,6 @@
 /**
- * One execution from its submission to its end: prepares the source, waits for a slot, takes a child, has it supervised
- * and reports through the bindings.
+ * One execution from its submission to its outcome: prepares the source, waits for a slot, takes a child and has it
+ * supervised.
  */
 import { createHostCalls } from "#runner/host-calls.ts";
 import type { Monitor } from "#runner/monitor.ts";
@@ -15,6 +15,7 @@ import type {
   ErrorDetail,
   ExecutionExitState,
   ExecutionInput,
+  ExecutionOutcome,
   ModuleLogger,
 } from "#sdk";
 import type { Children } from "./children.ts";
@@ -50,19 +51,18 @@ export async function runExecution(
   input: ExecutionInput,
   signal: AbortSignal,
   onStart: (pause: ExecutionPause) => void,
-): Promise<ExecutionExitState> {
-  const { bindings } = on;
+): Promise<ExecutionOutcome> {
   const { eid } = input;
   const givenAt = performance.now();
   let queuedMs = 0;
-  const refuse = (state: ExecutionExitState, error: ErrorDetail) => {
-    bindings.setUsage(eid, { queuedMs });
-    bindings.setError(eid, error);
-    return state;
-  };
+  const refuse = (exitState: ExecutionExitState, error: ErrorDetail): ExecutionOutcome => ({
+    exitState,
+    error,
+    usage: { queuedMs },
+  });
   const fault = findCheckpointFault(input.checkpoint);
   if (fault !== null) return refuse("failed", fault);
-  if (on.slots.isFull) bindings.setState(eid, "queued");
+  if (on.slots.isFull) on.bindings.setState(eid, "queued");
   // In line from the first moment: preparing takes longer for one source than for another.
   const acquiring = on.slots.acquire(on.config.queueTtlMs, signal);
   const source = await prepareSource(input.code);
@@ -82,9 +82,14 @@ export async function runExecution(
   if (outcome === null) return refuse("canceled", KILLED);
   const { wallMs, cpuMs, peakMemoryBytes, toolCalls } = outcome;
   const startMs = Math.max(0, outcome.startedAt - givenAt - queuedMs);
-  bindings.setUsage(eid, { queuedMs, startMs, wallMs, cpuMs, peakMemoryBytes, toolCalls });
-  report(on, eid, outcome);
-  return outcome.state;
+  logSuspicion(on.logger, eid, outcome);
+  const { state: exitState, error, result } = outcome;
+  return {
+    exitState,
+    usage: { queuedMs, startMs, wallMs, cpuMs, peakMemoryBytes, toolCalls },
+    ...(error !== undefined && { error }),
+    ...(result !== undefined && { result: result.value }),
+  };
 }
 
 interface HeldSlot extends Slot {
@@ -122,12 +127,6 @@ function givingUp(slot: HeldSlot, run: PausableRun): ExecutionPause {
       run.resume();
     },
   };
-}
-
-function report({ bindings, logger }: ExecutionContext, eid: number, outcome: RunOutcome): void {
-  if (outcome.result !== undefined) bindings.setResult(eid, outcome.result.value);
-  if (outcome.error !== undefined) bindings.setError(eid, outcome.error);
-  logSuspicion(logger, eid, outcome);
 }
 
 /**

@@ -2,6 +2,7 @@
  * An environment under test: set up through the module contract alone, with bindings that record everything and a
  * service `test` whose tools echo, delay, fail and hang.
  */
+
 import type {
   EnvironmentModule,
   ErrorDetail,
@@ -10,6 +11,7 @@ import type {
   InvokeInput,
   Usage,
 } from "#sdk";
+import { inParts } from "#tests/contract/in-parts.ts";
 
 /** One execution as the bindings saw it. */
 export interface Run {
@@ -73,7 +75,7 @@ interface Recording extends Run {
 /** Sets the environment up; the caller disposes it. */
 export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & AsyncDisposable> {
   const recordings = new Map<number, Recording>();
-  const module = subject.instantiate();
+  const module = inParts(subject.instantiate());
   const of = (eid: number | undefined): Recording => {
     const recording = recordings.get(eid ?? 0);
     if (recording === undefined) throw new Error(`A binding was called for the unknown execution ${eid}.`);

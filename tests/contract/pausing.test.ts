@@ -2,10 +2,12 @@
  * Pausing an execution and repeating it from its checkpoint, through the module contract, on both environments: what a
  * script saw the first time it sees again, and no call is made twice.
  */
+
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { instantiate as instantiateIvm } from "#modules/typescript-ivm/index.ts";
 import { instantiate as instantiateProcess } from "#modules/typescript-process/index.ts";
-import type { EnvironmentModule, ErrorDetail, ExecutionExitState, InvokeInput } from "#sdk";
+import type { EnvironmentModule, ErrorDetail, ExecutionExitState, ExecutionInput, InvokeInput } from "#sdk";
+import { inParts } from "#tests/contract/in-parts.ts";
 
 const ENVIRONMENTS = {
   "typescript-process": { instantiate: instantiateProcess, config: { maxConcurrency: 2 } },
@@ -33,11 +35,12 @@ interface Execution {
 let lastEid = 0;
 
 describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config }) => {
-  let module: Required<Pick<EnvironmentModule, "pause" | "resume" | "status">> & EnvironmentModule;
+  let module: Required<Pick<EnvironmentModule, "pause" | "resume" | "status">> &
+    Omit<EnvironmentModule, "execute"> & { execute(input: ExecutionInput): Promise<ExecutionExitState> };
   const executions = new Map<number, { recording: Recording; answer: Answer }>();
 
   beforeAll(async () => {
-    module = (await instantiate()) as typeof module;
+    module = inParts((await instantiate()) as typeof module);
     const of = (eid: number) => executions.get(eid) as { recording: Recording; answer: Answer };
     await module.setup({
       config,

@@ -1,7 +1,9 @@
 /** The real environment module with bindings that write down what they are told. */
+
 import { readdirSync, readFileSync } from "node:fs";
 import { instantiate } from "#modules/typescript-ivm/index.ts";
 import type { EnvironmentBindings, EnvironmentModule, ErrorDetail, ExecutionOptions, Usage } from "#sdk";
+import { inParts } from "#tests/contract/in-parts.ts";
 
 export interface Recorded {
   state: string;
@@ -30,7 +32,7 @@ export async function openIvm(
   config: Record<string, unknown> = {},
   invokeTool: InvokeTool = async ({ parameters }) => parameters,
 ): Promise<IvmHarness> {
-  const env = instantiate();
+  const env = inParts(instantiate());
   const records = new Map<number, Recorded>();
   const warnings: string[] = [];
   let lastEid = 0;

@@ -266,8 +266,41 @@ describe("streams and values", () => {
     });
   });
 
+  test("an environment may answer with the whole outcome", async () => {
+    const usage = { cpuMs: 7, peakMemoryBytes: 1024, wallMs: 1e9, toolCalls: 99 };
+    const good = await runScript(
+      server,
+      `outcome ${JSON.stringify({ exitState: "success", result: { a: [1] }, usage })}`,
+    );
+    expect(good).toMatchObject({ exitState: "success", reason: "ok", result: { a: [1] }, error: null });
+    expect(good.usage).toMatchObject({ cpuMs: 7, peakMemoryBytes: 1024, toolCalls: 0 });
+    expect(good.usage.wallMs).toBeLessThan(60_000);
+
+    const error = { name: "MemoryError", message: "too much", line: 3, column: 4, reason: "memory_limit" };
+    expect(
+      await runScript(server, `outcome ${JSON.stringify({ exitState: "failed", error, result: 1 })}`),
+    ).toMatchObject({
+      exitState: "failed",
+      reason: "memory_limit",
+      result: null,
+      errorDetail: { name: "MemoryError", message: "too much", line: 3, column: 4 },
+    });
+    expect(
+      await runScript(server, `outcome ${JSON.stringify({ exitState: "failed", error: "in words" })}`),
+    ).toMatchObject({ exitState: "failed", reason: "script_error", error: "in words" });
+  });
+
   test("an environment that throws or answers nonsense ends the run as crashed, and its words stay in the log", async () => {
-    for (const code of ["throw", "nonsense", "return 1\nthrow", "output [1]"]) {
+    for (const code of [
+      "throw",
+      "nonsense",
+      "return 1\nthrow",
+      "output [1]",
+      "outcome {}",
+      "outcome []",
+      'outcome {"exitState":"banana","result":1}',
+      'outcome {"exitState":"success","result":1,"error":17}',
+    ]) {
       const record = await runScript(server, code);
       expect(record).toMatchObject({ exitState: "failed", reason: "crashed", result: null });
       expect(JSON.stringify(record)).not.toContain("secret inside");

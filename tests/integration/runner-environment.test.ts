@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
 import { instantiate, manifest } from "#modules/typescript-process/index.ts";
 import { type EnvironmentBindings, type EnvironmentModule, moduleManifestSchema } from "#sdk";
+import { inParts } from "#tests/contract/in-parts.ts";
 import { listChildren } from "./runner/harness.ts";
 
 type Event = [name: string, eid: number, value?: unknown];
@@ -30,7 +31,7 @@ async function open(
   const note = (name: string) => (eid: number, value?: unknown) =>
     void events.push([name, eid, Buffer.isBuffer(value) ? value.toString() : value]);
   const answer = async () => [];
-  const environment = make();
+  const environment = inParts(make());
   opened.push(environment);
   await environment.setup({
     config: { warmPool: { min: 1, max: 2 }, ...config },

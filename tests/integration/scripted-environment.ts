@@ -10,6 +10,7 @@ import type {
   EnvironmentStatus,
   ExecutionExitState,
   ExecutionInput,
+  ExecutionOutcome,
 } from "#sdk";
 
 interface Execution {
@@ -55,7 +56,7 @@ const REPORT = {
  * `return <json>`, `usage <json>`, `state <queued|running>`, `call <service> <tool> <json>`, `discover`, `ask`,
  * `must-call` (fails the script when it fails), `together <json: [service, tool, parameters][]>`, `busy <gate>` (cannot be paused meanwhile),
  * `gate <name>` (until `open(name)`), `sleep <ms>`, `hang`, `deaf` (ignores kill from here), `deep <levels>`,
- * `big-output <bytes>`, `big-return <bytes>`, `error <json>`, `fail <message>`, `end <exit state>`, `throw`, `nonsense`.
+ * `big-output <bytes>`, `big-return <bytes>`, `error <json>`, `fail <message>`, `end <exit state>`, `outcome <json>` (answers with all of it), `throw`, `nonsense`.
  */
 export class ScriptedEnvironment implements EnvironmentModule {
   slots: number;
@@ -104,7 +105,7 @@ export class ScriptedEnvironment implements EnvironmentModule {
     this.#gate(name).resolve();
   }
 
-  async execute(input: ExecutionInput): Promise<ExecutionExitState> {
+  async execute(input: ExecutionInput): Promise<ExecutionExitState | ExecutionOutcome> {
     if (this.#executions.has(input.eid)) throw new Error(`${input.eid} is being executed already`);
     const checkpoint = structuredClone(input.checkpoint) as Checkpoint | undefined;
     const execution: Execution = {
@@ -225,7 +226,10 @@ export class ScriptedEnvironment implements EnvironmentModule {
     return gate;
   }
 
-  async #perform(execution: Execution, line: string): Promise<ExecutionExitState | undefined> {
+  async #perform(
+    execution: Execution,
+    line: string,
+  ): Promise<ExecutionExitState | ExecutionOutcome | undefined> {
     const { eid } = execution.input;
     const { bindings } = this;
     const [command = "", ...words] = line.split(" ");
@@ -347,6 +351,8 @@ export class ScriptedEnvironment implements EnvironmentModule {
         return "failed";
       case "end":
         return first as ExecutionExitState;
+      case "outcome":
+        return JSON.parse(rest) as ExecutionOutcome;
       case "throw":
         throw new Error("a secret inside of the environment");
       case "nonsense":

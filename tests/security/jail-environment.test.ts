@@ -1,4 +1,5 @@
 /** Both real environments behind the real wall: what stands, how it shows from outside, and what happens where it cannot. */
+
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,6 +11,7 @@ import { openJail } from "#runner/jail/jail.ts";
 import { type Spawner, startSpawner } from "#runner/jail/spawner.ts";
 import { readThreads } from "#runner/jail/verify.ts";
 import type { EnvironmentModule, ErrorDetail, ExecutionOptions, IsolationLevel } from "#sdk";
+import { inParts } from "#tests/contract/in-parts.ts";
 
 const SUBJECTS = [
   { name: "typescript-process", instantiate: instantiateProcess, config: { warmPool: { min: 1, max: 1 } } },
@@ -32,7 +34,7 @@ afterEach(async () => {
 });
 
 async function open({ instantiate, config }: Subject, isolation?: IsolationLevel, more: object = {}) {
-  const environment = instantiate();
+  const environment = inParts(instantiate());
   const ended: Record<number, Ended> = {};
   const of = (eid: number) => {
     ended[eid] ??= { state: "" };

@@ -9,6 +9,7 @@ import {
   EXECUTION_EXIT_STATES,
   EXECUTION_REASONS,
   type ExecutionExitState,
+  type ExecutionOutcome,
   type ExecutionReason,
 } from "#sdk";
 import type { Ending } from "../model/records.ts";
@@ -97,6 +98,11 @@ function timeoutSentence(timeoutMs: number | null): string {
   return timeoutMs === null
     ? "The environment ended the run for taking too long."
     : `The run took longer than its timeout of ${timeoutMs} ms.`;
+}
+
+/** Whether an environment answered with a whole outcome, of which nothing else is known yet. */
+export function isOutcome(value: unknown): value is ExecutionOutcome {
+  return typeof value === "object" && value !== null && "exitState" in value;
 }
 
 function isExitState(value: unknown): value is ExecutionExitState {

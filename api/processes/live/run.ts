@@ -26,10 +26,10 @@ import {
   RunApprovals,
 } from "./ending.ts";
 import { KILL_GRACE_MS, type RunExecution } from "./execution.ts";
-import { OutputMerge, toCleanJsonText } from "./output.ts";
+import { RunResults } from "./results.ts";
 import type { Slot } from "./slots.ts";
-import { RunStreams, type StreamName } from "./streams.ts";
-import { RunBackstop, RunUsage } from "./usage.ts";
+import type { StreamName } from "./streams.ts";
+import { RunUsage } from "./usage.ts";
 
 export class LiveRun {
   readonly id: number;
@@ -38,16 +38,14 @@ export class LiveRun {
   readonly execution: LiveRunOptions["execution"];
   readonly code: string;
   readonly memoryMb: number | null;
-  readonly streams: RunStreams;
-  readonly output: OutputMerge;
-  /** What the run has asked people. */
-  readonly approvals = new RunApprovals();
+  readonly results: RunResults;
 
   readonly #options: LiveRunOptions;
   readonly #over = new AbortController();
   readonly #usage: RunUsage;
-  readonly #backstop: RunBackstop;
+  /** Most runs call nothing and ask no person. */
   #log: CallLog | null = null;
+  #approvals: RunApprovals | null = null;
   #isLeft = false;
   #requests = 0;
   #row: ProcessRow;
@@ -56,7 +54,6 @@ export class LiveRun {
   #killed = false;
   #decided: Ending | null = null;
   #reported: ReportedError | null = null;
-  #result: string | null = null;
   #ending: Ending | null = null;
   #isStored = false;
 
@@ -70,10 +67,8 @@ export class LiveRun {
     this.environment = options.environment;
     this.code = options.code;
     this.memoryMb = options.memoryMb;
-    this.streams = new RunStreams({ stdout: limits.maxStdoutBytes, stderr: limits.maxStderrBytes }, redactor);
-    this.output = new OutputMerge(limits.maxOutputBytes, redactor);
-    this.#usage = new RunUsage(row);
-    this.#backstop = new RunBackstop(row.timeoutMs, () => {
+    this.results = new RunResults(limits, redactor);
+    this.#usage = new RunUsage(row, () => {
       options.onOverdue();
       this.decide(overdue(row.timeoutMs));
     });
@@ -84,13 +79,18 @@ export class LiveRun {
     this.calls.restore(trail);
     for (const { id, state } of events) this.approvals.note(id, state);
     this.#usage.carry(usage);
-    this.#backstop.carry(usage.wallMs);
   }
 
   /** What the run has called, and asked. */
   get calls(): CallLog {
     this.#log ??= new CallLog(this.#options.redactor);
     return this.#log;
+  }
+
+  /** What the run has asked people. */
+  get approvals(): RunApprovals {
+    this.#approvals ??= new RunApprovals();
+    return this.#approvals;
   }
 
   /** Whether `row` is the stored ending of this run. */
@@ -133,17 +133,12 @@ export class LiveRun {
           state: this.state,
           memoryMb: this.memoryMb,
           usage: this.usage,
-          approvals: this.approvals.pending,
+          approvals: this.#approvals?.pending ?? [],
         };
   }
 
   get ending(): Ending | null {
     return this.#ending;
-  }
-
-  /** JSON text of what the script returned. */
-  get result(): string | null {
-    return this.#result;
   }
 
   get limits(): RunLimits {
@@ -158,28 +153,25 @@ export class LiveRun {
   setState(state: ExecutionState): void {
     if (this.isOver || this.#queuedByEnvironment === (state === "queued")) return;
     this.#queuedByEnvironment = state === "queued";
-    if (this.#queuedByEnvironment) this.#backstop.pause();
-    else this.#backstop.resume();
+    this.#usage.setQueued(this.#queuedByEnvironment);
     this.#options.onChange("state");
   }
 
   write(stream: StreamName, data: Buffer): void {
-    if (!this.isOver && this.streams.write(stream, data)) this.#options.onChange("data");
+    if (!this.isOver && this.results.streams.write(stream, data)) this.#options.onChange("data");
   }
 
   emitOutput(data: Record<string, unknown>): void {
     if (this.isOver || this.#decided) return;
-    const problem = this.output.merge(data);
+    const problem = this.results.emit(data);
     if (problem !== null) this.decide(failedWith("output_limit", "OutputLimitError", problem));
     else this.#options.onChange("data");
   }
 
   setResult(value: unknown): void {
     if (this.isOver || this.#decided) return;
-    const { limits, redactor } = this.#options;
-    const json = toCleanJsonText("The result", value, limits.maxResultBytes, redactor);
-    if (json.ok) this.#result = json.text;
-    else this.decide(failedWith("output_limit", "OutputLimitError", json.problem));
+    const problem = this.results.setResult(value);
+    if (problem !== null) this.decide(failedWith("output_limit", "OutputLimitError", problem));
   }
 
   /** The first error reported is kept. */
@@ -208,7 +200,6 @@ export class LiveRun {
     if (this.#state !== "running") return;
     this.#state = "paused";
     this.#usage.park();
-    this.#backstop.pause();
     this.#options.slot.giveUp();
     this.#options.onChange("state");
   }
@@ -217,7 +208,6 @@ export class LiveRun {
     if (this.#state !== "paused") return;
     this.#options.slot.takeBack();
     this.#usage.goOn();
-    this.#backstop.resume();
     this.#state = "running";
     this.#options.onChange("state");
   }
@@ -225,9 +215,7 @@ export class LiveRun {
   /** What readers are shown while no child holds the run. */
   snapshot(): RunSnapshot {
     return {
-      ...this.streams.read(),
-      output: this.output.text(),
-      outputs: this.output.version,
+      ...this.results.read(),
       calls: this.#log?.ended ?? [],
     };
   }
@@ -248,7 +236,7 @@ export class LiveRun {
 
   /** No call outlives the run. Making the reason costs more than the rest of an ending: once is enough. */
   #endCalls(): void {
-    this.#backstop.stop();
+    this.#usage.stopBackstop();
     if (!this.#over.signal.aborted) this.#over.abort(new DOMException("The run has ended.", "AbortError"));
   }
 
@@ -272,7 +260,7 @@ export class LiveRun {
 
   /** The environment has answered, or will not: closes the books and says what to store. */
   conclude(answer: EnvironmentAnswer): RunEnding {
-    this.streams.end();
+    this.results.streams.end();
     this.#usage.stop();
     const concluded = concludeRun({
       answer,
@@ -281,10 +269,10 @@ export class LiveRun {
       reported: this.#reported,
       timeoutMs: this.#row.timeoutMs,
     });
-    const ending = this.approvals.explain(concluded);
-    this.approvals.close();
+    const ending = this.#approvals?.explain(concluded) ?? concluded;
+    this.#approvals?.close();
     this.#ending = ending;
-    if (ending.exitState !== "success") this.#result = null;
+    if (ending.exitState !== "success") this.results.dropResult();
     this.#endCalls();
     return {
       id: this.id,
@@ -294,10 +282,8 @@ export class LiveRun {
       error: ending.error,
       memoryMb: this.memoryMb,
       usage: this.usage,
-      ...this.streams.read(),
-      output: this.output.text(),
-      outputs: this.output.version,
-      result: this.#result,
+      ...this.results.read(),
+      result: this.results.result,
       calls: this.#log?.ended ?? [],
     };
   }

@@ -1,4 +1,7 @@
-/** What a run uses: the environment's measurements, and the host's own clock, which stands still while a person is waited for. */
+/**
+ * What a run uses: the environment's measurements, and the host's own clock, which stands still while a person is waited
+ * for. Every environment keeps the time limit itself, and closer; the backstop here ends a run that a module has lost.
+ */
 import { performance } from "node:perf_hooks";
 import { type Deadline, startDeadline } from "#runner/deadline.ts";
 import type { Usage } from "#sdk";
@@ -6,14 +9,27 @@ import type { ProcessRow } from "../model/records.ts";
 
 const MEASURED = ["startMs", "cpuMs", "peakMemoryBytes"] as const;
 
+/** For what an environment does before the time of a run begins: it may wait for a process of its own more than once. */
+export const BACKSTOP_MS = 60_000;
+
 export class RunUsage {
+  readonly #timeoutMs: number | null;
+  readonly #onOverdue: () => void;
+  #backstop: Deadline;
   #measured: Usage;
   /** When the run's own time began: moved on by its pauses. */
   #startedMs = performance.now();
   #parkedSinceMs: number | null = null;
   #wallMs: number | null = null;
 
-  constructor({ queuedAt, startedAt }: Pick<ProcessRow, "queuedAt" | "startedAt">) {
+  /** Starts counting. `onOverdue` is called once at most, when the run takes more than its limit and `BACKSTOP_MS`. */
+  constructor(
+    { queuedAt, startedAt, timeoutMs }: Pick<ProcessRow, "queuedAt" | "startedAt" | "timeoutMs">,
+    onOverdue: () => void,
+  ) {
+    this.#timeoutMs = timeoutMs;
+    this.#onOverdue = onOverdue;
+    this.#backstop = this.#startBackstop(0);
     const queuedMs = Math.max(0, (startedAt?.getTime() ?? 0) - (queuedAt?.getTime() ?? 0));
     this.#measured = { queuedMs, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 };
   }
@@ -22,6 +38,15 @@ export class RunUsage {
   carry(usage: Usage): void {
     this.#measured = { ...usage };
     this.#startedMs -= usage.wallMs;
+    this.#backstop[Symbol.dispose]();
+    // Doing again what was done before may take as long, and longer.
+    this.#backstop = this.#startBackstop(2 * usage.wallMs);
+  }
+
+  /** While it waits for its turn in the environment, only the backstop stands still. */
+  setQueued(isQueued: boolean): void {
+    if (isQueued) this.#backstop.pause();
+    else this.#backstop.resume();
   }
 
   /** Takes what an environment measures; queueing, wall time and calls are counted here. */
@@ -35,11 +60,17 @@ export class RunUsage {
 
   park(): void {
     this.#parkedSinceMs = performance.now();
+    this.#backstop.pause();
   }
 
   goOn(): void {
     this.#startedMs += performance.now() - (this.#parkedSinceMs ?? 0);
     this.#parkedSinceMs = null;
+    this.#backstop.resume();
+  }
+
+  stopBackstop(): void {
+    this.#backstop[Symbol.dispose]();
   }
 
   /** The run is over: its time ends here. */
@@ -51,6 +82,11 @@ export class RunUsage {
     return { ...this.#measured, wallMs: this.#wallMs ?? this.#elapsedMs(), toolCalls };
   }
 
+  #startBackstop(moreMs: number): Deadline {
+    const limitMs = this.#timeoutMs === null ? null : this.#timeoutMs + moreMs + BACKSTOP_MS;
+    return startDeadline(limitMs, this.#onOverdue);
+  }
+
   #elapsedMs(): number {
     return toMicroseconds((this.#parkedSinceMs ?? performance.now()) - this.#startedMs);
   }
@@ -59,44 +95,4 @@ export class RunUsage {
 /** Milliseconds without the noise of binary fractions. */
 function toMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000;
-}
-
-/** For what an environment does before the time of a run begins: it waits for a process of its own, more than once if need be. */
-export const BACKSTOP_MS = 60_000;
-
-export class RunBackstop {
-  readonly #timeoutMs: number | null;
-  readonly #ring: () => void;
-  #deadline: Deadline;
-
-  /** Starts counting. `timeoutMs`: of the run; null never rings. `ring` is called once at most. */
-  constructor(timeoutMs: number | null, ring: () => void) {
-    this.#timeoutMs = timeoutMs;
-    this.#ring = ring;
-    this.#deadline = this.#start(0);
-  }
-
-  /** The run is a repetition of one that used `usedMs`: doing that again may take as long, and longer. */
-  carry(usedMs: number): void {
-    this.#deadline[Symbol.dispose]();
-    this.#deadline = this.#start(2 * usedMs);
-  }
-
-  /** Nobody's time passes: the run waits for a person, or for its turn in the environment. */
-  pause(): void {
-    this.#deadline.pause();
-  }
-
-  resume(): void {
-    this.#deadline.resume();
-  }
-
-  stop(): void {
-    this.#deadline[Symbol.dispose]();
-  }
-
-  #start(moreMs: number): Deadline {
-    const limitMs = this.#timeoutMs === null ? null : this.#timeoutMs + moreMs + BACKSTOP_MS;
-    return startDeadline(limitMs, this.#ring);
-  }
 }

@@ -83,7 +83,7 @@ export function sourceOfLiveRun(live: LiveRun, view: ProcessView): EventSource {
     view,
     endedCalls: live.calls.ended,
     approvals: live.approvals.events,
-    outputSince: (outputs) => live.output.textSince(outputs),
+    outputSince: (outputs) => live.results.outputSince(outputs),
   };
 }
 

@@ -19,18 +19,15 @@ const NO_USAGE: Usage = { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemo
 
 /** The run as it is now. Its streams are views: valid until the next event of the run. */
 export function viewLiveRun(live: LiveRun): ProcessView {
-  const { stdout, stderr, truncated } = live.streams.read();
+  const { truncated, ...results } = live.results.read();
   return {
     row: live.row,
     code: live.code,
     results: {
-      stdout,
-      stderr,
+      ...results,
       stdoutTruncated: truncated.stdout,
       stderrTruncated: truncated.stderr,
-      output: live.output.text(),
-      outputs: live.output.version,
-      result: live.result,
+      result: live.results.result,
       errorDetail: live.isStored ? (live.ending?.error ?? null) : null,
     },
   };

@@ -3,6 +3,7 @@
  * container would, then sets the environment up and runs one script: `node … <environment> <level> <errno> <call> …`.
  * `paranoid` is the process environment with that setting. Prints what came of it as JSON.
  */
+
 import { instantiate as instantiateIvm } from "#modules/typescript-ivm/index.ts";
 import { instantiate as instantiateProcess } from "#modules/typescript-process/index.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
@@ -10,6 +11,7 @@ import { installFilter } from "#runner/jail/seccomp/install.ts";
 import type { SyscallName } from "#runner/jail/seccomp/syscall-numbers.ts";
 import { openKernel } from "#runner/jail/syscalls.ts";
 import type { IsolationLevel } from "#sdk";
+import { inParts } from "#tests/contract/in-parts.ts";
 
 const PR_SET_NO_NEW_PRIVS = 38;
 const [name, level, errno, ...calls] = process.argv.slice(2);
@@ -23,7 +25,7 @@ if (calls.length > 0) {
   } as const;
   installFilter(kernel, compilePolicy(policy, process.arch === "arm64" ? "aarch64" : "x86_64"), "process");
 }
-const environment = name === "typescript-ivm" ? instantiateIvm() : instantiateProcess();
+const environment = inParts(name === "typescript-ivm" ? instantiateIvm() : instantiateProcess());
 const refuse = async () => {
   throw new Error("not needed here");
 };
