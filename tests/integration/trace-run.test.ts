@@ -1,0 +1,17 @@
+/** How much of the program one run crosses: it must not grow unnoticed. The aim is in docs/architecture.md. */
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const MOST = { "a run": 76, "a run with a tool call": 100, "a run, paused and approved": 137 };
+
+test("a run crosses no more files than it did", { timeout: 120_000 }, async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, ["bench/trace-run.ts"], { cwd: ROOT });
+  for (const [trip, most] of Object.entries(MOST)) {
+    const files = new RegExp(`^\\| ${trip} +\\| (\\d+) files`, "m").exec(stdout)?.[1];
+    expect(Number(files), trip).toBeGreaterThan(10);
+    expect(Number(files), trip).toBeLessThanOrEqual(most);
+  }
+});
