@@ -108,22 +108,12 @@ async function invokeTool(
   const seq = input.seq ?? run.nextSeq();
   const logged = run.calls.begin({ seq, serviceId, toolId, parameters });
   const request = pausing && createCallRequest(pausing, askingRun(pausing, run), logged);
-  // A cut is recorded at once, not when the race below is lost: the trail is read as soon as the run is over.
-  using call = openCall(run.signal, input.signal, (error) => logged.end(endingOf(error)));
+  const signal = input.signal === undefined ? run.signal : AbortSignal.any([run.signal, input.signal]);
+  const caller = callerOf(run);
+  const invoke = () =>
+    tools.invoke({ serviceId, toolId, parameters, caller, signal, run: request, clock: logged.clock });
   try {
-    const hosted = {
-      serviceId,
-      toolId,
-      parameters,
-      caller: callerOf(run),
-      signal: call.signal,
-      run: request,
-      clock: logged.clock,
-    };
-    const invoke = () => tools.invoke(hosted);
-    const made = request ? (request.repeated() ?? request.carryOut(invoke)) : invoke();
-    // A race: the run must not wait for a host that ignores its signal.
-    const result = await Promise.race([made, call.cutOff]);
+    const result = await (request ? (request.repeated() ?? request.carryOut(invoke)) : invoke());
     logged.end({ status: "ok", result });
     return result;
   } catch (error) {
@@ -140,42 +130,6 @@ function askingRun(pausing: Pausing, run: LiveRun): AskingRun {
     calls: run.calls,
     findPauses: () => pausing.find(run),
     pauses: () => pausing.of(run),
-  };
-}
-
-interface OpenCall extends Disposable {
-  signal: AbortSignal;
-  /** Rejects when the call is cut off. */
-  cutOff: Promise<never>;
-}
-
-/** Cuts a call off when its run is over or its issuer gives up, whichever is first. */
-function openCall(
-  runOver: AbortSignal,
-  givenUp: AbortSignal | undefined,
-  onCut: (error: ToolError) => void,
-): OpenCall {
-  const controller = new AbortController();
-  const { promise: cutOff, reject } = Promise.withResolvers<never>();
-  cutOff.catch(() => {});
-  const cut = (error: ToolError) => {
-    onCut(error);
-    controller.abort(error);
-    reject(error);
-  };
-  const onRunOver = () => cut(runIsOver());
-  const onGivenUp = () =>
-    cut(new ToolError("call_canceled", "The call was canceled.", undefined, "canceled"));
-  runOver.addEventListener("abort", onRunOver, { once: true });
-  givenUp?.addEventListener("abort", onGivenUp, { once: true });
-  if (givenUp?.aborted) onGivenUp();
-  return {
-    signal: controller.signal,
-    cutOff,
-    [Symbol.dispose]: () => {
-      runOver.removeEventListener("abort", onRunOver);
-      givenUp?.removeEventListener("abort", onGivenUp);
-    },
   };
 }
 

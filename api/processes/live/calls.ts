@@ -47,6 +47,8 @@ export class CallLog {
   readonly #restored = new Map<number, TrailCall>();
   /** Calls whose adapter is called, or about to be. */
   readonly #underWay = new Map<number, LoggedCall>();
+  /** Calls that have not ended. */
+  readonly #begun = new Set<LoggedCall>();
   /** Replies given a moment ago: what the environment keeps of the run may lack them. */
   readonly #recent = new Map<number, { call: LoggedCall; reply: CallReply }>();
   /** Destructive calls that were made: no repetition may make them again. */
@@ -133,9 +135,18 @@ export class CallLog {
         if (destructive)
           this.#made.set(seq, { seq, serviceId, toolId, destructive, digest: UNKNOWN_DIGEST, reply: null });
       },
-      end: (ending) => this.#end(entry, clock, ending),
+      end: (ending) => {
+        this.#begun.delete(call);
+        this.#end(entry, clock, ending);
+      },
     };
+    this.#begun.add(call);
     return call;
+  }
+
+  /** The run is over: what has not ended ends as canceled. */
+  cutOff(error: string): void {
+    for (const call of this.#begun) call.end({ status: "canceled", error });
   }
 
   isUnderWay({ seq }: JournaledCall): boolean {

@@ -237,6 +237,8 @@ export class LiveRun {
   /** No call outlives the run. Making the reason costs more than the rest of an ending: once is enough. */
   #endCalls(): void {
     this.#usage.stopBackstop();
+    // The trail is read as soon as the run is over.
+    this.#log?.cutOff("The run of this call has ended.");
     if (!this.#over.signal.aborted) this.#over.abort(new DOMException("The run has ended.", "AbortError"));
   }
 

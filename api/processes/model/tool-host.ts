@@ -11,7 +11,7 @@ import type {
   ToolSummary,
 } from "#sdk";
 
-/** A call with everything it runs under. `signal` aborts when the run is killed or over. */
+/** A call with everything it runs under. `signal` aborts when the run is killed or over: then `invoke` rejects at once. */
 export interface HostedCall extends ToolPath {
   parameters: Record<string, unknown>;
   caller: CallCaller;
