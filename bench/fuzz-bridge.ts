@@ -3,7 +3,7 @@
  * against the host's side of the bridge. Ends with exit code 1 and the smallest conversation that fails, if one does.
  */
 import { parseArgs } from "node:util";
-import { createMonitor } from "#runner/monitor.ts";
+import { createMonitor } from "#runner/process/monitor.ts";
 import { runCampaign } from "#tests/security/bridge-fuzz/campaign.ts";
 import { createConversation } from "#tests/security/bridge-fuzz/conversation.ts";
 import { type HostileRun, playAsProcess } from "#tests/security/bridge-fuzz/hostile-runs.ts";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type BuildOptions, build, type PluginBuild } from "esbuild";
 import { buildSplitRealm, type SplitRealm } from "./build-split-realm.ts";
 import { CHILD_V8_FLAGS } from "./child/flags.ts";
-import { DIST } from "./dist-folder.ts";
+import { DIST } from "./places.ts";
 
 const ROOT = import.meta.dirname;
 

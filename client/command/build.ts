@@ -6,22 +6,11 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { build, type Plugin } from "esbuild";
+import { build } from "esbuild";
 
 const FOLDER = import.meta.dirname;
 const ROOT = join(FOLDER, "../..");
 const DIST = join(FOLDER, "dist");
-
-/** The one file that says where it is, and is elsewhere in the bundle. */
-const PLACES: Plugin = {
-  name: "places",
-  setup({ onLoad }) {
-    onLoad({ filter: /runner\/dist-folder\.ts$/ }, () => ({
-      contents: `import { join } from "node:path"; export const DIST = join(import.meta.dirname, "../../../runner/dist");`,
-      loader: "js",
-    }));
-  },
-};
 
 /** Libraries that are no modules ask for `require`. */
 const REQUIRE = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
@@ -33,7 +22,7 @@ try {
     absWorkingDir: ROOT,
     entryPoints: {
       main: join(FOLDER, "main.ts"),
-      "spawner-thread": join(ROOT, "runner/jail/spawner-thread.ts"),
+      "spawner-thread": join(ROOT, "runner/jail/spawner/spawner-thread.ts"),
     },
     outdir: made,
     bundle: true,
@@ -49,7 +38,6 @@ try {
     // It looks for its program beside itself.
     external: ["esbuild"],
     banner: { js: REQUIRE },
-    plugins: [PLACES],
   });
   // Names of chunks hold a digest, so the entry comes last.
   const names = (await readdir(made)).sort((a, b) => Number(a === "main.js") - Number(b === "main.js"));

@@ -1,7 +1,7 @@
 /** The settings of this environment: one schema that checks, documents and fills in defaults. */
 import { availableParallelism } from "node:os";
 import { z } from "zod";
-import { requireMemoryOrder, runSettings } from "#runner/settings-schema.ts";
+import { requireMemoryOrder, runSettings } from "#runner/host/settings-schema.ts";
 import type { JSONSchema } from "#sdk";
 
 /** An isolate with the realm in it takes about 4 MB before a script does anything. */

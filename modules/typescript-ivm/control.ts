@@ -1,5 +1,5 @@
 /**
- * What a slot process and its owner say to each other besides the messages of a run (runner/protocol.ts). One run at
+ * What a slot process and its owner say to each other besides the messages of a run (runner/wire/protocol.ts). One run at
  * a time: `begin` opens it, `done` closes it, `idle` says the next one may begin. Control messages have no `jsonrpc`
  * member and start with `{"method":`, so neither side mistakes one for a message of a run. The slot imports types only.
  */

@@ -4,10 +4,10 @@
  */
 import { generateEnvironmentDocs } from "#runner/docs/environment-docs.ts";
 import { generateToolDocs } from "#runner/docs/tool-docs.ts";
+import { logSuspicion } from "#runner/host/outcome.ts";
+import { createPausable, findCheckpointFault, type PausableRun } from "#runner/host/pausable.ts";
 import { reportIsolation } from "#runner/isolation/report.ts";
-import { createMonitor, type Monitor } from "#runner/monitor.ts";
-import { createPausable, findCheckpointFault, type PausableRun } from "#runner/pausable.ts";
-import { logSuspicion } from "#runner/security-log.ts";
+import { createMonitor, type Monitor } from "#runner/process/monitor.ts";
 import { prepareSource } from "#runner/source/prepare.ts";
 import type {
   EnvironmentBindings,

@@ -1,11 +1,11 @@
 /** One run on one slot: its limits, its session, and what it came to, seen from both sides. */
-import { createHostCalls } from "#runner/host-calls.ts";
+import { createHostCalls } from "#runner/host/host-calls.ts";
+import { judge, type Verdict } from "#runner/host/outcome.ts";
+import type { PausableRun } from "#runner/host/pausable.ts";
+import { toSessionLimits, toStartParams } from "#runner/host/run-settings.ts";
+import { type RunLimits, type RunOutcome, superviseRun } from "#runner/host/supervisor.ts";
 import type { Wall } from "#runner/isolation/wall.ts";
-import type { Monitor } from "#runner/monitor.ts";
-import { judge, type Verdict } from "#runner/outcome.ts";
-import type { PausableRun } from "#runner/pausable.ts";
-import { toSessionLimits, toStartParams } from "#runner/run-settings.ts";
-import { type RunLimits, type RunOutcome, superviseRun } from "#runner/supervisor.ts";
+import type { Monitor } from "#runner/process/monitor.ts";
 import type { EnvironmentBindings, ExecutionInput, ModuleLogger, Usage } from "#sdk";
 import type { IvmConfig } from "./config.ts";
 import type { DoneParams } from "./control.ts";

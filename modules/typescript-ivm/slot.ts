@@ -2,9 +2,10 @@
  * One slot process, seen from the server: its runs one after another, each as a channel of its own that ends with the
  * run. Checks what the slot says about itself; a slot that says anything out of turn is killed. Knows no bindings.
  */
-import type { Channel, ChannelClose, ChannelListener } from "#runner/channel.ts";
-import type { Frame } from "#runner/frames.ts";
-import type { Child } from "#runner/spawn.ts";
+
+import type { Child } from "#runner/process/spawn.ts";
+import type { Channel, ChannelClose, ChannelListener } from "#runner/wire/channel.ts";
+import type { Frame } from "#runner/wire/frames.ts";
 import { type BeginParams, controlMessageSchema, type DoneParams } from "./control.ts";
 
 /** From the end of a run until the slot must be ready for the next one. */

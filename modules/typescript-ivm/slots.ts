@@ -2,7 +2,7 @@
  * The pool of slot processes: started on demand up to `max`, kept down to `min` when it is quiet, replaced when they
  * are used up or dead. First come, first served. Knows no run.
  */
-import type { Child } from "#runner/spawn.ts";
+import type { Child } from "#runner/process/spawn.ts";
 import { createSlot, type Slot } from "./slot.ts";
 
 /** Starts that fail one after another before those who wait are told. */

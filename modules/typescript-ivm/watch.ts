@@ -2,7 +2,7 @@
  * Watches the slots' runs for CPU time and memory. Most runs are over in a millisecond, so reading /proc begins only
  * when one has lasted a moment; what it used before then counts as CPU time in full.
  */
-import type { Monitor } from "#runner/monitor.ts";
+import type { Monitor } from "#runner/process/monitor.ts";
 
 const FIRST_LOOK_MS = 15;
 /** A monitor whose watches start late. What `finish` answers for a run it never looked at is zero. */

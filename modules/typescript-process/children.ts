@@ -1,13 +1,13 @@
 /** The children of this environment: what they are started on (the binary, an empty directory and the wall), and the pool of warm ones. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { createPool, type Pool } from "#runner/host/pool.ts";
 import { openWall, type Wall, type WallOptions } from "#runner/isolation/wall.ts";
-import { findNodeBinary, type NodeBinary } from "#runner/node-binary.ts";
-import { createPool, type Pool } from "#runner/pool.ts";
-import { planProcessLaunch } from "#runner/process-launch.ts";
-import { trackProcesses } from "#runner/process-memory.ts";
-import { type Child, spawnChild } from "#runner/spawn.ts";
-import { openEmptyFolder } from "#runner/temporary.ts";
+import { findNodeBinary, type NodeBinary } from "#runner/process/node-binary.ts";
+import { planProcessLaunch } from "#runner/process/process-launch.ts";
+import { trackProcesses } from "#runner/process/process-memory.ts";
+import { type Child, spawnChild } from "#runner/process/spawn.ts";
+import { openEmptyFolder } from "#runner/process/temporary.ts";
 import type { ModuleLogger } from "#sdk";
 import type { ProcessConfig } from "./config.ts";
 

@@ -1,7 +1,7 @@
 /** The settings of this environment: one schema that checks, documents and fills in defaults. */
 import { availableParallelism } from "node:os";
 import { z } from "zod";
-import { requireMemoryOrder, runSettings } from "#runner/settings-schema.ts";
+import { requireMemoryOrder, runSettings } from "#runner/host/settings-schema.ts";
 
 const defaultConcurrency = availableParallelism() * 2;
 const MIN_MEMORY_MB = 32;

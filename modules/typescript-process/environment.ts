@@ -2,13 +2,14 @@
  * The default environment: every execution in a locked-down Node process of its own. Owns what executions share, from
  * `setup` to `teardown`. Knows no HTTP and no database.
  */
-import { DIST } from "#runner/dist-folder.ts";
+
 import { generateEnvironmentDocs } from "#runner/docs/environment-docs.ts";
 import { generateToolDocs } from "#runner/docs/tool-docs.ts";
 import { reportIsolation } from "#runner/isolation/report.ts";
 import type { WallOptions } from "#runner/isolation/wall.ts";
-import { createMonitor } from "#runner/monitor.ts";
-import { PROCESS_OBSERVED } from "#runner/process-launch.ts";
+import { DIST } from "#runner/places.ts";
+import { createMonitor } from "#runner/process/monitor.ts";
+import { PROCESS_OBSERVED } from "#runner/process/process-launch.ts";
 import { prepareSource } from "#runner/source/prepare.ts";
 import type {
   EnvironmentModule,

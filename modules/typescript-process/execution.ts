@@ -2,14 +2,14 @@
  * One execution from its submission to its outcome: prepares the source, waits for a slot, takes a child and has it
  * supervised.
  */
-import { createHostCalls } from "#runner/host-calls.ts";
-import type { Monitor } from "#runner/monitor.ts";
-import { createPausable, findCheckpointFault, type PausableRun } from "#runner/pausable.ts";
-import { toSessionLimits, toStartParams } from "#runner/run-settings.ts";
-import { logSuspicion } from "#runner/security-log.ts";
+import { createHostCalls } from "#runner/host/host-calls.ts";
+import { logSuspicion } from "#runner/host/outcome.ts";
+import { createPausable, findCheckpointFault, type PausableRun } from "#runner/host/pausable.ts";
+import { toSessionLimits, toStartParams } from "#runner/host/run-settings.ts";
+import { type RunOutcome, superviseRun } from "#runner/host/supervisor.ts";
+import type { Monitor } from "#runner/process/monitor.ts";
+import type { Child } from "#runner/process/spawn.ts";
 import { prepareSource } from "#runner/source/prepare.ts";
-import type { Child } from "#runner/spawn.ts";
-import { type RunOutcome, superviseRun } from "#runner/supervisor.ts";
 import type {
   EnvironmentBindings,
   ErrorDetail,

@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { closeSync, read, readSync, writeSync } from "node:fs";
-import { createFrameReader, encodeFrameText } from "../frames.ts";
+import { createFrameReader, encodeFrameText } from "../wire/frames.ts";
 
 /** One reply of the host with its envelope; the host keeps to less. */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;

@@ -6,10 +6,9 @@
 import { Buffer } from "node:buffer";
 import { closeSync, fstat, readSync } from "node:fs";
 import { performAttacks } from "../jail/attack.ts";
+import { mapFile, openKernel } from "../jail/kernel/syscalls.ts";
 import { lockKernel } from "../jail/lock-self.ts";
-import { mapFile } from "../jail/map-file.ts";
-import { openKernel } from "../jail/syscalls.ts";
-import type { BootedParams, PROTOCOL_VERSION, ReadyParams } from "../protocol.ts";
+import type { BootedParams, PROTOCOL_VERSION, ReadyParams } from "../wire/protocol.ts";
 import { decodeBootOptions } from "./boot-options.ts";
 import { closeInherited, isReading, leaveWith, readFrame, readLater, writeFrame } from "./bridge.ts";
 import { createScriptContext } from "./contexts.ts";

@@ -2,7 +2,7 @@
  * The documentation of an environment, as Markdown for the author of a script (usually an agent).
  * The text is the same for both bundled environments; what differs comes in as facts.
  */
-import { PROTOCOL_LIMITS } from "../protocol.ts";
+import { PROTOCOL_LIMITS } from "../wire/protocol.ts";
 import { formatBytes, formatMs } from "./units.ts";
 
 /** What one environment says about itself. */

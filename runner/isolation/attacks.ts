@@ -21,7 +21,7 @@ import {
   PTRACE_PEEKTEXT,
   SIGCHLD,
   SOCK_STREAM,
-} from "../jail/kernel-headers.ts";
+} from "../jail/kernel/kernel-headers.ts";
 import { type Architecture, type SyscallName, syscallNumber } from "../jail/seccomp/syscall-numbers.ts";
 
 /** Of the server, made for the test. */

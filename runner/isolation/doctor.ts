@@ -4,11 +4,11 @@
  */
 import { release } from "node:os";
 import { ISOLATION_LEVELS, type IsolationLayer, type IsolationLevel } from "#sdk";
-import { createMonitor } from "../monitor.ts";
-import { findNodeBinary } from "../node-binary.ts";
-import { PROCESS_OBSERVED, PROCESS_READABLE, planProcessLaunch } from "../process-launch.ts";
-import { spawnChild } from "../spawn.ts";
-import { openEmptyFolder } from "../temporary.ts";
+import { createMonitor } from "../process/monitor.ts";
+import { findNodeBinary } from "../process/node-binary.ts";
+import { PROCESS_OBSERVED, PROCESS_READABLE, planProcessLaunch } from "../process/process-launch.ts";
+import { spawnChild } from "../process/spawn.ts";
+import { openEmptyFolder } from "../process/temporary.ts";
 import { listLayers, REQUIRED_LAYERS } from "./report.ts";
 import { openWall } from "./wall.ts";
 

@@ -6,9 +6,9 @@ import type { CgroupsAbsent } from "../jail/cgroups/model.ts";
 import type { RunGroups } from "../jail/cgroups/run-groups.ts";
 import { JailUnavailableError } from "../jail/jail.ts";
 import type { JailProbe } from "../jail/probe.ts";
-import type { NodeBinary } from "../node-binary.ts";
-import type { Child } from "../spawn.ts";
-import { describeDescriptorLayer } from "../verify-child.ts";
+import type { NodeBinary } from "../process/node-binary.ts";
+import type { Child } from "../process/spawn.ts";
+import { describeDescriptorLayer } from "../process/verify-child.ts";
 import { DOCTOR, type Finding } from "./self-test.ts";
 import type { Wall } from "./wall.ts";
 

@@ -4,8 +4,8 @@
  */
 import { readSync, writeSync } from "node:fs";
 import { type Attack, performAttacks } from "../jail/attack.ts";
+import { openKernel } from "../jail/kernel/syscalls.ts";
 import { lockKernel } from "../jail/lock-self.ts";
-import { openKernel } from "../jail/syscalls.ts";
 import type { SelfTestOrders } from "./self-test-orders.ts";
 
 /** Kernels before 5.5 take a limit of 0 s for one of 1 s. */

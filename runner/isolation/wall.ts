@@ -12,11 +12,11 @@ import { createRunGroups, type Placement, type RunGroups } from "../jail/cgroups
 import { describeAbsence, type Jail, JailUnavailableError, openJail } from "../jail/jail.ts";
 import type { SelfLock } from "../jail/lock-self.ts";
 import type { JailProbe } from "../jail/probe.ts";
-import { findLimits } from "../jail/read-limits.ts";
-import { MAX_THREADS } from "../monitor.ts";
-import type { BootedParams } from "../protocol.ts";
-import { type StartProcess, startProcess } from "../start-process.ts";
-import { openCanary } from "../temporary.ts";
+import { findLimits } from "../jail/rlimits.ts";
+import { MAX_THREADS } from "../process/monitor.ts";
+import { type StartProcess, startProcess } from "../process/start-process.ts";
+import { openCanary } from "../process/temporary.ts";
+import type { BootedParams } from "../wire/protocol.ts";
 import { type NamedAttack, planAttacks } from "./attacks.ts";
 import { DOCTOR, judge, runSelfTest, SELF_TEST, type SelfTest, type SelfTestOptions } from "./self-test.ts";
 

@@ -2,8 +2,8 @@
  * System calls tried from inside the jail, to see that it refuses them. What is tried comes from the host; which answers are
  * refusals is decided there. Bundled into children: Node only, no zod.
  */
-import { NR_EXIT_GROUP } from "./kernel-headers.ts";
-import { allocate, type Kernel, type KernelArgument } from "./syscalls.ts";
+import { NR_EXIT_GROUP } from "./kernel/kernel-headers.ts";
+import { allocate, type Kernel, type KernelArgument } from "./kernel/syscalls.ts";
 
 /** An argument of a system call: a number, a text, bytes, or the answer of the step before. */
 export type StepArgument = number | { text: string } | { bytes: number[] } | "previous";

@@ -3,9 +3,14 @@
  * so a thread that gives them up gives birth to children without.
  */
 import { readFileSync } from "node:fs";
-import { readStatusField } from "../proc-status.ts";
-import { CAP_SETPCAP, LINUX_CAPABILITY_VERSION_3, NR_CAPSET, PR_CAPBSET_DROP } from "./kernel-headers.ts";
-import { allocate, type Kernel } from "./syscalls.ts";
+import { readStatusField } from "../process/proc-status.ts";
+import {
+  CAP_SETPCAP,
+  LINUX_CAPABILITY_VERSION_3,
+  NR_CAPSET,
+  PR_CAPBSET_DROP,
+} from "./kernel/kernel-headers.ts";
+import { allocate, type Kernel } from "./kernel/syscalls.ts";
 
 /** What a process holds or may come to hold; as in /proc/<pid>/status. */
 const HELD = ["CapInh", "CapPrm", "CapEff", "CapAmb"] as const;

@@ -4,9 +4,9 @@
  * is an error that names the layer, the reason and the remedy.
  */
 import type { IsolationLevel } from "#sdk";
-import type { StartProcess } from "../start-process.ts";
-import type { BirthJail } from "./birth-jail.ts";
+import type { StartProcess } from "../process/start-process.ts";
 import { listEmptySets } from "./capabilities.ts";
+import { openKernel } from "./kernel/syscalls.ts";
 import type { SelfLock } from "./lock-self.ts";
 import { type Absence, type JailProbe, probeJail } from "./probe.ts";
 import { limitChild, limitCpu, type RunLimits, readIdleUsage } from "./rlimits.ts";
@@ -14,8 +14,8 @@ import { inspectNode, listRuntimeFiles } from "./runtime-files.ts";
 import { OWN_PID } from "./seccomp/bpf.ts";
 import { compilePolicy } from "./seccomp/compile.ts";
 import { birthPolicy, selfLockPolicy } from "./seccomp/policies.ts";
-import { type Spawner, startSpawner } from "./spawner.ts";
-import { openKernel } from "./syscalls.ts";
+import type { BirthJail } from "./spawner/birth-jail.ts";
+import { type Spawner, startSpawner } from "./spawner/spawner.ts";
 import { findThreadDifferences, readMainThread } from "./verify.ts";
 
 export interface JailOptions {

@@ -19,8 +19,8 @@ import {
   NR_LANDLOCK_ADD_RULE,
   NR_LANDLOCK_CREATE_RULESET,
   NR_LANDLOCK_RESTRICT_SELF,
-} from "./kernel-headers.ts";
-import { allocate, type Kernel } from "./syscalls.ts";
+} from "./kernel/kernel-headers.ts";
+import { allocate, type Kernel } from "./kernel/syscalls.ts";
 
 /** An open file descriptor (O_PATH suffices) of a file that stays readable, and whether it may be executed. */
 export interface LandlockGrant {

@@ -2,10 +2,10 @@
  * What a child does to itself after it has booted and before it is given a script: nothing new can be opened, named or
  * reached afterwards, by JavaScript or by native code. Bundled into the child: Node only, no policy is built here.
  */
-import { NR_CLOSE_RANGE, PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, SIGKILL } from "./kernel-headers.ts";
+import { NR_CLOSE_RANGE, PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, SIGKILL } from "./kernel/kernel-headers.ts";
+import { type Kernel, openKernel } from "./kernel/syscalls.ts";
 import { restrictToFiles } from "./landlock.ts";
 import { installFilter } from "./seccomp/install.ts";
-import { type Kernel, openKernel } from "./syscalls.ts";
 
 /** What the host decided, handed to the child on its command line. No secret. */
 export interface SelfLock {

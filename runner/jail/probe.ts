@@ -5,11 +5,11 @@
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
 import { findCgroups } from "./cgroups/open.ts";
-import { NR_SYSLOG, SYSLOG_ACTION_READ_ALL } from "./kernel-headers.ts";
+import { NR_SYSLOG, SYSLOG_ACTION_READ_ALL } from "./kernel/kernel-headers.ts";
+import { allocate, type Kernel, openKernel } from "./kernel/syscalls.ts";
 import { landlockAbi } from "./landlock.ts";
 import { hasSeccomp } from "./seccomp/install.ts";
 import type { Architecture } from "./seccomp/syscall-numbers.ts";
-import { allocate, type Kernel, openKernel } from "./syscalls.ts";
 
 export interface Absence {
   reason: string;

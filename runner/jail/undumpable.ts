@@ -1,6 +1,6 @@
 /** Keeps what is in the memory of a process, its environment at its start included, from other programs of the same user. */
-import { PR_SET_DUMPABLE } from "./kernel-headers.ts";
-import { openKernel } from "./syscalls.ts";
+import { PR_SET_DUMPABLE } from "./kernel/kernel-headers.ts";
+import { openKernel } from "./kernel/syscalls.ts";
 
 /**
  * From now on the kernel refuses them the files of /proc/<pid> that show memory, environment and descriptors, and tracing; and it

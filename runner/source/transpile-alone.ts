@@ -5,9 +5,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { findPackage } from "../find-package.ts";
-import { RLIMIT_DATA } from "../jail/kernel-headers.ts";
-import { openKernel } from "../jail/syscalls.ts";
+import { RLIMIT_DATA } from "../jail/kernel/kernel-headers.ts";
+import { openKernel } from "../jail/kernel/syscalls.ts";
+import { findPackage } from "../places.ts";
 
 /** How every source is transpiled: options of esbuild's `transform` beside the loader, how maps are returned and what is logged. */
 export const TRANSFORM_OPTIONS = {

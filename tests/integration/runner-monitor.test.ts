@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createMonitor, type Exceeded, type Monitor } from "#runner/monitor.ts";
+import { createMonitor, type Exceeded, type Monitor } from "#runner/process/monitor.ts";
 
 const BUDGET_BYTES = 128 * 1024 * 1024;
 const OPEN = `const libc = new (process.getBuiltinModule("node:ffi").DynamicLibrary)(null);

@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { openSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { PROTOCOL_VERSION } from "#runner/protocol.ts";
-import { spawnChild } from "#runner/spawn.ts";
-import type { ProcessExit, StartProcess } from "#runner/start-process.ts";
+import { spawnChild } from "#runner/process/spawn.ts";
+import type { ProcessExit, StartProcess } from "#runner/process/start-process.ts";
+import { PROTOCOL_VERSION } from "#runner/wire/protocol.ts";
 import { launchHostile, launchReal, listChildren, startReal } from "./runner/harness.ts";
 
 afterEach(async () => {

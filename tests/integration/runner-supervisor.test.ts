@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { createMonitor, type Monitor } from "#runner/monitor.ts";
-import { DEFAULT_SESSION_LIMITS } from "#runner/session-limits.ts";
-import { type Child, spawnChild } from "#runner/spawn.ts";
-import { type RunPause, type SupervisedRun, superviseRun } from "#runner/supervisor.ts";
+import { type RunPause, type SupervisedRun, superviseRun } from "#runner/host/supervisor.ts";
+import { createMonitor, type Monitor } from "#runner/process/monitor.ts";
+import { type Child, spawnChild } from "#runner/process/spawn.ts";
+import { DEFAULT_SESSION_LIMITS } from "#runner/wire/protocol.ts";
 import { echoCalls, launchHostile, listChildren, startParams, startReal } from "./runner/harness.ts";
 
 let monitor: Monitor;

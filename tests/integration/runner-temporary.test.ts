@@ -6,7 +6,7 @@ import { mkdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { openCanary, openEmptyFolder } from "#runner/temporary.ts";
+import { openCanary, openEmptyFolder } from "#runner/process/temporary.ts";
 
 const namespace = process.platform === "linux" ? /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] : "0";
 

@@ -3,8 +3,8 @@
  * million frames. Every failure prints the seed that replays it and the messages it takes.
  */
 import { describe, expect, test } from "vitest";
-import { encodeFrameText, parseFrame } from "#runner/frames.ts";
-import { createMonitor } from "#runner/monitor.ts";
+import { createMonitor } from "#runner/process/monitor.ts";
+import { encodeFrameText, parseFrame } from "#runner/wire/frames.ts";
 import { runCampaign } from "./bridge-fuzz/campaign.ts";
 import { createConversation, cutIntoChunks } from "./bridge-fuzz/conversation.ts";
 import { playAsProcess } from "./bridge-fuzz/hostile-runs.ts";

@@ -8,12 +8,12 @@ import type { BirthGroup, RunGroup } from "#runner/jail/cgroups/model.ts";
 import { openCgroups } from "#runner/jail/cgroups/open.ts";
 import { createRunGroups } from "#runner/jail/cgroups/run-groups.ts";
 import { CONTROLLERS } from "#runner/jail/cgroups/tree.ts";
+import { openKernel } from "#runner/jail/kernel/syscalls.ts";
 import { landlockAbi } from "#runner/jail/landlock.ts";
 import { inspectNode, listRuntimeFiles } from "#runner/jail/runtime-files.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { birthPolicy } from "#runner/jail/seccomp/policies.ts";
-import { startSpawner } from "#runner/jail/spawner.ts";
-import { openKernel } from "#runner/jail/syscalls.ts";
+import { startSpawner } from "#runner/jail/spawner/spawner.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const probe = process.platform === "linux" ? openCgroups() : null;

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { instantiate as instantiateIvm } from "#modules/typescript-ivm/index.ts";
 import { instantiate as instantiateProcess } from "#modules/typescript-process/index.ts";
 import { openJail } from "#runner/jail/jail.ts";
-import { type Spawner, startSpawner } from "#runner/jail/spawner.ts";
+import { type Spawner, startSpawner } from "#runner/jail/spawner/spawner.ts";
 import { readThreads } from "#runner/jail/verify.ts";
 import type { EnvironmentModule, ErrorDetail, ExecutionOptions, IsolationLevel } from "#sdk";
 import { inParts } from "#tests/contract/in-parts.ts";

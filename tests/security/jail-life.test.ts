@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listEmptySets } from "#runner/jail/capabilities.ts";
+import { openKernel } from "#runner/jail/kernel/syscalls.ts";
 import { limitChild, readIdleUsage } from "#runner/jail/rlimits.ts";
-import type { Spawner } from "#runner/jail/spawner.ts";
-import { openKernel } from "#runner/jail/syscalls.ts";
+import type { Spawner } from "#runner/jail/spawner/spawner.ts";
 import { findThreadDifferences, readThreads } from "#runner/jail/verify.ts";
 import {
   bundleChild,

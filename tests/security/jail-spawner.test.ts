@@ -8,12 +8,12 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openKernel } from "#runner/jail/kernel/syscalls.ts";
 import { landlockAbi } from "#runner/jail/landlock.ts";
 import { inspectNode, listRuntimeFiles, type RuntimeFiles } from "#runner/jail/runtime-files.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { birthPolicy } from "#runner/jail/seccomp/policies.ts";
-import { startSpawner } from "#runner/jail/spawner.ts";
-import { openKernel } from "#runner/jail/syscalls.ts";
+import { startSpawner } from "#runner/jail/spawner/spawner.ts";
 import { readThreads } from "#runner/jail/verify.ts";
 import { architecture, bundleChild, startJail, startLocked } from "./jail/jail.ts";
 

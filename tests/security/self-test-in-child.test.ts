@@ -9,10 +9,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openWall, type Wall } from "#runner/isolation/wall.ts";
 import { openCgroups } from "#runner/jail/cgroups/open.ts";
 import { type Jail, openJail } from "#runner/jail/jail.ts";
-import { findNodeBinary } from "#runner/node-binary.ts";
-import { PROCESS_READABLE, planProcessLaunch } from "#runner/process-launch.ts";
-import { type Child, spawnChild } from "#runner/spawn.ts";
-import { startProcess } from "#runner/start-process.ts";
+import { findNodeBinary } from "#runner/process/node-binary.ts";
+import { PROCESS_READABLE, planProcessLaunch } from "#runner/process/process-launch.ts";
+import { type Child, spawnChild } from "#runner/process/spawn.ts";
+import { startProcess } from "#runner/process/start-process.ts";
 
 type Hole = (jail: Jail) => Partial<Jail>;
 const SETTINGS = { allowEval: false, allowWasm: false, paranoid: false };

@@ -7,9 +7,9 @@ import { planAttacks } from "#runner/isolation/attacks.ts";
 import { openWall } from "#runner/isolation/wall.ts";
 import { openCgroups } from "#runner/jail/cgroups/open.ts";
 import { type Jail, openJail } from "#runner/jail/jail.ts";
-import { findNodeBinary } from "#runner/node-binary.ts";
-import { PROCESS_READABLE } from "#runner/process-launch.ts";
-import { startProcess } from "#runner/start-process.ts";
+import { findNodeBinary } from "#runner/process/node-binary.ts";
+import { PROCESS_READABLE } from "#runner/process/process-launch.ts";
+import { startProcess } from "#runner/process/start-process.ts";
 
 type Hole = (jail: Jail) => Partial<Jail>;
 

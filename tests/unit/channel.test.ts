@@ -1,8 +1,8 @@
 import { PassThrough, Writable } from "node:stream";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { type ChannelClose, createChannel } from "#runner/channel.ts";
-import { encodeFrame, encodeFrameText, type Frame } from "#runner/frames.ts";
+import { type ChannelClose, createChannel } from "#runner/wire/channel.ts";
+import { encodeFrame, encodeFrameText, type Frame } from "#runner/wire/frames.ts";
 
 function open(limits = {}) {
   const input = new PassThrough();

@@ -7,7 +7,7 @@ import {
   FrameError,
   measureDepth,
   parseFrame,
-} from "#runner/frames.ts";
+} from "#runner/wire/frames.ts";
 
 const MAX_FRAME_BYTES = 256 * 1024;
 const MAX_DEPTH = 50;

@@ -91,15 +91,23 @@ describe("on the project", () => {
 /** One file per rule that breaks it, and the files they need. */
 const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[] = [
   { rule: "sdk-imports-zod-only", file: "sdk/index.ts", imports: "#api/errors.ts" },
-  { rule: "child-imports-its-own-half-only", file: "runner/child/main.ts", imports: "#runner/spawn.ts" },
-  { rule: "child-never-reaches-the-server", file: "runner/child/bridge.ts", imports: "#runner/protocol.ts" },
-  { rule: "runner-imports-runner-and-sdk", file: "runner/pool.ts", imports: "#api/errors.ts" },
+  {
+    rule: "child-imports-its-own-half-only",
+    file: "runner/child/main.ts",
+    imports: "#runner/process/spawn.ts",
+  },
+  {
+    rule: "child-never-reaches-the-server",
+    file: "runner/child/bridge.ts",
+    imports: "#runner/wire/protocol.ts",
+  },
+  { rule: "runner-imports-runner-and-sdk", file: "runner/host/pool.ts", imports: "#api/errors.ts" },
   {
     rule: "modules-import-sdk-and-their-own-folder",
     file: "modules/openapi/index.ts",
     imports: "#modules/mcp/index.ts",
   },
-  { rule: "only-environments-import-runner", file: "modules/mcp/index.ts", imports: "#runner/pool.ts" },
+  { rule: "only-environments-import-runner", file: "modules/mcp/index.ts", imports: "#runner/host/pool.ts" },
   {
     rule: "store-imports-db-and-its-model",
     file: "api/processes/store/changes.ts",
@@ -157,8 +165,8 @@ const SURROUNDINGS: Record<string, string> = {
   "api/components/modules/store.ts": "export const it = 1;",
   "api/processes/model.ts": "export const it = 1;",
   "api/http/two.ts": 'export { it as back } from "./one.ts"; export const it = 1;',
-  "runner/protocol.ts": 'export { it } from "#api/errors.ts";',
-  "runner/spawn.ts": "export const it = 1;",
+  "runner/wire/protocol.ts": 'export { it } from "#api/errors.ts";',
+  "runner/process/spawn.ts": "export const it = 1;",
   "tests/fixture.ts": "export const it = 1;",
   "vendor/postgres/src/index.js": "export const it = 1;",
 };

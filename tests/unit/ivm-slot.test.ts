@@ -2,12 +2,12 @@
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createSlot, type Slot } from "#modules/typescript-ivm/slot.ts";
-import { createChannel } from "#runner/channel.ts";
-import { createFrameReader, encodeFrame } from "#runner/frames.ts";
-import { createMonitor } from "#runner/monitor.ts";
-import { DEFAULT_SESSION_LIMITS } from "#runner/session-limits.ts";
-import type { ProcessExit } from "#runner/start-process.ts";
-import { type RunOutcome, superviseRun } from "#runner/supervisor.ts";
+import { type RunOutcome, superviseRun } from "#runner/host/supervisor.ts";
+import { createMonitor } from "#runner/process/monitor.ts";
+import type { ProcessExit } from "#runner/process/start-process.ts";
+import { createChannel } from "#runner/wire/channel.ts";
+import { createFrameReader, encodeFrame } from "#runner/wire/frames.ts";
+import { DEFAULT_SESSION_LIMITS } from "#runner/wire/protocol.ts";
 
 const DONE = { method: "done", params: { cpuMs: 1, peakMemoryBytes: 1, cause: null } };
 const IDLE = { method: "idle" };

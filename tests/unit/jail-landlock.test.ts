@@ -1,7 +1,7 @@
 /** What is asked of Landlock on each of its ABIs: a kernel refuses rights and structures it does not know. */
 import { describe, expect, it } from "vitest";
+import type { Kernel, KernelArgument } from "#runner/jail/kernel/syscalls.ts";
 import { landlockAbi, landlockScope, restrictToFiles } from "#runner/jail/landlock.ts";
-import type { Kernel, KernelArgument } from "#runner/jail/syscalls.ts";
 
 const CREATE_RULESET = 444;
 const ADD_RULE = 445;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { startDeadline } from "#runner/deadline.ts";
+import { startDeadline } from "#runner/host/deadline.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

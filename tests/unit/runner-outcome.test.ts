@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type EndCause, judge } from "#runner/outcome.ts";
+import { type EndCause, judge } from "#runner/host/outcome.ts";
 import { EXECUTION_REASONS, errorDetailSchema } from "#sdk";
 
 const exit = (signal: NodeJS.Signals | null, code: number | null = null, engineText = ""): EndCause => ({

@@ -1,10 +1,10 @@
 /** A session whose script is frozen: what is held back, what is still handed over, and how it ends meanwhile. */
 import { PassThrough } from "node:stream";
 import { expect, test, vi } from "vitest";
-import { createChannel } from "#runner/channel.ts";
-import { createFrameReader, encodeFrame } from "#runner/frames.ts";
-import { type CallHandlers, runSession, type SessionPause } from "#runner/session.ts";
-import { DEFAULT_SESSION_LIMITS } from "#runner/session-limits.ts";
+import { type CallHandlers, runSession, type SessionPause } from "#runner/host/session.ts";
+import { createChannel } from "#runner/wire/channel.ts";
+import { createFrameReader, encodeFrame } from "#runner/wire/frames.ts";
+import { DEFAULT_SESSION_LIMITS } from "#runner/wire/protocol.ts";
 import { CALL_METHODS_FOR_TESTS } from "./session-calls.ts";
 
 const JOURNAL = { events: [], readings: [] };

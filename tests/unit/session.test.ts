@@ -1,11 +1,11 @@
 import { PassThrough } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { createChannel } from "#runner/channel.ts";
-import { createFrameReader, encodeFrame, encodeFrameText } from "#runner/frames.ts";
-import type { StartParams } from "#runner/protocol.ts";
-import { type CallHandlers, runSession } from "#runner/session.ts";
-import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "#runner/session-limits.ts";
+import { type CallHandlers, runSession } from "#runner/host/session.ts";
+import { createChannel } from "#runner/wire/channel.ts";
+import { createFrameReader, encodeFrame, encodeFrameText } from "#runner/wire/frames.ts";
+import type { StartParams } from "#runner/wire/protocol.ts";
+import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "#runner/wire/protocol.ts";
 import { CALL_METHODS_FOR_TESTS } from "./session-calls.ts";
 
 const START: StartParams = {

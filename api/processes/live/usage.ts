@@ -3,7 +3,7 @@
  * for. Every environment keeps the time limit itself, and closer; the backstop here ends a run that a module has lost.
  */
 import { performance } from "node:perf_hooks";
-import { type Deadline, startDeadline } from "#runner/deadline.ts";
+import { type Deadline, startDeadline } from "#runner/host/deadline.ts";
 import type { Usage } from "#sdk";
 import type { ProcessRow } from "../model/records.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Runs of our own in a new isolate: what they call is compiled then and kept in the code cache of all later isolates.
  */
-import type { StartParams } from "#runner/protocol.ts";
+import type { StartParams } from "#runner/wire/protocol.ts";
 import type { PreparedIsolate } from "./isolate.ts";
 
 const MAX_ENTRY_MS = 10_000;

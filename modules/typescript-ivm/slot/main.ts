@@ -5,7 +5,7 @@
 import { closeSync, writeSync } from "node:fs";
 import { decodeBootOptions } from "#runner/child/boot-options.ts";
 import { lockKernel } from "#runner/jail/lock-self.ts";
-import type { BootedParams, PROTOCOL_VERSION, ReadyParams } from "#runner/protocol.ts";
+import type { BootedParams, PROTOCOL_VERSION, ReadyParams } from "#runner/wire/protocol.ts";
 import type { BeginParams } from "../control.ts";
 import { exercise } from "./exercise.ts";
 import { openFrames } from "./frames.ts";

@@ -1,5 +1,5 @@
 /** What one run of the realm was told by `start`: its limits and its process. */
-import type { StartParams } from "../../protocol.ts";
+import type { StartParams } from "../../wire/protocol.ts";
 
 export type Limits = StartParams["limits"];
 

@@ -2,7 +2,7 @@
  * What the embedder tells the realm: `start`, replies, timers, `pause` and `resume`, as JSON text; and the end of a turn.
  * A paused run is frozen: neither a timer nor a reply reaches the script until it is resumed.
  */
-import type { Journal } from "../../protocol.ts";
+import type { Journal } from "../../wire/protocol.ts";
 import { keepEngineClock, nowMs } from "./clock.ts";
 import { hasEnded, sendPaused, sendTimer } from "./frames.ts";
 import { countOpenCalls, isCallOpen, settleCall } from "./host/calls.ts";

@@ -2,7 +2,7 @@
  * Running again what a run did before: replies and timers are given to the script in the order of its journal, whenever
  * the host sends them, and the clock answers what it answered then. When the journal is used up, the run goes on live.
  */
-import type { Journal } from "../../protocol.ts";
+import type { Journal } from "../../wire/protocol.ts";
 import { sendDiverged, sendLive, sendTimer } from "./frames.ts";
 import { mapDelete, mapGet, mapSet, RealmMap, StringOf } from "./primordials.ts";
 

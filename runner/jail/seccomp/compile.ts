@@ -12,7 +12,7 @@ import {
   SECCOMP_RET_ERRNO,
   SECCOMP_RET_KILL_PROCESS,
   X32_SYSCALL_BIT,
-} from "../kernel-headers.ts";
+} from "../kernel/kernel-headers.ts";
 import { assemble, type BpfProgram, type Label, OWN_PID, type Step } from "./bpf.ts";
 import {
   type Architecture,

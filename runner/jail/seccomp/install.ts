@@ -7,8 +7,8 @@ import {
   SECCOMP_GET_ACTION_AVAIL,
   SECCOMP_RET_KILL_PROCESS,
   SECCOMP_SET_MODE_FILTER,
-} from "../kernel-headers.ts";
-import { allocate, type Kernel } from "../syscalls.ts";
+} from "../kernel/kernel-headers.ts";
+import { allocate, type Kernel } from "../kernel/syscalls.ts";
 import type { BpfProgram } from "./bpf.ts";
 
 /** Which threads a filter is put on. */

@@ -35,7 +35,7 @@ import {
   PROT_EXEC,
   TIOCLINUX,
   TIOCSTI,
-} from "../kernel-headers.ts";
+} from "../kernel/kernel-headers.ts";
 import { OWN_PID } from "./bpf.ts";
 import type { Condition, Policy, Rule, Verdict } from "./compile.ts";
 import {

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { encodeBootOptions } from "#runner/child/boot-options.ts";
 import { CHILD_FLAGS } from "#runner/child/flags.ts";
-import { listInheritedFds } from "#runner/inherited-fds.ts";
-import { findNodeBinary } from "#runner/node-binary.ts";
-import type { StartParams } from "#runner/protocol.ts";
-import type { CallHandlers } from "#runner/session.ts";
-import { DEFAULT_SESSION_LIMITS } from "#runner/session-limits.ts";
-import { type Child, type ChildLaunch, spawnChild } from "#runner/spawn.ts";
+import type { CallHandlers } from "#runner/host/session.ts";
+import { listInheritedFds } from "#runner/process/inherited-fds.ts";
+import { findNodeBinary } from "#runner/process/node-binary.ts";
+import { type Child, type ChildLaunch, spawnChild } from "#runner/process/spawn.ts";
+import type { StartParams } from "#runner/wire/protocol.ts";
+import { DEFAULT_SESSION_LIMITS } from "#runner/wire/protocol.ts";
 
 const node = findNodeBinary();
 const DIST = join(import.meta.dirname, "../../../runner/dist");

@@ -2,9 +2,8 @@
  * One conversation of a hostile child, made from its seed alone: what it sends, cut how, at which pace, whether it reads,
  * how it goes away, and, where that is certain, what the host must make of it.
  */
-import type { ChannelLimits } from "#runner/channel.ts";
-import { PROTOCOL_LIMITS } from "#runner/protocol.ts";
-import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "#runner/session-limits.ts";
+import type { ChannelLimits } from "#runner/wire/channel.ts";
+import { DEFAULT_SESSION_LIMITS, PROTOCOL_LIMITS, type SessionLimits } from "#runner/wire/protocol.ts";
 import { clip, FRAME_HEADER_BYTES, frame, type Step, toStep } from "./frame.ts";
 import { createMessage, type MessageKind, READY } from "./messages.ts";
 import { lieAboutLength, mutateBytes, mutateDocument, mutateText } from "./mutations.ts";

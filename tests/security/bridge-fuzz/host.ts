@@ -2,8 +2,9 @@
  * The host's side of a conversation as the environments write it: handlers that answer in every way an adapter can, and
  * listeners that check what reaches them and that nothing does after the end.
  */
-import type { CallMethod } from "#runner/protocol.ts";
-import type { CallHandlers, SessionEvents } from "#runner/session.ts";
+
+import type { CallHandlers, SessionEvents } from "#runner/host/session.ts";
+import type { CallMethod } from "#runner/wire/protocol.ts";
 import type { ExpectedEvent } from "./conversation.ts";
 import { findFaultInCall, findFaultInOutput } from "./legitimate.ts";
 import { CALL_METHODS } from "./messages.ts";

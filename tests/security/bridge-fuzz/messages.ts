@@ -1,5 +1,5 @@
 /** The messages a well-behaved child sends, as documents that can still be spoilt. */
-import { type CallMethod, PROTOCOL_VERSION } from "#runner/protocol.ts";
+import { type CallMethod, PROTOCOL_VERSION } from "#runner/wire/protocol.ts";
 import type { Prng } from "./prng.ts";
 import { type Json, json, object, randomJson, randomObject, randomString, raw } from "./wire-json.ts";
 

@@ -3,9 +3,9 @@
  * invariants broke: no exception, bounded buffers, exactly one end, nothing after it, nothing illegitimate handed out.
  */
 import { isDeepStrictEqual } from "node:util";
-import { type Channel, createChannel } from "#runner/channel.ts";
-import type { StartParams } from "#runner/protocol.ts";
-import { runSession, type SessionEnd } from "#runner/session.ts";
+import { runSession, type SessionEnd } from "#runner/host/session.ts";
+import { type Channel, createChannel } from "#runner/wire/channel.ts";
+import type { StartParams } from "#runner/wire/protocol.ts";
 import { type Conversation, cutIntoChunks, type ExpectedEvent } from "./conversation.ts";
 import { createHost, type Host } from "./host.ts";
 import { findFaultInEnd } from "./legitimate.ts";

@@ -1,6 +1,6 @@
 /** Frames that must end the run whatever came before, each wrong in one way and right in every other. */
-import type { ChannelLimits } from "#runner/channel.ts";
-import { PROTOCOL_LIMITS } from "#runner/protocol.ts";
+import type { ChannelLimits } from "#runner/wire/channel.ts";
+import { PROTOCOL_LIMITS } from "#runner/wire/protocol.ts";
 import { frame, type Step, toStep } from "./frame.ts";
 import { BOOTED, createMessage, notification, READY, VERSION } from "./messages.ts";
 import type { Prng } from "./prng.ts";

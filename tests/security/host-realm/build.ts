@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { cutLibraries, encodeRealmPack, readRealmHead } from "#runner/child/realm-pack.ts";
-import { DIST } from "#runner/dist-folder.ts";
+import { DIST } from "#runner/places.ts";
 
 export interface HostRealmChild extends AsyncDisposable {
   /** For `createProcessEnvironment`. */

@@ -4,7 +4,7 @@
  */
 import { Script } from "node:vm";
 import { createScriptContext as createReal, type ScriptContext } from "../../../runner/child/contexts.ts";
-import { allocate, openKernel } from "../../../runner/jail/syscalls.ts";
+import { allocate, openKernel } from "../../../runner/jail/kernel/syscalls.ts";
 
 const kernel = openKernel();
 const { process, Buffer, setTimeout } = globalThis;

@@ -2,8 +2,9 @@
  * What a native attack on the jail is: raw system calls, and what must come of them without the jail and in each part of
  * it. Shared by the attacker child, which performs attacks, and the tests, which judge them.
  */
+
+import { allocate, type Kernel } from "#runner/jail/kernel/syscalls.ts";
 import { type Architecture, type SyscallName, syscallNumber } from "#runner/jail/seccomp/syscall-numbers.ts";
-import { allocate, type Kernel } from "#runner/jail/syscalls.ts";
 
 /** What an attack aims at; made by the driver, all of it harmless. */
 export interface Targets {

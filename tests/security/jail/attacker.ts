@@ -3,8 +3,8 @@
  * told, reports `ready`, then performs the attacks it is named on stdin, one per line, and answers each on stdout.
  */
 import { readSync, writeSync } from "node:fs";
+import { loadFfi, openKernel } from "#runner/jail/kernel/syscalls.ts";
 import { lockKernel } from "#runner/jail/lock-self.ts";
-import { loadFfi, openKernel } from "#runner/jail/syscalls.ts";
 import { openCalls, type Targets } from "./attack.ts";
 import { ATTACKS } from "./attacks.ts";
 

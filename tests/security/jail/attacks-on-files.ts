@@ -1,5 +1,5 @@
 /** Attacks on files and paths: reading, changing, and learning what exists. */
-import { allocate } from "#runner/jail/syscalls.ts";
+import { allocate } from "#runner/jail/kernel/syscalls.ts";
 import { AT_FDCWD, type Attack, ENOENT, ENOSYS, refusedByLock, refusedFromBirth } from "./attack.ts";
 
 export const filesAndPaths: Record<string, Attack> = {

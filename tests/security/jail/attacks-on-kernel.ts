@@ -1,5 +1,5 @@
 /** Attacks on interfaces of the kernel, on the limits, and on the filter itself. */
-import { allocate } from "#runner/jail/syscalls.ts";
+import { allocate } from "#runner/jail/kernel/syscalls.ts";
 import {
   AT_FDCWD,
   type Attack,

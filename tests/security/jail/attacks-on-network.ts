@@ -1,5 +1,5 @@
 /** Attacks through sockets of every kind a host has. */
-import { allocate } from "#runner/jail/syscalls.ts";
+import { allocate } from "#runner/jail/kernel/syscalls.ts";
 import { type Answer, type Attack, type Calls, refusedFromBirth } from "./attack.ts";
 
 const AF_UNIX = 1;

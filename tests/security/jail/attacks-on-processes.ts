@@ -1,5 +1,5 @@
 /** Attacks on the server, its threads and other children, and starting programs. */
-import { allocate } from "#runner/jail/syscalls.ts";
+import { allocate } from "#runner/jail/kernel/syscalls.ts";
 import { type Attack, EBADF, EINVAL, ENOSYS, refused, refusedByLock, refusedFromBirth } from "./attack.ts";
 
 export const processes: Record<string, Attack> = {

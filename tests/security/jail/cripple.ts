@@ -3,10 +3,10 @@
  * container would.
  */
 import { isMainThread } from "node:worker_threads";
+import { openKernel } from "#runner/jail/kernel/syscalls.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { installFilter } from "#runner/jail/seccomp/install.ts";
 import type { SyscallName } from "#runner/jail/seccomp/syscall-numbers.ts";
-import { openKernel } from "#runner/jail/syscalls.ts";
 
 const ENOSYS = 38;
 const PR_SET_NO_NEW_PRIVS = 38;

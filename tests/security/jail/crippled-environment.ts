@@ -6,10 +6,10 @@
 
 import { instantiate as instantiateIvm } from "#modules/typescript-ivm/index.ts";
 import { instantiate as instantiateProcess } from "#modules/typescript-process/index.ts";
+import { openKernel } from "#runner/jail/kernel/syscalls.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { installFilter } from "#runner/jail/seccomp/install.ts";
 import type { SyscallName } from "#runner/jail/seccomp/syscall-numbers.ts";
-import { openKernel } from "#runner/jail/syscalls.ts";
 import type { IsolationLevel } from "#sdk";
 import { inParts } from "#tests/contract/in-parts.ts";
 

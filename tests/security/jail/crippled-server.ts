@@ -3,10 +3,10 @@
  * container would, then opens the jail: `node … <level> <errno> <call> …`. Prints what came of it as JSON.
  */
 import { openJail } from "#runner/jail/jail.ts";
+import { openKernel } from "#runner/jail/kernel/syscalls.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { installFilter } from "#runner/jail/seccomp/install.ts";
 import type { SyscallName } from "#runner/jail/seccomp/syscall-numbers.ts";
-import { openKernel } from "#runner/jail/syscalls.ts";
 
 const PR_SET_NO_NEW_PRIVS = 38;
 const [level, errno, ...calls] = process.argv.slice(2);

@@ -9,12 +9,12 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { openKernel } from "#runner/jail/kernel/syscalls.ts";
 import { landlockAbi } from "#runner/jail/landlock.ts";
 import { inspectNode, listRuntimeFiles } from "#runner/jail/runtime-files.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { birthPolicy, selfLockPolicy } from "#runner/jail/seccomp/policies.ts";
-import { type Spawner, startSpawner } from "#runner/jail/spawner.ts";
-import { openKernel } from "#runner/jail/syscalls.ts";
+import { type Spawner, startSpawner } from "#runner/jail/spawner/spawner.ts";
 import type { Targets } from "./attack.ts";
 import { ATTACKS, LANDLOCK_ALONE } from "./attacks.ts";
 

@@ -2,13 +2,13 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { build } from "esbuild";
+import { openKernel } from "#runner/jail/kernel/syscalls.ts";
 import { landlockAbi } from "#runner/jail/landlock.ts";
 import { inspectNode, listRuntimeFiles } from "#runner/jail/runtime-files.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { birthPolicy, selfLockPolicy } from "#runner/jail/seccomp/policies.ts";
 import type { Architecture } from "#runner/jail/seccomp/syscall-numbers.ts";
-import { type JailedProcess, type Spawner, startSpawner } from "#runner/jail/spawner.ts";
-import { openKernel } from "#runner/jail/syscalls.ts";
+import { type JailedProcess, type Spawner, startSpawner } from "#runner/jail/spawner/spawner.ts";
 
 export const architecture: Architecture = process.arch === "arm64" ? "aarch64" : "x86_64";
 

@@ -2,7 +2,7 @@
  * Calls of a script to its host: at most `maxConcurrentCalls` in flight, the others wait in order, at most `maxCalls`
  * in a run. A failed call rejects with an Error of this realm whose stack shows where the script made the call.
  */
-import type { CallMethod } from "../../../protocol.ts";
+import type { CallMethod } from "../../../wire/protocol.ts";
 import { callText, sendCall } from "../frames.ts";
 import { noteReply } from "../journal.ts";
 import { run } from "../limits.ts";

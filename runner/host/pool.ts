@@ -3,7 +3,7 @@
  * memory back when it is quiet. Owns a child until it is taken; knows no run.
  */
 import { availableParallelism } from "node:os";
-import type { Child } from "./spawn.ts";
+import type { Child } from "../process/spawn.ts";
 
 /** Children that start at the same time: more would only slow each other, and the scripts that run, down. */
 const MAX_BOOTS = availableParallelism();

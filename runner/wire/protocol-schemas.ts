@@ -1,5 +1,8 @@
 /** What a child may say, as schemas: the host checks each of its messages against these. Apart from protocol.ts for the library. */
 import { z } from "zod";
+import { ENVELOPE_DEPTH } from "./channel.ts";
+import type { Frame } from "./frames.ts";
+import { PROTOCOL_LIMITS, type SessionLimits } from "./protocol.ts";
 
 /** What makes a run repeatable, besides its seeds and the replies to its calls. */
 export const journalSchema = z.strictObject({
@@ -116,3 +119,49 @@ export const childMessageSchema = z.union([
   ]),
 ]);
 export type ChildMessage = z.infer<typeof childMessageSchema>;
+
+/** The child broke the protocol or a size limit; `message` says which, for the log and the run's error. */
+export interface Violation {
+  kind: "violation";
+  reason: "sandbox_violation" | "output_limit";
+  message: string;
+}
+
+export function violation(message: string, reason: Violation["reason"] = "sandbox_violation"): Violation {
+  return { kind: "violation", reason, message };
+}
+
+/** The message a frame holds, or the limit or rule it breaks. `totalBytes`: of all frames of the run so far. */
+export function checkMessage(
+  frame: Frame,
+  totalBytes: number,
+  limits: SessionLimits,
+): { message: ChildMessage } | Violation {
+  if (totalBytes > limits.maxTotalBytes) {
+    return violation(`the run sent more than ${limits.maxTotalBytes} bytes`, "output_limit");
+  }
+  const parsed = childMessageSchema.safeParse(frame.value);
+  if (!parsed.success) {
+    return violation(`a message does not fit the protocol: ${describeIssue(parsed.error)}`);
+  }
+  const message = parsed.data;
+  const mayBeLarge = ["end", "output", "paused"].includes(message.method);
+  const maxBytes = mayBeLarge ? limits.maxEndBytes : limits.maxMessageBytes;
+  if (frame.bytes > maxBytes) {
+    return violation(
+      `a ${message.method} message of ${frame.bytes} bytes; at most ${maxBytes} are allowed`,
+      "output_limit",
+    );
+  }
+  const maxDepth = message.method === "end" ? PROTOCOL_LIMITS.maxResultDepth : PROTOCOL_LIMITS.maxDepth;
+  if (frame.depth > maxDepth + ENVELOPE_DEPTH) {
+    return violation(`a ${message.method} message is nested deeper than ${maxDepth} levels`);
+  }
+  return { message };
+}
+
+function describeIssue(error: z.ZodError): string {
+  const issue = error.issues[0];
+  if (issue === undefined) return "unknown";
+  return `${issue.path.map(String).join(".") || "message"}: ${issue.message}`.slice(0, 300);
+}

@@ -5,15 +5,15 @@
 import { access } from "node:fs/promises";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { Program, StartedProcess } from "../start-process.ts";
-import { CHILD_ENVIRONMENT } from "../verify-child.ts";
+import type { Program, StartedProcess } from "../../process/start-process.ts";
+import { CHILD_ENVIRONMENT } from "../../process/verify-child.ts";
+import { CLOSE_RANGE_CLOEXEC, NR_CLOSE_RANGE } from "../kernel/kernel-headers.ts";
+import { openKernel } from "../kernel/syscalls.ts";
 import type { BirthJail } from "./birth-jail.ts";
-import { CLOSE_RANGE_CLOEXEC, NR_CLOSE_RANGE } from "./kernel-headers.ts";
 import type { ChildExit } from "./native-spawn.ts";
 import { makePipes } from "./pipes.ts";
 import { watchChildren } from "./reaping.ts";
 import type { SpawnerEvent, StartOrder } from "./spawner-thread.ts";
-import { openKernel } from "./syscalls.ts";
 
 /** A started child, the server's ends of its pipes, and at its end what it used. */
 export interface JailedProcess extends StartedProcess {

@@ -1,6 +1,7 @@
 /** Children that libuv did not start, and so does not watch: seen to their end, and reaped. */
+
+import type { Kernel } from "../kernel/syscalls.ts";
 import { type ChildExit, reap } from "./native-spawn.ts";
-import type { Kernel } from "./syscalls.ts";
 
 /** SIGCHLD tells that a child has ended; should one be missed, it is found this much later. */
 const SLOW_POLL_MS = 500;

@@ -4,9 +4,9 @@
  */
 
 import type { ErrorDetail } from "#sdk";
+import type { Journal } from "../wire/protocol.ts";
 import { type CallLog, createCallLog } from "./call-log.ts";
 import { type Checkpoint, makeCheckpoint, readCheckpoint } from "./checkpoint.ts";
-import type { Journal } from "./protocol.ts";
 import { makeSeeds, type Seeds } from "./run-settings.ts";
 import type { RunPause } from "./supervisor.ts";
 

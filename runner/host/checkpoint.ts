@@ -3,7 +3,7 @@
  * when a run is paused, opaque to everyone else, checked when it comes back.
  */
 import { z } from "zod";
-import { callParamsSchemas, journalSchema } from "./protocol-schemas.ts";
+import { callParamsSchemas, journalSchema } from "../wire/protocol-schemas.ts";
 
 const VERSION = 1;
 

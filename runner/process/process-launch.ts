@@ -1,10 +1,10 @@
 /** How a process child is started: its flags, its entry, its one argument. Starts nothing. */
 import { join } from "node:path";
-import { encodeBootOptions } from "./child/boot-options.ts";
-import { CHILD_FLAGS } from "./child/flags.ts";
-import { DIST } from "./dist-folder.ts";
+import { encodeBootOptions } from "../child/boot-options.ts";
+import { CHILD_FLAGS } from "../child/flags.ts";
+import type { Wall } from "../isolation/wall.ts";
+import { DIST } from "../places.ts";
 import { listInheritedFds } from "./inherited-fds.ts";
-import type { Wall } from "./isolation/wall.ts";
 import { toGroupBudget, toKernelBudget } from "./memory-budget.ts";
 import type { NodeBinary } from "./node-binary.ts";
 import type { ChildLaunch } from "./spawn.ts";

@@ -3,12 +3,13 @@
  * it stops a child is SIGKILL. Knows no pool and no binding.
  */
 
+import { toWatchBudget } from "../process/memory-budget.ts";
+import { type Exceeded, MAX_THREADS, type Monitor } from "../process/monitor.ts";
+import type { Child } from "../process/spawn.ts";
+import type { Journal, SessionLimits, StartParams } from "../wire/protocol.ts";
 import type { CallLog } from "./call-log.ts";
 import { startDeadline } from "./deadline.ts";
-import { toWatchBudget } from "./memory-budget.ts";
-import { type Exceeded, MAX_THREADS, type Monitor } from "./monitor.ts";
 import { type EndCause, judge, type Verdict } from "./outcome.ts";
-import type { Journal, StartParams } from "./protocol.ts";
 import {
   type CallHandlers,
   runSession,
@@ -16,8 +17,6 @@ import {
   type SessionEvents,
   type SessionPause,
 } from "./session.ts";
-import type { SessionLimits } from "./session-limits.ts";
-import type { Child } from "./spawn.ts";
 
 /** From the kill of a child until its last output must have been read. */
 const MAX_DRAIN_MS = 1_000;

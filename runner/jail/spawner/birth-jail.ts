@@ -1,8 +1,8 @@
 /** The jail children are born in, and the files it leaves them. */
 import { closeSync, openSync } from "node:fs";
-import { O_CLOEXEC, O_PATH } from "./kernel-headers.ts";
-import type { LandlockGrant } from "./landlock.ts";
-import type { BpfProgram } from "./seccomp/bpf.ts";
+import { O_CLOEXEC, O_PATH } from "../kernel/kernel-headers.ts";
+import type { LandlockGrant } from "../landlock.ts";
+import type { BpfProgram } from "../seccomp/bpf.ts";
 
 export interface BirthJail {
   /** Files that may be opened for reading and executed; resolved absolute paths. */

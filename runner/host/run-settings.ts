@@ -1,8 +1,12 @@
 /** What becomes of the settings of a run: the limits of a session and the `start` message. The same for all environments. */
+import { randomBytes } from "node:crypto";
 import type { ExecutionInput, ExecutionOptions } from "#sdk";
-import { PROTOCOL_LIMITS, type StartParams } from "./protocol.ts";
-import { randomBytes } from "./random-bytes.ts";
-import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "./session-limits.ts";
+import {
+  DEFAULT_SESSION_LIMITS,
+  PROTOCOL_LIMITS,
+  type SessionLimits,
+  type StartParams,
+} from "../wire/protocol.ts";
 
 /** What a session of one run may take: the settings, and the caps of its streams the host asked for. */
 export function toSessionLimits(

@@ -1,7 +1,6 @@
 /** What every environment lets an operator set about a run. One definition for all environments. */
 import { z } from "zod";
-import { PROTOCOL_LIMITS } from "./protocol.ts";
-import { DEFAULT_SESSION_LIMITS } from "./session-limits.ts";
+import { DEFAULT_SESSION_LIMITS, PROTOCOL_LIMITS } from "../wire/protocol.ts";
 
 const WEEK_MS = 7 * 24 * 3600 * 1000;
 

@@ -4,14 +4,21 @@
  * a breach of the protocol is an end like any other.
  */
 import type { z } from "zod";
+import type { Channel, ChannelClose } from "../wire/channel.ts";
+import type { Frame } from "../wire/frames.ts";
+import type {
+  CallMethod,
+  ChildMessage,
+  EndParams,
+  HostMessage,
+  Journal,
+  SessionLimits,
+  StartParams,
+} from "../wire/protocol.ts";
+import type { callParamsSchemas } from "../wire/protocol-schemas.ts";
+import { checkMessage, type Violation, violation } from "../wire/protocol-schemas.ts";
 import { type CallLog, createCallLog } from "./call-log.ts";
-import type { Channel, ChannelClose } from "./channel.ts";
-import type { Frame } from "./frames.ts";
-import { checkMessage, type Violation, violation } from "./message-check.ts";
-import type { CallMethod, ChildMessage, EndParams, HostMessage, Journal, StartParams } from "./protocol.ts";
-import type { callParamsSchemas } from "./protocol-schemas.ts";
 import { encodeReply, toErrorReply } from "./replies.ts";
-import type { SessionLimits } from "./session-limits.ts";
 
 /** How far a well-behaved child's count of its calls may run ahead of ours. */
 const CALL_SLACK = 8;

@@ -2,7 +2,7 @@
  * The only place that reaches libc: five small functions behind which another backend could be put. Everything here
  * acts on the calling thread or, where a pid is given, on that process. Bundled into the child: Node only, no zod.
  */
-import { NR_PRCTL, NR_PRLIMIT64 } from "./kernel-headers.ts";
+import { MAP_PRIVATE, NR_MMAP, NR_PRCTL, NR_PRLIMIT64, PROT_READ } from "./kernel-headers.ts";
 
 /** A number, or memory whose address is passed; null is the null pointer. */
 export type KernelArgument = number | bigint | Uint8Array | null;
@@ -104,6 +104,17 @@ function layOutLimit(limit: ResourceLimit): Uint8Array {
   view.setBigUint64(0, limit.soft, true);
   view.setBigUint64(8, limit.hard, true);
   return memory;
+}
+
+/**
+ * A file as memory of this process: a page is read when it is first touched, and shared with every process that maps the same file.
+ * Maps the first `sizeBytes` of an open file, read-only, for as long as the process lives; the descriptor may be closed.
+ * The file must never shrink: touching what is gone would kill the process. Throws when the kernel refuses.
+ */
+export function mapFile(kernel: Kernel, file: number, sizeBytes: number): Buffer {
+  const address = kernel.syscall(NR_MMAP, 0, sizeBytes, PROT_READ, MAP_PRIVATE, file, 0);
+  if (address < 0) throw new Error(`mmap failed with errno ${-address}`);
+  return loadFfi().toBuffer(BigInt(address), sizeBytes, false);
 }
 
 /**

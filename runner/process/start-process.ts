@@ -3,7 +3,7 @@
  * the server's main thread; a jail starts its children through the same interface.
  */
 import type { Readable, Writable } from "node:stream";
-import type { BirthGroup } from "./jail/cgroups/model.ts";
+import type { BirthGroup } from "../jail/cgroups/model.ts";
 import { CHILD_ENVIRONMENT } from "./verify-child.ts";
 
 export interface Program {

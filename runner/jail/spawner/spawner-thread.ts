@@ -5,18 +5,18 @@
  */
 import { writeSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
+import { planDroppingCapabilities } from "../capabilities.ts";
+import { NR_GETTID, PR_SET_NO_NEW_PRIVS } from "../kernel/kernel-headers.ts";
+import { type Kernel, openKernel } from "../kernel/syscalls.ts";
+import { restrictToFiles } from "../landlock.ts";
+import { installFilter } from "../seccomp/install.ts";
 import { type BirthJail, withGrants } from "./birth-jail.ts";
-import { planDroppingCapabilities } from "./capabilities.ts";
-import { NR_GETTID, PR_SET_NO_NEW_PRIVS } from "./kernel-headers.ts";
-import { restrictToFiles } from "./landlock.ts";
 import {
   type ChildDescriptors,
   openNativeSpawn,
   type ProgramWithEnvironment,
   type StartProgram,
 } from "./native-spawn.ts";
-import { installFilter } from "./seccomp/install.ts";
-import { type Kernel, openKernel } from "./syscalls.ts";
 
 /** To the thread. */
 export interface StartOrder {

@@ -2,11 +2,16 @@
  * Starts one child process and brings it to `ready`: fixed flags, an environment of one variable, three pipes. Owns the
  * process until its exit; knows no run.
  */
-import { type Channel, createChannel } from "./channel.ts";
-import type { Placement } from "./jail/cgroups/run-groups.ts";
-import { readPlainMessage } from "./plain-messages.ts";
-import { type BootedParams, type ChildMessage, PROTOCOL_VERSION, type ReadyParams } from "./protocol.ts";
-import { childMessageSchema } from "./protocol-schemas.ts";
+
+import type { Placement } from "../jail/cgroups/run-groups.ts";
+import { type Channel, createChannel } from "../wire/channel.ts";
+import {
+  type BootedParams,
+  type ChildMessage,
+  PROTOCOL_VERSION,
+  type ReadyParams,
+} from "../wire/protocol.ts";
+import { childMessageSchema } from "../wire/protocol-schemas.ts";
 import { type ProcessExit, type StartProcess, startProcess } from "./start-process.ts";
 import { createTail } from "./tail.ts";
 import { type OutsideCheck, verifyFromOutside } from "./verify-child.ts";
@@ -238,5 +243,5 @@ function receiveReady(
 }
 
 function readMessage(value: unknown): ChildMessage | undefined {
-  return readPlainMessage(value) ?? childMessageSchema.safeParse(value).data;
+  return childMessageSchema.safeParse(value).data;
 }

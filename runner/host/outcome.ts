@@ -2,9 +2,9 @@
  * How a run ended: every cause there is, and the state, reason and sentence each becomes. Pure; the race between the
  * causes is the supervisor's.
  */
-import type { ErrorDetail, ExecutionExitState, ExecutionReason } from "#sdk";
-import type { EndParams } from "./protocol.ts";
-import type { ProcessExit } from "./start-process.ts";
+import type { ErrorDetail, ExecutionExitState, ExecutionReason, ModuleLogger } from "#sdk";
+import type { ProcessExit } from "../process/start-process.ts";
+import type { EndParams } from "../wire/protocol.ts";
 
 /** What ended a run. The first one counts. */
 export type EndCause =
@@ -144,4 +144,18 @@ function failCrash(how: string): Verdict {
 
 function fail(state: ExecutionExitState, reason: ExecutionReason, name: string, message: string): Verdict {
   return { state, reason, error: { name, message, reason } };
+}
+
+/**
+ * Logs a run that ended as an attack would, so that an operator can find and count them: a breach of the sandbox as
+ * `securityEvent`, a crash as a warning, nothing else.
+ */
+export function logSuspicion(
+  logger: ModuleLogger,
+  eid: number,
+  { reason, error, hostError }: Verdict & { hostError?: unknown },
+): void {
+  if (reason !== "sandbox_violation" && reason !== "crashed") return;
+  const securityEvent = reason === "sandbox_violation" ? { securityEvent: true } : {};
+  logger.warn({ eid, reason, ...securityEvent, err: hostError }, error?.message);
 }

@@ -1,9 +1,9 @@
 /** The three pipes of a child: pipes, not the socket pairs Node makes, so that a child holds no socket at all. */
 import { closeSync } from "node:fs";
 import { Socket } from "node:net";
-import { NR_PIPE2, O_CLOEXEC } from "./kernel-headers.ts";
+import { NR_PIPE2, O_CLOEXEC } from "../kernel/kernel-headers.ts";
+import { allocate, type Kernel } from "../kernel/syscalls.ts";
 import type { ChildDescriptors } from "./native-spawn.ts";
-import { allocate, type Kernel } from "./syscalls.ts";
 
 /** The server's ends, as streams. */
 export interface PipeStreams {

@@ -3,9 +3,9 @@
  * cost does not grow with the server's memory; and the server reaps the child itself, with what it used.
  */
 import { constants } from "node:os";
-import type { ProcessExit, Program } from "../start-process.ts";
-import { EACCES, NR_WAIT4, WNOHANG } from "./kernel-headers.ts";
-import { allocate, allocateText, type Kernel, loadFfi } from "./syscalls.ts";
+import type { ProcessExit, Program } from "../../process/start-process.ts";
+import { EACCES, NR_WAIT4, WNOHANG } from "../kernel/kernel-headers.ts";
+import { allocate, allocateText, type Kernel, loadFfi } from "../kernel/syscalls.ts";
 
 /** Descriptors of the server that become 0, 1 and 2 of the child. */
 export type ChildDescriptors = readonly [stdin: number, stdout: number, stderr: number];

@@ -32,6 +32,29 @@ export const PROTOCOL_LIMITS = {
   maxResultBytes: 4 * 1024 * 1024,
 } as const;
 
+/** How much a run may send over its channel, and how often. */
+export interface SessionLimits {
+  maxConcurrentCalls: number;
+  maxCalls: number;
+  maxMessageBytes: number;
+  maxEndBytes: number;
+  maxTotalBytes: number;
+  /** Bytes handed to `events` of each stream; what goes beyond is dropped after its first byte. */
+  maxStdoutBytes: number;
+  maxStderrBytes: number;
+}
+
+/** The limits of a session where nothing is configured. */
+export const DEFAULT_SESSION_LIMITS: SessionLimits = {
+  maxConcurrentCalls: 32,
+  maxCalls: 10_000,
+  maxMessageBytes: PROTOCOL_LIMITS.maxMessageBytes,
+  maxEndBytes: PROTOCOL_LIMITS.maxEndBytes,
+  maxTotalBytes: PROTOCOL_LIMITS.maxTotalBytes,
+  maxStdoutBytes: 1024 * 1024,
+  maxStderrBytes: 1024 * 1024,
+};
+
 /** How the realm is set up; the same for the process child and for an isolate. */
 export interface StartParams {
   /** JavaScript: an expression that evaluates to an async function without parameters. ASCII or UTF-16 as it is. */

@@ -3,7 +3,7 @@
  * what a repeated run is answered from. Knows no channel. Bounded: a run that outgrows it cannot be repeated.
  */
 import { hash } from "node:crypto";
-import type { CallMethod } from "./protocol.ts";
+import type { CallMethod } from "../wire/protocol.ts";
 
 /** JSON text of all replies of one run, in UTF-16 units. */
 const MAX_LOG_CHARS = 16 * 1024 * 1024;
