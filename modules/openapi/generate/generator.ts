@@ -2,6 +2,7 @@
  * Definitions are made in a thread of their own, one document at a time: a document that takes all memory or all time
  * takes its thread with it, and the server goes on answering meanwhile. A thread that read small ones only is kept a while.
  */
+import { quoteForeign } from "#modules/shared/failures.ts";
 import { createJobThread } from "#modules/shared/job-thread.ts";
 import { type ServiceDefinition, serviceDefinitionSchema } from "#sdk";
 import { DocumentError } from "../failures.ts";
@@ -41,7 +42,7 @@ export function createGenerator(): Generator {
           `The document could not be read: ${end.message}.${ADVICE.get(end.kind) ?? ""}`,
         );
       }
-      if ("refused" in end.answer) throw new DocumentError(end.answer.refused);
+      if ("refused" in end.answer) throw new DocumentError(quoteForeign(end.answer.refused));
       return readDefinition(end.answer);
     },
     close: async () => thread[Symbol.asyncDispose](),
