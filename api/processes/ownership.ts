@@ -54,6 +54,11 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     // Runs are let go of now, to be repeated by the next server.
     if (open.disposed) return;
     const unheld = claims.filter((claim) => !holds(claim));
+    for (const { id, claim, state } of claims) {
+      const live = registry.get(id);
+      // Killed before the answer to its claim had come.
+      if (state === "terminating" && live?.claim === claim && !live.isOver) live.kill();
+    }
     looks += 1;
     const judging = { replica: peers.id, unheld, maxSilentMs: peers.maxSilentMs };
     const { queued, ended } = await recoverRuns(db, judging, looks % LOOKS_PER_DECIDED === 1);

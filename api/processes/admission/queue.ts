@@ -164,7 +164,7 @@ export class QueueClaims {
         this.#claimLater();
         return;
       } finally {
-        for (const slot of free) slot.release();
+        for (const slot of free) slot.discard();
       }
     }
   }

@@ -4,23 +4,25 @@ import type { EnvironmentLease, Environments } from "#api/components/modules/env
 /** Room for one run. */
 export interface Slot {
   readonly lease: EnvironmentLease;
-  /** While its run is paused another may have its place; the environment stays held. */
+  /** While its run is paused another may have the slot; the environment stays held. */
   giveUp(): void;
   /** The run goes on at once, also where no place is free. */
   takeBack(): void;
-  /** Idempotent. */
+  /** The run is over. Idempotent. */
   release(): void;
+  /** It was not used: nothing has become free that was not before. */
+  discard(): void;
 }
 
 export class Slots {
   readonly #environments: Environments;
-  readonly #onRelease: () => void;
+  readonly #onFree: () => void;
   readonly #heldBy = new Map<EnvironmentLease["module"], number>();
   #taken = 0;
 
-  constructor(environments: Environments, onRelease: () => void) {
+  constructor(environments: Environments, onFree: () => void) {
     this.#environments = environments;
-    this.#onRelease = onRelease;
+    this.#onFree = onFree;
   }
 
   /** Over all environments, draining ones too. */
@@ -46,14 +48,25 @@ export class Slots {
       isCounted = counted;
       this.#count(lease, counted ? 1 : -1);
     };
-    const release = () => {
-      if (!isHeld) return;
+    const free = (): boolean => {
+      if (!isHeld) return false;
       setCounted(false);
       isHeld = false;
       lease[Symbol.dispose]();
-      this.#onRelease();
+      return true;
     };
-    return { lease, giveUp: () => setCounted(false), takeBack: () => setCounted(true), release };
+    return {
+      lease,
+      giveUp: () => {
+        setCounted(false);
+        this.#onFree();
+      },
+      takeBack: () => setCounted(true),
+      release: () => {
+        if (free()) this.#onFree();
+      },
+      discard: () => void free(),
+    };
   }
 
   #count({ module }: EnvironmentLease, change: 1 | -1): void {

@@ -1,7 +1,9 @@
 /** The statements about the queue: who takes which process, how long it is, and where in it a process is. */
+
 import type { Db, Fragment } from "#api/db/pool.ts";
 import type { Claim, ProcessRow } from "../model/records.ts";
 import type { ProcessErrorDetail } from "../model/schemas.ts";
+import type { ProcessState } from "../model/states.ts";
 import { processColumns } from "./changes.ts";
 
 export interface ClaimRequest {
@@ -97,9 +99,12 @@ export function isAbandoned(db: Db, { replica, unheld, maxSilentMs }: Judging): 
 }
 
 /** The claims of one server, as the database knows them: what runs of them is in its memory. */
-export async function listClaims(db: Db, replica: string | null): Promise<Claim[]> {
-  return db<Claim[]>`
-    select p.id, p.claim from processes p
+export async function listClaims(
+  db: Db,
+  replica: string | null,
+): Promise<(Claim & { state: ProcessState })[]> {
+  return db<(Claim & { state: ProcessState })[]>`
+    select p.id, p.claim, p.state from processes p
     where p.state in ('running', 'paused', 'terminating') and (p.replica is null or p.replica = ${replica}::uuid)
       and not (p.state = 'paused' and exists (select from process_checkpoints c where c.process_id = p.id and c.detached))`;
 }

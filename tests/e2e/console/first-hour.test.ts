@@ -124,7 +124,7 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
   test("a tool is tried by hand, with its documentation beside it", async () => {
     await page.getByRole("link", { name: "Tools" }).click();
     await page.getByRole("link", { name: "getOrder" }).click();
-    await page.getByRole("heading", { name: "orders.getOrder" }).waitFor();
+    await page.getByRole("heading", { name: "orders.getOrder", exact: true }).waitFor();
     await page.locator(".prose").getByText("Example").waitFor();
     await page.getByLabel(/^id/).fill("o-17");
     await button("Call").click();
