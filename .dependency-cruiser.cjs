@@ -15,7 +15,7 @@ Visitor.prototype.visitPattern = function (node) {
   return node.type === "UsingDeclaration" ? this.visitStatement(node) : visitPattern.call(this, node);
 };
 
-const OWN = "^(api|runner|modules|sdk|client|web|tests|bench)/";
+const OWN = "^(api|runner|modules|sdk|client|command|web|tests|bench)/";
 
 /** Node built-ins have no path of their own: dependency-cruiser calls them by their bare name. */
 const NPM = "(^|/)node_modules/";
@@ -174,7 +174,7 @@ module.exports = {
       comment: "Of client/ the image holds the one file that server, console and command share (Dockerfile).",
       from: { path: "^(api|runner|modules|sdk)/" },
       to: {
-        path: "^(client|web)/",
+        path: "^(client|command|web)/",
         pathNot: "^client/visible-text\\.ts$",
         dependencyTypesNot: ["type-only"],
       },
@@ -184,7 +184,7 @@ module.exports = {
       severity: "error",
       comment:
         "A client runs without the server's source; only the runtime in this program has an environment in it.",
-      from: { path: "^(client|web)/", pathNot: "^client/local/" },
+      from: { path: "^(client|command|web)/", pathNot: "^client/local/" },
       to: { path: "^(api|runner|modules|sdk)/" },
     },
     {
@@ -198,8 +198,8 @@ module.exports = {
       name: "client-runs-anywhere",
       severity: "error",
       comment:
-        "Node, Deno, Bun and browsers load the same files; what needs Node is in client/local/ and client/command/.",
-      from: { path: "^client/", pathNot: "^client/(local|generate|command)/" },
+        "Node, Deno, Bun and browsers load the same files; what needs Node is in client/local/ and in the command.",
+      from: { path: "^client/", pathNot: "^client/(local|generate)/" },
       to: { dependencyTypes: ["core"] },
     },
     {
@@ -207,7 +207,7 @@ module.exports = {
       severity: "error",
       comment:
         "#local-runtime is another file where there is no Node: nothing else may lead into client/local/.",
-      from: { path: "^client/", pathNot: "^client/(local/|command/|runtime\\.ts$)" },
+      from: { path: "^(client|command)/", pathNot: "^client/(local/|runtime\\.ts$)" },
       to: { path: "^client/local/" },
     },
     {
@@ -235,7 +235,7 @@ module.exports = {
       severity: "error",
       comment: "`npm ci --omit=dev` must be enough to serve; what build.ts bundles into the child is exempt.",
       from: {
-        path: "^(api|runner|modules|sdk|client)/",
+        path: "^(api|runner|modules|sdk|client|command)/",
         pathNot: "^runner/child/realm/|^runner/build[^/]*\\.ts$|^client/generate/",
       },
       to: {

@@ -16,7 +16,7 @@ const MAX_RATIO = 5;
 /** Flags cost nothing of their own. */
 const MAX_FLAGS_RATIO = 1.1;
 const FLAGS = ["--memory", "200", "--timeout", "20s", "--cpu", "10s", "--require", "strict", "--json"];
-const CYRNEL = join(import.meta.dirname, "../client/command/cyrnel");
+const CYRNEL = join(import.meta.dirname, "../command/cyrnel");
 
 /** Wall milliseconds to the result on standard output, and to the end of the program. */
 async function start(args: string[], result: string): Promise<{ resultMs: number; endMs: number }> {

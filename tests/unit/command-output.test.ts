@@ -1,12 +1,12 @@
 /** What the command shows on a terminal of text that is not its own, and how it reads what people write. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { exitCodeOfRun } from "../../client/command/exit-codes.ts";
-import { parseDuration, parseId, parseMemory, parsePair, toPointer } from "../../client/command/options.ts";
-import { createSafeStream, safeJson, safeLine, safeLines } from "../../client/command/output/safe-text.ts";
-import { formatTable } from "../../client/command/output/table.ts";
-import { openRunOutput } from "../../client/command/run/report.ts";
-import type { Terminal } from "../../client/command/terminal.ts";
+import { exitCodeOfRun } from "../../command/exit-codes.ts";
+import { parseDuration, parseId, parseMemory, parsePair, toPointer } from "../../command/options.ts";
+import { createSafeStream, safeJson, safeLine, safeLines } from "../../command/output/safe-text.ts";
+import { formatTable } from "../../command/output/table.ts";
+import { openRunOutput } from "../../command/run/report.ts";
+import type { Terminal } from "../../command/terminal.ts";
 
 function openTerminal(isTty: boolean): Terminal & { text(): string } {
   let text = "";

@@ -29,7 +29,7 @@ const files = [
 /** Variables that are not the server's, each with the file that knows it. */
 const OTHER_VARIABLES: Record<string, string> = {
   CYRNEL_PUBLISH: "compose.yaml",
-  CYRNEL_URL: "client/command/main.ts",
+  CYRNEL_URL: "command/main.ts",
   CYRNEL_REPOSITORY: "deploy/ci/gitlab.yml",
   CYRNEL_VERSION: "deploy/ci/gitlab.yml",
   CYRNEL_TEST_IMAGE: "tests/cluster/run.sh",

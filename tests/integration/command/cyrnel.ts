@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 export const PROJECT = path.resolve(import.meta.dirname, "../../..");
-export const CYRNEL = path.join(PROJECT, "client/command/cyrnel");
+export const CYRNEL = path.join(PROJECT, "command/cyrnel");
 
 export interface Ended {
   /** Exit code, or the signal that ended it. */

@@ -125,7 +125,7 @@ describe("the launcher", () => {
     ["v20.0.0", 'echo "v20.0.0"'],
     ["not installed", "exit 127"],
   ])("says what to do where Node is %s", async (found, says) => {
-    const bare = path.join(folder.path, "bare/client/command");
+    const bare = path.join(folder.path, "bare/command");
     await mkdir(bare, { recursive: true });
     await copyFile(CYRNEL, path.join(bare, "cyrnel"));
     await chmod(await folder.write("node", `#!/bin/sh\n${says}\n`), 0o755);

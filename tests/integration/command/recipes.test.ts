@@ -73,7 +73,7 @@ test("the examples of the command do what their page says", async () => {
   const lines = /```bash\n([\s\S]*?)```/.exec(page)?.[1]?.trim().split("\n") ?? [];
   const outcomes = await Promise.all(
     lines.map((line) =>
-      cyrnel(["-c", line.replace("npx cyrnel", "client/command/cyrnel")], {
+      cyrnel(["-c", line.replace("npx cyrnel", "command/cyrnel")], {
         program: ["bash", "--norc"],
       }),
     ),

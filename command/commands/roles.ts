@@ -1,6 +1,6 @@
 /** `cyrnel roles`: which tools a key sees. */
 import type { Command } from "commander";
-import { unwrap } from "../../errors.ts";
+import { unwrap } from "#client/errors.ts";
 import { act } from "../act.ts";
 import { collect } from "../options.ts";
 import { formatTable } from "../output/table.ts";

@@ -1,5 +1,5 @@
 /** What one command works with: the server, the streams, and how its answer is shown. */
-import { type CyrnelClient, createClient } from "../client.ts";
+import { type CyrnelClient, createClient } from "#client/client.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import { usageFailure } from "./failure.ts";
 import { safeJson } from "./output/safe-text.ts";

@@ -7,8 +7,8 @@ import { createProgram } from "./program.ts";
 import type { Shell } from "./session.ts";
 import { createTerminal } from "./terminal.ts";
 
-const PAGE = join(import.meta.dirname, "../../docs/cli.md");
-const BEGIN = "<!-- Generated from client/command by npm run generate. -->\n";
+const PAGE = join(import.meta.dirname, "../docs/cli.md");
+const BEGIN = "<!-- Generated from command by npm run generate. -->\n";
 
 function describe(command: Command, path: string): string[] {
   const visible = command.commands.filter((one) => one.name() !== "help" && one.summary() !== "");

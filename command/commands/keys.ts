@@ -1,7 +1,7 @@
 /** `cyrnel keys`: who may use the server. */
 import type { Command } from "commander";
-import { unwrap } from "../../errors.ts";
-import type { paths } from "../../schema.ts";
+import { unwrap } from "#client/errors.ts";
+import type { paths } from "#client/schema.ts";
 import { act } from "../act.ts";
 import { usageFailure } from "../failure.ts";
 import { collect, parseDuration } from "../options.ts";

@@ -1,6 +1,6 @@
 /** `cyrnel service`: APIs whose tools scripts call. */
 import type { Command } from "commander";
-import { unwrap } from "../../errors.ts";
+import { unwrap } from "#client/errors.ts";
 import { act } from "../act.ts";
 import { usageFailure } from "../failure.ts";
 import { collect, readText } from "../options.ts";

@@ -1,5 +1,5 @@
 /**
- * Builds client/command/dist, the command as one bundle in chunks that are loaded on demand, and runner/dist where that is missing,
+ * Builds command/dist, the command as one bundle in chunks that are loaded on demand, and runner/dist where that is missing,
  * which scripts on this machine need. Run by the launcher `cyrnel` and by `npm run build:command`.
  */
 import { execFileSync, spawnSync } from "node:child_process";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 
 const FOLDER = import.meta.dirname;
-const ROOT = join(FOLDER, "../..");
+const ROOT = join(FOLDER, "..");
 const DIST = join(FOLDER, "dist");
 
 /** Libraries that are no modules ask for `require`. */
@@ -56,7 +56,7 @@ if (!existsSync(join(ROOT, "runner/dist/realm.bin"))) {
 const link = join(ROOT, "node_modules/.bin/cyrnel");
 if (existsSync(join(ROOT, "node_modules/.bin"))) {
   await rm(link, { force: true });
-  await symlink("../../client/command/cyrnel", link).catch(() => {});
+  await symlink("../../command/cyrnel", link).catch(() => {});
 }
 // Fills what V8 keeps of compiled code: whoever installed the package need not be the user who runs it.
 spawnSync(join(FOLDER, "cyrnel"), ["run", "-", "--local"], {

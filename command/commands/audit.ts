@@ -3,7 +3,7 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
-import { CyrnelError, unwrap } from "../../errors.ts";
+import { CyrnelError, unwrap } from "#client/errors.ts";
 import { act } from "../act.ts";
 import { usageFailure } from "../failure.ts";
 import { parseWhole } from "../options.ts";

@@ -2,10 +2,10 @@
  * Text of others on a terminal: escape sequences, control characters and marks that turn the direction of writing round are
  * shown, not obeyed. A script that prints them could otherwise rewrite what stands above it, or answer in the user's name.
  */
-import { visibleLine } from "../../visible-text.ts";
+import { visibleLine } from "#client/visible-text.ts";
 
 /** One line, for a cell of a table or an error; and JSON that means the same. */
-export { visibleJson as safeJson, visibleLine as safeLine } from "../../visible-text.ts";
+export { visibleJson as safeJson, visibleLine as safeLine } from "#client/visible-text.ts";
 
 /** Controls without tab and line feed, other ends of a line, and marks of direction. */
 const UNSAFE = /(?![\t\n])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;

@@ -2,10 +2,10 @@
 import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { pathToFileURL } from "node:url";
-import { ElicitationEngine } from "../../kernel/elicitation.ts";
-import type { LocalOptions, LocalRuntime } from "../../kernel/local-model.ts";
-import type { ExecutionResult, PausedCall } from "../../kernel/model.ts";
-import { createRuntime } from "../../runtime.ts";
+import { ElicitationEngine } from "#client/kernel/elicitation.ts";
+import type { LocalOptions, LocalRuntime } from "#client/kernel/local-model.ts";
+import type { ExecutionResult, PausedCall } from "#client/kernel/model.ts";
+import { createRuntime } from "#client/runtime.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure, usageFailure } from "../failure.ts";
 import { safeJson, safeLine } from "../output/safe-text.ts";

@@ -1,7 +1,7 @@
 /** `cyrnel approvals`: calls and questions that wait for a person. */
 import type { Command } from "commander";
-import { unwrap } from "../../errors.ts";
-import { describeOrigin } from "../../visible-text.ts";
+import { unwrap } from "#client/errors.ts";
+import { describeOrigin } from "#client/visible-text.ts";
 import { act } from "../act.ts";
 import { usageFailure } from "../failure.ts";
 import { parseWhole } from "../options.ts";

@@ -1,7 +1,7 @@
 /** `cyrnel ps`, `logs`, `kill`, `rm`: what runs and what has run. */
 import type { Command } from "commander";
-import { unwrap } from "../../errors.ts";
-import type { components } from "../../schema.ts";
+import { unwrap } from "#client/errors.ts";
+import type { components } from "#client/schema.ts";
 import { act } from "../act.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { usageFailure } from "../failure.ts";

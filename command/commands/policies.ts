@@ -1,6 +1,6 @@
 /** `cyrnel policies`: which calls are allowed, asked about or blocked. */
 import type { Command } from "commander";
-import { unwrap } from "../../errors.ts";
+import { unwrap } from "#client/errors.ts";
 import { act } from "../act.ts";
 import { usageFailure } from "../failure.ts";
 import { parseDuration } from "../options.ts";

@@ -1,6 +1,6 @@
 /** `cyrnel tools`: what scripts can call, and a call without a script. */
 import type { Command } from "commander";
-import { unwrap } from "../../errors.ts";
+import { unwrap } from "#client/errors.ts";
 import { act } from "../act.ts";
 import { usageFailure } from "../failure.ts";
 import { parseObject, parsePair, parseWhole, readText } from "../options.ts";

@@ -1,5 +1,5 @@
 /** `--require`: names of layers and mechanisms, held against what the isolation report says was observed. */
-import type { IsolationReport } from "../../kernel/local-model.ts";
+import type { IsolationReport } from "#client/kernel/local-model.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure, usageFailure } from "../failure.ts";
 

@@ -1,6 +1,6 @@
 /** A script on a server: submitted, followed to its end, killed where this program is stopped. */
-import { CyrnelError, unwrap } from "../../errors.ts";
-import type { ProcessEvent } from "../../events.ts";
+import { CyrnelError, unwrap } from "#client/errors.ts";
+import type { ProcessEvent } from "#client/events.ts";
 import { safeLine } from "../output/safe-text.ts";
 import type { Session } from "../session.ts";
 import type { RunLimits, RunScript } from "./model.ts";

@@ -1,6 +1,6 @@
 /** `cyrnel module`: what runs scripts and what makes services of definitions. */
 import type { Command } from "commander";
-import { unwrap } from "../../errors.ts";
+import { unwrap } from "#client/errors.ts";
 import { act } from "../act.ts";
 import { safeLine } from "../output/safe-text.ts";
 import { formatFacts, formatTable } from "../output/table.ts";

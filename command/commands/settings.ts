@@ -1,6 +1,6 @@
 /** `config` and `secret` of services and of modules: the same words for both. */
 import type { Command } from "commander";
-import { unwrap } from "../../errors.ts";
+import { unwrap } from "#client/errors.ts";
 import { act } from "../act.ts";
 import { usageFailure } from "../failure.ts";
 import { collect, parsePair, readText, toPointer } from "../options.ts";

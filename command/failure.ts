@@ -1,5 +1,5 @@
 /** Why a command did not do what it was asked for: one sentence, one code, one exit code. */
-import { CyrnelError } from "../errors.ts";
+import { CyrnelError } from "#client/errors.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 
 /** `code` is for programs: one of docs/errors.md or of docs/cli.md. */

@@ -13,7 +13,7 @@ const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** Under npm, Ctrl-C arrives twice: from the terminal and from npm. */
 const SAME_SIGNAL_MS = 500;
 /** Both from the sources and from the build, which is one folder deeper. */
-const ROOT = join(import.meta.dirname, import.meta.filename.endsWith(".ts") ? "../.." : "../../..");
+const ROOT = join(import.meta.dirname, import.meta.filename.endsWith(".ts") ? ".." : "../..");
 
 async function main(): Promise<never> {
   // What the launcher set for Node is not for the programs this one starts.
