@@ -1,7 +1,7 @@
 /**
  * `npm run trace:run`: which files and functions of ours a run crosses on the server's thread, under V8's precise
  * coverage: a plain run, one with a tool call, one that is paused and approved. Counted is what every one of several
- * runs crossed, so no timer that happened to fire. `--files` lists the files, each with its number of functions.
+ * runs crossed, so no timer that happened to fire. `--files` lists the files, each with its functions.
  */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -96,6 +96,12 @@ function intersect(rounds: readonly Crossed[]): Crossed {
 
 const countFunctions = (crossed: Crossed) => [...crossed.values()].reduce((sum, { size }) => sum + size, 0);
 
+/** The number of functions and their names; those of a line of their own have none. */
+function describe(places: ReadonlySet<string> = new Set()): string {
+  const names = [...places].map((place) => place.split("@", 1)[0] || "(unnamed)");
+  return `${places.size}: ${names.join(", ")}`;
+}
+
 async function runToEnd(send: Send, code: string): Promise<void> {
   const record = await send("POST", "/processes", { code, block: true });
   if (record.exitState !== "success") throw new Error(`a run ended ${record.reason}: ${record.error}`);
@@ -141,6 +147,6 @@ await withServer(async (send) => {
   for (const { trip, crossed } of trips) {
     process.stdout.write(`\n${trip}\n`);
     for (const file of [...crossed.keys()].sort())
-      process.stdout.write(`  ${file} ${crossed.get(file)?.size}\n`);
+      process.stdout.write(`  ${file} ${describe(crossed.get(file))}\n`);
   }
 });
