@@ -113,6 +113,30 @@ describe("admission", () => {
     await until("all have run", () => server.service.health().active === 0, 20_000);
   });
 
+  test("a process keeps its place while the database stores it, also when the queue is counted meanwhile", async () => {
+    await server.pool.unsafe(`
+      create function store_slowly() returns trigger language plpgsql as
+        $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
+      create trigger store_slowly before insert on processes for each row
+        when (new.ref = 'slow') execute function store_slowly()`);
+    await Promise.all(Array.from({ length: 49 }, () => submit(server, "gate slow")));
+    const lock = await server.pool.reserve();
+    await lock`select pg_advisory_lock(1)`;
+    const last = submit(server, "gate slow", { ref: "slow" });
+    await until("it is counted", () => server.service.health().active === 50);
+    const countings = () => statements.filter((statement) => statement.includes("count(*)")).length;
+    const before = countings();
+    await until("the queue was counted twice", () => countings() >= before + 2, 20_000);
+    expect((await send(server, "POST", "/processes", { code: "x" })).status).toBe(429);
+    await lock`select pg_advisory_unlock(1)`;
+    lock.release();
+    await last;
+    expect(server.service.health().active).toBe(50);
+    server.environment.open("slow");
+    await until("all have run", () => server.service.health().active === 0, 20_000);
+    await server.pool.unsafe("drop trigger store_slowly on processes; drop function store_slowly");
+  });
+
   test("a process that could not be stored gives its place back", async () => {
     await submit(server, "", { ref: "place" });
     await until("it has ended", () => server.service.health().active === 0);

@@ -117,20 +117,12 @@ export class Admission implements Disposable {
     }
   }
 
-  async #storeQueued<T extends { stored: StoredRun | null }>(
-    store: (placement: null) => Promise<T>,
-  ): Promise<T> {
-    this.#queue.change(1);
-    let isQueued = false;
-    try {
+  #storeQueued<T extends { stored: StoredRun | null }>(store: (placement: null) => Promise<T>): Promise<T> {
+    return this.#queue.countWhile(async () => {
       const outcome = await store(null);
-      isQueued = outcome.stored !== null;
       if (outcome.stored) this.#options.peers.tell("queued", [outcome.stored.row.id]);
       return outcome;
-    } finally {
-      if (!isQueued) this.#queue.change(-1);
-      this.#queue.claim();
-    }
+    });
   }
 
   /** A process was queued in the database that no server runs: a decision has come, or its claim had not begun. */

@@ -33,6 +33,8 @@ export class QueueClaims {
   #length = 0;
   /** Counts every change. */
   #changes = 0;
+  /** Processes that are counted and that the database is being asked to insert. */
+  #inserting = 0;
   #isStopped = false;
   #isClaiming = false;
   #claimAgain = false;
@@ -64,6 +66,22 @@ export class QueueClaims {
   change(by: number): void {
     this.#length += by;
     this.#changes += 1;
+  }
+
+  /** Counts a process while `insert` stores it, and from then on if it was stored. Rejects as `insert` does. */
+  async countWhile<T extends { stored: unknown }>(insert: () => Promise<T>): Promise<T> {
+    this.change(1);
+    this.#inserting += 1;
+    let isStored = false;
+    try {
+      const outcome = await insert();
+      isStored = outcome.stored !== null;
+      return outcome;
+    } finally {
+      this.#inserting -= 1;
+      if (!isStored) this.change(-1);
+      this.claim();
+    }
   }
 
   stop(): void {
@@ -105,11 +123,13 @@ export class QueueClaims {
   async compare(): Promise<void> {
     const { db, log, peers } = this.#options;
     const changes = this.#changes;
+    const inserting = this.#inserting;
     const stored = await countQueued(db);
     // Something moved meanwhile: the count is of no moment in particular.
     if (changes !== this.#changes || this.#isClaiming) return;
     const difference = stored - this.#length;
-    if (difference !== 0) {
+    const isBeingInserted = difference < 0 && difference >= -inserting;
+    if (difference !== 0 && !isBeingInserted) {
       const level = peers.others > 0 ? "debug" : "warn";
       log[level]({ difference }, "the queue in memory was brought in line with the database");
       this.change(difference);
