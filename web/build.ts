@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { appendFile, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
@@ -52,6 +52,9 @@ const isBuilt = existsSync(STAMP) && (await readFile(STAMP, "utf8")) === sources
 if (!isBuilt) {
   const fresh = `${SITE}.${process.pid}`;
   await build({ configFile: path.join(ROOT, "vite.config.ts"), build: { outDir: fresh } });
+  // Vite lists the packages; the icons are in parts/icons.tsx.
+  const icons = await readFile(path.join(ROOT, "icons-license.md"), "utf8");
+  await appendFile(path.join(fresh, "console/licenses.md"), `\n${icons}`);
   for (const file of (await listFiles(fresh)).filter((name) => COMPRESSED.test(name))) {
     const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
     await writeFile(`${file}.br`, await compress(await readFile(file), { params }));

@@ -1,13 +1,17 @@
 /** Where to go, what waits, and who is here. */
+
+import { useEffect, useState } from "preact/hooks";
+import { useLocation } from "wouter-preact";
+import { Brand } from "./parts/brand.tsx";
 import {
   Activity,
   Blocks,
   Gauge,
+  type Icon,
   Inbox,
   KeyRound,
   ListOrdered,
   LogOut,
-  type LucideIcon,
   Menu,
   Play,
   ScrollText,
@@ -15,10 +19,7 @@ import {
   ShieldCheck,
   Terminal,
   UserCog,
-} from "lucide-preact";
-import { useEffect, useState } from "preact/hooks";
-import { useLocation } from "wouter-preact";
-import { Brand } from "./parts/brand.tsx";
+} from "./parts/icons.tsx";
 import { forgetDraft } from "./runs/draft.ts";
 import { waitingApprovals } from "./server/waiting-approvals.ts";
 import { isAnonymous, signOut, wantsKey } from "./session/access.ts";
@@ -27,7 +28,7 @@ import { chooseTheme, THEMES, type Theme, theme } from "./session/theme.ts";
 interface Entry {
   path: string;
   label: string;
-  icon: LucideIcon;
+  icon: Icon;
 }
 
 const GROUPS: readonly { title: string; entries: readonly Entry[] }[] = [
@@ -84,7 +85,7 @@ export function Navigation() {
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
       >
-        <Menu aria-hidden="true" />
+        <Menu />
       </button>
       <div class="nav-body">
         {GROUPS.map(({ title, entries }) => (
@@ -98,7 +99,7 @@ export function Navigation() {
                     href={`#${entry.path}`}
                     aria-current={entry === here ? "page" : undefined}
                   >
-                    <entry.icon aria-hidden="true" />
+                    <entry.icon />
                     {entry.label}
                     {entry.path === "/approvals" && waiting > 0 ? (
                       <span class="badge">
@@ -150,7 +151,7 @@ function Foot() {
         </select>
       </label>
       <a href="./docs" target="_blank" rel="noreferrer" class="row">
-        <Terminal size={14} aria-hidden="true" /> HTTP API
+        <Terminal size={14} /> HTTP API
       </a>
       {isAnonymous.value ? (
         <button
@@ -160,11 +161,11 @@ function Foot() {
             wantsKey.value = true;
           }}
         >
-          <KeyRound aria-hidden="true" /> Sign in with a key
+          <KeyRound /> Sign in with a key
         </button>
       ) : (
         <button type="button" class="button small" onClick={leave}>
-          <LogOut aria-hidden="true" /> Sign out
+          <LogOut /> Sign out
         </button>
       )}
     </div>

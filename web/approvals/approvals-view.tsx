@@ -1,11 +1,12 @@
 /** The inbox: what waits for a person, and what was decided. */
-import { Inbox } from "lucide-preact";
+
 import { useState } from "preact/hooks";
 import { unwrap } from "#client/errors.ts";
 import { describeOrigin } from "#client/visible-text.ts";
 import { Card, Empty, Loading, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { CheckField, SelectField } from "../parts/field.tsx";
+import { Inbox } from "../parts/icons.tsx";
 import { Plain } from "../parts/json-tree.tsx";
 import { Ago } from "../parts/moment.tsx";
 import { Settled } from "../parts/settled.tsx";

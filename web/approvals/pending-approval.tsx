@@ -1,5 +1,5 @@
 /** One approval: who wants what with which parameters, what differs from before, and the decision. */
-import { Hand, MessageCircleQuestion, TriangleAlert } from "lucide-preact";
+
 import { lazy, Suspense } from "preact/compat";
 import { useState } from "preact/hooks";
 import { unwrap } from "#client/errors.ts";
@@ -9,6 +9,7 @@ import { Loading } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { count } from "../parts/format.ts";
+import { Hand, MessageCircleQuestion, TriangleAlert } from "../parts/icons.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { Ago, In } from "../parts/moment.tsx";
 import { type Approval, client } from "../server/api.ts";
@@ -53,15 +54,11 @@ function ApprovalCard({
     <article class="card" aria-label={`Approval: ${path}`}>
       <div class="card-head">
         <div class="row">
-          {isAsk ? (
-            <MessageCircleQuestion size={17} aria-hidden="true" />
-          ) : (
-            <Hand size={17} aria-hidden="true" />
-          )}
+          {isAsk ? <MessageCircleQuestion size={17} /> : <Hand size={17} />}
           <h2 class={isAsk ? "" : "mono"}>{path}</h2>
           {approval.destructive ? (
             <span class="chip bad plain">
-              <TriangleAlert aria-hidden="true" size={13} /> destructive
+              <TriangleAlert size={13} /> destructive
             </span>
           ) : null}
         </div>

@@ -1,8 +1,8 @@
 /** How the form library's fields look here: labels above, hints below, buttons with names. Descriptions are plain text. */
 import PasswordWidget from "@rjsf/core/lib/components/widgets/PasswordWidget.js";
 import { ADDITIONAL_PROPERTY_FLAG, type WidgetProps } from "@rjsf/utils";
-import { Plus, X } from "lucide-preact";
 import type { ComponentChildren } from "preact";
+import { Plus, X } from "../parts/icons.tsx";
 
 interface FieldProps {
   id: string;
@@ -140,7 +140,7 @@ function AddButton({ onClick }: { onClick?: () => void }) {
   return (
     <div>
       <button type="button" class="button small" onClick={() => onClick?.()}>
-        <Plus aria-hidden="true" /> Add
+        <Plus /> Add
       </button>
     </div>
   );
@@ -149,7 +149,7 @@ function AddButton({ onClick }: { onClick?: () => void }) {
 function RemoveButton({ onClick }: { onClick?: () => void }) {
   return (
     <button type="button" class="button quiet small icon" aria-label="Remove" onClick={() => onClick?.()}>
-      <X aria-hidden="true" />
+      <X />
     </button>
   );
 }

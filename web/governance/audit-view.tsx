@@ -1,5 +1,5 @@
 /** The audit trail: who did what to which object, and how it went. */
-import { Download, ShieldCheck } from "lucide-preact";
+
 import { useState } from "preact/hooks";
 import { CyrnelError, unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
@@ -8,6 +8,7 @@ import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Fold } from "../parts/fold.tsx";
 import { formatTime } from "../parts/format.ts";
+import { Download, ShieldCheck } from "../parts/icons.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { type AuditRecord, client, fetchPath } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
@@ -63,7 +64,7 @@ export default function AuditView() {
         about="What was done and by whom. Records are added, never changed, and kept as long as the server is set to keep them."
       >
         <button type="button" class="button" disabled={exporting.isBusy} onClick={save}>
-          <Download aria-hidden="true" /> Export
+          <Download /> Export
         </button>
       </PageHead>
       <search class="filters">

@@ -1,11 +1,12 @@
 /** API keys: made, shown once, revoked. */
-import { KeyRound } from "lucide-preact";
+
 import { useState } from "preact/hooks";
 import { unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
 import { CopyButton, Dialog } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { CheckField, SelectField, TextField } from "../parts/field.tsx";
+import { KeyRound } from "../parts/icons.tsx";
 import { Ago, In } from "../parts/moment.tsx";
 import { client, type Key, type Role } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";

@@ -1,17 +1,18 @@
 /** A view of records with a name that people make, look through and take back: keys, roles. */
-import { type LucideIcon, Plus } from "lucide-preact";
+
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useAction } from "../parts/action.ts";
 import { Card, ConfirmButton, Empty, Loading, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
+import { type Icon, Plus } from "../parts/icons.tsx";
 import { Plain } from "../parts/json-tree.tsx";
 import { useResource } from "../server/use-resource.ts";
 
 interface NamedRecordsProps<T> {
   title: string;
   about: string;
-  icon: LucideIcon;
+  icon: Icon;
   addLabel: string;
   empty: { title: string; text: string };
   load: (signal: AbortSignal) => Promise<readonly T[]>;
@@ -35,7 +36,7 @@ export function NamedRecords<T extends { id: string; name: string }>(props: Name
     <>
       <PageHead title={props.title} about={props.about}>
         <button type="button" class="button primary" onClick={() => setEdited("new")}>
-          <Plus aria-hidden="true" /> {props.addLabel}
+          <Plus /> {props.addLabel}
         </button>
       </PageHead>
       <div class="stack">

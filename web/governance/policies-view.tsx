@@ -1,5 +1,5 @@
 /** The rules: which calls are allowed, asked about or blocked. The first that fits decides. */
-import { ArrowDown, ArrowUp, ListOrdered } from "lucide-preact";
+
 import { useState } from "preact/hooks";
 import { unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
@@ -7,6 +7,7 @@ import { Card, ConfirmButton, Empty, Loading, PageHead } from "../parts/basics.t
 import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { count } from "../parts/format.ts";
+import { ArrowDown, ArrowUp, ListOrdered } from "../parts/icons.tsx";
 import { In } from "../parts/moment.tsx";
 import { client, type Policy, type Role } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
@@ -134,7 +135,7 @@ function Rule({
           disabled={onUp === null || isBusy}
           onClick={() => onUp?.()}
         >
-          <ArrowUp aria-hidden="true" />
+          <ArrowUp />
         </button>
         <button
           type="button"
@@ -143,7 +144,7 @@ function Rule({
           disabled={onDown === null || isBusy}
           onClick={() => onDown?.()}
         >
-          <ArrowDown aria-hidden="true" />
+          <ArrowDown />
         </button>
         <ConfirmButton
           small

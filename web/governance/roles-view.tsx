@@ -1,11 +1,12 @@
 /** Roles: which tools a key and its scripts may see. */
-import { UserCog } from "lucide-preact";
+
 import { useState } from "preact/hooks";
 import { unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
 import { Dialog } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { TextField } from "../parts/field.tsx";
+import { UserCog } from "../parts/icons.tsx";
 import { readPatterns } from "../parts/pattern-lists.ts";
 import { tell } from "../parts/toasts.tsx";
 import { client, type Role } from "../server/api.ts";

@@ -1,11 +1,12 @@
 /** Adapters and environments: what is there, what is active, what did not load and why. */
-import { Blocks, RefreshCw } from "lucide-preact";
+
 import { useState } from "preact/hooks";
 import { unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
 import { Card, Empty, Loading, PageHead, Switch } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
+import { Blocks, RefreshCw } from "../parts/icons.tsx";
 import { Plain } from "../parts/json-tree.tsx";
 import { tell } from "../parts/toasts.tsx";
 import { client, type Module } from "../server/api.ts";
@@ -45,7 +46,7 @@ export default function ModulesView() {
         about="Environments run scripts; adapters turn definitions into services. One environment is active."
       >
         <button type="button" class="button" disabled={changing.isBusy} onClick={readAnew}>
-          <RefreshCw aria-hidden="true" /> Read the folder again
+          <RefreshCw /> Read the folder again
         </button>
       </PageHead>
       <div class="stack">

@@ -1,11 +1,12 @@
 /** The server's log, live. */
-import { Pause, Play } from "lucide-preact";
+
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { CyrnelError } from "#client/errors.ts";
 import { Card, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Fold } from "../parts/fold.tsx";
+import { Pause, Play } from "../parts/icons.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { fetchPath } from "../server/api.ts";
 import { followStream } from "../server/stream.ts";
@@ -50,7 +51,7 @@ export default function LogsView() {
     <>
       <PageHead title="Logs" about="The last records of this server, redacted, and new ones as they come.">
         <button type="button" class="button" aria-pressed={!isLive} onClick={() => setLive(!isLive)}>
-          {isLive ? <Pause aria-hidden="true" /> : <Play aria-hidden="true" />} {isLive ? "Pause" : "Follow"}
+          {isLive ? <Pause /> : <Play />} {isLive ? "Pause" : "Follow"}
         </button>
       </PageHead>
       <search class="filters">

@@ -1,9 +1,10 @@
 /** The server itself: its wall, its load, how long things take, who shares the work. */
-import { CircleCheck, CircleX } from "lucide-preact";
+
 import { CyrnelError, unwrap } from "#client/errors.ts";
 import { Card, Facts, Loading, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { formatBytes } from "../parts/format.ts";
+import { CircleCheck, CircleX } from "../parts/icons.tsx";
 import { Settled } from "../parts/settled.tsx";
 import { client, type EnvironmentReport, fetchPath } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
@@ -142,12 +143,12 @@ function Isolation({ report: { isolation } }: { report: EnvironmentReport }) {
               <th scope="row" class="fit">
                 <span class="row">
                   {layer.obtained ? (
-                    <CircleCheck size={16} color="var(--good)" aria-label="stands" />
+                    <CircleCheck size={16} color="var(--good)" label="stands" />
                   ) : (
                     <CircleX
                       size={16}
                       color={layer.required ? "var(--bad)" : "var(--wait)"}
-                      aria-label="missing"
+                      label="missing"
                     />
                   )}
                   {layer.layer} {layer.name}

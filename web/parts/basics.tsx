@@ -1,8 +1,9 @@
 /** Small parts of every view. */
-import { Check, Copy, type LucideIcon, X } from "lucide-preact";
+
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { writeToClipboard } from "./clipboard.ts";
+import { Check, Copy, type Icon, X } from "./icons.tsx";
 
 type Children = { children?: ComponentChildren };
 
@@ -51,10 +52,10 @@ export function Card({
   );
 }
 
-export function Empty({ icon: Icon, title, children }: Children & { icon: LucideIcon; title: string }) {
+export function Empty({ icon: Icon, title, children }: Children & { icon: Icon; title: string }) {
   return (
     <div class="empty">
-      <Icon aria-hidden="true" />
+      <Icon />
       <h2>{title}</h2>
       {children}
     </div>
@@ -125,7 +126,7 @@ export function CopyButton({ text, label }: { text: string | (() => string); lab
       title={label}
       onClick={() => void copy()}
     >
-      {isCopied ? <Check aria-hidden="true" /> : <Copy aria-hidden="true" />}
+      {isCopied ? <Check /> : <Copy />}
     </button>
   );
 }
@@ -149,7 +150,7 @@ export function Dialog({ title, onClose, children }: Children & { title: string;
       <div class="dialog-head">
         <h2 id={headingId}>{title}</h2>
         <button type="button" class="button quiet small icon" aria-label="Close" onClick={onClose}>
-          <X aria-hidden="true" />
+          <X />
         </button>
       </div>
       <div class="dialog-body">{children}</div>

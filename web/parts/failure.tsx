@@ -1,7 +1,8 @@
 /** What went wrong, in the server's words, with what a person can do about it. */
-import { CircleAlert } from "lucide-preact";
+
 import { CyrnelError } from "#client/errors.ts";
 import { formatMs } from "./format.ts";
+import { CircleAlert } from "./icons.tsx";
 
 export function describeFailure(error: unknown): string {
   if (error instanceof CyrnelError) return error.message + describeWait(error);
@@ -20,7 +21,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   const issues = error instanceof CyrnelError ? error.issues : [];
   return (
     <div class="notice bad" role="alert">
-      <CircleAlert aria-hidden="true" />
+      <CircleAlert />
       <div class="stack tight">
         <p>{describeFailure(error)}</p>
         {issues.length > 1 || (issues.length === 1 && issues[0]?.path !== "body") ? (

@@ -1,7 +1,7 @@
 /** Short notices of what was done, which go by themselves, and that the server is away, as long as it is. Read out by screen readers. */
 import { signal } from "@preact/signals";
-import { Check, Unplug } from "lucide-preact";
 import { isAway } from "../server/connection.ts";
+import { Check, Unplug } from "./icons.tsx";
 
 const SHOWN_MS = 5000;
 const MAX_SHOWN = 3;
@@ -21,13 +21,13 @@ export function Toasts() {
     <div class="toasts" role="status">
       {isAway.value ? (
         <div class="notice wait">
-          <Unplug aria-hidden="true" />
+          <Unplug />
           <div>The server does not answer. This page goes on asking; what you have written stays.</div>
         </div>
       ) : null}
       {shown.value.map(({ id, text }) => (
         <div key={id} class="notice good">
-          <Check aria-hidden="true" />
+          <Check />
           <div>{text}</div>
         </div>
       ))}

@@ -1,5 +1,5 @@
 /** One process: its run, its source, and what can be done with it. */
-import { Pencil, RotateCw } from "lucide-preact";
+
 import { lazy, Suspense } from "preact/compat";
 import { useRef, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
@@ -9,6 +9,7 @@ import { useAction } from "../parts/action.ts";
 import { Card, ConfirmButton, CopyButton, Facts, Loading, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { formatMs, formatTime } from "../parts/format.ts";
+import { Pencil, RotateCw } from "../parts/icons.tsx";
 import { tell } from "../parts/toasts.tsx";
 import { draft, started } from "../runs/draft.ts";
 import { useRun } from "../runs/feed.ts";
@@ -53,7 +54,7 @@ export default function ProcessView({ id }: { id: number }) {
         {process === null ? null : (
           <>
             <button type="button" class="button" onClick={() => edit(process.code)}>
-              <Pencil aria-hidden="true" /> Edit a copy
+              <Pencil /> Edit a copy
             </button>
             <button
               type="button"
@@ -61,7 +62,7 @@ export default function ProcessView({ id }: { id: number }) {
               disabled={isActive(process) || doing.isBusy}
               onClick={runAgain}
             >
-              <RotateCw aria-hidden="true" /> Run again
+              <RotateCw /> Run again
             </button>
             {isActive(process) ? null : (
               <ConfirmButton

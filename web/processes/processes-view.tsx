@@ -1,5 +1,5 @@
 /** All processes, newest first, kept up to date; two of them side by side. */
-import { Activity, GitCompareArrows } from "lucide-preact";
+
 import { useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { unwrap } from "#client/errors.ts";
@@ -7,6 +7,7 @@ import { Card, Empty, Loading, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { count, formatMs } from "../parts/format.ts";
+import { Activity, GitCompareArrows } from "../parts/icons.tsx";
 import { Plain } from "../parts/json-tree.tsx";
 import { Ago } from "../parts/moment.tsx";
 import { StateChip } from "../runs/outcome.tsx";
@@ -65,7 +66,7 @@ export default function ProcessesView() {
           title="Mark two processes to compare them"
           onClick={() => navigate(`/processes/compare/${marked.join("/")}`)}
         >
-          <GitCompareArrows aria-hidden="true" /> Compare {marked.length}/2
+          <GitCompareArrows /> Compare {marked.length}/2
         </button>
         <a class="button primary" href="#/run">
           New run

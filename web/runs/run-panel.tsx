@@ -1,11 +1,12 @@
 /** A run from its start to its end: state, what waits for a person, result, what it printed, which tools it called. */
-import { CircleAlert, Hand, Square } from "lucide-preact";
+
 import { unwrap } from "#client/errors.ts";
 import { PendingApproval } from "../approvals/pending-approval.tsx";
 import { useAction } from "../parts/action.ts";
 import { Card, CopyButton, Facts } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { count, formatBytes, formatMs } from "../parts/format.ts";
+import { CircleAlert, Hand, Square } from "../parts/icons.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { client, type Process } from "../server/api.ts";
 import { CallTrail } from "./call-trail.tsx";
@@ -45,7 +46,7 @@ export function RunPanel({ feed, onShowLine }: { feed: RunFeed; onShowLine?: (li
             disabled={process.state === "terminating"}
             onClick={kill}
           >
-            <Square aria-hidden="true" /> Kill
+            <Square /> Kill
           </button>
         ) : null}
       </div>
@@ -103,7 +104,7 @@ function RunError({ process, onShowLine }: { process: Process; onShowLine?: (lin
     line === null ? null : `line ${line}${errorDetail?.column ? `, column ${errorDetail.column}` : ""}`;
   return (
     <div class={wasDecided ? "notice wait" : "notice bad"} role={wasDecided ? "status" : "alert"}>
-      {wasDecided ? <Hand aria-hidden="true" /> : <CircleAlert aria-hidden="true" />}
+      {wasDecided ? <Hand /> : <CircleAlert />}
       <div class="stack tight">
         <p>
           <strong>

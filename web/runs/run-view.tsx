@@ -1,5 +1,5 @@
 /** Write a script, run it, watch it. */
-import { Play, SlidersHorizontal } from "lucide-preact";
+
 import { lazy, Suspense } from "preact/compat";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { unwrap } from "#client/errors.ts";
@@ -8,6 +8,7 @@ import { useAction } from "../parts/action.ts";
 import { Card, Empty, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { TextField } from "../parts/field.tsx";
+import { Play, SlidersHorizontal } from "../parts/icons.tsx";
 import { client } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
 import { draft, limits, readLimits, started } from "./draft.ts";
@@ -72,10 +73,10 @@ export default function RunView() {
                 aria-expanded={showsLimits}
                 onClick={() => setShowsLimits(!showsLimits)}
               >
-                <SlidersHorizontal aria-hidden="true" /> Limits
+                <SlidersHorizontal /> Limits
               </button>
               <button type="button" class="button primary" disabled={starting.isBusy || isLive} onClick={run}>
-                <Play aria-hidden="true" /> Run <kbd>{RUN_KEYS}</kbd>
+                <Play /> Run <kbd>{RUN_KEYS}</kbd>
               </button>
             </div>
           </div>

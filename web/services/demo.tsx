@@ -1,9 +1,10 @@
 /** The demo service: installed, enabled and given a rule to ask before its destructive tool, by one click. */
-import { FlaskConical } from "lucide-preact";
+
 import { useLocation } from "wouter-preact";
 import { unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
 import { describeFailure } from "../parts/failure.tsx";
+import { FlaskConical } from "../parts/icons.tsx";
 import { tell } from "../parts/toasts.tsx";
 import { draft, started } from "../runs/draft.ts";
 import { client } from "../server/api.ts";
@@ -71,7 +72,7 @@ export function DemoButton({ onFailure }: { onFailure: (error: unknown) => void 
   };
   return (
     <button type="button" class="button" disabled={installing.isBusy} onClick={() => void install()}>
-      <FlaskConical aria-hidden="true" /> Install the demo
+      <FlaskConical /> Install the demo
     </button>
   );
 }

@@ -1,5 +1,5 @@
 /** Installing a service: its definition from a URL, a file, pasted, or by way of a registry. */
-import { Download } from "lucide-preact";
+
 import { useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { unwrap } from "#client/errors.ts";
@@ -8,6 +8,7 @@ import { Card, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { count, formatBytes } from "../parts/format.ts";
+import { Download } from "../parts/icons.tsx";
 import { readPatterns } from "../parts/pattern-lists.ts";
 import { tell } from "../parts/toasts.tsx";
 import { client } from "../server/api.ts";
@@ -160,7 +161,7 @@ export default function InstallView() {
             <Failure error={installing.error ?? failure} />
             <div class="row end">
               <button type="submit" class="button primary" disabled={installing.isBusy}>
-                <Download aria-hidden="true" /> {installing.isBusy ? "Installing…" : "Install"}
+                <Download /> {installing.isBusy ? "Installing…" : "Install"}
               </button>
             </div>
           </div>

@@ -1,6 +1,5 @@
 /** One service: its tools, settings, secrets and definition. */
 
-import { SlidersHorizontal } from "lucide-preact";
 import { useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { unwrap } from "#client/errors.ts";
@@ -10,6 +9,7 @@ import { Card, ConfirmButton, Empty, Facts, Loading, PageHead, Switch } from "..
 import { Failure } from "../parts/failure.tsx";
 import { TextField } from "../parts/field.tsx";
 import { formatTime } from "../parts/format.ts";
+import { SlidersHorizontal } from "../parts/icons.tsx";
 import { Plain } from "../parts/json-tree.tsx";
 import { tell } from "../parts/toasts.tsx";
 import { client, type ServiceDetails } from "../server/api.ts";

@@ -1,10 +1,11 @@
 /** The installed services. */
-import { Plus, Shapes } from "lucide-preact";
+
 import { useState } from "preact/hooks";
 import { unwrap } from "#client/errors.ts";
 import { Card, Empty, Loading, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
+import { Plus, Shapes } from "../parts/icons.tsx";
 import { Plain } from "../parts/json-tree.tsx";
 import { client } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
@@ -46,7 +47,7 @@ export default function ServicesView() {
       >
         <DemoButton onFailure={setFailure} />
         <a class="button primary" href="#/services/new">
-          <Plus aria-hidden="true" /> Install a service
+          <Plus /> Install a service
         </a>
       </PageHead>
       <search class="filters">

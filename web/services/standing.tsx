@@ -1,5 +1,5 @@
 /** Whether a service can be called, and if not, why and what to do. */
-import { CircleAlert, Info } from "lucide-preact";
+import { CircleAlert, Info } from "../parts/icons.tsx";
 import { Plain } from "../parts/json-tree.tsx";
 import type { Service } from "../server/api.ts";
 
@@ -17,7 +17,7 @@ export function ServiceStanding({ service }: { service: Service }) {
   if (error !== null) {
     return (
       <div class="notice bad" role="alert">
-        <CircleAlert aria-hidden="true" />
+        <CircleAlert />
         <div class="stack tight">
           <p>
             <Plain text={error} />
@@ -58,7 +58,7 @@ export function ServiceStanding({ service }: { service: Service }) {
 function Note({ children }: { children: preact.ComponentChildren }) {
   return (
     <div class="notice wait">
-      <Info aria-hidden="true" />
+      <Info />
       <div>{children}</div>
     </div>
   );

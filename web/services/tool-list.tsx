@@ -1,11 +1,12 @@
 /** The tools of a service, or those that a search finds among them. */
-import { Wrench } from "lucide-preact";
+
 import { useState } from "preact/hooks";
 import { unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
 import { Card, Empty, Loading, Switch } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { TextField } from "../parts/field.tsx";
+import { Wrench } from "../parts/icons.tsx";
 import { Plain } from "../parts/json-tree.tsx";
 import { client, type ToolSummary } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";

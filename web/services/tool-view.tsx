@@ -1,5 +1,5 @@
 /** One tool: what it takes and answers, its documentation, and one call by hand. */
-import { Play } from "lucide-preact";
+
 import { lazy, Suspense } from "preact/compat";
 import { useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
@@ -8,6 +8,7 @@ import { useAction } from "../parts/action.ts";
 import { Card, CopyButton, Loading, PageHead } from "../parts/basics.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { formatMs } from "../parts/format.ts";
+import { Play } from "../parts/icons.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { Settled } from "../parts/settled.tsx";
 import { draft, started } from "../runs/draft.ts";
@@ -143,7 +144,7 @@ function TryIt({ tool }: { tool: ToolDetails }) {
               disabled={calling.isBusy || !effectivelyEnabled}
               onClick={call}
             >
-              <Play aria-hidden="true" /> {calling.isBusy ? "Calling…" : "Call"}
+              <Play /> {calling.isBusy ? "Calling…" : "Call"}
             </button>
           </div>
         </div>

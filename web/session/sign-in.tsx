@@ -1,5 +1,5 @@
 /** The way in: an API key, tried before it is taken. */
-import { KeyRound } from "lucide-preact";
+
 import { useState } from "preact/hooks";
 import { createClient } from "#client/client.ts";
 import { unwrap } from "#client/errors.ts";
@@ -7,6 +7,7 @@ import { useAction } from "../parts/action.ts";
 import { Brand } from "../parts/brand.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { CheckField, TextField } from "../parts/field.tsx";
+import { KeyRound } from "../parts/icons.tsx";
 import { SERVER_URL } from "../server/connection.ts";
 import { refusal, signIn, wantsKey } from "./access.ts";
 
@@ -43,7 +44,7 @@ export function SignIn() {
         <TextField label="API key" type="password" value={key} onInput={setKey} required />
         <CheckField label="Stay signed in when this tab reloads" checked={keep} onChange={setKeep} />
         <button type="submit" class="button primary" disabled={trying.isBusy}>
-          <KeyRound aria-hidden="true" /> Sign in
+          <KeyRound /> Sign in
         </button>
         {wantsKey.value ? (
           <button
