@@ -1,8 +1,63 @@
-/** Entry of the console. */
+/** Entry of the console, and its frame: sign-in, navigation, and the page that the address names. */
 import "./styles/index.css";
 import { render } from "preact";
-import { App } from "./app.tsx";
+import { Suspense } from "preact/compat";
+import { useEffect, useRef } from "preact/hooks";
+import { Route, Router, Switch, useLocation } from "wouter-preact";
+import { useHashLocation } from "wouter-preact/use-hash-location";
+import { Navigation } from "./navigation.tsx";
+import { PAGES } from "./pages.tsx";
+import { Loading } from "./parts/basics.tsx";
+import { ErrorBoundary } from "./parts/error-boundary.tsx";
+import { Toasts } from "./parts/toasts.tsx";
 import { watchApprovals } from "./server/waiting-approvals.ts";
+import { isSignedIn, key } from "./session/access.ts";
+import { SignIn } from "./session/sign-in.tsx";
+
+function App() {
+  if (!isSignedIn.value) return <SignIn />;
+  return (
+    // Another key sees another server: nothing of the last one stays.
+    <Router hook={useHashLocation} key={key.value ?? ""}>
+      <button type="button" class="skip" onClick={() => document.getElementById("content")?.focus()}>
+        Skip to the content
+      </button>
+      <div class="shell">
+        <Navigation />
+        <Content />
+      </div>
+      <Toasts />
+    </Router>
+  );
+}
+
+function Content() {
+  const [location] = useLocation();
+  const element = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    // The first page keeps the focus where the browser has it.
+    if (!isFirst.current) element.current?.focus({ preventScroll: true });
+    if (!isFirst.current) window.scrollTo(0, 0);
+    isFirst.current = false;
+  }, [location]);
+  return (
+    <main class="page" id="content" tabIndex={-1} ref={element}>
+      {/* Its key makes each page anew: no state of one address is shown at another. */}
+      <ErrorBoundary key={location}>
+        <Suspense fallback={<Loading />}>
+          <Switch>
+            {PAGES.map(({ path, View }) => (
+              <Route key={path} path={path}>
+                {(params) => <View {...params} />}
+              </Route>
+            ))}
+          </Switch>
+        </Suspense>
+      </ErrorBoundary>
+    </main>
+  );
+}
 
 const parent = document.getElementById("console");
 if (parent === null) throw new Error("The page has no element for the console.");

@@ -1,81 +1,30 @@
-/** Where to go, what waits, and who is here. */
-
+/** Where to go, what waits, and who is signed in. */
 import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
+import { PAGES } from "./pages.tsx";
 import { Brand } from "./parts/brand.tsx";
-import {
-  Activity,
-  Blocks,
-  Gauge,
-  type Icon,
-  Inbox,
-  KeyRound,
-  ListOrdered,
-  LogOut,
-  Menu,
-  Play,
-  ScrollText,
-  Shapes,
-  ShieldCheck,
-  Terminal,
-  UserCog,
-} from "./parts/icons.tsx";
+import { KeyRound, LogOut, Menu, Terminal } from "./parts/icons.tsx";
 import { forgetDraft } from "./runs/draft.ts";
 import { waitingApprovals } from "./server/waiting-approvals.ts";
 import { isAnonymous, signOut, wantsKey } from "./session/access.ts";
 import { chooseTheme, THEMES, type Theme, theme } from "./session/theme.ts";
 
-interface Entry {
-  path: string;
-  label: string;
-  icon: Icon;
-}
-
-const GROUPS: readonly { title: string; entries: readonly Entry[] }[] = [
-  {
-    title: "Work",
-    entries: [
-      { path: "/run", label: "Run", icon: Play },
-      { path: "/processes", label: "Processes", icon: Activity },
-      { path: "/services", label: "Services", icon: Shapes },
-      { path: "/approvals", label: "Approvals", icon: Inbox },
-    ],
-  },
-  {
-    title: "Rules",
-    entries: [
-      { path: "/policies", label: "Policies", icon: ListOrdered },
-      { path: "/roles", label: "Roles", icon: UserCog },
-      { path: "/keys", label: "Keys", icon: KeyRound },
-      { path: "/audit", label: "Audit", icon: ShieldCheck },
-    ],
-  },
-  {
-    title: "Server",
-    entries: [
-      { path: "/logs", label: "Logs", icon: ScrollText },
-      { path: "/modules", label: "Modules", icon: Blocks },
-      { path: "/system", label: "System", icon: Gauge },
-    ],
-  },
-];
+const ENTRIES = PAGES.flatMap(({ path, entry }) => (entry === null ? [] : [{ path, ...entry }]));
+const GROUPS = Object.entries(Object.groupBy(ENTRIES, ({ group }) => group));
 
 export function Navigation() {
   const [location] = useLocation();
   const [isOpen, setOpen] = useState(false);
   const waiting = waitingApprovals.value ?? 0;
-  const at = location === "/" ? "/run" : location;
-  const here = GROUPS.flatMap(({ entries }) => entries).find(
-    ({ path }) => at === path || at.startsWith(`${path}/`),
-  );
+  const here = ENTRIES.find(({ path }) => location === path || location.startsWith(`${path}/`)) ?? ENTRIES[0];
 
   useEffect(() => {
-    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${here?.label ?? "Run"} · Cyrnel`;
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${here?.label} · Cyrnel`;
   }, [waiting, here]);
   useEffect(() => setOpen(false), [location]);
 
   return (
-    <nav class="nav" aria-label="Views" data-open={isOpen}>
+    <nav class="nav" aria-label="Pages" data-open={isOpen}>
       <Brand />
       {waiting > 0 && !isOpen ? <WaitingBadge count={waiting} /> : null}
       <button
@@ -88,7 +37,7 @@ export function Navigation() {
         <Menu />
       </button>
       <div class="nav-body">
-        {GROUPS.map(({ title, entries }) => (
+        {GROUPS.map(([title, entries]) => (
           <div class="nav-group" key={title}>
             <p class="nav-title">{title}</p>
             <ul>

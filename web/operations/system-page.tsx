@@ -34,7 +34,7 @@ async function readMetrics(signal: AbortSignal) {
   );
 }
 
-export default function SystemView() {
+export default function SystemPage() {
   const { data, error, reload } = useResource(
     async (signal) => {
       const report = unwrap(await client.value.GET("/environment", { signal }));

@@ -20,7 +20,7 @@ const FILTERS = [
   ["stale:true", "Stale"],
 ] as const;
 
-export default function ServicesView() {
+export default function ServicesPage() {
   const [query, setQuery] = useState("");
   const [filter, setFilter] = useState("");
   const [failure, setFailure] = useState<unknown>(null);

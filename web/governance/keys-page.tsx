@@ -26,7 +26,7 @@ const SCOPES: readonly (readonly [Scope, string])[] = [
   ["logs:read", "read logs, metrics and the audit trail"],
 ];
 
-export default function KeysView() {
+export default function KeysPage() {
   const roles = useResource(readRoles, []).data ?? [];
   return (
     <NamedRecords<Key>

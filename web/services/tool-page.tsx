@@ -19,7 +19,7 @@ import { ToolChips } from "./tool-list.tsx";
 const SchemaForm = lazy(() => import("../forms/schema-form.tsx"));
 const Markdown = lazy(() => import("../parts/markdown.tsx"));
 
-export default function ToolView({ serviceId, toolId }: { serviceId: string; toolId: string }) {
+export default function ToolPage({ id: serviceId, toolId }: { id: string; toolId: string }) {
   const params = { path: { serviceId, toolId } };
   const tool = useResource(
     async (signal) => unwrap(await client.value.GET("/tools/{serviceId}/{toolId}", { params, signal })),

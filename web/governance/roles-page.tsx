@@ -13,7 +13,7 @@ import { client, type Role } from "../server/api.ts";
 import { NamedRecords } from "./named-records.tsx";
 import { readRoles } from "./roles.ts";
 
-export default function RolesView() {
+export default function RolesPage() {
   return (
     <NamedRecords<Role>
       title="Roles"

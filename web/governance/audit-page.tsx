@@ -23,7 +23,7 @@ const LOOKS: Record<string, string> = { ok: "good", refused: "wait", failed: "ba
 const PAGE = "100";
 const REFRESH_MS = 5000;
 
-export default function AuditView() {
+export default function AuditPage() {
   const [action, setAction] = useState("");
   const [processId, setProcessId] = useState("");
   const [outcome, setOutcome] = useState("");

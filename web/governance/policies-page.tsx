@@ -31,7 +31,7 @@ const DEFAULT_WORDS: Record<string, string> = {
   block: "is blocked",
 };
 
-export default function PoliciesView() {
+export default function PoliciesPage() {
   const { data, error, reload } = useResource(
     async (signal) =>
       unwrap(await client.value.GET("/policies", { params: { query: { limit: "200" } }, signal })),

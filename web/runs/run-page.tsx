@@ -29,7 +29,7 @@ function makeRequestKey(): string {
   return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
 }
 
-export default function RunView() {
+export default function RunPage() {
   const feed = useRun(started.value);
   const starting = useAction();
   const editor = useRef<EditorHandle | null>(null);

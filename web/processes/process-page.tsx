@@ -19,14 +19,14 @@ import { client, type Process } from "../server/api.ts";
 
 const Editor = lazy(() => import("../editor/editor.tsx"));
 
-export default function ProcessView({ id }: { id: number }) {
+export default function ProcessPage({ id }: { id: string }) {
   const [round, setRound] = useState(0);
-  const feed = useRun(id, round);
+  const feed = useRun(Number(id), round);
   const { process } = feed;
   const doing = useAction();
   const editor = useRef<EditorHandle | null>(null);
   const [, navigate] = useLocation();
-  const params = { path: { id: String(id) } };
+  const params = { path: { id } };
 
   const runAgain = () =>
     void doing.run(async () => {

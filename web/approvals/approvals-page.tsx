@@ -26,7 +26,7 @@ type State = (typeof STATES)[number][0];
 
 const LOOKS: Record<State, string> = { pending: "wait", approved: "good", denied: "bad", expired: "" };
 
-export default function ApprovalsView() {
+export default function ApprovalsPage() {
   const [state, setState] = useState<State>("pending");
   const { data, error, reload } = useResource(
     async (signal) =>

@@ -12,11 +12,11 @@ import { Settled } from "../parts/settled.tsx";
 import { tell } from "../parts/toasts.tsx";
 import { client } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
-import { ModuleChip } from "./modules-view.tsx";
+import { ModuleChip } from "./modules-page.tsx";
 
 const Markdown = lazy(() => import("../parts/markdown.tsx"));
 
-export default function ModuleView({ id }: { id: string }) {
+export default function ModulePage({ id }: { id: string }) {
   const params = { path: { id } };
   const { data, error, reload } = useResource(
     async (signal) => {

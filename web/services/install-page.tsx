@@ -33,7 +33,7 @@ const PLACEHOLDERS: Record<string, string> = {
   demo: "{}",
 };
 
-export default function InstallView() {
+export default function InstallPage() {
   const [way, setWay] = useState<Way>("paste");
   const [id, setId] = useState("");
   const [adapter, setAdapter] = useState("openapi");

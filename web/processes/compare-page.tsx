@@ -14,7 +14,7 @@ const MAX_LINES = 2000;
 const MAX_EDITS = 2000;
 const MAX_LINE_CHARACTERS = 2000;
 
-export default function CompareView({ one, other }: { one: number; other: number }) {
+export default function ComparePage({ one, other }: { one: string; other: string }) {
   const { data, error, reload } = useResource(
     (signal) => Promise.all([readProcess(one, signal), readProcess(other, signal)]),
     [one, other],
@@ -28,8 +28,8 @@ export default function CompareView({ one, other }: { one: number; other: number
   );
 }
 
-async function readProcess(id: number, signal: AbortSignal): Promise<Process> {
-  return unwrap(await client.value.GET("/processes/{id}", { params: { path: { id: String(id) } }, signal }));
+async function readProcess(id: string, signal: AbortSignal): Promise<Process> {
+  return unwrap(await client.value.GET("/processes/{id}", { params: { path: { id } }, signal }));
 }
 
 function Comparison({ left, right }: { left: Process; right: Process }) {

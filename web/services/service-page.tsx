@@ -24,7 +24,7 @@ const TABS = [
   ["definition", "Definition"],
 ] as const;
 
-export default function ServiceView({ id, tab }: { id: string; tab: string }) {
+export default function ServicePage({ id, tab = "tools" }: { id: string; tab?: string }) {
   const params = { path: { id } };
   const { data, error, reload } = useResource(
     async (signal) => unwrap(await client.value.GET("/services/{id}", { params, signal })),

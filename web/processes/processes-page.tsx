@@ -30,7 +30,7 @@ const FILTERS = [
   ["status:null", "Never finished"],
 ] as const;
 
-export default function ProcessesView() {
+export default function ProcessesPage() {
   const [filter, setFilter] = useState("");
   const [ref, setRef] = useState("");
   const [limit, setLimit] = useState(PAGE);

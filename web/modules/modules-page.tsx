@@ -12,7 +12,7 @@ import { tell } from "../parts/toasts.tsx";
 import { client, type Module } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
 
-export default function ModulesView() {
+export default function ModulesPage() {
   const { data, error, reload } = useResource(
     async (signal) =>
       unwrap(await client.value.GET("/modules", { params: { query: { limit: "200" } }, signal })).modules,

@@ -36,7 +36,7 @@ const FIRST = "200";
 const PAINT_MS = 100;
 const AT_END_PX = 40;
 
-export default function LogsView() {
+export default function LogsPage() {
   const [levelMin, setLevelMin] = useState("");
   const [query, setQuery] = useState("");
   const [processId, setProcessId] = useState("");
