@@ -18,9 +18,8 @@ import type { Config } from "./config.ts";
 import type { Pool } from "./db/pool.ts";
 import { createRevisionWatch } from "./db/revisions.ts";
 import type { KeyVerifier } from "./http/auth.ts";
-import type { CallRecord } from "./tools/call.ts";
-import type { CallGate } from "./tools/gate.ts";
-import type { KnownTool } from "./tools/known-tools.ts";
+import type { CallGate, CallRecord } from "./tools/gate.ts";
+import type { KnownTool } from "./tools/store.ts";
 
 /** What the HTTP surface needs of it. */
 export interface AccessDeps {

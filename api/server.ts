@@ -41,8 +41,8 @@ import { createKeyring, type Keyring } from "./secrets/keyring.ts";
 import { learnStoredSecrets } from "./secrets/known.ts";
 import { createRedactor, type Redactor } from "./secrets/redactor.ts";
 import { createVault } from "./secrets/vault.ts";
-import { listKnownTools } from "./tools/known-tools.ts";
 import { createTools, type Tools } from "./tools/service.ts";
+import { listKnownTools } from "./tools/store.ts";
 
 export interface ServerDeps {
   /** Migrated, and of this server only. Closed by whoever opened it. `vital`: see Database; default: the same. */
@@ -118,7 +118,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     createTools({
       pool: database.pool,
       // Modules are made below, of bindings that need the tools; nothing is called before they start.
-      adapters: { get: (id) => modules.adapters.get(id) },
+      findAdapter: (id) => modules.adapters.get(id),
       failureOf: (id) => services.failureOf(id),
       environments: { acquire: () => modules.environments.acquire() },
       gate: governance.gate,

@@ -1,7 +1,6 @@
 /** Every tool call that is over, with what the policies said about it, as a record of the audit trail. */
 import type { KeyVerifier } from "../http/auth.ts";
-import type { CallRecord } from "../tools/call.ts";
-import type { CallCaller } from "../tools/gate.ts";
+import type { CallCaller, CallRecord } from "../tools/gate.ts";
 import type { AuditActor, AuditLog } from "./log.ts";
 
 export interface CallRecorderOptions {

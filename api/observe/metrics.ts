@@ -9,7 +9,7 @@ import type { App } from "#api/http/app-type.ts";
 import { requireScope } from "#api/http/auth.ts";
 import { errorResponses } from "#api/http/responses.ts";
 import type { ProcessesHealth } from "#api/processes/service.ts";
-import type { CallRecord } from "#api/tools/call.ts";
+import type { CallRecord } from "#api/tools/gate.ts";
 import { ISOLATION_LEVELS, type Usage } from "#sdk";
 
 /** A run as it ended. */

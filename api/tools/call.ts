@@ -1,268 +1,246 @@
 /**
- * The one path of every tool call, whoever makes it: known, enabled, not stale, visible, allowed, valid, bounded in
- * time, size and number, without secrets in what comes back. Records no trail: whoever calls does.
+ * The one path of every tool call: visible ► policy ► (approval) ► fit ► record ► invoke ► redact. Ends at the first step
+ * that refuses it, when it is canceled, or when its time is over. Writes no trail: the caller does.
  */
 import type { AdapterModule, JSONSchema } from "#sdk";
 import { type CallClock, startCallClock } from "../bounds/call-clock.ts";
-import { isDatabaseUnavailable } from "../db/pool.ts";
-import { AppError } from "../errors.ts";
-import { type Cutoff, openCutoff } from "./calling/cutoff.ts";
-import { CallError, type CallOutcome, readAdapterFailure, refuseCall } from "./calling/failure.ts";
-import { type CallPlace, createInFlight, type InFlightLimits, nameCaller } from "./calling/in-flight.ts";
-import { toJsonResult } from "./calling/result.ts";
-import type { CallCaller, CallGate, CallInRun, CallRefusal, GateDecision, ToolPath } from "./gate.ts";
-import type { CallTarget } from "./store.ts";
+import { isNestedDeeper } from "../http/json/nesting.ts";
+import {
+  type CallOutcome,
+  readAdapterFailure,
+  refuseCall,
+  refuseLate,
+  refuseMisfit,
+  refuseSlot,
+  refuseUncallable,
+  toCallError,
+} from "./failure.ts";
+import type {
+  CallCaller,
+  CallGate,
+  CallLimits,
+  CallRecord,
+  CallRefusal,
+  GateDecision,
+  ToolCall,
+  ToolPath,
+} from "./gate.ts";
+import type { CallTarget } from "./targets.ts";
 import type { ParameterValidator } from "./validation/validator.ts";
 
-export interface ToolCall extends ToolPath {
-  parameters: Record<string, unknown>;
-  caller: CallCaller;
-  /** Aborts when the run is killed or over, or the client of a direct call has gone. */
-  signal?: AbortSignal | undefined;
-  /** Absent for a direct call: nobody can be asked about it. */
-  run?: CallInRun | undefined;
-  /** That of the run's trail; absent: one of its own. */
-  clock?: CallClock | undefined;
-}
-
-/** A call that is over. */
-export interface CallRecord extends ToolPath {
-  caller: CallCaller;
-  /** As they were given. */
-  parameters: Record<string, unknown>;
-  /** Null: the call was refused before the policies were asked. */
-  decision: GateDecision | null;
-  outcome: CallOutcome;
-  /** The error code where the outcome is not `ok`. */
-  code: string | null;
-  /** Without `waitedMs`, for which it stood still for a person. */
-  durationMs: number;
-  waitedMs: number;
-}
-
-/** What the path of calls knows of the installed services. Every answer is that of the last committed change. */
-export interface CallCatalog {
-  /** Null: there is no such service. */
+export interface ToolCallerOptions {
+  /** Null: there is no such service. Reflects the last committed change. */
   findTarget(path: ToolPath): Promise<CallTarget | null>;
   /** Null: the tool no longer has this schema. */
   readInputSchema(path: ToolPath, hash: string): Promise<JSONSchema | null>;
-  /** The sentence that refuses a path that does not exist, with what may have been meant. */
+  /** A not-found message with suggestions. */
   describeUnknown(path: ToolPath, caller: CallCaller): Promise<string>;
-}
-
-export interface ToolCallerOptions {
-  catalog: CallCatalog;
-  adapters: { get(id: string): AdapterModule | null };
-  /** Why the adapter in place could not take a service on; null when nothing is known against it. */
+  /** Null: the adapter is not active. */
+  findAdapter(id: string): AdapterModule | null;
+  /** Why the active adapter failed to take on a service; null when no failure is known. */
   failureOf(serviceId: string): string | null;
   gate: CallGate;
   validator: ParameterValidator;
   redactor: { text(text: string): string; value<T>(json: T): T };
-  limits: InFlightLimits & { invokeTimeoutMs: number; maxResultBytes: number };
-  /** Before the adapter is called: rejects where the call could not be recorded, and then it is not made. */
+  limits: CallLimits;
+  /** Called before the adapter: rejects when the audit log cannot record the call, which is then not made. */
   admit?: () => Promise<void>;
-  /** Told of every call that is over. Must not throw. */
+  /** Called once for every call that has ended. Must not throw. */
   onCall?: (record: CallRecord) => void;
-  /** For causes that no caller may see. */
+  /** For causes that a caller must not see. */
   log: { error(fields: object, message: string): void };
 }
 
 export interface ToolCaller {
   /** The result as JSON data. Rejects with CallError only. */
   call(call: ToolCall): Promise<unknown>;
-  /** Calls that are under way. */
+  /** Calls under way, without those that wait for an approval. */
   readonly inFlight: number;
 }
 
+/** A call between its first and its last step. */
+interface OpenCall extends ToolCall {
+  readonly path: string;
+  readonly clock: CallClock;
+  /** Aborts with a CallError when the call is canceled or its time is over. */
+  readonly signal: AbortSignal;
+  /** Stops the timer and frees the call's slot, while an approval is waited for. */
+  suspend(): void;
+  resume(): void;
+  /** The first decision, for the record. */
+  decision: GateDecision | null;
+}
+
+const MAX_RESULT_DEPTH = 200;
+
 export function createToolCaller(options: ToolCallerOptions): ToolCaller {
-  const { catalog, adapters, gate, validator, redactor, limits, log } = options;
-  const inFlight = createInFlight(limits);
+  const { gate, validator, redactor, limits } = options;
+  const openByCaller = new Map<string, number>();
+  let inFlight = 0;
 
-  async function perform(
-    call: ToolCall,
-    cutoff: Cutoff,
-    place: CallPlace,
-    clock: CallClock,
-    noteDecision: (made: GateDecision) => void,
-  ): Promise<unknown> {
-    const { caller, serviceId, toolId } = call;
-    let tool = await requireCallable(call, await catalog.findTarget(call));
-    cutoff.check();
-
-    const decision = await gate.decide(caller, { serviceId, toolId, destructive: tool.destructive });
-    noteDecision(decision);
-    if (decision.decision === "block") throw blocked(call);
+  async function perform(call: OpenCall): Promise<unknown> {
+    let tool = await findVisible(call);
+    const decision = await applyPolicy(call, tool);
     if (decision.decision === "ask" || call.run?.isAsked) {
-      await waitForApproval(call, tool, decision, cutoff, place, clock);
+      await waitForApproval(call, tool, decision);
       // Days may have passed.
-      tool = await requireCallable(call, await catalog.findTarget(call));
-      const now = await gate.decide(caller, { serviceId, toolId, destructive: tool.destructive });
-      if (now.decision === "block") throw blocked(call);
+      tool = await findVisible(call);
+      await applyPolicy(call, tool);
     }
-    cutoff.check();
-
-    const parameters = await fitParameters(call, tool.inputHash);
-    await options.admit?.();
-    cutoff.check();
-
-    const adapter = adapters.get(tool.adapter);
-    if (adapter === null) throw adapterInactive(call, tool.adapter);
-    throwRefusal((await call.run?.begin({ destructive: tool.destructive })) ?? null);
-    cutoff.check();
-    const value = await invoke(adapter, call, parameters, cutoff.signal);
-    cutoff.check();
+    const parameters = await fitParameters(call, tool);
+    const adapter = await record(call, tool);
+    const value = await invoke(call, adapter, parameters);
     return redactor.value(toJsonResult(value, limits.maxResultBytes));
   }
 
-  /** Nobody is asked about a call that could not be made anyway. Throws unless it was approved. */
+  async function findVisible(call: OpenCall): Promise<CallTarget> {
+    const target = await options.findTarget(call);
+    // What a role hides does not exist for the caller: not its service, not its state.
+    if (target === null || !gate.canSee(call.caller, call)) {
+      throw refuseCall("not_found", await options.describeUnknown(call, call.caller));
+    }
+    const failure = options.failureOf(call.serviceId);
+    if (!target.serviceEnabled || target.stale || failure !== null) {
+      throw refuseUncallable(call, target, failure === null ? null : redactor.text(failure));
+    }
+    if (target.tool === null) throw refuseCall("not_found", await options.describeUnknown(call, call.caller));
+    if (!target.toolEnabled) throw refuseCall("tool_disabled", `The tool ${call.path} is disabled.`);
+    return target;
+  }
+
+  async function applyPolicy(call: OpenCall, { destructive }: CallTarget): Promise<GateDecision> {
+    const { serviceId, toolId } = call;
+    const decision = await gate.decide(call.caller, { serviceId, toolId, destructive });
+    call.decision ??= decision;
+    if (decision.decision !== "block") return decision;
+    throw refuseCall("policy_blocked", `A policy blocks calls of ${call.path}.`);
+  }
+
+  /** Checks the parameters first: an approval is not asked for a call that could not be made. */
   async function waitForApproval(
-    call: ToolCall,
-    tool: CallTarget & { tool: string },
+    call: OpenCall,
+    tool: CallTarget,
     { policyId }: GateDecision,
-    cutoff: Cutoff,
-    place: CallPlace,
-    clock: CallClock,
   ): Promise<void> {
-    if (call.run === undefined) throw nobodyToAsk(call);
-    const parameters = await fitParameters(call, tool.inputHash);
-    cutoff.check();
-    cutoff.stopClock();
-    place.leave();
-    const { destructive } = tool;
-    const decided = call.run.approve({ parameters, destructive, policyId }, cutoff.signal);
-    const refusal = await clock.waitFor(decided);
-    place.comeBack();
-    cutoff.startClock();
+    if (call.run === undefined) {
+      throw refuseCall(
+        "approval_unavailable",
+        `A person has to approve calls of ${call.path}, and a direct call cannot wait for one. Call it from a script.`,
+      );
+    }
+    const parameters = await fitParameters(call, tool);
+    call.suspend();
+    const asked = { parameters, destructive: tool.destructive, policyId };
+    const refusal = await call.clock.waitFor(call.run.approve(asked, call.signal));
+    call.resume();
     throwRefusal(refusal);
   }
 
-  async function requireCallable(
-    call: ToolCall,
-    target: CallTarget | null,
-  ): Promise<CallTarget & { tool: string }> {
-    const path = `${call.serviceId}.${call.toolId}`;
-    // What a role hides does not exist: not its service, not its state.
-    if (!gate.canSee(call.caller, call)) {
-      throw refuseCall("not_found", await catalog.describeUnknown(call, call.caller));
-    }
-    if (target === null) throw refuseCall("not_found", await catalog.describeUnknown(call, call.caller));
-    if (!target.serviceEnabled) {
-      throw refuseCall(
-        "service_disabled",
-        `The service ${call.serviceId} is disabled, so ${path} cannot be called.`,
-      );
-    }
-    if (target.stale) {
-      throw refuseCall(
-        "service_stale",
-        `The service ${call.serviceId} is stale: its adapter has changed and could not read its definition. An administrator has to update it.`,
-      );
-    }
-    const failure = options.failureOf(call.serviceId);
-    if (failure !== null) {
-      const why = `The service ${call.serviceId} cannot be called: its adapter could not take it on: ${redactor.text(failure)}`;
-      throw refuseCall("service_failed", `${why} An administrator has to mend it and enable it again.`);
-    }
-    if (target.tool === null) {
-      throw refuseCall("not_found", await catalog.describeUnknown(call, call.caller));
-    }
-    if (!target.toolEnabled) throw refuseCall("tool_disabled", `The tool ${path} is disabled.`);
-    return target as CallTarget & { tool: string };
-  }
-
-  async function fitParameters(call: ToolCall, hash: string): Promise<Record<string, unknown>> {
+  async function fitParameters(call: OpenCall, { inputHash }: CallTarget): Promise<Record<string, unknown>> {
     const loadSchema = async () => {
-      const schema = await catalog.readInputSchema(call, hash);
+      const schema = await options.readInputSchema(call, inputHash);
       if (schema !== null) return schema;
-      throw refuseCall(
-        "call_unavailable",
-        `The tool ${call.serviceId}.${call.toolId} has just changed. Call it again.`,
-      );
+      throw refuseCall("call_unavailable", `The tool ${call.path} has just changed. Call it again.`);
     };
-    const outcome = await validator.check(nameCaller(call.caller), hash, loadSchema, call.parameters);
-    switch (outcome.kind) {
-      case "fits":
-        return outcome.parameters;
-      case "misfit":
-        throw misfit(call, outcome.issues);
-      case "busy":
-        throw refuseCall("too_many_calls", outcome.message);
-      case "timeout":
-        throw refuseCall("invalid_parameters", outcome.message);
-      case "unusable":
-        throw refuseCall("tool_schema_invalid", outcome.message);
-    }
+    const checked = await validator.check(nameCaller(call.caller), inputHash, loadSchema, call.parameters);
+    call.signal.throwIfAborted();
+    if (checked.kind === "fits") return checked.parameters;
+    throw refuseMisfit(call.path, checked);
   }
 
-  async function invoke(
-    adapter: AdapterModule,
-    call: ToolCall,
-    parameters: Record<string, unknown>,
-    signal: AbortSignal,
-  ): Promise<unknown> {
-    const { serviceId, toolId, caller } = call;
-    const eid = caller.processId;
+  /** Last before the adapter: from here on the call counts as made. */
+  async function record(call: OpenCall, { adapter: id, destructive }: CallTarget): Promise<AdapterModule> {
+    await options.admit?.();
+    call.signal.throwIfAborted();
+    const adapter = options.findAdapter(id);
+    if (adapter === null) {
+      throw refuseCall(
+        "adapter_inactive",
+        `The service ${call.serviceId} cannot be called: its adapter ${id} is not active.`,
+      );
+    }
+    throwRefusal((await call.run?.begin({ destructive })) ?? null);
+    call.signal.throwIfAborted();
+    return adapter;
+  }
+
+  async function invoke(call: OpenCall, adapter: AdapterModule, parameters: Record<string, unknown>) {
+    const { serviceId, toolId, signal, caller } = call;
+    const eid = caller.processId === undefined ? {} : { eid: caller.processId };
     try {
-      return await adapter.invoke({
-        serviceId,
-        toolId,
-        parameters,
-        signal,
-        ...(eid !== undefined && { eid }),
-      });
+      return await adapter.invoke({ serviceId, toolId, parameters, signal, ...eid });
     } catch (error) {
       throw readAdapterFailure(error, redactor.text);
     }
   }
 
-  /** Whatever went wrong as what a caller may know. */
-  function toCallError(error: unknown): CallError {
-    if (error instanceof CallError) return error;
-    const isKnown = error instanceof AppError && error.status < 500;
-    if (!isKnown) log.error({ err: error }, "a tool call failed inside the server");
-    const isAway =
-      isDatabaseUnavailable(error) || (error instanceof AppError && error.code === "database_unavailable");
-    return refuseCall(
-      "call_unavailable",
-      isAway
-        ? "The call could not be made: the database does not answer at the moment. Try again shortly."
-        : "The call could not be made: something went wrong inside the server.",
-      { cause: error },
-    );
+  /** Takes a slot and starts the timer; disposing gives both back. Throws CallError `too_many_calls`. */
+  function open(given: ToolCall, clock: CallClock): OpenCall & Disposable {
+    const { serviceId, toolId, caller, signal: canceled } = given;
+    const name = nameCaller(caller);
+    const own = openByCaller.get(name) ?? 0;
+    if (own >= limits.maxInFlightPerCaller || inFlight >= limits.maxInFlight) {
+      throw refuseSlot(limits, own, caller.processId === undefined ? "key" : "process");
+    }
+    openByCaller.set(name, own + 1);
+    inFlight += 1;
+    const ended = new AbortController();
+    const cancel = () => ended.abort(refuseCall("call_canceled", "The call was canceled."));
+    const timeOut = () => ended.abort(refuseLate(limits.invokeTimeoutMs));
+    canceled?.addEventListener("abort", cancel, { once: true });
+    if (canceled?.aborted) cancel();
+    let timer: NodeJS.Timeout | null = setTimeout(timeOut, limits.invokeTimeoutMs);
+    const suspend = () => {
+      if (timer === null) return;
+      clearTimeout(timer);
+      timer = null;
+      inFlight -= 1;
+    };
+    return {
+      ...given,
+      path: `${serviceId}.${toolId}`,
+      clock,
+      signal: ended.signal,
+      decision: null,
+      suspend,
+      resume() {
+        if (ended.signal.aborted) return;
+        timer = setTimeout(timeOut, limits.invokeTimeoutMs);
+        inFlight += 1;
+      },
+      [Symbol.dispose]() {
+        suspend();
+        canceled?.removeEventListener("abort", cancel);
+        const left = (openByCaller.get(name) ?? 1) - 1;
+        if (left === 0) openByCaller.delete(name);
+        else openByCaller.set(name, left);
+      },
+    };
   }
 
   return {
     get inFlight() {
-      return inFlight.count;
+      return inFlight;
     },
-    async call(call) {
-      const clock = call.clock ?? startCallClock();
-      let decision: GateDecision | null = null;
-      const report = (outcome: CallOutcome, code: string | null) =>
-        options.onCall?.({
-          serviceId: call.serviceId,
-          toolId: call.toolId,
-          caller: call.caller,
-          parameters: call.parameters,
-          decision,
-          outcome,
-          code,
-          ...clock.read(),
-        });
+    async call(given) {
+      const clock = given.clock ?? startCallClock();
+      let opened: (OpenCall & Disposable) | null = null;
+      const report = (outcome: CallOutcome, code: string | null) => {
+        const { serviceId, toolId, caller, parameters } = given;
+        const decision = opened?.decision ?? null;
+        const times = clock.read();
+        options.onCall?.({ serviceId, toolId, caller, parameters, decision, outcome, code, ...times });
+      };
       try {
-        using place = inFlight.enter(call.caller);
-        using cutoff = openCutoff(call.signal, limits.invokeTimeoutMs);
-        cutoff.check();
-        cutoff.startClock();
-        const performed = perform(call, cutoff, place, clock, (made) => {
-          decision = made;
-        });
-        // A race: nobody waits for an adapter that ignores its signal.
-        const result = await Promise.race([performed, cutoff.cut]);
+        opened = open(given, clock);
+        using call = opened;
+        call.signal.throwIfAborted();
+        // A race, because an adapter may ignore its signal.
+        const result = await Promise.race([perform(call), rejectWhenAborted(call.signal)]);
         report("ok", null);
         return result;
       } catch (error) {
-        const failure = toCallError(error);
+        const failure = toCallError(error, options.log);
         report(failure.outcome, failure.code ?? failure.failure);
         throw failure;
       }
@@ -270,36 +248,53 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
   };
 }
 
-function blocked({ serviceId, toolId }: ToolPath): CallError {
-  return refuseCall("policy_blocked", `A policy blocks calls of ${serviceId}.${toolId}.`);
+function rejectWhenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
 }
 
 function throwRefusal(refusal: CallRefusal | null): void {
   if (refusal !== null) throw refuseCall(refusal.failure, refusal.message);
 }
 
-function nobodyToAsk({ serviceId, toolId }: ToolPath): CallError {
-  return refuseCall(
-    "approval_unavailable",
-    `A person has to approve calls of ${serviceId}.${toolId}, and a direct call cannot wait for one. Call it from a script.`,
-  );
+/** Whose limits and whose turn of checks a call counts against. */
+function nameCaller({ processId, keyId }: CallCaller): string {
+  return processId !== undefined ? `process ${processId}` : `key ${keyId ?? ""}`;
 }
 
-function adapterInactive({ serviceId }: ToolPath, adapter: string): CallError {
-  return refuseCall(
-    "adapter_inactive",
-    `The service ${serviceId} cannot be called: its adapter ${adapter} is not active.`,
-  );
-}
-
-const MAX_LISTED_ISSUES = 5;
-
-function misfit({ serviceId, toolId }: ToolPath, issues: { path: string; message: string }[]): CallError {
-  const listed = issues.slice(0, MAX_LISTED_ISSUES).map(({ path, message }) => `${path} ${message}`);
-  const more = issues.length > listed.length ? ` (and ${issues.length - listed.length} more)` : "";
-  return refuseCall(
-    "invalid_parameters",
-    `The parameters of ${serviceId}.${toolId} do not fit: ${listed.join("; ")}${more}.`,
-    { issues },
-  );
+/**
+ * A copy of an adapter's result as JSON makes it, detached from what the adapter holds. Counts while it writes: an answer
+ * of a gigabyte must not become a text of a gigabyte. Throws CallError `result_too_large` or `result_invalid`.
+ */
+function toJsonResult(result: unknown, maxBytes: number): unknown {
+  if (result === undefined || result === null) return null;
+  let left = maxBytes;
+  let isTooLarge = false;
+  function count(this: unknown, name: string, value: unknown): unknown {
+    left -= 1 + (Array.isArray(this) ? 0 : name.length);
+    if (typeof value === "string") left -= value.length;
+    isTooLarge = left < (Array.isArray(value) ? value.length : 0);
+    if (isTooLarge) throw new Error("too large");
+    return value;
+  }
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(result, count);
+  } catch {
+    // Too large, or not JSON data; an error of the adapter's own making is not looked at.
+  }
+  if (isTooLarge || (text !== undefined && Buffer.byteLength(text) > maxBytes)) {
+    throw refuseCall(
+      "result_too_large",
+      `The tool's answer is larger than ${maxBytes} bytes (CYRNEL_MAX_CALL_RESULT_BYTES). Ask for less: a page, a filter, fewer fields.`,
+    );
+  }
+  if (text === undefined) {
+    throw refuseCall("result_invalid", "The tool answered something that is no JSON data.");
+  }
+  if (isNestedDeeper(text, MAX_RESULT_DEPTH)) {
+    throw refuseCall("result_invalid", `The tool's answer is nested deeper than ${MAX_RESULT_DEPTH} levels.`);
+  }
+  return JSON.parse(text);
 }

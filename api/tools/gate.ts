@@ -1,4 +1,6 @@
-/** Who calls, and the two questions every call and every listing asks about them. The answers are another feature's. */
+/** A tool call as types: who calls, what is called, what roles and policies answer about it, and how it ended. */
+import type { CallClock } from "../bounds/call-clock.ts";
+import type { CallOutcome } from "./failure.ts";
 
 /** On whose behalf a tool is looked for or called. Empty: nobody in particular, as in anonymous mode. */
 export interface CallCaller {
@@ -64,4 +66,40 @@ export interface CallInRun {
   ): Promise<CallRefusal | null>;
   /** Right before the adapter is called; a refusal or rejection means that it must not be. */
   begin(tool: { destructive: boolean }): Promise<CallRefusal | null>;
+}
+
+export interface ToolCall extends ToolPath {
+  parameters: Record<string, unknown>;
+  caller: CallCaller;
+  /** Aborts when the run is killed or over, or the client of a direct call has gone. */
+  signal?: AbortSignal | undefined;
+  /** Absent for a direct call: there is no run that could wait for an approval. */
+  run?: CallInRun | undefined;
+  /** The clock of the run's trail; default: a new one. */
+  clock?: CallClock | undefined;
+}
+
+/** A call that has ended. */
+export interface CallRecord extends ToolPath {
+  caller: CallCaller;
+  /** As they were given. */
+  parameters: Record<string, unknown>;
+  /** Null: the call was refused before the policies were asked. */
+  decision: GateDecision | null;
+  outcome: CallOutcome;
+  /** The error code where the outcome is not `ok`. */
+  code: string | null;
+  /** Without `waitedMs`, the time spent waiting for an approval. */
+  durationMs: number;
+  waitedMs: number;
+}
+
+export interface CallLimits {
+  /** Of the call itself; time spent waiting for an approval is not counted. */
+  invokeTimeoutMs: number;
+  maxResultBytes: number;
+  /** Calls of one process, or of one key outside of processes. */
+  maxInFlightPerCaller: number;
+  /** All calls of this server, without those that wait for an approval. */
+  maxInFlight: number;
 }

@@ -1,19 +1,13 @@
 /** What scripts are given of tools: calls, search, details and documentation, as their role allows. */
-
 import type { Db } from "../db/pool.ts";
 import { AppError } from "../errors.ts";
 import type { ToolHost } from "../processes/model/tool-host.ts";
 import type { ToolCaller } from "./call.ts";
-import { CallError, refuseCall } from "./calling/failure.ts";
+import { CallError, refuseCall } from "./failure.ts";
 import type { CallCaller, CallGate, ToolPath } from "./gate.ts";
 import type { ToolListing } from "./listing.ts";
-import {
-  findServiceSummary,
-  findToolDetails,
-  listServiceSummaries,
-  listToolRows,
-  type ToolDetailsRow,
-} from "./store.ts";
+import { findServiceSummary, listServiceSummaries, listToolRows, type ToolDetailsRow } from "./store.ts";
+import type { Suggestions } from "./suggestions.ts";
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 200;
@@ -29,23 +23,16 @@ export interface ToolHostParts {
   /** Why a service cannot be called although its rows say nothing against it. */
   failureOf(serviceId: string): string | null;
   listing: ToolListing;
-  catalog: {
-    describeUnknown(path: ToolPath, caller: CallCaller): Promise<string>;
-    describeUnknownService(serviceId: string, caller: CallCaller): Promise<string>;
-  };
+  suggestions: Suggestions;
+  /** Throws AppError `not_found`. */
+  requireTool(path: ToolPath, caller: CallCaller): Promise<ToolDetailsRow>;
   /** Markdown. */
   writeDocs(tool: ToolDetailsRow): Promise<string>;
   log: { error(fields: object, message: string): void };
 }
 
 export function createToolHost(parts: ToolHostParts): ToolHost {
-  const { db, gate, failureOf, listing, catalog } = parts;
-
-  async function requireTool(path: ToolPath, caller: CallCaller): Promise<ToolDetailsRow> {
-    const tool = gate.canSee(caller, path) ? await findToolDetails(db, path) : null;
-    if (tool === null) throw refuseCall("not_found", await catalog.describeUnknown(path, caller));
-    return tool;
-  }
+  const { db, gate, failureOf, listing, suggestions, requireTool } = parts;
 
   async function listToolsOf(serviceId: string, caller: CallCaller) {
     if (failureOf(serviceId) !== null) return [];
@@ -57,7 +44,7 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
     return rows.filter(({ id }) => gate.canSee(caller, { serviceId, toolId: id }));
   }
 
-  /** Nothing of a failure inside the server reaches a script but that it happened. */
+  /** Of a failure inside the server a script learns only that it happened. */
   async function answer<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -78,7 +65,7 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
   }
 
   return {
-    invoke: (call) => parts.caller.call(call),
+    invoke: parts.caller.call,
     discoverServices: (query, caller) =>
       answer(async () => {
         const limit = readLimit(query.limit);
@@ -120,7 +107,7 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
         const tools = service === null ? [] : await listToolsOf(id, caller);
         const isRestricted = !gate.seesAll(caller);
         if (service === null || (isRestricted && tools.length === 0)) {
-          throw refuseCall("not_found", await catalog.describeUnknownService(id, caller));
+          throw refuseCall("not_found", await suggestions.describeUnknownService(id, caller));
         }
         return {
           id,

@@ -5,16 +5,15 @@ import type { Environments } from "../components/modules/environments.ts";
 import type { Pool } from "../db/pool.ts";
 import { AppError } from "../errors.ts";
 import type { ToolHost } from "../processes/model/tool-host.ts";
-import { createToolCaller, type ToolCall, type ToolCaller, type ToolCallerOptions } from "./call.ts";
-import type { CallError } from "./calling/failure.ts";
-import { createCatalog } from "./catalog.ts";
+import { createToolCaller, type ToolCaller, type ToolCallerOptions } from "./call.ts";
 import {
   createDeclarations,
   type Declarations,
   type WrittenDeclarations,
 } from "./declarations/declarations.ts";
 import { writeToolDocs } from "./docs.ts";
-import type { CallCaller, ToolPath } from "./gate.ts";
+import type { CallError } from "./failure.ts";
+import type { CallCaller, ToolCall, ToolPath } from "./gate.ts";
 import { createToolHost } from "./host.ts";
 import { createToolListing, type ListedTool, type ToolListing, type ToolPage } from "./listing.ts";
 import type { ToolDetailsRecord, ToolSummaryRecord } from "./model.ts";
@@ -27,12 +26,14 @@ import {
   type ToolFilter,
   type ToolPosition,
 } from "./store.ts";
+import { createSuggestions } from "./suggestions.ts";
+import { createCallTargets, readInputSchema } from "./targets.ts";
 import { createParameterValidator, type ParameterValidator } from "./validation/validator.ts";
 
 export interface ToolsOptions
   extends Pick<
     ToolCallerOptions,
-    "adapters" | "failureOf" | "gate" | "redactor" | "limits" | "admit" | "onCall" | "log"
+    "findAdapter" | "failureOf" | "gate" | "redactor" | "limits" | "admit" | "onCall" | "log"
   > {
   pool: Pool;
   environments: Pick<Environments, "acquire">;
@@ -86,25 +87,41 @@ export function createTools(options: ToolsOptions): Tools {
   const open = new AsyncDisposableStack();
   const validator = open.use(createParameterValidator());
   const declarations: Declarations = open.use(createDeclarations(pool, gate, failureOf));
-  const catalog = createCatalog(pool, gate);
-  const caller = createToolCaller({ ...options, catalog, validator });
+  const targets = createCallTargets(pool);
+  const suggestions = createSuggestions(pool, gate);
+  const caller = createToolCaller({
+    ...options,
+    validator,
+    findTarget: targets.find,
+    readInputSchema: (path, hash) => readInputSchema(pool, path, hash),
+    describeUnknown: suggestions.describeUnknown,
+  });
   const listing = createToolListing(pool, createToolSearch(pool), gate, failureOf);
   const writeDocs = (tool: ToolDetailsRow) => writeToolDocs(environments, toDocsInput(tool));
-  const host = createToolHost({ db: pool, caller, gate, failureOf, listing, catalog, writeDocs, log });
-
   async function requireService(serviceId: string | undefined, asker: CallCaller): Promise<void> {
     if (serviceId === undefined) return;
     const isVisible = (await listing.visibleServices([serviceId], asker)).has(serviceId);
     if (isVisible && (await hasService(pool, serviceId))) return;
-    throw new AppError("not_found", await catalog.describeUnknownService(serviceId, asker));
+    throw new AppError("not_found", await suggestions.describeUnknownService(serviceId, asker));
   }
 
   async function requireTool(path: ToolPath, asker: CallCaller): Promise<ToolDetailsRow> {
     const tool = gate.canSee(asker, path) ? await findToolDetails(pool, path) : null;
-    if (tool === null) throw new AppError("not_found", await catalog.describeUnknown(path, asker));
+    if (tool === null) throw new AppError("not_found", await suggestions.describeUnknown(path, asker));
     return tool;
   }
 
+  const host = createToolHost({
+    db: pool,
+    caller,
+    gate,
+    failureOf,
+    listing,
+    suggestions,
+    requireTool,
+    writeDocs,
+    log,
+  });
   return {
     host,
     caller,
@@ -112,7 +129,7 @@ export function createTools(options: ToolsOptions): Tools {
     visibleServices: listing.visibleServices,
     wouldShow: (serviceId, toolIds, asker) =>
       gate.seesAll(asker) || toolIds.some((toolId) => gate.canSee(asker, { serviceId, toolId })),
-    forget: catalog.forget,
+    forget: targets.forget,
     async list(filter, page, asker) {
       await requireService(filter.serviceId, asker);
       return toRecords(await listing.list(filter, page, asker));
@@ -138,9 +155,9 @@ export function createTools(options: ToolsOptions): Tools {
     },
     async setEnabled(path, enabled, asker) {
       const isSet = gate.canSee(asker, path) && (await setToolEnabled(pool, path, enabled));
-      catalog.forget(path.serviceId);
+      targets.forget(path.serviceId);
       if (isSet) return;
-      throw new AppError("not_found", await catalog.describeUnknown(path, asker));
+      throw new AppError("not_found", await suggestions.describeUnknown(path, asker));
     },
     async invoke(call) {
       try {

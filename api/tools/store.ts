@@ -1,41 +1,8 @@
-/** The statements on `tools`, one function each. Searching is in search/store.ts. */
+/** The statements on `tools`, one function each. Calls have theirs in targets.ts, the search in search/store.ts. */
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { JSONSchema } from "#sdk";
 import type { ToolPath } from "./gate.ts";
-
-/** Schemas larger than this, as JSON text, are not read. */
-export const MAX_SCHEMA_BYTES = 4 * 1024 * 1024;
-
-/** A service and one of its tools, as a call finds them. */
-export interface CallTarget {
-  serviceEnabled: boolean;
-  stale: boolean;
-  /** Module id. */
-  adapter: string;
-  /** The tool's id; null: the service has no such tool. What follows means nothing then. */
-  tool: string | null;
-  toolEnabled: boolean;
-  destructive: boolean;
-  inputHash: string;
-}
-
-/** One indexed read; null without such a service. */
-export async function findCallTarget(db: Db, { serviceId, toolId }: ToolPath): Promise<CallTarget | null> {
-  const [row] = await db<CallTarget[]>`
-    select s.enabled as "serviceEnabled", s.stale, s.adapter, t.id as tool, coalesce(t.enabled, false) as "toolEnabled",
-      coalesce(t.destructive, true) as destructive, coalesce(t.input_hash, '') as "inputHash"
-    from services s left join tools t on t.service_id = s.id and t.id = ${toolId} where s.id = ${serviceId}`;
-  return row ?? null;
-}
-
-/** Null when the tool no longer has the schema of this hash. One that is too large is read as one that says nothing. */
-export async function readInputSchema(db: Db, path: ToolPath, hash: string): Promise<JSONSchema | null> {
-  const [row] = await db<{ schema: JSONSchema | null }[]>`
-    select case when octet_length(input_schema::text) <= ${MAX_SCHEMA_BYTES} then input_schema end as schema from tools
-    where service_id = ${path.serviceId} and id = ${path.toolId} and input_hash = ${hash}`;
-  return row === undefined ? null : (row.schema ?? {});
-}
 
 /** A tool as a listing shows it. */
 export interface ToolRow {
@@ -188,4 +155,14 @@ function isEffective(db: Db) {
 
 function isServiceEffective(db: Db) {
   return db`(s.enabled and not s.stale and m.enabled and not m.missing)`;
+}
+
+/** Every installed tool by its path: what patterns of roles and policies are compared with. */
+export interface KnownTool extends ToolPath {
+  destructive: boolean;
+}
+
+export async function listKnownTools(db: Db): Promise<KnownTool[]> {
+  return db<KnownTool[]>`
+    select service_id as "serviceId", id as "toolId", destructive from tools order by service_id, position`;
 }

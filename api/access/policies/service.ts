@@ -1,7 +1,7 @@
 /** What can be done with policies: add, list, change, order, delete, and see which tools they would decide. */
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { AppError } from "#api/errors.ts";
-import type { KnownTool } from "#api/tools/known-tools.ts";
+import type { KnownTool } from "#api/tools/store.ts";
 import {
   type ChangeOptions,
   change,

@@ -150,7 +150,7 @@ export function createServices(options: ServicesOptions): Services {
     setEnabled: (id, enabled) => setEnabled(context, id, enabled),
     remove: (id) => removeService(context, id),
     follow: (id) => followService(context, id),
-    failureOf: (id) => context.hydration.failureOf(id),
+    failureOf: context.hydration.failureOf,
     listIds: () => listAllServiceIds(pool),
     onChange(listener) {
       const entry = (serviceId: string) => listener(serviceId);

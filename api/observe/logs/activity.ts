@@ -3,7 +3,7 @@
  * and tool. Ids, codes and times only: nothing a script or a tool has said.
  */
 import type { FastifyBaseLogger } from "fastify";
-import type { CallRecord } from "#api/tools/call.ts";
+import type { CallRecord } from "#api/tools/gate.ts";
 
 /** A run as it ended. Times in milliseconds. */
 export interface LoggedRun {

@@ -17,7 +17,7 @@ import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import type { FastifyBaseLogger, FastifyRequest } from "fastify";
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import type { App } from "#api/http/app-type.ts";
-import type { CallRecord } from "#api/tools/call.ts";
+import type { CallRecord } from "#api/tools/gate.ts";
 import type { TracingSettings } from "./exporter.ts";
 import { createProvider } from "./exporter.ts";
 

@@ -1,6 +1,6 @@
 /** Statements for declarations: what there is to declare, by hash, and the schemas of one service as text. */
 import type { Db } from "#api/db/pool.ts";
-import { MAX_SCHEMA_BYTES } from "../store.ts";
+import { MAX_SCHEMA_BYTES } from "../targets.ts";
 
 /** A service with the tools that can be called. */
 export interface DeclarableService {

@@ -15,8 +15,12 @@ export interface ParameterIssue {
   message: string;
 }
 
-/** Fills in defaults in place; empty when the parameters fit. */
-export type ParameterCheck = (parameters: Record<string, unknown>) => ParameterIssue[];
+export interface ParameterCheck {
+  /** Fills in defaults in place; whether the parameters fit. */
+  fits(parameters: Record<string, unknown>): boolean;
+  /** What did not fit in the last check. */
+  listIssues(): ParameterIssue[];
+}
 
 /** `schema` as `readSchema` made it. Throws for one that the validator cannot compile. */
 export function compileCheck(schema: JSONSchema): ParameterCheck {
@@ -34,7 +38,7 @@ export function compileCheck(schema: JSONSchema): ParameterCheck {
   // Its types describe a CommonJS module; Node hands over the function itself.
   (ajvFormats as unknown as (instance: unknown, options: unknown) => void)(ajv, { mode: "fast" });
   const validate = ajv.compile(schema);
-  return (parameters) => (validate(parameters) ? [] : describeIssues(validate.errors ?? []));
+  return { fits: validate, listIssues: () => describeIssues(validate.errors ?? []) };
 }
 
 function describeIssues(errors: readonly ErrorObject[]): ParameterIssue[] {

@@ -1,4 +1,4 @@
-/** Thread entry: checks parameters whose check may take long. Whoever started it ends it when the time is up. */
+/** Thread entry: checks parameters whose check may take long. The server ends it when the time is up. */
 import { parentPort } from "node:worker_threads";
 import { compileCheck, type ParameterCheck, type ParameterIssue } from "./compile.ts";
 
@@ -28,7 +28,7 @@ function answer(job: CheckJob): CheckAnswer {
     const check = checks.get(job.hash);
     if (check === undefined) return { kind: "unknown" };
     keep(job.hash, check);
-    const issues = check(job.parameters);
+    const issues = check.fits(job.parameters) ? [] : check.listIssues();
     return { kind: "checked", issues, parameters: job.parameters };
   } catch (error) {
     return { kind: "failed", message: error instanceof Error ? error.message : String(error) };

@@ -71,8 +71,8 @@ export function createParameterValidator(): ParameterValidator {
       if (prepared.kind === "unusable") return { kind: "unusable", message: prepared.message };
       if (prepared.kind === "here" && isSmall(parameters)) {
         const copy = structuredClone(parameters);
-        const issues = prepared.check(copy);
-        return issues.length === 0 ? { kind: "fits", parameters: copy } : { kind: "misfit", issues };
+        const { fits, listIssues } = prepared.check;
+        return fits(copy) ? { kind: "fits", parameters: copy } : { kind: "misfit", issues: listIssues() };
       }
       const outcome = await thread.check(caller, hash, prepared.schema, parameters);
       switch (outcome.kind) {

@@ -1,7 +1,10 @@
 /** How a call fails: one error type for refusals of the host and failures of an adapter, made safe to show to a script. */
-import type { ErrorIssue } from "../../errors.ts";
+import { isDatabaseUnavailable } from "../db/pool.ts";
+import { AppError, type ErrorIssue } from "../errors.ts";
+import type { ToolPath } from "./gate.ts";
+import type { CheckOutcome } from "./validation/validator.ts";
 
-/** Of a call that is over: what the trail and the audit say. */
+/** Of a call that has ended, as the trail and the audit log state it. */
 export type CallOutcome = "ok" | "error" | "denied" | "canceled";
 
 /** Refusals and failures that the host states, and their HTTP status. */
@@ -43,11 +46,11 @@ interface CallErrorFields {
 /** Everything a call rejects with. A script sees `name`, `message`, `code` and `status`; nothing else crosses. */
 export class CallError extends Error {
   override readonly name: string;
-  /** The host's word, or whatever the adapter gave. */
+  /** The host's code, or the one that the adapter's error has. */
   readonly code: string | undefined;
   readonly status: number | undefined;
   readonly outcome: Exclude<CallOutcome, "ok">;
-  /** What it is to the host: `tool_failed` for everything an adapter threw. */
+  /** The host's own code: `tool_failed` for everything an adapter threw. */
   readonly failure: CallFailureCode;
   readonly issues: ErrorIssue[] | undefined;
 
@@ -113,5 +116,90 @@ export function readAdapterFailure(thrown: unknown, clean: (text: string) => str
       outcome: "error",
       failure: "tool_failed",
     },
+  );
+}
+
+const MAX_LISTED_ISSUES = 5;
+
+/** Of parameters that were not found to fit the tool's input schema. `path`: `service.tool`. */
+export function refuseMisfit(path: string, checked: Exclude<CheckOutcome, { kind: "fits" }>): CallError {
+  switch (checked.kind) {
+    case "misfit": {
+      const { issues } = checked;
+      const listed = issues.slice(0, MAX_LISTED_ISSUES).map((issue) => `${issue.path} ${issue.message}`);
+      const more = issues.length > listed.length ? ` (and ${issues.length - listed.length} more)` : "";
+      const message = `The parameters of ${path} do not fit: ${listed.join("; ")}${more}.`;
+      return refuseCall("invalid_parameters", message, { issues });
+    }
+    case "busy":
+      return refuseCall("too_many_calls", checked.message);
+    case "timeout":
+      return refuseCall("invalid_parameters", checked.message);
+    case "unusable":
+      return refuseCall("tool_schema_invalid", checked.message);
+  }
+}
+
+/** Any error of a call as what a caller may know; the cause of an unexpected one goes to the log only. */
+export function toCallError(
+  error: unknown,
+  log: { error(fields: object, message: string): void },
+): CallError {
+  if (error instanceof CallError) return error;
+  const isKnown = error instanceof AppError && error.status < 500;
+  if (!isKnown) log.error({ err: error }, "a tool call failed inside the server");
+  const isAway =
+    isDatabaseUnavailable(error) || (error instanceof AppError && error.code === "database_unavailable");
+  return refuseCall(
+    "call_unavailable",
+    isAway
+      ? "The call could not be made: the database does not answer at the moment. Try again shortly."
+      : "The call could not be made: something went wrong inside the server.",
+    { cause: error },
+  );
+}
+
+/** Of a service whose tools cannot be called; `failure` without secrets: why its adapter did not take it on. */
+export function refuseUncallable(
+  { serviceId, toolId }: ToolPath,
+  { serviceEnabled, stale }: { serviceEnabled: boolean; stale: boolean },
+  failure: string | null,
+): CallError {
+  if (!serviceEnabled) {
+    return refuseCall(
+      "service_disabled",
+      `The service ${serviceId} is disabled, so ${serviceId}.${toolId} cannot be called.`,
+    );
+  }
+  if (stale) {
+    return refuseCall(
+      "service_stale",
+      `The service ${serviceId} is stale: its adapter has changed and could not read its definition. An administrator has to update it.`,
+    );
+  }
+  return refuseCall(
+    "service_failed",
+    `The service ${serviceId} cannot be called: its adapter could not take it on: ${failure} An administrator has to mend it and enable it again.`,
+  );
+}
+
+/** `own`: calls of this key or process that are under way. */
+export function refuseSlot(
+  limits: { maxInFlight: number; maxInFlightPerCaller: number },
+  own: number,
+  kind: "key" | "process",
+): CallError {
+  return refuseCall(
+    "too_many_calls",
+    own >= limits.maxInFlightPerCaller
+      ? `${limits.maxInFlightPerCaller} calls of this ${kind} are under way already. Wait for some of them to end.`
+      : `${limits.maxInFlight} calls are under way on this server (CYRNEL_MAX_CALLS_IN_FLIGHT). Try again shortly.`,
+  );
+}
+
+export function refuseLate(maxMs: number): CallError {
+  return refuseCall(
+    "call_timeout",
+    `The call took longer than ${maxMs} ms (CYRNEL_INVOKE_TIMEOUT_MS) and was cut off.`,
   );
 }

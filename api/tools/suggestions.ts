@@ -1,10 +1,8 @@
-/** The installed tools as calls find them, and what may have been meant by a path that does not exist. */
+/** Not-found messages with suggestions: what the caller can see that is spelt nearly alike. */
 import type { Db } from "../db/pool.ts";
-import type { CallCatalog } from "./call.ts";
-import { createTargetCache } from "./calling/target-cache.ts";
 import type { CallCaller, CallGate, ToolPath } from "./gate.ts";
 import { pickSimilar } from "./search/similarity.ts";
-import { listPathsOfService, listServiceIds, readInputSchema } from "./store.ts";
+import { listPathsOfService, listServiceIds } from "./store.ts";
 
 const MAX_SUGGESTIONS = 5;
 const MAX_COMPARED_TOOLS = 5000;
@@ -12,15 +10,12 @@ const MAX_COMPARED_SERVICES = 1000;
 /** Services whose tools are looked through for a mistyped service. */
 const MAX_SIMILAR_SERVICES = 3;
 
-export interface Catalog extends CallCatalog {
+export interface Suggestions {
+  describeUnknown(path: ToolPath, caller: CallCaller): Promise<string>;
   describeUnknownService(serviceId: string, caller: CallCaller): Promise<string>;
-  /** The service or its tools have changed. */
-  forget(serviceId: string): void;
 }
 
-export function createCatalog(db: Db, gate: CallGate): Catalog {
-  const targets = createTargetCache(db);
-
+export function createSuggestions(db: Db, gate: CallGate): Suggestions {
   async function listVisible(serviceId: string, caller: CallCaller): Promise<string[]> {
     const ids = await listPathsOfService(db, serviceId, MAX_COMPARED_TOOLS);
     return ids.filter((toolId) => gate.canSee(caller, { serviceId, toolId }));
@@ -57,9 +52,6 @@ export function createCatalog(db: Db, gate: CallGate): Catalog {
   }
 
   return {
-    findTarget: targets.find,
-    forget: targets.forget,
-    readInputSchema: (path, hash) => readInputSchema(db, path, hash),
     async describeUnknown(path, caller) {
       const { serviceId, toolId } = path;
       const suggestions = await suggestTools(path, caller);
