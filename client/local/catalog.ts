@@ -1,5 +1,4 @@
 /** The tools of a local runtime: which there are, which of them the role shows, and what is said about them. */
-import { writeLineSignature } from "#runner/docs/line-signature.ts";
 import { findPatternProblem } from "#runner/tool-patterns.ts";
 import type { ToolIndex } from "#runner/tool-search/tool-index.ts";
 import { compileRole, type Visibility } from "#runner/tool-visibility.ts";
@@ -71,7 +70,10 @@ export function createCatalog(options: LocalOptions): Catalog {
       (serviceId === undefined || tool.serviceId === serviceId) && role.sees(tool.serviceId, tool.id);
     if (query.trim() === "") return shown().map(summarize).filter(isAsked);
     indexing ??= indexTools(tools);
-    const index = await indexing;
+    const [index, { writeLineSignature }] = await Promise.all([
+      indexing,
+      import("#runner/docs/line-signature.ts"),
+    ]);
     const found = index.search(query, isAsked, { after: null, limit: tools.size });
     const listed = found.length > 0 ? found : index.findNearest(query, isAsked, MAX_NEAREST);
     return listed.map(({ serviceId: service, id, score }) => {

@@ -25,13 +25,20 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
 
   function open(): Promise<LocalEnvironment> {
     if (isDisposed) return Promise.reject(new Error("The runtime has been disposed of."));
-    opening ??= import("./environment.ts")
-      .then(({ openEnvironment }) => openEnvironment(options, { catalog, find: (eid) => runs.get(eid) }))
-      .catch((error) => {
-        opening = null;
-        throw error;
-      });
+    opening ??= loadEnvironment().catch((error) => {
+      opening = null;
+      throw error;
+    });
     return opening;
+  }
+
+  async function loadEnvironment(): Promise<LocalEnvironment> {
+    if (options.isolation !== "development" && process.platform === "linux") {
+      const { bootSpawnerAhead } = await import("#runner/jail/spawner/spawner.ts");
+      bootSpawnerAhead();
+    }
+    const { openEnvironment } = await import("./environment.ts");
+    return openEnvironment(options, { catalog, find: (eid) => runs.get(eid) });
   }
 
   function start(

@@ -60,14 +60,13 @@ export function createProcessEnvironment(
       await using undo = new AsyncDisposableStack();
       const config = readConfig(raw);
       const monitor = undo.use(createMonitor());
-      // The first preparation starts the compiler, beside everything else: no run should wait for that.
-      const compiler = prepareSource("");
-      compiler.catch(() => {});
       const where = { level: level ?? "strict", folder, test, isExposed: isExposed === true };
       const children = undo.use(await openChildren(where, config, logger));
       const { node, wall } = children;
       const { isSupported: isMonitored } = monitor;
-      const [first] = await Promise.all([children.pool.warmUp(), compiler]);
+      const warming = children.pool.warmUp();
+      // The first preparation starts the compiler, beside the first child: no run should wait for that.
+      const [first] = await Promise.all([warming, prepareSource("")]);
       const isolation = reportIsolation({ wall, node, first, isMonitored, observed: PROCESS_OBSERVED });
       if (!node.isPinned) {
         logger.warn(

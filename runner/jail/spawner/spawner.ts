@@ -43,13 +43,40 @@ const THREAD_FILE = `./spawner-thread${extname(import.meta.filename)}`;
 /** From the order to the pid. Starting is one system call; only a file system that hangs takes longer. */
 const MAX_START_MS = 10_000;
 
-/** Puts a fresh thread into the jail and waits until it is there. Rejects with the reason when the kernel refuses a part. */
-export async function startSpawner(jail: BirthJail): Promise<Spawner> {
+/** A thread that has not been given its jail yet. */
+interface BootedThread {
+  worker: Worker;
+  /** Resolves with the reason when it ends. */
+  ended: Promise<Error>;
+}
+
+let bootedAhead: BootedThread | null = null;
+
+/** Boots the thread of the next spawner while the rest of a program is still being loaded; it keeps no program alive. */
+export function bootSpawnerAhead(): void {
+  if (bootedAhead !== null) return;
+  bootedAhead = bootThread();
+  bootedAhead.worker.unref();
+}
+
+function bootThread(): BootedThread {
   const worker = new Worker(new URL(THREAD_FILE, import.meta.url), {
     env: {},
     execArgv: ["--no-warnings"],
     resourceLimits: { maxOldGenerationSizeMb: 64 },
   });
+  const ended = new Promise<Error>((resolve) => {
+    worker.on("error", resolve);
+    worker.on("exit", () => resolve(new Error("the spawner has ended")));
+  });
+  return { worker, ended };
+}
+
+/** Puts a fresh thread into the jail and waits until it is there. Rejects with the reason when the kernel refuses a part. */
+export async function startSpawner(jail: BirthJail): Promise<Spawner> {
+  const { worker, ended: threadEnded } = bootedAhead ?? bootThread();
+  bootedAhead = null;
+  worker.ref();
   // libuv's thread pool is made by the first thread that uses it: were that the jailed one, the server's own file
   // access would be jailed with it.
   await access("/");
@@ -95,8 +122,7 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
         break;
     }
   });
-  worker.on("error", end);
-  worker.on("exit", () => end(new Error("the spawner has ended")));
+  void threadEnded.then(end);
   worker.postMessage(jail);
 
   /** The pid of what the order starts; and when the thread is done with it, be it long after the pid was given up. */
