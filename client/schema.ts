@@ -1,4 +1,4 @@
-// The types of the HTTP API. Generated from docs/openapi.json; written by: node client/generate/schema-file.ts
+// The types of the HTTP API. Generated from docs/openapi.json; written by: npm run generate
 
 export interface paths {
     "/approvals": {
@@ -2915,6 +2915,7 @@ export interface paths {
             requestBody: {
                 content: {
                     "application/json": {
+                        /** @description Enabling an environment replaces the active one once the new one has started. */
                         enabled: boolean;
                     };
                 };

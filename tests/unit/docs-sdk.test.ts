@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { formatSdkPage } from "#client/generate/sdk-page.ts";
+import { formatSdkPage } from "#tests/checks/sdk-page.ts";
 
 const PROJECT = path.resolve(import.meta.dirname, "../..");
 const read = (file: string) => readFileSync(path.join(PROJECT, file), "utf8");

@@ -17,7 +17,7 @@ import { ConfigMap, Secret, Service, ServiceAccount } from "kubernetes-models/v1
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const CHART = path.join(ROOT, "deploy/helm/cyrnel");
-const CACHE = path.join(ROOT, "node_modules/.cache");
+const CACHE = path.join(ROOT, "tests/packages/node_modules/.cache");
 const run = promisify(execFile);
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into manifests of every shape

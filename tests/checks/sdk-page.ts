@@ -1,7 +1,7 @@
-/** Prints docs/sdk.md from what sdk/ exports and the comments there: `node client/generate/sdk-page.ts [--check]`. */
+/** Prints docs/sdk.md from what sdk/ exports and the comments there: `node tests/checks/sdk-page.ts [--check]`. */
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import ts from "./typescript-api.ts";
+import { ts } from "@ts-morph/common";
 
 const PAGE = new URL("../../docs/sdk.md", import.meta.url);
 const SDK = new URL("../../sdk/", import.meta.url);
@@ -77,7 +77,7 @@ export async function formatSdkPage(): Promise<string> {
       )
       .join("\n"),
     ...sections.flatMap(({ title, entries }) => [`## ${title}`, ...entries.map(print)]),
-    "This page is printed from `sdk/` by `node client/generate/sdk-page.ts`.",
+    "This page is printed from `sdk/` by `npm run generate`.",
   ].join("\n\n")}\n`;
 }
 
@@ -85,7 +85,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const text = await formatSdkPage();
   if (!process.argv.includes("--check")) await writeFile(PAGE, text);
   else if ((await readFile(PAGE, "utf8").catch(() => "")) !== text) {
-    console.error("docs/sdk.md does not match sdk/. Run: node client/generate/sdk-page.ts");
+    console.error("docs/sdk.md does not match sdk/. Run: npm run generate");
     process.exitCode = 1;
   }
 }

@@ -1,0 +1,23 @@
+/**
+ * Writes client/schema.ts, the types of the HTTP API, from the committed docs/openapi.json; `--check` compares instead.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import generate, { astToString } from "openapi-typescript";
+
+const DOCUMENT = new URL("../../docs/openapi.json", import.meta.url);
+const FILE = new URL("../../client/schema.ts", import.meta.url);
+const HEADER =
+  "// The types of the HTTP API. Generated from docs/openapi.json; written by: npm run generate\n\n";
+
+const nodes = await generate(JSON.parse(await readFile(DOCUMENT, "utf8")), {
+  alphabetize: true,
+  emptyObjectsUnknown: true,
+  // What has a default may be left out of a request; in an answer it is there all the same.
+  defaultNonNullable: false,
+});
+const text = HEADER + astToString(nodes);
+if (!process.argv.includes("--check")) await writeFile(FILE, text);
+else if ((await readFile(FILE, "utf8").catch(() => "")) !== text) {
+  console.error("client/schema.ts does not match docs/openapi.json. Run: npm run generate");
+  process.exitCode = 1;
+}
