@@ -30,7 +30,6 @@ import { registerAudit } from "./audit/http-hook.ts";
 import { registerAuditRoutes } from "./audit/routes.ts";
 import { moduleParamsSchema } from "./components/modules/model.ts";
 import { registerModuleRoutes } from "./components/modules/routes.ts";
-import { registerModulePackageRoutes } from "./components/modules/routes-packages.ts";
 import type { Modules } from "./components/modules/service.ts";
 import { serviceParamsSchema } from "./components/services/model.ts";
 import { registerServiceRoutes } from "./components/services/routes.ts";
@@ -160,9 +159,8 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   registerAudit(app, access.audit);
   registerProcessRoutes(app, processes, config);
   registerEventRoutes(app, processes);
-  registerModulePackageRoutes(app, modules);
-  registerSettingsRoutes(app, "module", moduleParamsSchema, deps.settings);
   registerModuleRoutes(app, modules);
+  registerSettingsRoutes(app, "module", moduleParamsSchema, deps.settings);
   registerServiceRoutes(app, deps.services, (request) => {
     const caller = toCaller(request.caller);
     return {

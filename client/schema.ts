@@ -2915,7 +2915,6 @@ export interface paths {
             requestBody: {
                 content: {
                     "application/json": {
-                        /** @description Enabling an environment replaces the active one once the new one has started. */
                         enabled: boolean;
                     };
                 };

@@ -17,4 +17,5 @@ export const querySchema = z
   .describe("Part of an id, a name or a description, in any case.");
 
 export const idAnswerSchema = z.object({ id: z.string() });
+export const enabledBodySchema = z.strictObject({ enabled: z.boolean() });
 export const enabledAnswerSchema = z.object({ id: z.string(), enabled: z.boolean() });

@@ -63,12 +63,6 @@ export const moduleListSchema = z.object({
 
 export const moduleParamsSchema = z.object({ id: z.string().regex(MODULE_ID_PATTERN).max(100) });
 
-export const enabledBodySchema = z.strictObject({
-  enabled: z
-    .boolean()
-    .describe("Enabling an environment replaces the active one once the new one has started."),
-});
-
 const webUrl = z
   .string()
   .max(MAX_URL_CHARACTERS)

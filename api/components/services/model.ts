@@ -125,4 +125,3 @@ export const updatedAnswerSchema = z.object({
   id: z.string(),
   updated: z.boolean().describe("False when the definition is the one that is installed."),
 });
-export const enabledBodySchema = z.strictObject({ enabled: z.boolean() });

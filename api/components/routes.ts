@@ -1,0 +1,184 @@
+/**
+ * HTTP that modules and services have alike: list, look at, install, replace, update, enable, delete. Reading needs any
+ * key, changing `modules:admin` or `services:admin`. What differs comes as a description of each route.
+ */
+import type { FastifyInstance, FastifyRequest, FastifySchema } from "fastify";
+import { z } from "zod";
+import type { PageRequest } from "#api/bounds/page.ts";
+import type { ErrorCode } from "#api/errors.ts";
+import type { App } from "#api/http/app-type.ts";
+import { requireKey, requireScope } from "#api/http/auth.ts";
+import { createListing, pageQuerySchema } from "#api/http/cursor.ts";
+import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
+import { enabledAnswerSchema, enabledBodySchema, idAnswerSchema } from "./model.ts";
+import type { Owner } from "./ports.ts";
+
+interface Described {
+  summary: string;
+  description?: string;
+}
+
+interface Changing extends Described {
+  errors: readonly ErrorCode[];
+}
+
+interface Taking<Body> extends Changing {
+  body: z.ZodType<Body>;
+  maxBodyBytes?: number;
+}
+
+/** `run` of each route does the work and throws AppError. */
+export interface Component<Filter, Install, FromRegistry, Replace> {
+  kind: Owner["kind"];
+  params: z.ZodObject<{ id: z.ZodString }>;
+  list: Described & {
+    filter: z.ZodObject;
+    answer: z.ZodType;
+    run(
+      filter: Filter,
+      page: PageRequest<number>,
+      request: FastifyRequest,
+    ): Promise<{ next: number | null } & object>;
+  };
+  get: Described & { answer: z.ZodType; run(id: string): Promise<unknown> };
+  /** Both resolve to the id. */
+  install: Taking<Install> & { run(body: Install, request: FastifyRequest): Promise<string> };
+  installFrom: Taking<FromRegistry> & { run(body: FromRegistry, request: FastifyRequest): Promise<string> };
+  updated: z.ZodType;
+  /** Both resolve to whether anything changed. */
+  replace: Taking<Replace> & { run(id: string, body: Replace): Promise<boolean> };
+  update: Changing & { body?: z.ZodType; run(id: string): Promise<boolean> };
+  enable: Changing & { run(id: string, enabled: boolean): Promise<void> };
+  remove: Changing & { run(id: string): Promise<void> };
+}
+
+type IdParams = { id: string };
+type PageQuery = z.output<typeof pageQuerySchema>;
+
+export function registerComponent<Filter, Install, FromRegistry, Replace>(
+  typed: App,
+  component: Component<Filter, Install, FromRegistry, Replace>,
+): void {
+  // The types of fastify cannot follow schemas that are arguments; what they check at compile time, `Component` does.
+  const app = typed as unknown as FastifyInstance;
+  const { kind, params, list, get, install, installFrom, replace, update, enable, remove } = component;
+  const name = `${kind}s` as const;
+  const tags = [name];
+  const open = { onRequest: requireKey() };
+  const admin = { onRequest: requireScope(`${name}:admin`) };
+  const listing = createListing(name, z.int().positive());
+  const describe = (described: Described, rest: object): FastifySchema => ({
+    tags,
+    summary: described.summary,
+    ...(described.description !== undefined && { description: described.description }),
+    ...rest,
+  });
+  const limit = ({ maxBodyBytes }: { maxBodyBytes?: number }) =>
+    maxBodyBytes === undefined ? {} : { bodyLimit: maxBodyBytes };
+
+  for (const [path, route] of [
+    [`/${name}`, install],
+    [`/${name}/install`, installFrom],
+  ] as const) {
+    const { body, errors, run } = route as Component<Filter, Install, Install, Replace>["install"];
+    const response = { 201: idAnswerSchema, ...errorResponses(...BODY_ERRORS, ...errors) };
+    app.post(
+      path,
+      { ...admin, ...limit(route), schema: describe(route, { body, response }) },
+      async (request, reply) => {
+        const id = await run(request.body as Install, request);
+        return reply.status(201).header("location", `/${name}/${id}`).send({ id });
+      },
+    );
+  }
+
+  app.patch<{ Params: IdParams }>(
+    `/${name}/:id`,
+    {
+      ...admin,
+      ...limit(replace),
+      schema: describe(replace, {
+        params,
+        body: replace.body,
+        response: { 200: component.updated, ...errorResponses(...BODY_ERRORS, ...replace.errors) },
+      }),
+    },
+    async ({ params: { id }, body }) => ({ id, updated: await replace.run(id, body as Replace) }),
+  );
+
+  app.post<{ Params: IdParams }>(
+    `/${name}/:id/update`,
+    {
+      ...admin,
+      schema: describe(update, {
+        params,
+        ...(update.body && { body: update.body }),
+        response: { 200: component.updated, ...errorResponses(...BODY_ERRORS, ...update.errors) },
+      }),
+    },
+    async ({ params: { id } }) => ({ id, updated: await update.run(id) }),
+  );
+
+  app.get(
+    `/${name}`,
+    {
+      ...open,
+      schema: describe(list, {
+        security: [{ key: [] }],
+        querystring: list.filter.extend(pageQuerySchema.shape),
+        response: { 200: list.answer, ...errorResponses("invalid_request", "invalid_cursor") },
+      }),
+    },
+    async (request) =>
+      listing.answer(request.query as PageQuery & Filter, (page, filter) =>
+        list.run(filter as Filter, page, request),
+      ),
+  );
+
+  app.get<{ Params: IdParams }>(
+    `/${name}/:id`,
+    {
+      ...open,
+      schema: describe(get, {
+        security: [{ key: [] }],
+        params,
+        response: { 200: get.answer, ...errorResponses("invalid_request", "not_found") },
+      }),
+    },
+    async (request) => get.run(request.params.id),
+  );
+
+  app.delete<{ Params: IdParams }>(
+    `/${name}/:id`,
+    {
+      ...admin,
+      schema: describe(remove, {
+        params,
+        response: {
+          204: z.null().describe("Deleted."),
+          ...errorResponses("invalid_request", "not_found", "shutting_down", ...remove.errors),
+        },
+      }),
+    },
+    async (request, reply) => {
+      await remove.run(request.params.id);
+      return reply.status(204).send(null);
+    },
+  );
+
+  app.post<{ Params: IdParams; Body: z.output<typeof enabledBodySchema> }>(
+    `/${name}/:id/enabled`,
+    {
+      ...admin,
+      schema: describe(enable, {
+        params,
+        body: enabledBodySchema,
+        response: { 200: enabledAnswerSchema, ...errorResponses(...BODY_ERRORS, ...enable.errors) },
+      }),
+    },
+    async ({ params: { id }, body: { enabled } }) => {
+      await enable.run(id, enabled);
+      return { id, enabled };
+    },
+  );
+}
