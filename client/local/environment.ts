@@ -1,13 +1,11 @@
 /** The bundled environment, set up for a runtime in this program. Loaded at the first need: it is most of what there is. */
-import {
-  createProcessEnvironment,
-  type ProcessEnvironment,
-} from "#modules/typescript-process/environment.ts";
+import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
+import type { BundledEnvironment } from "#runner/host/environment.ts";
 import { EXECUTION_REASONS, type ExecutionExitState } from "#sdk";
 import type { LocalOptions } from "../kernel/local-model.ts";
 import { type BindingsOptions, createBindings } from "./bindings.ts";
 
-export interface LocalEnvironment extends ProcessEnvironment {
+export interface LocalEnvironment extends BundledEnvironment {
   /** The reason of an ending for which the environment gave none. */
   usualReason(state: ExecutionExitState): string;
 }

@@ -1,226 +1,280 @@
 /**
- * The isolate environment: every execution in a fresh V8 isolate inside a slot process. Waits for a slot, has the run
- * supervised, and reports through the bindings. Knows no HTTP and no database.
+ * The isolate environment: every execution in a fresh V8 isolate inside a slot process, which serves one script at a time.
+ * Says how slots are started, when they are used up, and what becomes of a run that a slot has measured.
  */
-import { generateEnvironmentDocs } from "#runner/docs/environment-docs.ts";
-import { generateToolDocs } from "#runner/docs/tool-docs.ts";
-import { logSuspicion } from "#runner/host/outcome.ts";
-import { createPausable, findCheckpointFault, type PausableRun } from "#runner/host/pausable.ts";
-import { reportIsolation } from "#runner/isolation/report.ts";
-import { createMonitor, type Monitor } from "#runner/process/monitor.ts";
-import { prepareSource } from "#runner/source/prepare.ts";
-import type {
-  EnvironmentBindings,
-  EnvironmentModule,
-  EnvironmentSetupContext,
-  EnvironmentStatus,
-  ErrorDetail,
-  ExecutionExitState,
-  ExecutionInput,
-  ExecutionOutcome,
-  IsolationReport,
-  ModuleLogger,
-} from "#sdk";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { encodeBootOptions } from "#runner/child/boot-options.ts";
+import { V8_FLAGS } from "#runner/child/flags.ts";
+import { type BundledEnvironment, type Children, createEnvironment } from "#runner/host/environment.ts";
+import type { OpenRun } from "#runner/host/execution.ts";
+import { judge } from "#runner/host/outcome.ts";
+import { createPool, type Pool } from "#runner/host/pool.ts";
+import type { RunLimits, RunOutcome } from "#runner/host/supervisor.ts";
+import { openWall, type Wall } from "#runner/isolation/wall.ts";
+import { DIST } from "#runner/places.ts";
+import { listInheritedFds } from "#runner/process/inherited-fds.ts";
+import {
+  createMonitor,
+  type Monitor,
+  readOwnBytes,
+  toGroupBudget,
+  toKernelBudget,
+  toWatchBudget,
+  trackProcesses,
+} from "#runner/process/monitor.ts";
+import { findNodeBinary } from "#runner/process/node-binary.ts";
+import { type Child, type ChildLaunch, spawnChild } from "#runner/process/spawn.ts";
+import { openEmptyFolder } from "#runner/process/temporary.ts";
+import type { IsolationLevel, ModuleLogger } from "#sdk";
 import { type IvmConfig, readConfig } from "./config.ts";
-import { openSlotProcesses, type SlotProcesses } from "./processes.ts";
-import { runOnSlot } from "./run-on-slot.ts";
-import type { Slot } from "./slot.ts";
-import { createLateMonitor } from "./watch.ts";
+import type { DoneParams } from "./control.ts";
+import { beginSlotRun } from "./slot-run.ts";
 
-/** Everything that exists between `setup` and `teardown`. */
-interface Running {
-  config: IvmConfig;
-  bindings: EnvironmentBindings;
-  logger: ModuleLogger;
-  processes: SlotProcesses;
-  monitor: Monitor;
-  isolation: IsolationReport;
-  resources: AsyncDisposableStack;
+/** Generous: a machine that starts many at once is slow, and one that hangs must still be noticed. */
+const BOOT_TIMEOUT_MS = 10_000;
+const QUIET_MS = 10_000;
+/** The memory of an idle slot is read once in so many runs. */
+const RUNS_PER_MEMORY_CHECK = 16;
+/** While a run is on it a slot is watched more closely; this is for one that was taken over and goes on between runs. */
+const STANDING_WATCH_MS = 250;
+/**
+ * Most runs are over in a millisecond, so reading /proc begins only when one has lasted this long; what it used before then
+ * counts as CPU time in full.
+ */
+const FIRST_LOOK_MS = 15;
+const BYTES_PER_MB = 1024 * 1024;
+/** Beside the one made ahead, which an idle slot holds: of a run with another limit, and for making code caches. */
+const MORE_ISOLATES = 2;
+/** What V8 sets aside for the code of an isolate; it counts as data although it is hardly used. */
+const CODE_RANGE_MB = 512;
+/** A single entry into an isolate takes at most this much longer than the run may: the supervisor's deadline comes first. */
+const BACKSTOP_MARGIN_MS = 5_000;
+/** A single entry into the isolate of a run without a time limit. */
+const MAX_ENTRY_MS = 24 * 3600 * 1000;
+
+/**
+ * Flags of Node for a slot. Granted are addons and, in the jail, calls of the kernel (`--allow-ffi`, by the wall), and no
+ * files: the library is loaded by its path, not read through Node. All is dropped before the slot says `ready`.
+ */
+const SLOT_FLAGS = [
+  "--permission",
+  "--allow-addons",
+  // The library crashes in a process that was started from Node's own snapshot.
+  "--no-node-snapshot",
+  "--no-experimental-sqlite",
+  "--disable-sigusr1",
+  "--disable-proto=delete",
+  "--no-warnings",
+  "--openssl-config=/dev/null",
+  ...V8_FLAGS,
+  // Saves another tenth: isolates live too briefly for a compiler in another thread to be of use for them.
+  "--no-concurrent-sparkplug",
+] as const;
+
+export function createIvmEnvironment(): BundledEnvironment {
+  return createEnvironment<IvmConfig>({
+    facts: {
+      id: "typescript-ivm",
+      name: "TypeScript in an isolate",
+      isolation:
+        "every run gets a fresh V8 isolate of its own, with a memory of its own, inside a process without permissions, environment or files that runs one script at a time; the isolate is thrown away with the run, the process serves further runs.",
+    },
+    observed: {
+      realm:
+        "a slot process made an isolate, ran a script in it and said so; an isolate shares no object with its process, and only strings cross",
+      permissions:
+        "a slot process was started with the right to load addons, loaded one, gave up every permission, asked for each again, tried to load the addon again and was refused",
+    },
+    unit: "slot",
+    readConfig,
+    countPlaces: (config) => config.slots,
+    open: openSlots,
+  });
 }
 
-interface Execution {
-  kill: AbortController;
-  over: Promise<unknown>;
-  /** Null until it has a slot. */
-  run: PausableRun | null;
-  isFrozen: boolean;
-}
-
-/** A slot may die while it is idle, and the server learns of it from the failed run: then another one is taken. */
-const MAX_ATTEMPTS = 3;
-
-export function createIvmEnvironment(): EnvironmentModule {
-  const executions = new Map<number, Execution>();
-  let running: Running | null = null;
-
-  function requireRunning(): Running {
-    if (running === null) throw new Error("The environment is not set up.");
-    return running;
-  }
-
-  const countFrozen = () => [...executions.values()].filter(({ isFrozen }) => isFrozen).length;
-
-  async function run(on: Running, input: ExecutionInput, execution: Execution): Promise<ExecutionOutcome> {
-    const { bindings, config } = on;
-    const { signal } = execution.kill;
-    const { eid } = input;
-    const givenAt = performance.now();
-    const refuse = (exitState: ExecutionExitState, error: ErrorDetail, queuedMs = 0): ExecutionOutcome => ({
-      exitState,
-      error,
-      usage: { queuedMs },
-    });
-    const fault = findCheckpointFault(input.checkpoint);
-    if (fault !== null) return refuse("failed", fault);
-    const source = await prepareSource(input.code);
-    if (!source.ok) return refuse("failed", { ...source.error, reason: "syntax_error" });
-    if (executions.size - countFrozen() > config.slots) bindings.setState(eid, "queued");
-    const queuedAt = performance.now();
-    for (let attempt = 1; ; attempt++) {
-      const slot = await waitForSlot(on, signal);
-      const queuedMs = performance.now() - queuedAt;
-      if (slot === "aborted") return refuse("canceled", KILLED, queuedMs);
-      if (slot === "expired") return refuse("canceled", describeExpiry(config), queuedMs);
-      if (attempt === 1) bindings.setState(eid, "running");
-      const pausable = createPausable(input.checkpoint);
-      execution.run = pausable;
-      const { wall } = on.processes;
-      const finished = await runOnSlot({ ...on, wall, slot, script: source, input, signal, pausable });
-      if (finished.wasNeverStarted && attempt < MAX_ATTEMPTS && !signal.aborted) continue;
-      const startMs = Math.max(0, performance.now() - givenAt - queuedMs - finished.usage.wallMs);
-      logSuspicion(on.logger, eid, finished);
-      const { state: exitState, error, result, usage } = finished;
-      return {
-        exitState,
-        usage: { queuedMs, startMs, ...usage },
-        ...(error !== undefined && { error }),
-        ...(result !== undefined && { result: result.value }),
-      };
-    }
-  }
-
-  /** `expired`: no slot was free within the time a run may wait. */
-  async function waitForSlot(on: Running, signal: AbortSignal): Promise<Slot | "aborted" | "expired"> {
-    const { queueTtlMs } = on.config;
-    if (queueTtlMs === null) return on.processes.pool.acquire(signal);
-    const expiry = AbortSignal.timeout(queueTtlMs);
-    const slot = await on.processes.pool.acquire(AbortSignal.any([signal, expiry]));
-    return slot === "aborted" && !signal.aborted ? "expired" : slot;
-  }
-
+async function openSlots(
+  config: IvmConfig,
+  asked: { level: IsolationLevel; isExposed: boolean },
+  logger: ModuleLogger,
+): Promise<Children> {
+  await using undo = new AsyncDisposableStack();
+  const node = findNodeBinary();
+  const libraryPath = findNativeLibrary();
+  const { path: cwd } = undo.use(await openEmptyFolder("slot"));
+  const readable = [DIST, libraryPath];
+  const wall = undo.use(
+    await openWall({ ...asked, nodePath: node.path, readable, cwd, paranoid: false, startsThreads: true }),
+  );
+  const { allowEval, allowWasm } = config;
+  // One limit for the life of a slot: a run's is its isolate's, this is for what an isolate does not count.
+  const slotMb = config.maxMemoryMb + config.maxSlotGrowthMb;
+  const launch: ChildLaunch = {
+    nodePath: node.path,
+    nodeVersion: node.version,
+    args: [
+      ...SLOT_FLAGS,
+      ...wall.nodeFlags,
+      join(DIST, "slot.js"),
+      libraryPath,
+      String(config.memoryMb),
+      encodeBootOptions({ allowEval, allowWasm, closeFds: listInheritedFds(), lock: wall.lock }),
+    ],
+    cwd,
+    bootTimeoutMs: BOOT_TIMEOUT_MS,
+    isLocked: wall.lock !== null,
+    // The largest run, what a slot may keep from earlier ones, and the code ranges of the isolates it holds at once.
+    inspect: (pid) => wall.admit(pid, toKernelBudget(slotMb) + MORE_ISOLATES * CODE_RANGE_MB * BYTES_PER_MB),
+    place: () => wall.place(toGroupBudget(slotMb)),
+  };
+  const { start, readMemoryBytes } = trackProcesses(wall.start);
+  const standing = undo.use(createMonitor(STANDING_WATCH_MS));
+  const pool = undo.use(
+    createPool({
+      async start(signal) {
+        const child = await spawnChild(launch, signal, start);
+        const limits = { cpuMs: null, memoryBytes: toWatchBudget(slotMb) };
+        const watch = standing.watch(child.pid, limits, (exceeded) => {
+          logger.warn({ exceeded }, "A slot process that took too much was ended.");
+          child.kill();
+        });
+        void child.exited.then(() => watch.finish());
+        return child;
+      },
+      isReused: true,
+      min: config.minSlots,
+      max: config.slots,
+      quietMs: QUIET_MS,
+      onTrouble: ({ kind, error }) => logger.warn({ err: error, kind }, error.message),
+    }),
+  );
+  const monitor = undo.use(createLateMonitor());
+  const openRun = createRunOpener({ config, pool, wall, logger });
+  const owned = undo.move();
   return {
-    async setup({ config: raw, bindings, logger, isolation, isExposed = false }: EnvironmentSetupContext) {
-      if (running !== null) throw new Error("The environment is set up already.");
-      await using undo = new AsyncDisposableStack();
-      const config = readConfig(raw);
-      const monitor = undo.use(createLateMonitor(createMonitor()));
-      const asked = { level: isolation ?? "strict", isExposed };
-      const processes = undo.use(await openSlotProcesses(config, asked, logger, countFrozen));
-      const first = await processes.pool.warmUp();
-      // The first preparation starts the compiler: no run should wait for that.
-      await prepareSource("");
-      const { node, wall } = processes;
-      const { isSupported: isMonitored } = monitor;
-      const found = reportIsolation({ wall, node, first, isMonitored, observed: OBSERVED });
-      running = { config, bindings, logger, processes, monitor, isolation: found, resources: undo.move() };
-    },
+    node,
+    pool,
+    monitor,
+    wall,
+    openRun,
+    readMemoryBytes,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
 
-    async teardown() {
-      const ending = running;
-      running = null;
-      for (const execution of executions.values()) execution.kill.abort();
-      await Promise.allSettled([...executions.values()].map(({ over }) => over));
-      await ending?.resources.disposeAsync();
-    },
+/**
+ * The path of isolated-vm's build for this platform and this Node. Slots load it by this path, without the library's own
+ * loader, which reads files.
+ * @throws Error that says which build was expected where.
+ */
+function findNativeLibrary(): string {
+  const root = dirname(createRequire(import.meta.url).resolve("isolated-vm/package.json"));
+  const libc = process.platform === "linux" ? (existsSync("/etc/alpine-release") ? ".musl" : ".glibc") : "";
+  const folder = join(root, "prebuilds", `${process.platform}-${process.arch}`);
+  const path = join(folder, `isolated-vm.abi${process.versions.modules}${libc}.node`);
+  if (existsSync(path)) return path;
+  throw new Error(
+    `typescript-ivm needs ${path}, the build of isolated-vm for this platform and Node ${process.version}, and did not find it. Install the dependencies anew on this machine, or use typescript-process.`,
+  );
+}
 
-    async execute(input) {
-      const on = requireRunning();
-      if (executions.has(input.eid)) throw new Error(`Execution ${input.eid} is running already.`);
-      const kill = new AbortController();
-      const { promise: over, resolve } = Promise.withResolvers<void>();
-      const execution: Execution = { kill, over, run: null, isFrozen: false };
-      executions.set(input.eid, execution);
-      try {
-        return await run(on, input, execution);
-      } finally {
-        executions.delete(input.eid);
-        resolve();
-      }
-    },
-
-    async kill(eid) {
-      const execution = executions.get(eid);
-      execution?.kill.abort();
-      await execution?.over;
-    },
-
-    async pause(eid) {
-      const execution = executions.get(eid);
-      if (!execution?.run) throw new Error(`Execution ${eid} is not running.`);
-      const checkpoint = await execution.run.pause();
-      execution.isFrozen = true;
-      running?.processes.pool.grow();
-      return checkpoint;
-    },
-
-    resume(eid) {
-      const execution = executions.get(eid);
-      if (!execution?.isFrozen) return;
-      execution.isFrozen = false;
-      execution.run?.resume();
-    },
-
-    status(): EnvironmentStatus {
-      const { config, processes, isolation } = requireRunning();
-      const memoryBytes = processes.readMemoryBytes();
+/** A monitor whose watches start late. What `finish` answers for a run it never looked at is zero. */
+function createLateMonitor(): Monitor {
+  const monitor = createMonitor();
+  return {
+    isSupported: monitor.isSupported,
+    watch(pid, limits, onLimit) {
+      let watch: ReturnType<Monitor["watch"]> | null = null;
+      const timer = setTimeout(() => {
+        const cpuMs = limits.cpuMs === null ? null : Math.max(0, limits.cpuMs - FIRST_LOOK_MS);
+        watch = monitor.watch(pid, { ...limits, cpuMs }, onLimit);
+      }, FIRST_LOOK_MS);
       return {
-        slots: config.slots,
-        busy: Math.min(executions.size - countFrozen(), config.slots),
-        warm: processes.pool.status().idle,
-        ...(memoryBytes !== undefined && { memoryBytes }),
-        limits: { memoryMb: config.memoryMb, maxMemoryMb: config.maxMemoryMb },
-        isolation,
-      };
-    },
-
-    async generateDocs() {
-      const { config } = requireRunning();
-      return generateEnvironmentDocs({
-        id: "typescript-ivm",
-        name: "TypeScript in an isolate",
-        isolation:
-          "every run gets a fresh V8 isolate of its own, with a memory of its own, inside a process without permissions, environment or files that runs one script at a time; the isolate is thrown away with the run, the process serves further runs.",
-        limits: {
-          memoryMb: config.memoryMb,
-          maxMemoryMb: config.maxMemoryMb,
-          maxCalls: config.maxCalls,
-          maxConcurrentCalls: config.maxConcurrentCalls,
-          maxMessageBytes: config.maxMessageBytes,
-          slots: config.slots,
+        finish() {
+          clearTimeout(timer);
+          return watch?.finish() ?? { cpuMs: 0, peakMemoryBytes: 0 };
         },
-        allowEval: config.allowEval,
-        allowWasm: config.allowWasm,
-      });
+      };
     },
-
-    generateToolDocs,
+    [Symbol.dispose]: () => monitor[Symbol.dispose](),
   };
 }
 
-/** How its first slot shows layers 0 and 1. */
-const OBSERVED = {
-  realm:
-    "a slot process made an isolate, ran a script in it and said so; an isolate shares no object with its process, and only strings cross",
-  permissions:
-    "a slot process was started with the right to load addons, loaded one, gave up every permission, asked for each again, tried to load the addon again and was refused",
-};
+interface RunOpenerParts {
+  config: IvmConfig;
+  pool: Pool;
+  wall: Wall;
+  logger: ModuleLogger;
+}
 
-const KILLED: ErrorDetail = { name: "KilledError", message: "The run was killed.", reason: "killed" };
+function createRunOpener({ config, pool, wall, logger }: RunOpenerParts) {
+  const usage = new WeakMap<Child, { runs: number; bytesAtFirst?: number }>();
 
-function describeExpiry({ queueTtlMs }: IvmConfig): ErrorDetail {
-  return {
-    name: "QueueTimeoutError",
-    message: `No slot was free within ${queueTtlMs} ms.`,
-    reason: "queue_timeout",
+  function isUsedUp(slot: Child): boolean {
+    const used = usage.get(slot) ?? { runs: 0 };
+    usage.set(slot, used);
+    if (++used.runs >= config.maxRunsPerSlot) return true;
+    if (used.runs % RUNS_PER_MEMORY_CHECK !== 1) return false;
+    const bytes = readOwnBytes(slot.pid);
+    used.bytesAtFirst ??= bytes;
+    return bytes - used.bytesAtFirst > config.maxSlotGrowthMb * BYTES_PER_MB;
+  }
+
+  return (slot: Child, limits: RunLimits): OpenRun => {
+    const { timeoutMs, cpuMs, memoryMb } = limits;
+    const backstopMs = Math.min((timeoutMs ?? MAX_ENTRY_MS) + BACKSTOP_MARGIN_MS, MAX_ENTRY_MS);
+    const { child, finish, release, left } = beginSlotRun(slot, { memoryMb, backstopMs });
+
+    /** Lifted before the slot is let go, so that no later run ends for it. */
+    function liftCpuLimit(): void {
+      try {
+        wall.limitCpu(slot.pid, null, "until the next");
+      } catch (error) {
+        logger.warn({ err: error }, "The limit of a slot's CPU time could not be lifted; it is ended.");
+        child.kill();
+      }
+    }
+
+    return {
+      child,
+      async conclude(outcome) {
+        const done = await finish();
+        // A slot whose isolate was stopped by force may not be sound any more.
+        if (done !== null && done.cause !== null) child.kill();
+        if (cpuMs !== null && slot.exit === null) liftCpuLimit();
+        release();
+        return combine(outcome, done, limits);
+      },
+      left: left.then((how) => {
+        if (how === "idle" && !isUsedUp(slot)) pool.giveBack(slot);
+        else slot.kill();
+        if (typeof how === "object") logger.warn({}, how.fault);
+      }),
+    };
   };
+}
+
+/**
+ * The supervisor's outcome, unless only the slot can know: that the isolate was stopped. CPU time and memory are those that
+ * the slot has measured; a run that was stopped for its memory had at least its limit.
+ */
+function combine(
+  outcome: RunOutcome,
+  done: DoneParams | null,
+  { memoryMb, timeoutMs }: RunLimits,
+): RunOutcome {
+  const measured =
+    done === null ? outcome : { ...outcome, cpuMs: done.cpuMs, peakMemoryBytes: done.peakMemoryBytes };
+  const combined =
+    outcome.reason !== "crashed" || !done?.cause
+      ? measured
+      : {
+          ...measured,
+          ...(done.cause === "memory_limit"
+            ? judge({ kind: "memory_limit", limitMb: memoryMb })
+            : judge({ kind: "timeout", limitMs: timeoutMs ?? MAX_ENTRY_MS })),
+        };
+  if (combined.reason !== "memory_limit") return combined;
+  return { ...combined, peakMemoryBytes: Math.max(combined.peakMemoryBytes, memoryMb * BYTES_PER_MB) };
 }

@@ -1,6 +1,6 @@
 /**
- * The child's end of the connection: whole frames on descriptors 0 and 1, read and written without Node's streams,
- * which would cost more than the rest of the boot. Blocking, except for `readLater`.
+ * The end of the connection in a child and in a slot: whole frames on descriptors 0 and 1, read and written without Node's
+ * streams, which would cost more than the rest of the boot. Blocking, except for `readLater`.
  */
 import { Buffer } from "node:buffer";
 import { closeSync, read, readSync, writeSync } from "node:fs";
@@ -26,16 +26,30 @@ export function leaveWith(reason: unknown): never {
   try {
     writeSync(2, `${(reason as Error | undefined)?.message ?? reason}\n`);
   } catch {
-    // Nobody reads: the exit code says as much as can be said.
+    // Descriptor 2 is closed: the exit code has to do.
   }
   leave(70);
 }
 
-/** Writes one frame to the end. A host that no longer reads ends this process. */
-export function writeFrame(json: string): void {
-  const frame = encodeFrameText(json);
+/**
+ * Writes frames to the end, in one go where they fit. A host that no longer reads ends this process.
+ * @throws RangeError where the stack is full, which is the script's doing.
+ */
+export function writeFrames(...texts: string[]): void {
   try {
-    for (let at = 0; at < frame.length; ) at += writeSync(1, frame, at, frame.length - at);
+    const frames =
+      texts.length === 1 ? encodeFrameText(texts[0] as string) : Buffer.concat(texts.map(encodeFrameText));
+    for (let at = 0; at < frames.length; ) at += writeSync(1, frames, at, frames.length - at);
+  } catch (error) {
+    if (error instanceof RangeError) throw error;
+    leave(0);
+  }
+}
+
+/** The text of a frame that was read before; null: there is none. */
+export function takeFrame(): string | null {
+  try {
+    return reader.next()?.toString() ?? null;
   } catch {
     leave(0);
   }
@@ -43,51 +57,30 @@ export function writeFrame(json: string): void {
 
 /** The next frame's text; waits for it. End of input ends this process. */
 export function readFrame(): string {
-  try {
-    for (;;) {
-      const payload = reader.next();
-      if (payload !== null) return payload.toString();
+  for (let text = takeFrame(); ; text = takeFrame()) {
+    if (text !== null) return text;
+    try {
       takeIn(readSync(0, chunk, 0, CHUNK_BYTES, null));
+    } catch {
+      leave(0);
     }
-  } catch {
-    leave(0);
   }
 }
 
 /** Whether a read started by `readLater` is still waiting; blocking reads must not race it. */
 export let isReading = false;
 
-/** Calls back once with every frame that has come, at least one: at once with what came along with an earlier one. */
-export function readLater(deliver: (frames: string[]) => void): void {
-  const before = takeFrames();
-  if (before.length > 0) {
-    deliver(before);
-    return;
-  }
+/** Calls back with the next frame's text; not before `takeFrame` has none left. */
+export function readLater(deliver: (text: string) => void): void {
   isReading = true;
   read(0, chunk, 0, CHUNK_BYTES, null, (error, bytes) => {
     isReading = false;
     if (error !== null) leave(0);
-    try {
-      takeIn(bytes);
-    } catch {
-      leave(0);
-    }
-    readLater(deliver);
+    takeIn(bytes);
+    const text = takeFrame();
+    if (text === null) readLater(deliver);
+    else deliver(text);
   });
-}
-
-/** The whole frames that were read. */
-function takeFrames(): string[] {
-  const frames: string[] = [];
-  try {
-    for (let payload = reader.next(); payload !== null; payload = reader.next()) {
-      frames.push(payload.toString());
-    }
-  } catch {
-    leave(0);
-  }
-  return frames;
 }
 
 function takeIn(bytes: number): void {

@@ -10,7 +10,15 @@ import { mapFile, openKernel } from "../jail/kernel/syscalls.ts";
 import { lockKernel } from "../jail/lock-self.ts";
 import type { BootedParams, PROTOCOL_VERSION, ReadyParams } from "../wire/protocol.ts";
 import { decodeBootOptions } from "./boot-options.ts";
-import { closeInherited, isReading, leaveWith, readFrame, readLater, writeFrame } from "./bridge.ts";
+import {
+  closeInherited,
+  isReading,
+  leaveWith,
+  readFrame,
+  readLater,
+  takeFrame,
+  writeFrames,
+} from "./bridge.ts";
 import { createScriptContext } from "./contexts.ts";
 import { lockDown } from "./lockdown.ts";
 import { cutLibraries, type RealmHead } from "./realm-pack.ts";
@@ -27,8 +35,6 @@ const options = decodeBootOptions(process.argv[2]);
 const version = process.version;
 const timers = new Map<number, NodeJS.Timeout | NodeJS.Immediate>();
 const { setTimeout, setImmediate, clearTimeout, clearImmediate } = globalThis;
-/** Messages of the host that came together with the one before them. */
-const waiting: string[] = [];
 let hasEnded = false;
 let isTurnDue = false;
 let hasStarted = false;
@@ -40,11 +46,11 @@ function write(json: string): void {
     return;
   }
   if (json.startsWith(END_PREFIX)) hasEnded = true;
-  writeFrame(json);
+  writeFrames(json);
 }
 
 function notify(method: "booted" | "ready", params: BootedParams | ReadyParams): void {
-  writeFrame(JSON.stringify({ jsonrpc: "2.0", method, params }));
+  writeFrames(JSON.stringify({ jsonrpc: "2.0", method, params }));
 }
 
 function handleTimer(message: { method: string; params: { id: number; ms: number } }): void {
@@ -80,21 +86,16 @@ function takeTurn(): void {
   isTurnDue = false;
   realm.turn();
   if (hasEnded) waitForTheKill();
-  const next = waiting.shift();
-  if (next !== undefined) receive(next);
-  if (isReading || next !== undefined) return;
+  if (isReading) return;
+  // One message at a time: what a message sets going has come to rest before the next one.
+  const next = takeFrame();
+  if (next !== null) receive(next);
   // Without a timer only a reply can go on with the script, and waiting for it here is quicker than in a thread.
-  if (timers.size === 0 && !options.allowWasm) receive(readFrame());
-  else readLater(receiveAll);
+  else if (timers.size === 0 && !options.allowWasm) receive(readFrame());
+  else readLater(receive);
 }
 
-/** One message at a time: what a message sets going has come to rest before the next one. */
-function receiveAll(frames: string[]): void {
-  waiting.push(...frames);
-  receive(waiting.shift() as string);
-}
-
-/** The run is over: nothing may run here any more, and end of input means that nobody will come to kill us. */
+/** The run is over: nothing may run here any more, and end of input means that the server is gone. */
 function waitForTheKill(): never {
   for (;;) readFrame();
 }

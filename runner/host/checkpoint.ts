@@ -1,9 +1,9 @@
 /**
  * A run as it can be repeated: its seeds, what it asked and was told, and what reached its script in which order. Made
- * when a run is paused, opaque to everyone else, checked when it comes back.
+ * when a run is paused, opaque to the server that stores it, checked when it comes back.
  */
 import { z } from "zod";
-import { callParamsSchemas, journalSchema } from "../wire/protocol-schemas.ts";
+import { callParamsSchemas, journalSchema } from "../wire/protocol.ts";
 
 const VERSION = 1;
 
@@ -29,7 +29,7 @@ export function makeCheckpoint(parts: Omit<Checkpoint, "v">): Checkpoint {
   return { v: VERSION, ...parts };
 }
 
-/** Throws an Error for anything that `makeCheckpoint` did not make: then the run cannot be repeated. */
+/** @throws Error for anything that `makeCheckpoint` did not make: then the run cannot be repeated. */
 export function readCheckpoint(value: unknown): Checkpoint {
   const parsed = checkpointSchema.safeParse(value);
   if (parsed.success) return parsed.data;

@@ -1,11 +1,11 @@
 /**
- * Children that are started ahead of time and serve one run each. Follows demand between `min` and `max` and gives
- * memory back when it is quiet. Owns a child until it is taken; knows no run.
+ * Children that are started ahead of time, and the places of the runs that take them. Follows demand and gives memory back
+ * when it is quiet. Owns every child it has started until that has exited; knows no run.
  */
 import { availableParallelism } from "node:os";
 import type { Child } from "../process/spawn.ts";
 
-/** Children that start at the same time: more would only slow each other, and the scripts that run, down. */
+/** Children that start at the same time: more would slow down each other and the scripts that run. */
 const MAX_BOOTS = availableParallelism();
 /** Starts that fail one after another before those who wait are told. */
 const MAX_FAILED_BOOTS = 3;
@@ -18,13 +18,20 @@ const MAX_BACKOFF_MS = 10_000;
 const REFILL_DELAY_MS = 20;
 
 export interface PoolOptions {
-  /** Starts one child and brings it to `ready`. Aborting the signal ends it. */
-  start(signal: AbortSignal): Promise<Child>;
+  /** Starts one child and brings it to `ready`, with the usual memory limit or with `memoryMb`. Aborting ends it. */
+  start(signal: AbortSignal, memoryMb?: number): Promise<Child>;
+  /**
+   * A child serves several runs, one at a time, and is given back after each; `min` then counts those in use as well.
+   * Otherwise it serves one.
+   */
+  isReused: boolean;
+  /** Children that are kept ready at least. */
   min: number;
+  /** Children that are kept ready at most, when there is demand. Without effect on reused ones. */
   max: number;
   /** After this long without need of them, spare children beyond `min` are ended. */
   quietMs: number;
-  /** Told of every failed start and of every child that died or spoke while idle. */
+  /** Called for every failed start and every child that died or spoke while idle. */
   onTrouble(trouble: { kind: "boot_failed" | "idle_death"; error: Error }): void;
 }
 
@@ -40,20 +47,21 @@ export interface PoolStatus {
 
 export interface Pool extends AsyncDisposable {
   /**
-   * A living, ready child without listener; the caller owns it. Starts one if none is warm.
+   * A living, ready child without listener, for one run. Starts one if none is warm, and always for another memory limit
+   * than the pool's. Null once `signal` is aborted.
    * @throws the last start's error when starts fail repeatedly; an error when the pool closes.
    */
-  take(): Promise<Child>;
-  /** Takes back a child that was given nothing to run. */
+  take(signal: AbortSignal, memoryMb?: number): Promise<Child | null>;
+  /** Takes back a child that can serve another run. */
   giveBack(child: Child): void;
   status(): PoolStatus;
   /**
-   * Starts the first child and keeps it warm; the rest of `min` follow by themselves. The answer is for looking at:
-   * the pool still owns it.
+   * Starts the first child and keeps it warm; the rest of `min` follow. The answer is for looking at: the pool still
+   * owns it.
    * @throws like `take`.
    */
   warmUp(): Promise<Child>;
-  /** Ends every child it owns and waits until they are reaped. Idempotent. */
+  /** Ends every child, also those in use, and waits until they are reaped. Idempotent. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -62,19 +70,22 @@ interface Idle {
   detach: () => void;
 }
 
-/** Somebody who waits for a child. Only starts that began after it came count against it. */
-interface Waiter extends PromiseWithResolvers<Child> {
+/** A `take` in line. Only failures of starts that began after it count against it. */
+interface Waiter extends PromiseWithResolvers<Child | null> {
   since: number;
   triesLeft: number;
 }
 
 export function createPool(options: PoolOptions): Pool {
-  const { min, max } = options;
+  const { min, max, isReused } = options;
   const idle: Idle[] = [];
-  const waiters: Waiter[] = [];
-  const boots = new Set<Promise<void>>();
+  const waiters = new Set<Waiter>();
+  /** Idle or in use. */
+  const alive = new Set<Child>();
   const dying = new Set<Child>();
+  const starts = new Set<Promise<unknown>>();
   const closing = new AbortController();
+  let booting = 0;
   let target = min;
   let replaced = 0;
   /** Calls of `warmUp` that wait. */
@@ -82,21 +93,23 @@ export function createPool(options: PoolOptions): Pool {
   let startCount = 0;
   let failures = 0;
   let deathsInARow = 0;
-  /** The fewest children that were warm since the last look; what nobody needed all that time is given back. */
+  /** The fewest children that were warm since the last look: they were not needed all that time. */
   let spare = 0;
   let refillTimer: NodeJS.Timeout | undefined;
   let quietTimer: NodeJS.Timeout | undefined;
 
+  const countInUse = () => alive.size - idle.length;
+
   function fill(): void {
     clearTimeout(refillTimer);
     refillTimer = undefined;
-    while (!closing.signal.aborted && boots.size < MAX_BOOTS && isShort()) boot();
+    while (!closing.signal.aborted && booting < MAX_BOOTS && booting + idle.length < countNeeded()) boot();
   }
 
-  function isShort(): boolean {
+  function countNeeded(): number {
+    if (isReused) return Math.max(min - countInUse(), waiters.size);
     // A waiter whose child becomes an idle one is no demand beyond the target.
-    const needed = Math.max(target + waiters.length - warming, waiters.length);
-    return boots.size + idle.length < needed;
+    return Math.max(target + waiters.size - warming, waiters.size);
   }
 
   function fillIn(delayMs: number): void {
@@ -105,51 +118,82 @@ export function createPool(options: PoolOptions): Pool {
 
   function boot(): void {
     const number = ++startCount;
-    const started = options.start(closing.signal).then(
+    booting++;
+    const start = options.start(closing.signal).then(
       (child) => {
-        boots.delete(started);
+        booting--;
         failures = 0;
-        welcome(child);
+        own(child);
+        offer(child);
         if (deathsInARow === 0) fill();
         else fillIn(backOff(deathsInARow));
       },
       (error: Error) => {
-        boots.delete(started);
+        booting--;
         handleFailure(number, error);
       },
     );
-    boots.add(started);
+    track(start);
+  }
+
+  function track(start: Promise<unknown>): void {
+    starts.add(start);
+    void start.finally(() => starts.delete(start));
+  }
+
+  function own(child: Child): void {
+    alive.add(child);
+    void child.exited.then(() => {
+      dying.delete(child);
+      if (alive.delete(child) && isReused) fill();
+    });
   }
 
   function handleFailure(number: number, error: Error): void {
     if (closing.signal.aborted) return;
     failures++;
     options.onTrouble({ kind: "boot_failed", error });
-    for (const waiter of waiters.filter(({ since }) => since < number)) {
-      if (--waiter.triesLeft > 0) continue;
-      waiters.splice(waiters.indexOf(waiter), 1);
+    for (const waiter of waiters) {
+      if (waiter.since >= number || --waiter.triesLeft > 0) continue;
+      waiters.delete(waiter);
       waiter.reject(error);
     }
-    fillIn(backOff(waiters.length > 0 ? Math.min(failures, MAX_FAILED_BOOTS) : failures));
+    fillIn(backOff(waiters.size > 0 ? Math.min(failures, MAX_FAILED_BOOTS) : failures));
   }
 
-  function welcome(child: Child): void {
+  /** Hands a child to the first who waits, or keeps it. */
+  function offer(child: Child): void {
     if (closing.signal.aborted || !isAlive(child)) {
       end(child);
       return;
     }
-    const waiter = waiters.shift();
+    const [waiter] = waiters;
     if (waiter === undefined) keepIdle(child);
-    else waiter.resolve(child);
+    else {
+      waiters.delete(waiter);
+      waiter.resolve(child);
+    }
   }
 
   /** The next child that becomes ready. */
-  function startFor(): Promise<Child> {
+  function waitForChild(): Waiter {
     const triesLeft = failures < MAX_FAILED_BOOTS ? MAX_FAILED_BOOTS : 1;
-    const waiter = { ...Promise.withResolvers<Child>(), since: startCount, triesLeft };
-    waiters.push(waiter);
+    const waiter = { ...Promise.withResolvers<Child | null>(), since: startCount, triesLeft };
+    waiters.add(waiter);
     fill();
-    return waiter.promise;
+    return waiter;
+  }
+
+  async function startOther(signal: AbortSignal, memoryMb: number): Promise<Child | null> {
+    try {
+      const child = await options.start(signal, memoryMb);
+      own(child);
+      if (!signal.aborted && !closing.signal.aborted) return child;
+      end(child);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+    return null;
   }
 
   function keepIdle(child: Child): void {
@@ -175,19 +219,19 @@ export function createPool(options: PoolOptions): Pool {
   function end(child: Child): void {
     child.kill();
     child.channel.close();
-    dying.add(child);
-    void child.exited.then(() => dying.delete(child));
+    if (alive.delete(child)) dying.add(child);
   }
 
   /** While there is more than `min`, looks once in a while whether it was needed. */
   function watchQuiet(): void {
-    if (quietTimer !== undefined || closing.signal.aborted || (target <= min && idle.length <= min)) return;
+    const hasMore = isReused ? alive.size > min : target > min || idle.length > min;
+    if (quietTimer !== undefined || closing.signal.aborted || !hasMore) return;
     spare = idle.length;
     quietTimer = setTimeout(() => {
       quietTimer = undefined;
       target = Math.max(min, target - spare);
-      while (idle.length > target) {
-        const entry = idle.shift() as Idle;
+      const surplus = isReused ? Math.min(spare, alive.size - min) : idle.length - target;
+      for (const entry of idle.splice(0, Math.max(0, surplus))) {
         entry.detach();
         end(entry.child);
       }
@@ -196,33 +240,46 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   return {
-    async take() {
+    async take(signal, memoryMb) {
       if (closing.signal.aborted) throw new Error("The pool of children is closed.");
+      if (signal.aborted) return null;
+      if (memoryMb !== undefined) {
+        const other = startOther(signal, memoryMb);
+        track(other.catch(() => {}));
+        return other;
+      }
       for (let entry = idle.pop(); entry !== undefined; entry = idle.pop()) {
         spare = Math.min(spare, idle.length);
         entry.detach();
         if (isAlive(entry.child)) {
           deathsInARow = 0;
-          fillIn(REFILL_DELAY_MS);
+          if (!isReused) fillIn(REFILL_DELAY_MS);
           return entry.child;
         }
         replaced++;
         end(entry.child);
       }
       spare = 0;
-      target = Math.min(max, target + 1);
+      if (!isReused) target = Math.min(max, target + 1);
       watchQuiet();
-      return startFor();
+      const waiter = waitForChild();
+      const onAbort = () => {
+        waiters.delete(waiter);
+        waiter.resolve(null);
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      const child = await waiter.promise.finally(() => signal.removeEventListener("abort", onAbort));
+      // Aborted after the child was handed over: it is not used.
+      if (child === null || !signal.aborted) return child;
+      offer(child);
+      return null;
     },
-    giveBack(child) {
-      if (idle.length < max) welcome(child);
-      else end(child);
-    },
-    status: () => ({ warm: idle.length, booting: boots.size, target, waiting: waiters.length, replaced }),
+    giveBack: offer,
+    status: () => ({ warm: idle.length, booting, target, waiting: waiters.size, replaced }),
     async warmUp() {
       warming++;
       try {
-        const child = await startFor();
+        const child = (await waitForChild().promise) as Child;
         keepIdle(child);
         return child;
       } finally {
@@ -234,12 +291,11 @@ export function createPool(options: PoolOptions): Pool {
       closing.abort();
       clearTimeout(refillTimer);
       clearTimeout(quietTimer);
-      for (const waiter of waiters.splice(0)) waiter.reject(new Error("The pool of children is closed."));
-      for (const entry of idle.splice(0)) {
-        entry.detach();
-        end(entry.child);
-      }
-      await Promise.all(boots);
+      for (const waiter of waiters) waiter.reject(new Error("The pool of children is closed."));
+      waiters.clear();
+      for (const entry of idle.splice(0)) entry.detach();
+      for (const child of alive) end(child);
+      await Promise.all(starts);
       await Promise.all([...dying].map((child) => child.exited));
     },
   };

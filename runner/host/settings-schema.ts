@@ -44,14 +44,13 @@ export function runSettings(memory: { minMb: number; maxMb: number; what: string
   };
 }
 
+/** The settings of a run as an environment has read them. */
+export type RunSettings = {
+  [K in keyof ReturnType<typeof runSettings>]: z.infer<ReturnType<typeof runSettings>[K]>;
+};
+
 /** @throws Error when the default memory is more than the most a run may ask for. */
-export function requireMemoryOrder({
-  memoryMb,
-  maxMemoryMb,
-}: {
-  memoryMb: number;
-  maxMemoryMb: number;
-}): void {
+export function requireMemoryOrder({ memoryMb, maxMemoryMb }: RunSettings): void {
   if (memoryMb > maxMemoryMb) {
     throw new Error(`memoryMb (${memoryMb}) must not be larger than maxMemoryMb (${maxMemoryMb}).`);
   }

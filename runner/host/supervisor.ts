@@ -3,31 +3,24 @@
  * it stops a child is SIGKILL. Knows no pool and no binding.
  */
 
-import { toWatchBudget } from "../process/memory-budget.ts";
-import { type Exceeded, MAX_THREADS, type Monitor } from "../process/monitor.ts";
+import { type Exceeded, MAX_THREADS, type Monitor, toWatchBudget } from "../process/monitor.ts";
 import type { Child } from "../process/spawn.ts";
-import type { Journal, SessionLimits, StartParams } from "../wire/protocol.ts";
-import type { CallLog } from "./call-log.ts";
-import { startDeadline } from "./deadline.ts";
+import type { SessionLimits, StartParams } from "../wire/protocol.ts";
+import type { CallHandlers, LoggedCall } from "./calls.ts";
+import { type Deadline, startDeadline } from "./deadline.ts";
 import { type EndCause, judge, type Verdict } from "./outcome.ts";
-import {
-  type CallHandlers,
-  runSession,
-  type SessionEnd,
-  type SessionEvents,
-  type SessionPause,
-} from "./session.ts";
+import { type Frozen, type SessionEnd, type SessionEvents, startSession } from "./session.ts";
 
 /** From the kill of a child until its last output must have been read. */
 const MAX_DRAIN_MS = 1_000;
 /** A child that has closed its output has this long to be gone as well. */
 const MAX_EXIT_WAIT_MS = 500;
 /**
- * A child that has ended its run by the protocol waits for its kill in a blocking read, with nobody listening to it.
- * Taking a process down costs a core some milliseconds; the answer to whoever waits for the run goes first.
+ * A child that has ended its run by the protocol waits for its kill in a blocking read, and nothing it writes is read.
+ * Taking a process down costs a core some milliseconds; the answer to the caller goes first.
  */
 const AFTER_END_MS = 10;
-/** A child killed by somebody else this soon after it was given its run may not have taken it yet. */
+/** A child killed from outside this soon after it was given its run may not have taken it yet. */
 const MAX_HAND_OVER_MS = 100;
 /** How much longer than the first time doing everything again may take, beyond twice as long. */
 const REPETITION_MARGIN_MS = 10_000;
@@ -40,16 +33,12 @@ export interface RunLimits {
   memoryMb: number;
 }
 
-/** Freezes a run and lets it go on; its clock stands still in between. */
-export interface RunPause {
-  /** Answers once the script is frozen; `journal` is null for a run that cannot be repeated. Rejects when it ends before. */
-  pause(): Promise<{ journal: Journal | null; usedMs: number }>;
-  resume(): void;
-}
+/** What a run needs of a child. */
+export type RunChild = Pick<Child, "pid" | "channel" | "exited" | "engineText" | "ranOutOfMemory" | "kill">;
 
-export interface SupervisedRun {
+export interface RunOnChild {
   /** A child that is ready and has no listener. */
-  child: Child;
+  child: RunChild;
   monitor: Monitor;
   start: StartParams;
   calls: CallHandlers;
@@ -60,12 +49,8 @@ export interface SupervisedRun {
   killSignal: AbortSignal;
   /** `keep`: a child that ended its run by the protocol lives on. It is killed in every other case. */
   afterEnd: "kill" | "keep";
-  /** What the run asks and is told; for a repeated run, with what it asked before. */
-  log?: CallLog;
-  /** Running time of the run that is repeated, which this one is taken to have used already. */
-  usedMs?: number;
-  /** Given the means to pause the run once it has started. */
-  onStart?: (pause: RunPause) => void;
+  /** Of the run that this one repeats: its calls, and the running time it had used, which this one counts as its own. */
+  before?: { calls: readonly LoggedCall[]; usedMs: number } | null;
 }
 
 export interface RunOutcome extends Verdict {
@@ -76,20 +61,37 @@ export interface RunOutcome extends Verdict {
   peakMemoryBytes: number;
   toolCalls: number;
   /**
-   * Nobody can tell that the script was given to this child: it was gone already, or somebody else killed it right
-   * after, and nothing had come from it. Running it again repeats nothing.
+   * The child may not have got the script: it was gone already, or was killed from outside right after, and nothing had
+   * come from it. Running the script on another child repeats nothing.
    */
   wasNeverStarted: boolean;
   /** For the log; never for a script or a client. */
   hostError?: unknown;
 }
 
-/** Runs one script to its end. Never rejects. Unless it is kept, the child has been killed by then, or is about to be. */
-export async function superviseRun(run: SupervisedRun): Promise<RunOutcome> {
-  const { child, limits } = run;
+/** A run under way. Its clock stands still while it is paused. */
+export interface SupervisedRun {
+  /** Never rejects. Unless it is kept, the child has been killed by then, or will be after AFTER_END_MS. */
+  readonly outcome: Promise<RunOutcome>;
+  /** Answers once the script is frozen; null: it cannot be repeated. Rejects when the run ends before. */
+  pause(): Promise<(Frozen & { usedMs: number }) | null>;
+  /** Does nothing for a run that is not paused. */
+  resume(): void;
+}
+
+/** Starts one script on `child` and ends it by whatever comes first. */
+export function superviseRun(run: RunOnChild): SupervisedRun {
+  const { child, limits, killSignal } = run;
   const startedAt = performance.now();
   const stop = new AbortController();
+  const usedMs = run.before?.usedMs ?? 0;
   let cause: EndCause | null = null;
+  let usage = { cpuMs: 0, peakMemoryBytes: 0 };
+  /** Since when the script does what it has not done before. */
+  let ownSince = startedAt;
+  let pausedMs = 0;
+  let frozenAt: number | null = null;
+  let drainTimer: NodeJS.Timeout | undefined;
 
   /** The first cause wins; it also ends the session, whose output is then read to its end. */
   function endBy(next: EndCause): void {
@@ -98,76 +100,81 @@ export async function superviseRun(run: SupervisedRun): Promise<RunOutcome> {
     usage = watch.finish();
     stop.abort(cause.kind);
     child.kill();
+    drainTimer = setTimeout(() => child.channel.close(), MAX_DRAIN_MS);
   }
 
   const onKill = () => endBy({ kind: "killed" });
-  let usage = { cpuMs: 0, peakMemoryBytes: 0 };
-  const memoryBytes = toWatchBudget(limits.memoryMb);
-  const watch = run.monitor.watch(child.pid, { cpuMs: limits.cpuMs, memoryBytes }, (exceeded) =>
-    endBy(toCause(exceeded, limits)),
-  );
   const onDeadline = () => endBy({ kind: "timeout", limitMs: limits.timeoutMs ?? 0 });
-  const { usedMs = 0 } = run;
-  const leftMs = limits.timeoutMs === null ? null : Math.max(1, limits.timeoutMs - usedMs);
-  using clock = startDeadline(leftMs, onDeadline);
-  // Doing again what was done before costs no time of the run's own, and must not take for ever.
-  using repetition = startDeadline(run.start.journal ? usedMs * 2 + REPETITION_MARGIN_MS : null, onDeadline);
-  if (run.start.journal) clock.pause();
-  /** Since when the script does what it has not done before. */
-  let ownSince = startedAt;
-  let pausedMs = 0;
-  let frozenAt: number | null = null;
-  run.killSignal.addEventListener("abort", onKill, { once: true });
-  if (run.killSignal.aborted) onKill();
+  const watch = run.monitor.watch(
+    child.pid,
+    { cpuMs: limits.cpuMs, memoryBytes: toWatchBudget(limits.memoryMb) },
+    (exceeded) => endBy(toCause(exceeded, limits)),
+  );
+  const clock = startDeadline(
+    limits.timeoutMs === null ? null : Math.max(1, limits.timeoutMs - usedMs),
+    onDeadline,
+  );
+  let repetition: Deadline | null = null;
+  if (run.start.journal !== undefined) {
+    clock.pause();
+    // Repeating costs none of the run's own time, but must end some time.
+    repetition = startDeadline(usedMs * 2 + REPETITION_MARGIN_MS, onDeadline);
+  }
+  killSignal.addEventListener("abort", onKill, { once: true });
+  if (killSignal.aborted) onKill();
 
-  const session = runSession({
+  const session = startSession({
     channel: child.channel,
     start: run.start,
     calls: run.calls,
     events: run.events,
     limits: run.sessionLimits,
     signal: stop.signal,
-    ...(run.log !== undefined && { log: run.log }),
-    onStart: (session) => run.onStart?.(withClock(session)),
+    before: run.before?.calls,
     onLive() {
-      repetition[Symbol.dispose]();
+      repetition?.[Symbol.dispose]();
       ownSince = performance.now();
       clock.resume();
     },
   });
 
-  function withClock(session: SessionPause): RunPause {
+  async function conclude(): Promise<RunOutcome> {
+    const end = await session.end;
+    clearTimeout(drainTimer);
+    const wallMs = performance.now() - startedAt;
+    cause ??= await explain(end, run);
+    usage = watch.finish();
+    clock[Symbol.dispose]();
+    repetition?.[Symbol.dispose]();
+    killSignal.removeEventListener("abort", onKill);
+    if (cause.kind !== "end") endChild(child);
+    else if (run.afterEnd === "kill") setTimeout(endChild, AFTER_END_MS, child);
     return {
-      async pause() {
-        const journal = await session.pause();
-        frozenAt = performance.now();
-        clock.pause();
-        return { journal, usedMs: usedMs + frozenAt - ownSince - pausedMs };
-      },
-      resume() {
-        if (frozenAt === null) return;
-        pausedMs += performance.now() - frozenAt;
-        frozenAt = null;
-        clock.resume();
-        session.resume();
-      },
+      ...judge(cause),
+      startedAt,
+      wallMs,
+      ...usage,
+      toolCalls: end.toolCalls,
+      wasNeverStarted: end.kind === "closed" && !end.hasReceived && wasGone(cause, child, limits, wallMs),
+      ...(cause.kind === "host_error" && { hostError: cause.error }),
     };
   }
-  const end = await drainAfter(stop.signal, child, session);
-  const wallMs = performance.now() - startedAt;
-  cause ??= await explain(end, run);
-  usage = watch.finish();
-  run.killSignal.removeEventListener("abort", onKill);
-  if (cause.kind !== "end") endChild(child);
-  else if (run.afterEnd === "kill") setTimeout(endChild, AFTER_END_MS, child);
+
   return {
-    ...judge(cause),
-    startedAt,
-    wallMs,
-    ...usage,
-    toolCalls: end.toolCalls,
-    wasNeverStarted: end.kind === "closed" && !end.hasReceived && wasGone(cause, child, limits, wallMs),
-    ...(cause.kind === "host_error" && { hostError: cause.error }),
+    outcome: conclude(),
+    async pause() {
+      const frozen = await session.pause();
+      frozenAt = performance.now();
+      clock.pause();
+      return frozen && { ...frozen, usedMs: usedMs + frozenAt - ownSince - pausedMs };
+    },
+    resume() {
+      if (frozenAt === null) return;
+      pausedMs += performance.now() - frozenAt;
+      frozenAt = null;
+      clock.resume();
+      session.resume();
+    },
   };
 }
 
@@ -184,66 +191,37 @@ function toCause(exceeded: Exceeded, { cpuMs, memoryMb }: RunLimits): EndCause {
   }
 }
 
-function endChild(child: Child): void {
+function endChild(child: RunChild): void {
   child.kill();
   child.channel.close();
 }
 
-/** Whether a child that never said anything was ended by somebody else before, or about when, it was given its run. */
-function wasGone(cause: EndCause, child: Child, limits: RunLimits, wallMs: number): boolean {
+/** Whether a child that sent nothing was ended from outside before, or about when, it was given its run. */
+function wasGone(cause: EndCause, child: RunChild, limits: RunLimits, wallMs: number): boolean {
   if (child.channel.hasWriteFailed) return true;
   if (cause.kind !== "exit" || cause.ranOutOfMemory || wallMs >= MAX_HAND_OVER_MS) return false;
-  // A run without a limit of CPU time cannot have met one: that was an earlier run's, on a process that serves several.
+  // A run without a limit of CPU time cannot have reached one: it was an earlier run's, in a process that serves several.
   return cause.exit.signal === "SIGKILL" || (cause.exit.signal === "SIGXCPU" && limits.cpuMs === null);
 }
 
-/** The end of the session; once it was stopped from outside, the channel closes within a bounded time. */
-async function drainAfter(
-  signal: AbortSignal,
-  child: Child,
-  session: Promise<SessionEnd>,
-): Promise<SessionEnd> {
-  let timer: NodeJS.Timeout | undefined;
-  const bound = () => {
-    timer = setTimeout(() => child.channel.close(), MAX_DRAIN_MS);
-  };
-  if (signal.aborted) bound();
-  else signal.addEventListener("abort", bound, { once: true });
-  const end = await session;
-  clearTimeout(timer);
-  signal.removeEventListener("abort", bound);
-  return end;
-}
-
 /** What a session's end means for the run. */
-async function explain(end: SessionEnd, { child, limits }: SupervisedRun): Promise<EndCause> {
-  switch (end.kind) {
-    case "end":
-      return { kind: "end", end: end.end, memoryMb: limits.memoryMb };
-    case "diverged":
-      return { kind: "diverged", what: end.what };
-    case "violation":
-      return { kind: "violation", reason: end.reason, message: end.message };
-    case "host_error":
-      return { kind: "host_error", error: end.error };
-    case "aborted":
-      return { kind: "killed" };
-    case "closed": {
-      const exit = (await waitForExit(child)) ?? { code: null, signal: null };
-      return {
-        kind: "exit",
-        exit,
-        engineText: await child.engineText(),
-        ranOutOfMemory: exit.signal === "SIGKILL" && (await child.ranOutOfMemory()),
-        memoryMb: limits.memoryMb,
-        cpuMs: limits.cpuMs,
-      };
-    }
-  }
+async function explain(end: SessionEnd, { child, limits }: RunOnChild): Promise<EndCause> {
+  if (end.kind === "end") return { ...end, memoryMb: limits.memoryMb };
+  if (end.kind === "aborted") return { kind: "killed" };
+  if (end.kind !== "closed") return end;
+  const exit = (await waitForExit(child)) ?? { code: null, signal: null };
+  return {
+    kind: "exit",
+    exit,
+    engineText: await child.engineText(),
+    ranOutOfMemory: exit.signal === "SIGKILL" && (await child.ranOutOfMemory()),
+    memoryMb: limits.memoryMb,
+    cpuMs: limits.cpuMs,
+  };
 }
 
-/** The exit of a child that has closed its output; null if it lives on without it, which it has no reason to. */
-async function waitForExit(child: Child): Promise<Child["exit"]> {
+/** The exit of a child that has closed its output; null if it does not exit in time. */
+async function waitForExit(child: RunChild): Promise<Child["exit"]> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<null>((resolve) => {
     timer = setTimeout(() => resolve(null), MAX_EXIT_WAIT_MS);

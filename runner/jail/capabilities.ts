@@ -3,7 +3,7 @@
  * so a thread that gives them up gives birth to children without.
  */
 import { readFileSync } from "node:fs";
-import { readStatusField } from "../process/proc-status.ts";
+import { readStatusField } from "../process/monitor.ts";
 import {
   CAP_SETPCAP,
   LINUX_CAPABILITY_VERSION_3,

@@ -3,7 +3,7 @@
  * privilege. Each is the exact number the kernel was given; nothing here watches or kills.
  */
 import { readFileSync } from "node:fs";
-import { readStatusBytes } from "../process/proc-status.ts";
+import { readStatusBytes } from "../process/monitor.ts";
 import {
   ENOSYS,
   EPERM,

@@ -3,7 +3,7 @@
  * believed. Descriptors and environment are checked elsewhere.
  */
 import { readdirSync, readFileSync } from "node:fs";
-import { readStatusField } from "../process/proc-status.ts";
+import { readStatusField } from "../process/monitor.ts";
 import { findHeldSet } from "./capabilities.ts";
 
 /** Of one thread: /proc/<pid>/task/<tid>/status. */

@@ -1,9 +1,32 @@
 /**
- * CPU time, memory and threads of running children, read from /proc by one shared timer. Ends nothing itself: it tells whoever
- * watches. Where there is no /proc it reports zeros and says so.
+ * CPU time, memory and threads of children: what they may take, and what they take, read from /proc. Ends nothing itself,
+ * it calls back. Where there is no /proc it reports zeros and says so.
  */
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
-import { readStatusBytes, readStatusField, readStatusOwnBytes } from "./proc-status.ts";
+import type { StartProcess } from "./start-process.ts";
+
+const BYTES_PER_MB = 1024 * 1024;
+/** Beside its heap a process needs code, stacks and young space. */
+const KERNEL_SLACK_MB = 48;
+/** More than the kernel's: a script can handle an allocation that is refused, but not being ended by the monitor. */
+const WATCH_SLACK_MB = 64;
+/** What a child has before its script, and what the kernel counts in a control group beside its own memory, at most. */
+const GROUP_BASE_MB = 96;
+
+/** Bytes a process with this limit may add, from the moment it is ready, before the kernel refuses more. */
+export function toKernelBudget(memoryMb: number): number {
+  return (memoryMb + KERNEL_SLACK_MB) * BYTES_PER_MB;
+}
+
+/** Bytes its own memory may grow by before the monitor reports it. */
+export function toWatchBudget(memoryMb: number): number {
+  return (memoryMb + WATCH_SLACK_MB) * BYTES_PER_MB;
+}
+
+/** Bytes for everything of a process with this limit, pages of files and the kernel's own included. */
+export function toGroupBudget(memoryMb: number): number {
+  return toWatchBudget(memoryMb) + GROUP_BASE_MB * BYTES_PER_MB;
+}
 
 /** Of a child, with a few to spare: more are started by code that has taken it over. */
 export const MAX_THREADS = 64;
@@ -16,7 +39,7 @@ const TICK_ERROR_MS = 2 * MS_PER_TICK;
 export interface WatchLimits {
   /** CPU time from the start of the watch. */
   cpuMs: number | null;
-  /** Growth of memory that is the process's own (see proc-status.ts), from the start of the watch. */
+  /** Growth of memory that is the process's own (see readStatusOwnBytes), from the start of the watch. */
   memoryBytes: number | null;
 }
 
@@ -168,4 +191,71 @@ function readSample(pid: number): Sample | null {
 function readExactCpuMs(pid: number): number | null {
   const nanoseconds = Number(readProc(`/proc/${pid}/schedstat`)?.split(" ", 1)[0]);
   return Number.isFinite(nanoseconds) ? nanoseconds / 1e6 : null;
+}
+
+/**
+ * The text of a field of /proc/<pid>/status (proc_pid_status(5)); null: the kernel does not have it, or the process has no
+ * memory any more. Without patterns, which cost more to compile than a file of this size to search. A name in the file
+ * cannot hold a line break: the kernel writes `\\n` for it.
+ */
+export function readStatusField(status: string, name: string): string | null {
+  const label = `${name}:`;
+  const before = status.startsWith(label) ? 0 : status.indexOf(`\n${label}`) + 1;
+  if (before === 0 && !status.startsWith(label)) return null;
+  const end = status.indexOf("\n", before);
+  return status.slice(before + label.length, end < 0 ? undefined : end).trim();
+}
+
+/**
+ * Bytes that are the process's own, in memory or swapped out: what it has written, what it shares with no file, and the page
+ * tables for both. Where the kernel does not tell them apart (gVisor), all that is resident.
+ */
+function readStatusOwnBytes(status: string): number {
+  const own = readStatusBytes(status, "RssAnon");
+  if (own === null) return readStatusBytes(status, "VmRSS") ?? 0;
+  return OTHER_OWN.reduce((sum, name) => sum + (readStatusBytes(status, name) ?? 0), own);
+}
+const OTHER_OWN = ["RssShmem", "VmPTE", "VmSwap"];
+
+/** A field that the kernel gives in kB, in bytes; null as for readStatusField. */
+export function readStatusBytes(status: string, name: string): number | null {
+  const field = readStatusField(status, name);
+  return field === null ? null : Number.parseInt(field, 10) * 1024;
+}
+
+/** Bytes of memory that are the process's own; 0 for one that is gone, and where there is no /proc. */
+export function readOwnBytes(pid: number): number {
+  const status = readProc(`/proc/${pid}/status`);
+  return status === null ? 0 : readStatusOwnBytes(status);
+}
+
+/** Every run asks for the state of its environment, of which this is a part: reading /proc each time costs it 0.3 ms. */
+const MAX_TOTAL_AGE_MS = 1000;
+
+/** Starts processes with `start`, and sums up what memory they take together. */
+export function trackProcesses(start: StartProcess): {
+  readonly start: StartProcess;
+  /** Bytes that are the processes' own, all together, at most a second old; undefined where there is no /proc. */
+  readMemoryBytes(): number | undefined;
+} {
+  const pids = new Set<number>();
+  let total: { bytes: number; at: number } | null = null;
+  return {
+    async start(program) {
+      const started = await start(program);
+      pids.add(started.pid);
+      void started.exited.then(() => pids.delete(started.pid));
+      return started;
+    },
+    readMemoryBytes() {
+      if (process.platform !== "linux") return undefined;
+      const now = performance.now();
+      if (total === null || now - total.at > MAX_TOTAL_AGE_MS) {
+        let bytes = 0;
+        for (const pid of pids) bytes += readOwnBytes(pid);
+        total = { bytes, at: now };
+      }
+      return total.bytes;
+    },
+  };
 }

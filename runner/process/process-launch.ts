@@ -5,7 +5,7 @@ import { CHILD_FLAGS } from "../child/flags.ts";
 import type { Wall } from "../isolation/wall.ts";
 import { DIST } from "../places.ts";
 import { listInheritedFds } from "./inherited-fds.ts";
-import { toGroupBudget, toKernelBudget } from "./memory-budget.ts";
+import { toGroupBudget, toKernelBudget } from "./monitor.ts";
 import type { NodeBinary } from "./node-binary.ts";
 import type { ChildLaunch } from "./spawn.ts";
 

@@ -8,10 +8,10 @@ import { type Channel, createChannel } from "../wire/channel.ts";
 import {
   type BootedParams,
   type ChildMessage,
+  childMessageSchema,
   PROTOCOL_VERSION,
   type ReadyParams,
 } from "../wire/protocol.ts";
-import { childMessageSchema } from "../wire/protocol-schemas.ts";
 import { type ProcessExit, type StartProcess, startProcess } from "./start-process.ts";
 import { createTail } from "./tail.ts";
 import { type OutsideCheck, verifyFromOutside } from "./verify-child.ts";

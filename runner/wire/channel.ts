@@ -4,12 +4,10 @@
  */
 import type { Readable, Writable } from "node:stream";
 import { createFrameReader, encodeFrameText, type Frame, FrameError, parseFrame } from "./frames.ts";
-import { PROTOCOL_LIMITS } from "./protocol.ts";
+import { ENVELOPE_DEPTH, PROTOCOL_LIMITS } from "./protocol.ts";
 
 /** Frames handled before other connections get a turn; a flood of tiny frames must not hold up the server. */
 const MAX_FRAMES_PER_TURN = 128;
-/** Levels of the envelope round a value: the message and its `params`. */
-export const ENVELOPE_DEPTH = 2;
 
 export interface ChannelLimits {
   /** The largest frame of any kind, in bytes of JSON text. */
@@ -40,8 +38,8 @@ export interface ChannelListener {
 
 export interface Channel {
   /**
-   * Makes `listener` the one that gets messages, and starts to read. Answers the function that detaches it; while
-   * nobody is attached nothing is read. Throws if somebody is attached already.
+   * Makes `listener` the one that gets messages, and starts to read. Answers the function that detaches it; without a
+   * listener at most one chunk is read. Throws if there is one already.
    */
   attach(listener: ChannelListener): () => void;
   /** Queues one message, given as JSON text. False when the channel is closed or its queue is full: nothing was queued. */
@@ -72,7 +70,7 @@ export function createChannel(
   const backlog: Buffer[] = [];
   let listener: ChannelListener | null = null;
   let close: ChannelClose | null = null;
-  let turn: NodeJS.Immediate | null = null;
+  let isTurnDue = false;
   let delivering = false;
   let hasWriteFailed = false;
 
@@ -126,19 +124,19 @@ export function createChannel(
     } finally {
       delivering = false;
     }
+    if (listener === null) return;
     if (!done) {
       input.pause();
-      if (listener !== null && turn === null) {
-        turn = setImmediate(() => {
-          turn = null;
-          pump();
-        });
-      }
+      if (isTurnDue) return;
+      isTurnDue = true;
+      setImmediate(() => {
+        isTurnDue = false;
+        pump();
+      });
       return;
     }
-    if (listener === null) return;
     if (close === null) {
-      input.resume();
+      if (input.isPaused()) input.resume();
       return;
     }
     const told = listener;
@@ -149,7 +147,8 @@ export function createChannel(
   input.on("data", (chunk: Buffer) => {
     if (close !== null) return;
     backlog.push(chunk);
-    pump();
+    if (listener === null) input.pause();
+    else pump();
   });
   input.on("end", () => {
     shut({ kind: "ended" });
@@ -183,9 +182,7 @@ export function createChannel(
       listener = next;
       pump();
       return () => {
-        if (listener !== next) return;
-        listener = null;
-        if (close === null) input.pause();
+        if (listener === next) listener = null;
       };
     },
     send(json) {

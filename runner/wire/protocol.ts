@@ -3,16 +3,8 @@
  * that many bytes of UTF-8 JSON. The host checks each message of a child against these schemas; the child imports
  * types only. A frame's connection is its identity: no message names an execution.
  */
-import type { Journal } from "./protocol-schemas.ts";
-
-export type {
-  BootedParams,
-  CallMethod,
-  ChildMessage,
-  EndParams,
-  Journal,
-  ReadyParams,
-} from "./protocol-schemas.ts";
+import { z } from "zod";
+import type { Frame } from "./frames.ts";
 
 /** Raised whenever a message changes shape; a child with another version is refused. */
 export const PROTOCOL_VERSION = 3;
@@ -31,6 +23,9 @@ export const PROTOCOL_LIMITS = {
   maxOutputBytes: 4 * 1024 * 1024,
   maxResultBytes: 4 * 1024 * 1024,
 } as const;
+
+/** Levels of the envelope round a value: the message and its `params`. */
+export const ENVELOPE_DEPTH = 2;
 
 /** How much a run may send over its channel, and how often. */
 export interface SessionLimits {
@@ -96,3 +91,165 @@ export type HostMessage =
   | { jsonrpc: "2.0"; method: "pause" | "resume" }
   | { jsonrpc: "2.0"; id: number; result: unknown }
   | { jsonrpc: "2.0"; id: number; error: { code: number; message: string; data: WireError } };
+
+/** What makes a run repeatable, besides its seeds and the replies to its calls. */
+export const journalSchema = z.strictObject({
+  /** What reached the script, in order: the id of a call that was replied to, or minus the id of a timer. */
+  events: z.array(z.int()).max(50_000),
+  /** Of the clock, in milliseconds since 1970. */
+  readings: z.array(z.number()).max(100_000),
+});
+export type Journal = z.infer<typeof journalSchema>;
+
+const identifier = z.string().min(1).max(500);
+const toolId = z.strictObject({ serviceId: identifier, toolId: identifier });
+const query = z.string().max(1000).optional();
+const limit = z.int().min(1).max(200).optional();
+
+/** Calls a script can make of its host, by method: the parameters of each. */
+export const callParamsSchemas = {
+  invoke: z.strictObject({
+    serviceId: identifier,
+    toolId: identifier,
+    parameters: z.record(z.string(), z.unknown()),
+  }),
+  discoverServices: z.strictObject({ query, limit }),
+  discoverTools: z.strictObject({ query, serviceId: identifier.optional(), limit }),
+  getService: z.strictObject({ id: identifier }),
+  getTool: toolId,
+  getToolDocs: toolId,
+  ask: z.strictObject({
+    message: z.string().min(1).max(10_000),
+    schema: z.record(z.string(), z.unknown()).optional(),
+  }),
+} as const;
+export type CallMethod = keyof typeof callParamsSchemas;
+
+const version = z.literal("2.0");
+const callId = z.int().min(1).max(1_000_000_000);
+
+function callMessage<M extends CallMethod>(method: M) {
+  return z.strictObject({
+    jsonrpc: version,
+    id: callId,
+    method: z.literal(method),
+    params: callParamsSchemas[method],
+  });
+}
+
+function notification<M extends string, P extends z.ZodType>(method: M, params: P) {
+  return z.strictObject({ jsonrpc: version, method: z.literal(method), params });
+}
+
+const text = z.strictObject({ text: z.string() });
+
+const attackAnswers = z.array(z.number()).max(100);
+
+/** The first message of a child: its locks are on, and what the host verifies from outside is there to be seen. */
+export const bootedParamsSchema = z.strictObject({
+  protocol: z.int(),
+  node: z.string().max(50),
+  /** What the kernel answered to what the child was told to try, in that order. */
+  answers: z.strictObject({ birth: attackAnswers, locked: attackAnswers }).optional(),
+});
+export type BootedParams = z.infer<typeof bootedParamsSchema>;
+
+/** The second: what the child made for its script, which it can be given now. */
+export const readyParamsSchema = z.strictObject({
+  /** Layers of docs/security the child says it obtained by itself, by number. */
+  layers: z.array(z.int().min(0).max(8)).max(9),
+  /** Whether the realm's code cache was accepted; false only costs time. */
+  codeCache: z.boolean(),
+});
+export type ReadyParams = z.infer<typeof readyParamsSchema>;
+
+const scriptErrorSchema = z.strictObject({
+  name: z.string().max(1000),
+  message: z.string().max(100_000),
+  stack: z.string().max(100_000),
+  line: z.int().positive().optional(),
+  column: z.int().positive().optional(),
+});
+
+/** How a script ended, as the realm saw it. `result` is absent when the script returned nothing. */
+export const endParamsSchema = z.discriminatedUnion("ok", [
+  z.strictObject({ ok: z.literal(true), result: z.unknown().optional() }),
+  z.strictObject({
+    ok: z.literal(false),
+    reason: z.enum(["script_error", "output_limit"]),
+    error: scriptErrorSchema,
+  }),
+]);
+export type EndParams = z.infer<typeof endParamsSchema>;
+
+/** Child to host. */
+export const childMessageSchema = z.union([
+  z.discriminatedUnion("method", [
+    notification("booted", bootedParamsSchema),
+    notification("ready", readyParamsSchema),
+    notification("stdout", text),
+    notification("stderr", text),
+    notification("output", z.strictObject({ value: z.record(z.string(), z.unknown()) })),
+    notification("end", endParamsSchema),
+    /** The script is frozen. `journal` is null for a run that cannot be repeated. */
+    notification("paused", z.strictObject({ journal: journalSchema.nullable() })),
+    /** A repeated script has come to where it was, and goes on. */
+    notification("live", z.strictObject({})),
+    /** A repeated script does something else than before: `what` completes "the script …". */
+    notification("diverged", z.strictObject({ what: z.string().min(1).max(1000) })),
+    callMessage("invoke"),
+    callMessage("discoverServices"),
+    callMessage("discoverTools"),
+    callMessage("getService"),
+    callMessage("getTool"),
+    callMessage("getToolDocs"),
+    callMessage("ask"),
+  ]),
+]);
+export type ChildMessage = z.infer<typeof childMessageSchema>;
+
+/** The child broke the protocol or a size limit; `message` says which, for the log and the run's error. */
+export interface Violation {
+  kind: "violation";
+  reason: "sandbox_violation" | "output_limit";
+  message: string;
+}
+
+export function violation(message: string, reason: Violation["reason"] = "sandbox_violation"): Violation {
+  return { kind: "violation", reason, message };
+}
+
+/** The message a frame holds, or the limit or rule it breaks. `totalBytes`: of all frames of the run so far. */
+export function checkMessage(
+  frame: Frame,
+  totalBytes: number,
+  limits: SessionLimits,
+): { message: ChildMessage } | Violation {
+  if (totalBytes > limits.maxTotalBytes) {
+    return violation(`the run sent more than ${limits.maxTotalBytes} bytes`, "output_limit");
+  }
+  const parsed = childMessageSchema.safeParse(frame.value);
+  if (!parsed.success) {
+    return violation(`a message does not fit the protocol: ${describeIssue(parsed.error)}`);
+  }
+  const message = parsed.data;
+  const mayBeLarge = ["end", "output", "paused"].includes(message.method);
+  const maxBytes = mayBeLarge ? limits.maxEndBytes : limits.maxMessageBytes;
+  if (frame.bytes > maxBytes) {
+    return violation(
+      `a ${message.method} message of ${frame.bytes} bytes; at most ${maxBytes} are allowed`,
+      "output_limit",
+    );
+  }
+  const maxDepth = message.method === "end" ? PROTOCOL_LIMITS.maxResultDepth : PROTOCOL_LIMITS.maxDepth;
+  if (frame.depth > maxDepth + ENVELOPE_DEPTH) {
+    return violation(`a ${message.method} message is nested deeper than ${maxDepth} levels`);
+  }
+  return { message };
+}
+
+function describeIssue(error: z.ZodError): string {
+  const issue = error.issues[0];
+  if (issue === undefined) return "unknown";
+  return `${issue.path.map(String).join(".") || "message"}: ${issue.message}`.slice(0, 300);
+}

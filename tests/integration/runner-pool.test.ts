@@ -4,12 +4,14 @@ import { createPool, type Pool, type PoolOptions } from "#runner/host/pool.ts";
 import { type Child, spawnChild } from "#runner/process/spawn.ts";
 import { launchHostile, launchReal, listChildren } from "./runner/harness.ts";
 
+const never = new AbortController().signal;
 const pools: Pool[] = [];
 const troubles: { kind: string; error: Error }[] = [];
 
 function open(changes: Partial<PoolOptions> = {}): Pool {
   const pool = createPool({
     start: (signal) => spawnChild(launchReal(), signal),
+    isReused: false,
     min: 1,
     max: 3,
     quietMs: 300,
@@ -18,6 +20,12 @@ function open(changes: Partial<PoolOptions> = {}): Pool {
   });
   pools.push(pool);
   return pool;
+}
+
+async function take(pool: Pool, signal: AbortSignal = never): Promise<Child> {
+  const child = await pool.take(signal);
+  if (child === null) throw new Error("no child was taken");
+  return child;
 }
 
 function end(child: Child): Promise<unknown> {
@@ -37,10 +45,10 @@ describe("a pool of children", () => {
     const pool = open();
     await pool.warmUp();
     expect(pool.status().warm).toBe(1);
-    const first = await pool.take();
+    const first = await take(pool);
     expect(pool.status().warm).toBe(0);
     await vi.waitFor(() => expect(pool.status().warm).toBe(1), 10_000);
-    const second = await pool.take();
+    const second = await take(pool);
     expect(second.pid).not.toBe(first.pid);
     await Promise.all([first, second].map(end));
     expect(troubles).toEqual([]);
@@ -48,7 +56,7 @@ describe("a pool of children", () => {
 
   test("starts one when none is warm, and as many as are asked for at once", async () => {
     const pool = open({ min: 0, max: 2 });
-    const children = await Promise.all([1, 2, 3, 4, 5].map(() => pool.take()));
+    const children = await Promise.all([1, 2, 3, 4, 5].map(() => take(pool)));
     expect(new Set(children.map(({ pid }) => pid)).size).toBe(5);
     await Promise.all(children.map(end));
   });
@@ -57,7 +65,7 @@ describe("a pool of children", () => {
     const pool = open({ min: 1, max: 3, quietMs: 2000 });
     await pool.warmUp();
     for (let round = 0; round < 3; round++) {
-      await Promise.all((await Promise.all([1, 2, 3, 4].map(() => pool.take()))).map(end));
+      await Promise.all((await Promise.all([1, 2, 3, 4].map(() => take(pool)))).map(end));
     }
     expect(pool.status().target).toBe(3);
     await vi.waitFor(() => expect(pool.status()).toMatchObject({ warm: 1, target: 1, booting: 0 }), 15_000);
@@ -70,7 +78,7 @@ describe("a pool of children", () => {
     const first = await pool.warmUp();
     process.kill(first.pid, "SIGKILL");
     await vi.waitFor(() => expect(pool.status()).toMatchObject({ warm: 1, replaced: 1 }), 10_000);
-    const child = await pool.take();
+    const child = await take(pool);
     expect(child.pid).not.toBe(first.pid);
     expect(troubles).toMatchObject([{ kind: "idle_death" }]);
     await end(child);
@@ -82,7 +90,7 @@ describe("a pool of children", () => {
     await vi.waitFor(() => expect(pool.status().warm).toBe(2), 10_000);
     process.kill(first.pid, "SIGKILL");
     await first.exited;
-    const [a, b] = await Promise.all([pool.take(), pool.take()]);
+    const [a, b] = await Promise.all([take(pool), take(pool)]);
     expect([a.pid, b.pid]).not.toContain(first.pid);
     expect([a.exit, b.exit]).toEqual([null, null]);
     await Promise.all([a, b].map(end));
@@ -128,32 +136,58 @@ describe("a pool of children", () => {
     await expect(pool.warmUp()).rejects.toThrow("something is missing here");
     expect(starts).toBeGreaterThanOrEqual(3);
     expect(starts).toBeLessThan(8);
-    await expect(pool.take()).rejects.toThrow("something is missing here");
+    await expect(take(pool)).rejects.toThrow("something is missing here");
     expect(troubles.every(({ kind }) => kind === "boot_failed")).toBe(true);
     isBroken = false;
-    await end(await pool.take());
+    await end(await take(pool));
   });
 
-  test("takes back a child that was not used", async () => {
-    const pool = open();
+  test("takes back a child that serves several runs, hands it to who waits, and starts no more than are needed", async () => {
+    const pool = open({ isReused: true });
     await pool.warmUp();
-    const child = await pool.take();
+    const child = await take(pool);
     pool.giveBack(child);
-    expect((await pool.take()).pid).toBe(child.pid);
+    expect((await take(pool)).pid).toBe(child.pid);
+    const second = take(pool);
+    pool.giveBack(child);
+    expect((await second).pid).toBe(child.pid);
     await end(child);
+    await vi.waitFor(() => expect(pool.status().warm).toBe(1), 10_000);
+    expect((await take(pool)).pid).not.toBe(child.pid);
+  });
+
+  test("ends spare children that serve several runs when it is quiet", async () => {
+    const pool = open({ isReused: true, quietMs: 500 });
+    const children = await Promise.all([1, 2, 3].map(() => take(pool)));
+    for (const child of children) pool.giveBack(child);
+    expect(pool.status().warm).toBe(3);
+    await vi.waitFor(() => expect(listChildren()).toHaveLength(1), 10_000);
+    expect(troubles).toEqual([]);
+  });
+
+  test("gives nothing to a run that was killed, and keeps the child that was started for it", async () => {
+    const pool = open({ min: 0 });
+    const stop = new AbortController();
+    const taking = pool.take(stop.signal);
+    stop.abort();
+    expect(await taking).toBeNull();
+    expect(await pool.take(stop.signal)).toBeNull();
+    expect(pool.status().waiting).toBe(0);
+    await vi.waitFor(() => expect(pool.status().warm).toBe(1), 10_000);
+    await end(await take(pool));
   });
 
   test("closing ends every child, also those that start, and tells those who wait", async () => {
     const pool = open({ min: 2, max: 4 });
     await pool.warmUp();
-    const waiting = Promise.allSettled([1, 2, 3, 4].map(() => pool.take()));
+    const waiting = Promise.allSettled([1, 2, 3, 4].map(() => take(pool)));
     await delay(5);
     await pool[Symbol.asyncDispose]();
     for (const result of await waiting) {
       if (result.status === "fulfilled") await end(result.value);
       else expect(result.reason.message).toContain("closed");
     }
-    await expect(pool.take()).rejects.toThrow("closed");
+    await expect(take(pool)).rejects.toThrow("closed");
     await pool[Symbol.asyncDispose]();
     expect(listChildren()).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { type RunPause, type SupervisedRun, superviseRun } from "#runner/host/supervisor.ts";
+import { type RunOnChild, type SupervisedRun, superviseRun } from "#runner/host/supervisor.ts";
 import { createMonitor, type Monitor } from "#runner/process/monitor.ts";
 import { type Child, spawnChild } from "#runner/process/spawn.ts";
 import { DEFAULT_SESSION_LIMITS } from "#runner/wire/protocol.ts";
@@ -28,18 +28,17 @@ afterEach(async () => {
   await vi.waitFor(() => expect(countHandles()).toBe(handlesBefore));
 });
 
-interface Supervised {
-  outcome: ReturnType<typeof superviseRun>;
+interface Supervised extends SupervisedRun {
   child: Child;
   stdout: () => string;
   kill: AbortController;
 }
 
-function supervise(child: Child, changes: Partial<SupervisedRun> & { code?: string } = {}): Supervised {
+function supervise(child: Child, changes: Partial<RunOnChild> & { code?: string } = {}): Supervised {
   const { code = "async()=>1", ...rest } = changes;
   const kill = new AbortController();
   const chunks: Buffer[] = [];
-  const outcome = superviseRun({
+  const run = superviseRun({
     child,
     monitor,
     start: startParams(code),
@@ -51,12 +50,12 @@ function supervise(child: Child, changes: Partial<SupervisedRun> & { code?: stri
     afterEnd: "kill",
     ...rest,
   });
-  return { outcome, child, stdout: () => Buffer.concat(chunks).toString(), kill };
+  return { ...run, child, stdout: () => Buffer.concat(chunks).toString(), kill };
 }
 
-const runReal = async (code: string, changes: Partial<SupervisedRun> = {}) =>
+const runReal = async (code: string, changes: Partial<RunOnChild> = {}) =>
   supervise(await startReal(), { code, ...changes });
-const runHostile = async (behaviour: string, changes: Partial<SupervisedRun> = {}) =>
+const runHostile = async (behaviour: string, changes: Partial<RunOnChild> = {}) =>
   supervise(await spawnChild(launchHostile(behaviour)), changes);
 
 describe("a run", () => {
@@ -111,16 +110,16 @@ describe("a run", () => {
   });
 
   test("does not use up its time while it is paused", async () => {
-    const started = Promise.withResolvers<RunPause>();
-    const { outcome } = await runReal("async()=>{await new Promise(r=>setTimeout(r,900));return 1}", {
-      limits: { timeoutMs: 600, cpuMs: null, memoryMb: 128 },
-      onStart: started.resolve,
-    });
-    const control = await started.promise;
-    const { usedMs } = await control.pause();
-    expect(usedMs).toBeLessThan(600);
+    const { outcome, pause, resume } = await runReal(
+      "async()=>{await new Promise(r=>setTimeout(r,900));return 1}",
+      {
+        limits: { timeoutMs: 600, cpuMs: null, memoryMb: 128 },
+      },
+    );
+    const paused = await pause();
+    expect(paused?.usedMs).toBeLessThan(600);
     await delay(600);
-    control.resume();
+    resume();
     expect(await outcome).toMatchObject({ state: "success" });
   });
 

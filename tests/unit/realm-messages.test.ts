@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { childMessageSchema } from "#runner/wire/protocol-schemas.ts";
+import { childMessageSchema } from "#runner/wire/protocol.ts";
 import { runBody, runCode } from "./realm-harness.ts";
 
 describe("messages of the realm", () => {

@@ -1,7 +1,8 @@
 /** A session whose script is frozen: what is held back, what is still handed over, and how it ends meanwhile. */
 import { PassThrough } from "node:stream";
 import { expect, test, vi } from "vitest";
-import { type CallHandlers, runSession, type SessionPause } from "#runner/host/session.ts";
+import type { CallHandlers } from "#runner/host/calls.ts";
+import { startSession } from "#runner/host/session.ts";
 import { createChannel } from "#runner/wire/channel.ts";
 import { createFrameReader, encodeFrame } from "#runner/wire/frames.ts";
 import { DEFAULT_SESSION_LIMITS } from "#runner/wire/protocol.ts";
@@ -22,8 +23,7 @@ function play(invoke: CallHandlers["invoke"]) {
     }
   });
   const stop = new AbortController();
-  let pause: SessionPause | undefined;
-  const session = runSession({
+  const control = startSession({
     channel: createChannel(toHost, fromHost),
     start: {
       code: "async()=>1",
@@ -46,15 +46,12 @@ function play(invoke: CallHandlers["invoke"]) {
     events: { stdout() {}, stderr() {}, output() {} },
     limits: DEFAULT_SESSION_LIMITS,
     signal: stop.signal,
-    onStart: (given) => {
-      pause = given;
-    },
   });
   const say = (message: object) => toHost.write(encodeFrame({ jsonrpc: "2.0", ...message }));
   const call = (id: number) =>
     say({ id, method: "invoke", params: { serviceId: "s", toolId: "t", parameters: { id } } });
   const methods = () => heard.map(({ method, id }) => method ?? `reply ${id}`);
-  return { session, say, call, stop, toHost, methods, control: pause as SessionPause };
+  return { session: control.end, say, call, stop, toHost, methods, control };
 }
 
 /** A session that is frozen while the reply to its call waits. */
@@ -65,7 +62,10 @@ async function playFrozen() {
   const paused = played.control.pause();
   await vi.waitFor(() => expect(played.methods()).toContain("pause"));
   played.say({ method: "paused", params: { journal: JOURNAL } });
-  expect(await paused).toEqual(JOURNAL);
+  expect(await paused).toMatchObject({
+    journal: JOURNAL,
+    calls: [{ seq: 1, method: "invoke", reply: null }],
+  });
   answer.resolve("late");
   await new Promise(setImmediate);
   expect(played.methods()).toEqual(["start", "pause"]);

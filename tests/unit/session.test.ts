@@ -1,7 +1,8 @@
 import { PassThrough } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { type CallHandlers, runSession } from "#runner/host/session.ts";
+import type { CallHandlers } from "#runner/host/calls.ts";
+import { startSession } from "#runner/host/session.ts";
 import { createChannel } from "#runner/wire/channel.ts";
 import { createFrameReader, encodeFrame, encodeFrameText } from "#runner/wire/frames.ts";
 import type { StartParams } from "#runner/wire/protocol.ts";
@@ -39,7 +40,7 @@ function play(options: { limits?: Partial<SessionLimits>; calls?: Partial<CallHa
   });
   const events: [string, unknown][] = [];
   const stop = new AbortController();
-  const session = runSession({
+  const { end: session } = startSession({
     channel,
     start: START,
     calls: { ...CALL_METHODS_FOR_TESTS, ...options.calls },
@@ -297,7 +298,7 @@ describe("a session", () => {
     const fail = () => {
       throw new Error("disk full");
     };
-    const ended = await runSession({
+    const { end: ended } = startSession({
       channel,
       start: START,
       calls: CALL_METHODS_FOR_TESTS,
@@ -305,14 +306,14 @@ describe("a session", () => {
       limits: DEFAULT_SESSION_LIMITS,
       signal: new AbortController().signal,
     });
-    expect(ended).toMatchObject({ kind: "host_error", error: { message: "disk full" } });
+    expect(await ended).toMatchObject({ kind: "host_error", error: { message: "disk full" } });
   });
 
   test("a peer that calls but does not read makes the host hold its answers, not copies of them", async () => {
     const input = new PassThrough();
     const output = new PassThrough({ highWaterMark: 1024 });
     const channel = createChannel(input, output);
-    const session = runSession({
+    const { end: session } = startSession({
       channel,
       start: START,
       calls: { ...CALL_METHODS_FOR_TESTS, invoke: async () => "x".repeat(4 * 1024 * 1024) },

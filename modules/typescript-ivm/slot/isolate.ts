@@ -3,8 +3,7 @@
  * of them reaches the script. Inwards go strings and functions of the isolate's own context, outwards strings only.
  */
 import type ivm from "isolated-vm";
-import { makePrelude } from "./prelude.ts";
-import type { RealmSource } from "./realm-source.ts";
+import { makePrelude, type RealmSource } from "./prelude.ts";
 
 export type Library = typeof ivm;
 

@@ -2,23 +2,29 @@
  * Entry of a slot process: runs scripts one after another, each in an isolate of its own that is made ahead and used
  * once. argv: path of the native library, memory limit of isolates made ahead (MB), the options of every child.
  */
-import { closeSync, writeSync } from "node:fs";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { decodeBootOptions } from "#runner/child/boot-options.ts";
+import {
+  closeInherited,
+  leave,
+  leaveWith,
+  readFrame,
+  readLater,
+  takeFrame,
+  writeFrames,
+} from "#runner/child/bridge.ts";
 import { lockKernel } from "#runner/jail/lock-self.ts";
 import type { BootedParams, PROTOCOL_VERSION, ReadyParams } from "#runner/wire/protocol.ts";
 import type { BeginParams } from "../control.ts";
 import { exercise } from "./exercise.ts";
-import { openFrames } from "./frames.ts";
 import { createIsolateFactory, type Library, type PreparedIsolate } from "./isolate.ts";
-import { readRealmSource } from "./realm-source.ts";
+import { readRealmSource } from "./prelude.ts";
 import { CONTROL_PREFIX, createRun, type Run } from "./run.ts";
 
 /** A literal, so that no schema library comes into this process; the type keeps it equal to the host's. */
 const PROTOCOL: typeof PROTOCOL_VERSION = 3;
 /** Everything Node's permission model can take away. */
 const SCOPES = ["fs.read", "fs.write", "addon", "child", "worker", "wasi", "net", "inspector", "ffi"];
-/** sysexits.h */
-const EX_SOFTWARE = 70;
 const START_MEMBER = ',"start":';
 /**
  * The next isolate is made this long after a run: the server is then through with most of what storing and answering that
@@ -28,22 +34,12 @@ const REFILL_DELAY_MS = 1;
 
 const [libraryPath = "", aheadMb = "", optionsText] = process.argv.slice(2);
 const options = decodeBootOptions(optionsText);
-const frames = openFrames(0, 1);
 
 /** Loads the addon by its path, which needs no right to read files. */
 function loadLibrary(): Library {
   const module = { exports: {} as { ivm: Library } };
   process.dlopen(module, libraryPath);
   return module.exports.ivm;
-}
-
-/** A descriptor the server itself was started with and that nobody meant to pass on. */
-function closeInherited(fd: number): void {
-  try {
-    closeSync(fd);
-  } catch {
-    // Not open here: nothing to close.
-  }
 }
 
 /** Gives up every permission for good. False if one is still there, or another addon could still be loaded. */
@@ -63,16 +59,14 @@ function dropPermissions(): boolean {
 
 /** A slot that cannot lock itself ends without having said that it is ready; the server reads why. */
 function lockOrEnd(): void {
-  if (options.lock === null) return;
   try {
-    lockKernel(options.lock);
+    if (options.lock !== null) lockKernel(options.lock);
   } catch (error) {
-    writeSync(2, `${(error as Error).message}\n`);
-    process.exit(EX_SOFTWARE);
+    leaveWith(error);
   }
 }
 
-for (const fd of options.closeFds) closeInherited(fd);
+closeInherited(options.closeFds);
 const library = loadLibrary();
 const factory = createIsolateFactory(library, readRealmSource(), options, exercise);
 
@@ -85,22 +79,12 @@ let run: Run | null = null;
 /** Set from the end of a run until the next one may begin. */
 let tidying: Promise<void> | null = null;
 
-/** A host that is gone leaves nothing to do. The caller may be inside an isolate, on a stack that is nearly full. */
-function write(...texts: string[]): void {
-  try {
-    frames.write(...texts);
-  } catch (error) {
-    if (error instanceof RangeError) throw error;
-    process.exit(0);
-  }
-}
-
 function begin(params: BeginParams, start: string): void {
   if (refill !== undefined) prepareAhead();
   let isolate = spare;
   if (isolate?.memoryMb === params.memoryMb) spare = null;
   else isolate = factory.prepare(params.memoryMb);
-  run = createRun(isolate, params, { write, finished }, options.allowWasm);
+  run = createRun(isolate, params, { write: writeFrames, finished }, options.allowWasm);
   run.deliver(start);
 }
 
@@ -111,7 +95,7 @@ function finished(): void {
     setImmediate(() => {
       tidying = null;
       refill = setTimeout(prepareAhead, REFILL_DELAY_MS);
-      write('{"method":"idle"}');
+      writeFrames('{"method":"idle"}');
       resolve();
     });
   });
@@ -135,19 +119,20 @@ function handle(text: string): void {
   begin(params, text.slice(from + START_MEMBER.length, -1));
 }
 
-/** Waits for the next bytes: blocking, unless a timer of the run, or the next isolate's, has to fire meanwhile. */
-async function readMore(): Promise<boolean> {
-  if (tidying !== null) await tidying;
-  const awaits = run?.awaits ?? (refill === undefined ? "messages" : "later");
-  if (awaits === "next_turn" && !frames.isReading) {
-    await new Promise(setImmediate);
-    return true;
+/** The next message. Waits for it blocking, unless a timer of the run, or the next isolate's, has to fire meanwhile. */
+async function next(): Promise<string> {
+  for (let text = takeFrame(); ; text = takeFrame()) {
+    if (text !== null) return text;
+    if (tidying !== null) await tidying;
+    const awaits = run?.awaits ?? (refill === undefined ? "messages" : "later");
+    if (awaits === "messages") return readFrame();
+    if (awaits === "later") return new Promise(readLater);
+    await nextTurn();
   }
-  return awaits === "messages" && !frames.isReading ? frames.readBlocking() : frames.readAsync();
 }
 
 function notify(method: "booted" | "ready", params: BootedParams | ReadyParams): void {
-  write(JSON.stringify({ jsonrpc: "2.0", method, params }));
+  writeFrames(JSON.stringify({ jsonrpc: "2.0", method, params }));
 }
 
 notify("booted", { protocol: PROTOCOL, node: process.version });
@@ -156,10 +141,8 @@ notify("ready", {
   codeCache: factory.hasCodeCache,
 });
 
-async function serve(): Promise<void> {
-  do {
-    for (let text = frames.take(); text !== null; text = frames.take()) handle(text);
-  } while (await readMore());
+async function serve(): Promise<never> {
+  for (;;) handle(await next());
 }
 
-void serve().finally(() => process.exit(0));
+void serve().catch(() => leave(0));

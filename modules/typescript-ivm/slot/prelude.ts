@@ -3,8 +3,21 @@
  * libraries on demand, and `import()` gets a function that says what to use instead.
  */
 import { IMPORT_FUNCTION_ESCAPED as IMPORT_FUNCTION } from "#runner/child/import-function.ts";
-import { DISABLE_EVAL } from "./disable-eval.ts";
-import type { RealmSource } from "./realm-source.ts";
+
+declare const CYRNEL_REALM_CORE: string;
+declare const CYRNEL_REALM_LIBRARIES: Record<string, string>;
+
+export interface RealmSource {
+  /** An expression: takes `require`, answers the install function of runner/child/realm. */
+  core: string;
+  /** By name: an expression that takes `require` and answers the library's exports. */
+  libraries: Record<string, string>;
+}
+
+/** The realm and its libraries, as runner/build.ts embeds them into the slot's file: a slot may read no file. */
+export function readRealmSource(): RealmSource {
+  return { core: CYRNEL_REALM_CORE, libraries: CYRNEL_REALM_LIBRARIES };
+}
 
 export interface PreludeOptions {
   allowEval: boolean;
@@ -38,3 +51,38 @@ export function makePrelude({ core, libraries }: RealmSource, options: PreludeOp
     return { __proto__: null, realm, provide: (library) => { libraries[loading] = library; } };
   })(${core})`;
 }
+
+/**
+ * Takes `eval` and the `Function` constructors out of an isolate. The library always answers V8's question whether
+ * code may be made from strings with yes, so the flag `--disallow-code-generation-from-strings` has no effect in its
+ * isolates. Evaluated in the isolate before the realm: a script never sees the originals. Its completion value is that of
+ * what follows.
+ */
+const DISABLE_EVAL = `(() => {
+  'use strict';
+  const { defineProperty, getPrototypeOf, setPrototypeOf } = Object;
+  const EvalErrorOfRealm = EvalError;
+  const refuse = () => {
+    throw new EvalErrorOfRealm('Code generation from strings disallowed for this context');
+  };
+  const replace = (sample, make) => {
+    const prototype = getPrototypeOf(sample);
+    const { name } = prototype.constructor;
+    const replacement = make();
+    defineProperty(replacement, 'name', { value: name, configurable: true });
+    defineProperty(replacement, 'length', { value: 1, configurable: true });
+    defineProperty(replacement, 'prototype', { value: prototype, writable: false });
+    const { writable, enumerable, configurable } = Object.getOwnPropertyDescriptor(prototype, 'constructor');
+    defineProperty(prototype, 'constructor', { value: replacement, writable, enumerable, configurable });
+    return replacement;
+  };
+  const make = () => function () { refuse(); };
+  const OnlyFunction = replace(function () {}, make);
+  defineProperty(globalThis, 'Function', { value: OnlyFunction, writable: true, enumerable: false, configurable: true });
+  for (const sample of [async function () {}, function* () {}, async function* () {}]) {
+    setPrototypeOf(replace(sample, make), OnlyFunction);
+  }
+  const { eval: onlyEval } = { eval(source) { if (typeof source === 'string') refuse(); return source; } };
+  defineProperty(globalThis, 'eval', { value: onlyEval, writable: true, enumerable: false, configurable: true });
+})();
+`;

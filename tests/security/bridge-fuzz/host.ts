@@ -3,7 +3,8 @@
  * listeners that check what reaches them and that nothing does after the end.
  */
 
-import type { CallHandlers, SessionEvents } from "#runner/host/session.ts";
+import type { CallHandlers } from "#runner/host/calls.ts";
+import type { SessionEvents } from "#runner/host/session.ts";
 import type { CallMethod } from "#runner/wire/protocol.ts";
 import type { ExpectedEvent } from "./conversation.ts";
 import { findFaultInCall, findFaultInOutput } from "./legitimate.ts";

@@ -72,7 +72,7 @@ export async function playAsProcess(seed: number, monitor: Monitor): Promise<Hos
   const { abortAfterChunks } = conversation;
   const killer =
     abortAfterChunks === null ? undefined : setTimeout(() => kill.abort(), abortAfterChunks * 20);
-  const outcome = await superviseRun({
+  const { outcome: ended } = superviseRun({
     child,
     monitor,
     start: START,
@@ -83,6 +83,7 @@ export async function playAsProcess(seed: number, monitor: Monitor): Promise<Hos
     killSignal: kill.signal,
     afterEnd: "kill",
   });
+  const outcome = await ended;
   clearTimeout(killer);
   host.finish();
   const exit = await waitForExit(child, MAX_EXIT_MS);

@@ -1,0 +1,180 @@
+/**
+ * One run on a slot process, seen from the server: as a child whose channel carries this run's messages only and ends with
+ * the run. Checks what the slot says about itself; a slot that says anything out of turn is killed. Knows no bindings.
+ */
+import type { RunChild } from "#runner/host/supervisor.ts";
+import type { Child } from "#runner/process/spawn.ts";
+import type { Channel, ChannelClose, ChannelListener } from "#runner/wire/channel.ts";
+import type { Frame } from "#runner/wire/frames.ts";
+import { type BeginParams, controlMessageSchema, type DoneParams } from "./control.ts";
+
+/** From the end of a run until the slot must be ready for the next one. */
+const MAX_TIDY_MS = 5_000;
+/** From a run's last message until its `done`. */
+const MAX_DONE_MS = 1_000;
+const NO_EXIT = { code: null, signal: null };
+
+export interface SlotRun {
+  readonly child: RunChild;
+  /** What the slot measured; null if it died, or did not say so in time and was killed. Call it when the run's session is over. */
+  finish(): Promise<DoneParams | null>;
+  /**
+   * The run has been judged: only then may another one begin on the slot. A run with a fault kills the slot before, through
+   * its child, which does nothing any more afterwards. Idempotent.
+   */
+  release(): void;
+  /** `idle`: the slot can serve another run, and its channel has no listener. Otherwise it was killed. Never rejects. */
+  readonly left: Promise<"idle" | "killed" | { fault: string }>;
+}
+
+/**
+ * Opens a run on a slot that is idle and has no listener. The first message sent over the run's channel must be `start`.
+ * The slot is left when it has said that it is idle and the run was released: both, as the end of a run and `idle` may come
+ * in one read, and the run is judged only after that.
+ */
+export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
+  const { channel } = slot;
+  const done = Promise.withResolvers<DoneParams | null>();
+  const left = Promise.withResolvers<Awaited<SlotRun["left"]>>();
+  let state: "running" | "tidying" | "tidy" | "left" = "running";
+  let isReleased = false;
+  let hasStarted = false;
+  let listener: ChannelListener | null = null;
+  let closed: ChannelClose | null = null;
+  let timer: NodeJS.Timeout | undefined;
+
+  /** The channel keeps its listener: that it closes is still to come. */
+  function kill(fault?: string): void {
+    if (state === "left") return;
+    state = "left";
+    clearTimeout(timer);
+    slot.kill();
+    left.resolve(fault === undefined ? "killed" : { fault: `The slot process ${fault}.` });
+  }
+
+  function refuse(fault: string): void {
+    kill(fault);
+    channel.close();
+  }
+
+  function killIn(delayMs: number, fault: string): void {
+    clearTimeout(timer);
+    timer = setTimeout(kill, delayMs, fault);
+  }
+
+  function receive(frame: Frame): void {
+    if (isRunMessage(frame.value)) {
+      if (listener === null) refuse("sent a message of a run while none was listening");
+      else listener.message(frame);
+      return;
+    }
+    const parsed = controlMessageSchema.safeParse(frame.value);
+    if (!parsed.success) refuse("sent a message that is neither of a run nor its own");
+    else if (parsed.data.method === "done") endRun(parsed.data.params);
+    else if (state !== "tidying") refuse("said it was idle out of turn");
+    else {
+      clearTimeout(timer);
+      state = "tidy";
+      leaveIfFree();
+    }
+  }
+
+  function leaveIfFree(): void {
+    if (state !== "tidy" || !isReleased) return;
+    state = "left";
+    detach();
+    left.resolve("idle");
+  }
+
+  function endRun(measured: DoneParams): void {
+    if (state !== "running") {
+      refuse("ended a run while there was none");
+      return;
+    }
+    state = "tidying";
+    killIn(MAX_TIDY_MS, "did not become ready for its next run in time");
+    done.resolve(measured);
+    close({ kind: "ended" });
+  }
+
+  function close(how: ChannelClose): void {
+    closed ??= how;
+    const told = listener;
+    listener = null;
+    told?.closed(closed);
+  }
+
+  const detach = channel.attach({
+    message: receive,
+    closed(how) {
+      kill(how.kind === "closed" ? undefined : "ended");
+      done.resolve(null);
+      close(how);
+    },
+  });
+
+  const runChannel: Channel = {
+    attach(next) {
+      if (listener !== null) throw new Error("a channel has one listener at a time");
+      if (closed !== null) next.closed(closed);
+      else listener = next;
+      return () => {
+        if (listener === next) listener = null;
+      };
+    },
+    send(json) {
+      if (closed !== null) return false;
+      if (hasStarted) return channel.send(json);
+      hasStarted = true;
+      return channel.send(`{"method":"begin","params":${JSON.stringify(params)},"start":${json}}`);
+    },
+    writable: () => channel.writable(),
+    // What comes after a run's end is the slot's own `done`.
+    bufferedBytes: 0,
+    get queuedBytes() {
+      return channel.queuedBytes;
+    },
+    get isClosed() {
+      return closed !== null || channel.isClosed;
+    },
+    get hasWriteFailed() {
+      return channel.hasWriteFailed;
+    },
+    close() {
+      if (closed === null) channel.close();
+    },
+  };
+  const isGone = async () => (await done.promise) === null;
+  return {
+    child: {
+      pid: slot.pid,
+      channel: runChannel,
+      /** For a run whose isolate is gone the slot counts as ended. */
+      get exited() {
+        return isGone().then((gone) => (gone ? slot.exited : NO_EXIT));
+      },
+      // A slot that lives on has no last words, and waiting for them would take a while.
+      engineText: async () => ((await isGone()) ? slot.engineText() : ""),
+      ranOutOfMemory: () => slot.ranOutOfMemory(),
+      kill() {
+        if (!isReleased) kill();
+      },
+    },
+    async finish() {
+      if (state === "running") killIn(MAX_DONE_MS, "did not end its run in time");
+      return done.promise;
+    },
+    release() {
+      if (isReleased) return;
+      // Without a holder there would be no one to end the run.
+      if (state === "running") kill();
+      isReleased = true;
+      leaveIfFree();
+    },
+    left: left.promise,
+  };
+}
+
+function isRunMessage(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "jsonrpc" in value;
+}

@@ -1,0 +1,229 @@
+/**
+ * The calls of one run: hands each to its handler, sends the replies in order, and keeps both so that the run can be
+ * repeated. Made with the run's first call. Knows no process and no clock.
+ */
+import { hash } from "node:crypto";
+import type { z } from "zod";
+import type { Channel } from "../wire/channel.ts";
+import {
+  type CallMethod,
+  type ChildMessage,
+  type callParamsSchemas,
+  type SessionLimits,
+  type Violation,
+  violation,
+  type WireError,
+} from "../wire/protocol.ts";
+
+/** How far a well-behaved child's count of its calls may run ahead of ours. */
+const CALL_SLACK = 8;
+/** JSON text of all replies of one run, in UTF-16 units; a run with more cannot be repeated. */
+const MAX_LOG_CHARS = 16 * 1024 * 1024;
+/** Larger replies become an error that the script sees. */
+const MAX_REPLY_CHARS = 16 * 1024 * 1024;
+const MAX_NAME_CHARS = 200;
+const MAX_MESSAGE_CHARS = 10_000;
+const MAX_CODE_CHARS = 200;
+
+/** What the host does for each call. A rejection reaches the script as name, message, code and status. */
+export type CallHandlers = {
+  [M in CallMethod]: (
+    params: z.infer<(typeof callParamsSchemas)[M]>,
+    signal: AbortSignal,
+    /** Which of the run's calls it is, from 1. */
+    seq: number,
+  ) => Promise<unknown>;
+};
+
+export interface LoggedCall {
+  /** Which of the run's calls it was, from 1. */
+  seq: number;
+  method: CallMethod;
+  /** SHA-256 of its parameters, hexadecimal. */
+  digest: string;
+  /** What the child was told: the members of the reply as JSON text, without its id. Null: not answered yet. */
+  reply: string | null;
+}
+
+/** A repeated run does something else than before; `what` completes "the script …". */
+export interface Divergence {
+  kind: "diverged";
+  what: string;
+}
+
+export interface CallOptions {
+  channel: Channel;
+  handlers: CallHandlers;
+  limits: SessionLimits;
+  /** The calls of the run that is repeated. */
+  before?: readonly LoggedCall[] | undefined;
+}
+
+export type CallMessage = Extract<ChildMessage, { id: number }>;
+
+export interface Calls {
+  /** Tool calls so far. */
+  readonly toolCalls: number;
+  /** Begins a call, or says why the run is over. */
+  begin(message: CallMessage): Violation | Divergence | null;
+  /** Holds replies back until `thaw`. */
+  freeze(): void;
+  thaw(): void;
+  /** Aborts calls under way and sends nothing more. Idempotent. */
+  abort(): void;
+  /** Resolves when every reply that can be sent by now has been. */
+  sent(): Promise<void>;
+  /** A copy of the log; null: there was more than is kept. */
+  copyLog(): LoggedCall[] | null;
+}
+
+export function createCalls({ channel, handlers, limits, before = [] }: CallOptions): Calls {
+  const log: LoggedCall[] = [];
+  const aborter = new AbortController();
+  let logChars = 0;
+  let lastId = 0;
+  let toolCalls = 0;
+  let outstanding = 0;
+  let replies: Promise<void> = Promise.resolve();
+  let frozen: PromiseWithResolvers<void> | null = null;
+
+  const isLogFull = () => logChars > MAX_LOG_CHARS;
+
+  function keepReply(call: LoggedCall, reply: string): void {
+    logChars += reply.length;
+    call.reply = reply;
+    // The run cannot be repeated any more: the memory is given back.
+    if (isLogFull()) for (const kept of log) kept.reply = null;
+  }
+
+  /** Kept before it is sent: the call must not be made again. With a full log it is encoded only when it can be sent. */
+  function answer(id: number, call: LoggedCall, body: { result: unknown } | { error: unknown }): void {
+    const members = isLogFull() ? null : encodeReply(body);
+    if (members !== null) keepReply(call, members);
+    sendReply(id, () => members ?? encodeReply(body));
+  }
+
+  /** One reply after another, each only once the child has read enough of those before. */
+  function sendReply(id: number, encode: () => string): void {
+    replies = replies.then(async () => {
+      await channel.writable();
+      while (frozen !== null && !aborter.signal.aborted) await frozen.promise;
+      if (aborter.signal.aborted) return;
+      outstanding--;
+      if (!channel.send(`{"jsonrpc":"2.0","id":${id},${encode()}}`) && !channel.isClosed) channel.close();
+    });
+  }
+
+  return {
+    get toolCalls() {
+      return toolCalls;
+    },
+    begin({ id, method, params }) {
+      if (id <= lastId) return violation(`call id ${id} does not follow ${lastId}`);
+      lastId = id;
+      if (log.length >= limits.maxCalls) return violation(`more than ${limits.maxCalls} calls were made`);
+      if (outstanding >= limits.maxConcurrentCalls + CALL_SLACK) {
+        return violation(`more than ${limits.maxConcurrentCalls} calls were in flight`);
+      }
+      outstanding++;
+      if (method === "invoke") toolCalls++;
+      const seq = log.length + 1;
+      const call: LoggedCall = {
+        seq,
+        method,
+        digest: hash("sha256", JSON.stringify(params)),
+        reply: null,
+      };
+      log.push(call);
+      const logged = before[seq - 1];
+      if (logged !== undefined && logged.method !== method) {
+        return { kind: "diverged", what: `made call ${seq} as ${method}; before, it was ${logged.method}` };
+      }
+      if (logged !== undefined && logged.digest !== call.digest) {
+        return {
+          kind: "diverged",
+          what: `made call ${seq}, ${method}, with other parameters than before`,
+        };
+      }
+      if (logged?.reply != null) {
+        const { reply } = logged;
+        if (!isLogFull()) keepReply(call, reply);
+        sendReply(id, () => reply);
+        return null;
+      }
+      // The union of methods is one type to the compiler; each handler gets the parameters its own schema made.
+      const handler = handlers[method] as (
+        params: unknown,
+        signal: AbortSignal,
+        seq: number,
+      ) => Promise<unknown>;
+      // Begun at once: what ends the run may stand in the same chunk, and after the end no call may begin.
+      new Promise((begun) => begun(handler(params, aborter.signal, seq))).then(
+        (result) => answer(id, call, { result: result ?? null }),
+        (error: unknown) => answer(id, call, toErrorReply(error)),
+      );
+      return null;
+    },
+    freeze() {
+      frozen = Promise.withResolvers();
+    },
+    thaw() {
+      frozen?.resolve();
+      frozen = null;
+    },
+    abort() {
+      if (aborter.signal.aborted) return;
+      aborter.abort(new Error("The run has ended."));
+      frozen?.resolve();
+    },
+    sent: () => replies,
+    copyLog: () => (isLogFull() ? null : log.map((call) => ({ ...call }))),
+  };
+}
+
+function toErrorReply(error: unknown): { error: unknown } {
+  const data = toWireError(error);
+  return { error: { code: -32000, message: data.message, data } };
+}
+
+/** The members of a reply after its id, as JSON text. What is no JSON, or too large, becomes an error. */
+function encodeReply(body: { result: unknown } | { error: unknown }): string {
+  let text = "";
+  try {
+    text = encodeMembers(body);
+  } catch {
+    // BigInt, a cycle, a toJSON that throws: the same as a value of which nothing is left.
+  }
+  if (text === "") text = encodeMembers(toErrorReply(new Error("The result is not JSON data.")));
+  if (text.length <= MAX_REPLY_CHARS) return text;
+  const error = Object.assign(
+    new Error(
+      `The result is ${text.length} characters of JSON; at most ${MAX_REPLY_CHARS} are passed to a script.`,
+    ),
+    { code: "result_too_large" },
+  );
+  return encodeMembers(toErrorReply(error));
+}
+
+function encodeMembers(body: object): string {
+  return JSON.stringify(body).slice(1, -1);
+}
+
+/** What a script may see of anything thrown: name, message, code and status; never a stack or a cause. Never throws. */
+function toWireError(error: unknown): WireError {
+  try {
+    if (typeof error !== "object" || error === null) {
+      return { name: "Error", message: String(error).slice(0, MAX_MESSAGE_CHARS) };
+    }
+    const { name, message, code, status } = error as Record<string, unknown>;
+    return {
+      name: typeof name === "string" && name !== "" ? name.slice(0, MAX_NAME_CHARS) : "Error",
+      message:
+        typeof message === "string" ? message.slice(0, MAX_MESSAGE_CHARS) : "The host gave no message.",
+      ...(typeof code === "string" && { code: code.slice(0, MAX_CODE_CHARS) }),
+      ...(typeof status === "number" && Number.isInteger(status) && { status }),
+    };
+  } catch {
+    return { name: "Error", message: "The host failed in a way it could not describe." };
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * What the bundled environments have in common: everything between `setup` and `teardown`, and the executions under way.
+ * An environment adds how its children are started and what they serve. Knows no HTTP and no database.
+ */
+import type {
+  EnvironmentModule,
+  EnvironmentSetupContext,
+  EnvironmentStatus,
+  ExecutionInput,
+  ExecutionOutcome,
+  IsolationLevel,
+  IsolationReport,
+  ModuleLogger,
+} from "#sdk";
+import { type EnvironmentFacts, generateEnvironmentDocs } from "../docs/environment-docs.ts";
+import { generateToolDocs } from "../docs/tool-docs.ts";
+import { reportIsolation } from "../isolation/report.ts";
+import type { NodeBinary } from "../process/node-binary.ts";
+import { prepareSource } from "../source/prepare.ts";
+import {
+  type Execution,
+  type ExecutionContext,
+  pauseExecution,
+  resumeExecution,
+  runExecution,
+} from "./execution.ts";
+import { createPlaces } from "./places.ts";
+import type { RunSettings } from "./settings-schema.ts";
+
+/** What one environment is. */
+export interface EnvironmentKind<Config extends RunSettings> {
+  /** For the author of a script. */
+  facts: Pick<EnvironmentFacts, "id" | "name" | "isolation">;
+  /** How its first child shows layers 0 and 1: for the report. */
+  observed: { realm: string; permissions: string };
+  /** What a run waits for: "process" or "slot". */
+  unit: string;
+  /** @throws Error naming the setting that does not fit. */
+  readConfig(raw: Record<string, unknown>): Config;
+  /** How many runs go on at once. */
+  countPlaces(config: Config): number;
+  /** Opens the wall and makes the pool; no child is started yet. @throws JailUnavailableError */
+  open(
+    config: Config,
+    asked: { level: IsolationLevel; isExposed: boolean },
+    logger: ModuleLogger,
+  ): Promise<Children>;
+}
+
+/** What runs the scripts of an environment. Disposing ends every child and removes what was made for them. */
+export interface Children
+  extends AsyncDisposable,
+    Pick<ExecutionContext, "pool" | "monitor" | "wall" | "openRun"> {
+  readonly node: NodeBinary;
+  /** Own memory of all of them, in bytes; undefined where it cannot be read. */
+  readMemoryBytes(): number | undefined;
+}
+
+interface Running extends ExecutionContext {
+  placeCount: number;
+  isolation: IsolationReport;
+  children: Children;
+}
+
+export type BundledEnvironment = Omit<EnvironmentModule, "execute"> & {
+  execute(input: ExecutionInput): Promise<ExecutionOutcome>;
+} & Required<Pick<EnvironmentModule, "pause" | "resume" | "status">>;
+
+export function createEnvironment<Config extends RunSettings>(
+  kind: EnvironmentKind<Config>,
+): BundledEnvironment {
+  const executions = new Map<number, Execution>();
+  let running: Running | null = null;
+
+  function requireRunning(): Running {
+    if (running === null) throw new Error("The environment is not set up.");
+    return running;
+  }
+
+  /** Executions that have a place or wait for one. */
+  function countActive(): number {
+    let active = 0;
+    for (const { isFrozen } of executions.values()) if (!isFrozen) active++;
+    return active;
+  }
+
+  return {
+    async setup(context: EnvironmentSetupContext) {
+      if (running !== null) throw new Error("The environment is set up already.");
+      await using undo = new AsyncDisposableStack();
+      const { bindings, logger } = context;
+      const config = kind.readConfig(context.config);
+      const asked = { level: context.isolation ?? "strict", isExposed: context.isExposed === true };
+      const children = undo.use(await kind.open(config, asked, logger));
+      const { pool, monitor, wall, openRun, node } = children;
+      const warming = pool.warmUp();
+      // The first preparation starts the compiler, beside the first child: no run should wait for that.
+      const [first] = await Promise.all([warming, prepareSource("")]);
+      const isMonitored = monitor.isSupported;
+      const isolation = reportIsolation({ wall, node, first, isMonitored, observed: kind.observed });
+      if (!node.isPinned) {
+        logger.warn(
+          { node: node.path, version: node.version },
+          "Runs use the server's own Node, which is not the version that package.json pins: nothing was tested with it.",
+        );
+      }
+      const placeCount = kind.countPlaces(config);
+      const places = createPlaces(placeCount);
+      const { unit } = kind;
+      undo.move();
+      running = {
+        config,
+        bindings,
+        logger,
+        pool,
+        places,
+        monitor,
+        wall,
+        unit,
+        openRun,
+        placeCount,
+        isolation,
+        children,
+      };
+    },
+
+    async teardown() {
+      const ending = running;
+      running = null;
+      for (const execution of executions.values()) execution.kill.abort("teardown");
+      await Promise.all([...executions.values()].map(({ over }) => over.promise));
+      await ending?.children[Symbol.asyncDispose]();
+    },
+
+    async execute(input) {
+      const on = requireRunning();
+      if (executions.has(input.eid)) throw new Error(`Execution ${input.eid} is running already.`);
+      const over = Promise.withResolvers<void>();
+      const execution: Execution = { kill: new AbortController(), over, isFrozen: false, current: null };
+      executions.set(input.eid, execution);
+      try {
+        return await runExecution(on, input, execution, countActive() > on.placeCount);
+      } finally {
+        executions.delete(input.eid);
+        over.resolve();
+      }
+    },
+
+    async kill(eid) {
+      const execution = executions.get(eid);
+      execution?.kill.abort("killed");
+      await execution?.over.promise;
+    },
+
+    async pause(eid) {
+      const execution = executions.get(eid);
+      if (!execution?.current) throw new Error(`Execution ${eid} is not running.`);
+      return pauseExecution(execution, execution.current);
+    },
+
+    resume(eid) {
+      const execution = executions.get(eid);
+      if (execution !== undefined) resumeExecution(execution);
+    },
+
+    status(): EnvironmentStatus {
+      const { config, children, placeCount, isolation } = requireRunning();
+      const memoryBytes = children.readMemoryBytes();
+      return {
+        slots: placeCount,
+        busy: Math.min(countActive(), placeCount),
+        warm: children.pool.status().warm,
+        ...(memoryBytes !== undefined && { memoryBytes }),
+        limits: { memoryMb: config.memoryMb, maxMemoryMb: config.maxMemoryMb },
+        isolation,
+      };
+    },
+
+    async generateDocs() {
+      const { config, placeCount } = requireRunning();
+      const { memoryMb, maxMemoryMb, maxCalls, maxConcurrentCalls, maxMessageBytes, allowEval, allowWasm } =
+        config;
+      return generateEnvironmentDocs({
+        ...kind.facts,
+        limits: { memoryMb, maxMemoryMb, maxCalls, maxConcurrentCalls, maxMessageBytes, slots: placeCount },
+        allowEval,
+        allowWasm,
+      });
+    },
+
+    generateToolDocs,
+  };
+}

@@ -1,0 +1,282 @@
+/**
+ * One execution from its submission to its outcome, the same in every environment: prepares the source, waits for a place,
+ * takes a child and has the run on it supervised.
+ */
+import { randomBytes } from "node:crypto";
+import type {
+  EnvironmentBindings,
+  ErrorDetail,
+  ExecutionExitState,
+  ExecutionInput,
+  ExecutionOutcome,
+  ModuleLogger,
+} from "#sdk";
+import type { Wall } from "../isolation/wall.ts";
+import type { Monitor } from "../process/monitor.ts";
+import type { Child } from "../process/spawn.ts";
+import { type PreparedSource, prepareSource } from "../source/prepare.ts";
+import {
+  DEFAULT_SESSION_LIMITS,
+  PROTOCOL_LIMITS,
+  type SessionLimits,
+  type StartParams,
+} from "../wire/protocol.ts";
+import { type Checkpoint, makeCheckpoint, readCheckpoint } from "./checkpoint.ts";
+import { logSuspicion } from "./outcome.ts";
+import type { Place, Places } from "./places.ts";
+import type { Pool } from "./pool.ts";
+import type { RunSettings } from "./settings-schema.ts";
+import {
+  type RunChild,
+  type RunLimits,
+  type RunOutcome,
+  type SupervisedRun,
+  superviseRun,
+} from "./supervisor.ts";
+
+/** What executions share. */
+export interface ExecutionContext {
+  config: RunSettings;
+  bindings: EnvironmentBindings;
+  logger: ModuleLogger;
+  pool: Pool;
+  places: Places;
+  monitor: Monitor;
+  wall: Wall;
+  /** What a run waits for, for its author: "process" or "slot". */
+  unit: string;
+  /** Opens a run on a child that serves several; without it, a child is killed after its run. */
+  openRun?: ((child: Child, limits: RunLimits) => OpenRun) | undefined;
+}
+
+/** A run on a child that serves several. */
+export interface OpenRun {
+  /** The child with a channel that ends with the run. */
+  child: RunChild;
+  /** The final outcome, by what the child says of the run. Called once the supervised run is over. */
+  conclude(outcome: RunOutcome): Promise<RunOutcome>;
+  /** Resolves when the child is back in the pool, or ended. Never rejects. */
+  left: Promise<unknown>;
+}
+
+/** Children that may turn out to be gone, one after another, before a run is given up. */
+const MAX_ATTEMPTS = 3;
+const KILLED: ErrorDetail = { name: "KilledError", message: "The run was killed.", reason: "killed" };
+
+export interface Execution {
+  /** Aborting it is a kill by a user. */
+  readonly kill: AbortController;
+  readonly over: PromiseWithResolvers<void>;
+  isFrozen: boolean;
+  /** Null until it has a child. */
+  current: { run: SupervisedRun; place: Place; start: StartParams } | null;
+}
+
+/** Runs `input` to its end. `isQueued`: it has to wait. Rejects only when no child can be started. */
+export async function runExecution(
+  on: ExecutionContext,
+  input: ExecutionInput,
+  execution: Execution,
+  isQueued: boolean,
+): Promise<ExecutionOutcome> {
+  const { eid, options } = input;
+  const { bindings, config } = on;
+  const { signal } = execution.kill;
+  const givenAt = performance.now();
+  let before: Checkpoint | null = null;
+  try {
+    if (input.checkpoint !== undefined) before = readCheckpoint(input.checkpoint);
+  } catch (error) {
+    const { message } = error as Error;
+    return refuse("failed", { name: "CheckpointError", message, reason: "replay_divergence" }, 0);
+  }
+  if (isQueued) bindings.setState(eid, "queued");
+  // In line from the first moment: preparing takes longer for one source than for another.
+  const acquiring = on.places.acquire(config.queueTtlMs, signal);
+  const leaveLine = () => void acquiring.then((unused) => typeof unused === "object" && unused.release());
+  const source = await prepareSource(input.code).catch((error) => {
+    leaveLine();
+    throw error;
+  });
+  const preparedAt = performance.now();
+  if (!source.ok) {
+    leaveLine();
+    return refuse("failed", { ...source.error, reason: "syntax_error" }, 0);
+  }
+  const place = await acquiring;
+  const queuedMs = performance.now() - preparedAt;
+  if (place === "aborted") return refuse("canceled", KILLED, queuedMs);
+  if (place === "expired") {
+    const message = `No ${on.unit} was free within ${config.queueTtlMs} ms.`;
+    return refuse("canceled", { name: "QueueTimeoutError", message, reason: "queue_timeout" }, queuedMs);
+  }
+
+  const limits: RunLimits = {
+    timeoutMs: options?.timeoutMs ?? null,
+    cpuMs: options?.cpuMs ?? null,
+    memoryMb: Math.min(options?.memoryMb ?? config.memoryMb, config.maxMemoryMb),
+  };
+  const sessionLimits: SessionLimits = {
+    ...DEFAULT_SESSION_LIMITS,
+    maxCalls: config.maxCalls,
+    maxConcurrentCalls: config.maxConcurrentCalls,
+    maxMessageBytes: config.maxMessageBytes,
+    maxStdoutBytes: options?.maxStdoutBytes ?? DEFAULT_SESSION_LIMITS.maxStdoutBytes,
+    maxStderrBytes: options?.maxStderrBytes ?? DEFAULT_SESSION_LIMITS.maxStderrBytes,
+  };
+  // A slot's isolates have limits of their own; a process child is started with its.
+  const ownMemoryMb = on.openRun || limits.memoryMb === config.memoryMb ? undefined : limits.memoryMb;
+  let left: Promise<unknown> | undefined;
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const child = await on.pool.take(signal, ownMemoryMb);
+      if (child === null) return refuse("canceled", KILLED, queuedMs);
+      if (attempt === 1) bindings.setState(eid, "running");
+      const opened = on.openRun?.(child, limits);
+      left = opened?.left;
+      if (limits.cpuMs !== null) limitCpu(on, child, limits.cpuMs);
+      const start = makeStart(input, source, sessionLimits, before);
+      const run = superviseRun({
+        child: opened?.child ?? child,
+        monitor: on.monitor,
+        start,
+        calls: {
+          invoke: ({ serviceId, toolId, parameters }, callSignal, seq) =>
+            bindings.invokeTool({ serviceId, toolId, parameters, eid, signal: callSignal, seq }),
+          discoverServices: (query) => bindings.discoverServices(dropUndefined(query), { eid }),
+          discoverTools: (query) => bindings.discoverTools(dropUndefined(query), { eid }),
+          getService: ({ id }) => bindings.getService(id, { eid }),
+          getTool: (id) => bindings.getTool(id, { eid }),
+          getToolDocs: (id) => bindings.getToolDocs(id, { eid }),
+          ask: ({ message, schema }, callSignal, seq) =>
+            bindings.ask(
+              eid,
+              { message, ...(schema !== undefined && { schema }) },
+              { signal: callSignal, seq },
+            ),
+        },
+        events: {
+          stdout: (data) => bindings.emitStdout(eid, data),
+          stderr: (data) => bindings.emitStderr(eid, data),
+          output: (value) => bindings.emitOutput(eid, value),
+        },
+        sessionLimits,
+        limits,
+        killSignal: signal,
+        afterEnd: opened === undefined ? "kill" : "keep",
+        before,
+      });
+      execution.current = { run, place, start };
+      let outcome = await run.outcome;
+      if (opened !== undefined) outcome = await opened.conclude(outcome);
+      if (outcome.wasNeverStarted && attempt < MAX_ATTEMPTS && !signal.aborted) continue;
+      if (outcome.state !== "success") logSuspicion(on.logger, eid, outcome);
+      const {
+        state: exitState,
+        error,
+        result,
+        startedAt,
+        wallMs,
+        cpuMs,
+        peakMemoryBytes,
+        toolCalls,
+      } = outcome;
+      const startMs = Math.max(0, startedAt - givenAt - queuedMs);
+      return {
+        exitState,
+        usage: { queuedMs, startMs, wallMs, cpuMs, peakMemoryBytes, toolCalls },
+        ...(error !== undefined && { error }),
+        ...(result !== undefined && { result: result.value }),
+      };
+    }
+  } finally {
+    if (left === undefined) place.release();
+    else void left.then(place.release);
+  }
+}
+
+function refuse(exitState: ExecutionExitState, error: ErrorDetail, queuedMs: number): ExecutionOutcome {
+  return { exitState, error, usage: { queuedMs } };
+}
+
+/** Freezes an execution; its place is free meanwhile. Answers what is needed to repeat it; null: it cannot be repeated. */
+export async function pauseExecution(
+  execution: Execution,
+  { run, place, start }: NonNullable<Execution["current"]>,
+): Promise<Checkpoint | null> {
+  const frozen = await run.pause();
+  execution.isFrozen = true;
+  place.release();
+  const { seed, randomSeed } = start;
+  return frozen && makeCheckpoint({ seed, randomSeed, ...frozen });
+}
+
+/** Lets a frozen execution go on, beyond the number of places if need be. */
+export function resumeExecution(execution: Execution): void {
+  if (!execution.isFrozen) return;
+  execution.isFrozen = false;
+  execution.current?.place.takeBack();
+  execution.current?.run.resume();
+}
+
+/** Names of clocks that only a script which names them pays for. */
+const WIDE_CLOCKS = /Temporal|DateTimeFormat/;
+
+/** The `start` message of a run; `before`: of the run that it repeats. */
+function makeStart(
+  { eid, ref }: ExecutionInput,
+  { code, mappings }: Extract<PreparedSource, { ok: true }>,
+  limits: SessionLimits,
+  before: Checkpoint | null,
+): StartParams {
+  const { maxConcurrentCalls, maxCalls, maxMessageBytes, maxStdoutBytes, maxStderrBytes } = limits;
+  const { maxOutputBytes, maxResultBytes } = PROTOCOL_LIMITS;
+  const { seed, randomSeed } = before ?? makeSeeds();
+  return {
+    code,
+    mappings,
+    process: { id: eid, ref: ref ?? null },
+    seed,
+    randomSeed,
+    ...(before !== null && { journal: before.journal }),
+    readsWideClocks: WIDE_CLOCKS.test(code),
+    limits: {
+      maxConcurrentCalls,
+      maxCalls,
+      maxMessageBytes,
+      maxStdoutBytes,
+      maxStderrBytes,
+      maxOutputBytes,
+      maxResultBytes,
+    },
+  };
+}
+
+function makeSeeds(): Pick<StartParams, "seed" | "randomSeed"> {
+  const bytes = randomBytes(48);
+  const randomSeed = [
+    bytes.readUInt32LE(32),
+    bytes.readUInt32LE(36),
+    bytes.readUInt32LE(40),
+    bytes.readUInt32LE(44),
+  ];
+  // All zero is the one state that the generator never leaves.
+  if (Math.max(...randomSeed) === 0) randomSeed[0] = 1;
+  return { seed: bytes.toString("base64", 0, 32), randomSeed };
+}
+
+/** A child that cannot be limited is ended; the run then goes to another one. */
+function limitCpu({ wall, logger, openRun }: ExecutionContext, child: Child, cpuMs: number): void {
+  try {
+    wall.limitCpu(child.pid, cpuMs, openRun ? "until the next" : "for good");
+  } catch (error) {
+    logger.warn({ err: error }, "The CPU time of a child could not be limited; it is ended.");
+    child.kill();
+  }
+}
+
+type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+function dropUndefined<T extends object>(value: T): Defined<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Defined<T>;
+}
