@@ -12,7 +12,7 @@ import { type Database, openDatabase } from "./db/database.ts";
 import { EMBEDDED_POSTGRES_MISSING } from "./db/embedded/binaries.ts";
 import { DatabaseRefused } from "./db/migrate.ts";
 import { DatabaseInUse } from "./db/server-lock.ts";
-import { MIN_DESCRIPTORS, readDescriptorLimit } from "./http/connections.ts";
+import { MIN_DESCRIPTORS, readDescriptorLimit } from "./http/guards.ts";
 import { createLogger } from "./http/logging.ts";
 import { createRedactor } from "./secrets/redactor.ts";
 import { findKeyring } from "./secrets/server-keyring.ts";

@@ -6,13 +6,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Environments } from "#api/components/modules/environments.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ExecutionInput, ModuleLogger } from "#sdk";
+import type { Slot } from "./admission/queue.ts";
 import { type EnvironmentAnswer, isOutcome } from "./live/ending.ts";
-import { KILL_GRACE_MS, RunExecution } from "./live/execution.ts";
-import type { ProcessFeed } from "./live/feed.ts";
-import type { RunRegistry } from "./live/registry.ts";
+import { KILL_GRACE_MS, memoryInForce, RunExecution } from "./live/execution.ts";
+import type { ProcessFeed, RunRegistry } from "./live/registry.ts";
 import { LiveRun } from "./live/run.ts";
-import type { Slot } from "./live/slots.ts";
-import { memoryInForce } from "./model/limits.ts";
 import {
   type Claim,
   INTERRUPTED,
@@ -67,14 +65,14 @@ export class Runs {
 
   /** A claimed run begins in its slot, as soon as an earlier child of it has gone. */
   start(slot: Slot, stored: StoredRun): void {
-    const { registry, pausing } = this.#options;
+    const { registry } = this.#options;
     const { id, claim } = stored.row;
     const earlier = registry.held(id);
     if (earlier === undefined) {
       this.#begin(slot, stored);
       return;
     }
-    pausing?.close(earlier);
+    earlier.opened.dispose();
     // The claim was given anew: what still runs here is this server's no more. The database refuses an ending that comes now.
     if (!earlier.isOver) earlier.leave();
     if (!earlier.isLeft) registry.remove(earlier);
@@ -119,18 +117,20 @@ export class Runs {
   }
 
   async #carry(live: LiveRun, execution: RunExecution, slot: Slot): Promise<void> {
-    const { registry, writer, pausing } = this.#options;
+    const { registry, writer, pausing, limits } = this.#options;
     const raw = await registry.executing.run({ id: live.id, rights: live.rights }, () =>
-      live.row.asked ? this.#repeat(live, execution) : execution.carryOut(describeExecution(live)),
+      live.isRepeated ? this.#repeat(live, execution) : execution.carryOut(describeExecution(live, limits)),
     );
     const answer = raw === "unread" ? raw : takeOutcome(live, raw);
     if (answer === "unread") live.leave();
     else if (live.isLeft) await bounded(execution.confirmed);
     if (live.isLeft || answer === "unread") return this.#leave(live, slot);
     if (answer.kind === "unconfirmed") registry.holdUntil(live.id, execution.confirmed);
-    if (answer.kind === "returned" && answer.value === "success") pausing?.checkAllRepeated(live);
+    if (live.isRepeated && answer.kind === "returned" && answer.value === "success") {
+      pausing?.checkAllRepeated(live);
+    }
     const ending = live.conclude(answer);
-    pausing?.close(live);
+    live.opened.dispose();
     this.#options.onEnded?.(ending, live.environment);
     slot.release();
     const row = await writer.store(ending);
@@ -150,13 +150,16 @@ export class Runs {
       live.setError(carried);
       return { kind: "returned", value: "failed" };
     }
-    return execution.carryOut({ ...describeExecution(live), checkpoint: carried.checkpoint });
+    return execution.carryOut({
+      ...describeExecution(live, this.#options.limits),
+      checkpoint: carried.checkpoint,
+    });
   }
 
   /** No child of this server holds the run any more. */
   #leave(live: LiveRun, slot: Slot): void {
-    const { registry, feed, pausing } = this.#options;
-    pausing?.close(live);
+    const { registry, feed } = this.#options;
+    live.opened.dispose();
     registry.remove(live);
     slot.release();
     this.#options.onLeft?.(live.id);
@@ -190,7 +193,7 @@ function bounded(confirmed: Promise<void>): Promise<void> {
   return Promise.race([confirmed, sleep(KILL_GRACE_MS, undefined, { ref: false })]);
 }
 
-function describeExecution({ id, code, row, memoryMb, limits }: LiveRun): ExecutionInput {
+function describeExecution({ id, code, row, memoryMb }: LiveRun, limits: RunLimits): ExecutionInput {
   const { timeoutMs, cpuMs, ref } = row;
   const { maxStdoutBytes, maxStderrBytes } = limits;
   return {

@@ -9,11 +9,9 @@ import type { Config } from "#api/config.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ModuleLogger } from "#sdk";
-import { Admission } from "./admission/admission.ts";
-import { createQueueEstimates } from "./admission/estimates.ts";
-import { ProcessFeed } from "./live/feed.ts";
+import { Admission, createQueueEstimates } from "./admission/admission.ts";
 import type { RunRegistry } from "./live/registry.ts";
-import { MAX_OUTPUT_BYTES, MAX_RESULT_BYTES } from "./model/limits.ts";
+import { ProcessFeed } from "./live/registry.ts";
 import { ALONE, type Peers } from "./model/peers.ts";
 import type { ListQuery, RunSignalBody } from "./model/schemas.ts";
 import type { ApprovalState } from "./model/states.ts";
@@ -38,6 +36,8 @@ import { lockProcess, requeueRun } from "./store/pauses.ts";
 import { countQueued } from "./store/queue.ts";
 
 const SHUTDOWN_STORE_MS = 5000;
+/** What is kept of the output of a run, and of its result, as JSON. */
+const MAX_VALUE_BYTES = 4 * 1024 * 1024;
 const EMPTY_LOOK_MS = 10;
 
 export type ProcessesConfig = Pick<
@@ -102,8 +102,8 @@ export function createProcessService(deps: ProcessesDeps) {
   const limits = {
     maxStdoutBytes,
     maxStderrBytes,
-    maxOutputBytes: MAX_OUTPUT_BYTES,
-    maxResultBytes: MAX_RESULT_BYTES,
+    maxOutputBytes: MAX_VALUE_BYTES,
+    maxResultBytes: MAX_VALUE_BYTES,
   };
   const estimates = createQueueEstimates(
     db,

@@ -6,6 +6,7 @@ import { collectValues, listForms } from "./redaction/forms.ts";
 import { createMatcher, type Matcher } from "./redaction/matcher.ts";
 import {
   forgetFound,
+  type Held,
   holdsAny,
   MARKER,
   nothingHeld,
@@ -120,23 +121,25 @@ export function createRedactor(): Redactor {
       return redacted === written ? json : (JSON.parse(redacted) as T);
     },
     createByteStream() {
-      let held = nothingHeld();
+      /** Null: nothing that came was looked at. */
+      let held: Held | null = null;
       let lastMatcher: Matcher | null = null;
       return {
         push(chunk) {
           const matcher = known()?.bytes ?? null;
-          if (matcher === null && held.text === "") return chunk;
+          if (matcher === null && held === null) return chunk;
           let piece = chunk.toString("latin1");
-          if (matcher !== lastMatcher) {
+          if (held !== null && matcher !== lastMatcher) {
             // The state belongs to an automaton that is gone: what is held is read once more.
             const unread = forgetFound(held);
             held = unread.held;
             piece = unread.text + piece;
-            lastMatcher = matcher;
           }
+          lastMatcher = matcher;
+          held ??= nothingHeld();
           if (matcher === null) {
             const passed = releaseHeld({ ...held, text: piece });
-            held = nothingHeld();
+            held = null;
             return Buffer.from(passed, "latin1");
           }
           const outcome = replaceInPiece(matcher, held, piece);
@@ -144,13 +147,13 @@ export function createRedactor(): Redactor {
           return Buffer.from(outcome.passed, "latin1");
         },
         end() {
-          const rest = releaseHeld(held);
-          held = nothingHeld();
+          const rest = held === null ? "" : releaseHeld(held);
+          held = null;
           return Buffer.from(rest, "latin1");
         },
         cut() {
-          const rest = lastMatcher === null ? "" : releaseCut(lastMatcher, held);
-          held = nothingHeld();
+          const rest = held === null || lastMatcher === null ? "" : releaseCut(lastMatcher, held);
+          held = null;
           return Buffer.from(rest, "latin1");
         },
       };

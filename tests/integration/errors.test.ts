@@ -8,7 +8,7 @@ import { z } from "zod";
 import { AppError, ERROR_CATALOGUE } from "#api/errors.ts";
 import type { App } from "#api/http/app-type.ts";
 import { requireScope } from "#api/http/auth.ts";
-import { isNestedDeeper } from "#api/http/json/nesting.ts";
+import { measureDepth } from "#runner/wire/frames.ts";
 import { buildHttpApp } from "./harness/http-app.ts";
 
 const onRequest = requireScope("processes:write");
@@ -143,9 +143,10 @@ describe("bodies", () => {
   });
 
   test("brackets inside of strings do not count as nesting", () => {
-    expect(isNestedDeeper(JSON.stringify({ code: '[{"\\'.repeat(1000) }), 2)).toBe(false);
-    expect(isNestedDeeper("[[[]]]", 2)).toBe(true);
-    expect(isNestedDeeper("[[],[],[]]", 2)).toBe(false);
+    const depth = (json: string) => measureDepth(Buffer.from(json), 2);
+    expect(depth(JSON.stringify({ code: '[{"\\'.repeat(1000) }))).toBe(1);
+    expect(depth("[[[]]]")).toBe(3);
+    expect(depth("[[],[],[]]")).toBe(2);
   });
 });
 

@@ -1,7 +1,7 @@
 /** Many who ask for their place in a long queue at once: each is told it, and the queue is ranked a few times. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Db } from "#api/db/pool.ts";
-import { createQueueEstimates } from "#api/processes/admission/estimates.ts";
+import { createQueueEstimates } from "#api/processes/admission/admission.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 
 const QUEUED = 3000;

@@ -1,7 +1,7 @@
 /** A run whose environment does not keep its time limit is ended by the server; nobody else's time counts. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { BACKSTOP_MS } from "#api/processes/live/execution.ts";
 import { LiveRun } from "#api/processes/live/run.ts";
-import { BACKSTOP_MS } from "#api/processes/live/usage.ts";
 import type { ProcessRow } from "#api/processes/model/records.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ChangeWaiter, ProcessFeed } from "#api/processes/live/feed.ts";
+import { ChangeWaiter, ProcessFeed } from "#api/processes/live/registry.ts";
 import { type EventPosition, formatEventId, parseEventId } from "#api/processes/operations/events.ts";
 
 const count = fc.integer({ min: 0, max: 9_999_999_999 });

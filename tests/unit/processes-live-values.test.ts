@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CallLog, MAX_PREVIEW_BYTES, MAX_TRAIL_PREVIEW_BYTES } from "#api/processes/live/calls.ts";
 import { OutputMerge, toJsonText } from "#api/processes/live/output.ts";
-import { StreamCapture, sliceUtf8 } from "#api/processes/live/streams.ts";
+import { StreamCapture, sliceUtf8 } from "#api/processes/live/results.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 
 const NO_SECRETS = createRedactor();

@@ -2,9 +2,9 @@
  * Request bodies: JSON only, strict UTF-8, bounded in size (by fastify) and nesting. Other types answer 415.
  */
 import { AppError } from "#api/errors.ts";
+import { measureDepth } from "#runner/wire/frames.ts";
 import type { App } from "../app-type.ts";
-import { createLargeJson } from "./large.ts";
-import { isNestedDeeper, MAX_BODY_DEPTH } from "./nesting.ts";
+import { createLargeJson, MAX_BODY_DEPTH } from "./large.ts";
 
 /** Of every route that does not say more (`bodyLimit`). */
 export const MAX_BODY_BYTES = 1024 * 1024;
@@ -33,7 +33,7 @@ export function registerJsonBody(app: App): void {
       } catch {
         return done(new AppError("invalid_json", "The request body is not valid UTF-8."));
       }
-      if (isNestedDeeper(text, MAX_BODY_DEPTH)) {
+      if (measureDepth(bytes, MAX_BODY_DEPTH) > MAX_BODY_DEPTH) {
         return done(
           new AppError("invalid_json", `The request body is nested deeper than ${MAX_BODY_DEPTH} levels.`),
         );

@@ -1,7 +1,7 @@
-/** The thread that reads request bodies too large for the one that serves everybody: an object of texts, and little else. */
+/** The thread that reads request bodies too large for the one that serves requests: an object of texts, and little else. */
 import { parentPort } from "node:worker_threads";
-import type { LargeJsonAnswer } from "./large.ts";
-import { isNestedDeeper, MAX_BODY_DEPTH } from "./nesting.ts";
+import { measureDepth } from "#runner/wire/frames.ts";
+import { type LargeJsonAnswer, MAX_BODY_DEPTH } from "./large.ts";
 
 const MAX_KEYS = 20;
 /** Of everything beside the texts, as JSON: handing over large data would hold up the thread that waits for it. */
@@ -34,7 +34,7 @@ function read(bytes: Uint8Array): LargeJsonAnswer {
   const entries = Object.entries(value);
   const others = JSON.stringify(entries.map(([key, item]) => (typeof item === "string" ? key : [key, item])));
   if (entries.length > MAX_KEYS || others.length > MAX_OTHER_CHARACTERS) return TOO_MUCH;
-  if (isNestedDeeper(others, MAX_BODY_DEPTH)) {
+  if (measureDepth(Buffer.from(others), MAX_BODY_DEPTH) > MAX_BODY_DEPTH) {
     return { ok: false, problem: `The request body is nested deeper than ${MAX_BODY_DEPTH} levels.` };
   }
   if (/"(__proto__|constructor)"/.test(others)) {

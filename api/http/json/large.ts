@@ -14,6 +14,8 @@ export interface LargeJson extends AsyncDisposable {
   parse(bytes: Buffer): Promise<Record<string, unknown>>;
 }
 
+/** How deep the JSON of a request may nest. */
+export const MAX_BODY_DEPTH = 100;
 const MAX_PARSE_MS = 20_000;
 /** Heap: the body, its text at two bytes a character, and what is made of it. */
 const THREAD_LIMITS = { maxHeapMb: 768, idleMs: 5000, maxWaiting: 8 };

@@ -1,18 +1,18 @@
 /**
- * Which process runs when: how many at all, how many at once, and the queue. Counts in memory, so that a refusal needs no
- * database. What becomes of a run that got a slot is in run.ts.
+ * Which process runs when: how many at all, how many at once, and what a queued one is told. Counts in memory, so that a
+ * refusal needs no database. What becomes of a run that got a slot is in run.ts.
  */
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Environments } from "#api/components/modules/environments.ts";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { ModuleLogger } from "#sdk";
-import type { ProcessFeed } from "../live/feed.ts";
-import type { RunRegistry } from "../live/registry.ts";
-import { type Slot, Slots } from "../live/slots.ts";
+import type { ProcessFeed, RunRegistry } from "../live/registry.ts";
 import type { Peers } from "../model/peers.ts";
-import type { Placement, StoredRun } from "../model/records.ts";
-import { QueueClaims } from "./queue.ts";
+import type { Placement, QueuePlace, StoredRun } from "../model/records.ts";
+import { findPositions } from "../store/queue.ts";
+import { QueueClaims, type Slot, Slots } from "./queue.ts";
 
 const RETRY_AFTER_SECONDS = 1;
 const SHUTDOWN_RETRY_AFTER_SECONDS = 5;
@@ -193,4 +193,73 @@ export class Admission implements Disposable {
       );
     }
   }
+}
+
+export interface QueueEstimates {
+  /** A run has ended; milliseconds. */
+  noteEnded(wallMs: number): void;
+  /** Places of those that are queued, by process id. */
+  find(ids: readonly number[]): Promise<Map<number, QueuePlace>>;
+}
+
+/** How much the last run counts in the mean. */
+const ESTIMATE_WEIGHT = 0.1;
+/** Between two rankings, in multiples of the time that the first took. */
+const RANKING_PAUSE = 4;
+const MAX_RANKING_PAUSE_MS = 1000;
+
+/**
+ * What a queued process is told: how many are before it, and about how long that takes. To know it the whole queue is
+ * ranked, once for all who ask meanwhile and never for more than a part of the time. `countSlots`: runs at once, over all
+ * servers; null where that is not known.
+ */
+export function createQueueEstimates(db: Db, countSlots: () => number | null): QueueEstimates {
+  let meanMs: number | null = null;
+  /** Resolves when the queue may be ranked again. */
+  let pause: Promise<unknown> = Promise.resolve();
+  let next: { ids: Set<number>; positions: Promise<Map<number, number>> } | null = null;
+
+  /** By a ranking that begins after this call, together with others. */
+  function rank(ids: readonly number[]): Promise<Map<number, number>> {
+    if (next === null) {
+      const asked = new Set<number>();
+      next = { ids: asked, positions: pause.then(() => rankNow(asked)) };
+    }
+    for (const id of ids) next.ids.add(id);
+    return next.positions;
+  }
+
+  async function rankNow(ids: ReadonlySet<number>): Promise<Map<number, number>> {
+    next = null;
+    const over = Promise.withResolvers<void>();
+    pause = over.promise;
+    const startMs = performance.now();
+    try {
+      return await findPositions(db, [...ids]);
+    } finally {
+      const pauseMs = Math.min((performance.now() - startMs) * RANKING_PAUSE, MAX_RANKING_PAUSE_MS);
+      pause = sleep(pauseMs, undefined, { ref: false });
+      void pause.then(() => over.resolve());
+    }
+  }
+
+  return {
+    noteEnded(wallMs) {
+      meanMs = meanMs === null ? wallMs : meanMs + (wallMs - meanMs) * ESTIMATE_WEIGHT;
+    },
+    async find(ids) {
+      if (ids.length === 0) return new Map();
+      const positions = await rank(ids);
+      const slots = Math.max(1, countSlots() ?? 1);
+      return new Map(
+        ids.flatMap((id) => {
+          const position = positions.get(id);
+          if (position === undefined) return [];
+          // It is next when one of the slots has become free for each of those before it, and for itself.
+          const estimatedMs = meanMs === null ? null : Math.round((meanMs * position) / slots);
+          return [[id, { position, estimatedMs }]];
+        }),
+      );
+    },
+  };
 }

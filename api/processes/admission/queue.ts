@@ -1,11 +1,12 @@
 /**
- * The queue as this server sees it: how long it is, and how free slots get what waits in it. The length is a count in
- * memory, kept in line with the database; a count that is wrong costs a look, never a run.
+ * Slots of the environments, and the queue as this server sees it: how long it is, and how free slots get what waits in
+ * it. The length is a count in memory, kept in line with the database; a wrong count costs a look, never a run.
  */
+
+import type { EnvironmentLease, Environments } from "#api/components/modules/environments.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { ModuleLogger } from "#sdk";
-import type { ProcessFeed } from "../live/feed.ts";
-import type { Slot, Slots } from "../live/slots.ts";
+import type { ProcessFeed } from "../live/registry.ts";
 import type { Peers, ProcessNews } from "../model/peers.ts";
 import type { ProcessRow, StoredRun } from "../model/records.ts";
 import { claimQueued, countQueued, returnClaims } from "../store/queue.ts";
@@ -201,5 +202,82 @@ export class QueueClaims {
     if (this.#isStopped) return;
     clearTimeout(this.#retry ?? undefined);
     this.#retry = setTimeout(() => this.claim(), RETRY_MS).unref();
+  }
+}
+
+/** Room for one run. */
+export interface Slot {
+  readonly lease: EnvironmentLease;
+  /** While its run is paused another may have the slot; the environment stays held. */
+  giveUp(): void;
+  /** The run goes on at once, also where no place is free. */
+  takeBack(): void;
+  /** The run is over. Idempotent. */
+  release(): void;
+  /** It was not used: nothing has become free that was not before. */
+  discard(): void;
+}
+
+/** How many runs each environment holds, and leases for one more while it has room. Waits and queues for nothing. */
+export class Slots {
+  readonly #environments: Environments;
+  readonly #onFree: () => void;
+  readonly #heldBy = new Map<EnvironmentLease["module"], number>();
+  #taken = 0;
+
+  constructor(environments: Environments, onFree: () => void) {
+    this.#environments = environments;
+    this.#onFree = onFree;
+  }
+
+  /** Over all environments, draining ones too. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  /** Null when no environment is active or the active one is full. One that reports no status is never full. */
+  take(): Slot | null {
+    const active = this.#environments.active();
+    if (!active) return null;
+    const slots = active.status()?.slots ?? Number.POSITIVE_INFINITY;
+    const held = this.#heldBy.get(active.module) ?? 0;
+    // Written so that a status without a number counts as full.
+    if (!(held < slots)) return null;
+    const lease = this.#environments.acquire();
+    if (!lease) return null;
+    this.#count(lease, 1);
+    let isHeld = true;
+    let isCounted = true;
+    const setCounted = (counted: boolean) => {
+      if (!isHeld || isCounted === counted) return;
+      isCounted = counted;
+      this.#count(lease, counted ? 1 : -1);
+    };
+    const free = (): boolean => {
+      if (!isHeld) return false;
+      setCounted(false);
+      isHeld = false;
+      lease[Symbol.dispose]();
+      return true;
+    };
+    return {
+      lease,
+      giveUp: () => {
+        setCounted(false);
+        this.#onFree();
+      },
+      takeBack: () => setCounted(true),
+      release: () => {
+        if (free()) this.#onFree();
+      },
+      discard: () => void free(),
+    };
+  }
+
+  #count({ module }: EnvironmentLease, change: 1 | -1): void {
+    this.#taken += change;
+    const held = (this.#heldBy.get(module) ?? 0) + change;
+    if (held === 0) this.#heldBy.delete(module);
+    else this.#heldBy.set(module, held);
   }
 }

@@ -92,7 +92,10 @@ async function ask(
     throw new ToolError("ask_unavailable", "No person can be asked: this server has no approvals.");
   }
   const signal = call === undefined ? run.signal : AbortSignal.any([run.signal, call.signal]);
-  return askPerson(pausing, askingRun(pausing, run), request, { seq: call?.seq ?? run.nextSeq(), signal });
+  return askPerson(pausing, askingRun(pausing, run), request, {
+    seq: call?.seq ?? run.calls.nextSeq(),
+    signal,
+  });
 }
 
 async function invokeTool(
@@ -105,7 +108,7 @@ async function invokeTool(
     throw new ToolError("too_many_calls", `A run may make at most ${MAX_TRAIL_CALLS} tool calls.`, 429);
   }
   const { serviceId, toolId, parameters } = input;
-  const seq = input.seq ?? run.nextSeq();
+  const seq = input.seq ?? run.calls.nextSeq();
   const logged = run.calls.begin({ seq, serviceId, toolId, parameters });
   const request = pausing && createCallRequest(pausing, askingRun(pausing, run), logged);
   const signal = input.signal === undefined ? run.signal : AbortSignal.any([run.signal, input.signal]);

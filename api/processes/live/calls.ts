@@ -55,9 +55,16 @@ export class CallLog {
   readonly #made = new Map<number, CarriedCall>();
   #previewBytes = 0;
   #open = 0;
+  #requests = 0;
 
   constructor(redactor: Pick<Redactor, "text" | "jsonText">) {
     this.#redactor = redactor;
+  }
+
+  /** A number for a request whose environment does not count them: such a run is never repeated. */
+  nextSeq(): number {
+    this.#requests += 1;
+    return this.#requests;
   }
 
   /** All calls, in order of issue. */

@@ -1,5 +1,6 @@
 /** The merged output of a run: shallow, later keys win, bounded. Each key is kept as the JSON text it was emitted with. */
 import type { Redactor } from "#api/secrets/redactor.ts";
+import { measureDepth } from "#runner/wire/frames.ts";
 
 interface OutputMember {
   text: string;
@@ -97,10 +98,11 @@ export function toJsonText(what: string, value: unknown, maxBytes: number): Json
     return { ok: false, problem };
   }
   text ??= "null";
-  const bytes = Buffer.byteLength(text);
+  const json = Buffer.from(text);
+  const bytes = json.length;
   if (bytes > maxBytes)
     return { ok: false, problem: `${what} is ${bytes} bytes of JSON; at most ${maxBytes} are kept.` };
-  if (isDeeperThan(text, MAX_VALUE_DEPTH)) {
+  if (measureDepth(json, MAX_VALUE_DEPTH) > MAX_VALUE_DEPTH) {
     return { ok: false, problem: `${what} is nested deeper than ${MAX_VALUE_DEPTH} levels.` };
   }
   return { ok: true, text, bytes };
@@ -121,41 +123,6 @@ export function toCleanJsonText(
 
 function dropProto(key: string, value: unknown): unknown {
   return key === "__proto__" ? undefined : value;
-}
-
-/** Counts brackets outside strings, without building anything. */
-function isDeeperThan(text: string, maxDepth: number): boolean {
-  let depth = 0;
-  for (let index = 0; index < text.length; index += 1) {
-    switch (text.charCodeAt(index)) {
-      case 0x22: // "
-        index = endOfString(text, index);
-        break;
-      case 0x5b: // [
-      case 0x7b: // {
-        depth += 1;
-        if (depth > maxDepth) return true;
-        break;
-      case 0x5d: // ]
-      case 0x7d: // }
-        depth -= 1;
-        break;
-    }
-  }
-  return false;
-}
-
-/** Index of the quote that closes the string which opens at `start`. */
-function endOfString(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1);
-  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end;
-}
-
-function isEscaped(text: string, index: number): boolean {
-  let backslashes = 0;
-  while (text.charCodeAt(index - 1 - backslashes) === 0x5c) backslashes += 1;
-  return backslashes % 2 === 1;
 }
 
 /** Postgres text holds no NUL. */

@@ -1,8 +1,9 @@
 /** What a run leaves: its two streams, its merged output and its result, without secrets and within their limits. */
-import type { Redactor } from "#api/secrets/redactor.ts";
+
+import { StringDecoder } from "node:string_decoder";
+import type { ByteStreamRedactor, Redactor } from "#api/secrets/redactor.ts";
 import type { RunLimits } from "../model/records.ts";
 import { OutputMerge, toCleanJsonText } from "./output.ts";
-import { RunStreams } from "./streams.ts";
 
 export class RunResults {
   readonly streams: RunStreams;
@@ -54,4 +55,154 @@ export class RunResults {
       outputs: this.#output?.version ?? 0,
     };
   }
+}
+
+export type StreamName = "stdout" | "stderr";
+
+/** What a script writes to its two streams, without secrets: kept up to a limit, and counted as it came. */
+export class RunStreams {
+  readonly stdout: StreamCapture;
+  readonly stderr: StreamCapture;
+  readonly #maxBytes: Record<StreamName, number>;
+  readonly #redactors: Record<StreamName, ByteStreamRedactor>;
+  readonly #received = { stdout: 0, stderr: 0 };
+
+  constructor(maxBytes: Record<StreamName, number>, redactor: Redactor) {
+    this.#maxBytes = maxBytes;
+    this.stdout = new StreamCapture("stdout", maxBytes.stdout);
+    this.stderr = new StreamCapture("stderr", maxBytes.stderr);
+    this.#redactors = { stdout: redactor.createByteStream(), stderr: redactor.createByteStream() };
+  }
+
+  /** Whether any of it was taken. */
+  write(stream: StreamName, data: Buffer): boolean {
+    if (this[stream].truncated) return false;
+    this[stream].write(this.#redactors[stream].push(data));
+    // Counted as it came: what an environment drops is not made good by secrets that took less room afterwards.
+    this.#received[stream] += data.length;
+    if (this.#received[stream] > this.#maxBytes[stream]) {
+      this[stream].write(this.#redactors[stream].cut());
+      this[stream].truncate();
+    }
+    return true;
+  }
+
+  /** Nothing follows. */
+  end(): void {
+    for (const stream of ["stdout", "stderr"] as const) {
+      this[stream].write(this.#redactors[stream].end());
+      this[stream].end();
+    }
+  }
+
+  /** All that is kept, and of which stream something is missing. */
+  read() {
+    return {
+      stdout: this.stdout.bytes(),
+      stderr: this.stderr.bytes(),
+      truncated: { stdout: this.stdout.truncated, stderr: this.stderr.truncated },
+    };
+  }
+}
+
+const FIRST_CAPACITY_BYTES = 1024;
+
+export interface StreamSlice {
+  text: string;
+  /** Position after the slice. */
+  end: number;
+}
+
+/**
+ * Characters split across writes are put together; bytes that are no UTF-8 become U+FFFD. What goes beyond `maxBytes`
+ * is dropped and a line that says so is put in its place, once.
+ */
+export class StreamCapture {
+  readonly #name: string;
+  readonly #maxBytes: number;
+  readonly #decoder = new StringDecoder("utf8");
+  #buffer = Buffer.alloc(0);
+  #length = 0;
+  #truncated = false;
+
+  constructor(name: "stdout" | "stderr", maxBytes: number) {
+    this.#name = name;
+    this.#maxBytes = maxBytes;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get truncated(): boolean {
+    return this.#truncated;
+  }
+
+  write(chunk: Buffer): void {
+    if (this.#truncated || chunk.length === 0) return;
+    this.#append(this.#decoder.write(chunk));
+  }
+
+  /** To be called when no more is coming: an unfinished character becomes U+FFFD. */
+  end(): void {
+    if (!this.#truncated) this.#append(this.#decoder.end());
+  }
+
+  /** Everything so far; a view, valid until the next write. */
+  bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  text(): string {
+    return this.bytes().toString("utf8");
+  }
+
+  #append(text: string): void {
+    if (text === "") return;
+    const bytes = Buffer.from(text);
+    const room = this.#maxBytes - this.#length;
+    if (bytes.length <= room) {
+      this.#push(bytes);
+      return;
+    }
+    this.#push(bytes.subarray(0, characterBoundary(bytes, room)));
+    this.truncate();
+  }
+
+  /** Nothing more is kept, and a line says so. For what is lost before it comes here. */
+  truncate(): void {
+    if (this.#truncated) return;
+    this.#truncated = true;
+    const startsLine = this.#length === 0 || this.#buffer[this.#length - 1] === 0x0a;
+    this.#push(
+      Buffer.from(`${startsLine ? "" : "\n"}[${this.#name} truncated: more than ${this.#maxBytes} bytes]\n`),
+    );
+  }
+
+  #push(bytes: Buffer): void {
+    const needed = this.#length + bytes.length;
+    if (needed > this.#buffer.length) {
+      const grown = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2, FIRST_CAPACITY_BYTES));
+      this.#buffer.copy(grown, 0, 0, this.#length);
+      this.#buffer = grown;
+    }
+    bytes.copy(this.#buffer, this.#length);
+    this.#length = needed;
+  }
+}
+
+/** At most `maxBytes` of valid UTF-8 from a position, ending between characters; null when nothing is there. */
+export function sliceUtf8(bytes: Buffer, start: number, maxBytes: number): StreamSlice | null {
+  if (start >= bytes.length) return null;
+  const end = start + characterBoundary(bytes.subarray(start), maxBytes);
+  return { text: bytes.toString("utf8", start, end), end };
+}
+
+/** The largest cut of at most `maxBytes` that splits no character. */
+function characterBoundary(bytes: Buffer, maxBytes: number): number {
+  if (maxBytes >= bytes.length) return bytes.length;
+  let cut = Math.max(maxBytes, 0);
+  // A byte 10xxxxxx continues the character before it; a character has at most three of them.
+  while (cut > 0 && ((bytes[cut] ?? 0) & 0xc0) === 0x80) cut -= 1;
+  return cut;
 }

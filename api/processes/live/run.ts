@@ -13,7 +13,6 @@ import {
   type ProcessRow,
   type RunEnding,
   type RunLimits,
-  type RunSnapshot,
 } from "../model/records.ts";
 import type { ApprovalState, ProcessState } from "../model/states.ts";
 import { CallLog } from "./calls.ts";
@@ -25,20 +24,23 @@ import {
   type ReportedError,
   RunApprovals,
 } from "./ending.ts";
-import { KILL_GRACE_MS, type RunExecution } from "./execution.ts";
+import { KILL_GRACE_MS, type RunExecution, RunUsage } from "./execution.ts";
+import type { StreamName } from "./results.ts";
 import { RunResults } from "./results.ts";
-import type { Slot } from "./slots.ts";
-import type { StreamName } from "./streams.ts";
-import { RunUsage } from "./usage.ts";
 
 export class LiveRun {
   readonly id: number;
   readonly claim: string;
   readonly environment: string;
-  readonly execution: LiveRunOptions["execution"];
+  readonly execution: Pick<RunExecution, "requestEnd" | "confirmed" | "pause" | "resume">;
   readonly code: string;
+  /** The memory limit in force. */
   readonly memoryMb: number | null;
+  /** An earlier child began the run; this one repeats it. */
+  readonly isRepeated: boolean;
   readonly results: RunResults;
+  /** What was opened for the run; run.ts disposes it when no child of this server holds the run any more. */
+  readonly opened = new DisposableStack();
 
   readonly #options: LiveRunOptions;
   readonly #over = new AbortController();
@@ -47,7 +49,6 @@ export class LiveRun {
   #log: CallLog | null = null;
   #approvals: RunApprovals | null = null;
   #isLeft = false;
-  #requests = 0;
   #row: ProcessRow;
   #state: ProcessState = "running";
   #queuedByEnvironment = false;
@@ -67,6 +68,7 @@ export class LiveRun {
     this.environment = options.environment;
     this.code = options.code;
     this.memoryMb = options.memoryMb;
+    this.isRepeated = row.asked;
     this.results = new RunResults(limits, redactor);
     this.#usage = new RunUsage(row, () => {
       options.onOverdue();
@@ -141,10 +143,6 @@ export class LiveRun {
     return this.#ending;
   }
 
-  get limits(): RunLimits {
-    return this.#options.limits;
-  }
-
   get usage(): Usage {
     return this.#usage.read(this.#log?.all.length ?? 0);
   }
@@ -163,14 +161,16 @@ export class LiveRun {
 
   emitOutput(data: Record<string, unknown>): void {
     if (this.isOver || this.#decided) return;
-    const problem = this.results.emit(data);
-    if (problem !== null) this.decide(failedWith("output_limit", "OutputLimitError", problem));
-    else this.#options.onChange("data");
+    this.#endOver(this.results.emit(data));
+    this.#options.onChange("data");
   }
 
   setResult(value: unknown): void {
-    if (this.isOver || this.#decided) return;
-    const problem = this.results.setResult(value);
+    if (!this.isOver && !this.#decided) this.#endOver(this.results.setResult(value));
+  }
+
+  /** Ends the run when what it left is more than is kept, or no JSON. */
+  #endOver(problem: string | null): void {
     if (problem !== null) this.decide(failedWith("output_limit", "OutputLimitError", problem));
   }
 
@@ -178,12 +178,6 @@ export class LiveRun {
   setError(error: string | ErrorDetail): void {
     const reported = parseReportedError(error, this.#options.redactor);
     if (!this.isOver) this.#reported ??= reported;
-  }
-
-  /** A number for a request whose environment does not count them: such a run is never repeated. */
-  nextSeq(): number {
-    this.#requests += 1;
-    return this.#requests;
   }
 
   /** A call has begun or ended. */
@@ -212,19 +206,10 @@ export class LiveRun {
     this.#options.onChange("state");
   }
 
-  /** What readers are shown while no child holds the run. */
-  snapshot(): RunSnapshot {
-    return {
-      ...this.results.read(),
-      calls: this.#log?.ended ?? [],
-    };
-  }
-
   /** The child goes, the run stays: a later child repeats it. */
   leave(): void {
     this.#isLeft = true;
-    this.#endCalls();
-    this.execution.requestEnd(KILL_GRACE_MS);
+    this.#endHere();
     this.#options.onChange("state");
   }
 
@@ -242,13 +227,18 @@ export class LiveRun {
     if (!this.#over.signal.aborted) this.#over.abort(new DOMException("The run has ended.", "AbortError"));
   }
 
+  /** Its calls and its child. */
+  #endHere(): void {
+    this.#endCalls();
+    this.execution.requestEnd(KILL_GRACE_MS);
+  }
+
   /** A person asked for the end. */
   kill(): void {
     if (this.#state === "terminating" || this.#state === "idle") return;
     this.#state = "terminating";
     this.#killed = !this.isOver && this.#reported === null;
-    this.#endCalls();
-    this.execution.requestEnd(KILL_GRACE_MS);
+    this.#endHere();
     this.#options.onChange("state");
   }
 
@@ -256,8 +246,7 @@ export class LiveRun {
   decide(ending: Ending): void {
     if (this.isOver || this.#decided) return;
     this.#decided = ending;
-    this.#endCalls();
-    this.execution.requestEnd(KILL_GRACE_MS);
+    this.#endHere();
   }
 
   /** The environment has answered, or will not: closes the books and says what to store. */
@@ -302,15 +291,11 @@ export class LiveRun {
   }
 }
 
-export interface LiveRunOptions {
+export interface LiveRunOptions extends Pick<LiveRun, "environment" | "execution" | "code" | "memoryMb"> {
   /** The row as it was claimed. */
   row: ProcessRow;
-  environment: string;
-  execution: Pick<RunExecution, "requestEnd" | "confirmed" | "pause" | "resume">;
-  slot: Pick<Slot, "giveUp" | "takeBack">;
-  code: string;
-  /** The memory limit in force. */
-  memoryMb: number | null;
+  /** While it is paused another run may have its slot. */
+  slot: { giveUp(): void; takeBack(): void };
   limits: RunLimits;
   /** Takes secrets out of whatever the run reports, before it is kept. */
   redactor: Redactor;

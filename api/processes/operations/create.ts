@@ -1,16 +1,19 @@
 /** Submitting a process: limits, idempotency, storing it and, unless told otherwise, running it. */
 import { createHash } from "node:crypto";
 import { AppError } from "#api/errors.ts";
+import type { EnvironmentStatus } from "#sdk";
+import { memoryInForce } from "../live/execution.ts";
 import { digestBody } from "../model/digest.ts";
-import { clampLimits } from "../model/limits.ts";
 import type { IdempotencyKey, NewProcess, Placement, ProcessCreator, ProcessView } from "../model/records.ts";
 import type { CreateProcessBody } from "../model/schemas.ts";
 import { findIdempotencyKey, type InsertOutcome, insertProcess } from "../store/changes.ts";
-import { type ProcessesContext, waitForEnd } from "./lookup.ts";
+import { type LimitMaxima, type ProcessesContext, waitForEnd } from "./lookup.ts";
 
 export type { ProcessCreator } from "../model/records.ts";
 
 export const IDEMPOTENCY_TTL_MS = 24 * 60 * 60_000;
+/** The longest time a timer and a Postgres integer hold: 24.8 days. */
+const MAX_INTEGER_MS = 2_147_483_647;
 const MAX_KEY_ATTEMPTS = 5;
 const REFUSALS = new Set(["too_many_processes", "no_environment", "shutting_down"]);
 
@@ -76,6 +79,26 @@ async function insert(
     };
   });
   return noteStored(context, inserted);
+}
+
+/**
+ * What a client asked for, brought within the maxima of the server and of the environment. `status` is the environment the
+ * process runs in at once, or null when that is not known yet.
+ */
+function clampLimits(
+  asked: CreateProcessBody["options"],
+  maxima: LimitMaxima,
+  status: EnvironmentStatus | null,
+): Pick<NewProcess, "timeoutMs" | "memoryMb" | "cpuMs"> {
+  return {
+    timeoutMs: clampMs(asked.timeout, maxima.maxTimeoutMs),
+    memoryMb: memoryInForce(asked.memoryMb ?? null, status),
+    cpuMs: clampMs(asked.cpuMs ?? null, maxima.maxCpuMs),
+  };
+}
+
+function clampMs(asked: number | null, max: number | null): number | null {
+  return asked === null ? max : Math.min(asked, max ?? MAX_INTEGER_MS, MAX_INTEGER_MS);
 }
 
 function noteStored({ feed }: ProcessesContext, outcome: InsertOutcome): InsertOutcome {

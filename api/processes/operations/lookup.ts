@@ -6,10 +6,9 @@ import type { Environments } from "#api/components/modules/environments.ts";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { Caller } from "#api/http/auth.ts";
-import { ChangeWaiter, type ProcessFeed } from "../live/feed.ts";
 import type { RunRegistry } from "../live/registry.ts";
+import { ChangeWaiter, type ProcessFeed } from "../live/registry.ts";
 import type { LiveRun } from "../live/run.ts";
-import type { LimitMaxima } from "../model/limits.ts";
 import type { Peers, WaitUntil } from "../model/peers.ts";
 import type {
   ApprovalEvent,
@@ -24,6 +23,12 @@ import { readProcess, readProcessRow, readSubmitter } from "../store/reads.ts";
 import { viewLiveRun, viewStored } from "./render.ts";
 
 const SHUTDOWN_RETRY_AFTER_SECONDS = 5;
+
+/** Of what a client may ask for. Null: no limit. */
+export interface LimitMaxima {
+  maxTimeoutMs: number | null;
+  maxCpuMs: number | null;
+}
 
 export interface ProcessesContext {
   db: Db;

@@ -44,7 +44,11 @@ export function createPausing(options: PausingOptions) {
       maxApprovals,
       log,
       calls: live.calls,
-      describe: () => ({ trail: live.calls.all, usage: live.usage, snapshot: () => live.snapshot() }),
+      describe: () => ({
+        trail: live.calls.all,
+        usage: live.usage,
+        snapshot: () => ({ ...live.results.read(), calls: live.calls.ended }),
+      }),
       hooks: {
         parked() {
           live.markParked();
@@ -57,6 +61,10 @@ export function createPausing(options: PausingOptions) {
       },
     });
     byRun.set(live, pauses);
+    live.opened.defer(() => {
+      pauses.close();
+      byRun.delete(live);
+    });
     if (isLeaving) pauses.leave();
     return pauses;
   }
@@ -113,12 +121,6 @@ export function createPausing(options: PausingOptions) {
 
     /** The script has ended: an earlier child must not have called what this one did not. */
     checkAllRepeated: (live: LiveRun): void => byRun.get(live)?.checkAllRepeated(),
-
-    /** Nothing more is written of the run. */
-    close(live: LiveRun): void {
-      byRun.get(live)?.close();
-      byRun.delete(live);
-    },
 
     /** The server stops. True: the database has enough to repeat the run; false: it goes to its end here. */
     abandon: (live: LiveRun): boolean => byRun.get(live)?.abandon() ?? false,

@@ -1,7 +1,7 @@
 /** Reads `module.json`: foreign text, bounded in size, checked once against the schema of the contract. */
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
-import { isNestedDeeper } from "#api/http/json/nesting.ts";
+import { measureDepth } from "#runner/wire/frames.ts";
 import { MODULE_ID_PATTERN, type ModuleManifest, type ModuleType, moduleManifestSchema } from "#sdk";
 
 export const MANIFEST_FILE = "module.json";
@@ -37,7 +37,7 @@ export async function readManifest(folder: string): Promise<ManifestReading | nu
 
 /** The same for a text; what it holds beyond the schema is dropped. */
 export function parseManifest(text: string): ManifestReading {
-  if (isNestedDeeper(text, MAX_MANIFEST_DEPTH)) {
+  if (measureDepth(Buffer.from(text), MAX_MANIFEST_DEPTH) > MAX_MANIFEST_DEPTH) {
     return unreadable(`Its ${MANIFEST_FILE} is nested deeper than ${MAX_MANIFEST_DEPTH} levels.`);
   }
   let json: unknown;
