@@ -66,8 +66,8 @@ export interface AppDeps {
   /** Of all servers on the database; null where that is not known. Absent: this one is alone. */
   countSlots?: () => number | null;
   /** Absent: nothing is traced. */
-  tracing?: Tracing;
-  database: { readonly reachable: boolean; ping?(): Promise<unknown> };
+  tracing?: Tracing | null;
+  database: { watch: { readonly reachable: boolean }; ping?(): Promise<unknown> };
   logs: Logs;
   processes: ProcessService;
   modules: Modules;
@@ -154,7 +154,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
     waiting: async () => deps.approvals.measureWaiting(),
     database: deps.database,
   });
-  registerDatabaseGuard(app, deps.database);
+  registerDatabaseGuard(app, deps.database.watch);
   if (deps.replicas) registerReplicaRoutes(app, deps.replicas);
   registerAudit(app, access.audit);
   registerProcessRoutes(app, processes, config);

@@ -45,8 +45,8 @@ import { createTools, type Tools } from "./tools/service.ts";
 import { listKnownTools } from "./tools/store.ts";
 
 export interface ServerDeps {
-  /** Migrated, and of this server only. Closed by whoever opened it. `vital`: see Database; default: the same. */
-  database: { pool: Pool; vital?: Pool; readonly reachable: boolean };
+  /** Migrated, and of this server only. Closed by whoever opened it. `priorityPool`: see Database; default: the same. */
+  database: { pool: Pool; priorityPool?: Pool; watch: { readonly reachable: boolean } };
   logger: FastifyBaseLogger;
   /** What the logger writes into, for `GET /logs`. Default: an empty one. */
   logRing?: LogRing;
@@ -112,8 +112,8 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   );
   const registry = new RunRegistry();
   const metrics = createMetrics();
-  const activity = createActivityLog(logger);
   const tracing = undo.use(await openTracing(config.tracing, logger));
+  const observers = [metrics, createActivityLog(logger), ...(tracing === null ? [] : [tracing])];
   const tools = undo.use(
     createTools({
       pool: database.pool,
@@ -131,9 +131,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
       },
       admit: () => governance.audit.admit(),
       onCall(record) {
-        metrics.callEnded(record);
-        activity.callEnded(record);
-        tracing.callEnded(record);
+        for (const observer of observers) observer.callEnded(record);
         governance.recordCall(record);
       },
       log: logger,
@@ -188,10 +186,10 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     hosts: { module: modules.settings, service: services.settings },
   });
   undo.defer(services.onChange((id) => tools.forget(id)));
-  const vital = database.vital ?? database.pool;
+  const priorityPool = database.priorityPool ?? database.pool;
   const replicas = createReplicas({
     pool: database.pool,
-    vital,
+    priorityPool,
     version: packageFile.version,
     secretsKeys: keyring && { current: keyring.current.kid, all: keyring.kids },
     countSlots: () => environments.active()?.status()?.slots ?? null,
@@ -214,14 +212,8 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     pausing,
     peers: replicas.peers,
     countSlots: replicas.countSlots,
-    traceParent: () => tracing.traceParent(),
-    onStarted: (row, environment) => tracing.runStarted({ ...row, environment }),
-    onLeft: (id) => tracing.runLeft(id),
-    onEnded(ending, environment) {
-      metrics.runEnded({ ...ending, environment });
-      activity.runEnded(ending, environment);
-      tracing.runEnded(ending);
-    },
+    traceParent: () => tracing?.traceParent() ?? null,
+    observers,
   });
   const approvals = createApprovals({
     pool: database.pool,
@@ -239,15 +231,17 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     log: logger,
   });
   undo.defer(services.onChange((id) => approvals.forgetTools(id)));
-  const watched = {
-    pool: vital,
-    get reachable() {
-      return database.reachable;
-    },
-    ping: () => vital`select 1`,
+  const selfCheck = undo.use(
+    startSelfCheck({ pool: database.pool, priorityPool, database: database.watch, processes, onStuck }),
+  );
+  const observed = {
+    database: { pool: priorityPool, watch: database.watch },
+    environments,
+    replicas,
+    selfCheck,
+    processes,
+    lifecycle,
   };
-  const selfCheck = undo.use(startSelfCheck({ pool: database.pool, vital, database, processes, onStuck }));
-  const observed = { database: watched, environments, replicas, selfCheck, processes, lifecycle };
   const readiness = await listReadinessChecks(observed);
   const logs = createLogs({ ring: deps.logRing ?? createLogRing(), redactor });
   const app = await buildApp(config, {
@@ -257,7 +251,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     metrics,
     tracing,
     countSlots: replicas.countSlots,
-    database: watched,
+    database: { watch: database.watch, ping: () => priorityPool`select 1` },
     logs,
     processes,
     modules,

@@ -12,16 +12,15 @@ import { startEmbeddedPostgres } from "./embedded.ts";
 import { DatabaseRefused, migrate } from "./migrate.ts";
 import { createPool, type Db, isDatabaseUnavailable, type Pool } from "./pool.ts";
 import { type Reachability, watchDatabase } from "./reachability.ts";
-import { acquireServerLock, type ServerLock } from "./server-lock.ts";
+import { acquireServerLock } from "./server-lock.ts";
 
 export interface Database extends AsyncDisposable {
   /** Holds a password: never to be logged. */
   readonly url: string;
   readonly pool: Pool;
   /** For what must not wait behind the requests of clients: signs of life, and whether the server is ready. */
-  readonly vital: Pool;
-  /** Whether the database answers; refreshed every second. */
-  readonly reachable: boolean;
+  readonly priorityPool: Pool;
+  readonly watch: Reachability;
   readonly embedded: boolean;
 }
 
@@ -43,9 +42,9 @@ export interface OpenDatabaseOptions {
 }
 
 const MAX_CONNECTIONS = 15;
-const MAX_VITAL_CONNECTIONS = 2;
+const MAX_PRIORITY_CONNECTIONS = 2;
 /** A sign of life that hangs is given up while there is time for the next one. */
-const VITAL_STATEMENT_TIMEOUT_MS = 5000;
+const PRIORITY_STATEMENT_TIMEOUT_MS = 5000;
 /** An embedded Postgres may be stopped by a predecessor between our finding it and using it: start over until then. */
 const EMBEDDED_RETRY_MS = 15_000;
 const RETRY_PAUSE_MS = 100;
@@ -64,21 +63,19 @@ export async function openDatabase(
   await migrate(url, options.onMigrate);
   const pool = createPool(url, { maxConnections: MAX_CONNECTIONS, applicationName: "cyrnel" });
   undo.defer(() => pool.end({ timeout: 5 }));
-  const vital = createPool(url, {
-    maxConnections: MAX_VITAL_CONNECTIONS,
-    applicationName: "cyrnel vital",
-    statementTimeoutMs: VITAL_STATEMENT_TIMEOUT_MS,
+  const priorityPool = createPool(url, {
+    maxConnections: MAX_PRIORITY_CONNECTIONS,
+    applicationName: "cyrnel priority",
+    statementTimeoutMs: PRIORITY_STATEMENT_TIMEOUT_MS,
   });
-  undo.defer(() => vital.end({ timeout: 5 }));
+  undo.defer(() => priorityPool.end({ timeout: 5 }));
   const close = undo.move();
   return {
     url,
     pool,
-    vital,
+    priorityPool,
     embedded: config.databaseUrl === null,
-    get reachable() {
-      return watch.reachable;
-    },
+    watch,
     [Symbol.asyncDispose]: () => close.disposeAsync(),
   };
 }
@@ -125,7 +122,7 @@ async function lockEmbedded(
   dataDirectory: string,
   options: OpenDatabaseOptions,
   undo: AsyncDisposableStack,
-): Promise<{ url: string; watch: ServerLock }> {
+): Promise<{ url: string; watch: Reachability }> {
   const deadline = Date.now() + EMBEDDED_RETRY_MS;
   for (;;) {
     try {

@@ -1,9 +1,9 @@
 /** Whether the database answers, asked every second on a connection of its own: requests are refused before they hang. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createPool, type Db, isDatabaseUnavailable } from "./pool.ts";
+import { createPool, type Db, isDatabaseUnavailable, type Pool } from "./pool.ts";
 
 export interface Reachability extends AsyncDisposable {
-  /** False while the database does not answer. */
+  /** Whether the database answers; refreshed every second. */
   readonly reachable: boolean;
 }
 
@@ -58,28 +58,16 @@ export async function watchDatabase(
     await pool.end({ timeout: 1 });
     throw error;
   }
-  const watch = keepAsking(async () => {
+  return watchPool(pool, async () => {
     await pool`select 1`;
   });
-  return {
-    get reachable() {
-      return watch.reachable;
-    },
-    async [Symbol.asyncDispose]() {
-      watch.stop();
-      await pool.end({ timeout: 1 });
-      await watch.stopped;
-    },
-  };
 }
 
-/** Asks again and again, one question at a time: one that hangs counts as no answer until it answers or breaks. */
-export function keepAsking(ask: () => Promise<void>): {
-  readonly reachable: boolean;
-  stop(): void;
-  readonly stopped: Promise<void>;
-} {
-  let reachable = true;
+/**
+ * Asks again and again, one question at a time: one that hangs counts as no answer until it answers or breaks. Ends the
+ * pool when it is disposed.
+ */
+export function watchPool(pool: Pool, ask: () => Promise<void>): Reachability {
   const stopping = new AbortController();
   const { signal } = stopping;
   const untilStopped = new Promise<boolean>((resolve) =>
@@ -95,23 +83,26 @@ export function keepAsking(ask: () => Promise<void>): {
     }
   }
 
-  async function watch(): Promise<void> {
+  async function askOn(): Promise<void> {
     while (!signal.aborted) {
-      const interval = reachable ? PING_INTERVAL_MS : PING_INTERVAL_WHILE_DOWN_MS;
+      const interval = watch.reachable ? PING_INTERVAL_MS : PING_INTERVAL_WHILE_DOWN_MS;
       await sleep(interval, undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
       const asking = answers();
       const late = sleep(PING_TIMEOUT_MS, false, { signal }).catch(() => false);
-      reachable = await Promise.race([asking, late]);
-      if (!reachable) reachable = await Promise.race([asking, untilStopped]);
+      watch.reachable = await Promise.race([asking, late]);
+      if (!watch.reachable) watch.reachable = await Promise.race([asking, untilStopped]);
     }
   }
 
-  return {
-    get reachable() {
-      return reachable;
+  const watch = {
+    reachable: true,
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      await pool.end({ timeout: 1 });
+      await stopped;
     },
-    stop: () => stopping.abort(),
-    stopped: watch(),
   };
+  const stopped = askOn();
+  return watch;
 }

@@ -6,9 +6,7 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseRefused } from "./migrate.ts";
 import { createPool, isDatabaseUnavailable, type Pool } from "./pool.ts";
-import { keepAsking, type Reachability } from "./reachability.ts";
-
-export type ServerLock = Reachability;
+import { type Reachability, watchPool } from "./reachability.ts";
 
 /** Another server has the database now; later it may not. */
 export class DatabaseInUse extends DatabaseRefused {}
@@ -37,7 +35,7 @@ const RETRY_MS = 200;
 export async function acquireServerLock(
   databaseUrl: string,
   options: ServerLockOptions,
-): Promise<ServerLock> {
+): Promise<Reachability> {
   let connectionEnded = false;
   const pool = createPool(databaseUrl, {
     maxConnections: 1,
@@ -55,22 +53,12 @@ export async function acquireServerLock(
   }
   connectionEnded = false;
 
-  const watch = keepAsking(async () => {
+  return watchPool(pool, async () => {
     await pool`select 1`;
     if (!connectionEnded) return;
     connectionEnded = false;
     if (!(await tryLock(pool))) options.onTakenOver();
   });
-  return {
-    get reachable() {
-      return watch.reachable;
-    },
-    async [Symbol.asyncDispose]() {
-      watch.stop();
-      await pool.end({ timeout: 1 });
-      await watch.stopped;
-    },
-  };
 }
 
 async function waitForLock(pool: Pool, options: ServerLockOptions): Promise<void> {

@@ -8,18 +8,10 @@ import type { EnvironmentDescription } from "#api/environment/model.ts";
 import type { App } from "#api/http/app-type.ts";
 import { requireScope } from "#api/http/auth.ts";
 import { errorResponses } from "#api/http/responses.ts";
+import type { RunObserver } from "#api/processes/model/records.ts";
 import type { ProcessesHealth } from "#api/processes/service.ts";
 import type { CallRecord } from "#api/tools/gate.ts";
-import { ISOLATION_LEVELS, type Usage } from "#sdk";
-
-/** A run as it ended. */
-export interface EndedRun {
-  /** Module id. */
-  environment: string;
-  exitState: string;
-  reason: string;
-  usage: Usage;
-}
+import { ISOLATION_LEVELS } from "#sdk";
 
 /** What is read at the moment somebody asks. */
 export interface MetricsSources {
@@ -31,14 +23,13 @@ export interface MetricsSources {
   /** What waits for people, of all servers on the database together. Absent: it is not told. */
   waiting?(): Promise<{ approvals: number; oldestMs: number; paused: number }>;
   database: {
-    readonly reachable: boolean;
+    watch: { readonly reachable: boolean };
     /** A statement that does nothing. Absent: its time is not told. */
     ping?(): Promise<unknown>;
   };
 }
 
-export interface Metrics {
-  runEnded(run: EndedRun): void;
+export interface Metrics extends Required<Pick<RunObserver, "runEnded">> {
   callEnded(call: CallRecord): void;
   /** Counts the requests of all routes and answers `GET /metrics`. */
   register(app: App, sources: MetricsSources): void;
@@ -113,7 +104,7 @@ export function createMetrics(): Metrics {
   const boundRoute = createLabelBound(500);
 
   return {
-    runEnded({ environment: id, exitState, reason, usage }) {
+    runEnded({ exitState, reason, usage }, id) {
       const environment = boundEnvironment(id);
       runs.inc({ environment, exit_state: exitState, reason });
       if (KILLS.has(reason)) kills.inc({ reason });
@@ -232,8 +223,8 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
     const { database } = sources;
     const [environment, seconds, waiting] = await Promise.all([
       sources.environment().catch(() => null),
-      database.reachable && database.ping ? measurePing(database.ping) : null,
-      database.reachable && sources.waiting ? answerSoon(sources.waiting) : null,
+      database.watch.reachable && database.ping ? measurePing(database.ping) : null,
+      database.watch.reachable && sources.waiting ? answerSoon(sources.waiting) : null,
     ]);
     for (const one of [approvals, oldest, paused]) one.remove();
     if (waiting !== null) {
@@ -248,7 +239,7 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
     showLoad(environment, health.queued);
     unstored.set(health.unstored);
     listeners.set(health.listeners);
-    up.set(database.reachable ? 1 : 0);
+    up.set(database.watch.reachable ? 1 : 0);
     if (seconds === null) pool.remove();
     else pool.set(seconds);
     resident.set(process.memoryUsage.rss());

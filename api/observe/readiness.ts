@@ -6,7 +6,7 @@ import { probeWriting } from "#api/db/reachability.ts";
 import type { ReadinessCheck } from "./health.ts";
 
 export interface ReadinessSources {
-  database: { pool: Pool; readonly reachable: boolean };
+  database: { pool: Pool; watch: { readonly reachable: boolean } };
   environments: Pick<Environments, "active" | "refusal">;
   /** Since the other servers could last hear of this one, by its own clock. */
   replicas: { readonly silentMs: number };
@@ -38,7 +38,7 @@ export async function listReadinessChecks(sources: ReadinessSources): Promise<Re
     {
       name: "database",
       check: async () => {
-        if (!database.reachable) return "the database does not answer";
+        if (!database.watch.reachable) return "the database does not answer";
         await listApplied();
         return null;
       },
@@ -46,7 +46,7 @@ export async function listReadinessChecks(sources: ReadinessSources): Promise<Re
     {
       name: "writes",
       check: async () => {
-        if (!database.reachable) return null;
+        if (!database.watch.reachable) return null;
         try {
           await probe();
           return null;
@@ -59,7 +59,7 @@ export async function listReadinessChecks(sources: ReadinessSources): Promise<Re
     {
       name: "connections",
       check: () =>
-        !database.reachable || selfCheck.silentMs <= MAX_UNANSWERED_MS
+        !database.watch.reachable || selfCheck.silentMs <= MAX_UNANSWERED_MS
           ? null
           : `statements of requests and runs were not answered for ${inSeconds(selfCheck.silentMs)}`,
     },
@@ -75,7 +75,7 @@ export async function listReadinessChecks(sources: ReadinessSources): Promise<Re
     {
       name: "migrations",
       check: async () => {
-        if (!database.reachable) return null;
+        if (!database.watch.reachable) return null;
         const applied = await listApplied();
         if (applied.join() === known.join()) return null;
         return `the schema is at ${applied.at(-1) ?? "nothing"}, this program is at ${known.at(-1) ?? "nothing"}`;

@@ -9,7 +9,7 @@ export interface SelfCheckOptions {
   /** What the features use. */
   pool: Pool;
   /** Another way to the same database. */
-  vital: Pool;
+  priorityPool: Pool;
   database: { readonly reachable: boolean };
   processes: { health(): { claimWaitMs: number } };
   /** Called once, with a sentence: nothing but a new start makes this one work again. */
@@ -28,7 +28,7 @@ const MAX_STUCK_MS = 30_000;
 const MIN_WRITABLE = 20;
 
 export function startSelfCheck(options: SelfCheckOptions): SelfCheck {
-  const { pool, vital, database, processes, onStuck } = options;
+  const { pool, priorityPool, database, processes, onStuck } = options;
   let answeredMs = performance.now();
   let isAsking = false;
   let isProbing = false;
@@ -61,7 +61,7 @@ export function startSelfCheck(options: SelfCheckOptions): SelfCheck {
   async function probe(): Promise<void> {
     if (isProbing) return;
     isProbing = true;
-    const isWritable = await probeWriting(vital).then(
+    const isWritable = await probeWriting(priorityPool).then(
       () => true,
       () => false,
     );

@@ -14,9 +14,8 @@ import { LiveRun } from "./live/run.ts";
 import {
   type Claim,
   INTERRUPTED,
-  type ProcessRow,
-  type RunEnding,
   type RunLimits,
+  type RunObserver,
   type StoredRun,
 } from "./model/records.ts";
 import type { Pausing } from "./pausing/pausing.ts";
@@ -39,12 +38,7 @@ export interface RunsOptions {
   /** Null: no person can be asked. */
   pausing: Pausing | null;
   log: ModuleLogger;
-  /** Told of each run as it ended, before it is stored; must not throw. */
-  onEnded?: ((ending: RunEnding, environment: string) => void) | undefined;
-  /** Told of each run that begins in an environment here, a repeated one included. */
-  onStarted?: ((row: ProcessRow, environment: string) => void) | undefined;
-  /** Told of each run that its child leaves to a later one. */
-  onLeft?: ((id: number) => void) | undefined;
+  observers: readonly RunObserver[];
 }
 
 export class Runs {
@@ -110,14 +104,14 @@ export class Runs {
       },
     });
     registry.add(live);
-    this.#options.onStarted?.(row, environment);
+    for (const observer of this.#options.observers) observer.runStarted?.(row, environment);
     if (this.#isInterrupting) this.#interrupt(live);
     feed.notify(row.id, "state");
     this.#gone.set(live, this.#carry(live, execution, slot));
   }
 
   async #carry(live: LiveRun, execution: RunExecution, slot: Slot): Promise<void> {
-    const { registry, writer, pausing, limits } = this.#options;
+    const { registry, writer, pausing, limits, observers } = this.#options;
     const raw = await registry.executing.run({ id: live.id, rights: live.rights }, () =>
       live.isRepeated ? this.#repeat(live, execution) : execution.carryOut(describeExecution(live, limits)),
     );
@@ -131,7 +125,7 @@ export class Runs {
     }
     const ending = live.conclude(answer);
     live.opened.dispose();
-    this.#options.onEnded?.(ending, live.environment);
+    for (const observer of observers) observer.runEnded?.(ending, live.environment);
     slot.release();
     const row = await writer.store(ending);
     registry.remove(live);
@@ -158,11 +152,11 @@ export class Runs {
 
   /** No child of this server holds the run any more. */
   #leave(live: LiveRun, slot: Slot): void {
-    const { registry, feed } = this.#options;
+    const { registry, feed, observers } = this.#options;
     live.opened.dispose();
     registry.remove(live);
     slot.release();
-    this.#options.onLeft?.(live.id);
+    for (const observer of observers) observer.runLeft?.(live.id);
     feed.notify(live.id, "state");
   }
 

@@ -13,6 +13,7 @@ import { Admission, createQueueEstimates } from "./admission/admission.ts";
 import type { RunRegistry } from "./live/registry.ts";
 import { ProcessFeed } from "./live/registry.ts";
 import { ALONE, type Peers } from "./model/peers.ts";
+import type { RunObserver } from "./model/records.ts";
 import type { ListQuery, RunSignalBody } from "./model/schemas.ts";
 import type { ApprovalState } from "./model/states.ts";
 import { createProcess, IDEMPOTENCY_TTL_MS, type Submission } from "./operations/create.ts";
@@ -30,7 +31,7 @@ import { killProcess, removeProcess, runProcess } from "./operations/signals.ts"
 import { createOwnership } from "./ownership.ts";
 import type { Pausing } from "./pausing/pausing.ts";
 import { startRetention } from "./retention.ts";
-import { Runs, type RunsOptions, SHUTDOWN_KILL_GRACE_MS } from "./run.ts";
+import { Runs, SHUTDOWN_KILL_GRACE_MS } from "./run.ts";
 import { EndingWriter } from "./store/endings.ts";
 import { lockProcess, requeueRun } from "./store/pauses.ts";
 import { countQueued } from "./store/queue.ts";
@@ -67,11 +68,7 @@ export interface ProcessesDeps {
   peers?: Peers;
   /** Runs at once over all servers. Default: of this one. */
   countSlots?: () => number | null;
-  /** Told of each run as it ended, and of the id of its environment. */
-  onEnded?: RunsOptions["onEnded"];
-  /** Told where each run begins, and where one is left to a later child. */
-  onStarted?: RunsOptions["onStarted"];
-  onLeft?: RunsOptions["onLeft"];
+  observers?: readonly RunObserver[];
   /** W3C `traceparent` of the request that is being served. Default: none is traced. */
   traceParent?: () => string | null;
 }
@@ -118,12 +115,7 @@ export function createProcessService(deps: ProcessesDeps) {
     redactor,
     pausing,
     log,
-    onStarted: deps.onStarted,
-    onLeft: deps.onLeft,
-    onEnded(ending, environment) {
-      estimates.noteEnded(ending.usage.wallMs);
-      deps.onEnded?.(ending, environment);
-    },
+    observers: [estimates, ...(deps.observers ?? [])],
   });
   const admission = new Admission({
     db,

@@ -52,7 +52,6 @@ export interface MembershipOptions {
 
 export function createMembership({ db, describe, afterBeat, log }: MembershipOptions): Membership {
   const place = findPlace();
-  let others: readonly ReplicaRow[] = [];
   let timer: NodeJS.Timeout | undefined;
   let beating: Promise<void> | null = null;
   let beatAgain = false;
@@ -88,17 +87,17 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
     const gone = rows.filter((row) => isGone(row.place, place));
     for (const row of gone) await removeReplica(db, row.id);
     const present = rows.filter((row) => !gone.includes(row) && row.silentMs <= MAX_SILENT_MS);
-    const known = new Set(others.map((row) => row.id));
+    const known = new Set(membership.others.map((row) => row.id));
     for (const row of present) {
       if (!known.has(row.id))
         log.info({ replica: row.name, version: row.version }, "another server is on the database");
     }
     const now = new Set(present.map((row) => row.id));
-    for (const row of others) {
+    for (const row of membership.others) {
       if (!now.has(row.id))
         log.warn({ replica: row.name }, "another server has left the database, or is lost");
     }
-    others = present;
+    membership.others = present;
     if (rows.some((row) => row.silentMs > MAX_KEPT_MS)) await removeSilent(db, MAX_KEPT_MS);
   }
 
@@ -135,10 +134,8 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
     return beating;
   }
 
-  return {
-    get others() {
-      return others;
-    },
+  const membership = {
+    others: [] as readonly ReplicaRow[],
     get hadOthers() {
       return performance.now() - hadOthersMs < REMEMBERED_MS;
     },
@@ -158,7 +155,7 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
     async start() {
       await beatOnce();
       timer = setTimeout(beatNow, BEAT_INTERVAL_MS).unref();
-      return others.filter(({ isEarlier }) => isEarlier);
+      return membership.others.filter(({ isEarlier }) => isEarlier);
     },
     beatNow,
     async stop() {
@@ -172,6 +169,7 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
       );
     },
   };
+  return membership;
 }
 
 /**

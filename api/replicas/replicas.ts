@@ -22,7 +22,7 @@ const HERE = "here";
 export interface ReplicasOptions {
   pool: Pool;
   /** For signs of life. */
-  vital: Pool;
+  priorityPool: Pool;
   version: string;
   /** Ids of the keys for secrets; null: there is none. */
   secretsKeys: { current: string; all: readonly string[] } | null;
@@ -59,7 +59,7 @@ export interface Replicas extends AsyncDisposable {
 }
 
 export function createReplicas(options: ReplicasOptions): Replicas {
-  const { pool, vital, version, secretsKeys, countSlots, listModules, isDraining, log } = options;
+  const { pool, priorityPool, version, secretsKeys, countSlots, listModules, isDraining, log } = options;
   const id = randomUUID();
   const name = `${hostname().slice(0, MAX_NAME_CHARACTERS)}:${process.pid}`;
   const token = randomBytes(32);
@@ -67,7 +67,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   let address: string | null = null;
 
   const membership = createMembership({
-    db: vital,
+    db: priorityPool,
     describe: () => ({
       id,
       name,

@@ -60,14 +60,14 @@ test("a stopped database answers 503 quickly on every request, and works again w
   postgres = await start();
   await expect.poll(async () => (await ask("/processes")).status, { timeout: 20_000 }).toBe(200);
   await expect.poll(readFailing, { timeout: 20_000 }).not.toContain("database");
-  expect(database.reachable).toBe(true);
+  expect(database.watch.reachable).toBe(true);
 });
 
 test("a database that hangs is noticed: requests are refused at once instead of hanging with it", async () => {
   const stopped = await listServerProcesses();
   for (const pid of stopped) process.kill(pid, "SIGSTOP");
   try {
-    await expect.poll(() => database.reachable, { timeout: 30_000 }).toBe(false);
+    await expect.poll(() => database.watch.reachable, { timeout: 30_000 }).toBe(false);
     const answer = await ask("/processes");
     expect(answer).toMatchObject({ status: 503, code: "database_unavailable" });
     expect(answer.tookMs).toBeLessThan(QUICKLY_MS);

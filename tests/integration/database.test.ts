@@ -162,7 +162,7 @@ describe("an open database", () => {
     await using opened = await openDatabase(config, { onTakenOver: neverTakenOver });
     let ended = 0;
     const busy = Array.from({ length: 40 }, () => opened.pool`select pg_sleep(0.5)`.then(() => (ended += 1)));
-    await opened.vital`select 1`;
+    await opened.priorityPool`select 1`;
     // Behind the others it would have been the turn of this one after 26 of them at the earliest.
     expect(ended).toBeLessThan(26);
     await Promise.all(busy);
@@ -234,7 +234,7 @@ describe("one server per database", () => {
       { databaseUrl: two.url, dataDirectory: "/nowhere" },
       { onTakenOver: neverTakenOver },
     );
-    expect([first.reachable, second.reachable]).toEqual([true, true]);
+    expect([first.watch.reachable, second.watch.reachable]).toEqual([true, true]);
   });
 
   test("a lock that was lost with its connection is taken again", async () => {

@@ -68,7 +68,7 @@ export async function startModulesServer(options: ModulesServerOptions): Promise
   const hosts = { module: modules.settings, service: modules.settings };
   await modules.start();
   await processes.start();
-  const database = { pool, reachable: true };
+  const database = { pool, watch: { reachable: true } };
   const app = await buildApp(config, {
     ...describeOnly(logger),
     lifecycle,

@@ -28,7 +28,7 @@ beforeAll(async () => {
     },
   };
   server = await openServer(parsed.config, {
-    database: { pool: database.pool, reachable: true },
+    database: { pool: database.pool, watch: { reachable: true } },
     logger: pino({ level: "silent" }),
     tools,
   });

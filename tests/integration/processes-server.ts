@@ -76,7 +76,7 @@ export async function startProcessesServer(options: ProcessesServerOptions): Pro
   const app = await buildApp(config, {
     ...describeOnly(logger),
     lifecycle,
-    database: { reachable: true },
+    database: { watch: { reachable: true } },
     processes: service,
     redactor,
   });

@@ -30,7 +30,15 @@ function counting(pool: Db): { db: Db; count(): number } {
 test("each of many is told its own place, by a few rankings", async () => {
   const { db, count } = counting(database.pool);
   const estimates = createQueueEstimates(db, () => 2);
-  estimates.noteEnded(100);
+  estimates.runEnded(
+    {
+      id: 1,
+      exitState: "success",
+      reason: "ok",
+      usage: { queuedMs: 0, startMs: 0, wallMs: 100, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 },
+    },
+    "scripted",
+  );
   const asked = Array.from({ length: 500 }, (_, n) => 1 + n * 5);
   const places = await Promise.all(asked.map((id) => estimates.find([id])));
   expect(places.map((place, n) => place.get(asked[n] as number))).toEqual(

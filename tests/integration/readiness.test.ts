@@ -93,7 +93,7 @@ test("a database that hangs is asked once however many ask, and each has its ans
 test("a server that could not say for long that it is there, until it has", async () => {
   let silentMs = 15_500;
   const checks = await listReadinessChecks({
-    database: { pool: database.pool, reachable: true },
+    database: { pool: database.pool, watch: { reachable: true } },
     environments: { refusal: () => null, active: () => server.server.modules.environments.active() },
     replicas: {
       get silentMs() {

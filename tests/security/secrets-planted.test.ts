@@ -127,7 +127,7 @@ beforeAll(async () => {
   const redactor = createRedactor();
   server = undo.use(
     await openServer(config, {
-      database: { pool: database.pool, reachable: true },
+      database: { pool: database.pool, watch: { reachable: true } },
       logger: createLogger(config, { stream, redactor }),
       redactor,
       builtins: [...BUILTIN_MODULES, builtin({ id: "leaky", type: "adapter" }, () => new LeakyAdapter())],

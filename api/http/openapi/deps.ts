@@ -11,7 +11,7 @@ export function describeOnly(logger: FastifyBaseLogger): AppDeps {
     lifecycle: createLifecycle(),
     readiness: [],
     metrics: createMetrics(),
-    database: { reachable: true },
+    database: { watch: { reachable: true } },
     logs: unused("logs"),
     processes: unused("processes"),
     modules: unused("modules"),

@@ -3,18 +3,10 @@
  * and tool. Ids, codes and times only: nothing a script or a tool has said.
  */
 import type { FastifyBaseLogger } from "fastify";
+import type { RunObserver } from "#api/processes/model/records.ts";
 import type { CallRecord } from "#api/tools/gate.ts";
 
-/** A run as it ended. Times in milliseconds. */
-export interface LoggedRun {
-  id: number;
-  exitState: string;
-  reason: string;
-  usage: { queuedMs: number; startMs: number; wallMs: number; cpuMs: number; toolCalls: number };
-}
-
-export interface ActivityLog {
-  runEnded(run: LoggedRun, environment: string): void;
+export interface ActivityLog extends Required<Pick<RunObserver, "runEnded">> {
   callEnded(call: CallRecord): void;
 }
 

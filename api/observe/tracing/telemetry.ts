@@ -17,42 +17,16 @@ import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import type { FastifyBaseLogger, FastifyRequest } from "fastify";
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import type { App } from "#api/http/app-type.ts";
+import type { RunObserver } from "#api/processes/model/records.ts";
 import type { CallRecord } from "#api/tools/gate.ts";
 import type { TracingSettings } from "./exporter.ts";
 import { createProvider } from "./exporter.ts";
 
-/** A run that begins here. */
-export interface TracedRun {
-  id: number;
-  environment: string;
-  /** What `traceParent` answered where it was asked for; null: nobody traced that. */
-  traceParent: string | null;
-}
-
-/** Times in milliseconds. */
-export interface TracedEnding {
-  id: number;
-  exitState: string;
-  reason: string;
-  usage: {
-    queuedMs: number;
-    startMs: number;
-    wallMs: number;
-    cpuMs: number;
-    peakMemoryBytes: number;
-    toolCalls: number;
-  };
-}
-
-export interface Tracing extends AsyncDisposable {
+export interface Tracing extends Required<RunObserver>, AsyncDisposable {
   /** A span for each request but those of probes and scrapers. Before the routes. */
   register(app: App): void;
   /** The request that is being served, as W3C `traceparent`; null outside of one. */
   traceParent(): string | null;
-  runStarted(run: TracedRun): void;
-  /** Its child is gone and the run is not over: somebody repeats it later. */
-  runLeft(id: number): void;
-  runEnded(ending: TracedEnding): void;
   callEnded(call: CallRecord): void;
 }
 
@@ -129,7 +103,7 @@ export function createTelemetry(settings: TracingSettings, log: Pick<FastifyBase
       return carrier.traceparent ?? null;
     },
 
-    runStarted({ id, environment, traceParent }) {
+    runStarted({ id, traceParent }, environment) {
       endRun(id, {}, false);
       const attributes = { "cyrnel.process.id": id, "cyrnel.environment": environment };
       runs.set(id, tracer.startSpan("run", { attributes }, readParent(traceParent)));

@@ -6,22 +6,12 @@ import type { FastifyBaseLogger } from "fastify";
 import type { TracingSettings } from "./exporter.ts";
 import type { Tracing } from "./telemetry.ts";
 
-const NO_TRACING: Tracing = {
-  register() {},
-  traceParent: () => null,
-  runStarted() {},
-  runLeft() {},
-  runEnded() {},
-  callEnded() {},
-  async [Symbol.asyncDispose]() {},
-};
-
-/** Null settings: none. Disposing sends what is left, for a few seconds at most. */
+/** Null without settings. Disposing sends what is left, for a few seconds at most. */
 export async function openTracing(
   settings: TracingSettings | null,
   log: Pick<FastifyBaseLogger, "warn">,
-): Promise<Tracing> {
-  if (settings === null) return NO_TRACING;
+): Promise<Tracing | null> {
+  if (settings === null) return null;
   const { createTelemetry } = await import("./telemetry.ts");
   return createTelemetry(settings, log);
 }

@@ -10,7 +10,7 @@ import { AppError } from "#api/errors.ts";
 import type { ModuleLogger } from "#sdk";
 import type { ProcessFeed, RunRegistry } from "../live/registry.ts";
 import type { Peers } from "../model/peers.ts";
-import type { Placement, QueuePlace, StoredRun } from "../model/records.ts";
+import type { Placement, QueuePlace, RunObserver, StoredRun } from "../model/records.ts";
 import { findPositions } from "../store/queue.ts";
 import { QueueClaims, type Slot, Slots } from "./queue.ts";
 
@@ -195,9 +195,7 @@ export class Admission implements Disposable {
   }
 }
 
-export interface QueueEstimates {
-  /** A run has ended; milliseconds. */
-  noteEnded(wallMs: number): void;
+export interface QueueEstimates extends Required<Pick<RunObserver, "runEnded">> {
   /** Places of those that are queued, by process id. */
   find(ids: readonly number[]): Promise<Map<number, QueuePlace>>;
 }
@@ -244,7 +242,7 @@ export function createQueueEstimates(db: Db, countSlots: () => number | null): Q
   }
 
   return {
-    noteEnded(wallMs) {
+    runEnded({ usage: { wallMs } }) {
       meanMs = meanMs === null ? wallMs : meanMs + (wallMs - meanMs) * ESTIMATE_WEIGHT;
     },
     async find(ids) {

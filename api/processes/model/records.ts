@@ -70,6 +70,19 @@ export interface IdempotencyKey {
 }
 
 /** How a run ended, as it is stored. `output`, `result` are JSON text; text holds no NUL. */
+/** What wants to know of the runs of this server. None of these may throw. */
+export interface RunObserver {
+  /** A run begins in an environment, a repeated one included. */
+  runStarted?(row: Pick<ProcessRow, "id" | "traceParent">, environment: string): void;
+  /** Its child leaves the run to a later one. */
+  runLeft?(id: number): void;
+  /** Told before the ending is stored. */
+  runEnded?(ending: EndedRun, environment: string): void;
+}
+
+/** How a run ended, without what it left. Times of `usage` in milliseconds. */
+export type EndedRun = Pick<RunEnding, "id" | "exitState" | "reason" | "usage">;
+
 export interface RunEnding {
   id: number;
   claim: string;

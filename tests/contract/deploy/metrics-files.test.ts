@@ -54,7 +54,7 @@ beforeAll(async () => {
 async function scrape(): Promise<string> {
   const metrics = createMetrics();
   const usage = { queuedMs: 1, startMs: 1, wallMs: 1, cpuMs: 1, peakMemoryBytes: 1, toolCalls: 1 };
-  metrics.runEnded({ environment: "e", exitState: "failed", reason: "crashed", usage });
+  metrics.runEnded({ id: 1, exitState: "failed", reason: "crashed", usage }, "e");
   metrics.callEnded({
     serviceId: "s",
     toolId: "t",
@@ -82,7 +82,7 @@ async function scrape(): Promise<string> {
               ({ active: 0, queued: 0, running: 0, slotsTaken: 0, unstored: 0, listeners: 0 }) as never,
           }),
       },
-      database: { reachable: true, ping: async () => {} },
+      database: { watch: { reachable: true }, ping: async () => {} },
     },
   });
   await app.inject({ method: "GET", url: "/health" });

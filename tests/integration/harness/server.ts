@@ -64,14 +64,9 @@ export async function startServer(options: StartServerOptions = {}): Promise<Tes
   const config = testConfig({ PORT: "0", SHUTDOWN_TIMEOUT_MS: "2000", ...options.environment });
   const database = options.database ?? (await createTestDatabase({ maxConnections: 10 }));
   const { logger, logs, ring } = collectLogs();
-  let reachable = true;
+  const watch = { reachable: true };
   const server = await openServer(config, {
-    database: {
-      pool: database.pool,
-      get reachable() {
-        return reachable;
-      },
-    },
+    database: { pool: database.pool, watch },
     logger,
     logRing: ring,
     ...(options.builtins ? { builtins: options.builtins } : {}),
@@ -130,7 +125,7 @@ export async function startServer(options: StartServerOptions = {}): Promise<Tes
       request("POST", path, { json: json ?? {}, ...(headers ? { headers } : {}) }),
     logs,
     setReachable(value) {
-      reachable = value;
+      watch.reachable = value;
     },
     stop,
     close,
