@@ -2,9 +2,10 @@
  * The one path of every tool call: visible ► policy ► (approval) ► fit ► record ► invoke ► redact. Ends at the first step
  * that refuses it, when it is canceled, or when its time is over. Writes no trail: the caller does.
  */
+
+import { measureDepth } from "#runner/wire/frames.ts";
 import type { AdapterModule, JSONSchema } from "#sdk";
 import { type CallClock, startCallClock } from "../bounds/call-clock.ts";
-import { isNestedDeeper } from "../http/json/nesting.ts";
 import {
   type CallOutcome,
   readAdapterFailure,
@@ -293,7 +294,7 @@ function toJsonResult(result: unknown, maxBytes: number): unknown {
   if (text === undefined) {
     throw refuseCall("result_invalid", "The tool answered something that is no JSON data.");
   }
-  if (isNestedDeeper(text, MAX_RESULT_DEPTH)) {
+  if (measureDepth(Buffer.from(text), MAX_RESULT_DEPTH) > MAX_RESULT_DEPTH) {
     throw refuseCall("result_invalid", `The tool's answer is nested deeper than ${MAX_RESULT_DEPTH} levels.`);
   }
   return JSON.parse(text);
