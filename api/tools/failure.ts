@@ -1,4 +1,5 @@
 /** How a call fails: one error type for refusals of the host and failures of an adapter, made safe to show to a script. */
+import { describeMisfit } from "#runner/parameter-check.ts";
 import { isDatabaseUnavailable } from "../db/pool.ts";
 import { AppError, type ErrorIssue } from "../errors.ts";
 import type { ToolPath } from "./gate.ts";
@@ -119,17 +120,12 @@ export function readAdapterFailure(thrown: unknown, clean: (text: string) => str
   );
 }
 
-const MAX_LISTED_ISSUES = 5;
-
 /** Of parameters that were not found to fit the tool's input schema. `path`: `service.tool`. */
 export function refuseMisfit(path: string, checked: Exclude<CheckOutcome, { kind: "fits" }>): CallError {
   switch (checked.kind) {
     case "misfit": {
       const { issues } = checked;
-      const listed = issues.slice(0, MAX_LISTED_ISSUES).map((issue) => `${issue.path} ${issue.message}`);
-      const more = issues.length > listed.length ? ` (and ${issues.length - listed.length} more)` : "";
-      const message = `The parameters of ${path} do not fit: ${listed.join("; ")}${more}.`;
-      return refuseCall("invalid_parameters", message, { issues });
+      return refuseCall("invalid_parameters", describeMisfit(path, issues), { issues });
     }
     case "busy":
       return refuseCall("too_many_calls", checked.message);

@@ -2,6 +2,7 @@
  * Calls that wait for a person, in this program: which calls have to, which wait, and what was decided. Each is decided
  * once. Knows no run: whoever asks `gate` waits for `decided`.
  */
+import { toolError } from "./proxy.ts";
 
 /** What is asked about. */
 export interface GatedTool {
@@ -138,11 +139,7 @@ export class ElicitationEngine {
   ): Gate & { allowed: false } {
     const { maxPending = DEFAULT_MAX_PENDING, expiresAfterMs = DEFAULT_EXPIRES_AFTER_MS } = this.#options;
     if (this.#waiting.size >= maxPending) {
-      throw Object.assign(new Error(`More than ${maxPending} calls wait for a person.`), {
-        name: "ToolError",
-        code: "too_many_approvals",
-        status: 429,
-      });
+      throw toolError("too_many_approvals", `More than ${maxPending} calls wait for a person.`, 429);
     }
     const now = Date.now();
     const pending: PendingElicitation = {

@@ -66,9 +66,10 @@ export function unknownTool(path: string, paths: ReadonlySet<string>): Error {
   const near = [...paths].filter((known) => known.startsWith(service));
   const shown = (near.length > 0 ? near : [...paths]).slice(0, MAX_SUGGESTIONS);
   const hint = shown.length === 0 ? "There are no tools." : `There are ${shown.join(", ")}.`;
-  return Object.assign(new Error(`There is no tool ${path || "without a name"}. ${hint}`), {
-    name: "ToolError",
-    code: "not_found",
-    status: 404,
-  });
+  return toolError("not_found", `There is no tool ${path || "without a name"}. ${hint}`, 404);
+}
+
+/** An error that reaches the script with these members, as a server's errors do. */
+export function toolError(code: string, message: string, status: number): Error {
+  return Object.assign(new Error(message), { name: "ToolError", code, status });
 }

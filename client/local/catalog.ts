@@ -1,17 +1,20 @@
 /** The tools of a local runtime: which there are, which of them the role shows, and what is said about them. */
+import { writeLineSignature } from "#runner/docs/line-signature.ts";
 import { findPatternProblem } from "#runner/tool-patterns.ts";
 import type { ToolIndex } from "#runner/tool-search/tool-index.ts";
 import { compileRole, type Visibility } from "#runner/tool-visibility.ts";
-import type {
-  DiscoverServices,
-  DiscoverTools,
-  ServiceDetails,
-  ServiceSummary,
-  ToolDetails,
-  ToolSummary,
+import {
+  type DiscoverServices,
+  type DiscoverTools,
+  IDENTIFIER_PATTERN,
+  type ServiceDetails,
+  type ServiceSummary,
+  TOOL_ID_PATTERN,
+  type ToolDetails,
+  type ToolSummary,
 } from "#sdk";
 import type { FoundTool, LocalOptions, LocalTool, ToolFunction, ToolTree } from "../kernel/local-model.ts";
-import { unknownTool } from "../kernel/proxy.ts";
+import { toolError, unknownTool } from "../kernel/proxy.ts";
 
 export interface Catalog {
   /** Paths of the tools that the role shows. */
@@ -26,9 +29,6 @@ export interface Catalog {
   getTool(serviceId: string, toolId: string): Promise<ToolDetails>;
 }
 
-/** The same as for services and tools of a server (IDENTIFIER_PATTERN and TOOL_ID_PATTERN of the SDK, which brings a library along). */
-const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
-const TOOL_ID = /^[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*){0,7}$/;
 const EVERYTHING: Visibility = { sees: () => true };
 const DEFAULT_LIMIT = 50;
 const MAX_NEAREST = 5;
@@ -44,7 +44,7 @@ export function createCatalog(options: LocalOptions): Catalog {
 
   function find(serviceId: string, toolId: string): LocalTool & { invoke: ToolFunction } {
     const path = `${serviceId}.${toolId}`;
-    const isNamed = IDENTIFIER.test(serviceId) && TOOL_ID.test(toolId);
+    const isNamed = IDENTIFIER_PATTERN.test(serviceId) && TOOL_ID_PATTERN.test(toolId);
     const tool = tools.get(path) ?? (isOpen && isNamed ? { path } : undefined);
     if (!isNamed || tool === undefined || !role.sees(serviceId, toolId)) {
       throw unknownTool(path, new Set(shown().map((other) => other.path)));
@@ -70,10 +70,7 @@ export function createCatalog(options: LocalOptions): Catalog {
       (serviceId === undefined || tool.serviceId === serviceId) && role.sees(tool.serviceId, tool.id);
     if (query.trim() === "") return shown().map(summarize).filter(isAsked);
     indexing ??= indexTools(tools);
-    const [index, { writeLineSignature }] = await Promise.all([
-      indexing,
-      import("#runner/docs/line-signature.ts"),
-    ]);
+    const index = await indexing;
     const found = index.search(query, isAsked, { after: null, limit: tools.size });
     const listed = found.length > 0 ? found : index.findNearest(query, isAsked, MAX_NEAREST);
     return listed.map(({ serviceId: service, id, score }) => {
@@ -105,7 +102,7 @@ export function createCatalog(options: LocalOptions): Catalog {
     async getService(id) {
       const found = await search({ serviceId: id });
       const own = found.filter(({ serviceId }) => serviceId === id);
-      if (own.length === 0) throw unknownService(id);
+      if (own.length === 0) throw toolError("not_found", `There is no service ${id}.`, 404);
       const summaries = own.map(({ id: toolId, name, description }) => ({ id: toolId, name, description }));
       return { id, name: id, description: "", tools: summaries };
     },
@@ -147,7 +144,7 @@ function readTools(tools: LocalOptions["tools"], hasInvoke: boolean): Map<string
   const byPath = new Map<string, LocalTool>();
   for (const tool of list as readonly LocalTool[]) {
     const [serviceId, toolId] = splitPath(tool.path);
-    if (!IDENTIFIER.test(serviceId) || !TOOL_ID.test(toolId)) {
+    if (!IDENTIFIER_PATTERN.test(serviceId) || !TOOL_ID_PATTERN.test(toolId)) {
       throw new TypeError(
         `tools: a path is "service.tool" or "service.group.tool": identifiers, at most 8 after the service; found "${tool.path}".`,
       );
@@ -190,12 +187,4 @@ async function indexTools(tools: ReadonlyMap<string, LocalTool>): Promise<ToolIn
     );
   }
   return index;
-}
-
-function unknownService(id: string): Error {
-  return Object.assign(new Error(`There is no service ${id}.`), {
-    name: "ToolError",
-    code: "not_found",
-    status: 404,
-  });
 }

@@ -1,42 +1,140 @@
-/** The bundled environment, set up for a runtime in this program. Loaded at the first need: it is most of what there is. */
+/**
+ * The bundled environment of a local runtime, and what is done for it: output lands on the run it names, calls go to the
+ * given tools. Loaded at the first run: it is most of what there is to load.
+ */
 import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
+import { generateToolDocs } from "#runner/docs/tool-docs.ts";
 import type { BundledEnvironment } from "#runner/host/environment.ts";
-import { EXECUTION_REASONS, type ExecutionExitState } from "#sdk";
-import type { LocalOptions } from "../kernel/local-model.ts";
-import { type BindingsOptions, createBindings } from "./bindings.ts";
+import type { EnvironmentBindings, InvokeInput, JSONSchema } from "#sdk";
+import type { LocalOptions, LocalTool } from "../kernel/local-model.ts";
+import { toolError } from "../kernel/proxy.ts";
+import type { Catalog } from "./catalog.ts";
+import type { LocalExecution } from "./execution.ts";
 
-export interface LocalEnvironment extends BundledEnvironment {
-  /** The reason of an ending for which the environment gave none. */
-  usualReason(state: ExecutionExitState): string;
-}
+/** Undefined for a run that has ended. */
+type FindRun = (eid: number) => LocalExecution | undefined;
+
+type Checker = typeof import("#runner/parameter-check.ts");
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
-/** One child is made ready ahead, and more when they are needed. */
+/** One child is started ahead, and more when they are needed. */
 const WARM_POOL = { min: 0, max: 2 };
+const MAX_QUESTION_SCHEMA_CHARACTERS = 20_000;
+/** References multiply the work of compiling; `$async` would make a check answer a promise. */
+const FORBIDDEN_IN_QUESTIONS = /"\$(?:ref|dynamicRef|recursiveRef|async)"\s*:/;
 
 /** @throws where the isolation that was asked for cannot be had. */
 export async function openEnvironment(
   options: LocalOptions,
-  bindings: Omit<BindingsOptions, "compileSchema">,
-): Promise<LocalEnvironment> {
-  const compileSchema = bindings.catalog.hasSchemas
-    ? (await import("./schema-check.ts")).compileSchema
-    : null;
+  catalog: Catalog,
+  find: FindRun,
+): Promise<BundledEnvironment> {
   // A program that runs one script must not start three children to be attacked before it.
   const environment = createProcessEnvironment(undefined, { test: "in each child" });
   await environment.setup({
     config: { warmPool: WARM_POOL, ...options.environment },
     secrets: {},
     logger: SILENT,
-    fetch: refuseFetch,
-    bindings: createBindings({ ...bindings, compileSchema }),
+    fetch: async () => {
+      throw new Error("The environment of a local runtime makes no requests.");
+    },
+    bindings: createBindings(catalog, find, catalog.hasSchemas ? await loadChecker() : null),
     ...(options.isolation !== undefined && { isolation: options.isolation }),
   });
-  return Object.assign(environment, {
-    usualReason: (state: ExecutionExitState) => EXECUTION_REASONS[state][0],
-  });
+  return environment;
 }
 
-const refuseFetch: typeof globalThis.fetch = async () => {
-  throw new Error("The environment of a local runtime makes no requests.");
-};
+const loadChecker = (): Promise<Checker> => import("#runner/parameter-check.ts");
+
+/** `checker`: null where no tool has an inputSchema, so that its libraries are not loaded for nothing. */
+function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null): EnvironmentBindings {
+  const checks = new Map<string, ReturnType<Checker["compileCheck"]>>();
+
+  function fitParameters({ path, inputSchema }: LocalTool, given: unknown): unknown {
+    if (inputSchema === undefined || checker === null) return given;
+    const check = checks.get(path) ?? checker.compileCheck(inputSchema);
+    checks.set(path, check);
+    // The check fills in defaults; the result of the run lists the call as the script made it.
+    const parameters = structuredClone(given) as Record<string, unknown>;
+    if (check.fits(parameters)) return parameters;
+    throw toolError("invalid_parameters", checker.describeMisfit(path, check.listIssues()), 400);
+  }
+
+  // Not async up to the call of the tool: the next message of the child may be the end of the run.
+  async function invokeTool({ serviceId, toolId, parameters, eid, seq, signal }: InvokeInput) {
+    const run = findRun(eid);
+    const over = signal ?? AbortSignal.abort();
+    run.noteCall({ path: `${serviceId}.${toolId}`, args: parameters });
+    const tool = catalog.find(serviceId, toolId);
+    const fitting = fitParameters(tool, parameters);
+    const waiting = run.pauses?.pass(tool, fitting, over) ?? null;
+    if (waiting !== null) {
+      await waiting;
+      // It may have been approved as the run ended.
+      over.throwIfAborted();
+    }
+    return tool.invoke(fitting, { processId: run.id, seq: seq ?? 0, signal: over });
+  }
+
+  function findRun(eid: number | undefined): LocalExecution {
+    const run = eid === undefined ? undefined : find(eid);
+    if (run === undefined) throw toolError("run_ended", "The run of this call has ended.", 409);
+    return run;
+  }
+
+  return {
+    invokeTool,
+    // The bundled environment answers with whole outcomes.
+    setState() {},
+    setError() {},
+    setResult() {},
+    setUsage() {},
+    emitStdout: (eid, data) => find(eid)?.write("stdout", data),
+    emitStderr: (eid, data) => find(eid)?.write("stderr", data),
+    emitOutput: (eid, data) => find(eid)?.options.onOutput?.(data),
+    discoverServices: (query) => catalog.discoverServices(query ?? {}),
+    discoverTools: (query) => catalog.discoverTools(query ?? {}),
+    getService: (id) => catalog.getService(id),
+    getTool: ({ serviceId, toolId }) => catalog.getTool(serviceId, toolId),
+    async getToolDocs({ serviceId, toolId }) {
+      return generateToolDocs({ ...(await catalog.getTool(serviceId, toolId)), serviceId, toolId });
+    },
+    async ask(eid, { message, schema }, call) {
+      const { pauses } = findRun(eid);
+      if (pauses === null) {
+        throw toolError(
+          "ask_unavailable",
+          "No person can be asked: this runtime has no elicitation engine.",
+          403,
+        );
+      }
+      const check = schema === undefined ? undefined : await compileQuestion(schema);
+      const request = { message, ...(schema !== undefined && { schema }) };
+      return pauses.ask(request, check, call?.signal ?? AbortSignal.abort());
+    },
+  };
+}
+
+/**
+ * A check of answers that throws for one that does not fit. The schema is a script's: without references and bounded, it is
+ * compiled in time proportional to its size.
+ */
+async function compileQuestion(schema: JSONSchema): Promise<(data: unknown) => void> {
+  const text = JSON.stringify(schema);
+  if (text.length > MAX_QUESTION_SCHEMA_CHARACTERS) {
+    throw new TypeError(
+      `The schema of a question may have ${MAX_QUESTION_SCHEMA_CHARACTERS} characters of JSON.`,
+    );
+  }
+  if (FORBIDDEN_IN_QUESTIONS.test(text)) {
+    throw new TypeError("The schema of a question must not hold references ($ref) or $async.");
+  }
+  const check = (await loadChecker()).compileCheck(schema);
+  return (data) => {
+    if (check.fits((data ?? null) as Record<string, unknown>)) return;
+    const listed = check
+      .listIssues()
+      .map(({ path, message }) => `${path.replace(/^parameters/, "answer")} ${message}`);
+    throw new TypeError(`The answer does not fit the question: ${listed.join("; ")}.`);
+  };
+}

@@ -1,29 +1,28 @@
 /**
- * Scripts in this program: each in a locked-down Node process of its own, with the given functions as tools. No server and
- * no database; never in this process.
+ * The local runtime: scripts without a server and a database, each in a locked-down Node process that this program starts, with
+ * the given functions as tools.
  */
+import type { BundledEnvironment } from "#runner/host/environment.ts";
 import type { LocalExecuteOptions, LocalOptions, LocalRuntime } from "../kernel/local-model.ts";
 import type { ExecutionResult } from "../kernel/model.ts";
 import { createCatalog } from "./catalog.ts";
-import type { LocalEnvironment } from "./environment.ts";
 import { createExecution, DEFAULT_MAX_STREAM_BYTES, type LocalExecution } from "./execution.ts";
-import { createPauses } from "./pauses.ts";
 
-/** Calls that were asked about whose runs are still known, for `outcome`. */
+/** Calls a person was asked about whose runs are kept for `outcome`. */
 const MAX_KNOWN_CALLS = 10_000;
 const DEFAULT_TIMEOUT_MS = 30_000;
 
-/** @throws TypeError for tools or a role that are none. What else may be wrong rejects `ready` and `execute`. */
+/** @throws TypeError for malformed tools or role. Other failures reject `ready` and `execute`. */
 export function createLocalRuntime(options: LocalOptions): LocalRuntime {
   const catalog = createCatalog(options);
   const runs = new Map<number, LocalExecution>();
   const askedBy = new Map<string, LocalExecution>();
   const { elicitation: engine } = options;
-  let opening: Promise<LocalEnvironment> | null = null;
+  let opening: Promise<BundledEnvironment> | null = null;
   let isDisposed = false;
   let lastId = 0;
 
-  function open(): Promise<LocalEnvironment> {
+  function open(): Promise<BundledEnvironment> {
     if (isDisposed) return Promise.reject(new Error("The runtime has been disposed of."));
     opening ??= loadEnvironment().catch((error) => {
       opening = null;
@@ -32,17 +31,18 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
     return opening;
   }
 
-  async function loadEnvironment(): Promise<LocalEnvironment> {
+  async function loadEnvironment(): Promise<BundledEnvironment> {
+    // Takes as long as loading the environment, beside it.
     if (options.isolation !== "development" && process.platform === "linux") {
       const { bootSpawnerAhead } = await import("#runner/jail/spawner/spawner.ts");
       bootSpawnerAhead();
     }
     const { openEnvironment } = await import("./environment.ts");
-    return openEnvironment(options, { catalog, find: (eid) => runs.get(eid) });
+    return openEnvironment(options, catalog, (eid) => runs.get(eid));
   }
 
   function start(
-    environment: LocalEnvironment,
+    environment: BundledEnvironment,
     code: string,
     executeOptions: LocalExecuteOptions,
   ): LocalExecution {
@@ -51,14 +51,8 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
       executeOptions;
     const { processId: id = ++lastId } = executeOptions;
     if (runs.has(id)) throw new Error(`The process ${id} is running already.`);
-    const run = createExecution(id, executeOptions);
-    run.pauses = createPauses({
-      eid: id,
-      engine,
-      environment,
-      onWaiting: (executionId) => rememberAsked(executionId, run),
-      onPaused: (pending) => run.pausedAt(pending),
-    });
+    const onWaiting = (executionId: string) => rememberAsked(executionId, run);
+    const run = createExecution(id, executeOptions, engine ? { engine, environment, onWaiting } : null);
     runs.set(id, run);
     const limits = {
       timeoutMs,
@@ -76,7 +70,7 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
         runs.delete(id);
       })
       .then(
-        (outcome) => run.end(outcome, environment.usualReason(outcome.exitState)),
+        (outcome) => run.end(outcome),
         (error: unknown) => run.fail(error),
       );
     return run;

@@ -1,6 +1,6 @@
 /**
- * The waits of one run for a person. While anything waits the run is frozen: its clock stands still and nothing reaches
- * the script. A script in an endless loop cannot be frozen; its time goes on.
+ * The waits of one run for a person. While a call or question waits the run is frozen: its clock stands still and nothing
+ * reaches the script. A script in an endless loop cannot be frozen; its time goes on.
  */
 import type {
   Decision,
@@ -9,25 +9,25 @@ import type {
   GatedTool,
   PendingElicitation,
 } from "../kernel/elicitation.ts";
+import { toolError } from "../kernel/proxy.ts";
 
 /** Calls and questions of one run that a person is asked about. */
 const MAX_ASKED = 100;
 
 export interface PausesOptions {
   eid: number;
-  /** Absent: nobody can be asked. */
-  engine: ElicitationEngine | undefined;
+  engine: ElicitationEngine;
   environment: { pause(eid: number): Promise<unknown>; resume(eid: number): void };
-  /** Told of each call that begins to wait. */
+  /** Called with each call that begins to wait. */
   onWaiting(executionId: string): void;
-  /** Told when the run is frozen, with what has waited longest. */
+  /** Called when the run is frozen, with what has waited longest. */
   onPaused(pending: PendingElicitation): void;
 }
 
 export interface Pauses {
   /**
-   * Null: the call may be made at once. Otherwise resolves when it may; rejects when a person has refused it, or did not
-   * answer in time. Throws for a call that nobody is asked about any more.
+   * Null: the call may be made at once. Otherwise resolves when it is approved; rejects when it is denied or not decided in
+   * time. Throws for a call that was denied before, and beyond the bound of calls that may wait.
    */
   pass(tool: GatedTool, args: unknown, signal: AbortSignal): Promise<void> | null;
   /** Resolves with a person's answer. */
@@ -36,14 +36,14 @@ export interface Pauses {
     check: ((data: unknown) => void) | undefined,
     signal: AbortSignal,
   ): Promise<unknown>;
-  /** Which refusal a script that did not catch it ended by: its sentence names the call by an id nobody guesses. */
-  explain(message: string): "approval_denied" | "approval_expired" | null;
+  /** Which refusal a script that did not catch it ended by: its message holds the random id of the call. */
+  findRefusal(message: string): "approval_denied" | "approval_expired" | null;
 }
 
 export function createPauses(options: PausesOptions): Pauses {
   const { eid, engine, environment, onWaiting, onPaused } = options;
   const waiting = new Set<PendingElicitation>();
-  /** What was asked and refused -> the sentence: it is not asked again. */
+  /** A denied call -> its error: the same call is not asked about again. */
   const denied = new Map<string, Error>();
   const refused = new Map<string, "approval_denied" | "approval_expired">();
   let asked = 0;
@@ -77,7 +77,7 @@ export function createPauses(options: PausesOptions): Pauses {
   async function wait(gate: Gate & { allowed: false }, signal: AbortSignal): Promise<Decision> {
     const { pending, decided } = gate;
     const { executionId } = pending;
-    const withdraw = () => engine?.withdraw(executionId);
+    const withdraw = () => engine.withdraw(executionId);
     waiting.add(pending);
     onWaiting(executionId);
     signal.addEventListener("abort", withdraw, { once: true });
@@ -94,7 +94,7 @@ export function createPauses(options: PausesOptions): Pauses {
 
   function countAsked(): void {
     if (++asked > MAX_ASKED) {
-      throw refusal("too_many_approvals", `A run may ask a person ${MAX_ASKED} times.`, 429);
+      throw toolError("too_many_approvals", `A run may ask a person ${MAX_ASKED} times.`, 429);
     }
   }
 
@@ -103,19 +103,18 @@ export function createPauses(options: PausesOptions): Pauses {
       case "denied": {
         refused.set(id, "approval_denied");
         const reason = typeof decision.data === "string" && decision.data !== "" ? `: ${decision.data}` : ".";
-        return refusal("approval_denied", `${id}: ${what} was denied${reason}`, 403);
+        return toolError("approval_denied", `${id}: ${what} was denied${reason}`, 403);
       }
       case "expired":
         refused.set(id, "approval_expired");
-        return refusal("approval_expired", `${id}: nobody decided about ${what} in time.`, 409);
+        return toolError("approval_expired", `${id}: ${what} was not decided in time.`, 409);
       case "withdrawn":
-        return refusal("call_canceled", `${what} was given up.`, 503);
+        return toolError("call_canceled", `${what} was canceled.`, 503);
     }
   }
 
   return {
     pass(tool, args, signal) {
-      if (engine === undefined) return null;
       const digest = JSON.stringify([tool.path, args]);
       const before = denied.get(digest);
       if (before !== undefined) throw before;
@@ -137,9 +136,6 @@ export function createPauses(options: PausesOptions): Pauses {
     },
 
     async ask(request, check, signal) {
-      if (engine === undefined) {
-        throw refusal("ask_unavailable", "Nobody can be asked: this runtime has no elicitation engine.", 403);
-      }
       countAsked();
       const gate = engine.ask(request, check);
       const decision = await wait(gate, signal);
@@ -147,13 +143,9 @@ export function createPauses(options: PausesOptions): Pauses {
       throw refuse(decision, gate.pending.executionId, "the question");
     },
 
-    explain(message) {
+    findRefusal(message) {
       for (const [id, reason] of refused) if (message.includes(id)) return reason;
       return null;
     },
   };
-}
-
-function refusal(code: string, message: string, status: number): Error {
-  return Object.assign(new Error(message), { name: "ToolError", code, status });
 }

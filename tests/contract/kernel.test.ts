@@ -22,7 +22,7 @@ defineEnvironmentCases(
     "call.discovery":
       "the runtime answers from its own tools, see below; the suite wants to see its queries passed on",
     "limit.stdout": "what was cut off is followed by a line that says so, see below",
-    "limit.states": "execute answers with a result: nobody is told that it runs",
+    "limit.states": "execute answers with a result, not with states",
   },
 );
 
@@ -41,7 +41,7 @@ describe("tools", () => {
           inputSchema: {
             type: "object",
             required: ["to"],
-            properties: { to: { type: "string", pattern: "@" } },
+            properties: { to: { type: "string", pattern: "@" }, urgent: { type: "boolean", default: false } },
           },
           invoke: (args) => {
             sent.push(args);
@@ -89,7 +89,8 @@ describe("tools", () => {
     expect(result.logs).toContainEqual({ level: "info", message: "one" });
     expect(result.logs).toContainEqual({ level: "error", message: "two" });
     expect(result.usage?.toolCalls).toBe(2);
-    expect(sent).toEqual([{ to: "a@b" }]);
+    // As on a server, a tool gets the defaults of its schema.
+    expect(sent).toEqual([{ to: "a@b", urgent: false }]);
   });
 
   test("that the role hides are neither found nor described nor called, and look like tools that are not there", async () => {
@@ -121,7 +122,12 @@ describe("tools", () => {
       const caught = (call) => call().then(() => "called", (e) => [e.code, e.status, e.message, e.stack.includes("secret")]);
       return [await caught(() => tools.mail.send({ to: "nobody" })), await caught(() => tools.mail.fail())];`);
     expect(value).toEqual([
-      ["invalid_parameters", 400, expect.stringContaining("mail.send: parameters/to"), false],
+      [
+        "invalid_parameters",
+        400,
+        expect.stringContaining("The parameters of mail.send do not fit: parameters.to "),
+        false,
+      ],
       ["rate_limited", 429, "slow down", false],
     ]);
     expect(sent).toHaveLength(before);

@@ -1,6 +1,6 @@
 /** Thread entry: checks parameters whose check may take long. The server ends it when the time is up. */
 import { parentPort } from "node:worker_threads";
-import { compileCheck, type ParameterCheck, type ParameterIssue } from "./compile.ts";
+import { compileCheck, type ParameterCheck, type ParameterIssue } from "#runner/parameter-check.ts";
 
 const MAX_CHECKS = 200;
 

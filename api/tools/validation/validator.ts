@@ -2,9 +2,10 @@
  * Checks parameters against the input schema of a tool and fills in its defaults. Small schemas of a harmless kind are
  * checked at once; all others in a thread of their own with a time limit. Kept by the hash of the schema, within bounds.
  */
+
+import { compileCheck, type ParameterCheck, type ParameterIssue } from "#runner/parameter-check.ts";
 import type { JSONSchema } from "#sdk";
 import { createCheckingThread } from "./checking-thread.ts";
-import { compileCheck, type ParameterCheck, type ParameterIssue } from "./compile.ts";
 import { readSchema } from "./readable-schema.ts";
 
 const VALIDATOR_LIMITS = {

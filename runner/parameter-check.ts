@@ -1,13 +1,18 @@
-/** Compiles the check of one tool's parameters, and says what is wrong with them in words. Runs in the server and in its thread. */
+/**
+ * Compiles the check of one tool's parameters, and says what is wrong with them in words. Runs in the server, in its thread for
+ * checks, and in the local runtime.
+ */
 import type { ErrorObject } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
-import { compilePattern } from "#runner/linear-pattern.ts";
 import type { JSONSchema } from "#sdk";
+import { compilePattern } from "./linear-pattern.ts";
 
 const MAX_ISSUES = 10;
 const MAX_NAMES = 30;
 const MAX_VALUES_CHARACTERS = 300;
+/** The sentence of an error names these; its `issues` are all. */
+const MAX_LISTED_ISSUES = 5;
 
 export interface ParameterIssue {
   /** `parameters.body.title`. */
@@ -22,7 +27,7 @@ export interface ParameterCheck {
   listIssues(): ParameterIssue[];
 }
 
-/** `schema` as `readSchema` made it. Throws for one that the validator cannot compile. */
+/** `schema` is trusted, or bounded as `readSchema` does it. Throws for one that the validator cannot compile. */
 export function compileCheck(schema: JSONSchema): ParameterCheck {
   const ajv = new Ajv2020({
     strict: false,
@@ -39,6 +44,13 @@ export function compileCheck(schema: JSONSchema): ParameterCheck {
   (ajvFormats as unknown as (instance: unknown, options: unknown) => void)(ajv, { mode: "fast" });
   const validate = ajv.compile(schema);
   return { fits: validate, listIssues: () => describeIssues(validate.errors ?? []) };
+}
+
+/** One sentence about parameters of the tool `path`. */
+export function describeMisfit(path: string, issues: readonly ParameterIssue[]): string {
+  const listed = issues.slice(0, MAX_LISTED_ISSUES).map((issue) => `${issue.path} ${issue.message}`);
+  const more = issues.length > listed.length ? ` (and ${issues.length - listed.length} more)` : "";
+  return `The parameters of ${path} do not fit: ${listed.join("; ")}${more}.`;
 }
 
 function describeIssues(errors: readonly ErrorObject[]): ParameterIssue[] {
