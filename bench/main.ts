@@ -1,195 +1,54 @@
 /**
- * `npm run bench`: what a run costs, as ratios to what the same machine does in the same minute. Rounds of the
- * yardstick and of the service alternate, so that a noisy neighbour hits both. Ends with exit code 1 if a target is missed.
- * The search over tools is measured last (search.ts). `--peers` hands over to peers.ts, which compares.
+ * `npm run bench [-- name] [arguments]`: starts one measurement of the table below, the first without a name; `--list`
+ * prints the table. What each measures, prints and takes as arguments is in the header of its file.
  */
-import { execFile } from "node:child_process";
-import { availableParallelism } from "node:os";
-import { promisify } from "node:util";
-import { measureRate, spawnBare } from "./bare-spawn.ts";
-import { type BenchService, findChildren, readPssMb, startService } from "./service.ts";
-import { atLeast, atMost, formatTable, median, ms, perSecond, quantile, type Row } from "./stats.ts";
+import { spawnSync } from "node:child_process";
+import path from "node:path";
 
-const ROUNDS = 5;
-const SAMPLES_PER_ROUND = 20;
-const RATE_ROUND_MS = 4000;
-/** Sustained means after the start: until then the server's own code is still being compiled, a few functions each second. */
-const WARM_UP_MS = 20_000;
-const CAPACITY = 150;
-/** Lets the pool refill between sequential runs: what a client with a pause between its calls sees. */
-const PAUSE_MS = 60;
-const cores = availableParallelism();
+const BENCHES: Record<string, { file: string; says: string }> = {
+  runs: {
+    file: "runs/runs.ts",
+    says: "what a run costs, as ratios to a bare spawn; then the search over tools",
+  },
+  peers: {
+    file: "peers/peers.ts",
+    says: "what else runs a script, beside Cyrnel, and the probes that each stops",
+  },
+  jail: { file: "runs/jail.ts", says: "what the jail costs a child" },
+  walls: { file: "runs/walls.ts", says: "how far runaways get beyond their limits" },
+  command: { file: "runs/command.ts", says: "cyrnel --help and local runs beside a bare node" },
+  approvals: { file: "runs/approvals.ts", says: "what asking a person costs" },
+  calls: { file: "tools/calls.ts", says: "what a tool call costs on top of its request" },
+  egress: { file: "tools/egress.ts", says: "what the guarded fetch adds to a request" },
+  policies: { file: "tools/policies.ts", says: "what roles and policies add to a call" },
+  redaction: { file: "tools/redaction.ts", says: "what replacing secrets costs" },
+  search: { file: "tools/search.ts", says: "how often plain questions find the right tool" },
+  install: { file: "tools/install.ts", says: "what installing a large OpenAPI document costs a server" },
+  openapi: { file: "tools/openapi-documents.ts", says: "real OpenAPI documents, every operation called" },
+  "openapi-install": { file: "tools/openapi-install.ts", says: "what reading a large description costs" },
+  across: { file: "faults/across.ts", says: "how soon a full server's process runs on another one" },
+  readiness: { file: "faults/readiness.ts", says: "how soon /health/ready says what changed" },
+  faults: { file: "faults/faults.ts", says: "what faults leave behind" },
+  fuzz: { file: "faults/fuzz.ts", says: "a hostile child against the host, a million messages" },
+  interleavings: { file: "faults/interleavings.ts", says: "approvals in every order of their steps" },
+  queue: { file: "queue/queue.ts", says: "what queueing a process costs, beside graphile-worker" },
+  growth: { file: "growth/growth.ts", says: "the statements over a database as it fills" },
+  soak: { file: "soak/soak.ts", says: "20,000 runs, and what the server holds afterwards" },
+};
 
-const sleep = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs));
-
-async function runOnce(service: BenchService, code: string): Promise<{ ms: number; result: unknown }> {
-  const before = performance.now();
-  const { status, body } = await service.request("POST", "/processes", { code, block: true });
-  const elapsed = performance.now() - before;
-  const record = body as { exitState?: string; result?: unknown; error?: string };
-  if (status !== 201 || record.exitState !== "success") {
-    throw new Error(`a benchmark run failed: HTTP ${status} ${JSON.stringify(body).slice(0, 500)}`);
-  }
-  return { ms: elapsed, result: record.result };
-}
-
-async function sampleRuns(service: BenchService, count: number, pauseMs: number): Promise<number[]> {
-  const samples: number[] = [];
-  for (let i = 0; i < count; i++) {
-    if (pauseMs > 0) await sleep(pauseMs);
-    samples.push((await runOnce(service, "return 1")).ms);
-  }
-  return samples;
-}
-
-async function mustAnswer(service: BenchService, method: string, path: string, body: unknown): Promise<void> {
-  const answer = await service.request(method, path, body);
-  if (answer.status >= 300)
-    throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-}
-
-/** Scripts that measure calls; the first finds the server's part of a call still being compiled. */
-const CALLING_SCRIPTS = 5;
-
-/** Median milliseconds of a call from a script to the host and back, measured inside the script. */
-async function measureCall(service: BenchService): Promise<number> {
-  const code = `
-    const samples: number[] = [];
-    for (let i = 0; i < 500; i++) {
-      const before = performance.now();
-      await cyrnel.discoverServices();
-      samples.push(performance.now() - before);
-    }
-    return samples.sort((a, b) => a - b)[250];`;
-  const medians: number[] = [];
-  for (let i = 0; i < CALLING_SCRIPTS; i++) {
-    await sleep(PAUSE_MS);
-    medians.push(Number((await runOnce(service, code)).result));
-  }
-  return median(medians);
-}
-
-async function benchProcessEnvironment(service: BenchService): Promise<Row[]> {
-  await measureRate(() => runOnce(service, "return 1"), cores * 2, WARM_UP_MS);
-  const bare: number[] = [];
-  const warm: number[] = [];
-  const bareRates: number[] = [];
-  const runRates: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    await sleep(300);
-    for (let i = 0; i < SAMPLES_PER_ROUND; i++) bare.push(await spawnBare());
-    warm.push(...(await sampleRuns(service, SAMPLES_PER_ROUND, PAUSE_MS)));
-    bareRates.push(await measureRate(spawnBare, cores, RATE_ROUND_MS));
-    runRates.push(await measureRate(() => runOnce(service, "return 1"), cores * 2, RATE_ROUND_MS));
-  }
-  await sleep(1000);
-  const idle = await findChildren(service.pid, "child.js");
-  const pss = await Promise.all(idle.map(readPssMb));
-  const callMs = await measureCall(service);
-  await mustAnswer(service, "PATCH", "/modules/typescript-process/config", [
-    { op: "add", path: "/warmPool", value: { min: 0, max: 0 } },
-  ]);
-  await sleep(200);
-  const cold = await sampleRuns(service, SAMPLES_PER_ROUND, PAUSE_MS);
-  await mustAnswer(service, "PATCH", "/modules/typescript-process/config", [
-    { op: "remove", path: "/warmPool" },
-  ]);
-
-  const bareP50 = median(bare);
-  const ratio = median(warm) / bareP50;
-  const rateRatios = runRates.map((rate, i) => rate / (bareRates[i] as number));
-  return [
-    { measure: "bare node -e 0, p50", value: ms(bareP50) },
-    { measure: `bare node -e 0, ${cores} at a time`, value: perSecond(median(bareRates)) },
-    { measure: "process run over HTTP, warm, p50", value: ms(median(warm)) },
-    { measure: "process run over HTTP, warm, p95", value: ms(quantile(warm, 0.95)) },
-    atMost("  warm p50 / bare p50", ratio, 0.3, ratio.toFixed(3)),
-    { measure: "process run over HTTP, no warm pool, p50", value: ms(median(cold)) },
-    { measure: "process run over HTTP, no warm pool, p95", value: ms(quantile(cold, 0.95)) },
-    { measure: "process runs, sustained", value: perSecond(median(runRates)) },
-    atLeast("  sustained / bare rate", median(rateRatios), 0.85, median(rateRatios).toFixed(3)),
-    atMost(
-      `idle warm child, PSS (median of ${pss.length})`,
-      median(pss),
-      20,
-      `${median(pss).toFixed(1)} MiB`,
-      " MiB",
-    ),
-    atMost("no-op call from a process child, p50", callMs, 0.3, ms(callMs), " ms"),
-  ];
-}
-
-async function benchIsolateEnvironment(service: BenchService): Promise<Row[]> {
-  await mustAnswer(service, "POST", "/modules/typescript-ivm/enabled", { enabled: true });
-  const program = new URL("./raw-isolate.ts", import.meta.url).pathname;
-  const runs: number[] = [];
-  const ratios: number[] = [];
-  const rates: number[] = [];
-  const rawRates: number[] = [];
-  await measureRate(() => runOnce(service, "return 1"), cores * 2, 1000);
-  for (let round = 0; round < ROUNDS; round++) {
-    const { stdout } = await promisify(execFile)(process.execPath, ["--no-node-snapshot", program]);
-    const raw = JSON.parse(stdout) as { p50Ms: number; perSecond: number };
-    runs.push(...(await sampleRuns(service, SAMPLES_PER_ROUND * 2, 5)));
-    const rate = await measureRate(() => runOnce(service, "return 1"), cores * 2, RATE_ROUND_MS);
-    rates.push(rate);
-    rawRates.push(raw.perSecond);
-    ratios.push(rate / raw.perSecond);
-  }
-  const callMs = await measureCall(service);
-  await mustAnswer(service, "POST", "/modules/typescript-process/enabled", { enabled: true });
-  return [
-    { measure: "raw isolated-vm create-run-dispose", value: perSecond(median(rawRates)) },
-    atMost("isolate run over HTTP, p50", median(runs), 4, ms(median(runs)), " ms"),
-    { measure: "isolate run over HTTP, p95", value: ms(quantile(runs, 0.95)) },
-    { measure: "isolate runs, sustained", value: perSecond(median(rates)) },
-    atLeast("  sustained / raw rate", median(ratios), 0.4, median(ratios).toFixed(3)),
-    atMost("no-op call from an isolate, p50", callMs, 0.3, ms(callMs), " ms"),
-  ];
-}
-
-async function benchBurst(service: BenchService): Promise<Row> {
-  const settled = await Promise.allSettled(Array.from({ length: 100 }, () => runOnce(service, "return 1")));
-  const failures = settled.filter((outcome) => outcome.status === "rejected").length;
-  return atMost("100 runs at once, failures", failures, 0, String(failures));
-}
-
-async function benchRefusal(service: BenchService): Promise<Row[]> {
-  const code = "await new Promise((resolve) => setTimeout(resolve, 600000))";
-  const accepted: number[] = [];
-  for (let i = 0; i < CAPACITY; i++) {
-    const { body } = await service.request("POST", "/processes", { code, options: { timeout: null } });
-    accepted.push((body as { id: number }).id);
-  }
-  const samples: number[] = [];
-  for (let i = 0; i < 200; i++) {
-    const before = performance.now();
-    const { status } = await service.request("POST", "/processes", { code });
-    samples.push(performance.now() - before);
-    if (status !== 429) throw new Error(`expected a refusal at capacity, got HTTP ${status}`);
-  }
-  await Promise.all(accepted.map((id) => service.request("POST", `/processes/${id}/signals/kill`, {})));
-  return [
-    { measure: "refusal at capacity, p50", value: ms(median(samples)) },
-    atMost("refusal at capacity, p95", quantile(samples, 0.95), 10, ms(quantile(samples, 0.95)), " ms"),
-  ];
-}
-
-async function benchAll(): Promise<Row[]> {
-  await using service = await startService({ CYRNEL_MAX_ACTIVE_PROCESSES: String(CAPACITY) });
-  return [
-    ...(await benchProcessEnvironment(service)),
-    ...(await benchIsolateEnvironment(service)),
-    await benchBurst(service),
-    ...(await benchRefusal(service)),
-  ];
-}
-
-if (process.argv.includes("--peers")) await import("./peers.ts");
-else {
-  const rows = await benchAll();
-  console.log(`Node ${process.version}, ${cores} cores, ${process.platform} ${process.arch}\n`);
-  console.log(formatTable(rows));
-  process.exitCode = rows.some((row) => row.met === false) ? 1 : 0;
-  await import("./search.ts");
+const args = process.argv.slice(2);
+const [first = "runs"] = args;
+const isNamed = !first.startsWith("--") || first === "--peers";
+const name = isNamed ? first.replace(/^--/, "") : "runs";
+const bench = BENCHES[name];
+if (first === "--list" || bench === undefined) {
+  if (first !== "--list") process.stderr.write(`No measurement is called ${first}. There are:\n`);
+  for (const [known, { says }] of Object.entries(BENCHES)) console.log(`${known.padEnd(16)} ${says}`);
+  process.exitCode = first === "--list" ? 0 : 2;
+} else {
+  const program = path.join(import.meta.dirname, bench.file);
+  const { status } = spawnSync(process.execPath, [program, ...args.slice(isNamed ? 1 : 0)], {
+    stdio: "inherit",
+  });
+  process.exitCode = status ?? 1;
 }

@@ -5,7 +5,7 @@ import path from "node:path";
 import { startEmbeddedPostgres } from "#api/db/embedded.ts";
 import { migrate } from "#api/db/migrate.ts";
 import { createPool, type Pool } from "#api/db/pool.ts";
-import { insertTools } from "../tools-data.ts";
+import { insertTools } from "../tools/tools-data.ts";
 import { insertProcesses } from "./rows.ts";
 
 const SERVICES = 100;

@@ -25,7 +25,7 @@ import {
 import { OPEN_GATE } from "#api/tools/gate.ts";
 import { createToolListing } from "#api/tools/listing.ts";
 import { createToolSearch } from "#api/tools/search/search.ts";
-import { QUERIES } from "../tools-data.ts";
+import { QUERIES } from "../tools/tools-data.ts";
 import { auditOperations } from "./audit-operations.ts";
 import { DAY_MS, type Operation, PAGE } from "./operation.ts";
 

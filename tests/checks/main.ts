@@ -6,7 +6,7 @@ import { execFile } from "node:child_process";
 import path from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { listChangedFiles } from "./changed.ts";
-import { installTestPackages } from "./packages.ts";
+import "./packages.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const FOLDERS = ["api", "runner", "modules", "sdk", "client", "command", "web", "tests", "bench"];
@@ -80,7 +80,6 @@ if (unknown.length > 0) {
   throw new Error(`No check is named ${unknown.join(", ")}. There are: ${names.join(", ")}.`);
 }
 
-installTestPackages();
 const chosen = CHECKS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
 const commands = chosen.flatMap(({ name, command, write, fast }) => {
   const started = values.write ? write : values.fast && fast !== undefined ? fast : command;

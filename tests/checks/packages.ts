@@ -1,6 +1,6 @@
 /**
- * Installs tests/packages, where everything is that only tests, checks and benchmarks need, unless what is there was
- * installed of the same lock file. Tests find it through the link tests/node_modules.
+ * Imported for what it does: installs tests/packages, where everything is that only tests, checks and benchmarks need,
+ * unless what is there was installed of the same lock file. The links tests/node_modules and bench/node_modules lead there.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -8,15 +8,13 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 const FOLDER = path.resolve(import.meta.dirname, "../packages");
-/** Inside of what `npm ci` removes, so that it is there only after an installation that was finished. */
+/** Among what `npm ci` removes first, so that it stands for an installation that was finished. */
 const STAMP = path.join(FOLDER, "node_modules/.installed");
 
-export function installTestPackages(): void {
-  const wanted = createHash("sha256")
-    .update(readFileSync(path.join(FOLDER, "package-lock.json")))
-    .digest("hex");
-  if (existsSync(STAMP) && readFileSync(STAMP, "utf8") === wanted) return;
-  process.stdout.write("Installing tests/packages: what only tests and checks need.\n");
-  execFileSync("npm", ["ci"], { cwd: FOLDER, stdio: "inherit" });
+const lockFile = readFileSync(path.join(FOLDER, "package-lock.json"));
+const wanted = createHash("sha256").update(lockFile).digest("hex");
+if (!existsSync(STAMP) || readFileSync(STAMP, "utf8") !== wanted) {
+  process.stderr.write("Installing tests/packages: what only tests, checks and benchmarks need.\n");
+  execFileSync("npm", ["ci"], { cwd: FOLDER, stdio: ["ignore", 2, 2] });
   writeFileSync(STAMP, wanted);
 }

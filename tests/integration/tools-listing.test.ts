@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listToolRows, type ToolFilter, type ToolPosition, type ToolRow } from "#api/tools/store.ts";
 import { createExplainer } from "../../bench/growth/plans.ts";
-import { insertTools } from "../../bench/tools-data.ts";
+import { insertTools } from "../../bench/tools/tools-data.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 
 const TOOLS = 3000;

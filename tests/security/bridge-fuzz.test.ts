@@ -1,5 +1,5 @@
 /**
- * A hostile child against the host's side of the bridge, from fixed seeds; `npm run bench:fuzz` does the same for a
+ * A hostile child against the host's side of the bridge, from fixed seeds; `npm run bench -- fuzz` does the same for a
  * million frames. Every failure prints the seed that replays it and the messages it takes.
  */
 import { describe, expect, test } from "vitest";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { checkInterleaving, schedule, script } from "#tests/integration/approvals/model/invariants.ts";
 import { createMemoryTables } from "#tests/integration/approvals/model/memory-tables.ts";
 
-/** More: `npm run bench:interleavings`. */
+/** More: `npm run bench -- interleavings`. */
 const INTERLEAVINGS = 3000;
 
 test(`in ${INTERLEAVINGS} interleavings no call is made twice, nothing is decided twice, and every process ends or waits for a person`, async () => {

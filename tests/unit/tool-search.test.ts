@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { writeLineSignature } from "#runner/docs/line-signature.ts";
 import type { SearchableTool } from "#runner/tool-search/entries.ts";
 import { createToolIndex } from "#runner/tool-search/tool-index.ts";
-import { addUp, indexDefinitions, readQuestions, score } from "../../bench/search-questions/score.ts";
+import { addUp, indexDefinitions, readQuestions, score } from "../../bench/tools/search-questions/score.ts";
 
 const PAGE = { after: null, limit: 100 };
 
@@ -152,7 +152,7 @@ describe("the ranking", () => {
 });
 
 describe("questions in everyday words", () => {
-  // A floor: what a change of the ranking must not fall below. `npm run bench:search` has the figures over all definitions.
+  // A floor: what a change of the ranking must not fall below. `npm run bench -- search` has the figures over all definitions.
   test("find the right tool among the first five of Figma's and ReadMe's", async () => {
     const indexed = await indexDefinitions(["figma", "readme"]);
     for (const [half, five, first] of [

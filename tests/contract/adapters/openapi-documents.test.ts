@@ -1,6 +1,6 @@
 /**
  * Documents that nobody here wrote: every operation becomes a tool with schemas that compile, and a request made from its
- * input schema is taken by a server made from the same document. bench/openapi-documents.ts calls every operation of all.
+ * input schema is taken by a server made from the same document. bench/tools/openapi-documents.ts calls every operation of all.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AdapterModule } from "#sdk";

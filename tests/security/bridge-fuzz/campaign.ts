@@ -119,7 +119,7 @@ function describeFailure(conversation: Conversation, faults: string[], atFirst: 
   const shown = steps.slice(0, MAX_SHOWN_STEPS).map(({ text }, index) => `  ${index + 1}. ${text}`);
   if (steps.length > MAX_SHOWN_STEPS) shown.push(`  … and ${steps.length - MAX_SHOWN_STEPS} more`);
   return [
-    `seed ${seed} (${kind}; replay: npm run bench:fuzz -- --seed ${seed})`,
+    `seed ${seed} (${kind}; replay: npm run bench -- fuzz --seed ${seed})`,
     ...(faults.length > 0 ? faults : atFirst).map((fault) => `  broke: ${fault}`),
     `  sent ${cut}, ${pace}; reads ${reading}; leaves by ${leaving}; handlers ${handlers}; host gives up after ${abortAfterChunks ?? "no"} chunks`,
     ...shown,

@@ -1,10 +1,10 @@
 /**
- * `npm run bench:walls`: runaways against a real server. How far beyond its limit each kind gets when it is alone, and whether
+ * `npm run bench -- walls`: runaways against a real server. How far beyond its limit each kind gets when it is alone, and whether
  * the server still answers while 200 of them run at once. Exit code 1 if a target is missed.
  */
 import { availableParallelism } from "node:os";
-import { type BenchService, startService } from "./service.ts";
-import { atMost, formatTable, ms, quantile, type Row } from "./stats.ts";
+import { type BenchService, startService } from "../service.ts";
+import { atMost, formatTable, ms, quantile, type Row } from "../stats.ts";
 
 const AT_ONCE = 200;
 const ALONE_ROUNDS = 5;

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:policies`: what the check of role and policies adds to one tool call, over the real gate with its rules
+ * `npm run bench -- policies`: what the check of role and policies adds to one tool call, over the real gate with its rules
  * in a real database. Prints one table; ends with exit code 1 when the target is missed.
  */
 import { mkdtemp, rm } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { migrate } from "#api/db/migrate.ts";
 import { createPool, type Pool } from "#api/db/pool.ts";
 import { createGovernance } from "#api/governance.ts";
 import type { CallGate } from "#api/tools/gate.ts";
-import { atMost, formatTable, quantile, type Row } from "./stats.ts";
+import { atMost, formatTable, quantile, type Row } from "../stats.ts";
 
 const TARGET_MICROSECONDS = 20;
 const SAMPLES = 20_000;

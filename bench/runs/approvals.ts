@@ -1,7 +1,7 @@
 /**
  * What asking a person costs: from a call that is to be approved to a process that clients see `paused`, from a decision
  * to the next thing the script does (in its child, and in another one after 100 calls), and the list of 10,000 that
- * wait. Needs a build. Run: npm run build && node bench/approvals.ts
+ * wait. Needs a build. Run: npm run bench -- approvals
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { parseConfig } from "#api/config.ts";
 import { openDatabase } from "#api/db/database.ts";
 import { openServer } from "#api/server.ts";
 import type { AdapterModule, ServiceDefinition } from "#sdk";
-import { atMost, formatTable, median, ms, quantile, type Row } from "./stats.ts";
+import { atMost, formatTable, median, ms, quantile, type Row } from "../stats.ts";
 
 const ROUNDS = 25;
 const LOGGED_CALLS = 100;

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:readiness`: how long after each change that makes a server ready, or not, `GET /health/ready` says so, on
+ * `npm run bench -- readiness`: how long after each change that makes a server ready, or not, `GET /health/ready` says so, on
  * two servers as `npm start` starts them, asked without a pause. Ends with exit code 1 where that takes more than a second.
  * Option: --times 3.
  */
@@ -7,9 +7,9 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { type Cluster, type Replica, startCluster } from "./faults/cluster.ts";
-import { request } from "./faults/load.ts";
-import { atMost, formatTable, quantile, type Row } from "./stats.ts";
+import { atMost, formatTable, quantile, type Row } from "../stats.ts";
+import { type Cluster, type Replica, startCluster } from "./cluster.ts";
+import { request } from "./load.ts";
 
 const MAX_MS = 1000;
 const ASK_EVERY_MS = 10;

@@ -1,5 +1,5 @@
 /**
- * What reading a large description costs: `node bench/openapi-install.ts [file]`, without an argument GitHub's. Prints
+ * What reading a large description costs: `npm run bench -- openapi-install [file]`, without an argument GitHub's. Prints
  * time, size of the definition, and peak memory of the process before and after.
  */
 import { readFileSync } from "node:fs";

@@ -13,7 +13,7 @@ import { parseConfig } from "#api/config.ts";
 import { openDatabase } from "#api/db/database.ts";
 import { openServer } from "#api/server.ts";
 import type { AdapterModule, ServiceDefinition } from "#sdk";
-import { atMost, formatTable, median, ms, quantile, type Row } from "./stats.ts";
+import { atMost, formatTable, median, ms, quantile, type Row } from "../stats.ts";
 
 const ROUNDS = 8;
 const CALLS = 150;

@@ -1,13 +1,13 @@
 /**
- * `npm run bench:across`: how soon a process that is submitted to a server without a free slot runs on another one, which has
+ * `npm run bench -- across`: how soon a process that is submitted to a server without a free slot runs on another one, which has
  * nothing else to do, on servers as `npm start` starts them. Ends with exit code 1 where the script starts later than it may
  * after its claim. Option: --processes 200.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { type Replica, startCluster } from "./faults/cluster.ts";
-import { request } from "./faults/load.ts";
-import { atMost, formatTable, median, ms, quantile, type Row } from "./stats.ts";
+import { atMost, formatTable, median, ms, quantile, type Row } from "../stats.ts";
+import { type Replica, startCluster } from "./cluster.ts";
+import { request } from "./load.ts";
 
 const MAX_START_MS = 10;
 const PAUSE_MS = 50;

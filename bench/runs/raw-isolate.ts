@@ -3,7 +3,7 @@
  * own (`--no-node-snapshot`) and prints one JSON line: milliseconds per loop and loops per second.
  */
 import ivm from "isolated-vm";
-import { median } from "./stats.ts";
+import { median } from "../stats.ts";
 
 const WARM_UP = 50;
 const SAMPLES = 500;

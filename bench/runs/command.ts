@@ -1,5 +1,5 @@
 /**
- * `npm run bench:command`: what `cyrnel --help` and `cyrnel run --local` cost, as ratios to a bare `node -e 0`; the latter without
+ * `npm run bench -- command`: what `cyrnel --help` and `cyrnel run --local` cost, as ratios to a bare `node -e 0`; the latter without
  * a flag and with several. Rounds of the four alternate. Exit code 1 if a target is missed.
  */
 import { spawn } from "node:child_process";
@@ -7,8 +7,8 @@ import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { spawnBare } from "./bare-spawn.ts";
-import { atMost, formatTable, median, ms, quantile, type Row } from "./stats.ts";
+import { spawnBare } from "../bare-spawn.ts";
+import { atMost, formatTable, median, ms, quantile, type Row } from "../stats.ts";
 
 const SAMPLES = 50;
 const MAX_HELP_MS = 150;
@@ -16,7 +16,7 @@ const MAX_RATIO = 5;
 /** Flags cost nothing of their own. */
 const MAX_FLAGS_RATIO = 1.1;
 const FLAGS = ["--memory", "200", "--timeout", "20s", "--cpu", "10s", "--require", "strict", "--json"];
-const CYRNEL = join(import.meta.dirname, "../command/cyrnel");
+const CYRNEL = join(import.meta.dirname, "../../command/cyrnel");
 
 /** Wall milliseconds to the result on standard output, and to the end of the program. */
 async function start(args: string[], result: string): Promise<{ resultMs: number; endMs: number }> {

@@ -8,8 +8,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { largeDocument } from "#tests/contract/adapters/openapi/documents.ts";
-import { startService } from "./service.ts";
-import { atMost, formatTable, median, ms, quantile, type Row } from "./stats.ts";
+import { startService } from "../service.ts";
+import { atMost, formatTable, median, ms, quantile, type Row } from "../stats.ts";
 
 const ROUNDS = 3;
 const MAX_INSTALL_MS = 5000;

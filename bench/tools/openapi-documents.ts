@@ -1,5 +1,5 @@
 /**
- * Real OpenAPI documents through the adapter: `node bench/openapi-documents.ts [--import-only] [folder or file…]`.
+ * Real OpenAPI documents through the adapter: `npm run bench -- openapi [--import-only] [folder or file…]`.
  * Prints per document operations / imported / called / accepted and every exception; without arguments those of the
  * contract test, every operation of each.
  */

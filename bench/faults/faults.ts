@@ -1,11 +1,11 @@
 /**
- * `npm run bench:faults`: what faults leave behind, as a table. Names of faults as arguments run only those. Ends with
+ * `npm run bench -- faults`: what faults leave behind, as a table. Names of faults as arguments run only those. Ends with
  * exit code 1 if anything was lost, doubled or orphaned, or took longer to recover than it may.
  */
-import { disconnectClients, hangTools, jumpClocks } from "./faults/callers.ts";
-import { endConnections, fillDisk, stopDatabase } from "./faults/database.ts";
-import { freezeServers, killServers } from "./faults/kills.ts";
-import { formatOutcomes, type Outcome } from "./faults/report.ts";
+import { disconnectClients, hangTools, jumpClocks } from "./callers.ts";
+import { endConnections, fillDisk, stopDatabase } from "./database.ts";
+import { freezeServers, killServers } from "./kills.ts";
+import { formatOutcomes, type Outcome } from "./report.ts";
 
 const MAX_RECOVERY_MS = 30_000;
 

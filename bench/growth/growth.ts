@@ -1,14 +1,14 @@
 /**
- * `npm run bench:growth`: the statements behind list, get, enqueue, claim, search and retention with 1 k, 100 k and 1 M
+ * `npm run bench -- growth`: the statements behind list, get, enqueue, claim, search and retention with 1 k, 100 k and 1 M
  * processes and 10,000 tools: their plans and p95, sizes measured in turns, call by call. Exit code 1 if enqueue or claim
  * is slower at the largest size than allowed, or a growing table is read from end to end. Options: --sizes 1000,100000
  * --rounds 200 --directory D (keeps the data there, and uses it again).
  */
 import { parseArgs } from "node:util";
-import { type FilledDatabase, openDatabases } from "./growth/databases.ts";
-import type { Operation } from "./growth/operation.ts";
-import { createOperations } from "./growth/operations.ts";
-import { createExplainer } from "./growth/plans.ts";
+import { type FilledDatabase, openDatabases } from "./databases.ts";
+import type { Operation } from "./operation.ts";
+import { createOperations } from "./operations.ts";
+import { createExplainer } from "./plans.ts";
 import {
   formatPlans,
   formatTimes,
@@ -16,7 +16,7 @@ import {
   MAX_RATIO,
   type OperationResult,
   ratioOf,
-} from "./growth/report.ts";
+} from "./report.ts";
 
 /** Plans and pages of each connection are cached by then. */
 const WARM_UP_ROUNDS = 10;

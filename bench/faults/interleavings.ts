@@ -1,5 +1,5 @@
 /**
- * `npm run bench:interleavings [-- --memory N] [--postgres N] [--seed N]`: a process that asks people, with its steps,
+ * `npm run bench -- interleavings [--memory N] [--postgres N] [--seed N]`: a process that asks people, with its steps,
  * decisions, kills, expiry, the end of the hold, crashes and restarts in every order that chance picks; over tables in
  * memory, and over those of a real Postgres. Ends with exit code 1 and the shortest schedule that breaks an invariant.
  */

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:soak [runs]`: that many runs (20,000) over HTTP, half of them in each environment, against one server as
+ * `npm run bench -- soak [runs]`: that many runs (20,000) over HTTP, half of them in each environment, against one server as
  * `npm start` starts it. Prints memory after a collection, descriptors and children on the way, and a verdict; ends with exit
  * code 1 if they grow over the second half of an environment's runs, or a run ends otherwise than it has to.
  */
@@ -7,10 +7,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type BenchService, startService } from "./service.ts";
-import { countChildren, type Footprint, readFootprint } from "./soak/footprint.ts";
-import { chooseScript } from "./soak/scripts.ts";
-import { atMost, formatTable, median, perSecond, type Row } from "./stats.ts";
+import { type BenchService, startService } from "../service.ts";
+import { atMost, formatTable, median, perSecond, type Row } from "../stats.ts";
+import { countChildren, type Footprint, readFootprint } from "./footprint.ts";
+import { chooseScript } from "./scripts.ts";
 
 const RUNS = Number(process.argv[2] ?? 20_000);
 const ENVIRONMENTS = ["typescript-ivm", "typescript-process"];
@@ -143,7 +143,7 @@ const directory = await mkdtemp(path.join(tmpdir(), "cyrnel-bench-soak-"));
 try {
   const probe = path.join(directory, "probe.json");
   await using service = await startService({
-    NODE_OPTIONS: `--import ${new URL("./soak/probe.ts", import.meta.url).pathname}`,
+    NODE_OPTIONS: `--import ${new URL("./probe.ts", import.meta.url).pathname}`,
     SOAK_PROBE: probe,
   });
   for (const environment of ENVIRONMENTS) {

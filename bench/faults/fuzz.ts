@@ -1,5 +1,5 @@
 /**
- * `npm run bench:fuzz [-- --frames N] [--first-seed N] [--processes N] [--seed N]`: a hostile child, made from seeds,
+ * `npm run bench -- fuzz [--frames N] [--first-seed N] [--processes N] [--seed N]`: a hostile child, made from seeds,
  * against the host's side of the bridge. Ends with exit code 1 and the smallest conversation that fails, if one does.
  */
 import { parseArgs } from "node:util";

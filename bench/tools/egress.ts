@@ -1,5 +1,5 @@
 /**
- * What the guarded fetch adds to a request over loopback: `npm run bench:egress`. Plain and guarded requests by turns,
+ * What the guarded fetch adds to a request over loopback: `npm run bench -- egress`. Plain and guarded requests by turns,
  * because the machine's own speed changes.
  */
 import { createServer } from "node:http";

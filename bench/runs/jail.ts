@@ -1,5 +1,5 @@
 /**
- * `npm run bench:jail`: what the jail costs. A child's start in CPU time, a warm run, and the sustained rate, each at level
+ * `npm run bench -- jail`: what the jail costs. A child's start in CPU time, a warm run, and the sustained rate, each at level
  * strict and at level development in turn, so that a noisy neighbour hits both. Exit code 1 if a target is missed.
  */
 import { mkdtemp, readdir, readFile, rmdir } from "node:fs/promises";
@@ -11,8 +11,8 @@ import { findNodeBinary } from "#runner/process/node-binary.ts";
 import { PROCESS_READABLE, planProcessLaunch } from "#runner/process/process-launch.ts";
 import { spawnChild } from "#runner/process/spawn.ts";
 import type { EnvironmentModule, IsolationLevel } from "#sdk";
-import { measureRate, spawnBare } from "./bare-spawn.ts";
-import { atLeast, atMost, formatTable, median, ms, perSecond, type Row } from "./stats.ts";
+import { measureRate, spawnBare } from "../bare-spawn.ts";
+import { atLeast, atMost, formatTable, median, ms, perSecond, type Row } from "../stats.ts";
 
 const ROUNDS = 5;
 const STARTS_PER_ROUND = 20;

@@ -1,5 +1,5 @@
 /**
- * The search over tools: how often questions in everyday words find the right tool (bench/search-questions), and what a page
+ * The search over tools: how often questions in everyday words find the right tool (bench/tools/search-questions), and what a page
  * costs over 10,000 tools in a Postgres of its own. `--misses` lists the questions of `tuning` that miss; of the
  * other two sets only totals are printed. Run: node bench/search.ts
  */
@@ -14,6 +14,7 @@ import { createPool } from "#api/db/pool.ts";
 import { OPEN_GATE } from "#api/tools/gate.ts";
 import { createToolListing } from "#api/tools/listing.ts";
 import { createToolSearch } from "#api/tools/search/search.ts";
+import { atLeast, atMost, formatTable, median, ms, quantile, type Row } from "../stats.ts";
 import {
   addUp,
   DEFINITIONS,
@@ -23,7 +24,6 @@ import {
   SETS,
   score,
 } from "./search-questions/score.ts";
-import { atLeast, atMost, formatTable, median, ms, quantile, type Row } from "./stats.ts";
 import { insertTools, QUERIES } from "./tools-data.ts";
 
 const TOOLS = 10_000;

@@ -3,15 +3,15 @@
  * latency, rate, memory, and how many probes each stops. `--figures` and `--probes` do one half, `--only=<name>,…` some peers.
  */
 import { availableParallelism, cpus } from "node:os";
-import { makeAttempts } from "./peers/attempts.ts";
-import { PEERS, type Peer } from "./peers/catalogue.ts";
-import { type Fetched, fetchPeer } from "./peers/fetch.ts";
-import { type Figures, measure } from "./peers/figures.ts";
-import { corpusProbes } from "./peers/probes/corpus-probes.ts";
-import type { PeerProbe } from "./peers/probes/probe.ts";
-import { openWorld, SECRET, type World } from "./peers/probes/world.ts";
-import { worldProbes } from "./peers/probes/world-probes.ts";
-import { formatPeers, type PeerResult } from "./peers/table.ts";
+import { makeAttempts } from "./attempts.ts";
+import { PEERS, type Peer } from "./catalogue.ts";
+import { type Fetched, fetchPeer } from "./fetch.ts";
+import { type Figures, measure } from "./figures.ts";
+import { corpusProbes } from "./probes/corpus-probes.ts";
+import type { PeerProbe } from "./probes/probe.ts";
+import { openWorld, SECRET, type World } from "./probes/world.ts";
+import { worldProbes } from "./probes/world-probes.ts";
+import { formatPeers, type PeerResult } from "./table.ts";
 
 const CONTROLS_AT_ONCE = 2 * availableParallelism();
 const PEERS_AT_ONCE = 2;

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:queue`: what it costs to queue a process on one server and to take it on another, by the rows themselves
+ * `npm run bench -- queue`: what it costs to queue a process on one server and to take it on another, by the rows themselves
  * (`claim_queued`) and by jobs of graphile-worker beside them. Both store the process and its end. Options: --processes 2000
  * --rounds 3.
  */
@@ -10,8 +10,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { startEmbeddedPostgres } from "#api/db/embedded.ts";
 import { migrate } from "#api/db/migrate.ts";
-import { openJobs, openRows, type Queue, type Watch } from "./queue/queues.ts";
-import { formatTable, median, ms, quantile, type Row } from "./stats.ts";
+import { formatTable, median, ms, quantile, type Row } from "../stats.ts";
+import { openJobs, openRows, type Queue, type Watch } from "./queues.ts";
 
 const ONE_BY_ONE = 200;
 const PAUSE_MS = 15;

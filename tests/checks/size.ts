@@ -1,0 +1,153 @@
+/**
+ * `npm run size`: how much product there is, in lines of TypeScript without blanks, comments and what is generated, and
+ * which files and folders are beyond the budgets of CONTRIBUTING.md. It prints; it refuses nothing.
+ */
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { ts } from "@ts-morph/common";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const FOLDERS = ["api", "runner", "modules", "sdk", "client", "command", "web"];
+const GENERATED = ["client/schema.ts"];
+const MAX_LINES = 46_000;
+const MAX_FILE_LINES = 300;
+const MAX_FOLDER_FILES = 12;
+const SMALL_FILE_LINES = 60;
+const MAX_SMALL_FILES = 20;
+
+interface SourceFile {
+  name: string;
+  /** Of the file, as an editor shows them. */
+  lines: number;
+  /** With something else than blanks and comments. */
+  code: number;
+  /** The files of the product that import it. */
+  importers: string[];
+}
+
+function run(program: string, args: string[]): string {
+  const { stdout, stderr } = spawnSync(program, args, { cwd: ROOT, encoding: "utf8", maxBuffer: 64 << 20 });
+  // The exit code is not asked: a rule of imports that is broken is the business of `npm run check`.
+  if (stdout === "") throw new Error(`${program} ${args.join(" ")} printed nothing: ${stderr}`);
+  return stdout;
+}
+
+/** The lines on which a token of the program stands: the compiler's own, so that a comment in a string is no comment. */
+function countCode(name: string, text: string): number {
+  const kind = name.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
+  const source = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true, kind);
+  const lines = new Set<number>();
+  const visit = (node: ts.Node): void => {
+    const children = node.getChildren(source).filter(({ kind: part }) => part !== ts.SyntaxKind.JSDoc);
+    for (const child of children) visit(child);
+    if (children.length > 0 || node.end === node.getStart(source)) return;
+    const first = source.getLineAndCharacterOfPosition(node.getStart(source)).line;
+    const last = source.getLineAndCharacterOfPosition(node.end).line;
+    for (let line = first; line <= last; line += 1) lines.add(line);
+  };
+  visit(source);
+  const written = text.split("\n");
+  return [...lines].filter((line) => written[line]?.trim()).length;
+}
+
+/** Who imports whom, types too, as the checker of the import rules sees it. */
+function readImports(): Map<string, string[]> {
+  const cruise = path.join(ROOT, "tests/node_modules/.bin/depcruise");
+  const args = [cruise, "--config", ".dependency-cruiser.cjs", "--output-type", "json", ...FOLDERS];
+  const report = JSON.parse(run(process.execPath, args)) as {
+    modules: { source: string; dependencies: { resolved: string }[] }[];
+  };
+  return new Map(
+    report.modules.map(({ source, dependencies }) => [
+      source,
+      [...new Set(dependencies.map(({ resolved }) => resolved))],
+    ]),
+  );
+}
+
+/** Groups of files that import each other in a circle (Tarjan's strongly connected components). */
+function findCircles(imports: Map<string, string[]>): string[][] {
+  const index = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const stack: string[] = [];
+  const circles: string[][] = [];
+  const visit = (file: string): number => {
+    index.set(file, index.size);
+    lowest.set(file, index.get(file) ?? 0);
+    stack.push(file);
+    for (const to of imports.get(file) ?? []) {
+      if (!imports.has(to)) continue;
+      const reached = index.has(to) ? (stack.includes(to) ? (index.get(to) ?? 0) : Infinity) : visit(to);
+      lowest.set(file, Math.min(lowest.get(file) ?? 0, reached));
+    }
+    if (lowest.get(file) === index.get(file)) {
+      const circle = stack.splice(stack.indexOf(file));
+      if (circle.length > 1) circles.push(circle);
+    }
+    return lowest.get(file) ?? 0;
+  };
+  for (const file of imports.keys()) if (!index.has(file)) visit(file);
+  return circles;
+}
+
+const tracked = run("git", ["ls-files", ...FOLDERS])
+  .split("\n")
+  .filter(Boolean);
+const imports = readImports();
+const importers = Map.groupBy(
+  [...imports].flatMap(([from, to]) => to.map((file) => ({ from, file }))),
+  ({ file }) => file,
+);
+const files = tracked
+  .filter((name) => /\.tsx?$/.test(name) && !GENERATED.includes(name))
+  .map((name): SourceFile => {
+    const text = readFileSync(path.join(ROOT, name), "utf8");
+    return {
+      name,
+      lines: text.trimEnd().split("\n").length,
+      code: countCode(name, text),
+      importers: importers.get(name)?.map(({ from }) => from) ?? [],
+    };
+  });
+
+const byFolder = Map.groupBy(files, ({ name }) => path.dirname(name).split("/").slice(0, 2).join("/"));
+const rows = [...byFolder].map(([folder, inside]) => ({
+  folder: `${folder} (${inside.length})`,
+  code: inside.reduce((sum, { code }) => sum + code, 0),
+}));
+for (const { folder, code } of rows.sort((a, b) => b.code - a.code)) {
+  console.log(`${String(code).padStart(6)}  ${folder}`);
+}
+
+const once = files.filter((file) => file.lines < SMALL_FILE_LINES && file.importers.length === 1);
+const long = files.filter(({ lines }) => lines > MAX_FILE_LINES);
+const wide = [...Map.groupBy(tracked, path.dirname)].filter(([, inside]) => inside.length > MAX_FOLDER_FILES);
+const circles = findCircles(imports);
+const total = files.reduce((sum, { code }) => sum + code, 0);
+
+const list = (title: string, target: number, found: string[]) => {
+  console.log(`\n${found.length} ${title} (target: ${target === 0 ? 0 : `at most ${target}`})`);
+  for (const line of found.sort()) console.log(`        ${line}`);
+};
+console.log(`\n${total} lines in ${files.length} files (target: at most ${MAX_LINES})`);
+list(
+  `files under ${SMALL_FILE_LINES} lines that one file imports`,
+  MAX_SMALL_FILES,
+  once.map(({ name, lines, importers: [importer] }) => `${name} (${lines}), by ${importer}`),
+);
+list(
+  `files over ${MAX_FILE_LINES} lines`,
+  0,
+  long.map(({ name, lines }) => `${name} (${lines})`),
+);
+list(
+  `folders over ${MAX_FOLDER_FILES} files`,
+  0,
+  wide.map(([folder, inside]) => `${folder} (${inside.length})`),
+);
+list(
+  "circles of imports",
+  0,
+  circles.map((circle) => circle.join(", ")),
+);
