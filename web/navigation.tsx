@@ -1,16 +1,35 @@
-/** Where to go, what waits, and who is signed in. */
+/** Where to go, what waits, who is signed in, and whether it is light or dark. */
+import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { PAGES } from "./pages.tsx";
-import { Brand } from "./parts/brand.tsx";
-import { KeyRound, LogOut, Menu, Terminal } from "./parts/icons.tsx";
+import { Button } from "./parts/controls.tsx";
+import { Brand, KeyRound, LogOut, Menu, Terminal } from "./parts/icons.tsx";
 import { forgetDraft } from "./runs/draft.ts";
 import { waitingApprovals } from "./server/waiting-approvals.ts";
 import { isAnonymous, signOut, wantsKey } from "./session/access.ts";
-import { chooseTheme, THEMES, type Theme, theme } from "./session/theme.ts";
+import { storedText } from "./session/storage.ts";
 
 const ENTRIES = PAGES.flatMap(({ path, entry }) => (entry === null ? [] : [{ path, ...entry }]));
 const GROUPS = Object.entries(Object.groupBy(ENTRIES, ({ group }) => group));
+
+const THEMES = { system: "Theme of the system", light: "Light", dark: "Dark" } as const;
+type Theme = keyof typeof THEMES;
+const storedTheme = storedText(() => localStorage, "cyrnel.theme");
+const keptTheme = storedTheme.read() ?? "";
+const theme = signal<Theme>(Object.hasOwn(THEMES, keptTheme) ? (keptTheme as Theme) : "system");
+applyTheme(theme.value);
+
+function applyTheme(next: Theme): void {
+  if (next === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = next;
+}
+
+function chooseTheme(next: Theme): void {
+  theme.value = next;
+  applyTheme(next);
+  storedTheme.write(next);
+}
 
 export function Navigation() {
   const [location] = useLocation();
@@ -26,16 +45,19 @@ export function Navigation() {
   return (
     <nav class="nav" aria-label="Pages" data-open={isOpen}>
       <Brand />
-      {waiting > 0 && !isOpen ? <WaitingBadge count={waiting} /> : null}
-      <button
-        type="button"
-        class="button quiet icon nav-toggle"
-        aria-label="Menu"
+      {waiting > 0 && !isOpen ? (
+        // On narrow screens, where the list is folded away.
+        <a class="badge nav-toggle" href="#/approvals" aria-label={`Approvals: ${waiting} waiting`}>
+          {waiting}
+        </a>
+      ) : null}
+      <Button
+        look="quiet nav-toggle"
+        icon={Menu}
+        label="Menu"
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
-      >
-        <Menu />
-      </button>
+      />
       <div class="nav-body">
         {GROUPS.map(([title, entries]) => (
           <div class="nav-group" key={title}>
@@ -68,54 +90,38 @@ export function Navigation() {
   );
 }
 
-/** On narrow screens, where the list is folded away. */
-function WaitingBadge({ count }: { count: number }) {
-  return (
-    <a class="badge nav-toggle" href="#/approvals" aria-label={`Approvals: ${count} waiting`}>
-      {count}
-    </a>
-  );
-}
-
-function leave(): void {
-  signOut();
-  forgetDraft();
-}
-
 function Foot() {
+  const askForKey = () => {
+    wantsKey.value = true;
+  };
+  const leave = () => {
+    signOut();
+    forgetDraft();
+  };
   return (
     <div class="nav-foot">
-      <label>
-        <span class="visually-hidden">Theme</span>
-        <select
-          value={theme.value}
-          onChange={(event) => chooseTheme(event.currentTarget.value as Theme)}
-          aria-label="Theme"
-        >
-          {THEMES.map((name) => (
-            <option key={name} value={name}>
-              {name === "system" ? "Theme of the system" : name === "light" ? "Light" : "Dark"}
-            </option>
-          ))}
-        </select>
-      </label>
+      <select
+        value={theme.value}
+        onChange={(event) => chooseTheme(event.currentTarget.value as Theme)}
+        aria-label="Theme"
+      >
+        {Object.entries(THEMES).map(([name, label]) => (
+          <option key={name} value={name}>
+            {label}
+          </option>
+        ))}
+      </select>
       <a href="./docs" target="_blank" rel="noreferrer" class="row">
         <Terminal size={14} /> HTTP API
       </a>
       {isAnonymous.value ? (
-        <button
-          type="button"
-          class="button small"
-          onClick={() => {
-            wantsKey.value = true;
-          }}
-        >
-          <KeyRound /> Sign in with a key
-        </button>
+        <Button look="small" icon={KeyRound} onClick={askForKey}>
+          Sign in with a key
+        </Button>
       ) : (
-        <button type="button" class="button small" onClick={leave}>
-          <LogOut /> Sign out
-        </button>
+        <Button look="small" icon={LogOut} onClick={leave}>
+          Sign out
+        </Button>
       )}
     </div>
   );

@@ -1,20 +1,15 @@
 /** The inbox: what waits for a person, and what was decided. */
-
 import { useState } from "preact/hooks";
-import { unwrap } from "#client/errors.ts";
 import { describeOrigin } from "#client/visible-text.ts";
-import { Card, Empty, Loading, PageHead } from "../parts/basics.tsx";
-import { Failure } from "../parts/failure.tsx";
-import { CheckField, SelectField } from "../parts/field.tsx";
+import { Loaded, Settled } from "../parts/failure.tsx";
+import { CheckField, SelectField } from "../parts/fields.tsx";
 import { Inbox } from "../parts/icons.tsx";
 import { Plain } from "../parts/json-tree.tsx";
-import { Ago } from "../parts/moment.tsx";
-import { Settled } from "../parts/settled.tsx";
-import { type ApprovalSummary, client } from "../server/api.ts";
-import { useOnChange } from "../server/use-on-change.ts";
-import { useResource } from "../server/use-resource.ts";
+import { Empty, List, PageHead, Row } from "../parts/layout.tsx";
+import { Ago } from "../parts/time.tsx";
+import { useGet, useOnChange } from "../server/use-resource.ts";
 import { approvalChanges, playsSound } from "../server/waiting-approvals.ts";
-import { PendingApproval } from "./pending-approval.tsx";
+import { PendingApproval, StateOfApproval } from "./pending-approval.tsx";
 
 const STATES = [
   ["pending", "Waiting"],
@@ -24,17 +19,10 @@ const STATES = [
 ] as const;
 type State = (typeof STATES)[number][0];
 
-const LOOKS: Record<State, string> = { pending: "wait", approved: "good", denied: "bad", expired: "" };
-
 export default function ApprovalsPage() {
   const [state, setState] = useState<State>("pending");
-  const { data, error, reload } = useResource(
-    async (signal) =>
-      unwrap(await client.value.GET("/approvals", { params: { query: { state, limit: "50" } }, signal }))
-        .approvals,
-    [state],
-  );
-  useOnChange(approvalChanges, reload);
+  const approvals = useGet("/approvals", { params: { query: { state, limit: "50" } } });
+  useOnChange(approvalChanges, approvals.reload);
   return (
     <>
       <PageHead
@@ -56,63 +44,54 @@ export default function ApprovalsPage() {
           }}
         />
       </div>
-      <Failure error={error} retry={reload} />
-      {data === null ? error === null ? <Loading /> : null : <Listing approvals={data} state={state} />}
+      <Loaded resource={approvals}>
+        {(data) =>
+          state === "pending" && data.approvals.length > 0 ? (
+            <Settled>
+              {data.approvals.map(({ id }) => (
+                <PendingApproval key={id} id={id} linked />
+              ))}
+            </Settled>
+          ) : (
+            <List items={data.approvals} empty={<Nothing state={state} />}>
+              {(approval) => (
+                <Row
+                  key={approval.id}
+                  side={
+                    <>
+                      <StateOfApproval state={approval.state} />
+                      <span>{approval.decidedBy ?? ""}</span>
+                      <Ago at={approval.decidedAt ?? approval.createdAt} />
+                    </>
+                  }
+                >
+                  <a href={`#/processes/${approval.processId}`}>
+                    {approval.kind === "ask" ? "Question" : `${approval.serviceId}.${approval.toolId}`}
+                  </a>
+                  <p class="clamp">
+                    <Plain text={approval.reason ?? `${describeOrigin(approval)}: ${approval.message}`} />
+                  </p>
+                </Row>
+              )}
+            </List>
+          )
+        }
+      </Loaded>
     </>
   );
 }
 
-function Listing({ approvals, state }: { approvals: readonly ApprovalSummary[]; state: State }) {
-  if (approvals.length === 0) {
-    return (
-      <Card>
-        <Empty icon={Inbox} title={state === "pending" ? "Nothing waits for you" : "None"}>
-          <p>
-            {state === "pending"
-              ? "When a rule says ask, the call waits here with its parameters, and its run stands still meanwhile."
-              : "No approval ended this way."}
-          </p>
-          {state === "pending" ? (
-            <div class="row">
-              <a class="button small" href="#/policies">
-                Rules
-              </a>
-            </div>
-          ) : null}
-        </Empty>
-      </Card>
-    );
-  }
-  if (state === "pending") {
-    return (
-      <Settled>
-        {approvals.map(({ id }) => (
-          <PendingApproval key={id} id={id} linked />
-        ))}
-      </Settled>
-    );
-  }
+function Nothing({ state }: { state: State }) {
+  if (state !== "pending") return <Empty icon={Inbox} title="None" text="No approval ended this way." />;
   return (
-    <Card flush>
-      <ul class="list">
-        {approvals.map((approval) => (
-          <li key={approval.id} class="list-row">
-            <div class="list-main">
-              <a href={`#/processes/${approval.processId}`}>
-                {approval.kind === "ask" ? "Question" : `${approval.serviceId}.${approval.toolId}`}
-              </a>
-              <p class="clamp">
-                <Plain text={approval.reason ?? `${describeOrigin(approval)}: ${approval.message}`} />
-              </p>
-            </div>
-            <div class="list-side">
-              <span class={`chip ${LOOKS[approval.state]}`}>{approval.state}</span>
-              <span>{approval.decidedBy ?? ""}</span>
-              <Ago at={approval.decidedAt ?? approval.createdAt} />
-            </div>
-          </li>
-        ))}
-      </ul>
-    </Card>
+    <Empty
+      icon={Inbox}
+      title="Nothing waits for you"
+      text="When a rule says ask, the call waits here with its parameters, and its run is paused meanwhile."
+    >
+      <a class="button small" href="#/policies">
+        Rules
+      </a>
+    </Empty>
   );
 }

@@ -1,20 +1,18 @@
 /** One approval: who wants what with which parameters, what differs from before, and the decision. */
-
 import { lazy, Suspense } from "preact/compat";
-import { useState } from "preact/hooks";
-import { unwrap } from "#client/errors.ts";
+import { useMemo, useState } from "preact/hooks";
 import { describeOrigin, visibleJson, visibleText } from "#client/visible-text.ts";
 import { useAction } from "../parts/action.ts";
-import { Loading } from "../parts/basics.tsx";
-import { Failure } from "../parts/failure.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
+import { Button } from "../parts/controls.tsx";
+import { Failure, Loaded, Loading } from "../parts/failure.tsx";
+import { SelectField, TextField, useFields } from "../parts/fields.tsx";
 import { count } from "../parts/format.ts";
 import { Hand, MessageCircleQuestion, TriangleAlert } from "../parts/icons.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
-import { Ago, In } from "../parts/moment.tsx";
-import { type Approval, client } from "../server/api.ts";
-import { useResource } from "../server/use-resource.ts";
-import { DifferencesFromBefore } from "./differences.tsx";
+import { Ago, In } from "../parts/time.tsx";
+import { type Approval, post } from "../server/api.ts";
+import { useGet } from "../server/use-resource.ts";
+import { DifferencesFromBefore } from "./changes.tsx";
 
 const SchemaForm = lazy(() => import("../forms/schema-form.tsx"));
 
@@ -26,26 +24,29 @@ const REMEMBER = [
   ["tool:480", "This tool, for 8 hours"],
 ] as const;
 
-/** For as long as it waits: what it asks for does not change, and once it is decided, who shows it takes it away. */
-export function PendingApproval({ id, linked = false }: { id: string; linked?: boolean }) {
-  const { data, error, reload } = useResource(
-    async (signal) => unwrap(await client.value.GET("/approvals/{id}", { params: { path: { id } }, signal })),
-    [id],
-    "until loaded",
-  );
-  if (data === null) return error === null ? <Loading /> : <Failure error={error} retry={reload} />;
-  return <ApprovalCard approval={data} linked={linked} onDecided={reload} />;
+interface PendingApprovalProps {
+  id: string;
+  /** Shows which process it belongs to. */
+  linked?: boolean;
 }
 
-function ApprovalCard({
-  approval,
-  linked,
-  onDecided,
-}: {
+/** Read once: what it asks for does not change, and once it is decided, its parent removes it. */
+export function PendingApproval({ id, linked = false }: PendingApprovalProps) {
+  const approval = useGet("/approvals/{id}", { params: { path: { id } } }, "until loaded");
+  return (
+    <Loaded resource={approval}>
+      {(data) => <ApprovalCard approval={data} linked={linked} onDecided={approval.reload} />}
+    </Loaded>
+  );
+}
+
+interface ApprovalCardProps {
   approval: Approval;
   linked: boolean;
   onDecided: () => void;
-}) {
+}
+
+function ApprovalCard({ approval, linked, onDecided }: ApprovalCardProps) {
   const isAsk = approval.kind === "ask";
   const [showsAll, setAll] = useState(false);
   const isWhole = showsAll || sizeOf(approval.parameters) <= MAX_AT_ONCE;
@@ -86,7 +87,11 @@ function ApprovalCard({
           </div>
         )}
         {approval.state !== "pending" ? (
-          <Decided approval={approval} />
+          <p class="row small muted">
+            <StateOfApproval state={approval.state} />
+            {approval.decidedBy === null ? null : `by ${approval.decidedBy}`}
+            {approval.reason === null ? null : `: ${approval.reason}`}
+          </p>
         ) : isWhole ? (
           <Decision approval={approval} onDecided={onDecided} />
         ) : (
@@ -97,6 +102,12 @@ function ApprovalCard({
   );
 }
 
+const LOOKS = { pending: "wait", approved: "good", denied: "bad", expired: "" };
+
+export function StateOfApproval({ state }: Pick<Approval, "state">) {
+  return <span class={`chip ${LOOKS[state]}`}>{state}</span>;
+}
+
 /** Longer parameters have to be shown whole, by a click, before they can be decided. */
 const MAX_AT_ONCE = 20_000;
 
@@ -104,81 +115,67 @@ function sizeOf(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
 }
 
-/** All of it in its order, nothing folded: what a script may choose is not what is out of sight. */
-function Parameters({ value, isWhole, showAll }: { value: unknown; isWhole: boolean; showAll: () => void }) {
-  if (isWhole) {
-    return (
-      <pre class="asked">
-        <Plain text={JSON.stringify(value, null, 2)} />
-      </pre>
-    );
-  }
+interface ParametersProps {
+  value: unknown;
+  isWhole: boolean;
+  showAll: () => void;
+}
+
+/** All of it in its order, nothing folded: a script must not be able to choose what is out of sight. */
+function Parameters({ value, isWhole, showAll }: ParametersProps) {
+  if (isWhole) return <Asked value={value} />;
   return (
     <>
       <JsonTree value={value} />
       <div>
-        <button type="button" class="button small" onClick={showAll}>
+        <Button look="small" onClick={showAll}>
           Show all {count(sizeOf(value), "character")}
-        </button>
+        </Button>
       </div>
     </>
   );
 }
 
-function Decided({ approval }: { approval: Approval }) {
-  const look = approval.state === "approved" ? "good" : approval.state === "denied" ? "bad" : "";
+function Asked({ value }: { value: unknown }) {
   return (
-    <p class="row small muted">
-      <span class={`chip ${look}`}>{approval.state}</span>
-      {approval.decidedBy === null ? null : `by ${approval.decidedBy}`}
-      {approval.reason === null ? null : `: ${approval.reason}`}
-    </p>
+    <pre class="asked">
+      <Plain text={JSON.stringify(value, null, 2)} />
+    </pre>
   );
 }
 
 function Decision({ approval, onDecided }: { approval: Approval; onDecided: () => void }) {
-  const [remember, setRemember] = useState("");
-  const [reason, setReason] = useState("");
+  const { values, field } = useFields({ remember: "", reason: "", words: "" });
   const [answer, setAnswer] = useState<unknown>(undefined);
-  const [words, setWords] = useState("");
   const action = useAction();
   const params = { path: { id: approval.id } };
   const isAsk = approval.kind === "ask";
   const asked = approval.schema as Record<string, unknown> | null;
-  const schema = asked === null ? null : visibleForm(asked);
+  const schema = useMemo(() => (asked === null ? null : visibleForm(asked)), [asked]);
 
   const approve = () =>
-    action
-      .run(async () => {
-        const [scope, minutes] = remember.split(":");
-        const body = {
-          ...(isAsk && { data: schema === null ? readWords(words) : answer }),
-          ...(remember !== "" && {
-            remember: {
-              for: scope as "process" | "tool",
-              ...(minutes !== "" && { minutes: Number(minutes) }),
-            },
-          }),
-        };
-        unwrap(await client.value.POST("/approvals/{id}/approve", { params, body }));
-      })
-      .then((isDone) => isDone && onDecided());
+    action.run(async () => {
+      const { remember, words } = values;
+      const [scope, minutes] = remember.split(":");
+      const body = {
+        ...(isAsk && { data: schema === null ? readWords(words) : answer }),
+        ...(remember !== "" && {
+          remember: { for: scope as "process" | "tool", ...(minutes !== "" && { minutes: Number(minutes) }) },
+        }),
+      };
+      await post("/approvals/{id}/approve", { params, body });
+      onDecided();
+    });
   const deny = () =>
-    action
-      .run(async () =>
-        unwrap(
-          await client.value.POST("/approvals/{id}/deny", { params, body: reason === "" ? {} : { reason } }),
-        ),
-      )
-      .then((isDone) => isDone && onDecided());
+    action.run(async () => {
+      const { reason } = values;
+      await post("/approvals/{id}/deny", { params, body: reason === "" ? {} : { reason } });
+      onDecided();
+    });
 
   return (
     <div class="stack">
-      {isAsk && asked !== null && schema === null ? (
-        <pre class="asked">
-          <Plain text={JSON.stringify(asked, null, 2)} />
-        </pre>
-      ) : null}
+      {isAsk && asked !== null && schema === null ? <Asked value={asked} /> : null}
       {isAsk && schema !== null ? (
         <Suspense fallback={<Loading />}>
           <SchemaForm schema={schema} value={answer} onChange={setAnswer} />
@@ -188,21 +185,13 @@ function Decision({ approval, onDecided }: { approval: Approval; onDecided: () =
         {isAsk && schema === null ? (
           <TextField
             label="Your answer"
-            value={words}
-            onInput={setWords}
+            {...field("words")}
             placeholder="Words or JSON"
             hint="Empty: yes (true)"
           />
         ) : null}
-        {isAsk ? null : (
-          <SelectField label="Approve" value={remember} options={REMEMBER} onChange={setRemember} />
-        )}
-        <TextField
-          label="Reason, if you deny"
-          value={reason}
-          onInput={setReason}
-          placeholder="The script is told"
-        />
+        {isAsk ? null : <SelectField label="Approve" options={REMEMBER} {...field("remember")} />}
+        <TextField label="Reason, if you deny" {...field("reason")} placeholder="The script is told" />
       </div>
       <Failure error={action.error} />
       <div class="row apart">
@@ -210,12 +199,12 @@ function Decision({ approval, onDecided }: { approval: Approval; onDecided: () =
           expires <In at={approval.expiresAt} />
         </span>
         <div class="row">
-          <button type="button" class="button danger" disabled={action.isBusy} onClick={deny}>
+          <Button look="danger" disabled={action.isBusy} onClick={deny}>
             Deny
-          </button>
-          <button type="button" class="button primary" disabled={action.isBusy} onClick={approve}>
+          </Button>
+          <Button look="primary" disabled={action.isBusy} onClick={approve}>
             {isAsk ? "Answer" : "Approve"}
-          </button>
+          </Button>
         </div>
       </div>
     </div>
@@ -224,24 +213,17 @@ function Decision({ approval, onDecided }: { approval: Approval; onDecided: () =
 
 /** With its texts made visible; null where hidden characters are in names or values, which an answer would have to repeat. */
 function visibleForm(schema: Record<string, unknown>): Record<string, unknown> | null {
-  const texts: string[] = [];
-  const bare = JSON.stringify(schema, (key, value: unknown) => {
-    if ((key !== "title" && key !== "description") || typeof value !== "string") return value;
-    texts.push(value);
-    return "";
-  });
-  if (visibleJson(JSON.parse(bare)) !== bare) return null;
-  if (texts.every((text) => visibleText(text) === text)) return schema;
-  return JSON.parse(
+  const mapTexts = (change: (text: string) => string) =>
     JSON.stringify(schema, (key, value: unknown) =>
-      (key === "title" || key === "description") && typeof value === "string" ? visibleText(value) : value,
-    ),
-  );
+      (key === "title" || key === "description") && typeof value === "string" ? change(value) : value,
+    );
+  const bare = mapTexts(() => "");
+  return visibleJson(JSON.parse(bare)) === bare ? JSON.parse(mapTexts(visibleText)) : null;
 }
 
 /** What was typed where a question names no schema: JSON if it is any, else the words. */
 function readWords(text: string): unknown {
-  if (text.trim() === "") return true;
+  if (text === "") return true;
   try {
     return JSON.parse(text);
   } catch {

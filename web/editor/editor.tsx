@@ -23,20 +23,18 @@ import {
   placeholder,
 } from "@codemirror/view";
 import { useEffect, useRef } from "preact/hooks";
+import { editorTheme, errorLine, goToLine, type MarkedError, showError, styleNonce } from "./appearance.ts";
 import { completeDeclared } from "./completion.ts";
 import { type Declarations, readDeclarations } from "./declarations.ts";
-import { errorLine, goToLine, type MarkedError, showError } from "./error-line.ts";
-import { editorTheme, styleNonce } from "./theme.ts";
 
 /** What the page may ask of the editor. */
 export interface EditorHandle {
   goToLine(line: number): void;
-  replace(text: string): void;
 }
 
 interface EditorProps {
   initialText: string;
-  onChange: (text: string) => void;
+  onChange?: (text: string) => void;
   /** Ctrl+Enter, on a Mac Command+Enter. */
   onRun?: () => void;
   error?: MarkedError | null;
@@ -44,10 +42,10 @@ interface EditorProps {
   declarations?: string | null;
   isReadOnly?: boolean;
   label: string;
-  onReady?: (handle: EditorHandle) => void;
+  onReady: (handle: EditorHandle) => void;
 }
 
-/** Reading more would be felt. */
+/** Reading more would block the page noticeably. */
 const MAX_DECLARATION_CHARACTERS = 3_000_000;
 
 export default function Editor(props: EditorProps) {
@@ -88,10 +86,7 @@ export default function Editor(props: EditorProps) {
       }),
     });
     view.current = editor;
-    current.current.onReady?.({
-      goToLine: (line) => goToLine(editor, line),
-      replace: (text) => editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } }),
-    });
+    current.current.onReady({ goToLine: (line) => goToLine(editor, line) });
     return () => editor.destroy();
   }, []);
 
@@ -114,7 +109,7 @@ const WRAPPING = /^[([{'"`]$/;
 
 /**
  * A browser that replaces a selection by itself keeps the colours of what it removes in a style attribute, which the
- * page's policy refuses aloud: so it is not left to it.
+ * page's policy refuses with a warning. So this does it in its place.
  */
 const replaceSelection = EditorView.domEventHandlers({
   beforeinput(event, view) {
@@ -160,7 +155,7 @@ function editing(props: () => EditorProps, known: () => Promise<Declarations>) {
       ...completionKeymap,
     ]),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged) props().onChange(update.state.doc.toString());
+      if (update.docChanged) props().onChange?.(update.state.doc.toString());
     }),
   ];
 }

@@ -1,14 +1,22 @@
 /**
- * A value to be filled in after a JSON Schema: as a form, or as JSON where somebody prefers that or a schema is beyond
+ * A value to be filled in after a JSON Schema: as a form, or as JSON where a person prefers that or the schema is beyond
  * what forms can show. Loaded when it is first shown.
  */
+import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
 import Form from "@rjsf/core/lib/components/Form.js";
-import { englishStringTranslator, type RJSFSchema, TranslatableString } from "@rjsf/utils";
+import {
+  englishStringTranslator,
+  type RJSFSchema,
+  type RJSFValidationError,
+  TranslatableString,
+  toErrorSchema,
+  type ValidatorType,
+} from "@rjsf/utils";
 import { useMemo, useState } from "preact/hooks";
-import { ErrorBoundary } from "../parts/error-boundary.tsx";
-import { TextField } from "../parts/field.tsx";
+import { Button } from "../parts/controls.tsx";
+import { ErrorBoundary } from "../parts/failure.tsx";
+import { TextField } from "../parts/fields.tsx";
 import { secretWidgets, templates, widgets } from "./templates.tsx";
-import { formValidator } from "./validator.ts";
 
 interface SchemaFormProps {
   schema: Record<string, unknown>;
@@ -36,9 +44,9 @@ export default function SchemaForm(props: SchemaFormProps) {
       )}
       {fitsForm && !props.isSecret ? (
         <div>
-          <button type="button" class="button quiet small" onClick={() => setAsJson(!asJson)}>
+          <Button look="quiet small" onClick={() => setAsJson(!asJson)}>
             {asJson ? "Edit as a form" : "Edit as JSON"}
-          </button>
+          </Button>
         </div>
       ) : null}
     </div>
@@ -47,7 +55,7 @@ export default function SchemaForm(props: SchemaFormProps) {
 
 const UI_SCHEMA = { "ui:submitButtonOptions": { norender: true } };
 
-/** A value that was just added is empty: where it is typed hidden, nobody would see that it is not. */
+/** A value that was just added is empty: where it is typed hidden, other text in it could not be seen. */
 function translate(text: TranslatableString, values?: string[]): string {
   return text === TranslatableString.NewStringDefault ? "" : englishStringTranslator(text, values);
 }
@@ -68,7 +76,7 @@ function FieldsOfSchema({ schema, value, onChange, isSecret = false }: SchemaFor
       templates={templates}
       widgets={isSecret ? secretWidgets : widgets}
       translateString={translate}
-      // A default that nobody chose is not sent.
+      // A default that was not chosen is not sent.
       experimental_defaultFormStateBehavior={{
         emptyObjectFields: "skipDefaults",
         arrayMinItems: { populate: "never" },
@@ -90,7 +98,7 @@ function JsonField({ value, onChange }: { value: unknown; onChange: (value: unkn
       code
       value={text}
       error={error}
-      onInput={(next) => {
+      onChange={(next) => {
         setText(next);
         try {
           onChange(JSON.parse(next));
@@ -102,3 +110,41 @@ function JsonField({ value, onChange }: { value: unknown; onChange: (value: unkn
     />
   );
 }
+
+const DRAFT = "2020-12";
+const ROOT_KEY = "$defs";
+
+/** A schema that cannot be read refuses nothing: the server checks what is sent. */
+function validate(schema: RJSFSchema, data: unknown): OutputUnit[] {
+  try {
+    return new Validator(schema as Schema, DRAFT, false).validate(data ?? null).errors;
+  } catch {
+    return [];
+  }
+}
+
+function toError({ instanceLocation, error }: OutputUnit): RJSFValidationError {
+  const property = instanceLocation
+    .replace(/^#/, "")
+    .split("/")
+    .filter((part) => part !== "")
+    .map((part) => `.${part.replaceAll("~1", "/").replaceAll("~0", "~")}`)
+    .join("");
+  return { property, message: error, stack: `${property || "value"}: ${error}` };
+}
+
+/** Interprets schemas, as the page's policy lets nothing be compiled. */
+const formValidator: ValidatorType = {
+  validateFormData(data, schema) {
+    // "Some member of it does not fit" says nothing beside the member that does not.
+    const errors = validate(schema, data)
+      .filter(({ keyword }) => keyword !== "properties" && keyword !== "items" && keyword !== "$ref")
+      .map(toError);
+    return { errors, errorSchema: toErrorSchema(errors) };
+  },
+  isValid(schema, data, root) {
+    const whole = root?.[ROOT_KEY] === undefined ? schema : { [ROOT_KEY]: root[ROOT_KEY], ...schema };
+    return validate(whole, data).length === 0;
+  },
+  rawValidation: (schema, data) => ({ errors: validate(schema, data) as never[] }),
+};

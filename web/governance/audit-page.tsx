@@ -1,17 +1,15 @@
 /** The audit trail: who did what to which object, and how it went. */
-
 import { useState } from "preact/hooks";
-import { CyrnelError, unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
-import { Card, Empty, Loading, PageHead } from "../parts/basics.tsx";
-import { Failure } from "../parts/failure.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
-import { Fold } from "../parts/fold.tsx";
+import { Button } from "../parts/controls.tsx";
+import { Loaded } from "../parts/failure.tsx";
+import { SelectField, TextField, useFields } from "../parts/fields.tsx";
 import { formatTime } from "../parts/format.ts";
 import { Download, ShieldCheck } from "../parts/icons.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
-import { type AuditRecord, client, fetchPath } from "../server/api.ts";
-import { useResource } from "../server/use-resource.ts";
+import { Empty, Fold, List, PageHead } from "../parts/layout.tsx";
+import { type AuditRecord, fetchPath } from "../server/api.ts";
+import { useGet } from "../server/use-resource.ts";
 
 const OUTCOMES = [
   ["", "All outcomes"],
@@ -20,128 +18,97 @@ const OUTCOMES = [
   ["failed", "Failed"],
 ] as const;
 const LOOKS: Record<string, string> = { ok: "good", refused: "wait", failed: "bad" };
-const PAGE = "100";
 const REFRESH_MS = 5000;
 
 export default function AuditPage() {
-  const [action, setAction] = useState("");
-  const [processId, setProcessId] = useState("");
-  const [outcome, setOutcome] = useState("");
-  const [cursor, setCursor] = useState<string | null>(null);
-  const query = {
-    ...(action.trim() !== "" && { action: action.trim() }),
-    ...(/^\d+$/.test(processId.trim()) && { processId: processId.trim() }),
+  const { values, field } = useFields({ action: "", processId: "", outcome: "" });
+  const { action, processId, outcome } = values;
+  const filter = {
+    ...(action !== "" && { action }),
+    ...(/^\d+$/.test(processId) && { processId }),
     ...(outcome !== "" && { outcome: outcome as "ok" }),
   };
-  const { data, error, reload } = useResource(
-    async (signal) =>
-      unwrap(
-        await client.value.GET("/audit", {
-          params: { query: { ...query, limit: PAGE, ...(cursor !== null && { cursor }) } },
-          signal,
-        }),
-      ),
-    [action, processId, outcome, cursor],
-    cursor === null ? REFRESH_MS : undefined,
+  // A page of records belongs to the filters it was found with.
+  const filters = JSON.stringify(filter);
+  const [page, setPage] = useState({ filters, cursor: "" });
+  const cursor = page.filters === filters ? page.cursor : "";
+  const turnTo = (next: string) => setPage({ filters, cursor: next });
+  const records = useGet(
+    "/audit",
+    { params: { query: { ...filter, limit: "100", ...(cursor !== "" && { cursor }) } } },
+    cursor === "" ? REFRESH_MS : undefined,
   );
   const exporting = useAction();
   const save = () =>
-    void exporting.run(async () => {
-      const response = await fetchPath(`/audit/export?${new URLSearchParams(query)}`);
-      if (!response.ok) throw new CyrnelError(response, await response.json().catch(() => null));
+    exporting.run(async () => {
+      const response = await fetchPath(`/audit/export?${new URLSearchParams(filter)}`);
       const url = URL.createObjectURL(await response.blob());
       Object.assign(document.createElement("a"), { href: url, download: "audit.jsonl" }).click();
       URL.revokeObjectURL(url);
     });
-  const narrow = (set: (value: string) => void) => (value: string) => {
-    set(value);
-    setCursor(null);
-  };
   return (
     <>
       <PageHead
         title="Audit"
         about="What was done and by whom. Records are added, never changed, and kept as long as the server is set to keep them."
       >
-        <button type="button" class="button" disabled={exporting.isBusy} onClick={save}>
-          <Download /> Export
-        </button>
+        <Button icon={Download} disabled={exporting.isBusy} onClick={save}>
+          Export
+        </Button>
       </PageHead>
       <search class="filters">
-        <TextField
-          label="Action"
-          value={action}
-          onInput={narrow(setAction)}
-          placeholder="tool.call or key.*"
-        />
-        <TextField label="Process" value={processId} onInput={narrow(setProcessId)} placeholder="id" />
-        <SelectField label="Outcome" value={outcome} options={OUTCOMES} onChange={narrow(setOutcome)} />
+        <TextField label="Action" {...field("action")} placeholder="tool.call or key.*" />
+        <TextField label="Process" {...field("processId")} placeholder="id" />
+        <SelectField label="Outcome" options={OUTCOMES} {...field("outcome")} />
       </search>
       <div class="stack">
-        <Failure error={exporting.error ?? error} retry={reload} />
-        {data === null ? (
-          error === null ? (
-            <Loading />
-          ) : null
-        ) : (
-          <Card flush>
-            {data.records.length === 0 ? (
-              <Empty icon={ShieldCheck} title="No record" />
-            ) : (
-              <ul class="list">
-                {data.records.map((record) => (
-                  <Row key={record.id} record={record} />
-                ))}
-              </ul>
-            )}
-          </Card>
-        )}
-        <div class="row" style={{ justifyContent: "center" }}>
-          {cursor === null ? null : (
-            <button type="button" class="button" onClick={() => setCursor(null)}>
-              Newest
-            </button>
+        <Loaded resource={records} error={exporting.error}>
+          {(data) => (
+            <>
+              <List items={data.records} empty={<Empty icon={ShieldCheck} title="No record" />}>
+                {(record) => <RecordRow key={record.id} record={record} />}
+              </List>
+              <div class="row center">
+                {cursor === "" ? null : <Button onClick={() => turnTo("")}>Newest</Button>}
+                {data.nextCursor === null ? null : (
+                  <Button onClick={() => turnTo(data.nextCursor ?? "")}>Older</Button>
+                )}
+              </div>
+            </>
           )}
-          {data?.nextCursor ? (
-            <button type="button" class="button" onClick={() => setCursor(data.nextCursor)}>
-              Older
-            </button>
-          ) : null}
-        </div>
+        </Loaded>
       </div>
     </>
   );
 }
 
-function Row({ record }: { record: AuditRecord }) {
+function RecordRow({ record }: { record: AuditRecord }) {
   const { at, actor, action, object, outcome, code, decision, parameters, requestId, processId } = record;
+  const summary = (
+    <>
+      <span class="list-main">
+        <span class="mono">{action}</span>{" "}
+        {object === null ? null : (
+          <span class="muted wrap">
+            {object.kind} <Plain text={object.id ?? ""} />
+          </span>
+        )}
+      </span>
+      <span class="list-side">
+        <span>
+          <Plain text={actor.name} />
+        </span>
+        {decision === null ? null : <span class="chip plain">{decision}</span>}
+        <span class={`chip ${LOOKS[outcome] ?? ""}`}>{code ?? outcome}</span>
+        <time dateTime={at} class="number">
+          {formatTime(at)}
+        </time>
+      </span>
+    </>
+  );
   return (
     <li>
-      <Fold
-        summaryClass="list-row"
-        summary={
-          <>
-            <span class="list-main">
-              <span class="mono">{action}</span>{" "}
-              {object === null ? null : (
-                <span class="muted wrap">
-                  {object.kind} <Plain text={object.id ?? ""} />
-                </span>
-              )}
-            </span>
-            <span class="list-side">
-              <span>
-                <Plain text={actor.name} />
-              </span>
-              {decision === null ? null : <span class="chip plain">{decision}</span>}
-              <span class={`chip ${LOOKS[outcome] ?? ""}`}>{code ?? outcome}</span>
-              <time dateTime={at} class="number">
-                {formatTime(at)}
-              </time>
-            </span>
-          </>
-        }
-      >
+      <Fold summaryClass="list-row" summary={summary}>
         {() => (
           <div class="card-body stack tight">
             <p class="small muted wrap">

@@ -1,17 +1,13 @@
 /** API keys: made, shown once, revoked. */
-
 import { useState } from "preact/hooks";
-import { unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
-import { CopyButton, Dialog } from "../parts/basics.tsx";
-import { Failure } from "../parts/failure.tsx";
-import { CheckField, SelectField, TextField } from "../parts/field.tsx";
+import { Button, CopyButton, Dialog } from "../parts/controls.tsx";
+import { CheckField, Form, SelectField, TextField, useFields } from "../parts/fields.tsx";
 import { KeyRound } from "../parts/icons.tsx";
-import { Ago, In } from "../parts/moment.tsx";
-import { client, type Key, type Role } from "../server/api.ts";
-import { useResource } from "../server/use-resource.ts";
+import { Ago, In } from "../parts/time.tsx";
+import { ALL, type Key, post, type Role, remove } from "../server/api.ts";
+import { useGet } from "../server/use-resource.ts";
 import { NamedRecords } from "./named-records.tsx";
-import { readRoles } from "./roles.ts";
 
 type Scope = Key["scopes"][number];
 
@@ -27,7 +23,8 @@ const SCOPES: readonly (readonly [Scope, string])[] = [
 ];
 
 export default function KeysPage() {
-  const roles = useResource(readRoles, []).data ?? [];
+  const roles = useGet("/roles", ALL).data?.roles ?? [];
+  const { data, ...state } = useGet("/keys", ALL);
   return (
     <NamedRecords<Key>
       title="Keys"
@@ -38,29 +35,19 @@ export default function KeysPage() {
         title: "No key",
         text: "Only the key of the server's configuration counts, or none at all on this machine.",
       }}
-      load={async (signal) =>
-        unwrap(await client.value.GET("/keys", { params: { query: { limit: "200" } }, signal })).keys
-      }
-      describe={(key) => (
+      records={{ ...state, data: data?.keys ?? null }}
+      describe={({ prefix, scopes, roleId }) => (
         <>
-          <code class="muted">{key.prefix}…</code>
+          <code class="muted">{prefix}…</code>
           <p>
-            {key.scopes.join(", ") || "no scope"}
-            {key.roleId === null
-              ? null
-              : ` · role ${roles.find(({ id }) => id === key.roleId)?.name ?? key.roleId}`}
+            {scopes.join(", ") || "no scope"}
+            {roleId === null ? null : ` · role ${roles.find(({ id }) => id === roleId)?.name ?? roleId}`}
           </p>
         </>
       )}
       side={({ lastUsedAt, expiresAt }) => (
         <>
-          {lastUsedAt === null ? (
-            <span>never used</span>
-          ) : (
-            <span>
-              used <Ago at={lastUsedAt} />
-            </span>
-          )}
+          <span>{lastUsedAt === null ? "never used" : ["used ", <Ago key="at" at={lastUsedAt} />]}</span>
           {expiresAt === null ? null : (
             <span>
               expires <In at={expiresAt} />
@@ -72,7 +59,7 @@ export default function KeysPage() {
         label: "Revoke",
         question: ({ name }) =>
           `The key ${name} stops working at once. Its scripts that run now keep running.`,
-        act: async (id) => unwrap(await client.value.DELETE("/keys/{id}", { params: { path: { id } } })),
+        act: (id) => remove("/keys/{id}", { params: { path: { id } } }),
       }}
       dialog={(_key, close) => <KeyDialog roles={roles} onClose={close} />}
     />
@@ -80,41 +67,34 @@ export default function KeysPage() {
 }
 
 function KeyDialog({ roles, onClose }: { roles: readonly Role[]; onClose: () => void }) {
-  const [name, setName] = useState("");
+  const { values, field } = useFields({ name: "", roleId: "", expires: "" });
   const [scopes, setScopes] = useState<readonly Scope[]>(["processes:write", "processes:read"]);
-  const [roleId, setRole] = useState("");
-  const [expires, setExpires] = useState("");
   const [made, setMade] = useState<string | null>(null);
   const making = useAction();
-  const make = (event: Event) => {
-    event.preventDefault();
-    void making.run(async () => {
-      const { key } = unwrap(
-        await client.value.POST("/keys", {
-          body: {
-            name: name.trim(),
-            scopes: [...scopes],
-            roleId: roleId === "" ? null : roleId,
-            expiresAt: expires === "" ? null : new Date(expires).toISOString(),
-          },
-        }),
-      );
-      setMade(key);
+  const make = () =>
+    making.run(async () => {
+      const { name, roleId, expires } = values;
+      const body = {
+        name,
+        scopes: [...scopes],
+        roleId: roleId === "" ? null : roleId,
+        expiresAt: expires === "" ? null : new Date(expires).toISOString(),
+      };
+      setMade((await post("/keys", { body })).key);
     });
-  };
   if (made !== null) {
     return (
       <Dialog title="The new key" onClose={onClose}>
         <div class="stack">
-          <p>Copy it now. The server keeps a hash only; nobody can show it again.</p>
+          <p>Copy it now. The server keeps a hash only and cannot show it again.</p>
           <div class="once row apart">
             <span>{made}</span>
             <CopyButton text={made} label="Copy the key" />
           </div>
           <div class="row end">
-            <button type="button" class="button primary" onClick={onClose}>
+            <Button look="primary" onClick={onClose}>
               I have it
-            </button>
+            </Button>
           </div>
         </div>
       </Dialog>
@@ -122,8 +102,8 @@ function KeyDialog({ roles, onClose }: { roles: readonly Role[]; onClose: () => 
   }
   return (
     <Dialog title="New key" onClose={onClose}>
-      <form class="stack" onSubmit={make}>
-        <TextField label="Name" value={name} onInput={setName} required placeholder="nightly report" />
+      <Form action={making} submit="Make the key" onSubmit={make}>
+        <TextField label="Name" {...field("name")} required placeholder="nightly report" />
         <fieldset class="stack tight">
           <legend class="label">It may</legend>
           {SCOPES.map(([scope, meaning]) => (
@@ -141,25 +121,12 @@ function KeyDialog({ roles, onClose }: { roles: readonly Role[]; onClose: () => 
         <div class="fields">
           <SelectField
             label="Role"
-            value={roleId}
             options={[["", "None: every tool"], ...roles.map((role) => [role.id, role.name] as const)]}
-            onChange={setRole}
+            {...field("roleId")}
           />
-          <TextField
-            label="Expires"
-            type="datetime-local"
-            value={expires}
-            onInput={setExpires}
-            hint="Empty: never"
-          />
+          <TextField label="Expires" type="datetime-local" {...field("expires")} hint="Empty: never" />
         </div>
-        <Failure error={making.error} />
-        <div class="row end">
-          <button type="submit" class="button primary" disabled={making.isBusy}>
-            Make the key
-          </button>
-        </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -1,19 +1,16 @@
 /** Roles: which tools a key and its scripts may see. */
-
-import { useState } from "preact/hooks";
-import { unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
-import { Dialog } from "../parts/basics.tsx";
-import { Failure } from "../parts/failure.tsx";
-import { TextField } from "../parts/field.tsx";
+import { Button, Dialog } from "../parts/controls.tsx";
+import { Form, TextField, useFields } from "../parts/fields.tsx";
+import { readPatterns } from "../parts/format.ts";
 import { UserCog } from "../parts/icons.tsx";
-import { readPatterns } from "../parts/pattern-lists.ts";
 import { tell } from "../parts/toasts.tsx";
-import { client, type Role } from "../server/api.ts";
+import { ALL, patch, post, type Role, remove } from "../server/api.ts";
+import { useGet } from "../server/use-resource.ts";
 import { NamedRecords } from "./named-records.tsx";
-import { readRoles } from "./roles.ts";
 
 export default function RolesPage() {
+  const { data, ...state } = useGet("/roles", ALL);
   return (
     <NamedRecords<Role>
       title="Roles"
@@ -21,7 +18,7 @@ export default function RolesPage() {
       icon={UserCog}
       addLabel="New role"
       empty={{ title: "No role", text: "Keys without a role see every tool." }}
-      load={readRoles}
+      records={{ ...state, data: data?.roles ?? null }}
       describe={({ allow, deny }) => (
         <p>
           Allows <code>{allow.join(", ") || "nothing"}</code>
@@ -33,14 +30,14 @@ export default function RolesPage() {
         </p>
       )}
       side={(_role, edit) => (
-        <button type="button" class="button small" onClick={edit}>
+        <Button look="small" onClick={edit}>
           Change
-        </button>
+        </Button>
       )}
       removal={{
         label: "Delete",
         question: ({ name }) => `The role ${name} will be gone.`,
-        act: async (id) => unwrap(await client.value.DELETE("/roles/{id}", { params: { path: { id } } })),
+        act: (id) => remove("/roles/{id}", { params: { path: { id } } }),
       }}
       dialog={(role, close) => <RoleDialog role={role} onClose={close} />}
     />
@@ -48,51 +45,39 @@ export default function RolesPage() {
 }
 
 function RoleDialog({ role, onClose }: { role: Role | null; onClose: () => void }) {
-  const [name, setName] = useState(role?.name ?? "");
-  const [allow, setAllow] = useState(role?.allow.join("\n") ?? "");
-  const [deny, setDeny] = useState(role?.deny.join("\n") ?? "");
+  const { values, field } = useFields({
+    name: role?.name ?? "",
+    allow: role?.allow.join("\n") ?? "",
+    deny: role?.deny.join("\n") ?? "",
+  });
   const saving = useAction();
-  const save = (event: Event) => {
-    event.preventDefault();
-    void saving
-      .run(async () => {
-        const body = { name: name.trim(), allow: readPatterns(allow), deny: readPatterns(deny) };
-        const { hints } = unwrap(
-          role === null
-            ? await client.value.POST("/roles", { body })
-            : await client.value.PATCH("/roles/{id}", { params: { path: { id: role.id } }, body }),
-        );
-        for (const hint of hints) tell(hint);
-      })
-      .then((isDone) => isDone && onClose());
-  };
+  const save = () =>
+    saving.run(async () => {
+      const body = {
+        name: values.name,
+        allow: readPatterns(values.allow),
+        deny: readPatterns(values.deny),
+      };
+      const { hints } =
+        role === null
+          ? await post("/roles", { body })
+          : await patch("/roles/{id}", { params: { path: { id: role.id } }, body });
+      for (const hint of hints) tell(hint);
+      onClose();
+    });
   return (
     <Dialog title={role === null ? "New role" : `Change ${role.name}`} onClose={onClose}>
-      <form class="stack" onSubmit={save}>
-        <TextField label="Name" value={name} onInput={setName} required />
+      <Form action={saving} submit="Save" onSubmit={save}>
+        <TextField label="Name" {...field("name")} required />
         <TextField
           label="Allow"
           rows={4}
           code
-          value={allow}
-          onInput={setAllow}
+          {...field("allow")}
           hint="One a line: github.* is every tool of github, ** is everything. Empty: nothing."
         />
-        <TextField
-          label="Deny"
-          rows={3}
-          code
-          value={deny}
-          onInput={setDeny}
-          hint="Wins over what is allowed."
-        />
-        <Failure error={saving.error} />
-        <div class="row end">
-          <button type="submit" class="button primary" disabled={saving.isBusy}>
-            Save
-          </button>
-        </div>
-      </form>
+        <TextField label="Deny" rows={3} code {...field("deny")} hint="Wins over what is allowed." />
+      </Form>
     </Dialog>
   );
 }

@@ -1,129 +1,91 @@
 /** Adapters and environments: what is there, what is active, what did not load and why. */
-
-import { useState } from "preact/hooks";
-import { unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
-import { Card, Empty, Loading, PageHead, Switch } from "../parts/basics.tsx";
-import { Failure } from "../parts/failure.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
+import { Button, Switch } from "../parts/controls.tsx";
+import { Loaded } from "../parts/failure.tsx";
+import { Form, SelectField, TextField, useFields } from "../parts/fields.tsx";
 import { Blocks, RefreshCw } from "../parts/icons.tsx";
-import { Plain } from "../parts/json-tree.tsx";
+import { Named, Plain } from "../parts/json-tree.tsx";
+import { Card, Empty, List, PageHead, Row } from "../parts/layout.tsx";
 import { tell } from "../parts/toasts.tsx";
-import { client, type Module } from "../server/api.ts";
-import { useResource } from "../server/use-resource.ts";
+import { ALL, type Module, post } from "../server/api.ts";
+import { useGet } from "../server/use-resource.ts";
+
+const GROUPS = { environment: "Environments", adapter: "Adapters" };
 
 export default function ModulesPage() {
-  const { data, error, reload } = useResource(
-    async (signal) =>
-      unwrap(await client.value.GET("/modules", { params: { query: { limit: "200" } }, signal })).modules,
-    [],
-  );
+  const modules = useGet("/modules", ALL);
   const changing = useAction();
-  const setEnabled = (id: string, enabled: boolean) =>
-    void changing
-      .run(async () =>
-        unwrap(
-          await client.value.POST("/modules/{id}/enabled", { params: { path: { id } }, body: { enabled } }),
-        ),
-      )
-      .then(reload);
-  const readAnew = () =>
-    void changing
-      .run(async () => {
-        const { added, changed, removed, problems } = unwrap(
-          await client.value.POST("/modules/reload", { body: {} }),
-        );
-        tell(`${added.length} added, ${changed.length} changed, ${removed.length} removed.`);
-        for (const problem of problems) tell(`${problem.folder}: ${problem.error}`);
-      })
-      .then(reload);
-  const environments = data?.filter(({ type }) => type === "environment") ?? [];
-  const adapters = data?.filter(({ type }) => type === "adapter") ?? [];
+  const setEnabled = (id: string, enabled: boolean) => {
+    const init = { params: { path: { id } }, body: { enabled } };
+    changing.run(() => post("/modules/{id}/enabled", init), modules.reload);
+  };
+  const readFolder = () =>
+    changing.run(async () => {
+      const { added, changed, removed, problems } = await post("/modules/reload", { body: {} });
+      tell(`${added.length} added, ${changed.length} changed, ${removed.length} removed.`);
+      for (const problem of problems) tell(`${problem.folder}: ${problem.error}`);
+    }, modules.reload);
   return (
     <>
       <PageHead
         title="Modules"
         about="Environments run scripts; adapters turn definitions into services. One environment is active."
       >
-        <button type="button" class="button" disabled={changing.isBusy} onClick={readAnew}>
-          <RefreshCw /> Read the folder again
-        </button>
+        <Button icon={RefreshCw} disabled={changing.isBusy} onClick={readFolder}>
+          Read the folder again
+        </Button>
       </PageHead>
       <div class="stack">
-        <Failure error={changing.error ?? error} retry={reload} />
-        {data === null ? (
-          error === null ? (
-            <Loading />
-          ) : null
-        ) : data.length === 0 ? (
-          <Card>
-            <Empty icon={Blocks} title="No module" />
-          </Card>
-        ) : (
-          <>
-            <Group
-              title="Environments"
-              modules={environments}
-              isBusy={changing.isBusy}
-              onEnable={setEnabled}
-            />
-            <Group title="Adapters" modules={adapters} isBusy={changing.isBusy} onEnable={setEnabled} />
-          </>
-        )}
-        {data === null ? null : <InstallModule onInstalled={reload} />}
+        <Loaded resource={modules} error={changing.error}>
+          {(data) => (
+            <>
+              {Object.entries(GROUPS).map(([type, title]) => (
+                <List
+                  key={type}
+                  title={title}
+                  items={data.modules.filter((module) => module.type === type)}
+                  empty={<Empty icon={Blocks} title="No module" />}
+                >
+                  {(module) => (
+                    <Row
+                      key={module.id}
+                      side={
+                        <>
+                          <span>{module.isBuiltin ? "bundled" : (module.version ?? "custom")}</span>
+                          <ModuleChip module={module} />
+                          <Switch
+                            label={`Module ${module.id} enabled`}
+                            on={module.enabled}
+                            disabled={changing.isBusy}
+                            onChange={(enabled) => setEnabled(module.id, enabled)}
+                          />
+                        </>
+                      }
+                    >
+                      <a href={`#/modules/${module.id}`}>
+                        <Named name={module.name} id={module.id} />
+                      </a>
+                      <p>
+                        <Plain text={module.error ?? module.description} />
+                      </p>
+                    </Row>
+                  )}
+                </List>
+              ))}
+              <InstallModule onInstalled={modules.reload} />
+            </>
+          )}
+        </Loaded>
       </div>
     </>
   );
 }
 
-export function ModuleChip({ module }: { module: Module }) {
-  const { error, missing, state } = module;
+export function ModuleChip({ module: { error, missing, state } }: { module: Module }) {
   if (missing) return <span class="chip bad">missing</span>;
   if (error !== null) return <span class="chip bad">error</span>;
-  return (
-    <span class={`chip ${state === "active" ? "good" : state === "draining" ? "wait" : ""}`}>{state}</span>
-  );
-}
-
-function Group({
-  title,
-  modules,
-  isBusy,
-  onEnable,
-}: {
-  title: string;
-  modules: readonly Module[];
-  isBusy: boolean;
-  onEnable: (id: string, enabled: boolean) => void;
-}) {
-  return (
-    <Card title={title} flush>
-      <ul class="list">
-        {modules.map((module) => (
-          <li key={module.id} class="list-row">
-            <div class="list-main">
-              <a href={`#/modules/${module.id}`}>
-                <Plain text={module.name} /> <span class="muted mono">{module.id}</span>
-              </a>
-              <p>
-                <Plain text={module.error ?? module.description} />
-              </p>
-            </div>
-            <div class="list-side">
-              {module.isBuiltin ? <span>bundled</span> : <span>{module.version ?? "custom"}</span>}
-              <ModuleChip module={module} />
-              <Switch
-                label={`Module ${module.id} enabled`}
-                on={module.enabled}
-                disabled={isBusy}
-                onChange={(enabled) => onEnable(module.id, enabled)}
-              />
-            </div>
-          </li>
-        ))}
-      </ul>
-    </Card>
-  );
+  const look = state === "active" ? "good" : state === "draining" ? "wait" : "";
+  return <span class={`chip ${look}`}>{state}</span>;
 }
 
 const WAYS = [
@@ -132,41 +94,29 @@ const WAYS = [
 ] as const;
 
 function InstallModule({ onInstalled }: { onInstalled: () => void }) {
-  const [way, setWay] = useState<string>("package");
-  const [url, setUrl] = useState("");
+  const { values, field, set } = useFields({ way: "package", url: "" });
   const installing = useAction();
-  const install = (event: Event) => {
-    event.preventDefault();
-    void installing
-      .run(async () => {
-        const source = url.trim();
-        const { id } = unwrap(
-          way === "package"
-            ? await client.value.POST("/modules", { body: { url: source } })
-            : await client.value.POST("/modules/install", { body: { source } }),
-        );
-        tell(`${id} is installed. Enable it to use it.`);
-        setUrl("");
-      })
-      .then((isDone) => isDone && onInstalled());
-  };
+  const install = () =>
+    installing.run(async () => {
+      const { id } =
+        values.way === "package"
+          ? await post("/modules", { body: { url: values.url } })
+          : await post("/modules/install", { body: { source: values.url } });
+      tell(`${id} is installed. Enable it to use it.`);
+      set({ url: "" });
+      onInstalled();
+    });
   return (
     <Card title="Install a module">
-      <form class="stack" onSubmit={install}>
+      <Form action={installing} submit="Install" onSubmit={install}>
         <p class="muted">
           A module runs with the rights of the server. Install only what you would run yourself.
         </p>
         <div class="fields">
-          <SelectField label="From" value={way} options={WAYS} onChange={setWay} />
-          <TextField label="URL" type="url" value={url} onInput={setUrl} required placeholder="https://" />
+          <SelectField label="From" options={WAYS} {...field("way")} />
+          <TextField label="URL" type="url" {...field("url")} required placeholder="https://" />
         </div>
-        <Failure error={installing.error} />
-        <div class="row end">
-          <button type="submit" class="button primary" disabled={installing.isBusy}>
-            Install
-          </button>
-        </div>
-      </form>
+      </Form>
     </Card>
   );
 }

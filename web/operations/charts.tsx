@@ -1,4 +1,5 @@
-/** Two kinds of charts, drawn in lines and bars, each with its numbers in words for who cannot see it. */
+/** Two kinds of charts, drawn in lines and bars, each with its numbers in words for those who cannot see it. */
+import type { ComponentChildren } from "preact";
 import { formatMs } from "../parts/format.ts";
 import { type Histogram, readQuantile } from "./metrics.ts";
 
@@ -6,39 +7,16 @@ const WIDTH = 600;
 const HEIGHT = 120;
 const GAP = 3;
 
-export interface Series {
-  name: string;
-  values: readonly number[];
+interface FrameProps {
+  /** What a screen reader says. */
+  label: string;
+  /** Under the left end of the axis, and the right one. */
+  axis: readonly [string, string];
+  legend: ComponentChildren;
+  children: ComponentChildren;
 }
 
-/** Lines over the same moments, the newest at the right. The first is filled. */
-export function LineChart({
-  label,
-  series,
-  times,
-  spanMs,
-  most = 1,
-}: {
-  label: string;
-  series: readonly Series[];
-  /** Of the values, in ms, ascending; the last is at the right edge. */
-  times: readonly number[];
-  /** From the left edge to the right. */
-  spanMs: number;
-  /** The chart is at least that high. */
-  most?: number;
-}) {
-  const highest = Math.max(0, ...series.flatMap(({ values }) => [...values]));
-  const top = Math.max(1, most, highest);
-  const place = (values: readonly number[]) =>
-    values.map((value, index) => {
-      const x = WIDTH - (((times.at(-1) ?? 0) - (times[index] ?? 0)) / spanMs) * WIDTH;
-      const y = HEIGHT - 2 - (value / top) * (HEIGHT - 10);
-      return `${x.toFixed(1)},${y.toFixed(1)}`;
-    });
-  const [first] = series;
-  const area = first === undefined ? [] : place(first.values);
-  const left = area[0]?.split(",")[0] ?? WIDTH;
+function Frame({ label, axis, legend, children }: FrameProps) {
   return (
     <figure class="stack tight">
       <svg
@@ -46,35 +24,70 @@ export function LineChart({
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${label}: ${series.map(({ name, values }) => `${name} ${values.at(-1) ?? 0}`).join(", ")}`}
+        aria-label={label}
       >
         <line class="rule" x1="0" x2={WIDTH} y1={HEIGHT - 1} y2={HEIGHT - 1} />
-        <line class="rule" x1="0" x2={WIDTH} y1="8" y2="8" />
-        {area.length > 1 ? (
-          <polygon class="area" points={`${left},${HEIGHT} ${area.join(" ")} ${WIDTH},${HEIGHT}`} />
-        ) : null}
-        {series.map(({ name, values }, index) => (
-          <polyline
-            key={name}
-            class={index === 0 ? "line" : "line second"}
-            points={place(values).join(" ")}
-          />
-        ))}
+        {children}
       </svg>
       <div class="axis" aria-hidden="true">
-        <span>{formatMs(spanMs)} ago</span>
-        <span>now</span>
+        <span>{axis[0]}</span>
+        <span>{axis[1]}</span>
       </div>
-      <figcaption class="legend">
-        {series.map(({ name, values }, index) => (
-          <span key={name} class="number">
-            <i class={index === 0 ? "" : "second"} />
-            {name} {values.at(-1) ?? 0}
-          </span>
-        ))}
-        <span class="number">highest {highest}</span>
-      </figcaption>
+      <figcaption class="legend number">{legend}</figcaption>
     </figure>
+  );
+}
+
+interface LineChartProps {
+  label: string;
+  /** The first is filled. */
+  series: Record<string, readonly number[]>;
+  /** Of the values, in ms, ascending; the last is at the right edge. */
+  times: readonly number[];
+  /** From the left edge to the right. */
+  spanMs: number;
+  /** The chart is at least that high. */
+  most?: number;
+}
+
+/** Lines over the same times, the newest at the right. */
+export function LineChart({ label, series, times, spanMs, most = 1 }: LineChartProps) {
+  const lines = Object.entries(series);
+  const highest = Math.max(0, ...lines.flatMap(([, values]) => values));
+  const top = Math.max(1, most, highest);
+  const place = (values: readonly number[]) =>
+    values.map((value, index) => {
+      const x = WIDTH - (((times.at(-1) ?? 0) - (times[index] ?? 0)) / spanMs) * WIDTH;
+      const y = HEIGHT - 2 - (value / top) * (HEIGHT - 10);
+      return `${x.toFixed(1)},${y.toFixed(1)}`;
+    });
+  const area = place(lines[0]?.[1] ?? []);
+  const left = area[0]?.split(",")[0] ?? WIDTH;
+  const current = lines.map(([name, values]) => `${name} ${values.at(-1) ?? 0}`);
+  return (
+    <Frame
+      label={`${label}: ${current.join(", ")}`}
+      axis={[`${formatMs(spanMs)} ago`, "now"]}
+      legend={
+        <>
+          {current.map((text, index) => (
+            <span key={text}>
+              <i class={index === 0 ? "" : "second"} />
+              {text}
+            </span>
+          ))}
+          <span>highest {highest}</span>
+        </>
+      }
+    >
+      <line class="rule" x1="0" x2={WIDTH} y1="8" y2="8" />
+      {area.length > 1 ? (
+        <polygon class="area" points={`${left},${HEIGHT} ${area.join(" ")} ${WIDTH},${HEIGHT}`} />
+      ) : null}
+      {lines.map(([name, values], index) => (
+        <polyline key={name} class={index === 0 ? "line" : "line second"} points={place(values).join(" ")} />
+      ))}
+    </Frame>
   );
 }
 
@@ -89,46 +102,38 @@ export function HistogramChart({ label, histogram }: { label: string; histogram:
   const shown = buckets.slice(first, Math.min(buckets.length, last + 2));
   const top = Math.max(...shown.map((bucket) => bucket.count));
   const step = WIDTH / shown.length;
-  const half = readQuantile(histogram, 0.5);
-  const most = readQuantile(histogram, 0.95);
+  const half = write(readQuantile(histogram, 0.5));
+  const most = write(readQuantile(histogram, 0.95));
   return (
-    <figure class="stack tight">
-      <svg
-        class="chart"
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`${label}: ${count} measured, half within ${name(half)}, 95 percent within ${name(most)}`}
-      >
-        <line class="rule" x1="0" x2={WIDTH} y1={HEIGHT - 1} y2={HEIGHT - 1} />
-        {shown.map((bucket, index) => {
-          const height = (bucket.count / top) * (HEIGHT - 10);
-          return (
-            <rect
-              key={bucket.upTo}
-              class="bar"
-              x={index * step + GAP / 2}
-              y={HEIGHT - 1 - height}
-              width={step - GAP}
-              height={height}
-              rx="2"
-            />
-          );
-        })}
-      </svg>
-      <div class="axis" aria-hidden="true">
-        <span>{first === 0 ? "0" : name(buckets[first - 1]?.upTo ?? null)}</span>
-        <span>{name(shown.at(-1)?.upTo ?? null)}</span>
-      </div>
-      <figcaption class="legend number">
-        <span>{count} measured</span>
-        <span>half ≤ {name(half)}</span>
-        <span>95 % ≤ {name(most)}</span>
-      </figcaption>
-    </figure>
+    <Frame
+      label={`${label}: ${count} measured, half within ${half}, 95 percent within ${most}`}
+      axis={[first === 0 ? "0" : write(buckets[first - 1]?.upTo ?? null), write(shown.at(-1)?.upTo ?? null)]}
+      legend={
+        <>
+          <span>{count} measured</span>
+          <span>half ≤ {half}</span>
+          <span>95 % ≤ {most}</span>
+        </>
+      }
+    >
+      {shown.map((bucket, index) => {
+        const height = (bucket.count / top) * (HEIGHT - 10);
+        return (
+          <rect
+            key={bucket.upTo}
+            class="bar"
+            x={index * step + GAP / 2}
+            y={HEIGHT - 1 - height}
+            width={step - GAP}
+            height={height}
+            rx="2"
+          />
+        );
+      })}
+    </Frame>
   );
 }
 
-function name(seconds: number | null): string {
+function write(seconds: number | null): string {
   return seconds === null ? "–" : seconds === Number.POSITIVE_INFINITY ? "more" : formatMs(seconds * 1000);
 }

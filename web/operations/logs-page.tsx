@@ -1,28 +1,13 @@
 /** The server's log, live. */
-
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { CyrnelError } from "#client/errors.ts";
-import { Card, PageHead } from "../parts/basics.tsx";
+import { useEffect, useState } from "preact/hooks";
+import { Button } from "../parts/controls.tsx";
 import { Failure } from "../parts/failure.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
-import { Fold } from "../parts/fold.tsx";
+import { SelectField, TextField, useFields } from "../parts/fields.tsx";
 import { Pause, Play } from "../parts/icons.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
-import { fetchPath } from "../server/api.ts";
+import { Card, Fold, PageHead, Tail } from "../parts/layout.tsx";
+import { fetchPath, type LogRecord } from "../server/api.ts";
 import { followStream } from "../server/stream.ts";
-
-interface LogRecord {
-  id: string;
-  time: string;
-  level: string;
-  type: string;
-  message: string;
-  requestId: string | null;
-  processId: number | null;
-  serviceId: string | null;
-  toolId: string | null;
-  fields: Record<string, unknown>;
-}
 
 const LEVELS = [
   ["", "All levels"],
@@ -34,30 +19,28 @@ const LEVELS = [
 const MAX_SHOWN = 1000;
 const FIRST = "200";
 const PAINT_MS = 100;
-const AT_END_PX = 40;
 
 export default function LogsPage() {
-  const [levelMin, setLevelMin] = useState("");
-  const [query, setQuery] = useState("");
-  const [processId, setProcessId] = useState("");
+  const { values, field } = useFields({ levelMin: "", query: "", processId: "" });
   const [isLive, setLive] = useState(true);
+  const { levelMin, query, processId } = values;
   const filter = new URLSearchParams({
     ...(levelMin !== "" && { levelMin }),
-    ...(query.trim() !== "" && { query: query.trim() }),
-    ...(/^[1-9]\d*$/.test(processId.trim()) && { processId: processId.trim() }),
+    ...(query !== "" && { query }),
+    ...(/^[1-9]\d*$/.test(processId) && { processId }),
   }).toString();
   const { records, error } = useLogs(filter, isLive);
   return (
     <>
       <PageHead title="Logs" about="The last records of this server, redacted, and new ones as they come.">
-        <button type="button" class="button" aria-pressed={!isLive} onClick={() => setLive(!isLive)}>
-          {isLive ? <Pause /> : <Play />} {isLive ? "Pause" : "Follow"}
-        </button>
+        <Button icon={isLive ? Pause : Play} aria-pressed={!isLive} onClick={() => setLive(!isLive)}>
+          {isLive ? "Pause" : "Follow"}
+        </Button>
       </PageHead>
       <search class="filters">
-        <SelectField label="Level" value={levelMin} options={LEVELS} onChange={setLevelMin} />
-        <TextField label="Words" type="search" value={query} onInput={setQuery} />
-        <TextField label="Process" value={processId} onInput={setProcessId} placeholder="id" />
+        <SelectField label="Level" options={LEVELS} {...field("levelMin")} />
+        <TextField label="Words" type="search" {...field("query")} />
+        <TextField label="Process" {...field("processId")} placeholder="id" />
       </search>
       <div class="stack">
         <Failure error={error} />
@@ -66,7 +49,11 @@ export default function LogsPage() {
           flush
           side={<span class={`chip ${isLive ? "busy" : ""}`}>{isLive ? "live" : "paused"}</span>}
         >
-          <Tail records={records} />
+          <Tail label="Records of the log" class="tail" role="log">
+            {records.map((record) => (
+              <Line key={record.id} record={record} />
+            ))}
+          </Tail>
         </Card>
       </div>
     </>
@@ -120,60 +107,28 @@ function useLogs(filter: string, isLive: boolean): { records: readonly LogRecord
 
 async function readLast(filter: string, signal: AbortSignal): Promise<LogRecord[]> {
   const response = await fetchPath(`/logs?${filter}&limit=${FIRST}`, { signal });
-  const body = await response.json().catch(() => null);
-  if (!response.ok) throw new CyrnelError(response, body);
-  return (body as { logs: LogRecord[] }).logs.reverse();
-}
-
-function Tail({ records }: { records: readonly LogRecord[] }) {
-  const element = useRef<HTMLDivElement>(null);
-  const isAtEnd = useRef(true);
-  useLayoutEffect(() => {
-    const { current } = element;
-    if (current !== null && isAtEnd.current) current.scrollTop = current.scrollHeight;
-  }, [records]);
-  return (
-    <div
-      ref={element}
-      class="tail"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
-      tabIndex={0}
-      role="log"
-      aria-live="off"
-      aria-label="Records of the log"
-      onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
-        isAtEnd.current = scrollHeight - scrollTop - clientHeight < AT_END_PX;
-      }}
-    >
-      {records.map((record) => (
-        <Line key={record.id} record={record} />
-      ))}
-    </div>
-  );
+  return ((await response.json()) as { logs: LogRecord[] }).logs.reverse();
 }
 
 function Line({ record }: { record: LogRecord }) {
   const { time, level, type, message, processId, serviceId, toolId, requestId, fields } = record;
+  const about = [
+    describe(fields),
+    processId === null ? "" : `#${processId}`,
+    toolId === null ? "" : `${serviceId}.${toolId}`,
+  ];
+  const summary = (
+    <>
+      <span class="when">{time.slice(11, 23)}</span> <span class={`level ${level}`}>{level}</span>{" "}
+      {type === message ? null : <span class="muted">{type} </span>}
+      <Plain text={message} />{" "}
+      <span class="muted">
+        <Plain text={about.filter((part) => part !== "").join(" ")} />
+      </span>
+    </>
+  );
   return (
-    <Fold
-      summary={
-        <>
-          <span class="when">{time.slice(11, 23)}</span> <span class={`level ${level}`}>{level}</span>{" "}
-          {type === message ? null : <span class="muted">{type} </span>}
-          <Plain text={message} />{" "}
-          <span class="muted">
-            <Plain text={describe(fields)} />
-          </span>
-          {processId === null ? null : <span class="muted"> #{processId}</span>}
-          {toolId === null ? null : (
-            <span class="muted">
-              {" "}
-              {serviceId}.{toolId}
-            </span>
-          )}
-        </>
-      }
-    >
+    <Fold summary={summary}>
       {() => (
         <div class="more">
           <JsonTree value={{ ...fields, ...(requestId !== null && { requestId }) }} />

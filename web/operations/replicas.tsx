@@ -1,81 +1,70 @@
-/** The servers on the same database: which are there, what they run, and when each was heard of. */
-import { unwrap } from "#client/errors.ts";
-import { Card, Loading } from "../parts/basics.tsx";
-import { Failure } from "../parts/failure.tsx";
+/** The servers on the same database: which are there, what they run, and when each was last seen. */
+import { Loaded } from "../parts/failure.tsx";
 import { Plain } from "../parts/json-tree.tsx";
-import { Ago } from "../parts/moment.tsx";
-import { client, type Replica } from "../server/api.ts";
-import { useResource } from "../server/use-resource.ts";
+import { Card, Row } from "../parts/layout.tsx";
+import { Ago } from "../parts/time.tsx";
+import { ALL, type Replica } from "../server/api.ts";
+import { useGet } from "../server/use-resource.ts";
 
 const REFRESH_MS = 5000;
-const LOOKS: Record<Replica["state"], string> = { up: "good", draining: "wait", lost: "bad" };
-const MEANINGS: Record<Replica["state"], string> = {
-  up: "It was heard of a moment ago.",
-  draining: "It was told to stop: it ends what it runs and takes nothing more.",
-  lost: "It has been silent for too long. What it ran was ended, or is repeated elsewhere.",
+const STATES: Record<Replica["state"], { look: string; meaning: string }> = {
+  up: { look: "good", meaning: "It was seen a moment ago." },
+  draining: { look: "wait", meaning: "It was told to stop: it ends what it runs and takes nothing more." },
+  lost: {
+    look: "bad",
+    meaning: "It has been silent too long. What it ran was ended, or is repeated elsewhere.",
+  },
 };
 
 export function Replicas() {
-  const { data, error, reload } = useResource(
-    async (signal) =>
-      unwrap(await client.value.GET("/replicas", { params: { query: { limit: "200" } }, signal })).replicas,
-    [],
-    REFRESH_MS,
+  const replicas = useGet("/replicas", ALL, REFRESH_MS);
+  const known = replicas.data?.replicas ?? [];
+  const running = known.reduce((sum, replica) => sum + replica.running, 0);
+  const slots = known.reduce((sum, { state, slots }) => sum + (state === "up" ? (slots ?? 0) : 0), 0);
+  const load = (
+    <span class="muted small number">
+      {running} running, {slots} slots
+    </span>
   );
-  const running = data?.reduce((sum, replica) => sum + replica.running, 0) ?? 0;
-  const slots =
-    data?.filter(({ state }) => state === "up").reduce((sum, one) => sum + (one.slots ?? 0), 0) ?? 0;
   return (
-    <Card
-      title="Servers on this database"
-      flush
-      side={
-        data === null ? null : (
-          <span class="muted small number">
-            {running} running, {slots} slots
-          </span>
-        )
-      }
-    >
-      <Failure error={error} retry={reload} />
-      {data === null ? error === null ? <Loading /> : null : <Servers replicas={data} />}
+    <Card title="Servers on this database" flush side={replicas.data === null ? null : load}>
+      <Loaded resource={replicas}>
+        {() => (
+          <ol class="list">
+            {known.map((replica) => (
+              <ReplicaRow key={replica.id} replica={replica} />
+            ))}
+          </ol>
+        )}
+      </Loaded>
     </Card>
   );
 }
 
-function Servers({ replicas }: { replicas: readonly Replica[] }) {
+function ReplicaRow({ replica }: { replica: Replica }) {
+  const { name, isSelf, address, environment, version, startedAt, seenAt, slots, running, state } = replica;
   return (
-    <ul class="list">
-      {replicas.map(({ id, name, isSelf, address, environment, version, startedAt, ...replica }) => (
-        <li key={id} class="list-row">
-          <div class="list-main">
-            <span class="mono">
-              <Plain text={name} />
-            </span>{" "}
-            {isSelf ? <span class="muted">this one</span> : null}
-            <p>
-              {environment ?? "no environment"} · {version} · started <Ago at={startedAt} />
-              {address === null ? null : (
-                <>
-                  {" "}
-                  · <Plain text={address} />
-                </>
-              )}
-            </p>
-          </div>
-          <div class="list-side">
-            <span class="number">
-              {replica.slots === null ? replica.running : `${replica.running} of ${replica.slots}`} running
-            </span>
-            <span>
-              heard of <Ago at={replica.seenAt} />
-            </span>
-            <span class={`chip ${LOOKS[replica.state]}`} title={MEANINGS[replica.state]}>
-              {replica.state}
-            </span>
-          </div>
-        </li>
-      ))}
-    </ul>
+    <Row
+      side={
+        <>
+          <span class="number">{slots === null ? running : `${running} of ${slots}`} running</span>
+          <span>
+            seen <Ago at={seenAt} />
+          </span>
+          <span class={`chip ${STATES[state].look}`} title={STATES[state].meaning}>
+            {state}
+          </span>
+        </>
+      }
+    >
+      <span class="mono">
+        <Plain text={name} />
+      </span>{" "}
+      {isSelf ? <span class="muted">this one</span> : null}
+      <p>
+        {environment ?? "no environment"} · {version} · started <Ago at={startedAt} />
+        <Plain text={address === null ? "" : ` · ${address}`} />
+      </p>
+    </Row>
   );
 }

@@ -1,109 +1,98 @@
-/** The server itself: its wall, its load, how long things take, who shares the work. */
-
-import { CyrnelError, unwrap } from "#client/errors.ts";
-import { Card, Facts, Loading, PageHead } from "../parts/basics.tsx";
-import { Failure } from "../parts/failure.tsx";
+/** The server itself: its isolation, its load, how long things take, who shares the work. */
+import { signal } from "@preact/signals";
+import { Failure, Loaded, Loading, Settled } from "../parts/failure.tsx";
 import { formatBytes } from "../parts/format.ts";
 import { CircleCheck, CircleX } from "../parts/icons.tsx";
-import { Settled } from "../parts/settled.tsx";
-import { client, type EnvironmentReport, fetchPath } from "../server/api.ts";
+import { Card, Facts, PageHead } from "../parts/layout.tsx";
+import { type EnvironmentReport, fetchPath, get } from "../server/api.ts";
 import { useResource } from "../server/use-resource.ts";
 import { HistogramChart, LineChart } from "./charts.tsx";
-import { HISTORY_MS, loadHistory, noteLoad } from "./load-history.ts";
 import { readHistograms } from "./metrics.ts";
 import { Replicas } from "./replicas.tsx";
 
 const LOAD_MS = 1000;
 const METRICS_MS = 5000;
 
-const HISTOGRAMS = [
-  ["cyrnel_run_queue_seconds", "Waiting for a slot"],
-  ["cyrnel_run_start_seconds", "Starting a run"],
-  ["cyrnel_run_duration_seconds", "Running"],
-  ["cyrnel_tool_call_duration_seconds", "Tool calls"],
-  ["cyrnel_tool_call_wait_seconds", "Waiting for a person"],
-  ["cyrnel_http_request_duration_seconds", "HTTP answers"],
-] as const;
+const HISTOGRAMS = {
+  cyrnel_run_queue_seconds: "Waiting for a slot",
+  cyrnel_run_start_seconds: "Starting a run",
+  cyrnel_run_duration_seconds: "Running",
+  cyrnel_tool_call_duration_seconds: "Tool calls",
+  cyrnel_tool_call_wait_seconds: "Waiting for a person",
+  cyrnel_http_request_duration_seconds: "HTTP answers",
+};
+
+/** The load over the last minutes in which this page was open; kept while others are shown. `at`: by the page's clock, in ms. */
+const loadHistory = signal<readonly (EnvironmentReport["capacity"] & { at: number })[]>([]);
+const HISTORY_MS = 120_000;
+const MAX_SAMPLES = 240;
+
+async function readReport(signal: AbortSignal): Promise<EnvironmentReport> {
+  const report = await get("/environment", { signal });
+  const at = Date.now();
+  const recent = loadHistory.value.filter((sample) => at - sample.at <= HISTORY_MS);
+  loadHistory.value = [...recent, { ...report.capacity, at }].slice(-MAX_SAMPLES);
+  return report;
+}
 
 async function readMetrics(signal: AbortSignal) {
   const response = await fetchPath("/metrics", { signal });
-  if (!response.ok) throw new CyrnelError(response, await response.json().catch(() => null));
-  return readHistograms(
-    await response.text(),
-    HISTOGRAMS.map(([name]) => name),
-  );
+  return readHistograms(await response.text(), Object.keys(HISTOGRAMS));
 }
 
 export default function SystemPage() {
-  const { data, error, reload } = useResource(
-    async (signal) => {
-      const report = unwrap(await client.value.GET("/environment", { signal }));
-      noteLoad(report);
-      return report;
-    },
-    [],
-    LOAD_MS,
-  );
+  const report = useResource(readReport, [], LOAD_MS);
   const metrics = useResource(readMetrics, [], METRICS_MS);
   return (
     <>
-      <PageHead title="System" about="What stands round every run, and how busy this server is." />
+      <PageHead title="System" about="What surrounds every run, and how busy this server is." />
       <Settled>
-        <Failure error={error} retry={reload} />
-        {data === null ? error === null ? <Loading /> : null : <Capacity report={data} />}
+        <Loaded resource={report}>{(data) => <Capacity report={data} />}</Loaded>
         <Failure error={metrics.error} />
         {metrics.data === null && metrics.error === null ? <Loading /> : null}
         <div class="figures">
-          {HISTOGRAMS.map(([name, title]) => (
+          {Object.entries(HISTOGRAMS).map(([name, title]) => (
             <Card key={name} title={title}>
               <HistogramChart label={title} histogram={metrics.data?.get(name)} />
             </Card>
           ))}
         </div>
         <Replicas />
-        {data === null ? null : <Isolation report={data} />}
+        {report.data === null ? null : <Isolation report={report.data} />}
       </Settled>
     </>
   );
 }
 
-function Capacity({ report }: { report: EnvironmentReport }) {
-  const { environment, capacity, draining } = report;
+function Capacity({ report: { environment, capacity, draining } }: { report: EnvironmentReport }) {
   const history = loadHistory.value;
-  const times = history.map(({ at }) => at);
-  const series = (name: string, of: "busy" | "queued" | "warm") => ({
-    name,
-    values: history.map((sample) => sample[of]),
-  });
+  const shared = { times: history.map(({ at }) => at), spanMs: HISTORY_MS };
+  const series = (of: "busy" | "queued" | "warm") => ({ [of]: history.map((sample) => sample[of]) });
   return (
     <>
       <Card title={environment.name} side={<a href={`#/modules/${environment.id}`}>Settings</a>}>
         <Facts
-          facts={[
-            ["Slots", capacity.slots ?? "unlimited"],
-            ["Busy", capacity.busy],
-            ["Queued", capacity.queued],
-            ["Warm", capacity.warm],
-            ["Memory of children", formatBytes(capacity.memoryBytes)],
-            [
-              "Draining",
-              draining.length === 0 ? "none" : draining.map(({ id, runs }) => `${id}: ${runs}`).join(", "),
-            ],
-          ]}
+          facts={{
+            Slots: capacity.slots ?? "unlimited",
+            Busy: capacity.busy,
+            Queued: capacity.queued,
+            Warm: capacity.warm,
+            "Memory of children": formatBytes(capacity.memoryBytes),
+            Draining: draining.map(({ id, runs }) => `${id}: ${runs}`).join(", ") || "none",
+          }}
         />
       </Card>
       <div class="figures">
         <Card title="Slots and queue">
           <LineChart
             label="Slots and queue"
-            series={[series("busy", "busy"), series("queued", "queued")]}
-            times={times}
-            spanMs={HISTORY_MS}
+            series={{ ...series("busy"), ...series("queued") }}
+            {...shared}
             most={capacity.slots ?? 1}
           />
         </Card>
         <Card title="Warm pool">
-          <LineChart label="Warm pool" series={[series("warm", "warm")]} times={times} spanMs={HISTORY_MS} />
+          <LineChart label="Warm pool" series={series("warm")} {...shared} />
         </Card>
       </div>
     </>
@@ -111,8 +100,11 @@ function Capacity({ report }: { report: EnvironmentReport }) {
 }
 
 const LEVELS: Record<string, { look: string; text: string }> = {
-  strict: { look: "good", text: "Every layer that this server can ask for stands." },
-  standard: { look: "wait", text: "The required layers stand; some that would add to them are missing." },
+  strict: { look: "good", text: "Every layer that this server can ask for is in force." },
+  standard: {
+    look: "wait",
+    text: "The required layers are in force; some that would add to them are missing.",
+  },
   development: { look: "bad", text: "For development only: do not run scripts of others here." },
 };
 
@@ -138,27 +130,23 @@ function Isolation({ report: { isolation } }: { report: EnvironmentReport }) {
           </tr>
         </thead>
         <tbody>
-          {isolation.layers.map((layer) => (
-            <tr key={layer.layer}>
+          {isolation.layers.map(({ layer, name, obtained, required, verified, fix }) => (
+            <tr key={layer}>
               <th scope="row" class="fit">
                 <span class="row">
-                  {layer.obtained ? (
-                    <CircleCheck size={16} color="var(--good)" label="stands" />
+                  {obtained ? (
+                    <CircleCheck size={16} color="var(--good)" label="in force" />
                   ) : (
-                    <CircleX
-                      size={16}
-                      color={layer.required ? "var(--bad)" : "var(--wait)"}
-                      label="missing"
-                    />
+                    <CircleX size={16} color={required ? "var(--bad)" : "var(--wait)"} label="missing" />
                   )}
-                  {layer.layer} {layer.name}
+                  {layer} {name}
                 </span>
               </th>
               <td>
-                {layer.verified}
-                {layer.fix === undefined ? null : (
+                {verified}
+                {fix === undefined ? null : (
                   <p>
-                    <strong>To have it:</strong> {layer.fix}
+                    <strong>To have it:</strong> {fix}
                   </p>
                 )}
               </td>

@@ -1,11 +1,11 @@
-/** Doing something on the server from a view: one at a time, with what went wrong kept for showing. */
+/** Something that a page does on the server: one at a time, with what went wrong kept for showing. */
 import { useCallback, useRef, useState } from "preact/hooks";
 
 export interface Action {
   isBusy: boolean;
   error: unknown;
-  /** Never rejects. Answers whether it was done; a second one while the first is under way is not. */
-  run(work: () => Promise<unknown>): Promise<boolean>;
+  /** Does nothing while another is under way. `after` is called whether `work` succeeded or not. */
+  run(work: () => Promise<unknown>, after?: () => void): void;
   clear(): void;
 }
 
@@ -13,21 +13,18 @@ export function useAction(): Action {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const isUnderWay = useRef(false);
-  const run = useCallback(async (work: () => Promise<unknown>) => {
-    if (isUnderWay.current) return false;
+  const run = useCallback((work: () => Promise<unknown>, after?: () => void) => {
+    if (isUnderWay.current) return;
     isUnderWay.current = true;
     setBusy(true);
     setError(null);
-    try {
-      await work();
-      return true;
-    } catch (failure) {
-      setError(failure);
-      return false;
-    } finally {
-      isUnderWay.current = false;
-      setBusy(false);
-    }
+    void work()
+      .catch(setError)
+      .finally(() => {
+        isUnderWay.current = false;
+        setBusy(false);
+        after?.();
+      });
   }, []);
   return { isBusy, error, run, clear: useCallback(() => setError(null), []) };
 }

@@ -1,8 +1,37 @@
-/** What went wrong, in the server's words, with what a person can do about it. */
-
+/** Until something is there, and where it fails: loading, and errors in the server's words with what can be done. */
+import { Component, type ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { CyrnelError } from "#client/errors.ts";
+import type { Resource } from "../server/use-resource.ts";
+import { Button } from "./controls.tsx";
 import { formatMs } from "./format.ts";
 import { CircleAlert } from "./icons.tsx";
+import { Notice } from "./layout.tsx";
+
+interface LoadedProps<T> {
+  resource: Resource<T>;
+  /** Shown before the resource's own: of what was done with it. */
+  error?: unknown;
+  children: (data: T) => ComponentChildren;
+}
+
+/** What was loaded; until then, that it loads or why it could not be. */
+export function Loaded<T>({ resource: { data, error, reload }, error: other, children }: LoadedProps<T>) {
+  return (
+    <>
+      <Failure error={other ?? error} retry={reload} />
+      {data !== null ? children(data) : error === null ? <Loading /> : null}
+    </>
+  );
+}
+
+export function Loading() {
+  return (
+    <div class="loading" role="status">
+      <span class="visually-hidden">Loading</span>
+    </div>
+  );
+}
 
 export function describeFailure(error: unknown): string {
   if (error instanceof CyrnelError) return error.message + describeWait(error);
@@ -18,40 +47,102 @@ function describeWait({ status, retryAfterMs }: CyrnelError): string {
 
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   if (error === null || error === undefined) return null;
-  const issues = error instanceof CyrnelError ? error.issues : [];
+  const known = error instanceof CyrnelError ? error : null;
+  const issues = known?.issues ?? [];
   return (
-    <div class="notice bad" role="alert">
-      <CircleAlert />
-      <div class="stack tight">
-        <p>{describeFailure(error)}</p>
-        {issues.length > 1 || (issues.length === 1 && issues[0]?.path !== "body") ? (
-          <ul class="details small">
-            {issues.map((issue) => (
-              <li key={issue.path + issue.message}>
-                <code>{issue.path}</code> {issue.message}
-              </li>
-            ))}
-          </ul>
-        ) : null}
-        {error instanceof CyrnelError ? (
-          <p class="details small">
-            <code>{error.code}</code>
-            {error.requestId === null ? null : (
-              <>
-                {" "}
-                · request <code>{error.requestId}</code>
-              </>
-            )}
-          </p>
-        ) : null}
-        {retry === undefined ? null : (
-          <div>
-            <button type="button" class="button small" onClick={retry}>
-              Try again
-            </button>
-          </div>
-        )}
-      </div>
-    </div>
+    <Notice look="bad" role="alert" icon={CircleAlert}>
+      <p>{describeFailure(error)}</p>
+      {issues.length > 1 || (issues.length === 1 && issues[0]?.path !== "body") ? (
+        <ul class="details small">
+          {issues.map((issue) => (
+            <li key={issue.path + issue.message}>
+              <code>{issue.path}</code> {issue.message}
+            </li>
+          ))}
+        </ul>
+      ) : null}
+      {known === null ? null : (
+        <p class="details small">
+          <code>{known.code}</code>
+          {known.requestId === null ? null : (
+            <>
+              {" · request "}
+              <code>{known.requestId}</code>
+            </>
+          )}
+        </p>
+      )}
+      {retry === undefined ? null : (
+        <Button look="small" onClick={retry}>
+          Try again
+        </Button>
+      )}
+    </Notice>
   );
+}
+
+/** Shows several parts at once when all of them have loaded, so that none moves another; later ones as they come. */
+export function Settled({ children }: { children: ComponentChildren }) {
+  const element = useRef<HTMLDivElement>(null);
+  const [isSettled, setSettled] = useState(false);
+  useLayoutEffect(() => {
+    const { current } = element;
+    if (current === null) return;
+    const stop = () => {
+      observer.disconnect();
+      clearTimeout(timer);
+    };
+    const settle = () => {
+      stop();
+      setSettled(true);
+    };
+    const look = () => {
+      if (current.querySelector(".loading") === null) settle();
+    };
+    const observer = new MutationObserver(look);
+    const timer = setTimeout(settle, MAX_WAIT_MS);
+    observer.observe(current, { childList: true, subtree: true });
+    look();
+    return stop;
+  }, []);
+  return (
+    <>
+      {isSettled ? null : <Loading />}
+      <div ref={element} class="stack" style={isSettled ? {} : { display: "none" }}>
+        {children}
+      </div>
+    </>
+  );
+}
+
+/** Then what is there is shown, whatever is missing. */
+const MAX_WAIT_MS = 4000;
+
+interface ErrorBoundaryProps {
+  children?: ComponentChildren;
+  /** In place of what failed. */
+  fallback?: ComponentChildren;
+}
+
+/** Keeps an error within what it surrounds. */
+export class ErrorBoundary extends Component<ErrorBoundaryProps, { error: Error | null }> {
+  override state = { error: null as Error | null };
+
+  static override getDerivedStateFromError(error: Error) {
+    return { error };
+  }
+
+  override render() {
+    const { error } = this.state;
+    if (error === null) return this.props.children;
+    if (this.props.fallback !== undefined) return this.props.fallback;
+    return (
+      <Notice look="bad" role="alert">
+        <p>This page could not be shown: {error.message}</p>
+        <Button look="small" onClick={() => location.reload()}>
+          Load it again
+        </Button>
+      </Notice>
+    );
+  }
 }

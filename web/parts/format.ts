@@ -39,7 +39,6 @@ export function formatAgo(iso: string, now = Date.now()): string {
   return `${formatSpan(ms)} ago`;
 }
 
-/** Of what lies ahead. */
 export function formatIn(iso: string, now = Date.now()): string {
   const ms = Date.parse(iso) - now;
   return ms <= 0 ? "now" : `in ${formatSpan(ms)}`;
@@ -57,15 +56,10 @@ export function count(number: number, one: string, many = `${one}s`): string {
   return `${NUMBER.format(number)} ${number === 1 ? one : many}`;
 }
 
-/** Control characters, and those that turn the direction of text or cannot be seen: shown as what they are. */
-const STRANGE = /(?![\n\t])[\p{Cc}\p{Cf}]/gu;
-
-export function escapeStrange(text: string): string {
-  return text.replace(STRANGE, writeEscape);
-}
-
-function writeEscape(character: string): string {
-  const code = character.codePointAt(0) ?? 0;
-  const digits = code.toString(16);
-  return code > 0xffff ? `\\u{${digits}}` : `\\u${digits.padStart(4, "0")}`;
+/** Patterns as people write them: one a line, or with commas between. */
+export function readPatterns(text: string): string[] {
+  return text
+    .split(/[\n,]/)
+    .map((pattern) => pattern.trim())
+    .filter((pattern) => pattern !== "");
 }

@@ -1,4 +1,4 @@
-/** The icons: each is one path in a square of 24, taken from Lucide (ISC; some from Feather, MIT: web/icons-license.md). */
+/** The icons, and the mark of the product. An icon is one path in a square of 24, taken from Lucide (ISC; some from Feather, MIT: web/icons-license.md). */
 import type { JSX } from "preact";
 
 export type Icon = (props: IconProps) => JSX.Element;
@@ -112,3 +112,22 @@ export const Wrench = icon(
   "M14.7 6.3a1 1 0 0 0 0 1.4l1.6 1.6a1 1 0 0 0 1.4 0l3.106-3.105c.32-.322.863-.22.983.218a6 6 0 0 1-8.259 7.057l-7.91 7.91a1 1 0 0 1-2.999-3l7.91-7.91a6 6 0 0 1 7.057-8.259c.438.12.54.662.219.984z",
 );
 export const X = icon("M18 6 6 18M6 6l12 12");
+
+export function Brand() {
+  return (
+    <a class="brand" href="#/run">
+      <svg viewBox="0 0 32 32" aria-hidden="true">
+        <rect width="32" height="32" rx="8" fill="#0f766e" />
+        <path
+          d="M21.5 11.2a7.2 7.2 0 1 0 0 9.6"
+          fill="none"
+          stroke="#fff"
+          stroke-width="3"
+          stroke-linecap="round"
+        />
+        <circle cx="16" cy="16" r="2.4" fill="#fff" />
+      </svg>
+      Cyrnel
+    </a>
+  );
+}

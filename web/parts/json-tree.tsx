@@ -1,6 +1,9 @@
 /** A JSON value as a tree that opens with the keyboard too. Bounded: long texts and lists are shown part by part. */
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { splitHidden } from "#client/visible-text.ts";
+import { CopyButton } from "./controls.tsx";
+import { Card } from "./layout.tsx";
 
 const OPEN_DEPTH = 3;
 const OPEN_MAX_CHILDREN = 40;
@@ -17,6 +20,28 @@ export function JsonTree({ value }: { value: unknown }) {
     <div class="tree">
       <Node value={value} levels={openDepth} />
     </div>
+  );
+}
+
+interface JsonCardProps {
+  title: string;
+  value: unknown;
+  /** What the button that copies the value is called. */
+  copy: string;
+  side?: ComponentChildren;
+}
+
+export function JsonCard({ title, value, copy, side }: JsonCardProps) {
+  const buttons = (
+    <>
+      {side}
+      <CopyButton text={() => JSON.stringify(value, null, 2)} label={copy} />
+    </>
+  );
+  return (
+    <Card title={title} side={buttons}>
+      <JsonTree value={value} />
+    </Card>
   );
 }
 
@@ -38,7 +63,7 @@ function isBranch(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** The first of them. Never all: there may be a million. */
+/** The first of them: there may be a million. */
 function listMembers(value: object, most: number): [name: string, child: unknown][] {
   if (Array.isArray(value)) return value.slice(0, most).map((child, index) => [String(index), child]);
   return Object.keys(value)
@@ -89,7 +114,16 @@ function Text({ text }: { text: string }) {
   );
 }
 
-/** Text in which nothing acts on what is round it. */
+/** What something is called by its author, and its id. */
+export function Named({ name, id }: { name: string; id: string }) {
+  return (
+    <>
+      <Plain text={name} /> <span class="muted mono">{id}</span>
+    </>
+  );
+}
+
+/** Text of others, in which nothing is invisible or acts on what is around it. */
 export function Plain({ text }: { text: string }) {
   return (
     <>
@@ -106,15 +140,13 @@ export function Plain({ text }: { text: string }) {
   );
 }
 
-function Branch({
-  label,
-  value,
-  levels,
-}: {
-  label: preact.ComponentChildren;
+interface BranchProps {
+  label: ComponentChildren;
   value: object;
   levels: number;
-}) {
+}
+
+function Branch({ label, value, levels }: BranchProps) {
   const isList = Array.isArray(value);
   const length = useMemo(() => (Array.isArray(value) ? value.length : Object.keys(value).length), [value]);
   const [isOpen, setOpen] = useState(levels > 0 && length <= OPEN_MAX_CHILDREN);
@@ -142,11 +174,7 @@ function Branch({
           <ul>
             {listMembers(value, shown).map(([name, child]) => (
               <li key={name}>
-                {isList ? (
-                  <Node value={child} levels={levels - 1} />
-                ) : (
-                  <Node name={name} value={child} levels={levels - 1} />
-                )}
+                <Node {...(isList ? {} : { name })} value={child} levels={levels - 1} />
               </li>
             ))}
             {length > shown ? (

@@ -1,7 +1,8 @@
-/** Short notices of what was done, which go by themselves, and that the server is away, as long as it is. Read out by screen readers. */
+/** Short notices of what was done, shown for some seconds, and that the server is away. Read out by screen readers. */
 import { signal } from "@preact/signals";
 import { isAway } from "../server/connection.ts";
 import { Check, Unplug } from "./icons.tsx";
+import { Notice } from "./layout.tsx";
 
 const SHOWN_MS = 5000;
 const MAX_SHOWN = 3;
@@ -20,16 +21,14 @@ export function Toasts() {
   return (
     <div class="toasts" role="status">
       {isAway.value ? (
-        <div class="notice wait">
-          <Unplug />
-          <div>The server does not answer. This page goes on asking; what you have written stays.</div>
-        </div>
+        <Notice look="wait" icon={Unplug}>
+          The server does not answer. This page goes on asking; what you have written stays.
+        </Notice>
       ) : null}
       {shown.value.map(({ id, text }) => (
-        <div key={id} class="notice good">
-          <Check />
-          <div>{text}</div>
-        </div>
+        <Notice key={id} look="good" icon={Check}>
+          {text}
+        </Notice>
       ))}
     </div>
   );

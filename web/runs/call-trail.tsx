@@ -1,11 +1,10 @@
-/** The tool calls of a run as a timeline: each a bar from its beginning to its end, with what went in and came out. */
-import { Fold } from "../parts/fold.tsx";
+/** The tool calls of a run as a timeline: each a bar from its start to its end, with what went in and came out. */
 import { formatBytes, formatMs } from "../parts/format.ts";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
+import { Fold } from "../parts/layout.tsx";
 import type { ToolCall } from "../server/api.ts";
 
 const LOOKS: Record<string, string> = { ok: "good", error: "bad", denied: "wait", canceled: "bad" };
-const WORDS: Record<string, string> = { ok: "ok", error: "failed", denied: "denied", canceled: "canceled" };
 const MAX_SHOWN = 300;
 /** Of a lane, in units of its drawing. */
 const WIDTH = 1000;
@@ -39,7 +38,7 @@ export function CallTrail({ calls, now }: { calls: readonly ToolCall[]; now: num
 
 interface CallProps {
   call: ToolCall;
-  /** Where its lane shows that it stood still for a person. */
+  /** The part of its lane in which it waited for a person. */
   waited: { x: number; width: number };
   x: number;
   width: number;
@@ -58,14 +57,14 @@ function Call({ call, waited, x, width }: CallProps) {
             </span>
             <span class="lane">
               <svg viewBox={`0 0 ${WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
-                <rect class="ground" width={WIDTH} height="10" rx="2" />
+                <rect class="base" width={WIDTH} height="10" rx="2" />
                 {waitedMs === 0 ? null : <rect class="waited" {...waited} y="3.5" height="3" />}
                 <rect class={look} x={x} width={width} height="10" rx="2" />
               </svg>
             </span>
             <span class="time">
               <span class={status === "ok" ? "visually-hidden" : ""}>
-                {status === null ? "running" : WORDS[status]}{" "}
+                {status === null ? "running" : status === "error" ? "failed" : status}{" "}
               </span>
               {status === null ? "" : formatMs(durationMs)}
             </span>
@@ -75,24 +74,16 @@ function Call({ call, waited, x, width }: CallProps) {
         {() => (
           <div class="more">
             {waitedMs === 0 ? null : (
-              <p class="muted small">It stood still for a person for {formatMs(waitedMs)} before.</p>
+              <p class="muted small">Before, it waited for a person for {formatMs(waitedMs)}.</p>
             )}
             <div class="stack tight">
               <h3>Parameters · {formatBytes(call.parametersBytes)}</h3>
-              {call.parameters === undefined ? (
-                <p class="muted small">Not kept.</p>
-              ) : (
-                <JsonTree value={call.parameters} />
-              )}
+              <Recorded value={call.parameters} without="Not kept." />
             </div>
             <div class="stack tight">
               <h3>{error === undefined ? `Result · ${formatBytes(call.resultBytes)}` : "Error"}</h3>
               {error === undefined ? (
-                call.result === undefined ? (
-                  <p class="muted small">{status === null ? "Not there yet." : "Not kept."}</p>
-                ) : (
-                  <JsonTree value={call.result} />
-                )
+                <Recorded value={call.result} without={status === null ? "Not there yet." : "Not kept."} />
               ) : (
                 <p class="wrap">
                   <Plain text={error} />
@@ -104,4 +95,8 @@ function Call({ call, waited, x, width }: CallProps) {
       </Fold>
     </li>
   );
+}
+
+function Recorded({ value, without }: { value: unknown; without: string }) {
+  return value === undefined ? <p class="muted small">{without}</p> : <JsonTree value={value} />;
 }

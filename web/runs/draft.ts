@@ -1,7 +1,7 @@
-/** The script that is being written and its limits: kept in this tab, through other views, a sign-in and a reload. */
+/** The script that is being written and its limits: kept in this tab, through other pages, a sign-in and a reload. */
 import { effect, signal } from "@preact/signals";
-
-const STORED_AS = "cyrnel.script";
+import { navigate } from "wouter-preact/use-hash-location";
+import { storedText } from "../session/storage.ts";
 
 const FIRST_SCRIPT = `// A script is a plain body: await and return work at its top.
 // Type "tools." to see the tools of the installed services.
@@ -14,44 +14,34 @@ for (const word of words) {
 return words.map((word) => ({ word, letters: word.length }));
 `;
 
-export interface Limits {
-  /** Texts as they stand in their fields; empty: the server's default. */
-  timeoutSeconds: string;
-  memoryMb: string;
-  cpuMs: string;
-}
+/** Texts as they stand in their fields; empty: the server's default. */
+const NO_LIMITS = { timeoutSeconds: "", memoryMb: "", cpuMs: "" };
 
-export const draft = signal(readStored() ?? FIRST_SCRIPT);
-export const limits = signal<Limits>({ timeoutSeconds: "", memoryMb: "", cpuMs: "" });
+const stored = storedText(() => sessionStorage, "cyrnel.script");
+
+export const draft = signal(stored.read() ?? FIRST_SCRIPT);
+export const limits = signal(NO_LIMITS);
 /** The process started last from here. */
 export const started = signal<number | null>(null);
 
-effect(() => {
-  try {
-    if (draft.value === FIRST_SCRIPT) sessionStorage.removeItem(STORED_AS);
-    else sessionStorage.setItem(STORED_AS, draft.value);
-  } catch {
-    // Without storage, or beyond what it takes, memory has it.
-  }
-});
+effect(() => stored.write(draft.value === FIRST_SCRIPT ? null : draft.value));
 
-function readStored(): string | null {
-  try {
-    return sessionStorage.getItem(STORED_AS);
-  } catch {
-    return null;
-  }
+/** Opens the page of the editor with `code` in it. */
+export function editScript(code: string): void {
+  draft.value = code;
+  started.value = null;
+  navigate("/run");
 }
 
-/** For whoever signs in next. */
+/** The next person who signs in sees nothing of it. */
 export function forgetDraft(): void {
   draft.value = FIRST_SCRIPT;
-  limits.value = { timeoutSeconds: "", memoryMb: "", cpuMs: "" };
+  limits.value = NO_LIMITS;
   started.value = null;
 }
 
-/** Limits as the API takes them. Throws with what a person has to mend. */
-export function readLimits({ timeoutSeconds, memoryMb, cpuMs }: Limits): {
+/** Limits as the API takes them. Throws with what is wrong with one. */
+export function readLimits({ timeoutSeconds, memoryMb, cpuMs }: typeof NO_LIMITS): {
   timeout?: number;
   memoryMb?: number;
   cpuMs?: number;

@@ -1,11 +1,10 @@
 /** One process as it happens: its record, what it prints and which tools it calls, live to the end and the same afterwards. */
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { unwrap } from "#client/errors.ts";
 import type { ProcessEvent } from "#client/events.ts";
-import { client, type Process, type ToolCall } from "../server/api.ts";
+import { client, get, type Process, type ToolCall } from "../server/api.ts";
 import { returns } from "../server/connection.ts";
-import { useOnChange } from "../server/use-on-change.ts";
-import { whileVisible } from "../server/while-visible.ts";
+import { whileVisible } from "../server/stream.ts";
+import { useOnChange } from "../server/use-resource.ts";
 import { addChunk, NOTHING, type Printed } from "./printed.ts";
 
 export interface RunFeed extends Printed {
@@ -17,7 +16,7 @@ export interface RunFeed extends Printed {
 const EMPTY: RunFeed = { ...NOTHING, process: null, calls: [], error: null };
 const PAINT_MS = 50;
 
-/** Null: nothing to follow. `round` follows the same process anew, after it was started again. */
+/** Null: nothing to follow. `round` follows the same process from its start, after it was run again. */
 export function useRun(id: number | null, round = 0): RunFeed {
   const [feed, setFeed] = useState<RunFeed>(EMPTY);
   const [attempt, setAttempt] = useState(0);
@@ -77,16 +76,12 @@ async function follow(id: number, signal: AbortSignal, show: (feed: RunFeed) => 
   paint();
 }
 
-async function read(id: number, signal: AbortSignal): Promise<Process> {
-  return unwrap(await client.value.GET("/processes/{id}", { params: { path: { id: String(id) } }, signal }));
+function read(id: number, signal: AbortSignal): Promise<Process> {
+  return get("/processes/{id}", { params: { path: { id: String(id) } }, signal });
 }
 
 async function readCalls(id: number, signal: AbortSignal): Promise<ToolCall[]> {
-  const answer = await client.value.GET("/processes/{id}/calls", {
-    params: { path: { id: String(id) } },
-    signal,
-  });
-  return unwrap(answer).calls;
+  return (await get("/processes/{id}/calls", { params: { path: { id: String(id) } }, signal })).calls;
 }
 
 function finished(process: Process): Printed {

@@ -1,23 +1,20 @@
 /** How a process is doing, in one word and a colour. */
-import type { Process, ProcessSummary } from "../server/api.ts";
+import type { MarkedError } from "../editor/appearance.ts";
+import type { Process } from "../server/api.ts";
 
-type Stated = Pick<Process | ProcessSummary, "state" | "exitState" | "reason">;
+type Stated = Pick<Process, "state" | "exitState" | "reason">;
 
-const EXIT_LOOKS: Record<string, string> = {
+/** Classes of a chip. */
+const LOOKS: Record<string, string> = {
   success: "good",
   failed: "bad",
   timeout: "bad",
-  canceled: "",
-};
-const STATE_LOOKS: Record<string, string> = {
-  queued: "",
   running: "busy",
   paused: "wait",
   terminating: "wait",
-  idle: "",
 };
 
-/** What the reasons mean where the word alone leaves somebody guessing. */
+/** What the reasons mean where the word alone may not say enough. */
 export const REASONS: Record<string, string> = {
   script_error: "The script threw an error.",
   syntax_error: "The script is not valid TypeScript.",
@@ -27,16 +24,16 @@ export const REASONS: Record<string, string> = {
   crashed: "Its Node process ended by itself.",
   sandbox_violation: "It tried something the sandbox does not allow, and was ended.",
   approval_denied: "A call was denied by a person.",
-  approval_expired: "Nobody decided about a call in time.",
+  approval_expired: "No person decided about a call in time.",
   replay_divergence: "Repeated after a pause, the script did something else than before.",
   interrupted: "The server went away while it ran.",
   interrupted_call: "The server went away during an approved call; it is not made twice.",
   timeout: "It took longer than it was allowed.",
-  killed: "Somebody ended it.",
+  killed: "It was killed.",
   queue_timeout: "It waited too long for a free slot.",
 };
 
-/** Ended as a person wanted it, or for want of one: no fault of the script or the server. */
+/** Ended by a person's decision, or for lack of one: no fault of the script or the server. */
 export function isDecided({ reason }: Pick<Stated, "reason">): boolean {
   return reason === "approval_denied" || reason === "approval_expired" || reason === "killed";
 }
@@ -45,14 +42,21 @@ export function isActive(process: Pick<Stated, "state">): boolean {
   return process.state !== "idle";
 }
 
+/** For the editor that shows the source; null without a line. */
+export function markedError({ errorDetail }: Pick<Process, "errorDetail">): MarkedError | null {
+  if (!errorDetail?.line) return null;
+  const { line, column, name, message } = errorDetail;
+  return { line, column, message: `${name}: ${message}` };
+}
+
 export function StateChip({ process }: { process: Stated }) {
   const { state, exitState, reason } = process;
-  if (state !== "idle") return <span class={`chip ${STATE_LOOKS[state] ?? ""}`}>{state}</span>;
+  if (state !== "idle") return <span class={`chip ${LOOKS[state] ?? ""}`}>{state}</span>;
   if (exitState === null) return <span class="chip">not run</span>;
   const isPlain = exitState === "success" || reason === null || reason === exitState;
   return (
     <span
-      class={`chip ${isDecided(process) ? "wait" : (EXIT_LOOKS[exitState] ?? "")}`}
+      class={`chip ${isDecided(process) ? "wait" : (LOOKS[exitState] ?? "")}`}
       title={REASONS[reason ?? ""] ?? ""}
     >
       {exitState}

@@ -1,4 +1,5 @@
 /** What a script has printed, as far as a page shows it: the end of it, in pieces of one stream each. Pure. */
+import { visibleText } from "#client/visible-text.ts";
 
 interface Chunk {
   stream: "stdout" | "stderr";
@@ -6,7 +7,7 @@ interface Chunk {
 }
 
 export interface Printed {
-  /** In the order of their coming while it runs; stdout before stderr once it is over and was not followed. */
+  /** In the order in which they came while it runs; stdout before stderr once it is over and was not followed. */
   chunks: readonly Chunk[];
   /** Characters that are not shown any more. */
   droppedCharacters: number;
@@ -41,4 +42,24 @@ export function addChunk({ chunks, droppedCharacters }: Printed, next: Chunk): P
 
 function countCharacters(chunks: readonly Chunk[]): number {
   return chunks.reduce((sum, { text }) => sum + text.length, 0);
+}
+
+/** A longer sequence is none that terminals know: it is shown as text. */
+const MAX_SEQUENCE = 2000;
+const SEQUENCES = new RegExp(
+  [
+    // Colours and movements: ESC [ … letter.
+    String.raw`\u001b\[[0-?]{0,64}[ -/]{0,8}[@-~]`,
+    // Titles and links: ESC ] … to a bell or ESC \.
+    String.raw`\u001b\][^\u0007\u001b\n]{0,${MAX_SEQUENCE}}(?:\u0007|\u001b\\)`,
+    String.raw`\u001b[PX^_][^\u001b\n]{0,${MAX_SEQUENCE}}\u001b\\`,
+    String.raw`\u001b[ -/]{0,8}[0-Z\\-~]`,
+  ].join("|"),
+  "g",
+);
+const LINE_ENDS = /\r+\n?/g;
+
+/** What a program prints for a terminal, as text that cannot act: no colours, no links, no cursor. */
+export function toPlainText(text: string): string {
+  return visibleText(text.replace(SEQUENCES, "").replace(LINE_ENDS, "\n"));
 }

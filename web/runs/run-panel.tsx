@@ -1,34 +1,32 @@
 /** A run from its start to its end: state, what waits for a person, result, what it printed, which tools it called. */
-
-import { unwrap } from "#client/errors.ts";
 import { PendingApproval } from "../approvals/pending-approval.tsx";
 import { useAction } from "../parts/action.ts";
-import { Card, CopyButton, Facts } from "../parts/basics.tsx";
+import { Button, CopyButton } from "../parts/controls.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { count, formatBytes, formatMs } from "../parts/format.ts";
 import { CircleAlert, Hand, Square } from "../parts/icons.tsx";
-import { JsonTree, Plain } from "../parts/json-tree.tsx";
-import { client, type Process } from "../server/api.ts";
+import { JsonCard, JsonTree, Plain } from "../parts/json-tree.tsx";
+import { Card, Facts, Notice, Tail } from "../parts/layout.tsx";
+import { type Process, post } from "../server/api.ts";
 import { CallTrail } from "./call-trail.tsx";
-import { ConsoleOutput } from "./console-output.tsx";
 import type { RunFeed } from "./feed.ts";
 import { isActive, isDecided, REASONS, StateChip } from "./outcome.tsx";
+import { toPlainText } from "./printed.ts";
 
-/** `onShowLine`: there is an editor with the submitted source. */
-export function RunPanel({ feed, onShowLine }: { feed: RunFeed; onShowLine?: (line: number) => void }) {
+interface RunPanelProps {
+  feed: RunFeed;
+  /** Shows a line of the submitted source in an editor. */
+  onShowLine: (line: number) => void;
+}
+
+export function RunPanel({ feed, onShowLine }: RunPanelProps) {
   const { process, calls, error } = feed;
   const killing = useAction();
   if (process === null) return <Failure error={error} />;
   const isLive = isActive(process);
-  const hasOutput = Object.keys(process.output).length > 0;
-  const kill = () =>
-    killing.run(async () =>
-      unwrap(
-        await client.value.POST("/processes/{id}/signals/kill", {
-          params: { path: { id: String(process.id) } },
-        }),
-      ),
-    );
+  const params = { path: { id: String(process.id) } };
+  const hasResult =
+    process.exitState === "success" || (process.exitState !== null && process.result !== null);
   return (
     <div class="stack" aria-live="off">
       <div class="row apart">
@@ -40,114 +38,112 @@ export function RunPanel({ feed, onShowLine }: { feed: RunFeed; onShowLine?: (li
           {isLive ? null : <span class="muted small number">{formatMs(process.usage.wallMs)}</span>}
         </div>
         {isLive ? (
-          <button
-            type="button"
-            class="button danger"
+          <Button
+            look="danger"
+            icon={Square}
             disabled={process.state === "terminating"}
-            onClick={kill}
+            onClick={() => killing.run(() => post("/processes/{id}/signals/kill", { params }))}
           >
-            <Square /> Kill
-          </button>
+            Kill
+          </Button>
         ) : null}
       </div>
       <Failure error={error ?? killing.error} />
       {process.approvals.map((id) => (
         <PendingApproval key={id} id={id} />
       ))}
-      <RunError process={process} {...(onShowLine && { onShowLine })} />
-      {isLive || process.exitState === null ? null : <ResultCard process={process} />}
-      {hasOutput ? (
+      <RunError process={process} onShowLine={onShowLine} />
+      {isLive || !hasResult ? null : (
+        <JsonCard title="Result" value={process.result} copy="Copy the result as JSON" />
+      )}
+      {Object.keys(process.output).length === 0 ? null : (
         <Card title="Output">
           <JsonTree value={process.output} />
         </Card>
-      ) : null}
-      <Card
-        title="Printed"
-        flush
-        side={
-          <CopyButton
-            text={() => feed.chunks.map(({ text }) => text).join("")}
-            label="Copy what the script printed"
-          />
-        }
-      >
-        <ConsoleOutput feed={feed} isLive={isLive} />
-      </Card>
+      )}
+      <Printed feed={feed} isLive={isLive} />
       <Card title="Calls" flush side={<span class="muted small">{count(calls.length, "call")}</span>}>
         <CallTrail calls={calls} now={Date.now()} />
       </Card>
-      {isLive ? null : <Usage process={process} />}
+      {isLive || process.startedAt === null ? null : <Usage process={process} />}
     </div>
   );
 }
 
-function ResultCard({ process }: { process: Process }) {
-  if (process.exitState !== "success" && process.result === null) return null;
+function RunError({ process, onShowLine }: { process: Process; onShowLine: (line: number) => void }) {
+  const { error, errorDetail, reason, exitState } = process;
+  if (isActive(process) || exitState === "success" || exitState === null) return null;
+  const wasDecided = isDecided(process);
+  const { line, column, stack } = errorDetail ?? {};
   return (
-    <Card
-      title="Result"
-      side={
-        <CopyButton text={() => JSON.stringify(process.result, null, 2)} label="Copy the result as JSON" />
-      }
+    <Notice
+      look={wasDecided ? "wait" : "bad"}
+      role={wasDecided ? "status" : "alert"}
+      icon={wasDecided ? Hand : CircleAlert}
     >
-      <JsonTree value={process.result} />
+      <p>
+        <strong>
+          <Plain text={error ?? REASONS[reason ?? ""] ?? "The run ended without success."} />
+        </strong>
+      </p>
+      <p class="details small">
+        {error === null ? null : REASONS[reason ?? ""]}{" "}
+        {line ? (
+          <Button look="small" onClick={() => onShowLine(line)}>
+            Show line {line}
+            {column ? `, column ${column}` : ""}
+          </Button>
+        ) : null}
+      </p>
+      {stack && !wasDecided ? (
+        <details class="details small">
+          <summary>Stack</summary>
+          <pre class="wrap">
+            <Plain text={stack} />
+          </pre>
+        </details>
+      ) : null}
+    </Notice>
+  );
+}
+
+function Printed({ feed: { chunks, droppedCharacters }, isLive }: { feed: RunFeed; isLive: boolean }) {
+  const copy = (
+    <CopyButton text={() => chunks.map(({ text }) => text).join("")} label="Copy what the script printed" />
+  );
+  return (
+    <Card title="Printed" flush side={copy}>
+      <Tail label="Output of the script" class="console" isLive={isLive}>
+        {droppedCharacters > 0 ? (
+          <span class="none">
+            … {count(droppedCharacters, "earlier character")} not shown here{"\n"}
+          </span>
+        ) : null}
+        {chunks.length === 0 ? (
+          <span class="none">{isLive ? "Nothing yet." : "It printed nothing."}</span>
+        ) : null}
+        {chunks.map(({ stream, text }, index) => (
+          <span key={index} class={stream}>
+            {toPlainText(text)}
+          </span>
+        ))}
+      </Tail>
     </Card>
   );
 }
 
-function RunError({ process, onShowLine }: { process: Process; onShowLine?: (line: number) => void }) {
-  const { error, errorDetail, reason, exitState } = process;
-  if (isActive(process) || exitState === "success" || exitState === null) return null;
-  const wasDecided = isDecided(process);
-  const line = errorDetail?.line ?? null;
-  const place =
-    line === null ? null : `line ${line}${errorDetail?.column ? `, column ${errorDetail.column}` : ""}`;
-  return (
-    <div class={wasDecided ? "notice wait" : "notice bad"} role={wasDecided ? "status" : "alert"}>
-      {wasDecided ? <Hand /> : <CircleAlert />}
-      <div class="stack tight">
-        <p>
-          <strong>
-            <Plain text={error ?? REASONS[reason ?? ""] ?? "The run ended without success."} />
-          </strong>
-        </p>
-        <p class="details small">
-          {error === null ? null : REASONS[reason ?? ""]}{" "}
-          {place === null ? null : onShowLine === undefined || line === null ? (
-            `At ${place}.`
-          ) : (
-            <button type="button" class="button small" onClick={() => onShowLine(line)}>
-              Show {place}
-            </button>
-          )}
-        </p>
-        {errorDetail?.stack && !wasDecided ? (
-          <details class="details small">
-            <summary>Stack</summary>
-            <pre class="wrap">
-              <Plain text={errorDetail.stack} />
-            </pre>
-          </details>
-        ) : null}
-      </div>
-    </div>
-  );
-}
-
-function Usage({ process }: { process: Process }) {
-  const { usage } = process;
-  if (process.startedAt === null) return null;
+function Usage({ process: { usage, environment } }: { process: Process }) {
   return (
     <Card title="Cost">
       <Facts
-        facts={[
-          ["Queued", formatMs(usage.queuedMs)],
-          ["Start", formatMs(usage.startMs)],
-          ["Ran", formatMs(usage.wallMs)],
-          ["Processor", formatMs(usage.cpuMs)],
-          ["Peak memory", formatBytes(usage.peakMemoryBytes)],
-          ["Environment", process.environment ?? "–"],
-        ]}
+        facts={{
+          Queued: formatMs(usage.queuedMs),
+          Start: formatMs(usage.startMs),
+          Ran: formatMs(usage.wallMs),
+          Processor: formatMs(usage.cpuMs),
+          "Peak memory": formatBytes(usage.peakMemoryBytes),
+          Environment: environment ?? "–",
+        }}
       />
     </Card>
   );

@@ -1,9 +1,8 @@
-/** Server-sent events with the session's key, which EventSource cannot send. Connects anew where a stream breaks off. */
+/** Server-sent events with the session's key, which EventSource cannot send. Connects again where a stream breaks off. */
 import { createParser } from "eventsource-parser";
 import { CyrnelError } from "#client/errors.ts";
 import { sleep } from "#client/waiting.ts";
 import { fetchPath } from "./api.ts";
-import { whileVisible } from "./while-visible.ts";
 
 export interface StreamEvent {
   event: string;
@@ -34,7 +33,6 @@ export async function followStream(
         ...(lastEventId !== null && { "last-event-id": lastEventId }),
       },
     });
-    if (!response.ok) throw new CyrnelError(response, await response.json().catch(() => null));
     onOpen();
     const parser = createParser({
       maxBufferSize: MAX_EVENT_CHARACTERS,
@@ -71,4 +69,46 @@ function readJson(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+/**
+ * Holds a connection only while the page is visible: browsers open six to a server in all, and tabs in the background would
+ * keep them. Calls `follow` as soon as the page is visible, with a signal that aborts when it is hidden, and again when it is shown;
+ * until `follow` ends by itself, as its promise does, or `signal` aborts.
+ */
+export async function whileVisible(
+  signal: AbortSignal,
+  follow: (visible: AbortSignal) => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    await becomeVisible(signal);
+    const hidden = new AbortController();
+    const onChange = () => {
+      if (document.hidden) hidden.abort();
+    };
+    document.addEventListener("visibilitychange", onChange);
+    try {
+      await follow(AbortSignal.any([signal, hidden.signal]));
+      if (!hidden.signal.aborted) return;
+    } catch (error) {
+      if (!hidden.signal.aborted) throw error;
+    } finally {
+      document.removeEventListener("visibilitychange", onChange);
+    }
+  }
+}
+
+/** At once if it is; also where `signal` aborts. */
+function becomeVisible(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (document.hidden && !signal.aborted) return;
+      document.removeEventListener("visibilitychange", look);
+      signal.removeEventListener("abort", look);
+      resolve();
+    };
+    document.addEventListener("visibilitychange", look);
+    signal.addEventListener("abort", look);
+    look();
+  });
 }

@@ -1,13 +1,11 @@
 /** The demo service: installed, enabled and given a rule to ask before its destructive tool, by one click. */
-
-import { useLocation } from "wouter-preact";
-import { unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
+import { Button } from "../parts/controls.tsx";
 import { describeFailure } from "../parts/failure.tsx";
 import { FlaskConical } from "../parts/icons.tsx";
 import { tell } from "../parts/toasts.tsx";
-import { draft, started } from "../runs/draft.ts";
-import { client } from "../server/api.ts";
+import { editScript } from "../runs/draft.ts";
+import { ALL, get, post } from "../server/api.ts";
 
 const ID = "demo";
 const ASKED_TOOL = "clearBoard";
@@ -23,30 +21,20 @@ return await tools.demo.clearBoard({ reason: "starting over" });
 `;
 
 async function installDemo(): Promise<void> {
-  const { services } = unwrap(
-    await client.value.GET("/services", { params: { query: { adapter: "demo" } } }),
-  );
+  const { services } = await get("/services", { params: { query: { adapter: "demo" } } });
   if (!services.some(({ id }) => id === ID)) {
-    unwrap(await client.value.POST("/services", { body: { id: ID, adapter: "demo", content: "{}" } }));
+    await post("/services", { body: { id: ID, adapter: "demo", content: "{}" } });
   }
-  unwrap(
-    await client.value.POST("/services/{id}/enabled", {
-      params: { path: { id: ID } },
-      body: { enabled: true },
-    }),
-  );
+  await post("/services/{id}/enabled", { params: { path: { id: ID } }, body: { enabled: true } });
   await askBefore(ASKED_TOOL);
 }
 
 /** Without the right to make rules, the demo works without one. */
 async function askBefore(toolPattern: string): Promise<void> {
   try {
-    const { policies } = unwrap(await client.value.GET("/policies", { params: { query: { limit: "200" } } }));
+    const { policies } = await get("/policies", ALL);
     const isThere = policies.some((rule) => rule.servicePattern === ID && rule.toolPattern === toolPattern);
-    if (isThere) return;
-    unwrap(
-      await client.value.POST("/policies", { body: { servicePattern: ID, toolPattern, decision: "ask" } }),
-    );
+    if (!isThere) await post("/policies", { body: { servicePattern: ID, toolPattern, decision: "ask" } });
   } catch (error) {
     tell(`No rule was made: ${describeFailure(error)}`);
   }
@@ -54,25 +42,19 @@ async function askBefore(toolPattern: string): Promise<void> {
 
 export function DemoButton({ onFailure }: { onFailure: (error: unknown) => void }) {
   const installing = useAction();
-  const [, navigate] = useLocation();
-  const install = async () => {
-    const isDone = await installing.run(async () => {
+  const install = () =>
+    installing.run(async () => {
       try {
         await installDemo();
+        editScript(SCRIPT);
+        tell("The demo is installed, and a script for it is in the editor.");
       } catch (error) {
         onFailure(error);
-        throw error;
       }
     });
-    if (!isDone) return;
-    draft.value = SCRIPT;
-    started.value = null;
-    tell("The demo is installed, and a script for it is in the editor.");
-    navigate("/run");
-  };
   return (
-    <button type="button" class="button" disabled={installing.isBusy} onClick={() => void install()}>
-      <FlaskConical /> Install the demo
-    </button>
+    <Button icon={FlaskConical} disabled={installing.isBusy} onClick={install}>
+      Install the demo
+    </Button>
   );
 }

@@ -1,27 +1,20 @@
 /** Installing a service: its definition from a URL, a file, pasted, or by way of a registry. */
-
 import { useState } from "preact/hooks";
-import { useLocation } from "wouter-preact";
-import { unwrap } from "#client/errors.ts";
+import { navigate } from "wouter-preact/use-hash-location";
 import { useAction } from "../parts/action.ts";
-import { Card, PageHead } from "../parts/basics.tsx";
+import { Button } from "../parts/controls.tsx";
 import { Failure } from "../parts/failure.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
-import { count, formatBytes } from "../parts/format.ts";
+import { Form, SelectField, TextField, useFields } from "../parts/fields.tsx";
+import { count, formatBytes, readPatterns } from "../parts/format.ts";
 import { Download } from "../parts/icons.tsx";
-import { readPatterns } from "../parts/pattern-lists.ts";
+import { Card, PageHead } from "../parts/layout.tsx";
 import { tell } from "../parts/toasts.tsx";
-import { client } from "../server/api.ts";
-import { useResource } from "../server/use-resource.ts";
+import { post } from "../server/api.ts";
+import { useGet } from "../server/use-resource.ts";
 import { DemoButton } from "./demo.tsx";
 
-const WAYS = [
-  ["paste", "Paste"],
-  ["file", "File"],
-  ["url", "URL"],
-  ["registry", "Registry"],
-] as const;
-type Way = (typeof WAYS)[number][0];
+const WAYS = { paste: "Paste", file: "File", url: "URL", registry: "Registry" };
+type Way = keyof typeof WAYS;
 
 /** What the request may hold. Larger definitions are installed from a URL. */
 const MAX_DEFINITION_BYTES = 30 * 1024 * 1024;
@@ -33,47 +26,40 @@ const PLACEHOLDERS: Record<string, string> = {
   demo: "{}",
 };
 
+interface PickedFile {
+  name: string;
+  text: string;
+}
+
 export default function InstallPage() {
   const [way, setWay] = useState<Way>("paste");
-  const [id, setId] = useState("");
-  const [adapter, setAdapter] = useState("openapi");
+  const { values, field } = useFields({ id: "", adapter: "openapi", url: "", operations: "" });
+  const { id, adapter, url } = values;
   const [content, setContent] = useState("");
-  const [file, setFile] = useState<{ name: string; text: string } | null>(null);
-  const [operations, setOperations] = useState("");
-  const [url, setUrl] = useState("");
+  const [file, setFile] = useState<PickedFile | null>(null);
   const installing = useAction();
   const [failure, setFailure] = useState<unknown>(null);
-  const [, navigate] = useLocation();
-  const adapters = useResource(
-    async (signal) =>
-      unwrap(
-        await client.value.GET("/modules", {
-          params: { query: { type: "adapter", enabled: "true", limit: "200" } },
-          signal,
-        }),
-      ).modules,
-    [],
-  );
-  const options = adapters.data?.map((module) => [module.id, module.name] as const).reverse() ?? [
-    [adapter, adapter] as const,
-  ];
+  const query = { type: "adapter", enabled: "true", limit: "200" } as const;
+  const adapters = useGet("/modules", { params: { query } });
+  const options = adapters.data?.modules.map((module) => [module.id, module.name] as const).reverse();
+  const hasDefinition = way !== "registry";
 
-  const submit = (event: Event) => {
-    event.preventDefault();
-    void installing.run(async () => {
-      const installed = await install({
-        way,
-        id: id.trim(),
-        adapter,
-        content,
-        file: file?.text ?? "",
-        url: url.trim(),
-        operationFilter: adapter === "openapi" ? readPatterns(operations) : [],
-      });
-      tell(`${installed} is installed. Enable it when its settings are right.`);
-      navigate(`/services/${installed}`);
+  const submit = () =>
+    installing.run(async () => {
+      const filter = adapter === "openapi" ? readPatterns(values.operations) : [];
+      const service = { id, adapter, ...(filter.length > 0 && { operationFilter: filter }) };
+      const entry = { source: url, ...(id !== "" && { id }) };
+      const installed = !hasDefinition
+        ? await post("/services/install", { body: entry })
+        : await post("/services", {
+            body:
+              way === "url"
+                ? { ...service, url }
+                : { ...service, content: readContent(way === "file" ? (file?.text ?? "") : content, way) },
+          });
+      tell(`${installed.id} is installed. Enable it when its settings are right.`);
+      navigate(`/services/${installed.id}`);
     });
-  };
 
   return (
     <>
@@ -84,41 +70,48 @@ export default function InstallPage() {
       >
         <DemoButton onFailure={setFailure} />
       </PageHead>
-      <form onSubmit={submit} style={{ maxWidth: "820px" }}>
+      <div class="narrow">
         <Card>
-          <div class="stack">
+          <Form
+            action={installing}
+            submit={installing.isBusy ? "Installing…" : "Install"}
+            icon={Download}
+            onSubmit={submit}
+          >
             <fieldset>
               <legend class="visually-hidden">Where the definition comes from</legend>
               <div class="row">
-                {WAYS.map(([value, label]) => (
-                  <button
+                {Object.entries(WAYS).map(([value, label]) => (
+                  <Button
                     key={value}
-                    type="button"
-                    class={value === way ? "button primary small" : "button small"}
+                    look={value === way ? "primary small" : "small"}
                     aria-pressed={value === way}
-                    onClick={() => setWay(value)}
+                    onClick={() => setWay(value as Way)}
                   >
                     {label}
-                  </button>
+                  </Button>
                 ))}
               </div>
             </fieldset>
             <div class="fields">
               <TextField
                 label="Id"
-                value={id}
-                onInput={setId}
-                required={way !== "registry"}
+                {...field("id")}
+                required={hasDefinition}
                 hint={
                   <>
-                    Scripts write <code>tools.{id.trim() || "…"}</code>
+                    Scripts write <code>tools.{id || "…"}</code>
                   </>
                 }
                 placeholder="github"
               />
-              {way === "registry" ? null : (
-                <SelectField label="Adapter" value={adapter} options={options} onChange={setAdapter} />
-              )}
+              {hasDefinition ? (
+                <SelectField
+                  label="Adapter"
+                  options={options ?? [[adapter, adapter]]}
+                  {...field("adapter")}
+                />
+              ) : null}
             </div>
             {way === "paste" ? (
               <TextField
@@ -126,9 +119,9 @@ export default function InstallPage() {
                 rows={14}
                 code
                 value={content}
-                onInput={setContent}
+                onChange={setContent}
                 placeholder={PLACEHOLDERS[adapter] ?? ""}
-                hint={content === "" ? "JSON or YAML" : `${count(content.split("\n").length, "line")}`}
+                hint={content === "" ? "JSON or YAML" : count(content.split("\n").length, "line")}
               />
             ) : null}
             {way === "file" ? <FilePicker file={file} onPick={setFile} onFailure={setFailure} /> : null}
@@ -136,8 +129,7 @@ export default function InstallPage() {
               <TextField
                 label={way === "url" ? "URL of the definition" : "URL of the registry entry"}
                 type="url"
-                value={url}
-                onInput={setUrl}
+                {...field("url")}
                 required
                 placeholder="https://"
                 hint={
@@ -147,69 +139,45 @@ export default function InstallPage() {
                 }
               />
             ) : null}
-            {way !== "registry" && adapter === "openapi" ? (
+            {hasDefinition && adapter === "openapi" ? (
               <TextField
                 label="Operations"
                 rows={2}
                 code
-                value={operations}
-                onInput={setOperations}
+                {...field("operations")}
                 placeholder={"GET /repos/*\ntag:issues\n!deleteRepo"}
                 hint="One a line: an operationId, a method and path, or tag:name. * is any characters, ! before it excludes. Empty: all."
               />
             ) : null}
-            <Failure error={installing.error ?? failure} />
-            <div class="row end">
-              <button type="submit" class="button primary" disabled={installing.isBusy}>
-                <Download /> {installing.isBusy ? "Installing…" : "Install"}
-              </button>
-            </div>
-          </div>
+            <Failure error={installing.error === null ? failure : null} />
+          </Form>
         </Card>
-      </form>
+      </div>
     </>
   );
 }
 
-async function install(given: {
-  way: Way;
-  id: string;
-  adapter: string;
-  content: string;
-  file: string;
-  url: string;
-  operationFilter: string[];
-}): Promise<string> {
-  const { way, id, url } = given;
-  if (way === "registry") {
-    const body = { source: url, ...(id !== "" && { id }) };
-    return unwrap(await client.value.POST("/services/install", { body })).id;
-  }
-  const service = {
-    id,
-    adapter: given.adapter,
-    ...(given.operationFilter.length > 0 && { operationFilter: given.operationFilter }),
-  };
-  if (way === "url") return unwrap(await client.value.POST("/services", { body: { ...service, url } })).id;
-  const content = way === "file" ? given.file : given.content;
-  if (content.trim() === "")
+/** Throws with what is missing or too large. */
+function readContent(content: string, way: Way): string {
+  if (content.trim() === "") {
     throw new Error(way === "file" ? "Choose a file first." : "Paste the definition first.");
+  }
   const bytes = new TextEncoder().encode(content).length;
   if (bytes > MAX_DEFINITION_BYTES) {
     throw new Error(`The definition has ${formatBytes(bytes)}; at most 30 MiB are accepted.`);
   }
-  return unwrap(await client.value.POST("/services", { body: { ...service, content } })).id;
+  return content;
 }
 
-function FilePicker({
-  file,
-  onPick,
-  onFailure,
-}: {
-  file: { name: string; text: string } | null;
-  onPick: (file: { name: string; text: string }) => void;
+interface FilePickerProps {
+  file: PickedFile | null;
+  onPick: (file: PickedFile) => void;
   onFailure: (error: unknown) => void;
-}) {
+}
+
+function FilePicker({ file, onPick, onFailure }: FilePickerProps) {
+  const read = (picked: File | undefined) =>
+    picked?.text().then((text) => onPick({ name: picked.name, text }), onFailure);
   return (
     <div class="field">
       <label for="definition-file">File with the definition</label>
@@ -217,11 +185,7 @@ function FilePicker({
         id="definition-file"
         type="file"
         accept=".json,.yaml,.yml,application/json"
-        onChange={(event) => {
-          const [picked] = event.currentTarget.files ?? [];
-          if (picked === undefined) return;
-          picked.text().then((text) => onPick({ name: picked.name, text }), onFailure);
-        }}
+        onChange={(event) => void read(event.currentTarget.files?.[0])}
       />
       <span class="hint">
         {file === null ? "JSON or YAML" : `${file.name}, ${formatBytes(file.text.length)}`}

@@ -1,137 +1,117 @@
 /** One service: its tools, settings, secrets and definition. */
-
 import { useState } from "preact/hooks";
-import { useLocation } from "wouter-preact";
-import { unwrap } from "#client/errors.ts";
+import { navigate } from "wouter-preact/use-hash-location";
 import { hasFields, SecretsForm, SettingsForm } from "../forms/settings-forms.tsx";
 import { useAction } from "../parts/action.ts";
-import { Card, ConfirmButton, Empty, Facts, Loading, PageHead, Switch } from "../parts/basics.tsx";
-import { Failure } from "../parts/failure.tsx";
-import { TextField } from "../parts/field.tsx";
+import { Button, ConfirmButton, Switch } from "../parts/controls.tsx";
+import { Failure, Loaded } from "../parts/failure.tsx";
+import { TextField } from "../parts/fields.tsx";
 import { formatTime } from "../parts/format.ts";
 import { SlidersHorizontal } from "../parts/icons.tsx";
-import { Plain } from "../parts/json-tree.tsx";
+import { Named, Plain } from "../parts/json-tree.tsx";
+import { Card, Empty, Facts, PageHead } from "../parts/layout.tsx";
 import { tell } from "../parts/toasts.tsx";
-import { client, type ServiceDetails } from "../server/api.ts";
-import { useResource } from "../server/use-resource.ts";
+import { patch, post, remove, type ServiceDetails } from "../server/api.ts";
+import { useGet } from "../server/use-resource.ts";
 import { ServiceChip, ServiceStanding } from "./standing.tsx";
 import { ToolList } from "./tool-list.tsx";
 
-const TABS = [
-  ["tools", "Tools"],
-  ["settings", "Settings"],
-  ["secrets", "Secrets"],
-  ["definition", "Definition"],
-] as const;
+const TABS = { tools: "Tools", settings: "Settings", secrets: "Secrets", definition: "Definition" };
 
 export default function ServicePage({ id, tab = "tools" }: { id: string; tab?: string }) {
   const params = { path: { id } };
-  const { data, error, reload } = useResource(
-    async (signal) => unwrap(await client.value.GET("/services/{id}", { params, signal })),
-    [id],
-  );
+  const service = useGet("/services/{id}", { params });
   const switching = useAction();
-  if (data === null) return error === null ? <Loading /> : <Failure error={error} retry={reload} />;
   const setEnabled = (enabled: boolean) =>
-    void switching
-      .run(async () =>
-        unwrap(await client.value.POST("/services/{id}/enabled", { params, body: { enabled } })),
-      )
-      .then(reload);
+    switching.run(() => post("/services/{id}/enabled", { params, body: { enabled } }), service.reload);
   return (
-    <>
-      <PageHead
-        title={
-          <>
-            <Plain text={data.name} /> <span class="muted mono">{data.id}</span>
-          </>
-        }
-        about={<Plain text={data.description} />}
-        back={{ href: "#/services", label: "Services" }}
-      >
-        <ServiceChip service={data} />
-        <Switch
-          label={`Service ${id} enabled`}
-          on={data.enabled}
-          disabled={switching.isBusy}
-          onChange={setEnabled}
-        />
-      </PageHead>
-      <div class="stack">
-        <Failure error={switching.error} />
-        <ServiceStanding service={data} />
-        <nav class="tabs" aria-label="Parts of the service">
-          {TABS.map(([name, label]) => (
-            <a
-              key={name}
-              class="tab"
-              href={`#/services/${id}/${name}`}
-              aria-current={name === tab ? "page" : undefined}
-            >
-              {label}
-            </a>
-          ))}
-        </nav>
-      </div>
-      <Tab service={data} tab={tab} reload={reload} />
-    </>
+    <Loaded resource={service}>
+      {(data) => (
+        <>
+          <PageHead
+            title={<Named name={data.name} id={id} />}
+            about={<Plain text={data.description} />}
+            back={{ href: "#/services", label: "Services" }}
+          >
+            <ServiceChip service={data} />
+            <Switch
+              label={`Service ${id} enabled`}
+              on={data.enabled}
+              disabled={switching.isBusy}
+              onChange={setEnabled}
+            />
+          </PageHead>
+          <div class="stack">
+            <Failure error={switching.error} />
+            <ServiceStanding service={data} />
+            <nav class="tabs" aria-label="Parts of the service">
+              {Object.entries(TABS).map(([name, label]) => (
+                <a
+                  key={name}
+                  class="tab"
+                  href={`#/services/${id}/${name}`}
+                  aria-current={name === tab ? "page" : undefined}
+                >
+                  {label}
+                </a>
+              ))}
+            </nav>
+          </div>
+          <Tab service={data} tab={tab} reload={service.reload} />
+        </>
+      )}
+    </Loaded>
   );
 }
 
-function Tab({ service, tab, reload }: { service: ServiceDetails; tab: string; reload: () => void }) {
-  const owner = { kind: "services" as const, id: service.id };
+interface TabProps {
+  service: ServiceDetails;
+  tab: string;
+  reload: () => void;
+}
+
+function Tab({ service, tab, reload }: TabProps) {
+  const { id, configSchema, secretsSchema } = service;
+  const owner = { kind: "services" as const, id };
   if (tab === "settings") {
-    return hasFields(service.configSchema) ? (
-      <SettingsForm owner={owner} schema={service.configSchema} />
-    ) : (
-      <NothingToSet what="settings" />
-    );
+    if (!hasFields(configSchema)) return <NothingToSet what="settings" />;
+    return <SettingsForm owner={owner} schema={configSchema} />;
   }
   if (tab === "secrets") {
-    return hasFields(service.secretsSchema) ? (
-      <SecretsForm owner={owner} schema={service.secretsSchema} />
-    ) : (
-      <NothingToSet what="secrets" />
-    );
+    if (!hasFields(secretsSchema)) return <NothingToSet what="secrets" />;
+    return <SecretsForm owner={owner} schema={secretsSchema} />;
   }
   if (tab === "definition") return <Definition service={service} reload={reload} />;
-  return <ToolList serviceId={service.id} />;
+  return <ToolList serviceId={id} />;
 }
 
-export function NothingToSet({ what }: { what: string }) {
+function NothingToSet({ what }: { what: string }) {
   return (
     <Card>
-      <Empty icon={SlidersHorizontal} title={`No ${what}`}>
-        <p>Its definition asks for none.</p>
-      </Empty>
+      <Empty icon={SlidersHorizontal} title={`No ${what}`} text="Its definition asks for none." />
     </Card>
   );
 }
 
-function Definition({ service, reload }: { service: ServiceDetails; reload: () => void }) {
+function Definition({ service, reload }: Pick<TabProps, "service" | "reload">) {
   const { id, source, hash, adapter, createdAt } = service;
   const [content, setContent] = useState("");
   const [url, setUrl] = useState("");
   const changing = useAction();
-  const [, navigate] = useLocation();
   const params = { path: { id } };
   const change = (work: () => Promise<{ updated: boolean }>) =>
-    void changing.run(async () => {
+    changing.run(async () => {
       const { updated } = await work();
-      tell(updated ? "The tools are made anew." : "The definition is the same as before.");
+      tell(updated ? "The tools are made again." : "The definition is the same as before.");
       reload();
     });
-  const remove = () =>
-    void changing.run(async () => {
-      unwrap(await client.value.DELETE("/services/{id}", { params }));
+  const forget = () =>
+    changing.run(async () => {
+      await remove("/services/{id}", { params });
       tell(`${id} is deleted.`);
       navigate("/services");
     });
-  const replace = () =>
-    change(async () => {
-      const body = url.trim() === "" ? { content } : { url: url.trim() };
-      return unwrap(await client.value.PATCH("/services/{id}", { params, body }));
-    });
+  const body = url.trim() === "" ? { content } : { url: url.trim() };
   return (
     <div class="stack">
       <Failure error={changing.error} />
@@ -140,59 +120,52 @@ function Definition({ service, reload }: { service: ServiceDetails; reload: () =
         side={
           <>
             {source === "" ? null : (
-              <button
-                type="button"
-                class="button small"
+              <Button
+                look="small"
                 disabled={changing.isBusy}
-                onClick={() =>
-                  change(async () => unwrap(await client.value.POST("/services/{id}/update", { params })))
-                }
+                onClick={() => change(() => post("/services/{id}/update", { params }))}
               >
                 Update from the registry
-              </button>
+              </Button>
             )}
-            <button
-              type="button"
-              class="button small"
+            <Button
+              look="small"
               disabled={changing.isBusy}
-              title="Make the tools anew of the stored definition"
-              onClick={() =>
-                change(async () => unwrap(await client.value.POST("/services/{id}/sync", { params })))
-              }
+              title="Make the tools again from the stored definition"
+              onClick={() => change(() => post("/services/{id}/sync", { params }))}
             >
               Sync
-            </button>
+            </Button>
           </>
         }
       >
         <Facts
-          facts={[
-            ["Adapter", <a href={`#/modules/${adapter}`}>{adapter}</a>],
-            ["Installed", formatTime(createdAt)],
-            ["From", source === "" ? "a document" : source],
-            ["SHA-256", <code class="wrap">{hash}</code>],
-          ]}
+          facts={{
+            Adapter: <a href={`#/modules/${adapter}`}>{adapter}</a>,
+            Installed: formatTime(createdAt),
+            From: source === "" ? "a document" : source,
+            "SHA-256": <code class="wrap">{hash}</code>,
+          }}
         />
       </Card>
       <Card title="Replace it">
         <div class="stack">
-          <TextField label="URL" type="url" value={url} onInput={setUrl} placeholder="https://" />
-          <TextField label="Or the definition itself" rows={8} code value={content} onInput={setContent} />
+          <TextField label="URL" type="url" value={url} onChange={setUrl} placeholder="https://" />
+          <TextField label="Or the definition itself" rows={8} code value={content} onChange={setContent} />
           <div class="row apart">
             <ConfirmButton
               label="Delete the service"
               question={`${id}, its tools, settings and secrets will be gone. Scripts that call it will fail.`}
               confirm="Delete"
-              onConfirm={remove}
+              onConfirm={forget}
             />
-            <button
-              type="button"
-              class="button primary"
+            <Button
+              look="primary"
               disabled={changing.isBusy || (content.trim() === "" && url.trim() === "")}
-              onClick={replace}
+              onClick={() => change(() => patch("/services/{id}", { params, body }))}
             >
               Replace
-            </button>
+            </Button>
           </div>
         </div>
       </Card>

@@ -1,14 +1,11 @@
 /** The installed services. */
-
 import { useState } from "preact/hooks";
-import { unwrap } from "#client/errors.ts";
-import { Card, Empty, Loading, PageHead } from "../parts/basics.tsx";
-import { Failure } from "../parts/failure.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
+import { Loaded } from "../parts/failure.tsx";
+import { SelectField, TextField, useFields } from "../parts/fields.tsx";
 import { Plus, Shapes } from "../parts/icons.tsx";
-import { Plain } from "../parts/json-tree.tsx";
-import { client } from "../server/api.ts";
-import { useResource } from "../server/use-resource.ts";
+import { Named, Plain } from "../parts/json-tree.tsx";
+import { Empty, List, PageHead, Row } from "../parts/layout.tsx";
+import { useGet } from "../server/use-resource.ts";
 import { DemoButton } from "./demo.tsx";
 import { ServiceChip } from "./standing.tsx";
 
@@ -21,24 +18,16 @@ const FILTERS = [
 ] as const;
 
 export default function ServicesPage() {
-  const [query, setQuery] = useState("");
-  const [filter, setFilter] = useState("");
+  const { values, field } = useFields({ query: "", filter: "" });
   const [failure, setFailure] = useState<unknown>(null);
-  const { data, error, reload } = useResource(
-    async (signal) => {
-      const [name, value] = filter.split(":");
-      const params = {
-        query: {
-          limit: "200",
-          ...(query.trim() !== "" && { query: query.trim() }),
-          ...(name !== "" && { [name as "enabled"]: value as "true" }),
-        },
-      };
-      return unwrap(await client.value.GET("/services", { params, signal }));
-    },
-    [query, filter],
-    REFRESH_MS,
-  );
+  const [name, value] = values.filter.split(":");
+  const query = {
+    limit: "200",
+    ...(values.query !== "" && { query: values.query }),
+    ...(name !== "" && { [name as "enabled"]: value as "true" }),
+  };
+  const services = useGet("/services", { params: { query } }, REFRESH_MS);
+  const isFiltered = values.query !== "" || values.filter !== "";
   return (
     <>
       <PageHead
@@ -51,52 +40,40 @@ export default function ServicesPage() {
         </a>
       </PageHead>
       <search class="filters">
-        <TextField
-          label="Search"
-          type="search"
-          value={query}
-          onInput={setQuery}
-          placeholder="name or words"
-        />
-        <SelectField label="Show" value={filter} options={FILTERS} onChange={setFilter} />
+        <TextField label="Search" type="search" {...field("query")} placeholder="name or words" />
+        <SelectField label="Show" options={FILTERS} {...field("filter")} />
       </search>
-      <Failure error={failure ?? error} retry={reload} />
-      {data === null ? (
-        error === null ? (
-          <Loading />
-        ) : null
-      ) : (
-        <Card flush>
-          {data.services.length === 0 ? (
-            <Empty icon={Shapes} title="No service">
-              <p>
-                {query === "" && filter === ""
-                  ? "Install one from an OpenAPI document, an MCP server or a GraphQL endpoint. The demo needs nothing from outside."
-                  : "None that fits these filters."}
-              </p>
-            </Empty>
-          ) : (
-            <ul class="list">
-              {data.services.map((service) => (
-                <li key={service.id} class="list-row">
-                  <div class="list-main">
-                    <a href={`#/services/${service.id}`}>
-                      <Plain text={service.name} /> <span class="muted mono">{service.id}</span>
-                    </a>
-                    <p class="clamp">
-                      <Plain text={service.description} />
-                    </p>
-                  </div>
-                  <div class="list-side">
+      <Loaded resource={services} error={failure}>
+        {(data) => (
+          <List items={data.services} empty={<NoService isFiltered={isFiltered} />}>
+            {(service) => (
+              <Row
+                key={service.id}
+                side={
+                  <>
                     <span>{service.adapter}</span>
                     <ServiceChip service={service} />
-                  </div>
-                </li>
-              ))}
-            </ul>
-          )}
-        </Card>
-      )}
+                  </>
+                }
+              >
+                <a href={`#/services/${service.id}`}>
+                  <Named name={service.name} id={service.id} />
+                </a>
+                <p class="clamp">
+                  <Plain text={service.description} />
+                </p>
+              </Row>
+            )}
+          </List>
+        )}
+      </Loaded>
     </>
   );
+}
+
+function NoService({ isFiltered }: { isFiltered: boolean }) {
+  const text = isFiltered
+    ? "None that fits these filters."
+    : "Install one from an OpenAPI document, an MCP server or a GraphQL endpoint. The demo needs nothing from outside.";
+  return <Empty icon={Shapes} title="No service" text={text} />;
 }

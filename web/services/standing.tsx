@@ -1,6 +1,7 @@
 /** Whether a service can be called, and if not, why and what to do. */
 import { CircleAlert, Info } from "../parts/icons.tsx";
 import { Plain } from "../parts/json-tree.tsx";
+import { Notice } from "../parts/layout.tsx";
 import type { Service } from "../server/api.ts";
 
 export function ServiceChip({ service }: { service: Service }) {
@@ -16,50 +17,37 @@ export function ServiceStanding({ service }: { service: Service }) {
   const { error, stale, enabled, effectivelyEnabled, adapter } = service;
   if (error !== null) {
     return (
-      <div class="notice bad" role="alert">
-        <CircleAlert />
-        <div class="stack tight">
-          <p>
-            <Plain text={error} />
-          </p>
-          <p class="details small">
-            It is enabled but could not be started. Mend its settings or secrets, or disable and enable it to
-            try again.
-          </p>
-        </div>
-      </div>
+      <Notice look="bad" role="alert" icon={CircleAlert}>
+        <p>
+          <Plain text={error} />
+        </p>
+        <p class="details small">
+          It is enabled but could not be started. Correct its settings or secrets, or disable and enable it to
+          try again.
+        </p>
+      </Notice>
     );
   }
   if (stale) {
     return (
-      <Note>
-        Stale: its adapter {adapter} has changed since its tools were made. Make the tools anew of the stored
+      <Notice look="wait" icon={Info}>
+        Stale: its adapter {adapter} has changed since its tools were made. Make them again from the stored
         definition (Definition, Sync) before it can be enabled.
-      </Note>
+      </Notice>
     );
   }
-  if (!enabled)
+  if (!enabled) {
     return (
-      <Note>
+      <Notice look="wait" icon={Info}>
         Disabled: its tools cannot be found or called. Fill in settings and secrets, then enable it.
-      </Note>
-    );
-  if (!effectivelyEnabled) {
-    return (
-      <Note>
-        Its adapter <a href={`#/modules/${adapter}`}>{adapter}</a> is not active. Enable it, and the service
-        works again.
-      </Note>
+      </Notice>
     );
   }
-  return null;
-}
-
-function Note({ children }: { children: preact.ComponentChildren }) {
+  if (effectivelyEnabled) return null;
   return (
-    <div class="notice wait">
-      <Info />
-      <div>{children}</div>
-    </div>
+    <Notice look="wait" icon={Info}>
+      Its adapter <a href={`#/modules/${adapter}`}>{adapter}</a> is not active. Enable it, and the service
+      works again.
+    </Notice>
   );
 }

@@ -1,13 +1,14 @@
 /** The key a person has signed in with. It stays in this tab: in memory or, if wanted, in its session storage. */
 import { computed, signal } from "@preact/signals";
+import { storedText } from "./storage.ts";
 
-const STORED_AS = "cyrnel.key";
+const stored = storedText(() => sessionStorage, "cyrnel.key");
 
 /** Whether the server lets in callers without a key; it says so in the page. */
 const isOpen = document.querySelector('meta[name="cyrnel-access"]')?.getAttribute("content") === "open";
 
-export const key = signal<string | null>(readStored());
-/** Why the last key does not count any more; for the sign-in page. */
+export const key = signal<string | null>(stored.read());
+/** Why the last key is no longer accepted; for the sign-in page. */
 export const refusal = signal<string | null>(null);
 /** A person on an open server may want to use a key all the same. */
 export const wantsKey = signal(false);
@@ -17,39 +18,14 @@ export const isAnonymous = computed(() => key.value === null && isOpen);
 
 /** `keep`: a reload of this tab stays signed in. Nothing is kept when the tab closes. */
 export function signIn(value: string, keep: boolean): void {
-  forgetStored();
-  if (keep) store(value);
+  stored.write(keep ? value : null);
   refusal.value = null;
   wantsKey.value = false;
   key.value = value;
 }
 
 export function signOut(reason: string | null = null): void {
-  forgetStored();
+  stored.write(null);
   refusal.value = reason;
   key.value = null;
-}
-
-function readStored(): string | null {
-  try {
-    return sessionStorage.getItem(STORED_AS);
-  } catch {
-    return null;
-  }
-}
-
-function store(value: string): void {
-  try {
-    sessionStorage.setItem(STORED_AS, value);
-  } catch {
-    // A browser without storage: memory has it.
-  }
-}
-
-function forgetStored(): void {
-  try {
-    sessionStorage.removeItem(STORED_AS);
-  } catch {
-    // As above.
-  }
 }

@@ -1,13 +1,13 @@
 /** The way in: an API key, tried before it is taken. */
-
 import { useState } from "preact/hooks";
 import { createClient } from "#client/client.ts";
 import { unwrap } from "#client/errors.ts";
 import { useAction } from "../parts/action.ts";
-import { Brand } from "../parts/brand.tsx";
+import { Button } from "../parts/controls.tsx";
 import { Failure } from "../parts/failure.tsx";
-import { CheckField, TextField } from "../parts/field.tsx";
-import { KeyRound } from "../parts/icons.tsx";
+import { CheckField, TextField } from "../parts/fields.tsx";
+import { Brand, KeyRound } from "../parts/icons.tsx";
+import { Notice } from "../parts/layout.tsx";
 import { SERVER_URL } from "../server/connection.ts";
 import { refusal, signIn, wantsKey } from "./access.ts";
 
@@ -17,15 +17,18 @@ export function SignIn() {
   const trying = useAction();
   const submit = (event: Event) => {
     event.preventDefault();
-    void trying.run(async () => {
+    trying.run(async () => {
       const given = key.trim();
       if (given === "") throw new Error("Enter an API key.");
       if (!/^[\x21-\x7e]+$/.test(given)) throw new Error("A key has no spaces and only plain characters.");
-      unwrap(
-        await createClient({ url: SERVER_URL, key: given }).GET("/environment").then(acceptNoEnvironment),
-      );
+      const answer = await createClient({ url: SERVER_URL, key: given }).GET("/environment");
+      // A server without an environment has no report, but it has let the key in.
+      if (answer.response.status !== 503) unwrap(answer);
       signIn(given, keep);
     });
+  };
+  const goOnWithout = () => {
+    wantsKey.value = false;
   };
   return (
     <main class="sign-in">
@@ -36,33 +39,22 @@ export function SignIn() {
           <p>This server asks for an API key. It stays in this tab and is sent to this server only.</p>
         </div>
         {refusal.value === null || trying.error !== null ? null : (
-          <div class="notice wait" role="alert">
-            <div>{refusal.value}</div>
-          </div>
+          <Notice look="wait" role="alert">
+            {refusal.value}
+          </Notice>
         )}
         <Failure error={trying.error} />
-        <TextField label="API key" type="password" value={key} onInput={setKey} required />
+        <TextField label="API key" type="password" value={key} onChange={setKey} required />
         <CheckField label="Stay signed in when this tab reloads" checked={keep} onChange={setKeep} />
-        <button type="submit" class="button primary" disabled={trying.isBusy}>
-          <KeyRound /> Sign in
-        </button>
+        <Button type="submit" look="primary" icon={KeyRound} disabled={trying.isBusy}>
+          Sign in
+        </Button>
         {wantsKey.value ? (
-          <button
-            type="button"
-            class="button quiet"
-            onClick={() => {
-              wantsKey.value = false;
-            }}
-          >
+          <Button look="quiet" onClick={goOnWithout}>
             Go on without a key
-          </button>
+          </Button>
         ) : null}
       </form>
     </main>
   );
-}
-
-/** A server without an environment has no report, but it has let the key in. */
-function acceptNoEnvironment<T extends { response: Response }>(answer: T): T {
-  return answer.response.status === 503 ? { ...answer, error: undefined, response: new Response() } : answer;
 }

@@ -1,6 +1,16 @@
-/** A moment as people say it, right as long as somebody looks; the exact one is its title. */
-import { now } from "./clock.ts";
+/** A time as people say it, right while the page is visible; the exact one is its title. */
+import { signal } from "@preact/signals";
 import { formatAgo, formatIn, formatTime } from "./format.ts";
+
+const TICK_MS = 5000;
+
+const now = signal(Date.now());
+
+function tick(): void {
+  if (!document.hidden) now.value = Date.now();
+}
+setInterval(tick, TICK_MS);
+document.addEventListener("visibilitychange", tick);
 
 /** Of what has been: "3 min ago". */
 export function Ago({ at }: { at: string }) {
@@ -11,7 +21,7 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
-/** Of what lies ahead: "in 3 min". */
+/** Of what is to come: "in 3 min". */
 export function In({ at }: { at: string }) {
   return (
     <time dateTime={at} title={formatTime(at)}>

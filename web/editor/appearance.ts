@@ -1,8 +1,11 @@
-/** The editor in the colours of the page; they are variables, so both themes are one. */
+/** How the editor looks: in the colours of the page, with the line marked at which a run failed. */
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
-import { EditorView } from "@codemirror/view";
+import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
+import { EditorSelection, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
+/** Colours are variables of the page, so one theme is light and dark. */
 const look = EditorView.theme({
   "&": { height: "100%", color: "var(--text)", backgroundColor: "transparent", fontSize: "13px" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.6", fontVariantLigatures: "none" },
@@ -30,7 +33,7 @@ const look = EditorView.theme({
   ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", maxHeight: "14em" },
   ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": {
     color: "var(--on-accent)",
-    backgroundColor: "var(--accent-ground)",
+    backgroundColor: "var(--accent-fill)",
   },
   ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected] .cm-completionDetail": { color: "inherit" },
   ".cm-completionDetail": { color: "var(--muted)", fontStyle: "normal" },
@@ -57,3 +60,56 @@ export const editorTheme = [look, syntaxHighlighting(colours)];
 export const styleNonce = EditorView.cspNonce.of(
   document.querySelector('meta[name="cyrnel-style-nonce"]')?.getAttribute("content") ?? "",
 );
+
+export interface MarkedError {
+  /** Counted from 1. */
+  line: number;
+  column: number | null;
+  message: string;
+}
+
+const mark = StateEffect.define<number | null>();
+const lineMark = Decoration.line({ class: "cm-error-line" });
+
+/** Until the source is edited or another run starts. */
+export const errorLine = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(marks, transaction) {
+    let next = transaction.docChanged ? Decoration.none : marks;
+    for (const effect of transaction.effects) {
+      if (effect.is(mark))
+        next = effect.value === null ? Decoration.none : Decoration.set(lineMark.range(effect.value));
+    }
+    return next;
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+export function showError(view: EditorView, error: MarkedError | null): void {
+  const { doc } = view.state;
+  if (error === null || error.line > doc.lines) {
+    view.dispatch({ effects: mark.of(null) }, setDiagnostics(view.state, []));
+    return;
+  }
+  const line = doc.line(error.line);
+  const at = Math.min(line.to, line.from + Math.max(0, (error.column ?? 1) - 1));
+  const word = /^[\w$]+/.exec(doc.sliceString(at, line.to))?.[0].length ?? 1;
+  const diagnostic: Diagnostic = {
+    from: at,
+    to: Math.min(line.to, at + word),
+    severity: "error",
+    message: error.message,
+  };
+  view.dispatch({ effects: mark.of(line.from) });
+  view.dispatch(setDiagnostics(view.state, [diagnostic]));
+}
+
+/** Counted from 1. */
+export function goToLine(view: EditorView, line: number): void {
+  const found = view.state.doc.line(Math.min(Math.max(1, line), view.state.doc.lines));
+  view.dispatch({
+    selection: EditorSelection.cursor(found.from),
+    effects: EditorView.scrollIntoView(found.from, { y: "center" }),
+  });
+  view.focus();
+}

@@ -1,0 +1,164 @@
+/** What is pressed: buttons, switches, and the dialogs that they open. */
+import type { ButtonHTMLAttributes, ComponentChildren } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { Check, Copy, type Icon, X } from "./icons.tsx";
+
+interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "icon" | "label" | "class"> {
+  /** Classes of styles/buttons.css: "primary", "danger", "quiet", "small". */
+  look?: string;
+  icon?: Icon;
+  /** For a button of an icon alone: what it does. */
+  label?: string;
+}
+
+export function Button({ look = "", icon: Icon, label, children, ...rest }: ButtonProps) {
+  const name = label === undefined ? {} : { "aria-label": label, title: label };
+  return (
+    <button
+      type="button"
+      class={`button ${look}${children === undefined ? " icon" : ""}`}
+      {...name}
+      {...rest}
+    >
+      {Icon === undefined ? null : <Icon />}
+      {children}
+    </button>
+  );
+}
+
+interface SwitchProps {
+  label: string;
+  on: boolean;
+  disabled: boolean;
+  onChange: (on: boolean) => void;
+}
+
+export function Switch({ label, on, disabled, onChange }: SwitchProps) {
+  return (
+    <button
+      type="button"
+      role="switch"
+      class="switch"
+      aria-checked={on}
+      aria-label={label}
+      disabled={disabled}
+      onClick={() => onChange(!on)}
+    />
+  );
+}
+
+const COPIED_MS = 1500;
+
+/** `text` as a function is made when it is wanted: of a large value it takes long. */
+export function CopyButton({ text, label }: { text: string | (() => string); label: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => setCopied(await writeToClipboard(typeof text === "string" ? text : text()));
+  useEffect(() => {
+    if (!isCopied) return;
+    const timer = setTimeout(() => setCopied(false), COPIED_MS);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  return (
+    <Button look="quiet small" icon={isCopied ? Check : Copy} label={label} onClick={() => void copy()} />
+  );
+}
+
+/** Answers whether it was copied. Over plain HTTP from another machine, browsers offer no clipboard. */
+async function writeToClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copySelected(text);
+  }
+}
+
+function copySelected(text: string): boolean {
+  const before = document.activeElement;
+  const field = Object.assign(document.createElement("textarea"), { value: text, readOnly: true });
+  // Inside an open dialog: what is outside of it cannot be selected.
+  const parent = before?.closest("dialog") ?? document.body;
+  field.className = "visually-hidden";
+  parent.append(field);
+  field.select();
+  const isCopied = document.execCommand("copy");
+  field.remove();
+  if (before instanceof HTMLElement) before.focus();
+  return isCopied;
+}
+
+interface DialogProps {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+}
+
+/** A modal dialog as long as it is rendered. Escape closes it. Then the focus is again where it was before. */
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const headingId = useId();
+  useEffect(() => {
+    const dialog = element.current;
+    dialog?.showModal();
+    // Removed while it is open, it would leave the focus nowhere.
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      aria-labelledby={headingId}
+      onClose={({ currentTarget }) => currentTarget.isConnected && onClose()}
+    >
+      <div class="dialog-head">
+        <h2 id={headingId}>{title}</h2>
+        <Button look="quiet small" icon={X} label="Close" onClick={onClose} />
+      </div>
+      <div class="dialog-body">{children}</div>
+    </dialog>
+  );
+}
+
+interface ConfirmButtonProps {
+  label: string;
+  question: string;
+  /** What the button in the dialog says; without it, `label`. */
+  confirm?: string;
+  onConfirm: () => void;
+  look?: string;
+}
+
+/** Asks once more before something that cannot be undone. */
+export function ConfirmButton({
+  label,
+  question,
+  confirm = label,
+  onConfirm,
+  look = "",
+}: ConfirmButtonProps) {
+  const [isAsking, setAsking] = useState(false);
+  const close = () => setAsking(false);
+  const doIt = () => {
+    close();
+    onConfirm();
+  };
+  return (
+    <>
+      <Button look={`danger ${look}`} onClick={() => setAsking(true)}>
+        {label}
+      </Button>
+      {isAsking ? (
+        <Dialog title={label} onClose={close}>
+          <div class="stack">
+            <p class="wrap">{question}</p>
+            <div class="row end">
+              <Button onClick={close}>Cancel</Button>
+              <Button look="danger solid" onClick={doIt}>
+                {confirm}
+              </Button>
+            </div>
+          </div>
+        </Dialog>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,21 @@
+/** A card with documentation in Markdown. What reads Markdown is loaded with it. */
+import { lazy, Suspense } from "preact/compat";
+import type { Resource } from "../server/use-resource.ts";
+import { Loaded, Loading } from "./failure.tsx";
+import { Card } from "./layout.tsx";
+
+const Markdown = lazy(() => import("./markdown.tsx"));
+
+export function MarkdownCard({ title, text }: { title: string; text: Resource<unknown> }) {
+  return (
+    <Card title={title}>
+      <Loaded resource={text}>
+        {(data) => (
+          <Suspense fallback={<Loading />}>
+            <Markdown text={String(data)} />
+          </Suspense>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
