@@ -20,11 +20,12 @@ import { prepareSource } from "../source/prepare.ts";
 import {
   type Execution,
   type ExecutionContext,
+  type Place,
+  type Places,
   pauseExecution,
   resumeExecution,
   runExecution,
 } from "./execution.ts";
-import { createPlaces } from "./places.ts";
 import type { RunSettings } from "./settings-schema.ts";
 
 /** What one environment is. */
@@ -189,5 +190,55 @@ export function createEnvironment<Config extends RunSettings>(
     },
 
     generateToolDocs,
+  };
+}
+
+/** The longest delay a timer takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** How many runs go on at once, and the line of those that wait. First come, first served. */
+export function createPlaces(count: number): Places {
+  const line = new Set<() => void>();
+  let busy = 0;
+
+  function occupy(): Place {
+    busy++;
+    let isHeld = true;
+    return {
+      release() {
+        if (!isHeld) return;
+        isHeld = false;
+        busy--;
+        const [enter] = line;
+        if (busy < count) enter?.();
+      },
+      takeBack() {
+        if (!isHeld) busy++;
+        isHeld = true;
+      },
+    };
+  }
+
+  return {
+    async acquire(ttlMs, signal) {
+      if (signal.aborted) return "aborted";
+      if (busy < count) return occupy();
+      const { promise, resolve } = Promise.withResolvers<Place | "expired" | "aborted">();
+      const enter = () => {
+        line.delete(enter);
+        resolve(occupy());
+      };
+      const onAbort = () => leave("aborted");
+      const leave = (why: "expired" | "aborted") => {
+        if (line.delete(enter)) resolve(why);
+      };
+      line.add(enter);
+      signal.addEventListener("abort", onAbort, { once: true });
+      const timer = ttlMs === null ? undefined : setTimeout(leave, Math.min(ttlMs, MAX_TIMER_MS), "expired");
+      return promise.finally(() => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", onAbort);
+      });
+    },
   };
 }

@@ -23,7 +23,6 @@ import {
 } from "../wire/protocol.ts";
 import { type Checkpoint, makeCheckpoint, readCheckpoint } from "./checkpoint.ts";
 import { logSuspicion } from "./outcome.ts";
-import type { Place, Places } from "./places.ts";
 import type { Pool } from "./pool.ts";
 import type { RunSettings } from "./settings-schema.ts";
 import {
@@ -33,6 +32,22 @@ import {
   type SupervisedRun,
   superviseRun,
 } from "./supervisor.ts";
+
+/** A place in use. */
+export interface Place {
+  /** Frees it for the next in line. Idempotent. */
+  release(): void;
+  /** Takes a released place again at once, beyond the count if need be. Idempotent. */
+  takeBack(): void;
+}
+
+export interface Places {
+  /**
+   * Waits for a place, at most `ttlMs` (null: without limit). `expired`: there was none in time; `aborted`: the signal came
+   * first. Never rejects.
+   */
+  acquire(ttlMs: number | null, signal: AbortSignal): Promise<Place | "expired" | "aborted">;
+}
 
 /** What executions share. */
 export interface ExecutionContext {

@@ -39,7 +39,13 @@ export interface Verdict {
 export function judge(cause: EndCause): Verdict {
   switch (cause.kind) {
     case "end":
-      return judgeEnd(cause.end, cause.memoryMb);
+      return cause.end.ok
+        ? {
+            state: "success",
+            reason: "ok",
+            ...("result" in cause.end && { result: { value: cause.end.result } }),
+          }
+        : judgeFailure(cause.end, cause.memoryMb);
     case "timeout":
       return fail(
         "timeout",
@@ -69,13 +75,10 @@ export function judge(cause: EndCause): Verdict {
   }
 }
 
-/** V8's words when there is no memory for a buffer. */
+/** V8's message when there is no memory for a buffer. */
 const BUFFER_REFUSED = "Array buffer allocation failed";
 
-function judgeEnd(end: EndParams, memoryMb: number): Verdict {
-  if (end.ok) {
-    return { state: "success", reason: "ok", ...("result" in end && { result: { value: end.result } }) };
-  }
+function judgeFailure(end: Extract<EndParams, { ok: false }>, memoryMb: number): Verdict {
   const { line, column, ...error } = end.error;
   if (error.name === "RangeError" && error.message === BUFFER_REFUSED) {
     const { message } = failMemory(memoryMb).error ?? error;
@@ -105,7 +108,7 @@ function judgeViolation(reason: "sandbox_violation" | "output_limit", message: s
     : fail("failed", reason, "SandboxViolationError", `The sandbox was left or broken: ${message}.`);
 }
 
-/** The engine's last words when a heap is full. */
+/** What the engine writes when a heap is full. */
 const HEAP_FULL =
   /heap out of memory|Ineffective mark-compacts|Fatal process out of memory|Reached heap limit|std::bad_alloc/;
 

@@ -35,16 +35,6 @@ export interface PoolOptions {
   onTrouble(trouble: { kind: "boot_failed" | "idle_death"; error: Error }): void;
 }
 
-export interface PoolStatus {
-  warm: number;
-  booting: number;
-  /** How many the pool keeps warm at present. */
-  target: number;
-  waiting: number;
-  /** Idle children that died or broke the protocol and were replaced, since the start. */
-  replaced: number;
-}
-
 export interface Pool extends AsyncDisposable {
   /**
    * A living, ready child without listener, for one run. Starts one if none is warm, and always for another memory limit
@@ -54,7 +44,8 @@ export interface Pool extends AsyncDisposable {
   take(signal: AbortSignal, memoryMb?: number): Promise<Child | null>;
   /** Takes back a child that can serve another run. */
   giveBack(child: Child): void;
-  status(): PoolStatus;
+  /** `target`: how many are kept warm at present; `replaced`: idle ones that died or broke the protocol, since the start. */
+  status(): { warm: number; booting: number; target: number; waiting: number; replaced: number };
   /**
    * Starts the first child and keeps it warm; the rest of `min` follow. The answer is for looking at: the pool still
    * owns it.
@@ -98,16 +89,15 @@ export function createPool(options: PoolOptions): Pool {
   let refillTimer: NodeJS.Timeout | undefined;
   let quietTimer: NodeJS.Timeout | undefined;
 
-  const countInUse = () => alive.size - idle.length;
-
   function fill(): void {
     clearTimeout(refillTimer);
     refillTimer = undefined;
-    while (!closing.signal.aborted && booting < MAX_BOOTS && booting + idle.length < countNeeded()) boot();
+    while (!closing.signal.aborted && booting < MAX_BOOTS && booting + idle.length < countNeeded())
+      track(boot());
   }
 
   function countNeeded(): number {
-    if (isReused) return Math.max(min - countInUse(), waiters.size);
+    if (isReused) return Math.max(min - (alive.size - idle.length), waiters.size);
     // A waiter whose child becomes an idle one is no demand beyond the target.
     return Math.max(target + waiters.size - warming, waiters.size);
   }
@@ -116,24 +106,23 @@ export function createPool(options: PoolOptions): Pool {
     if (!closing.signal.aborted) refillTimer ??= setTimeout(fill, delayMs);
   }
 
-  function boot(): void {
+  async function boot(): Promise<void> {
     const number = ++startCount;
     booting++;
-    const start = options.start(closing.signal).then(
-      (child) => {
-        booting--;
-        failures = 0;
-        own(child);
-        offer(child);
-        if (deathsInARow === 0) fill();
-        else fillIn(backOff(deathsInARow));
-      },
-      (error: Error) => {
-        booting--;
-        handleFailure(number, error);
-      },
-    );
-    track(start);
+    let child: Child;
+    try {
+      child = await options.start(closing.signal);
+    } catch (error) {
+      booting--;
+      handleFailure(number, error as Error);
+      return;
+    }
+    booting--;
+    failures = 0;
+    own(child);
+    offer(child);
+    if (deathsInARow === 0) fill();
+    else fillIn(backOff(deathsInARow));
   }
 
   function track(start: Promise<unknown>): void {

@@ -43,7 +43,7 @@ export interface WatchLimits {
   memoryBytes: number | null;
 }
 
-/** `threads`: more than MAX_THREADS, which is no limit of a run's own but a sign that its process was taken over. */
+/** `threads`: more than MAX_THREADS, which is no limit of a run but a sign that its process was taken over. */
 export type Exceeded = "cpu" | "memory" | "threads";
 
 export interface Watch {
@@ -86,10 +86,8 @@ export function createMonitor(intervalMs: number = DEFAULT_INTERVAL_MS): Monitor
 
   function poll(): void {
     for (const entry of watched) {
-      const sample = readSample(entry.pid);
-      if (sample === null) continue;
-      keep(entry, sample);
-      const limit = findExceeded(entry, sample);
+      const sample = takeSample(entry);
+      const limit = sample && findExceeded(entry, sample);
       if (limit === null) continue;
       drop(entry);
       entry.onLimit(limit);
@@ -116,8 +114,17 @@ export function createMonitor(intervalMs: number = DEFAULT_INTERVAL_MS): Monitor
       let usage: ReturnType<Watch["finish"]> | null = null;
       return {
         finish() {
-          usage ??= finish(entry, exactAtStart);
+          if (usage !== null) return usage;
           drop(entry);
+          takeSample(entry);
+          const exactAtEnd = exactAtStart === null ? null : readExactCpuMs(pid);
+          const exactMs = exactAtStart === null || exactAtEnd === null ? 0 : exactAtEnd - exactAtStart;
+          const tickMs = entry.last.cpuMs - first.cpuMs;
+          usage = {
+            // The exact counter is that of the main thread only: what other threads used shows in the ticks.
+            cpuMs: Math.max(0, tickMs > exactMs + TICK_ERROR_MS || exactMs === 0 ? tickMs : exactMs),
+            peakMemoryBytes: entry.last.peakBytes,
+          };
           return usage;
         },
       };
@@ -136,22 +143,13 @@ function findExceeded({ limits: { cpuMs, memoryBytes }, first }: Watched, sample
   return sample.threads > MAX_THREADS ? "threads" : null;
 }
 
-/** One that has ended has no memory any more, and gVisor does not keep the peak. */
-function keep(entry: Watched, sample: Sample): void {
-  entry.last = { ...sample, peakBytes: Math.max(sample.peakBytes, entry.last.peakBytes) };
-}
-
-function finish(entry: Watched, exactAtStart: number | null): { cpuMs: number; peakMemoryBytes: number } {
+/** Null once the process is gone: the sample before remains. */
+function takeSample(entry: Watched): Sample | null {
   const sample = readSample(entry.pid);
-  if (sample !== null) keep(entry, sample);
-  const tickMs = entry.last.cpuMs - entry.first.cpuMs;
-  const exactAtEnd = exactAtStart === null ? null : readExactCpuMs(entry.pid);
-  const exactMs = exactAtStart === null || exactAtEnd === null ? 0 : exactAtEnd - exactAtStart;
-  return {
-    // The exact counter is that of the main thread only: what other threads used shows in the ticks.
-    cpuMs: Math.max(0, tickMs > exactMs + TICK_ERROR_MS || exactMs === 0 ? tickMs : exactMs),
-    peakMemoryBytes: entry.last.peakBytes,
-  };
+  // A process that has ended has no memory any more, and gVisor does not keep the peak.
+  if (sample !== null)
+    entry.last = { ...sample, peakBytes: Math.max(sample.peakBytes, entry.last.peakBytes) };
+  return sample;
 }
 
 const scratch = Buffer.allocUnsafeSlow(4096);
@@ -211,9 +209,10 @@ export function readStatusField(status: string, name: string): string | null {
  * tables for both. Where the kernel does not tell them apart (gVisor), all that is resident.
  */
 function readStatusOwnBytes(status: string): number {
-  const own = readStatusBytes(status, "RssAnon");
+  let own = readStatusBytes(status, "RssAnon");
   if (own === null) return readStatusBytes(status, "VmRSS") ?? 0;
-  return OTHER_OWN.reduce((sum, name) => sum + (readStatusBytes(status, name) ?? 0), own);
+  for (const name of OTHER_OWN) own += readStatusBytes(status, name) ?? 0;
+  return own;
 }
 const OTHER_OWN = ["RssShmem", "VmPTE", "VmSwap"];
 

@@ -4,8 +4,7 @@
  */
 import type { ArrowFunctionExpression, ExpressionStatement, Program, Statement } from "acorn";
 import { type Draft, insertAtLineEnd, insertLineBefore, overwrite } from "./draft.ts";
-import { parseProgram } from "./parser.ts";
-import { functionExpressionOf, startedPromiseOf } from "./program.ts";
+import { functionExpressionOf, parseProgram, startedPromiseOf } from "./program.ts";
 
 /** Goes before the source, on a line of its own. */
 export const BODY_START = '(async () => {"use strict";';

@@ -5,7 +5,7 @@
 import type { ExportDefaultDeclaration, ModuleDeclaration, Program, Statement } from "acorn";
 import { completeStatements } from "./body.ts";
 import { type Draft, insertAtLineEnd, overwrite, type Replacement } from "./draft.ts";
-import { parseProgram } from "./parser.ts";
+import { parseProgram } from "./program.ts";
 
 const START_LINES = ["(async () => {", '"use strict";', ""];
 /** As long as `export default`, so that no column moves. */

@@ -4,12 +4,10 @@
  */
 import { hash } from "node:crypto";
 import { BODY_END, BODY_START, completeBody, EscapedWrapper, parseBody } from "./body.ts";
-import { createBoundedCache } from "./cache.ts";
+import { findSource, moveUpOneLine, type Position } from "./draft.ts";
 import { extractFence, startsWithFence } from "./fence.ts";
-import { replaceImportCalls } from "./import-calls.ts";
-import { findSource, moveUpOneLine, type Position } from "./mappings.ts";
 import { completeModule, findImport, parseModule } from "./module-body.ts";
-import { callsTemplate, findRequire } from "./program.ts";
+import { callsTemplate, findRequire, replaceImportCalls } from "./program.ts";
 import { type Transpiled, transpile } from "./transpile.ts";
 import { withoutTypeImports, withoutTypeStatement } from "./type-imports.ts";
 
@@ -27,7 +25,7 @@ const MAX_CACHE_BYTES = 16 * 1024 * 1024;
 const cache = createBoundedCache<PreparedSource>(MAX_CACHE_BYTES);
 /** A longer source is known by its digest. */
 const MAX_KEY_CHARS = 4096;
-/** One entry for each source that somebody waits for. */
+/** Preparations under way. */
 const preparing = new Map<string, Promise<PreparedSource>>();
 
 const INSTEAD =
@@ -91,7 +89,7 @@ async function prepareExcerpt(excerpt: Excerpt, taken = 0): Promise<PreparedSour
 /** `namespace` is only allowed outside of functions, so outside of the wrapper of a body. */
 const MODULE_HINT = /(?:^|[;}])[ \t]*(?:export|import|namespace|module)\b/m;
 
-/** Finds words for what an agent most likely meant. `body` and `module`: what transpiling it as either said. */
+/** The error for what an agent most likely meant. `body` and `module`: what transpiling it as either said. */
 async function explainFailure(
   excerpt: Excerpt,
   body: Failure,
@@ -165,7 +163,7 @@ function wrapBody({ text, firstLine }: Excerpt): string {
 function prepareBody(excerpt: Excerpt, transpiled: Extract<Transpiled, { ok: true }>): PreparedSource {
   const mappings = excerpt.firstLine === 0 ? moveUpOneLine(transpiled.mappings) : transpiled.mappings;
   const draft = { code: transpiled.code, mappings };
-  return attempt(draft, () => {
+  const result = attempt(draft, () => {
     const { program, wrapper } = parseBody(draft.code);
     const required = findRequire(program, draft.code);
     if (required !== undefined) return refuseNode(draft, required, `require is not available: ${INSTEAD}`);
@@ -173,6 +171,9 @@ function prepareBody(excerpt: Excerpt, transpiled: Extract<Transpiled, { ok: tru
       return refuse("Found a code fence.", { line: 1, column: 1 });
     return prepared(completeBody(replaceImportCalls(draft, program), wrapper));
   });
+  const end = endOf(excerpt);
+  // What closes the wrapper may stand behind the source, on the wrapper's own line.
+  return result.ok || result.error.line <= end.line ? result : refuse(result.error.message, end);
 }
 
 /** Turns what the parser throws into an error with its submitted place. */
@@ -200,17 +201,53 @@ function refuseNode(
   return refuse(message, findSource(generated.mappings, place) ?? { line: 1, column: 1 });
 }
 
-/** A failure of transpiling a wrapped source, at its place in the submitted text. */
-function refuseAt({ text, firstLine }: Excerpt, { message, position }: Failure): PreparedSource {
+/** The place after an excerpt. */
+function endOf({ text, firstLine }: Excerpt): Position {
   const lines = text.split("\n");
-  const line = (position?.line ?? 1) - (firstLine === 0 ? 1 : 0);
-  const lastLine = firstLine + lines.length;
-  if (line <= lastLine)
+  return { line: firstLine + lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+}
+
+/** A failure of transpiling a wrapped source, at its place in the submitted text. */
+function refuseAt(excerpt: Excerpt, { message, position }: Failure): PreparedSource {
+  const line = (position?.line ?? 1) - (excerpt.firstLine === 0 ? 1 : 0);
+  const end = endOf(excerpt);
+  if (line <= end.line)
     return refuse(message, { line: Math.max(1, line), column: line < 1 ? 1 : (position?.column ?? 1) });
-  const end = { line: lastLine, column: (lines.at(-1)?.length ?? 0) + 1 };
   return refuse("The source ends unexpectedly: brackets, quotes or a comment are not balanced.", end);
 }
 
 function refuse(message: string, position: Position): PreparedSource {
   return { ok: false, error: { name: "SyntaxError", message, ...position } };
+}
+
+interface BoundedCache<V> {
+  get(key: string): V | undefined;
+  /** `bytes`: what the entry occupies, about. One larger than the whole cache is not kept. */
+  set(key: string, value: V, bytes: number): void;
+}
+
+/** A cache that forgets what was not asked for the longest. */
+export function createBoundedCache<V>(maxBytes: number): BoundedCache<V> {
+  const entries = new Map<string, { value: V; bytes: number }>();
+  let heldBytes = 0;
+  return {
+    get(key) {
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      entries.delete(key);
+      entries.set(key, entry);
+      return entry.value;
+    },
+    set(key, value, bytes) {
+      if (bytes > maxBytes) return;
+      heldBytes += bytes - (entries.get(key)?.bytes ?? 0);
+      entries.delete(key);
+      entries.set(key, { value, bytes });
+      for (const [oldest, entry] of entries) {
+        if (heldBytes <= maxBytes) break;
+        entries.delete(oldest);
+        heldBytes -= entry.bytes;
+      }
+    },
+  };
 }

@@ -1,5 +1,51 @@
-/** A parsed script, and questions about it: what it imports, and which functions its top level declares or starts. */
-import type { AnyNode, Expression, Node, Program, Statement } from "acorn";
+/** A script as a tree: parsing it, and what it imports, declares and starts. */
+import {
+  type AnyNode,
+  type Expression,
+  type Node,
+  type Options,
+  Parser,
+  type Program,
+  type Statement,
+} from "acorn";
+import { IMPORT_FUNCTION } from "../child/import-function.ts";
+import { type Draft, overwrite, type Replacement } from "./draft.ts";
+
+/** The parser compares the groups of a pattern with each other. */
+const MAX_CHECKED_PATTERN_CHARS = 10_000;
+
+/** Methods of the parser that its types do not show. */
+interface Internals {
+  /** Looks a name up in a list of all that its scope declares. */
+  declareName(...args: unknown[]): void;
+  checkLocalExport(...args: unknown[]): void;
+  validateRegExpPattern(state: { source: string }): void;
+}
+
+let parser: typeof Parser | null = null;
+
+/**
+ * Parses without what takes the square of a source's length, which would hold up every other run: the transpiler has
+ * checked it, or the engine does.
+ * @throws SyntaxError with `pos`.
+ */
+export function parseProgram(code: string, options: Options): Program {
+  // Made with the first source: a program that needs none is not to load the library.
+  parser ??= Parser.extend(withoutSquares);
+  return parser.parse(code, options);
+}
+
+function withoutSquares(base: typeof Parser): typeof Parser {
+  const Base = base as unknown as new (...args: unknown[]) => Internals;
+  class LinearParser extends Base {
+    override declareName(): void {}
+    override checkLocalExport(): void {}
+    override validateRegExpPattern(state: { source: string }): void {
+      if (state.source.length <= MAX_CHECKED_PATTERN_CHARS) super.validateRegExpPattern(state);
+    }
+  }
+  return LinearParser as unknown as typeof Parser;
+}
 
 /** The first call of a `require` that the script does not declare itself. */
 export function findRequire(program: Program, code: string): Node | undefined {
@@ -34,10 +80,7 @@ const DECLARING = new Set([
 ]);
 
 /** Every node below `node`. */
-export function visit(
-  node: Program | AnyNode,
-  enter: (node: AnyNode, parent: AnyNode, key: string) => void,
-): void {
+function visit(node: Program | AnyNode, enter: (node: AnyNode, parent: AnyNode, key: string) => void): void {
   for (const [key, value] of Object.entries(node)) {
     for (const child of Array.isArray(value) ? value : [value]) {
       if (typeof child?.type !== "string") continue;
@@ -94,4 +137,20 @@ function declaresAsync(name: string, statements: readonly Statement[]): boolean 
         id.type === "Identifier" && id.name === name && (init as { async?: boolean } | null)?.async === true,
     );
   });
+}
+
+const IMPORT_HINT = /\bimport\b/;
+
+/**
+ * Makes each `import()` a call of the realm's own function, which says what to use instead. Moves nothing. `program` is that
+ * of the draft's code.
+ */
+export function replaceImportCalls(draft: Draft, program: Program): Draft {
+  if (!IMPORT_HINT.test(draft.code)) return draft;
+  const calls: Replacement[] = [];
+  visit(program, ({ type, start }) => {
+    if (type !== "ImportExpression") return;
+    calls.push({ start, end: start + IMPORT_FUNCTION.length, text: IMPORT_FUNCTION });
+  });
+  return overwrite(draft, calls);
 }

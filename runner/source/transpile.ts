@@ -1,6 +1,6 @@
 /** TypeScript to JavaScript by esbuild, and its errors as positions in the text it was given. */
 import { type Message, stop, transform } from "esbuild";
-import type { Position } from "./mappings.ts";
+import type { Position } from "./draft.ts";
 import { createGate, TRANSFORM_OPTIONS, type Transformed, transformAlone } from "./transpile-alone.ts";
 
 export type Transpiled =

@@ -71,7 +71,7 @@ export function createChannel(
   let listener: ChannelListener | null = null;
   let close: ChannelClose | null = null;
   let isTurnDue = false;
-  let delivering = false;
+  let isDelivering = false;
   let hasWriteFailed = false;
 
   function shut(reason: ChannelClose): void {
@@ -83,49 +83,43 @@ export function createChannel(
     output.destroy();
   }
 
-  function nextPayload(): Buffer | null {
-    for (;;) {
-      const payload = reader.next();
-      if (payload !== null) return payload;
-      const chunk = backlog.shift();
-      if (chunk === undefined) return null;
-      reader.push(chunk);
-    }
-  }
-
-  /** Hands out at most one turn's frames; answers false if some are left for the next turn. */
-  function deliver(): boolean {
-    for (let n = 0; listener !== null; n++) {
-      if (close?.kind === "closed" || close?.kind === "violation") return true;
-      if (n === MAX_FRAMES_PER_TURN) return false;
-      let frame: Frame;
-      try {
-        const payload = nextPayload();
-        if (payload === null) return true;
-        frame = parseFrame(payload, bounds.maxDepth);
-      } catch (error) {
-        const cause = error instanceof FrameError ? error : new FrameError("malformed", String(error));
-        // A peer that has gone meanwhile wrote this before it went: it counts, and nothing after it does.
-        if (close === null) shut({ kind: "violation", cause });
-        else close = { kind: "violation", cause };
-        return true;
-      }
-      listener.message(frame);
-    }
-    return false;
-  }
-
-  function pump(): void {
-    if (delivering) return;
-    delivering = true;
-    let done: boolean;
+  /** The next message; null: more bytes are needed, or what came is none and the channel is closed. */
+  function takeFrame(): Frame | null {
     try {
-      done = deliver();
+      let payload = reader.next();
+      for (; payload === null; payload = reader.next()) {
+        const chunk = backlog.shift();
+        if (chunk === undefined) return null;
+        reader.push(chunk);
+      }
+      return parseFrame(payload, bounds.maxDepth);
+    } catch (error) {
+      const cause = error instanceof FrameError ? error : new FrameError("malformed", String(error));
+      // A peer that has gone meanwhile wrote this before it went: it counts, and nothing after it does.
+      if (close === null) shut({ kind: "violation", cause });
+      else close = { kind: "violation", cause };
+      return null;
+    }
+  }
+
+  /** Hands out what there is, in turns, and then the close. */
+  function pump(): void {
+    if (isDelivering) return;
+    isDelivering = true;
+    let frames = 0;
+    let isDone = false;
+    try {
+      while (listener !== null && frames < MAX_FRAMES_PER_TURN && !isDone) {
+        const frame = close?.kind === "closed" || close?.kind === "violation" ? null : takeFrame();
+        frames++;
+        if (frame === null) isDone = true;
+        else listener.message(frame);
+      }
     } finally {
-      delivering = false;
+      isDelivering = false;
     }
     if (listener === null) return;
-    if (!done) {
+    if (!isDone) {
       input.pause();
       if (isTurnDue) return;
       isTurnDue = true;
@@ -133,15 +127,13 @@ export function createChannel(
         isTurnDue = false;
         pump();
       });
-      return;
-    }
-    if (close === null) {
+    } else if (close === null) {
       if (input.isPaused()) input.resume();
-      return;
+    } else {
+      const told = listener;
+      listener = null;
+      told.closed(close);
     }
-    const told = listener;
-    listener = null;
-    told.closed(close);
   }
 
   input.on("data", (chunk: Buffer) => {

@@ -45,6 +45,7 @@ export function createFrameReader(maxFrameBytes: number): FrameReader {
   let piece: Buffer | null = null;
   let pieceFilled = 0;
 
+  /** Answers whether the whole header is there. */
   function readHeader(): boolean {
     const n = Math.min(FRAME_HEADER_BYTES - headerFilled, chunk.length - at);
     chunk.copy(header, headerFilled, at, at + n);
@@ -167,7 +168,8 @@ export function measureDepth(json: Uint8Array, limit: number): number {
   for (let i = 0; i < json.length; i++) {
     const byte = json[i];
     if (byte === QUOTE) {
-      i = endOfString(json, i + 1);
+      // To the quote that ends the string, or the end of the text.
+      for (i++; i < json.length && json[i] !== QUOTE; i++) if (json[i] === BACKSLASH) i++;
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       if (++depth > deepest) deepest = depth;
       if (deepest > limit) return deepest;
@@ -176,14 +178,4 @@ export function measureDepth(json: Uint8Array, limit: number): number {
     }
   }
   return deepest;
-}
-
-/** Index of the quote that ends the string whose first character is at `from`; the end of the text if none does. */
-function endOfString(json: Uint8Array, from: number): number {
-  for (let i = from; i < json.length; i++) {
-    const byte = json[i];
-    if (byte === QUOTE) return i;
-    if (byte === BACKSLASH) i++;
-  }
-  return json.length;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { createPlaces, type Place } from "#runner/host/places.ts";
+import { createPlaces } from "#runner/host/environment.ts";
+import type { Place } from "#runner/host/execution.ts";
 
 const never = new AbortController().signal;
 

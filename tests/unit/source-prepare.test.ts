@@ -1,7 +1,7 @@
 import vm from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findSource } from "#runner/source/mappings.ts";
+import { findSource } from "#runner/source/draft.ts";
 import { prepareSource } from "#runner/source/prepare.ts";
 
 async function prepareOk(source: string): Promise<{ code: string; mappings: string }> {
@@ -61,6 +61,18 @@ describe("preparing a source", () => {
   test("gives ASCII code", async () => {
     const { code } = await prepareOk('const ä = "😀\u2028"; return ä;');
     expect(code).toMatch(/^[\x20-\x7e\n]*$/);
+  });
+
+  test("names a place in the source when what closes its wrapper stands behind it", async () => {
+    expect(await prepareSource("})({")).toEqual({
+      ok: false,
+      error: {
+        name: "SyntaxError",
+        message: "The source closes a bracket it did not open.",
+        line: 1,
+        column: 5,
+      },
+    });
   });
 
   test("never rejects and never escapes its wrapper, whatever the text", async () => {
