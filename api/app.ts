@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import helmet from "@fastify/helmet";
 import Fastify, { type FastifyBaseLogger, LogController } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
@@ -44,8 +45,7 @@ import type { AccessDeps } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
 import { registerAuth, registerAuthRefusal } from "./http/auth.ts";
 import { answerBrokenRequest, answerError, registerErrorHandler } from "./http/error-handler.ts";
-import { registerConnectionLimits } from "./http/guards.ts";
-import { registerRateLimit } from "./http/rate-limit.ts";
+import { registerConnectionLimits, registerRateLimit } from "./http/guards.ts";
 import { registerMcpRoutes } from "./mcp/routes.ts";
 import { createMcpPorts } from "./mcp-ports.ts";
 import { registerProcessRoutes } from "./processes/routes.ts";
@@ -237,4 +237,28 @@ async function registerSecurityHeaders(app: App): Promise<void> {
   app.addHook("onRequest", async (_request, reply) => {
     reply.header("cache-control", "no-store");
   });
+}
+
+/** The end of the HTTP server: answers that are on their way are finished, what stays open is cut. */
+/** How long answers that are being written may take. */
+const ANSWER_GRACE_MS = 1000;
+const LOOK_MS = 20;
+
+/**
+ * Lets tool calls finish for up to `maxCallsMs`, as their answers are yet to come, then answers that are being written;
+ * then cuts event streams and idle connections.
+ */
+export async function closeApp(app: App, countCalls: () => number, maxCallsMs: number): Promise<void> {
+  const untilMs = performance.now() + maxCallsMs;
+  while (countCalls() > 0 && performance.now() < untilMs) await sleep(LOOK_MS);
+
+  const closing = app.close();
+  const done = new AbortController();
+  const late = sleep(ANSWER_GRACE_MS, undefined, { signal: done.signal }).then(
+    () => app.server.closeAllConnections(),
+    () => {},
+  );
+  await closing;
+  done.abort();
+  await late;
 }

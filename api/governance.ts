@@ -3,22 +3,23 @@
  * gate that the path of all tool calls asks.
  */
 
+import { compileRole, type Visibility } from "#runner/tool-visibility.ts";
 import { createKeyDirectory } from "./access/keys/directory.ts";
 import { createKeys, type Keys } from "./access/keys/service.ts";
-import { createPolicyDirectory } from "./access/policies/directory.ts";
-import { createGate } from "./access/policies/gate.ts";
+import { createPolicyDirectory, type PolicyDirectory } from "./access/policies/directory.ts";
+import type { Decision } from "./access/policies/model.ts";
 import { createPolicies, type Policies } from "./access/policies/service.ts";
 import { createRoles, type Roles } from "./access/roles/service.ts";
-import { createRoleDirectory } from "./access/roles/visibility.ts";
-import { createCallRecorder } from "./audit/call-records.ts";
-import { type AuditLog, createAuditLog } from "./audit/log.ts";
+import { readRoles } from "./access/roles/store.ts";
+import { type AuditActor, type AuditLog, createAuditLog } from "./audit/log.ts";
 import { startAuditRetention } from "./audit/retention.ts";
 import { type AuditTrail, createAuditTrail } from "./audit/service.ts";
 import type { Config } from "./config.ts";
-import type { Pool } from "./db/pool.ts";
-import { createRevisionWatch } from "./db/revisions.ts";
-import type { KeyVerifier } from "./http/auth.ts";
-import type { CallGate, CallRecord } from "./tools/gate.ts";
+import type { Db, Pool } from "./db/pool.ts";
+import { createRevisionWatch, type RevisionWatch } from "./db/revisions.ts";
+import { AppError } from "./errors.ts";
+import { KEYLESS, type KeyVerifier } from "./http/auth.ts";
+import type { CallCaller, CallGate, CallRecord } from "./tools/gate.ts";
 import type { KnownTool } from "./tools/store.ts";
 
 /** What the HTTP surface needs of it. */
@@ -88,5 +89,109 @@ export function createGovernance(options: GovernanceOptions): Governance {
       );
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+interface CallRecorderOptions {
+  audit: Pick<AuditLog, "record">;
+  keys: Pick<KeyVerifier, "find">;
+  /** Who calls without a stored key. */
+  withoutKey: "anonymous" | "bootstrap";
+}
+
+/** Puts every tool call that is over, with what the policies said about it, on the audit trail. Never throws. */
+function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) => void {
+  const { audit, keys, withoutKey } = options;
+
+  /** Who started the run, if that is not who submitted the process. */
+  function actorOf({ keyId, startedBy = keyId }: CallCaller): AuditActor {
+    if (startedBy === undefined) return { kind: withoutKey };
+    if (startedBy === "anonymous" || startedBy === "bootstrap") return { kind: startedBy };
+    return { kind: "key", id: startedBy, name: keys.find(startedBy)?.name ?? startedBy };
+  }
+
+  return ({ caller, serviceId, toolId, parameters, decision, outcome, code }) => {
+    audit.record({
+      actor: actorOf(caller),
+      action: "tool.call",
+      object: { kind: "tool", id: `${serviceId}.${toolId}` },
+      outcome: outcome === "ok" ? "ok" : outcome === "denied" ? "refused" : "failed",
+      code: code ?? undefined,
+      processId: caller.processId,
+      decision: decision?.decision,
+      policyId: decision?.policyId,
+      parameters,
+    });
+  };
+}
+
+interface RoleDirectory {
+  /** Null for a role that does not exist (any more): nothing is visible to it. */
+  find(id: string): Visibility | null;
+}
+
+/** The roles of the database, compiled, and loaded anew when they change. */
+export function createRoleDirectory(db: Db, watch: RevisionWatch): RoleDirectory {
+  let roles = new Map<string, Visibility>();
+  watch.follow("roles", async () => {
+    roles = new Map((await readRoles(db)).map((row) => [row.id, compileRole(row)]));
+  });
+  return { find: (id) => roles.get(id) ?? null };
+}
+
+interface GateParts {
+  watch: Pick<RevisionWatch, "isFresh">;
+  keys: Pick<KeyVerifier, "find">;
+  roles: RoleDirectory;
+  policies: PolicyDirectory;
+}
+
+/** The stricter comes first. */
+const STRICTNESS: readonly Decision[] = ["block", "ask", "allow"];
+
+/**
+ * The roles under which a caller acts, null for acting without one: of a run that another key has started there are
+ * two, and what counts is what both allow. None at all for a caller one of whose keys does not count any more.
+ */
+function rolesOf({ keyId, roleId, startedBy }: CallCaller, keys: GateParts["keys"]): (string | null)[] {
+  const roles = [keyId === undefined ? (roleId ?? null) : keys.find(keyId)?.roleId];
+  if (startedBy !== undefined) {
+    roles.push(KEYLESS.has(startedBy) ? null : keys.find(startedBy)?.roleId);
+  }
+  const known = roles.filter((role) => role !== undefined);
+  return known.length === roles.length ? [...new Set(known)] : [];
+}
+
+/**
+ * What the one path of all tool calls asks: may this caller see the tool, and what do the rules say about the call.
+ * Answers from memory; when keys, roles and rules cannot be known, nothing is visible and no call is allowed.
+ */
+export function createGate({ watch, keys, roles, policies }: GateParts): CallGate {
+  return {
+    canSee(caller, { serviceId, toolId }) {
+      if (!watch.isFresh()) return false;
+      const roleIds = rolesOf(caller, keys);
+      const shows = (roleId: string | null) => roleId === null || roles.find(roleId)?.sees(serviceId, toolId);
+      return roleIds.length > 0 && roleIds.every(shows);
+    },
+    seesAll(caller) {
+      const roleIds = rolesOf(caller, keys);
+      return watch.isFresh() && roleIds.length === 1 && roleIds[0] === null;
+    },
+    async decide(caller, { serviceId, toolId, destructive }) {
+      if (!watch.isFresh()) {
+        throw new AppError(
+          "database_unavailable",
+          "The policies cannot be looked up at the moment, so no call is allowed. Try again shortly.",
+          { retryAfterSeconds: 2 },
+        );
+      }
+      const { processId } = caller;
+      const decisions = rolesOf(caller, keys).map((roleId) =>
+        policies.decide({ serviceId, toolId, destructive, roleId: roleId ?? undefined, processId }),
+      );
+      const strictest = STRICTNESS.map((one) => decisions.find(({ decision }) => decision === one));
+      return strictest.find((one) => one !== undefined) ?? { decision: "block" };
+    },
   };
 }

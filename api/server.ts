@@ -12,13 +12,12 @@ import { createLogs } from "#api/observe/logs/service.ts";
 import { createMetrics } from "#api/observe/metrics.ts";
 import { listReadinessChecks } from "#api/observe/readiness.ts";
 import { startSelfCheck } from "#api/observe/self-check.ts";
-import { openTracing } from "#api/observe/tracing/tracing.ts";
 import { createBindings } from "#api/processes/calls/bindings.ts";
 import { RunRegistry } from "#api/processes/live/registry.ts";
 import { digestQuestion } from "#api/processes/model/digest.ts";
 import type { ToolHost } from "#api/processes/model/tool-host.ts";
 import packageFile from "../package.json" with { type: "json" };
-import { buildApp } from "./app.ts";
+import { buildApp, closeApp } from "./app.ts";
 import { createApprovalDesk } from "./approvals/desk.ts";
 import { type Approvals, createApprovals } from "./approvals/service.ts";
 import type { BuiltinModule } from "./components/modules/builtins.ts";
@@ -31,16 +30,13 @@ import { createDownload } from "./egress/download.ts";
 import { createGuardedFetch } from "./egress/fetch.ts";
 import { createGovernance, type Governance } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
-import { closeApp } from "./http/close.ts";
 import { createPausing } from "./processes/pausing/pausing.ts";
 import { createPauseRoom } from "./processes/pausing/run-records.ts";
 import { createProcessService } from "./processes/service.ts";
-import { findAddress } from "./replicas/address.ts";
-import { createReplicas } from "./replicas/replicas.ts";
+import { createReplicas, findAddress } from "./replicas/replicas.ts";
 import { createKeyring, type Keyring } from "./secrets/keyring.ts";
-import { learnStoredSecrets } from "./secrets/known.ts";
 import { createRedactor, type Redactor } from "./secrets/redactor.ts";
-import { createVault } from "./secrets/vault.ts";
+import { createVault, learnStoredSecrets } from "./secrets/vault.ts";
 import { createTools, type Tools } from "./tools/service.ts";
 import { listKnownTools } from "./tools/store.ts";
 
@@ -112,7 +108,11 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   );
   const registry = new RunRegistry();
   const metrics = createMetrics();
-  const tracing = undo.use(await openTracing(config.tracing, logger));
+  // Its libraries are loaded only where an endpoint is configured.
+  const tracing =
+    config.tracing === null
+      ? null
+      : undo.use((await import("./observe/tracing/telemetry.ts")).createTelemetry(config.tracing, logger));
   const observers = [metrics, createActivityLog(logger), ...(tracing === null ? [] : [tracing])];
   const tools = undo.use(
     createTools({

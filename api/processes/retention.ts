@@ -1,6 +1,6 @@
 /** Removes finished processes that are too old or too many, and idempotency keys past their time: in small batches. */
 import type { Db } from "#api/db/pool.ts";
-import { takeTurn } from "#api/db/turns.ts";
+import { removeInBatches, startSweeps } from "#api/db/sweeps.ts";
 import type { ModuleLogger } from "#sdk";
 import {
   countFinishedBetween,
@@ -16,8 +16,6 @@ import {
 } from "./store/retention.ts";
 
 const SWEEP_INTERVAL_MS = 10 * 60_000;
-/** A little less than the interval: a server that has swept looks again just before its turn is over. */
-const TURN_MS = SWEEP_INTERVAL_MS * 0.9;
 const BATCH_ROWS = 500;
 
 export interface RetentionOptions {
@@ -37,60 +35,22 @@ export async function sweepFinished(
   const { retentionDays, retentionMax, keyTtlMs } = options;
   let removed = 0;
   if (retentionDays !== null) {
-    removed += await repeat((batch) => deleteFinishedBefore(db, retentionDays, batch), signal);
+    const removeOld = (maxRows: number) => deleteFinishedBefore(db, retentionDays, maxRows);
+    removed += await removeInBatches(removeOld, BATCH_ROWS, signal);
   }
   if (retentionMax !== null) removed += await removeBeyond(db, retentionMax, BATCH_ROWS, signal);
-  await repeat((batch) => deleteOldIdempotencyKeys(db, keyTtlMs, batch), signal);
+  await removeInBatches((maxRows) => deleteOldIdempotencyKeys(db, keyTtlMs, maxRows), BATCH_ROWS, signal);
   return removed;
 }
 
-async function repeat(
-  removeBatch: (batch: number) => Promise<number>,
-  signal?: AbortSignal,
-): Promise<number> {
-  let removed = 0;
-  for (;;) {
-    const batch = await removeBatch(BATCH_ROWS);
-    removed += batch;
-    if (batch < BATCH_ROWS || signal?.aborted) return removed;
-  }
-}
-
-/**
- * Sweeps now and then, every ten minutes, over all servers: one sweep at a time, until disposed; disposing waits for the
- * batch at hand.
- */
 export function startRetention(db: Db, options: RetentionOptions, log: ModuleLogger): AsyncDisposable {
-  const stopped = new AbortController();
-  let current: Promise<void> | null = null;
-  let isFirst = true;
-  const sweep = async () => {
-    try {
-      const isDue = (await takeTurn(db, "retention", TURN_MS)) || isFirst;
-      isFirst = false;
-      if (!isDue) {
-        current = null;
-        return;
-      }
-      const removed = await sweepFinished(db, options, stopped.signal);
-      if (removed > 0) log.info({ removed }, "finished processes were removed by retention");
-    } catch (error) {
-      log.warn({ err: error }, "the retention sweep failed; it is tried again later");
-    }
-    current = null;
-  };
-  const begin = () => {
-    current ??= sweep();
-  };
-  begin();
-  const timer = setInterval(begin, SWEEP_INTERVAL_MS).unref();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      clearInterval(timer);
-      stopped.abort();
-      await current;
-    },
-  };
+  return startSweeps(db, {
+    name: "retention",
+    everyMs: SWEEP_INTERVAL_MS,
+    what: "finished processes",
+    log,
+    remove: (signal) => sweepFinished(db, options, signal),
+  });
 }
 
 /** So that no statement is long. */

@@ -2,11 +2,12 @@
  * Being one of the servers on a database: said every few seconds, and who else is there. Whoever says nothing for
  * MAX_SILENT_MS is lost. Only the database's clock and this server's monotonic one count, so no clock that jumps does harm.
  */
+
+import { readFileSync, readlinkSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import { DatabaseRefused } from "../db/migrate.ts";
 import type { Db } from "../db/pool.ts";
-import type { ReplicaFacts, ReplicaRow } from "./model.ts";
-import { findPlace, isGone } from "./place.ts";
+import type { Place, ReplicaFacts, ReplicaRow } from "./model.ts";
 import { beat, listOthers, removeReplica, removeSilent } from "./store.ts";
 
 export const BEAT_INTERVAL_MS = 5000;
@@ -195,4 +196,38 @@ export function requireSameSecretsKey(
 
 function describe(kid: string | null): string {
   return kid === null ? "no CYRNEL_SECRETS_KEY" : `the CYRNEL_SECRETS_KEY ${kid}`;
+}
+
+/**
+ * Which process on which machine this is, so that a successor on the same machine sees at once that it is gone and need
+ * not wait until its silence is long enough. Only where that is certain: elsewhere nothing is concluded.
+ */
+/** Null where the system does not say (no /proc). */
+export function findPlace(): Place | null {
+  try {
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
+    const started = readStart(process.pid);
+    if (boot === "" || started === null) return null;
+    return { machine: `${boot} ${readlinkSync("/proc/self/ns/pid")}`, pid: process.pid, started };
+  } catch {
+    return null;
+  }
+}
+
+/** Whether the process of a place has certainly ended, as seen from another. */
+export function isGone(place: Place | null, own: Place | null): boolean {
+  if (place === null || own === null || place.machine !== own.machine) return false;
+  return readStart(place.pid) !== place.started;
+}
+
+/** In clock ticks since the machine was started; null when there is no such process, or it has ended. */
+function readStart(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const hasEnded = fields[0] === "Z" || fields[0] === "X";
+    return hasEnded ? null : (fields[19] ?? null);
+  } catch {
+    return null;
+  }
 }

@@ -3,7 +3,8 @@
  * one that holds a run. What processes know of it is `Peers`.
  */
 import { randomBytes, randomUUID } from "node:crypto";
-import { hostname } from "node:os";
+import { isIPv6 } from "node:net";
+import { hostname, networkInterfaces } from "node:os";
 import type { Pool } from "../db/pool.ts";
 import type { Peers, ProcessNews } from "../processes/model/peers.ts";
 import { createAnnouncements } from "./announcements.ts";
@@ -193,4 +194,22 @@ export function createReplicas(options: ReplicasOptions): Replicas {
       await announcements[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Where other servers reach this one, without anybody having to say it. */
+const WILDCARDS = new Set(["0.0.0.0", "::"]);
+
+/**
+ * A server that listens on all addresses names the first of its machine's own (a pod has one), and loopback where there is
+ * no other.
+ */
+export function findAddress(host: string, port: number): string {
+  const name = WILDCARDS.has(host) ? (findOwn() ?? "127.0.0.1") : host;
+  return `http://${isIPv6(name) ? `[${name}]` : name}:${port}`;
+}
+
+function findOwn(): string | null {
+  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const outside = all.filter(({ internal, address }) => !internal && !address.startsWith("fe80:"));
+  return (outside.find(({ family }) => family === "IPv4") ?? outside[0])?.address ?? null;
 }

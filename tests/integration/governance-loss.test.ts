@@ -3,10 +3,9 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createKeyDirectory } from "#api/access/keys/directory.ts";
 import { createPolicyDirectory } from "#api/access/policies/directory.ts";
-import { createGate } from "#api/access/policies/gate.ts";
-import { createRoleDirectory } from "#api/access/roles/visibility.ts";
 import { createPool } from "#api/db/pool.ts";
 import { createRevisionWatch } from "#api/db/revisions.ts";
+import { createGate, createRoleDirectory } from "#api/governance.ts";
 import { administer, createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import { until } from "./processes-server.ts";
 

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileRules, type Rule } from "#api/access/policies/rules.ts";
-import { compileRole } from "#api/access/roles/visibility.ts";
 import {
   compilePathPattern,
   compileSegment,
@@ -12,6 +11,7 @@ import {
   testSegment,
   testTool,
 } from "#api/access/tool-patterns.ts";
+import { compileRole } from "#runner/tool-visibility.ts";
 
 /** The meaning of a pattern, as directly as it can be written down. */
 function matchesByDefinition(pattern: string[], path: string[]): boolean {

@@ -212,11 +212,10 @@ test("without an endpoint nothing of it is loaded", async () => {
       },
     });
     await import("#api/server.ts");
-    const { openTracing } = await import("#api/observe/tracing/tracing.ts");
-    await openTracing(null, console);
     const without = loaded.length;
     const settings = { endpoint: "http://127.0.0.1:1", headers: {}, serviceName: "x", ratio: 1 };
-    await using tracing = await openTracing(settings, console);
+    const { createTelemetry } = await import("#api/observe/tracing/telemetry.ts");
+    await using tracing = createTelemetry(settings, console);
     console.log(JSON.stringify([without, loaded.length > 0]));`;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script]);
   expect(JSON.parse(stdout)).toEqual([0, true]);

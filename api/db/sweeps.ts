@@ -1,0 +1,66 @@
+/** Removing what is past its time: every now and then, by one of the servers on a database, in small batches. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ModuleLogger } from "#sdk";
+import type { Db } from "./pool.ts";
+
+/** A little less than the interval, so that a server does not find its own last turn in the way. */
+const TURN = 0.9;
+
+export interface Sweep {
+  /** Of the turn, in the database. */
+  name: string;
+  everyMs: number;
+  /** Returns how many of what it removed. Stops early when the signal aborts. */
+  remove(signal: AbortSignal): Promise<number>;
+  /** What is removed, for the log: "audit records". */
+  what: string;
+  log: Pick<ModuleLogger, "info" | "warn">;
+}
+
+/** Sweeps at once and then in turns with the other servers, until disposed; disposing waits for the batch at hand. */
+export function startSweeps(db: Db, { name, everyMs, remove, what, log }: Sweep): AsyncDisposable {
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  const sweeping = (async () => {
+    for (let isFirst = true; !signal.aborted; isFirst = false) {
+      try {
+        const isDue = (await takeTurn(db, name, everyMs * TURN)) || isFirst;
+        const removed = isDue ? await remove(signal) : 0;
+        if (removed > 0) log.info({ removed }, `${what} were removed by retention`);
+      } catch (error) {
+        if (!signal.aborted) log.warn({ err: error }, `${what} could not be swept; it is tried again later`);
+      }
+      await sleep(everyMs, undefined, { signal, ref: false }).catch(() => {});
+    }
+  })();
+  return {
+    async [Symbol.asyncDispose]() {
+      stopped.abort();
+      await sweeping;
+    },
+  };
+}
+
+/** Until a batch is not full, or the signal aborts. Returns how many rows were removed. */
+export async function removeInBatches(
+  removeBatch: (maxRows: number) => Promise<number>,
+  maxRows: number,
+  signal?: AbortSignal,
+): Promise<number> {
+  let removed = 0;
+  for (;;) {
+    const batch = await removeBatch(maxRows);
+    removed += batch;
+    if (batch < maxRows || signal?.aborted) return removed;
+  }
+}
+
+/** Whether the work is this server's now: no server has begun it in the last `everyMs`, by the clock of the database. */
+async function takeTurn(db: Db, name: string, everyMs: number): Promise<boolean> {
+  const rows = await db`
+    insert into sweep_turns as t (name) values (${name})
+    on conflict (name) do update set taken_at = now()
+      where t.taken_at <= now() - make_interval(secs => ${everyMs / 1000})
+    returning name`;
+  return rows.length === 1;
+}
