@@ -18,7 +18,7 @@ COPY vendor vendor
 COPY client client
 COPY web web
 COPY tsconfig.json ./
-RUN npm run build
+RUN node runner/build.ts && node web/build.ts
 # The licences of what the build has bundled; their packages are about to go.
 COPY NOTICE ./
 RUN for package in $(sed -n 's/^- \([^ ]*\) .*/\1/p' NOTICE); do \

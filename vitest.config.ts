@@ -24,6 +24,8 @@ export default defineConfig({
     projects: [
       { test: { ...shared, name: "unit", include: ["tests/unit/**/*.test.ts"] } },
       { test: { ...retried, name: "contract", include: ["tests/contract/**/*.test.ts"] } },
+      // A lane of its own: `npm test -- documents`.
+      { test: { ...retried, name: "documents", include: ["tests/documents/*.test.ts"] } },
       {
         test: {
           ...retried,

@@ -11,7 +11,7 @@ import packageFile from "../package.json" with { type: "json" };
 const START_TIMEOUT_MS = 60_000;
 const ROOT = new URL("..", import.meta.url).pathname;
 /** Flags of Node and the program, as in package.json. */
-const START_ARGUMENTS = packageFile.scripts.start.replace(/^exec node /, "").split(" ");
+const START_ARGUMENTS = packageFile.scripts.start.replace(/^.* exec node /, "").split(" ");
 
 export interface Answer {
   status: number;

@@ -1,6 +1,6 @@
 /**
  * Builds command/dist, the command as one bundle in chunks that are loaded on demand, and runner/dist where that is missing,
- * which scripts on this machine need. Run by the launcher `cyrnel` and by `npm run build:command`.
+ * which scripts on this machine need. Run by the launcher `cyrnel` and by `npm run build`.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";

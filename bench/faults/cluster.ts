@@ -13,7 +13,7 @@ import { createPool, type Pool } from "#api/db/pool.ts";
 import packageFile from "../../package.json" with { type: "json" };
 
 const ROOT = path.join(import.meta.dirname, "../..");
-const START_ARGUMENTS = packageFile.scripts.start.replace(/^exec node /, "").split(" ");
+const START_ARGUMENTS = packageFile.scripts.start.replace(/^.* exec node /, "").split(" ");
 const START_TIMEOUT_MS = 60_000;
 export const API_KEY = "bench-key-0123456789-abcdefghijkl";
 

@@ -19,9 +19,9 @@ import {
 import { createSchema, createYoga } from "graphql-yoga";
 import { expect, test } from "vitest";
 import type { JSONSchema } from "#sdk";
-import { hostGraphql, serve } from "./graphql-host.ts";
+import { hostGraphql, serve } from "#tests/contract/adapters/graphql-host.ts";
 
-const FOLDER = path.resolve(import.meta.dirname, "../../node_modules/@octokit/graphql-schema");
+const FOLDER = path.resolve(import.meta.dirname, "../node_modules/@octokit/graphql-schema");
 
 test("GitHub's SDL: every operation is imported, called and accepted", { timeout: 300_000 }, async () => {
   const text = readFileSync(path.join(FOLDER, "schema.graphql"), "utf8");

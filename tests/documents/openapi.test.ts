@@ -1,12 +1,16 @@
 /**
  * Documents that nobody here wrote: every operation becomes a tool with schemas that compile, and a request made from its
- * input schema is taken by a server made from the same document. bench/tools/openapi-documents.ts calls every operation of all.
+ * input schema is taken by a server made from the same document. `npm run bench -- openapi` calls every operation of all.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AdapterModule } from "#sdk";
-import { exampleDocuments, largeDocument, type RealDocument } from "./openapi/documents.ts";
-import { explainException } from "./openapi/exceptions.ts";
-import { type Exercise, exercise, startAdapter } from "./openapi/exercise.ts";
+import {
+  exampleDocuments,
+  largeDocument,
+  type RealDocument,
+} from "#tests/contract/adapters/openapi/documents.ts";
+import { explainException } from "#tests/contract/adapters/openapi/exceptions.ts";
+import { type Exercise, exercise, startAdapter } from "#tests/contract/adapters/openapi/exercise.ts";
 
 let adapter: AdapterModule & AsyncDisposable;
 beforeAll(async () => {

@@ -1,0 +1,78 @@
+/**
+ * `npm test`: builds, checks, then runs every test but the lanes. `npm test -- <lane>` runs a lane, `npm test -- <anything
+ * else>` hands it to vitest, without the checks; `npm run test:changed` runs the tests that a change can reach.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { globSync } from "node:fs";
+import { matchesGlob, relative, resolve } from "node:path";
+import { findBase, listChangedFiles } from "./checks/changed.ts";
+import "./checks/packages.ts";
+
+const ROOT = resolve(import.meta.dirname, "..");
+
+/** Apart from `npm test`: they take minutes, or need what few machines have. CONTRIBUTING.md says which run when. */
+const LANES: Record<string, string[][]> = {
+  documents: [["vitest", "run", "--project", "documents"]],
+  container: ["security", "gvisor", "alerts", "build-and-run"].map((name) => [`tests/container/${name}.sh`]),
+  cluster: [["tests/cluster/run.sh"]],
+};
+const WITHOUT_LANES = ["--project", "!documents"];
+
+/** What vitest does not see, because these tests read files or start programs: a change on the left asks for the right. */
+const BEYOND_IMPORTS: Record<string, string[]> = {
+  "{*,docs/*,examples/**,modules/*,client/*,api/config}/*.{md,json,yaml,ts}": [
+    "tests/unit/{docs*,examples}.test.ts",
+  ],
+  "{*.md,docs/**}": ["tests/unit/docs*.test.ts", "tests/e2e/*.test.ts"],
+  "{package,package-lock,tests/packages/*}.json": ["tests/unit/install-scripts.test.ts"],
+  "{.dependency-cruiser.cjs,NOTICE}": ["tests/unit/import-rules.test.ts"],
+  "runner/{child,wire,jail,isolation}/**": [
+    "tests/contract/typescript-*.test.ts",
+    "tests/security/{escape,jail,self}*.test.ts",
+  ],
+  "modules/typescript-ivm/**": ["tests/contract/typescript-ivm.test.ts", "tests/integration/ivm-*.test.ts"],
+  "{command,client}/**": ["tests/integration/command/*.test.ts", "tests/integration/client-examples.test.ts"],
+  "{web,client}/**": ["tests/e2e/console/*.test.ts", "tests/integration/console.test.ts"],
+  "{api/main,api/server,api/config,api/db}*/**": [
+    "tests/integration/{startup,shutdown,backup,secrets-startup}.test.ts",
+  ],
+  "deploy/**": ["tests/contract/deploy/*.test.ts", "tests/unit/docs-deploy.test.ts"],
+  "bench/trace-run.ts": ["tests/integration/trace-run.test.ts"],
+};
+
+function run(program: string, ...args: string[]): void {
+  const places = ["node_modules/.bin", "tests/node_modules/.bin"].map((place) => resolve(ROOT, place));
+  const env = { ...process.env, PATH: [...places, process.env.PATH].join(":") };
+  const { status, error } = spawnSync(program, args, { cwd: ROOT, env, stdio: "inherit" });
+  if (error) throw error;
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+/** Test files that a change can reach: by what they import, and by the table above. */
+function listReached(): string[] {
+  const list = ["list", "--filesOnly", "--json", ...WITHOUT_LANES, "--changed", findBase()];
+  const vitest = resolve(ROOT, "node_modules/.bin/vitest");
+  const found = JSON.parse(execFileSync(vitest, list, { cwd: ROOT, encoding: "utf8" })) as { file: string }[];
+  const changed = listChangedFiles();
+  const wanted = Object.entries(BEYOND_IMPORTS).flatMap(([from, to]) =>
+    changed.some((file) => matchesGlob(file, from))
+      ? to.flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
+      : [],
+  );
+  return [...new Set([...found.map(({ file }) => relative(ROOT, file)), ...wanted])];
+}
+
+const [first = "", ...rest] = process.argv.slice(2);
+run("npm", "run", "build", "--silent");
+if (first === "--changed") {
+  const files = listReached();
+  console.log(`${files.length} test files are reached by what differs from ${findBase()}.`);
+  if (files.length > 0) run("vitest", "run", ...files, ...rest);
+} else if (LANES[first] !== undefined) {
+  for (const [program = "", ...args] of LANES[first]) run(program, ...args, ...rest);
+} else if (first !== "") {
+  run("vitest", "run", first, ...rest);
+} else {
+  run("node", "tests/checks/main.ts");
+  run("vitest", "run", ...WITHOUT_LANES);
+}
