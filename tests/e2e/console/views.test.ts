@@ -30,6 +30,19 @@ cyrnel.output({ [text]: text, __proto__: null, constructor: text });
 await tools.hostile.read({ path: { id: text } }).catch((error) => console.error(error.message));
 const error = new Error(text); error.name = text; throw error;`;
 
+/** Pages of the registry that no address of `views` leads to. One with parameters cannot be shown without an address. */
+function listOthers(views: readonly string[]): [view: string, ready: string][] {
+  const registry = readFileSync(new URL("../../../web/pages.tsx", import.meta.url), "utf8");
+  const paths = [...registry.matchAll(/^ {2}(?:entry|page)\(.*?"\/([^"]+)"/gm)].map(([, path = ""]) => path);
+  expect(paths.length).toBeGreaterThan(10);
+  const others = paths.filter((path) => {
+    const pattern = new RegExp(`^${path.replace(/\/:\w+\?/g, "(/[^/]+)?").replace(/:\w+/g, "[^/]+")}$`);
+    return !views.some((view) => pattern.test(view));
+  });
+  expect(others.filter((path) => path.includes(":"))).toEqual([]);
+  return others.map((path) => [path, ""]);
+}
+
 describe.skipIf(chromiumPath === null)("every view (skipped without a Chromium)", { retry: 0 }, () => {
   let server: ConsoleServer;
   let browser: ConsoleBrowser;
@@ -90,6 +103,7 @@ describe.skipIf(chromiumPath === null)("every view (skipped without a Chromium)"
     await page.evaluate((hash) => {
       location.hash = hash;
     }, `/${view}`);
+    await page.locator("main h1").waitFor();
     await page.locator("main").getByText(ready).first().waitFor();
     await page.locator("main .loading").first().waitFor({ state: "detached" });
   }
@@ -118,7 +132,7 @@ describe.skipIf(chromiumPath === null)("every view (skipped without a Chromium)"
     ["system", "permission model"],
   ];
 
-  test.each(VIEWS)("%s", async (view, ready) => {
+  test.each([...VIEWS, ...listOthers(VIEWS.map(([view]) => view))])("%s", async (view, ready) => {
     await page.setViewportSize(WIDE);
     await page.emulateMedia({ colorScheme: "light" });
     const address = view.replace("FAILED", String(failed)).replace("PAUSED", String(paused));
