@@ -1,10 +1,8 @@
 /** Entry file of the command, started by the launcher `cyrnel`. Alone here in reading the environment, handling signals and exiting. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { addAll } from "./commands/all.ts";
-import { EXIT } from "./exit-codes.ts";
-import { toFailure } from "./failure.ts";
-import { safeJson, safeLine } from "./output/safe-text.ts";
+import { visibleJson, visibleLine } from "#client/visible-text.ts";
+import { EXIT, toFailure } from "./failure.ts";
 import { createProgram, toUsageFailure } from "./program.ts";
 import { DEFAULT_URL, type Shell } from "./session.ts";
 import { createTerminal } from "./terminal.ts";
@@ -29,7 +27,7 @@ async function main(): Promise<never> {
     });
   }
   try {
-    await createProgram(shell, readVersion(), addAll).parseAsync(args, { from: "user" });
+    await createProgram(shell, readVersion()).parseAsync(args, { from: "user" });
   } catch (error) {
     report(error, shell, args);
   }
@@ -86,8 +84,8 @@ function report(error: unknown, shell: Shell, args: readonly string[]): void {
   shell.exitCode = exitCode;
   shell.stderr.write(
     args.includes("--json")
-      ? `${safeJson({ error: message, code, exitCode })}\n`
-      : `${shell.stderr.paint("red", "cyrnel:")} ${safeLine(message)} [${code}]\n`,
+      ? `${visibleJson({ error: message, code, exitCode })}\n`
+      : `${shell.stderr.paint("red", "cyrnel:")} ${visibleLine(message)} [${code}]\n`,
   );
 }
 

@@ -60,20 +60,30 @@ export function parseValue(text: string): unknown {
   }
 }
 
-/** JSON that has to be an object. `what` names it in the error. */
-export function parseObject(text: string, what: string): Record<string, unknown> {
-  let value: unknown;
+/** `what` names the text in the error. */
+export function parseJson(text: string, what: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch (error) {
     throw usageFailure(`${what} must be JSON: ${(error as Error).message}`);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw usageFailure(
-      `${what} must be a JSON object; found ${Array.isArray(value) ? "a list" : typeof value}.`,
-    );
-  }
-  return value as Record<string, unknown>;
+}
+
+/** JSON that has to be an object. */
+export function parseObject(text: string, what: string): Record<string, unknown> {
+  const value = parseJson(text, what);
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw usageFailure(
+    `${what} must be a JSON object; found ${Array.isArray(value) ? "a list" : typeof value}.`,
+  );
+}
+
+/** One of a few words. */
+export function parseOneOf<T extends string>(text: string, words: readonly T[], what: string): T {
+  const word = words.find((one) => one === text);
+  if (word !== undefined) return word;
+  throw usageFailure(`${what} is ${words.slice(0, -1).join(", ")} or ${words.at(-1)}; found "${text}".`);
 }
 
 /** `name=value`, the value as JSON or text. */

@@ -1,13 +1,37 @@
-/** The command line: what all commands have in common, how it is explained, and how a mistake in it is told. */
+/** The command line: every command in the order of the help, the options all of them take, and usage errors. */
 import { Command, CommanderError } from "commander";
+import { addKeys, addPolicies, addRoles } from "./commands/access.ts";
+import { addApprovals } from "./commands/approvals.ts";
+import { addAudit } from "./commands/audit.ts";
+import { addCompletion } from "./commands/completion.ts";
+import { addDoctor } from "./commands/doctor.ts";
+import { addModules } from "./commands/modules.ts";
+import { addProcesses } from "./commands/processes.ts";
+import { addPrograms } from "./commands/programs.ts";
+import { addServices } from "./commands/services.ts";
+import { addTools } from "./commands/tools.ts";
 import { type Failure, usageFailure } from "./failure.ts";
+import { addRun } from "./run/command.ts";
 import { DEFAULT_URL, type Shell } from "./session.ts";
 
-/** Declares commands. */
-export type AddCommands = (program: Command, shell: Shell) => void;
+const COMMANDS: ((program: Command, shell: Shell) => void)[] = [
+  addRun,
+  addProcesses,
+  addServices,
+  addTools,
+  addApprovals,
+  addPolicies,
+  addRoles,
+  addKeys,
+  addModules,
+  addAudit,
+  addPrograms,
+  addDoctor,
+  addCompletion,
+];
 
 /** Parsing throws: see `toUsageFailure`. */
-export function createProgram(shell: Shell, version: string, addCommands: AddCommands): Command {
+export function createProgram(shell: Shell, version: string): Command {
   const program = new Command("cyrnel");
   program
     .description("Runs TypeScript that you did not write: on a server, or locked down on this machine.")
@@ -22,7 +46,7 @@ export function createProgram(shell: Shell, version: string, addCommands: AddCom
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false, helpWidth: 100 })
     .configureOutput({
       writeOut: (text) => shell.stdout.write(text),
-      // Told once, in one line, by whoever catches the error.
+      // The entry file reports the error, in one line.
       writeErr() {},
     })
     .addHelpText(
@@ -35,11 +59,11 @@ Examples:
   cyrnel service add https://api.example.com/openapi.json --id shop
   cyrnel approvals list`,
     );
-  addCommands(program, shell);
+  for (const addTo of COMMANDS) addTo(program, shell);
   return program;
 }
 
-/** Null: what was asked for, such as help, has been printed. Other errors are answered as they are. */
+/** A failure for a usage error; null where help or the version has been printed; any other error unchanged. */
 export function toUsageFailure(error: unknown): Failure | null | unknown {
   if (!(error instanceof CommanderError)) return error;
   if (error.exitCode === 0) return null;

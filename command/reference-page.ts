@@ -2,7 +2,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { addAll } from "./commands/all.ts";
 import { createProgram } from "./program.ts";
 import type { Shell } from "./session.ts";
 import { createTerminal } from "./terminal.ts";
@@ -56,9 +55,7 @@ function makeReference(): string {
       throw new Error("Nothing is started to write a page.");
     },
   };
-  return `${describe(createProgram(shell, "0", addAll), "cyrnel")
-    .join("\n")
-    .trimEnd()}\n`;
+  return `${describe(createProgram(shell, "0"), "cyrnel").join("\n").trimEnd()}\n`;
 }
 
 const page = readFileSync(PAGE, "utf8");

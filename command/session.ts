@@ -1,15 +1,15 @@
-/** What one command works with: the server, the streams, and how its answer is shown. */
+/** What a command's action works with: the server, the streams, and how its answer is shown. */
+import type { Command } from "commander";
 import { type CyrnelClient, createClient } from "#client/client.ts";
-import type { ExitCode } from "./exit-codes.ts";
-import { usageFailure } from "./failure.ts";
-import { safeJson } from "./output/safe-text.ts";
+import { visibleJson, visibleLine } from "#client/visible-text.ts";
+import { type ExitCode, usageFailure } from "./failure.ts";
 import type { Streams } from "./terminal.ts";
 
 export const DEFAULT_URL = "http://127.0.0.1:9371";
 
-/** Of the program: the entry file fills it in, alone. */
+/** What only the entry file can reach of the process. */
 export interface Shell extends Streams {
-  /** From the environment. */
+  /** CYRNEL_URL and CYRNEL_API_KEY. */
   readonly url: string | undefined;
   readonly key: string | undefined;
   /** The folder of the package. */
@@ -18,7 +18,7 @@ export interface Shell extends Streams {
   readonly signal: AbortSignal;
   /** What the program will end with. */
   exitCode: ExitCode;
-  /** Turns this program into another one, with these variables added to its environment. Does not return. */
+  /** Replaces this program by another one (execve), with these variables added to its environment. Does not return. */
   become(program: string, args: readonly string[], environment: Record<string, string>): never;
 }
 
@@ -29,23 +29,33 @@ export interface Session extends Streams {
   readonly key: string | undefined;
   readonly signal: AbortSignal;
   readonly client: CyrnelClient;
-  /** The answer of a command: JSON if it was asked for, else what `describe` makes of it. */
+  /** Prints the answer: as JSON under `--json`, else as `describe` formats it. */
   print<T>(value: T, describe: (value: T) => string): void;
-  /** Shows on a terminal that something goes on, and how far it is where `text` says so; in a pipe nothing. */
+  /** Waits for `work`, with a spinner on a terminal. */
   during<T>(text: string | (() => string), work: Promise<T>): Promise<T>;
 }
 
-export interface GlobalOptions {
+interface GlobalOptions {
   url?: string;
   key?: string;
   json?: boolean;
 }
 
-/** @throws Failure for an address that is none. */
-export function openSession(
+/** An action for commander: calls `run` with the session, the arguments in their order and the options. */
+export function act<A extends unknown[]>(
   shell: Shell,
-  { url: givenUrl, key: givenKey, json = false }: GlobalOptions,
-): Session {
+  run: (session: Session, ...given: A) => Promise<ExitCode | undefined> | Promise<void>,
+) {
+  return async (...given: unknown[]): Promise<void> => {
+    const command = given.pop() as Command;
+    const session = openSession(shell, command.optsWithGlobals<GlobalOptions>());
+    const exitCode = await run(session, ...(given as A));
+    if (exitCode !== undefined) shell.exitCode = exitCode;
+  };
+}
+
+/** @throws Failure for a malformed address. */
+function openSession(shell: Shell, { url: givenUrl, key: givenKey, json = false }: GlobalOptions): Session {
   const url = givenUrl ?? shell.url ?? DEFAULT_URL;
   const key = givenKey ?? shell.key;
   const { stdout, stderr, signal } = shell;
@@ -66,12 +76,10 @@ export function openSession(
       return client;
     },
     print(value, describe) {
-      stdout.write(json ? `${safeJson(value, stdout.isTty ? 2 : undefined)}\n` : describe(value));
+      stdout.write(json ? `${visibleJson(value, stdout.isTty ? 2 : undefined)}\n` : describe(value));
     },
     async during(text, work) {
-      if (!stderr.isTty || json) return work;
-      const { startSpinner } = await import("./output/spinner.ts");
-      return startSpinner(text, work);
+      return stderr.isTty && !json ? spin(text, work) : work;
     },
   };
 }
@@ -81,5 +89,27 @@ function connect(url: string, key: string | undefined): CyrnelClient {
     return createClient({ url, ...(key !== undefined && { key }) });
   } catch (error) {
     throw usageFailure((error as Error).message, "invalid_url");
+  }
+}
+
+/** What takes less time is shown without a spinner. */
+const MIN_SPINNER_MS = 250;
+
+/** On standard error, with the time so far; removed when `work` has ended. */
+async function spin<T>(text: string | (() => string), work: Promise<T>): Promise<T> {
+  const { default: createSpinner } = await import("yocto-spinner");
+  const describe = () => visibleLine(typeof text === "string" ? text : text());
+  const spinner = createSpinner({ text: describe(), stream: process.stderr, handleSignals: false });
+  const startedAt = performance.now();
+  const delay = setTimeout(() => spinner.start(), MIN_SPINNER_MS);
+  const tick = setInterval(() => {
+    spinner.text = `${describe()} ${Math.round((performance.now() - startedAt) / 1000)} s`;
+  }, 1000);
+  try {
+    return await work;
+  } finally {
+    clearTimeout(delay);
+    clearInterval(tick);
+    spinner.stop();
   }
 }

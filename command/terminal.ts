@@ -1,13 +1,14 @@
-/** Where a command writes and what it may assume about who reads: colours and a spinner on a terminal, plain lines in a pipe. */
+/** Standard streams: colours on a terminal, plain text in a pipe; and what of foreign text a terminal may be shown. */
 import type { Readable } from "node:stream";
 import { styleText } from "node:util";
+import { visibleLine } from "#client/visible-text.ts";
 
 /** Standard output or standard error. */
 export interface Terminal {
   readonly isTty: boolean;
   /** Of the terminal; a usual number elsewhere. */
   readonly columns: number;
-  /** As it is: whoever calls it has made foreign text safe. */
+  /** Unchanged: foreign text has to be made safe before. */
   write(text: string): void;
   /** The text itself where there are no colours. */
   paint(style: "bold" | "dim" | "red" | "green" | "yellow" | "cyan", text: string): string;
@@ -34,5 +35,26 @@ export function createTerminal(stream: Writer, hasColors: boolean): Terminal {
     write: (text) => void (text !== "" && stream.write(text)),
     paint: (style, text) => (isTty && hasColors ? styleText(style, text, { validateStream: false }) : text),
     flushed: () => new Promise((resolve) => void stream.write("", () => resolve())),
+  };
+}
+
+/** Controls except tab and line feed, other line ends, and direction marks. */
+const UNSAFE = /(?![\t\n])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+/**
+ * Several lines for a terminal: escape sequences, control characters and direction marks are shown, not obeyed. A script
+ * could otherwise rewrite lines above it or imitate the command's own. Tabs and line feeds stay; CRLF becomes LF.
+ */
+export function safeLines(text: string): string {
+  return text.replaceAll("\r\n", "\n").replace(UNSAFE, visibleLine);
+}
+
+/** The same for text in pieces: a carriage return at the end of one belongs to the next. */
+export function createSafeStream(): (text: string, isLast?: boolean) => string {
+  let held = "";
+  return (text, isLast = false) => {
+    const whole = held + text;
+    held = !isLast && whole.endsWith("\r") ? "\r" : "";
+    return safeLines(whole.slice(0, whole.length - held.length));
   };
 }

@@ -4,12 +4,11 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
 import { CyrnelError, unwrap } from "#client/errors.ts";
-import { act } from "../act.ts";
 import { usageFailure } from "../failure.ts";
 import { parseWhole } from "../options.ts";
-import { formatTable } from "../output/table.ts";
-import { ago } from "../output/times.ts";
-import type { Session, Shell } from "../session.ts";
+import { act, type Session, type Shell } from "../session.ts";
+import { ago } from "../table.ts";
+import { addCommand, examples, printList } from "./resource.ts";
 
 interface Filter {
   actor?: string;
@@ -24,10 +23,12 @@ interface Filter {
 const DEFAULT_LIMIT = 20;
 
 export function addAudit(program: Command, shell: Shell): void {
-  const audit = program
-    .command("audit")
-    .summary("read the audit trail")
-    .description("The audit trail: every change and every call, and who made it.");
+  const audit = addCommand(
+    program,
+    "audit",
+    "read the audit trail",
+    "The audit trail: every change and every call, and who made it.",
+  );
   withFilter(audit.command("list").alias("ls"))
     .summary("list records, newest first")
     .description("Lists records, newest first.")
@@ -37,7 +38,7 @@ export function addAudit(program: Command, shell: Shell): void {
     .summary("write records as JSON lines, oldest first")
     .description("Writes records as JSON lines, oldest first, as they come.")
     .option("-o, --output <file>", "to a new file in place of standard output")
-    .addHelpText("after", "\nExample:\n  cyrnel audit export --from 2026-11-01T00:00:00Z -o audit.jsonl")
+    .addHelpText("after", examples("cyrnel audit export --from 2026-11-01T00:00:00Z -o audit.jsonl"))
     .action(act(shell, exportAll));
 }
 
@@ -72,20 +73,20 @@ async function list(
 ): Promise<void> {
   const query = { ...toQuery(filter), limit: String(limit) };
   const { records } = unwrap(await session.client.GET("/audit", { params: { query } }));
-  session.print({ records }, (answer) =>
-    formatTable(
-      session.stdout,
-      ["AT", "ACTOR", "ACTION", "OBJECT", "OUTCOME", "CODE"],
-      answer.records.map((one) => [
-        ago(one.at),
-        [one.actor.kind, one.actor.id].filter(Boolean).join(" "),
-        one.action,
-        one.object === null ? null : [one.object.kind, one.object.id].filter(Boolean).join(" "),
-        one.outcome,
-        one.code,
-      ]),
-      "There are no records.",
-    ),
+  const name = (part: { kind: string; id?: string | null }) => [part.kind, part.id].filter(Boolean).join(" ");
+  printList(
+    session,
+    "records",
+    records,
+    {
+      AT: (one) => ago(one.at),
+      ACTOR: (one) => name(one.actor),
+      ACTION: (one) => one.action,
+      OBJECT: (one) => one.object && name(one.object),
+      OUTCOME: (one) => one.outcome,
+      CODE: (one) => one.code,
+    },
+    "There are no records.",
   );
 }
 

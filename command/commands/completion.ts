@@ -1,8 +1,8 @@
 /** `cyrnel completion`: a script for the shell that asks this program what can come next. */
 import type { Command, Option } from "commander";
-import { act } from "../act.ts";
 import { usageFailure } from "../failure.ts";
-import type { Session, Shell } from "../session.ts";
+import { act, type Session, type Shell } from "../session.ts";
+import { addCommand, examples } from "./resource.ts";
 
 /** What the scripts below call; not shown in the help. */
 const ASK = "__complete";
@@ -34,14 +34,20 @@ complete -c cyrnel -a '(__cyrnel_complete)'
 };
 
 export function addCompletion(program: Command, shell: Shell): void {
-  program
-    .command("completion")
-    .summary("print completions for a shell")
-    .description("Prints a script that completes commands and options: for bash, zsh or fish.")
+  addCommand(
+    program,
+    "completion",
+    "print completions for a shell",
+    "Prints a script that completes commands and options: for bash, zsh or fish.",
+  )
     .argument("<shell>", "bash, zsh or fish")
     .addHelpText(
       "after",
-      "\nExamples:\n  source <(cyrnel completion bash)\n  cyrnel completion zsh > ~/.zfunc/_cyrnel\n  cyrnel completion fish > ~/.config/fish/completions/cyrnel.fish",
+      examples(
+        "source <(cyrnel completion bash)",
+        "cyrnel completion zsh > ~/.zfunc/_cyrnel",
+        "cyrnel completion fish > ~/.config/fish/completions/cyrnel.fish",
+      ),
     )
     .action(act(shell, print));
   program

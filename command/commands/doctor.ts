@@ -2,12 +2,11 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { act } from "../act.ts";
-import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { Failure } from "../failure.ts";
-import { safeLine } from "../output/safe-text.ts";
-import type { Session, Shell } from "../session.ts";
+import { visibleLine } from "#client/visible-text.ts";
+import { EXIT, type ExitCode, Failure } from "../failure.ts";
+import { act, type Session, type Shell } from "../session.ts";
 import type { Terminal } from "../terminal.ts";
+import { addCommand, examples } from "./resource.ts";
 
 interface Layer {
   layer: number;
@@ -38,13 +37,13 @@ const MAX_MS = 60_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 export function addDoctor(program: Command, shell: Shell): void {
-  program
-    .command("doctor")
-    .summary("check what isolates runs on this machine")
-    .description(
-      "Checks this machine as a server would start on it: each layer of isolation with what was observed and how to have what is missing, the database, the configuration and the egress rules. Exit code 1 if anything is below what CYRNEL_ISOLATION asks for.",
-    )
-    .addHelpText("after", "\nExamples:\n  cyrnel doctor\n  CYRNEL_ISOLATION=standard cyrnel doctor --json")
+  addCommand(
+    program,
+    "doctor",
+    "check what isolates runs on this machine",
+    "Checks this machine as a server would start on it: each layer of isolation with what was observed and how to have what is missing, the database, the configuration and the egress rules. Exit code 1 if anything is below what CYRNEL_ISOLATION asks for.",
+  )
+    .addHelpText("after", examples("cyrnel doctor", "CYRNEL_ISOLATION=standard cyrnel doctor --json"))
     .action(act(shell, doctor));
 }
 
@@ -80,12 +79,15 @@ function describe(terminal: Terminal, { ok, problems, isolation, database, egres
   const section = (title: string) => lines.push("", terminal.paint("bold", title));
   const width = terminal.isTty ? terminal.columns - INDENT.length : Number.POSITIVE_INFINITY;
   const add = (state: string, name: string, found: string, fix?: string) => {
-    lines.push(`  ${state} ${name}`, ...wrap(safeLine(found), width));
+    lines.push(`  ${state} ${name}`, ...wrap(visibleLine(found), width));
     if (fix !== undefined)
-      lines.push(...wrap(`to have it: ${safeLine(fix)}`, width).map((line) => terminal.paint("cyan", line)));
+      lines.push(
+        ...wrap(`to have it: ${visibleLine(fix)}`, width).map((line) => terminal.paint("cyan", line)),
+      );
   };
   lines.push(terminal.paint("bold", "Versions"));
-  for (const [name, value] of Object.entries(isolation.versions)) lines.push(`  ${name}: ${safeLine(value)}`);
+  for (const [name, value] of Object.entries(isolation.versions))
+    lines.push(`  ${name}: ${visibleLine(value)}`);
   section(`Isolation (${isolation.asked} is asked for)`);
   for (const { layer, name, obtained, required, verified, fix } of isolation.layers) {
     add(
@@ -98,7 +100,7 @@ function describe(terminal: Terminal, { ok, problems, isolation, database, egres
   for (const { level, reason } of isolation.refusals) add(mark(false), level, reason);
   section("Configuration");
   if (problems.length === 0) lines.push(`  ${mark(true)} no contradictions`);
-  for (const problem of problems) lines.push(`  ${mark(false)} ${safeLine(problem)}`);
+  for (const problem of problems) lines.push(`  ${mark(false)} ${visibleLine(problem)}`);
   if (database !== null) {
     section("Database");
     add(

@@ -1,96 +1,82 @@
 /** `cyrnel module`: what runs scripts and what makes services of definitions. */
 import type { Command } from "commander";
 import { unwrap } from "#client/errors.ts";
-import { act } from "../act.ts";
-import { safeLine } from "../output/safe-text.ts";
-import { formatFacts, formatTable } from "../output/table.ts";
-import { readAll } from "../pages.ts";
-import type { Session, Shell } from "../session.ts";
+import { visibleLine } from "#client/visible-text.ts";
+import { act, type Session, type Shell } from "../session.ts";
+import { formatFacts } from "../table.ts";
+import { addCommand, changeEach, examples, printList, readAll } from "./resource.ts";
 import { addSettings } from "./settings.ts";
 
 export function addModules(program: Command, shell: Shell): void {
-  const module = program
-    .command("module")
-    .alias("modules")
-    .summary("install and manage modules")
-    .description("Modules: environments run scripts, adapters make services of definitions.");
-  module
-    .command("list")
-    .alias("ls")
-    .summary("list modules")
-    .description("Lists the modules.")
-    .action(act(shell, list));
-  module
-    .command("show")
-    .summary("print one module")
-    .description("Prints one module.")
+  const module = addCommand(
+    program,
+    "module|modules",
+    "install and manage modules",
+    "Modules: environments run scripts, adapters make services of definitions.",
+  );
+  addCommand(module, "list|ls", "list modules", "Lists the modules.").action(act(shell, list));
+  addCommand(module, "show", "print one module", "Prints one module.")
     .argument("<id>", "id of the module")
     .action(act(shell, show));
-  module
-    .command("add")
-    .summary("install a module")
-    .description(
-      "Installs a module from a package. It becomes code of the server: install only what you trust.",
-    )
+  addCommand(
+    module,
+    "add",
+    "install a module",
+    "Installs a module from a package. It becomes code of the server: install only what you trust.",
+  )
     .argument("<url>", "where the package is downloaded from")
     .option("--registry", "the URL is a registry's descriptor, for later updates")
-    .addHelpText("after", "\nExample:\n  cyrnel module add https://example.com/python-process.tgz")
+    .addHelpText("after", examples("cyrnel module add https://example.com/python-process.tgz"))
     .action(act(shell, add));
-  module
-    .command("update")
-    .summary("update a module from its registry, or from a package")
-    .description(
-      "Updates a module from the registry it was installed from; with a URL replaces it by that package.",
-    )
+  addCommand(
+    module,
+    "update",
+    "update a module from its registry, or from a package",
+    "Updates a module from the registry it was installed from; with a URL replaces it by that package.",
+  )
     .argument("<id>", "id of the module")
     .argument("[url]", "where the package is downloaded from")
     .action(act(shell, update));
   for (const enabled of [true, false]) {
     const word = enabled ? "enable" : "disable";
-    module
-      .command(word)
-      .summary(`${word} a module`)
-      .description(
-        enabled
-          ? "Enables a module. An environment takes the place of the active one."
-          : "Disables a module.",
-      )
+    addCommand(
+      module,
+      word,
+      `${word} a module`,
+      enabled ? "Enables a module. An environment takes the place of the active one." : "Disables a module.",
+    )
       .argument("<id>", "id of the module")
       .action(act(shell, (session, id: string) => switchModule(session, id, enabled)));
   }
   addSettings(module, shell, "module");
-  module
-    .command("reload")
-    .summary("read the folder of the modules again")
-    .description("Reads the folder of the modules again.")
-    .action(act(shell, reload));
-  module
-    .command("rm")
-    .summary("delete modules")
-    .description("Deletes modules; not those that come with the server.")
+  addCommand(
+    module,
+    "reload",
+    "read the folder of the modules again",
+    "Reads the folder of the modules again.",
+  ).action(act(shell, reload));
+  addCommand(module, "rm", "delete modules", "Deletes modules; not those that come with the server.")
     .argument("<id...>", "ids of modules")
-    .action(act(shell, remove));
+    .action(
+      changeEach(shell, "Module", "deleted", (client, params) => client.DELETE("/modules/{id}", { params })),
+    );
 }
 
 async function list(session: Session): Promise<void> {
-  const modules = await readAll(async (query) => {
-    const page = unwrap(await session.client.GET("/modules", { params: { query } }));
-    return { items: page.modules, nextCursor: page.nextCursor };
-  });
-  session.print({ modules }, (answer) =>
-    formatTable(
-      session.stdout,
-      ["ID", "TYPE", "VERSION", "STATE", "BUNDLED", "NAME"],
-      answer.modules.map((one) => [
-        one.id,
-        one.type,
-        one.version,
-        one.error === null ? one.state : `${one.state}: ${one.error}`,
-        one.isBuiltin,
-        one.name,
-      ]),
-      "There are no modules.",
-    ),
+  const modules = await readAll("modules", (query) => session.client.GET("/modules", { params: { query } }));
+  printList(
+    session,
+    "modules",
+    modules,
+    {
+      ID: (one) => one.id,
+      TYPE: (one) => one.type,
+      VERSION: (one) => one.version,
+      STATE: (one) => (one.error === null ? one.state : `${one.state}: ${one.error}`),
+      BUNDLED: (one) => one.isBuiltin,
+      NAME: (one) => one.name,
+    },
+    "There are no modules.",
   );
 }
 
@@ -146,15 +132,10 @@ async function switchModule(session: Session, id: string, enabled: boolean): Pro
 async function reload(session: Session): Promise<void> {
   const found = unwrap(await session.during("Reading", session.client.POST("/modules/reload", { body: {} })));
   session.print(found, ({ added, changed, removed, problems }) => {
-    const word = (name: string, ids: string[]) => `${name}: ${ids.map(safeLine).join(", ") || "none"}\n`;
-    const told = problems.map(({ folder, error }) => `problem in ${safeLine(folder)}: ${safeLine(error)}\n`);
+    const word = (name: string, ids: string[]) => `${name}: ${ids.map(visibleLine).join(", ") || "none"}\n`;
+    const told = problems.map(
+      ({ folder, error }) => `problem in ${visibleLine(folder)}: ${visibleLine(error)}\n`,
+    );
     return [word("added", added), word("changed", changed), word("removed", removed), ...told].join("");
   });
-}
-
-async function remove(session: Session, ids: string[]): Promise<void> {
-  for (const id of ids) {
-    unwrap(await session.client.DELETE("/modules/{id}", { params: { path: { id } } }));
-    session.print({ id, deleted: true }, (one) => `Module ${one.id} is deleted.\n`);
-  }
 }

@@ -2,14 +2,12 @@
 import type { Command } from "commander";
 import { unwrap } from "#client/errors.ts";
 import type { components } from "#client/schema.ts";
-import { act } from "../act.ts";
-import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { usageFailure } from "../failure.ts";
+import { EXIT, type ExitCode, usageFailure } from "../failure.ts";
 import { parseId, parseWhole } from "../options.ts";
-import { formatTable } from "../output/table.ts";
-import { ago, took } from "../output/times.ts";
 import { openRunOutput } from "../run/report.ts";
-import type { Session, Shell } from "../session.ts";
+import { act, type Session, type Shell } from "../session.ts";
+import { ago, took } from "../table.ts";
+import { addCommand, changeEach, examples, printList } from "./resource.ts";
 
 type Summary = components["schemas"]["ProcessSummary"];
 type Selected = { stdout?: true; stderr?: true; follow?: true };
@@ -17,43 +15,62 @@ type Selected = { stdout?: true; stderr?: true; follow?: true };
 const STATES = "queued, running, paused, terminating, idle";
 
 export function addProcesses(program: Command, shell: Shell): void {
-  program
-    .command("ps")
-    .summary("list processes")
-    .description("Lists processes, newest first: those that have not ended, or with --all every one.")
+  addCommand(
+    program,
+    "ps",
+    "list processes",
+    "Lists processes, newest first: those that have not ended, or with --all every one.",
+  )
     .option("-a, --all", "also those that have ended")
     .option("--state <state>", `only this state: ${STATES}`)
     .option("--ref <label>", "only this label")
     .option("-n, --limit <count>", "at most so many", parseWhole)
-    .addHelpText("after", "\nExamples:\n  cyrnel ps\n  cyrnel ps --all --limit 5 --json")
+    .addHelpText("after", examples("cyrnel ps", "cyrnel ps --all --limit 5 --json"))
     .action(act(shell, list));
-  program
-    .command("logs")
-    .summary("print what a script wrote")
-    .description("Prints what a process wrote to stdout and stderr, each to the same stream here.")
+  addCommand(
+    program,
+    "logs",
+    "print what a script wrote",
+    "Prints what a process wrote to stdout and stderr, each to the same stream here.",
+  )
     .argument("<id>", "number of the process", parseId)
     .option("-f, --follow", "go on until it has ended")
     .option("--stdout", "only this stream")
     .option("--stderr", "only this stream")
     .addHelpText(
       "after",
-      "\nExamples:\n  cyrnel logs 12\n  cyrnel logs -f 12\n  cyrnel logs 12 --stdout > out.txt",
+      examples("cyrnel logs 12", "cyrnel logs -f 12", "cyrnel logs 12 --stdout > out.txt"),
     )
     .action(act(shell, logs));
-  program
-    .command("kill")
-    .summary("end processes")
-    .description("Ends queued, running or paused processes.")
+  addCommand(program, "kill", "end processes", "Ends queued, running or paused processes.")
     .argument("<id...>", "numbers of processes")
-    .addHelpText("after", "\nExample:\n  cyrnel kill 12 13")
-    .action(act(shell, kill));
-  program
-    .command("rm")
-    .summary("delete processes that have ended")
-    .description("Deletes processes that have ended, with everything of them.")
+    .addHelpText("after", examples("cyrnel kill 12 13"))
+    .action(
+      changeEach(
+        shell,
+        "Process",
+        "killed",
+        (client, params) => client.POST("/processes/{id}/signals/kill", { params }),
+        parseId,
+      ),
+    );
+  addCommand(
+    program,
+    "rm",
+    "delete processes that have ended",
+    "Deletes processes that have ended, with everything of them.",
+  )
     .argument("<id...>", "numbers of processes")
-    .addHelpText("after", "\nExample:\n  cyrnel rm 12 13")
-    .action(act(shell, remove));
+    .addHelpText("after", examples("cyrnel rm 12 13"))
+    .action(
+      changeEach(
+        shell,
+        "Process",
+        "deleted",
+        (client, params) => client.DELETE("/processes/{id}", { params }),
+        parseId,
+      ),
+    );
 }
 
 interface ListFlags {
@@ -73,21 +90,20 @@ async function list(session: Session, { all, state, ref, limit = DEFAULT_LIMIT }
     .flat()
     .sort((a, b) => b.id - a.id)
     .slice(0, limit);
-  session.print({ processes }, (answer) =>
-    formatTable(
-      session.stdout,
-      ["ID", "STATE", "ENDED", "REF", "CREATED", "TOOK", "ERROR"],
-      answer.processes.map((one) => [
-        one.id,
-        one.state,
-        one.exitState === null ? null : (one.reason ?? one.exitState),
-        one.ref,
-        ago(one.createdAt),
-        took(one.startedAt, one.completedAt),
-        one.error,
-      ]),
-      all ? "There are no processes." : "Nothing runs. Those that have ended: cyrnel ps --all",
-    ),
+  printList(
+    session,
+    "processes",
+    processes,
+    {
+      ID: (one) => one.id,
+      STATE: (one) => one.state,
+      ENDED: (one) => (one.exitState === null ? null : (one.reason ?? one.exitState)),
+      REF: (one) => one.ref,
+      CREATED: (one) => ago(one.createdAt),
+      TOOK: (one) => took(one.startedAt, one.completedAt),
+      ERROR: (one) => one.error,
+    },
+    all ? "There are no processes." : "No process is running. Those that have ended: cyrnel ps --all",
   );
 }
 
@@ -134,19 +150,4 @@ function show(session: Session, { stdout = "", stderr = "" }: { stdout?: string;
   output.stdout(stdout);
   output.stderr(stderr);
   output.end();
-}
-
-async function kill(session: Session, ids: string[]): Promise<void> {
-  for (const id of ids.map(parseId)) {
-    const params = { path: { id: String(id) } };
-    unwrap(await session.client.POST("/processes/{id}/signals/kill", { params }));
-    session.print({ id, killed: true }, () => `Process ${id} is ended.\n`);
-  }
-}
-
-async function remove(session: Session, ids: string[]): Promise<void> {
-  for (const id of ids.map(parseId)) {
-    unwrap(await session.client.DELETE("/processes/{id}", { params: { path: { id: String(id) } } }));
-    session.print({ id, deleted: true }, () => `Process ${id} is deleted.\n`);
-  }
 }

@@ -2,8 +2,8 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { act } from "../act.ts";
-import type { Session, Shell } from "../session.ts";
+import { act, type Session, type Shell } from "../session.ts";
+import { addCommand, examples } from "./resource.ts";
 
 const NODE_FLAGS = ["--disable-sigusr1"];
 const SERVER_FLAGS = [...NODE_FLAGS, "--max-semi-space-size=8", "--initial-heap-size=128"];
@@ -15,42 +15,43 @@ interface ServeFlags {
 }
 
 export function addPrograms(program: Command, shell: Shell): void {
-  program
-    .command("serve")
-    .summary("start the server")
-    .description(
-      "Starts the server in the foreground; Ctrl-C stops it in order. Settings are environment variables (docs/configuration.md); exit code 78: they are wrong.",
-    )
+  addCommand(
+    program,
+    "serve",
+    "start the server",
+    "Starts the server in the foreground; Ctrl-C stops it in order. Settings are environment variables (docs/configuration.md); exit code 78: they are wrong.",
+  )
     .option("--port <port>", "TCP port, 0 takes a free one (PORT)")
     .option("--host <address>", "address to listen on (HOST)")
     .option("--data <folder>", "folder of the embedded database and of modules (CYRNEL_DATA_DIR)")
     .addHelpText(
       "after",
-      "\nExamples:\n  cyrnel serve\n  DATABASE_URL=postgres://… CYRNEL_API_KEY=… cyrnel serve --host 0.0.0.0",
+      examples("cyrnel serve", "DATABASE_URL=postgres://… CYRNEL_API_KEY=… cyrnel serve --host 0.0.0.0"),
     )
     .action(act(shell, serve));
-  program
-    .command("mcp")
-    .summary("be an MCP server on standard input and output")
-    .description(
-      "Carries the MCP endpoint of a server to a client that starts a program and talks over stdio.",
-    )
+  addCommand(
+    program,
+    "mcp",
+    "be an MCP server on standard input and output",
+    "Carries the MCP endpoint of a server to a client that starts a program and talks over stdio.",
+  )
     .addHelpText(
       "after",
       '\nExample, for a client\'s settings:\n  { "command": "npx", "args": ["cyrnel", "mcp"], "env": { "CYRNEL_API_KEY": "…" } }',
     )
     .action(act(shell, mcp));
-  const secrets = program
-    .command("secrets")
-    .summary("manage the key of secrets")
-    .description("What secrets are encrypted with.");
-  secrets
-    .command("rotate")
-    .summary("encrypt every stored secret with the current key")
-    .description(
-      "Encrypts every stored secret with CYRNEL_SECRETS_KEY; the keys before it are in CYRNEL_SECRETS_PREVIOUS_KEYS. Works on the database itself, with the settings of the server.",
-    )
-    .action(act(shell, rotate));
+  const secrets = addCommand(
+    program,
+    "secrets",
+    "manage the key of secrets",
+    "What secrets are encrypted with.",
+  );
+  addCommand(
+    secrets,
+    "rotate",
+    "encrypt every stored secret with the current key",
+    "Encrypts every stored secret with CYRNEL_SECRETS_KEY; the keys before it are in CYRNEL_SECRETS_PREVIOUS_KEYS. Works on the database itself, with the settings of the server.",
+  ).action(act(shell, rotate));
 }
 
 /** What a server loads that is not as it is in its sources: what its children are made of, and the console. */

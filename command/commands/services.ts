@@ -1,13 +1,11 @@
 /** `cyrnel service`: APIs whose tools scripts call. */
 import type { Command } from "commander";
 import { unwrap } from "#client/errors.ts";
-import { act } from "../act.ts";
 import { usageFailure } from "../failure.ts";
 import { collect, readText } from "../options.ts";
-import { formatFacts, formatTable } from "../output/table.ts";
-import { ago } from "../output/times.ts";
-import { readAll } from "../pages.ts";
-import type { Session, Shell } from "../session.ts";
+import { act, type Session, type Shell } from "../session.ts";
+import { ago, formatFacts } from "../table.ts";
+import { addCommand, changeEach, examples, printList, readAll } from "./resource.ts";
 import { addSettings } from "./settings.ts";
 
 /** Of a request body; larger definitions are given as URL. */
@@ -22,17 +20,18 @@ interface AddFlags {
 }
 
 export function addServices(program: Command, shell: Shell): void {
-  const service = program
-    .command("service")
-    .alias("services")
-    .summary("install and manage services")
-    .description("Services are APIs that scripts call as tools.<service>.<tool>(parameters).");
-  service
-    .command("add")
-    .summary("install a service")
-    .description(
-      "Installs a service from a definition: an OpenAPI document, an MCP server, a GraphQL endpoint.",
-    )
+  const service = addCommand(
+    program,
+    "service|services",
+    "install and manage services",
+    "Services are APIs that scripts call as tools.<service>.<tool>(parameters).",
+  );
+  addCommand(
+    service,
+    "add",
+    "install a service",
+    "Installs a service from a definition: an OpenAPI document, an MCP server, a GraphQL endpoint.",
+  )
     .argument("<definition>", "URL, file, or - for standard input")
     .option("--id <id>", "name in scripts; needed unless --registry")
     .option("--adapter <id>", `module that reads the definition (default: ${DEFAULT_ADAPTER})`)
@@ -44,43 +43,43 @@ export function addServices(program: Command, shell: Shell): void {
     )
     .addHelpText(
       "after",
-      "\nExamples:\n  cyrnel service add https://api.example.com/openapi.json --id shop\n  cyrnel service add ./mcp.json --id files --adapter mcp",
+      examples(
+        "cyrnel service add https://api.example.com/openapi.json --id shop",
+        "cyrnel service add ./mcp.json --id files --adapter mcp",
+      ),
     )
     .action(act(shell, add));
-  service
-    .command("list")
-    .alias("ls")
-    .summary("list services")
-    .description("Lists the installed services.")
-    .action(act(shell, list));
-  service
-    .command("show")
-    .summary("print one service")
-    .description("Prints one service.")
+  addCommand(service, "list|ls", "list services", "Lists the installed services.").action(act(shell, list));
+  addCommand(service, "show", "print one service", "Prints one service.")
     .argument("<id>", "id of the service")
     .action(act(shell, show));
   for (const enabled of [true, false]) {
     const word = enabled ? "enable" : "disable";
-    service
-      .command(word)
-      .summary(`${word} services`)
-      .description(`${enabled ? "Lets scripts call" : "Keeps scripts from calling"} the tools of services.`)
+    addCommand(
+      service,
+      word,
+      `${word} services`,
+      `${enabled ? "Lets scripts call" : "Keeps scripts from calling"} the tools of services.`,
+    )
       .argument("<id...>", "ids of services")
       .action(act(shell, (session, ids: string[]) => switchServices(session, ids, enabled)));
   }
   addSettings(service, shell, "service");
-  service
-    .command("update")
-    .summary("take the registry's definition")
-    .description("Takes the definition that the registry has now, of a service that was installed from one.")
+  addCommand(
+    service,
+    "update",
+    "take the registry's definition",
+    "Takes the definition that the registry has now, of a service that was installed from one.",
+  )
     .argument("<id>", "id of the service")
     .action(act(shell, update));
-  service
-    .command("rm")
-    .summary("delete services")
-    .description("Deletes services with their tools, settings and secrets.")
+  addCommand(service, "rm", "delete services", "Deletes services with their tools, settings and secrets.")
     .argument("<id...>", "ids of services")
-    .action(act(shell, remove));
+    .action(
+      changeEach(shell, "Service", "deleted", (client, params) =>
+        client.DELETE("/services/{id}", { params }),
+      ),
+    );
 }
 
 async function add(session: Session, definition: string, flags: AddFlags): Promise<void> {
@@ -111,17 +110,21 @@ async function toBody({ stdin }: Session, definition: string, flags: AddFlags) {
 }
 
 async function list(session: Session): Promise<void> {
-  const services = await readAll(async (query) => {
-    const page = unwrap(await session.client.GET("/services", { params: { query } }));
-    return { items: page.services, nextCursor: page.nextCursor };
-  });
-  session.print({ services }, (answer) =>
-    formatTable(
-      session.stdout,
-      ["ID", "ADAPTER", "ENABLED", "STATE", "NAME"],
-      answer.services.map((one) => [one.id, one.adapter, one.enabled, describeState(one), one.name]),
-      "No service is installed. Install one: cyrnel service add <url> --id <id>",
-    ),
+  const services = await readAll("services", (query) =>
+    session.client.GET("/services", { params: { query } }),
+  );
+  printList(
+    session,
+    "services",
+    services,
+    {
+      ID: (one) => one.id,
+      ADAPTER: (one) => one.adapter,
+      ENABLED: (one) => one.enabled,
+      STATE: describeState,
+      NAME: (one) => one.name,
+    },
+    "No service is installed. Install one: cyrnel service add <url> --id <id>",
   );
 }
 
@@ -168,11 +171,4 @@ async function update(session: Session, id: string): Promise<void> {
     await session.during(`Updating ${id}`, session.client.POST("/services/{id}/update", { params })),
   );
   session.print(changed, (one) => `Service ${one.id} is ${one.updated ? "updated" : "up to date"}.\n`);
-}
-
-async function remove(session: Session, ids: string[]): Promise<void> {
-  for (const id of ids) {
-    unwrap(await session.client.DELETE("/services/{id}", { params: { path: { id } } }));
-    session.print({ id, deleted: true }, (one) => `Service ${one.id} is deleted.\n`);
-  }
 }

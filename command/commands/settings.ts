@@ -1,13 +1,14 @@
-/** `config` and `secret` of services and of modules: the same words for both. */
+/** `config` and `secret` of services and of modules. */
+import { createInterface } from "node:readline/promises";
+import { type Readable, Writable } from "node:stream";
 import type { Command } from "commander";
 import { unwrap } from "#client/errors.ts";
-import { act } from "../act.ts";
+import { visibleJson, visibleLine } from "#client/visible-text.ts";
 import { usageFailure } from "../failure.ts";
 import { collect, parsePair, readText, toPointer } from "../options.ts";
-import { safeJson, safeLine } from "../output/safe-text.ts";
-import { formatTable } from "../output/table.ts";
-import { askHidden } from "../prompt.ts";
-import type { Session, Shell } from "../session.ts";
+import { act, type Session, type Shell } from "../session.ts";
+import { formatTable } from "../table.ts";
+import { addCommand, examples } from "./resource.ts";
 
 type Owner = "service" | "module";
 type Change = { op: "add"; path: string; value: unknown } | { op: "remove"; path: string };
@@ -16,36 +17,42 @@ const MAX_SECRET_BYTES = 64 * 1024;
 
 /** Adds both to `parent`, which is the command of the owners. */
 export function addSettings(parent: Command, shell: Shell, owner: Owner): void {
-  parent
-    .command("config")
-    .summary("read or change settings")
-    .description(
-      `Prints the settings of a ${owner}, or changes them: name=value, the value as JSON or text. A name that begins with / is a JSON Pointer.`,
-    )
+  addCommand(
+    parent,
+    "config",
+    "read or change settings",
+    `Prints the settings of a ${owner}, or changes them: name=value, the value as JSON or text. A name that begins with / is a JSON Pointer.`,
+  )
     .argument("<id>", `id of the ${owner}`)
     .argument("[name=value...]", "what to set")
     .option("--unset <names>", "settings to remove", collect)
     .option("--schema", "print the JSON Schema of the settings")
     .addHelpText(
       "after",
-      `\nExamples:\n  cyrnel ${owner} config ${EXAMPLE[owner]}\n  cyrnel ${owner} config ${EXAMPLE[owner]} ${SETTING[owner]}`,
+      examples(
+        `cyrnel ${owner} config ${EXAMPLE[owner]}`,
+        `cyrnel ${owner} config ${EXAMPLE[owner]} ${SETTING[owner]}`,
+      ),
     )
     .action(
       act(shell, (session, ...given: [string, string[], ConfigFlags]) => config(session, owner, ...given)),
     );
-  parent
-    .command("secret")
-    .summary("list, set or remove secrets")
-    .description(
-      `Names the secrets of a ${owner} that are set, or sets one: its value is asked for, or read from standard input, never taken from the command line. Values are never shown.`,
-    )
+  addCommand(
+    parent,
+    "secret",
+    "list, set or remove secrets",
+    `Names the secrets of a ${owner} that are set, or sets one: its value is asked for, or read from standard input, never taken from the command line. Values are never shown.`,
+  )
     .argument("<id>", `id of the ${owner}`)
     .argument("[name]", "secret to set")
     .option("--unset <names>", "secrets to remove", collect)
     .option("--schema", "print the JSON Schema of the secrets")
     .addHelpText(
       "after",
-      `\nExamples:\n  cyrnel ${owner} secret ${EXAMPLE[owner]} token\n  cyrnel ${owner} secret ${EXAMPLE[owner]} token < token.txt`,
+      examples(
+        `cyrnel ${owner} secret ${EXAMPLE[owner]} token`,
+        `cyrnel ${owner} secret ${EXAMPLE[owner]} token < token.txt`,
+      ),
     )
     .action(
       act(shell, (session, ...given: [string, string | undefined, ConfigFlags]) =>
@@ -62,6 +69,9 @@ interface ConfigFlags {
   schema?: true;
 }
 
+/** The routes of both owners are alike. */
+const ROUTES = { service: "/services/{id}", module: "/modules/{id}" } as const;
+
 async function config(
   session: Session,
   owner: Owner,
@@ -71,29 +81,25 @@ async function config(
 ): Promise<void> {
   const { client } = session;
   const params = { path: { id } };
-  if (schema) {
-    const found = unwrap(
-      owner === "service"
-        ? await client.GET("/services/{id}/config/schema", { params })
-        : await client.GET("/modules/{id}/config/schema", { params }),
-    );
-    return session.print(found, (value) => `${safeJson(value, 2)}\n`);
-  }
-  const changes = [...pairs.map(parsePair).map(toAddition), ...unset.map(toRemoval)];
-  const settings = unwrap(await patchOrRead());
-  session.print(settings.config, (value) => `${safeJson(value, 2)}\n`);
+  const route = `${ROUTES[owner]}/config` as const;
+  if (schema) return printSchema(session, await client.GET(`${route}/schema`, { params }));
+  const body = [...pairs.map(parsePair).map(toAddition), ...unset.map(toRemoval)];
+  const settings = unwrap(
+    body.length === 0
+      ? await client.GET(route, { params })
+      : await session.during("Changing", client.PATCH(route, { params, body })),
+  );
+  session.print(settings.config, (value) => `${visibleJson(value, 2)}\n`);
   if (settings.outdated.length > 0) {
-    session.stderr.write(`The schema no longer knows: ${settings.outdated.map(safeLine).join(", ")}\n`);
+    session.stderr.write(`The schema no longer has: ${settings.outdated.map(visibleLine).join(", ")}\n`);
   }
+}
 
-  async function patchOrRead() {
-    if (owner === "service") {
-      if (changes.length === 0) return client.GET("/services/{id}/config", { params });
-      return session.during("Changing", client.PATCH("/services/{id}/config", { params, body: changes }));
-    }
-    if (changes.length === 0) return client.GET("/modules/{id}/config", { params });
-    return session.during("Changing", client.PATCH("/modules/{id}/config", { params, body: changes }));
-  }
+function printSchema(
+  session: Session,
+  answer: { data?: unknown; error?: unknown; response: Response },
+): void {
+  session.print(unwrap(answer), (value) => `${visibleJson(value, 2)}\n`);
 }
 
 async function secret(
@@ -105,27 +111,17 @@ async function secret(
 ): Promise<void> {
   const { client } = session;
   const params = { path: { id } };
-  if (schema) {
-    const found = unwrap(
-      owner === "service"
-        ? await client.GET("/services/{id}/secrets/schema", { params })
-        : await client.GET("/modules/{id}/secrets/schema", { params }),
-    );
-    return session.print(found, (value) => `${safeJson(value, 2)}\n`);
-  }
-  const changes: Change[] = unset.map(toRemoval);
-  if (name !== undefined) changes.push(toAddition([name, await readSecret(session, name)]));
-  if (changes.length > 0) await change();
-  const { present, outdated } = unwrap(
-    owner === "service"
-      ? await client.GET("/services/{id}/secrets", { params })
-      : await client.GET("/modules/{id}/secrets", { params }),
-  );
-  session.print({ present, outdated }, (answer) =>
+  const route = `${ROUTES[owner]}/secrets` as const;
+  if (schema) return printSchema(session, await client.GET(`${route}/schema`, { params }));
+  const body: Change[] = unset.map(toRemoval);
+  if (name !== undefined) body.push(toAddition([name, await readSecret(session, name)]));
+  if (body.length > 0) unwrap(await client.PATCH(route, { params, body }));
+  const { present, outdated } = unwrap(await client.GET(route, { params }));
+  session.print({ present, outdated }, () =>
     formatTable(
       session.stdout,
-      ["SECRET", "VALUE"],
-      answer.present.map((one) => [one, answer.outdated.includes(one) ? "outdated" : "set"]),
+      present,
+      { SECRET: (one) => one, VALUE: (one) => (outdated.includes(one) ? "outdated" : "set") },
       "No secret is set.",
     ),
   );
@@ -134,11 +130,6 @@ async function secret(
       "Outdated secrets are not used: they no longer fit the schema, or were set before the service had other addresses to send them to. Set them again, or --unset them.\n",
     );
   }
-
-  async function change(): Promise<void> {
-    if (owner === "service") unwrap(await client.PATCH("/services/{id}/secrets", { params, body: changes }));
-    else unwrap(await client.PATCH("/modules/{id}/secrets", { params, body: changes }));
-  }
 }
 
 async function readSecret({ stdin, signal }: Session, name: string): Promise<string> {
@@ -146,7 +137,7 @@ async function readSecret({ stdin, signal }: Session, name: string): Promise<str
     throw usageFailure("A secret's value is not taken from the command line: others can read that.");
   const text =
     stdin.isTTY === true
-      ? await askHidden(`${safeLine(name)}: `, stdin, signal)
+      ? await askHidden(`${visibleLine(name)}: `, stdin, signal)
       : await readText("-", { stdin }, MAX_SECRET_BYTES);
   const value = text.replace(/\r?\n$/, "");
   if (value === "") throw usageFailure("The secret is empty: nothing was changed.");
@@ -159,4 +150,19 @@ function toAddition([name, value]: [string, unknown]): Change {
 
 function toRemoval(name: string): Change {
   return { op: "remove", path: toPointer(name) };
+}
+
+/** Asks at a terminal without echoing the answer. Rejects at Ctrl-C and with the signal's reason. */
+async function askHidden(question: string, stdin: Readable, signal: AbortSignal): Promise<string> {
+  process.stderr.write(question);
+  const sink = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const reader = createInterface({ input: stdin, output: sink, terminal: true });
+  const interrupted = new AbortController();
+  reader.on("SIGINT", () => interrupted.abort(new Error("Stopped by Ctrl-C.")));
+  try {
+    return await reader.question("", { signal: AbortSignal.any([signal, interrupted.signal]) });
+  } finally {
+    reader.close();
+    process.stderr.write("\n");
+  }
 }

@@ -1,56 +1,59 @@
 /** `cyrnel tools`: what scripts can call, and a call without a script. */
 import type { Command } from "commander";
 import { unwrap } from "#client/errors.ts";
-import { act } from "../act.ts";
+import { visibleJson, visibleLine } from "#client/visible-text.ts";
 import { usageFailure } from "../failure.ts";
 import { parseObject, parsePair, parseWhole, readText } from "../options.ts";
-import { safeJson, safeLine, safeLines } from "../output/safe-text.ts";
-import { formatTable } from "../output/table.ts";
-import type { Session, Shell } from "../session.ts";
+import { act, type Session, type Shell } from "../session.ts";
+import { formatTable } from "../table.ts";
+import { safeLines } from "../terminal.ts";
+import { addCommand, examples } from "./resource.ts";
 
 const MAX_PARAMETERS_BYTES = 1024 * 1024;
 const DEFAULT_LIMIT = 50;
 
 export function addTools(program: Command, shell: Shell): void {
-  const tools = program
-    .command("tools")
-    .alias("tool")
-    .summary("find, read about and call tools")
-    .description("Tools are what services let scripts do.");
-  tools
-    .command("search")
-    .alias("list")
-    .summary("find tools")
-    .description(
-      "Finds tools by what they should do, in any words, the most fitting first; without words lists them.",
-    )
+  const tools = addCommand(
+    program,
+    "tools|tool",
+    "find, read about and call tools",
+    "Tools are what services let scripts do.",
+  );
+  addCommand(
+    tools,
+    "search|list",
+    "find tools",
+    "Finds tools by what they should do, in any words, the most fitting first; without words lists them.",
+  )
     .argument("[words...]", "what it should do")
     .option("--service <id>", "only of this service")
     .option("-n, --limit <count>", "at most so many", parseWhole)
-    .addHelpText(
-      "after",
-      "\nExamples:\n  cyrnel tools search create order\n  cyrnel tools search --service shop",
-    )
+    .addHelpText("after", examples("cyrnel tools search create order", "cyrnel tools search --service shop"))
     .action(act(shell, search));
-  tools
-    .command("show")
-    .summary("print one tool")
-    .description("Prints how a tool is called, what it takes and what it answers.")
+  addCommand(
+    tools,
+    "show",
+    "print one tool",
+    "Prints how a tool is called, what it takes and what it answers.",
+  )
     .argument("<service.tool>", "path of the tool")
     .option("--docs", "the documentation that an author of scripts gets, as Markdown")
-    .addHelpText("after", "\nExample:\n  cyrnel tools show shop.createOrder")
+    .addHelpText("after", examples("cyrnel tools show shop.createOrder"))
     .action(act(shell, show));
-  tools
-    .command("call")
-    .summary("call a tool once")
-    .description(
-      "Calls a tool without a script and prints its answer as JSON. Policies apply; nobody can be asked.",
-    )
+  addCommand(
+    tools,
+    "call",
+    "call a tool once",
+    "Calls a tool without a script and prints its answer as JSON. Policies apply; nobody can be asked.",
+  )
     .argument("<service.tool>", "path of the tool")
     .argument("[parameter...]", "one JSON object, or name=value each; - reads the object from standard input")
     .addHelpText(
       "after",
-      `\nExamples:\n  cyrnel tools call shop.createOrder '{"article": "tea"}'\n  cyrnel tools call shop.createOrder article=tea amount=2`,
+      examples(
+        `cyrnel tools call shop.createOrder '{"article": "tea"}'`,
+        `cyrnel tools call shop.createOrder article=tea amount=2`,
+      ),
     )
     .action(act(shell, call));
 }
@@ -73,26 +76,26 @@ async function search(
   const { tools, services } = unwrap(await session.client.GET("/tools", { params: { query } }));
   if (tools.length === 0 && !session.json) {
     const what =
-      words.length === 0 ? "No tool is there" : `No tool was found for "${safeLine(words.join(" "))}"`;
-    const where = service === undefined ? "" : ` in the service ${safeLine(service)}`;
+      words.length === 0 ? "No tool is there" : `No tool was found for "${visibleLine(words.join(" "))}"`;
+    const where = service === undefined ? "" : ` in the service ${visibleLine(service)}`;
     session.stderr.write(`${what}${where}. All of them: cyrnel tools search\n`);
     return;
   }
   session.print({ tools, ...(services && { services }) }, (answer) => {
     const table = formatTable(
       session.stdout,
-      ["TOOL", "POLICY", "CHANGES", "STATE", "DESCRIPTION"],
-      answer.tools.map((one) => [
-        `${one.serviceId}.${one.id}`,
-        one.policy,
-        one.destructive ? "yes" : "no",
-        one.effectivelyEnabled ? "ready" : "off",
-        one.description || one.name,
-      ]),
+      answer.tools,
+      {
+        TOOL: (one) => `${one.serviceId}.${one.id}`,
+        POLICY: (one) => one.policy,
+        CHANGES: (one) => one.destructive,
+        STATE: (one) => (one.effectivelyEnabled ? "ready" : "off"),
+        DESCRIPTION: (one) => one.description || one.name,
+      },
       "",
     );
     if (answer.services === undefined) return table;
-    return `Nothing was found. The nearest:\n${table}Services: ${answer.services.map(safeLine).join(", ")}\n`;
+    return `Nothing was found. The nearest:\n${table}Services: ${answer.services.map(visibleLine).join(", ")}\n`;
   });
 }
 
@@ -107,11 +110,11 @@ async function show(session: Session, path: string, { docs }: { docs?: true }): 
   session.print(tool, (one) => {
     const { paint } = session.stdout;
     return [
-      `${paint("bold", `tools.${safeLine(one.serviceId)}.${safeLine(one.id)}(parameters)`)}`,
+      `${paint("bold", `tools.${visibleLine(one.serviceId)}.${visibleLine(one.id)}(parameters)`)}`,
       safeLines(one.description || one.name),
       `${paint("dim", "policy")} ${one.policy}${one.destructive ? ", may change something" : ""}`,
-      `${paint("dim", "parameters")} ${safeJson(one.inputSchema, 2)}`,
-      `${paint("dim", "answer")} ${safeJson(one.outputSchema, 2)}`,
+      `${paint("dim", "parameters")} ${visibleJson(one.inputSchema, 2)}`,
+      `${paint("dim", "answer")} ${visibleJson(one.outputSchema, 2)}`,
       "",
     ].join("\n");
   });
@@ -130,7 +133,7 @@ async function call(session: Session, path: string, given: string[]): Promise<vo
       }),
     ),
   );
-  session.print(result ?? null, (value) => `${safeJson(value, session.stdout.isTty ? 2 : undefined)}\n`);
+  session.print(result ?? null, (value) => `${visibleJson(value, session.stdout.isTty ? 2 : undefined)}\n`);
 }
 
 async function readParameters({ stdin }: Session, given: string[]): Promise<Record<string, unknown>> {

@@ -6,13 +6,11 @@ import { ElicitationEngine } from "#client/kernel/elicitation.ts";
 import type { LocalOptions, LocalRuntime } from "#client/kernel/local-model.ts";
 import type { ExecutionResult, PausedCall } from "#client/kernel/model.ts";
 import { createRuntime } from "#client/runtime.ts";
-import { EXIT } from "../exit-codes.ts";
-import { Failure, usageFailure } from "../failure.ts";
-import { safeJson, safeLine } from "../output/safe-text.ts";
+import { visibleJson, visibleLine } from "#client/visible-text.ts";
+import { EXIT, Failure, usageFailure } from "../failure.ts";
 import type { Session } from "../session.ts";
-import type { RunLimits, RunScript } from "./model.ts";
 import { killedReport } from "./remote.ts";
-import { openRunOutput, type RunReport } from "./report.ts";
+import { openRunOutput, type RunLimits, type RunReport, type RunScript } from "./report.ts";
 import { requireIsolation } from "./requirements.ts";
 
 /** Bounds of the environment's settings. A run may ask for less. */
@@ -130,7 +128,7 @@ async function decide(session: Session, runtime: LocalRuntime, paused: PausedCal
   }
   const reader = createInterface({ input: stdin, output: process.stderr });
   try {
-    stderr.write(`${safeLine(message)}\n${safeLine(toolPath)} ${safeJson(args)}\n`);
+    stderr.write(`${visibleLine(message)}\n${visibleLine(toolPath)} ${visibleJson(args)}\n`);
     const answer = await reader.question("Allow it? [y/N] ", { signal });
     return await runtime.resolve(executionId, /^y(es)?$/i.test(answer.trim()));
   } finally {

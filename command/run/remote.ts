@@ -1,10 +1,9 @@
 /** A script on a server: submitted, followed to its end, killed where this program is stopped. */
 import { CyrnelError, unwrap } from "#client/errors.ts";
 import type { ProcessEvent } from "#client/events.ts";
-import { safeLine } from "../output/safe-text.ts";
+import { visibleLine } from "#client/visible-text.ts";
 import type { Session } from "../session.ts";
-import type { RunLimits, RunScript } from "./model.ts";
-import { openRunOutput, type RunReport } from "./report.ts";
+import { openRunOutput, type RunLimits, type RunReport, type RunScript } from "./report.ts";
 import { requireIsolation } from "./requirements.ts";
 
 /** Reads the server's isolation report first where something is required of it. */
@@ -27,7 +26,7 @@ async function runOnServer(session: Session, code: string, limits: RunLimits): P
     else if (event === "approval" && data.state === "pending" && !json && !told.has(data.id)) {
       told.add(data.id);
       output.end();
-      stderr.write(`A person has to decide: cyrnel approvals approve ${safeLine(data.id)}\n`);
+      stderr.write(`A person has to decide: cyrnel approvals approve ${visibleLine(data.id)}\n`);
     }
   };
   try {

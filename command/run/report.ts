@@ -1,7 +1,19 @@
 /** How a run ended, the same for a server and for this machine, and how it is shown. */
-import { type ExitCode, exitCodeOfRun } from "../exit-codes.ts";
-import { createSafeStream, safeJson, safeLine } from "../output/safe-text.ts";
+import { visibleJson, visibleLine } from "#client/visible-text.ts";
+import { type ExitCode, exitCodeOfRun } from "../failure.ts";
 import type { Session } from "../session.ts";
+import { createSafeStream } from "../terminal.ts";
+
+export interface RunLimits {
+  ref?: string;
+  /** Null: none. */
+  timeoutMs?: number | null;
+  memoryMb?: number;
+  cpuMs?: number;
+}
+
+/** Runs a script to its end, however it ends. Rejects where it could not be run. */
+export type RunScript = (code: string, limits: RunLimits) => Promise<RunReport>;
 
 export interface RunReport {
   /** Null on this machine. */
@@ -61,15 +73,15 @@ export function showReport(session: Session, report: RunReport, name: string): E
   const { json, stdout, stderr } = session;
   const exitCode = exitCodeOfRun(report);
   if (json) {
-    stdout.write(`${safeJson({ ...report, exitCode }, stdout.isTty ? 2 : undefined)}\n`);
+    stdout.write(`${visibleJson({ ...report, exitCode }, stdout.isTty ? 2 : undefined)}\n`);
     return exitCode;
   }
   if (Object.keys(report.output).length > 0) {
-    stderr.write(`${stderr.paint("dim", "output")} ${safeJson(report.output)}\n`);
+    stderr.write(`${stderr.paint("dim", "output")} ${visibleJson(report.output)}\n`);
   }
   if (report.exitState === "success") {
     if (report.result !== null && report.result !== undefined) {
-      stdout.write(`${safeJson(report.result, stdout.isTty ? 2 : undefined)}\n`);
+      stdout.write(`${visibleJson(report.result, stdout.isTty ? 2 : undefined)}\n`);
     }
   } else {
     const isDecided = DECIDED.has(report.reason ?? "");
@@ -86,5 +98,5 @@ function describeEnding({ reason, error, errorDetail, exitState }: RunReport, na
   const sentence = error ?? `The run ended as ${exitState}.`;
   const isOwnError = reason === "script_error" || reason === "syntax_error";
   const text = isOwnError && kind !== undefined ? `${kind}: ${sentence}` : sentence;
-  return `${safeLine(text)}${safeLine(place)} [${reason ?? exitState ?? "failed"}]`;
+  return `${visibleLine(text)}${visibleLine(place)} [${reason ?? exitState ?? "failed"}]`;
 }

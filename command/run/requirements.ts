@@ -1,7 +1,6 @@
 /** `--require`: names of layers and mechanisms, held against what the isolation report says was observed. */
 import type { IsolationReport } from "#client/kernel/local-model.ts";
-import { EXIT } from "../exit-codes.ts";
-import { Failure, usageFailure } from "../failure.ts";
+import { EXIT, Failure, usageFailure } from "../failure.ts";
 
 /** What has to stand -> the layers that show it. seccomp and Landlock are only obtained together: the self-lock tries both. */
 const LAYERS: Record<string, readonly number[]> = {

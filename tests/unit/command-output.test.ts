@@ -1,12 +1,12 @@
 /** What the command shows on a terminal of text that is not its own, and how it reads what people write. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { exitCodeOfRun } from "../../command/exit-codes.ts";
+import { visibleJson, visibleLine } from "../../client/visible-text.ts";
+import { exitCodeOfRun } from "../../command/failure.ts";
 import { parseDuration, parseId, parseMemory, parsePair, toPointer } from "../../command/options.ts";
-import { createSafeStream, safeJson, safeLine, safeLines } from "../../command/output/safe-text.ts";
-import { formatTable } from "../../command/output/table.ts";
 import { openRunOutput } from "../../command/run/report.ts";
-import type { Terminal } from "../../command/terminal.ts";
+import { formatTable } from "../../command/table.ts";
+import { createSafeStream, safeLines, type Terminal } from "../../command/terminal.ts";
 
 function openTerminal(isTty: boolean): Terminal & { text(): string } {
   let text = "";
@@ -22,6 +22,9 @@ function openTerminal(isTty: boolean): Terminal & { text(): string } {
   };
 }
 
+/** Of rows that are pairs. */
+const COLUMNS = { A: (row: string[]) => row[0], B: (row: string[]) => row[1] };
+
 const DANGEROUS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
 
 describe("text of others", () => {
@@ -29,7 +32,7 @@ describe("text of others", () => {
     expect(safeLines("a\u001b[2Jb\r\nc\rd\u202ee\u009bf\u0007")).toBe(
       "a\\e[2Jb\nc\\rd\\u202ee\\u009bf\\u0007",
     );
-    expect(safeLine("a\nb\tc")).toBe("a\\nb\\tc");
+    expect(visibleLine("a\nb\tc")).toBe("a\\nb\\tc");
   });
 
   test("whatever it is, nothing dangerous is left, in whichever pieces it comes", () => {
@@ -45,7 +48,7 @@ describe("text of others", () => {
         const streamed = pieces.map((text) => safe(text)).join("") + safe("", true);
         expect(streamed).toBe(safeLines(pieces.join("")));
         expect(streamed.replaceAll(/[\t\n]/g, "")).not.toMatch(DANGEROUS);
-        expect(safeLine(pieces.join(""))).not.toMatch(DANGEROUS);
+        expect(visibleLine(pieces.join(""))).not.toMatch(DANGEROUS);
       }),
       { numRuns: 50 },
     );
@@ -53,8 +56,8 @@ describe("text of others", () => {
 
   test("as JSON it means the same", () => {
     const value = { "k\u001b": ["\u009b\u202e\u2028", "ä😀"] };
-    expect(safeJson(value)).not.toMatch(DANGEROUS);
-    expect(JSON.parse(safeJson(value, 2))).toEqual(value);
+    expect(visibleJson(value)).not.toMatch(DANGEROUS);
+    expect(JSON.parse(visibleJson(value, 2))).toEqual(value);
   });
 
   test("a script's output is made safe on a terminal only", () => {
@@ -69,13 +72,13 @@ describe("text of others", () => {
   });
 
   test("cannot make rows of a table", () => {
-    const table = formatTable(openTerminal(false), ["A", "B"], [["x\ny", "\u001b[1m"]], "none");
+    const table = formatTable(openTerminal(false), [["x\ny", "\u001b[1m"]], COLUMNS, "none");
     expect(table).toBe("A     B\nx\\ny  \\e[1m\n");
   });
 });
 
 test("a table is cut on a terminal, never wrapped", () => {
-  const table = formatTable(openTerminal(true), ["A", "B"], [["x".repeat(200), "y".repeat(200)]], "none");
+  const table = formatTable(openTerminal(true), [["x".repeat(200), "y".repeat(200)]], COLUMNS, "none");
   for (const line of table.trimEnd().split("\n")) expect(line.length).toBeLessThanOrEqual(80);
 });
 

@@ -99,7 +99,7 @@ describe("run", () => {
     const started = startCyrnel(["run", "-"], atServer({ input: 'console.log("up"); for (;;);' }));
     while (!started.stdout().includes("up")) await sleep(20);
     const [running] = (await ask("ps", "--json")).json().processes;
-    expect((await ask("kill", String(running.id))).stdout).toBe(`Process ${running.id} is ended.\n`);
+    expect((await ask("kill", String(running.id))).stdout).toBe(`Process ${running.id} is killed.\n`);
     expect((await started.ended).code).toBe(6);
   });
 
@@ -244,7 +244,7 @@ describe("what is empty or wrong is said once", () => {
     const made = await ask("policies", "add", "block", "mail.*", "--expires", "24h");
     expect(made.stdout).toMatch(/^\S+\n$/);
     expect(made.stderr).toMatch(
-      /^The policy is made: block mail\.\*, for every role, ending in 2[34] h\. It is asked after all others\.\n$/,
+      /^The policy is made: block mail\.\*, for every role, ending in 2[34] h\. It is applied after all others\.\n$/,
     );
     await ask("policies", "rm", made.stdout.trim());
   });

@@ -1,16 +1,14 @@
 /** `cyrnel run`: a script from a file or standard input, on the server or on this machine. */
+import { watch } from "node:fs/promises";
+import { basename, dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { Option } from "commander";
-import { act } from "../act.ts";
-import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { usageFailure } from "../failure.ts";
+import { EXIT, type ExitCode, usageFailure } from "../failure.ts";
 import { collect, parseDuration, parseMemory, readText } from "../options.ts";
-import type { RunLimits, RunScript } from "../run/model.ts";
-import { openRemoteRun } from "../run/remote.ts";
-import { showReport } from "../run/report.ts";
-import { checkNames } from "../run/requirements.ts";
-import { waitForChange } from "../run/watch.ts";
-import type { Session, Shell } from "../session.ts";
+import { act, type Session, type Shell } from "../session.ts";
+import { openRemoteRun } from "./remote.ts";
+import { type RunLimits, type RunScript, showReport } from "./report.ts";
+import { checkNames } from "./requirements.ts";
 
 /** The most a server can be set to take. */
 const MAX_SCRIPT_BYTES = 1_000_000;
@@ -98,7 +96,7 @@ async function openRunner(session: Session, flags: RunFlags, undo: AsyncDisposab
   const required = flags.require ?? [];
   checkNames(required);
   if (!flags.local) return openRemoteRun(session, required);
-  const { openLocalRun } = await import("../run/local.ts");
+  const { openLocalRun } = await import("./local.ts");
   const { isolation = "strict", tools = null, yes = false } = flags;
   const local = await openLocalRun(session, {
     required,
@@ -125,4 +123,22 @@ function readLimits({ timeout, memory, cpu, ref }: RunFlags): RunLimits {
     ...(cpu !== undefined && { cpuMs: cpu }),
     ...(ref !== undefined && { ref }),
   };
+}
+
+/** Editors save in several steps, in place or by renaming another file. */
+const SETTLE_MS = 100;
+
+/** Resolves at the next change; rejects with the signal's reason. */
+export async function waitForChange(path: string, signal: AbortSignal): Promise<void> {
+  const name = basename(path);
+  const watching = new AbortController();
+  const events = watch(dirname(resolve(path)), {
+    signal: AbortSignal.any([signal, watching.signal]),
+  });
+  try {
+    for await (const { filename } of events) if (filename === null || filename === name) break;
+  } finally {
+    watching.abort();
+  }
+  await new Promise((settle) => setTimeout(settle, SETTLE_MS));
 }

@@ -1,0 +1,75 @@
+/** What the commands about resources of a server share: their declaration, lists, and one request for each id. */
+import type { Command } from "commander";
+import type { CyrnelClient } from "#client/client.ts";
+import { unwrap } from "#client/errors.ts";
+import { visibleLine } from "#client/visible-text.ts";
+import { act, type Session, type Shell } from "../session.ts";
+import { type Columns, formatTable } from "../table.ts";
+
+const PAGE_ITEMS = 200;
+/** Of one list; nothing that is set up by hand is longer. */
+const MAX_ITEMS = 10_000;
+
+/** `names`: `list`, or `list|ls` with an alias. The summary is for lists of commands, the description for its own help. */
+export function addCommand(parent: Command, names: string, summary: string, description: string): Command {
+  const [name = "", alias] = names.split("|");
+  const command = parent.command(name).summary(summary).description(description);
+  return alias === undefined ? command : command.alias(alias);
+}
+
+/** For `addHelpText`. */
+export function examples(...lines: string[]): string {
+  return `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.map((line) => `  ${line}`).join("\n")}`;
+}
+
+interface Answer<T> {
+  data?: T;
+  error?: unknown;
+  response: Response;
+}
+
+/** All items of a list, page by page, at most MAX_ITEMS. `key` names them in the answer. */
+export async function readAll<K extends string, T>(
+  key: K,
+  readPage: (query: {
+    limit: string;
+    cursor?: string;
+  }) => Promise<Answer<Record<K, T[]> & { nextCursor: string | null }>>,
+): Promise<T[]> {
+  const all: T[] = [];
+  let cursor: string | null | undefined;
+  while (cursor !== null && all.length < MAX_ITEMS) {
+    const query = { limit: String(PAGE_ITEMS), ...(cursor !== undefined && { cursor }) };
+    const page = unwrap(await readPage(query));
+    all.push(...page[key]);
+    cursor = page.nextCursor;
+  }
+  return all;
+}
+
+/** Prints `{ [key]: items }` as JSON, or the items as a table; `empty` in place of a table without rows. */
+export function printList<T>(
+  session: Session,
+  key: string,
+  items: T[],
+  columns: Columns<T>,
+  empty: string,
+): void {
+  session.print({ [key]: items }, () => formatTable(session.stdout, items, columns, empty));
+}
+
+/** An action that makes one request for each id and reports each as it is done: `Key k1 is revoked.` */
+export function changeEach(
+  shell: Shell,
+  kind: string,
+  change: "deleted" | "revoked" | "killed",
+  request: (client: CyrnelClient, params: { path: { id: string } }) => Promise<Answer<unknown>>,
+  parse: (id: string) => string | number = String,
+) {
+  return act(shell, async (session, given: string[]) => {
+    for (const id of given.map(parse)) {
+      unwrap(await request(session.client, { path: { id: String(id) } }));
+      session.print({ id, [change]: true }, () => `${kind} ${visibleLine(String(id))} is ${change}.\n`);
+    }
+  });
+}

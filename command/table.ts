@@ -1,0 +1,84 @@
+/** Tables, facts and times for a person. A line that does not fit on a terminal is cut, never wrapped. */
+import { visibleLine } from "#client/visible-text.ts";
+import type { Terminal } from "./terminal.ts";
+
+export type Cell = string | number | boolean | null | undefined;
+
+const GAP = "  ";
+/** Longer cells are cut, except in a pipe, where a program may want all of it. */
+const MAX_CELL_CHARACTERS = 60;
+
+/** A heading for each cell of a row. */
+export type Columns<T> = Record<string, (item: T) => Cell>;
+
+/** `empty` is shown in place of a table without rows, on a terminal only. Cells may hold foreign text. */
+export function formatTable<T>(
+  terminal: Terminal,
+  items: readonly T[],
+  columns: Columns<T>,
+  empty: string,
+): string {
+  if (items.length === 0) return terminal.isTty ? `${terminal.paint("dim", empty)}\n` : "";
+  const cellsOf = Object.values(columns);
+  const heads = Object.keys(columns);
+  const rows = items.map((item) => cellsOf.map((cellOf) => formatCell(cellOf(item), terminal.isTty)));
+  const widths = heads.map((head, at) => Math.max(head.length, ...rows.map((row) => row[at]?.length ?? 0)));
+  const format = (row: readonly string[]) => {
+    const line = row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(GAP);
+    return line.trimEnd().slice(0, terminal.isTty ? Math.max(20, terminal.columns) : undefined);
+  };
+  return [terminal.paint("bold", format(heads)), ...rows.map(format)].map((line) => `${line}\n`).join("");
+}
+
+/** Names and values, one per line. */
+export function formatFacts(
+  terminal: Terminal,
+  facts: readonly (readonly [name: string, value: Cell])[],
+): string {
+  const width = Math.max(0, ...facts.map(([name]) => name.length));
+  return facts
+    .map(([name, value]) => `${terminal.paint("dim", name.padEnd(width))}${GAP}${formatValue(value)}\n`)
+    .join("");
+}
+
+function formatCell(cell: Cell, isCut: boolean): string {
+  const text = formatValue(cell);
+  return isCut && text.length > MAX_CELL_CHARACTERS ? `${text.slice(0, MAX_CELL_CHARACTERS - 1)}…` : text;
+}
+
+function formatValue(value: Cell): string {
+  if (value === null || value === undefined || value === "") return "-";
+  return visibleLine(typeof value === "boolean" ? (value ? "yes" : "no") : String(value));
+}
+
+const STEPS: readonly [ms: number, unit: string][] = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+  [1000, "s"],
+];
+
+/** `3 min ago`; empty for no time. */
+export function ago(iso: string | null): string {
+  const at = iso === null ? Number.NaN : Date.parse(iso);
+  if (Number.isNaN(at)) return "";
+  return `${inUnits(Math.max(0, Date.now() - at))} ago`;
+}
+
+/** `in 3 h`, or `expired`. */
+export function until(iso: string | null): string {
+  const at = iso === null ? Number.NaN : Date.parse(iso);
+  if (Number.isNaN(at)) return "";
+  return at <= Date.now() ? "expired" : `in ${inUnits(at - Date.now())}`;
+}
+
+/** Empty for what has not begun; up to now for what has not ended. */
+export function took(from: string | null, to: string | null): string {
+  if (from === null) return "";
+  return inUnits(Math.max(0, (to === null ? Date.now() : Date.parse(to)) - Date.parse(from)));
+}
+
+function inUnits(ms: number): string {
+  const [stepMs, unit] = STEPS.find(([size]) => ms >= size) ?? [1, "ms"];
+  return `${Math.floor(ms / stepMs)} ${unit}`;
+}
