@@ -1,9 +1,9 @@
 /** MCP and GraphQL from a client's point of view: installed over HTTP, given a secret, enabled, called by a script. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serve } from "../contract/adapters/graphql-host.ts";
-import { createRichServer } from "../contract/adapters/graphql-schema.ts";
-import { EVERYTHING, startEverything } from "../contract/adapters/mcp-host.ts";
-import { startScripted } from "../contract/adapters/mcp-scripted-server.ts";
+import { serve } from "../contract/adapters/graphql/host.ts";
+import { createRichServer } from "../contract/adapters/graphql/schema.ts";
+import { EVERYTHING, startEverything } from "../contract/adapters/mcp/host.ts";
+import { startScripted } from "../contract/adapters/mcp/scripted-server.ts";
 import { startServer, type TestServer } from "./harness/server.ts";
 import { SECRETS_KEY } from "./services-server.ts";
 

@@ -6,7 +6,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { BuiltinModule } from "#api/components/modules/builtins.ts";
-import { startScripted } from "../contract/adapters/mcp-scripted-server.ts";
+import { startScripted } from "../contract/adapters/mcp/scripted-server.ts";
 import { TEST_KEY } from "./harness/http-app.ts";
 import { connectMcp } from "./mcp-client.ts";
 import { startToolsServer, type ToolsServer } from "./tools-server.ts";

@@ -2,7 +2,7 @@
 import { instantiate } from "#modules/openapi/index.ts";
 import type { AdapterModule, ServiceDefinition, ToolDefinition } from "#sdk";
 import { compile, makeSample } from "./samples.ts";
-import { startValidatingServer, type Verdict } from "./validating-server.ts";
+import { startValidatingServer, type Verdict } from "./validating/validating-server.ts";
 
 export interface Exercise {
   /** Operations that the server's own parser found. */

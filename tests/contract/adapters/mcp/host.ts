@@ -9,7 +9,7 @@ import type { AdapterModule, ServiceDefinition } from "#sdk";
 
 export const EVERYTHING = path.resolve(
   import.meta.dirname,
-  "../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+  "../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
 );
 
 export interface HostedAdapter extends AsyncDisposable {

@@ -1,7 +1,7 @@
 /** The reference server of the protocol, over every transport. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ServiceDefinition } from "#sdk";
-import { EVERYTHING, type HostedAdapter, hostMcp, type RunningServer, startEverything } from "./mcp-host.ts";
+import { EVERYTHING, type HostedAdapter, hostMcp, type RunningServer, startEverything } from "./host.ts";
 
 const TOOLS = [
   "echo",

@@ -7,7 +7,7 @@ import {
   startServer,
   startService,
   type TestServer,
-} from "./openapi/service.ts";
+} from "./service.ts";
 
 const SCHEMES = {
   header: { type: "apiKey", in: "header", name: "X-Key" },

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AdapterModule, JSONSchema, ServiceDefinition, ToolDefinition } from "#sdk";
 import { serviceDefinitionSchema } from "#sdk";
-import { startAdapter } from "./openapi/exercise.ts";
-import { compile } from "./openapi/samples.ts";
-import { documentOf, toText } from "./openapi/service.ts";
+import { startAdapter } from "./exercise.ts";
+import { compile } from "./samples.ts";
+import { documentOf, toText } from "./service.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a schema is walked by what the test knows of it
 type Loose = Record<string, any>;
@@ -460,7 +460,7 @@ test.each([
   ["../../etc/passwd"],
   ["other.yaml#/components/schemas/A"],
 ])("a reference to %s is refused by name and nothing is fetched", async (reference) => {
-  await using server = await import("./openapi/service.ts").then(({ startServer }) => startServer());
+  await using server = await import("./service.ts").then(({ startServer }) => startServer());
   const refused = documentOf("/x", jsonBody({ properties: { a: { $ref: reference } } }), {}, "post");
   await expect(define(refused)).rejects.toThrow(
     `refers to ${JSON.stringify(reference)}, which is outside of it`,

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { prepareRequest, urlOf } from "#modules/openapi/call/request.ts";
 import type { ToolDomain } from "#modules/openapi/domain.ts";
-import { documentOf, type Received, startServer, startService } from "./openapi/service.ts";
+import { documentOf, type Received, startServer, startService } from "./service.ts";
 
 interface Sent extends Received {
   path: string;

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { answerJson, documentOf, type Respond, startServer, startService } from "./openapi/service.ts";
+import { answerJson, documentOf, type Respond, startServer, startService } from "./service.ts";
 
 async function start(
   respond: Respond,

@@ -3,8 +3,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
-import { hostGraphql, serve } from "./graphql-host.ts";
-import { createRichServer, RICH_SDL } from "./graphql-schema.ts";
+import { hostGraphql, serve } from "./host.ts";
+import { createRichServer, RICH_SDL } from "./schema.ts";
 
 const open: AsyncDisposable[] = [];
 afterEach(async () => {

@@ -1,7 +1,7 @@
 /** One connection per service: when it is made, kept, lost and given up, and what is left behind (nothing). */
 import { describe, expect, test } from "vitest";
-import { hostMcp, startEverything } from "./mcp-host.ts";
-import { eventually, type ScriptedServer, startScripted } from "./mcp-scripted-server.ts";
+import { hostMcp, startEverything } from "./host.ts";
+import { eventually, type ScriptedServer, startScripted } from "./scripted-server.ts";
 
 const initializations = (server: ScriptedServer) =>
   server.received.filter((message) => message.method === "initialize").length;
