@@ -6,18 +6,8 @@ import { writeExampleCall } from "#runner/docs/tool-docs.ts";
 import { AppError } from "../errors.ts";
 import type { Scope } from "../http/auth.ts";
 import type { CallCaller, ToolPath } from "../tools/gate.ts";
-import {
-  answerInvalid,
-  answerRefusal,
-  answerWith,
-  readToolInput,
-  resultInput,
-  resumeInput,
-  runInput,
-  searchToolsInput,
-} from "./answers.ts";
 import { type ClientLink, followRun } from "./following.ts";
-import { describeResult, describeRun } from "./outcome.ts";
+import { answerInvalid, answerRefusal, answerWith, describeResult, describeRun } from "./outcome.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";
 
 interface Call {
@@ -36,6 +26,44 @@ interface SurfaceTool<Input extends z.ZodType> {
   input: Input;
   perform(input: z.output<Input>, call: Call): Promise<Record<string, unknown>>;
 }
+
+const MAX_SEARCH_LIMIT = 50;
+const DEFAULT_SEARCH_LIMIT = 10;
+const MAX_QUERY_CHARACTERS = 200;
+const MAX_ID_CHARACTERS = 200;
+
+const path = z
+  .string()
+  .max(2 * MAX_ID_CHARACTERS + 1)
+  .regex(/^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*){1,8}$/, "expected service.tool, as search_tools answers it");
+
+const runInput = z.strictObject({
+  script: z.string().describe("TypeScript. Top-level await and return; the returned JSON is `value`."),
+  timeoutMs: z.int().positive().nullable().optional().describe("Default 30000."),
+  ref: z.string().optional().describe("A label of your own, unique."),
+});
+
+const searchToolsInput = z.strictObject({
+  query: z
+    .string()
+    .trim()
+    .max(MAX_QUERY_CHARACTERS)
+    .refine((text) => !text.includes("\0"), "must not hold a NUL character")
+    .describe("Any words; empty lists all."),
+  limit: z.int().min(1).max(MAX_SEARCH_LIMIT).default(DEFAULT_SEARCH_LIMIT),
+  serviceId: z.string().max(MAX_ID_CHARACTERS).optional(),
+});
+
+const readToolInput = z.strictObject({ path: path.describe("service.tool") });
+
+const resumeInput = z.strictObject({
+  execution_id: z.string().max(MAX_ID_CHARACTERS).describe("`paused.executionId`"),
+  approved: z.boolean(),
+  // Any JSON: a schema that says so is recursive, which some models are not given. The HTTP schema checks it.
+  data: z.unknown().optional().describe("The person's answer, where a form was asked."),
+});
+
+const resultInput = z.strictObject({ processId: z.int().positive().max(Number.MAX_SAFE_INTEGER) });
 
 const readOnly: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 const changing: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, openWorldHint: true };

@@ -4,6 +4,7 @@
  */
 import { createAdapter, mustWaitForSecrets } from "#modules/shared/adapter.ts";
 import { quoteForeign } from "#modules/shared/failures.ts";
+import { createJobThread, type JobThread } from "#modules/shared/job-thread.ts";
 import { httpSecretsSchema, makeHeaders, readSettings, toSettingsSchema } from "#modules/shared/settings.ts";
 import type { AdapterModule, AdapterSetupContext, DefinitionContext, ServiceDefinition } from "#sdk";
 import { type Endpoint, type GraphqlAnswer, post } from "./call/endpoint.ts";
@@ -12,9 +13,12 @@ import { type ModuleConfig, moduleConfigSchema, readEndpoint, serviceConfigSchem
 import { type ServiceDomain, serviceDomainSchema, type ToolDomain, toolDomainSchema } from "./domain.ts";
 import { GraphqlFailure, refuseSettings } from "./failures.ts";
 import type { Definition } from "./generate/definition.ts";
-import { createGenerator, type Generated } from "./generate/generator.ts";
+import type { GenerateAnswer, Generated, GenerateJob } from "./generate/generation-thread.ts";
 
 const MAX_SERVICE_DESCRIPTION_CHARACTERS = 4000;
+
+const MAX_GENERATE_MS = 60_000;
+const GENERATION_LIMITS = { maxHeapMb: 768, maxYoungHeapMb: 64, maxWaiting: 100, idleMs: 10_000 };
 
 /** Of a service whose endpoint has not told its schema yet: it has no tools either. */
 const NO_SCHEMA = "type Query { none: Boolean }";
@@ -33,7 +37,10 @@ interface Service {
 }
 
 export function createGraphqlAdapter(): AdapterModule {
-  const generator = createGenerator();
+  const thread = createJobThread<GenerateJob, GenerateAnswer>(
+    new URL("./generate/generation-thread.ts", import.meta.url),
+    GENERATION_LIMITS,
+  );
   return createAdapter<Host, Service, ToolDomain>({
     toolSchema: toolDomainSchema,
     refuse: refuseSettings,
@@ -51,7 +58,7 @@ export function createGraphqlAdapter(): AdapterModule {
       const { maxDepth, maxFields, maxTools } = host.config;
       return describeService(
         definition,
-        await generator.generate({ source, limits: { maxDepth, maxFields, maxTools } }),
+        await generate(thread, { source, limits: { maxDepth, maxFields, maxTools } }),
       );
     },
 
@@ -77,7 +84,7 @@ export function createGraphqlAdapter(): AdapterModule {
       if (why === "gone") gone.abort();
     },
 
-    stop: () => generator.close(),
+    stop: async () => thread[Symbol.asyncDispose](),
 
     async secretOrigins(use) {
       const originOf = (endpoint: string | null) => [readUrl(endpoint, use.config).origin];
@@ -88,6 +95,22 @@ export function createGraphqlAdapter(): AdapterModule {
       return schema === null ? originOf(endpoint) : [];
     },
   });
+}
+
+/** In a thread of its own, bounded in time and memory: a large schema takes a second, a hostile one never ends. */
+async function generate(
+  thread: JobThread<GenerateJob, GenerateAnswer>,
+  job: GenerateJob,
+): Promise<Generated> {
+  const end = await thread.run(job, MAX_GENERATE_MS, { endsThread: true });
+  if (end.kind !== "answered") {
+    throw new GraphqlFailure(
+      "graphql_bad_definition",
+      `The schema cannot be used: ${quoteForeign(end.message, 300)}.`,
+    );
+  }
+  if (!end.answer.ok) throw new GraphqlFailure(end.answer.code, end.answer.message);
+  return end.answer.made;
 }
 
 function readDomain(domain: unknown): ServiceDomain {
@@ -125,7 +148,7 @@ async function ask(
   given: DefinitionContext | undefined,
 ): Promise<Definition["schema"]> {
   try {
-    const { introspect } = await import("./generate/introspection.ts");
+    const { introspect } = await import("./generate/definition.ts");
     const result = await introspect({
       ...makeEndpoint(host, endpoint, given ?? { config: {}, secrets: {} }),
       timeoutMs: host.config.introspectionTimeoutMs,

@@ -55,10 +55,7 @@ export function createMcpAdapter(): AdapterModule {
       const { context, config } = host;
       const definition = readDefinition(input);
       refuseStdio(host, definition);
-      const [{ listTools }, { offerTools }] = await Promise.all([
-        import("./generate/listing.ts"),
-        import("./generate/tools.ts"),
-      ]);
+      const { listTools, offerTools } = await import("./generate/tools.ts");
       const { server, settings } = resolveServer(definition, given);
       let connection: Connection;
       try {

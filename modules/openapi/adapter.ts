@@ -1,17 +1,40 @@
 /** The adapter: definitions from documents, services in memory between hydrate and dehydrate, calls. */
 import { createAdapter, readTools } from "#modules/shared/adapter.ts";
+import { quoteForeign } from "#modules/shared/failures.ts";
+import { createJobThread, type JobThread } from "#modules/shared/job-thread.ts";
 import { withLimits } from "#modules/shared/limits.ts";
-import type { AdapterModule, AdapterSetupContext, InvokeInput } from "#sdk";
+import {
+  type AdapterModule,
+  type AdapterSetupContext,
+  type InvokeInput,
+  type ServiceDefinition,
+  serviceDefinitionSchema,
+} from "#sdk";
 import type { Answer } from "./call/answer.ts";
 import { type Credentials, createCredentials } from "./call/credentials.ts";
 import { nameOf, prepareRequest } from "./call/request.ts";
 import { send } from "./call/send.ts";
-import { resolveOwnServer, resolveServer, resolveTokenUrl } from "./call/server-url.ts";
 import { createTokenSource } from "./call/tokens.ts";
-import { readServiceConfig, type ServiceConfig } from "./config.ts";
+import {
+  readServiceConfig,
+  resolveOwnServer,
+  resolveServer,
+  resolveTokenUrl,
+  type ServiceConfig,
+} from "./config.ts";
 import { type ServiceDomain, serviceDomainSchema, type ToolDomain, toolDomainSchema } from "./domain.ts";
-import { CallError } from "./failures.ts";
-import { createGenerator } from "./generate/generator.ts";
+import { CallError, DocumentError } from "./failures.ts";
+import type { Bytes, GenerationAnswer, GenerationJob } from "./generate/generation-thread.ts";
+
+const GENERATION_LIMITS = {
+  maxHeapMb: 384,
+  /** Kept small: what is read is thrown away soon, and the server's peak memory is with it. */
+  maxYoungHeapMb: 8,
+  maxRunMs: 30_000,
+  maxWaiting: 100,
+  maxKeptTextChars: 1024 * 1024,
+  idleMs: 10_000,
+} as const;
 
 interface Service {
   domain: ServiceDomain;
@@ -28,11 +51,14 @@ const PARTS = {
 };
 
 export function createOpenApiAdapter(): AdapterModule {
-  const generator = createGenerator();
+  const thread = createJobThread<GenerationJob, GenerationAnswer>(
+    new URL("./generate/generation-thread.ts", import.meta.url),
+    GENERATION_LIMITS,
+  );
   return createAdapter<AdapterSetupContext, Service, ToolDomain>({
     ...PARTS,
     setup: (context) => context,
-    define: (_context, input, given) => generator.generate(input, given?.config.operationFilter),
+    define: (_context, input, given) => generate(thread, input, given?.config.operationFilter),
 
     hydrate({ fetch, keepSecret }, state, tools) {
       const domain = serviceDomainSchema.parse(state.adapterDomain);
@@ -46,7 +72,7 @@ export function createOpenApiAdapter(): AdapterModule {
 
     invoke: ({ fetch }, service, tool, input) => call(fetch, service, tool, input),
 
-    stop: () => generator.close(),
+    stop: async () => thread[Symbol.asyncDispose](),
 
     secretOrigins(use) {
       // A document is read without asking any server.
@@ -66,6 +92,38 @@ export function createOpenApiAdapter(): AdapterModule {
       return [...origins];
     },
   });
+}
+
+/**
+ * In a thread of its own, one document at a time: a document that takes all memory or all time ends its thread, and the
+ * server goes on answering. A thread that has read small ones only is kept for a while. @throws DocumentError
+ */
+async function generate(
+  thread: JobThread<GenerationJob, GenerationAnswer>,
+  text: string,
+  filter: unknown,
+): Promise<ServiceDefinition> {
+  // As bytes that change hands: a text would be copied twice, at two bytes for each character.
+  const document = new TextEncoder().encode(text);
+  const end = await thread.run({ document, filter }, GENERATION_LIMITS.maxRunMs, {
+    transfer: [document.buffer],
+    endsThread: text.length > GENERATION_LIMITS.maxKeptTextChars,
+  });
+  if (end.kind !== "answered") {
+    throw new DocumentError(`The document could not be read: ${end.message}.${ADVICE.get(end.kind) ?? ""}`);
+  }
+  if ("refused" in end.answer) throw new DocumentError(quoteForeign(end.answer.refused));
+  return readDefinition(end.answer);
+}
+
+const ADVICE = new Map([
+  ["memory", " Leave operations out."],
+  ["busy", " Try again later."],
+]);
+
+function readDefinition({ service, tools }: { service: Bytes; tools: Bytes[] }): ServiceDefinition {
+  const parse = (bytes: Bytes): object => JSON.parse(new TextDecoder().decode(bytes));
+  return serviceDefinitionSchema.parse({ ...parse(service), tools: tools.map(parse) });
 }
 
 function resolveBases(

@@ -1,11 +1,24 @@
-/** The operations of one service, checked against its schema, which is built at the first of them. */
-import { type GraphQLSchema, getVariableValues, Kind, parse } from "graphql";
+/**
+ * The operations of one service, checked against its schema, which is built at the first of them; with a caller's own
+ * selection put into one, which can choose fields and nothing else.
+ */
+import {
+  type DocumentNode,
+  type GraphQLSchema,
+  getVariableValues,
+  Kind,
+  parse,
+  print,
+  type SelectionSetNode,
+  specifiedRules,
+  validate,
+  visit,
+} from "graphql";
 import { quoteForeign } from "#modules/shared/failures.ts";
 import type { ToolDomain } from "../domain.ts";
-import { GraphqlFailure } from "../failures.ts";
+import { GraphqlFailure, messageOf } from "../failures.ts";
 import { rebuildSchema } from "../generate/definition.ts";
 import type { GraphqlRequest } from "./endpoint.ts";
-import { applySelect } from "./select.ts";
 
 export interface Operations {
   /** @throws GraphqlFailure for parameters that do not fit the schema. */
@@ -43,4 +56,79 @@ function checkVariables(schema: GraphQLSchema, tool: ToolDomain, variables: Reco
   if (errors === undefined) return;
   const text = quoteForeign(errors.map((error) => error.message).join(" "));
   throw new GraphqlFailure("graphql_bad_parameters", `The parameters do not fit the schema: ${text}`);
+}
+
+const SELECT_LIMITS = { maxCharacters: 20_000, maxTokens: 2000, maxDepth: 20, maxErrors: 5 } as const;
+
+const KNOWN_DIRECTIVES = new Set(["include", "skip"]);
+
+/**
+ * The operation with the caller's selection instead of its own, as text. `documentText` is the tool's.
+ * @throws GraphqlFailure that says what about the selection does not fit the schema.
+ */
+function applySelect(schema: GraphQLSchema, documentText: string, select: unknown): string {
+  if (typeof select !== "string" || select.trim() === "") throw refuse("it is no text");
+  const selectionSet = parseSelection(select);
+  const document = parse(documentText, { noLocation: true });
+  let isFirst = true;
+  const changed: DocumentNode = visit(document, {
+    [Kind.FIELD]: (field) => {
+      if (!isFirst) return undefined;
+      isFirst = false;
+      return { ...field, selectionSet };
+    },
+  });
+  const problems = validate(schema, changed, specifiedRules, { maxErrors: SELECT_LIMITS.maxErrors });
+  if (problems.length > 0) throw refuse(quoteForeign(problems.map((problem) => problem.message).join(" ")));
+  return print(changed);
+}
+
+function parseSelection(select: string): SelectionSetNode {
+  if (select.length > SELECT_LIMITS.maxCharacters) {
+    throw refuse(`it is longer than ${SELECT_LIMITS.maxCharacters} characters`);
+  }
+  refuseNesting(select);
+  const text = select.trim().startsWith("{") ? select : `{${select}}`;
+  let document: DocumentNode;
+  try {
+    document = parse(text, { noLocation: true, maxTokens: SELECT_LIMITS.maxTokens });
+  } catch (error) {
+    throw refuse(messageOf(error));
+  }
+  const [operation, ...others] = document.definitions;
+  const isPlain =
+    operation?.kind === Kind.OPERATION_DEFINITION &&
+    operation.operation === "query" &&
+    operation.name === undefined &&
+    !operation.variableDefinitions?.length &&
+    !operation.directives?.length;
+  if (!isPlain || others.length > 0) throw refuse("it holds more than one selection set");
+  visit(document, {
+    [Kind.SELECTION_SET]: ({ selections }) => {
+      if (selections.length === 0) throw refuse("it selects nothing");
+    },
+    [Kind.DIRECTIVE]: ({ name }) => {
+      if (!KNOWN_DIRECTIVES.has(name.value))
+        throw refuse(`the directive @${name.value} cannot be used in it`);
+    },
+  });
+  return operation.selectionSet;
+}
+
+/** Before it is parsed: the parser and all that follows go as deep as the text does. */
+function refuseNesting(text: string): void {
+  let depth = 0;
+  for (const character of text) {
+    if (character === "{" || character === "[" || character === "(") depth += 1;
+    else if (character === "}" || character === "]" || character === ")") depth -= 1;
+    if (depth > SELECT_LIMITS.maxDepth)
+      throw refuse(`it is nested deeper than ${SELECT_LIMITS.maxDepth} levels`);
+  }
+}
+
+function refuse(problem: string): GraphqlFailure {
+  return new GraphqlFailure(
+    "graphql_bad_parameters",
+    `The selection cannot be used: ${problem} (expected a GraphQL selection set such as "{ id name }").`,
+  );
 }

@@ -5,6 +5,8 @@ import {
   type DirectiveNode,
   type DocumentNode,
   type GraphQLSchema,
+  getIntrospectionQuery,
+  type IntrospectionOptions,
   type IntrospectionQuery,
   Kind,
   parse,
@@ -14,6 +16,8 @@ import {
   visit,
 } from "graphql";
 import { z } from "zod";
+import { quoteForeign } from "#modules/shared/failures.ts";
+import { type Endpoint, post } from "../call/endpoint.ts";
 import { readEndpoint } from "../config.ts";
 import { GraphqlFailure, messageOf } from "../failures.ts";
 
@@ -182,4 +186,37 @@ function refuse(problem: string): GraphqlFailure {
     "graphql_bad_definition",
     `The definition cannot be used: ${problem}. ${EXPECTED}`,
   );
+}
+
+/** First with everything newer servers can tell, then in the oldest way. */
+const ATTEMPTS: IntrospectionOptions[] = [
+  { descriptions: true, specifiedByUrl: true, inputValueDeprecation: true, oneOf: true },
+  { descriptions: true },
+];
+
+/** Asks an endpoint for its schema. The `{__schema}` of its answer. @throws GraphqlFailure */
+export async function introspect(endpoint: Endpoint): Promise<unknown> {
+  let refusal = "it answered no schema";
+  for (const options of ATTEMPTS) {
+    const { data, errors, status } = await post(endpoint, {
+      query: getIntrospectionQuery(options),
+      operationName: "IntrospectionQuery",
+    });
+    const result = unwrapIntrospection(data);
+    if (result !== null) return result;
+    if (status === 401 || status === 403) {
+      throw new GraphqlFailure("graphql_refused", `The endpoint answered ${status}: ${firstOf(errors)}`, {
+        status,
+      });
+    }
+    if (errors.length > 0) refusal = firstOf(errors);
+  }
+  throw new GraphqlFailure(
+    "graphql_bad_definition",
+    `The endpoint does not tell its schema: ${refusal}. Where introspection is turned off, put "sdl" or "introspection" into the definition.`,
+  );
+}
+
+function firstOf(errors: { message: string }[]): string {
+  return quoteForeign(errors[0]?.message ?? "no text", 500);
 }

@@ -1,9 +1,26 @@
 /** Thread entry: a schema to tools. */
 import { parentPort } from "node:worker_threads";
-import { GraphqlFailure, messageOf } from "../failures.ts";
-import { loadSchema } from "./definition.ts";
-import type { GenerateAnswer, GenerateJob } from "./generator.ts";
+import type { ToolDefinition } from "#sdk";
+import { type FailureCode, GraphqlFailure, messageOf } from "../failures.ts";
+import { type Definition, loadSchema } from "./definition.ts";
+import type { SelectionLimits } from "./selection.ts";
 import { makeTools } from "./tools.ts";
+
+export interface GenerateJob {
+  source: NonNullable<Definition["schema"]>;
+  limits: SelectionLimits & { maxTools: number };
+}
+
+export interface Generated {
+  description: string | null;
+  /** Of the whole schema, without descriptions. */
+  sdl: string;
+  tools: ToolDefinition[];
+}
+
+export type GenerateAnswer =
+  | { ok: true; made: Generated }
+  | { ok: false; code: FailureCode; message: string };
 
 parentPort?.on("message", (job: GenerateJob) => parentPort?.postMessage(generate(job)));
 

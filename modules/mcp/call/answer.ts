@@ -2,6 +2,7 @@
 import { type CallToolResult, CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
 import { quoteForeign } from "#modules/shared/failures.ts";
+import type { JSONSchema } from "#sdk";
 import { McpFailure } from "../failures.ts";
 
 // The library's type follows its own zod; the schema is the same.
@@ -55,3 +56,38 @@ function readBlock(block: Block): unknown {
     }
   }
 }
+
+const BASE64 = { type: "string", contentEncoding: "base64" };
+const TEXT: JSONSchema = { type: "string" };
+const media = (type: string): JSONSchema => ({
+  type: "object",
+  properties: { type: { const: type }, mimeType: TEXT, base64: BASE64 },
+  required: ["type", "mimeType", "base64"],
+});
+const block: JSONSchema[] = [
+  TEXT,
+  media("image"),
+  media("audio"),
+  {
+    type: "object",
+    properties: { type: { const: "resource" }, uri: TEXT, mimeType: TEXT, text: TEXT, base64: BASE64 },
+    required: ["type", "uri"],
+  },
+  {
+    type: "object",
+    properties: {
+      type: { const: "resource_link" },
+      uri: TEXT,
+      name: TEXT,
+      description: TEXT,
+      mimeType: TEXT,
+    },
+    required: ["type", "uri", "name"],
+  },
+];
+
+/** What `readAnswer` makes of content that is not structured. */
+export const CONTENT_SCHEMA: JSONSchema = {
+  description: "Text as a string; several pieces of content as an array; null when there is none.",
+  anyOf: [...block, { type: "array", items: { anyOf: block } }, { type: "null" }],
+};

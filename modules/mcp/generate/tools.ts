@@ -1,11 +1,74 @@
-/** A server's tools as tools of a service. What cannot be offered is left out, with the reason, rather than refused with all the rest. */
+/** A server's list of tools, read within bounds, and its tools as those of a service. A tool that cannot be offered is left out, with the reason. */
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import { cleanText, quoteForeign } from "#modules/shared/failures.ts";
-import type { JSONSchema, ToolDefinition } from "#sdk";
+import type { ToolDefinition } from "#sdk";
+import { CONTENT_SCHEMA } from "../call/answer.ts";
+import type { Connection, RequestLimits } from "../call/connection.ts";
+import type { ModuleConfig } from "../config.ts";
 import type { ToolDomain } from "../definition.ts";
-
-import { assignIds } from "./identifiers.ts";
+import { McpFailure } from "../failures.ts";
 import { checkSchema } from "./schemas.ts";
+
+const pageSchema = z.looseObject({
+  tools: z.array(z.unknown()),
+  nextCursor: z.string().max(10_000).nullish(),
+});
+
+/** The tools as the server describes them, unchecked. A list that does not end is refused, not cut. @throws McpFailure */
+export async function listTools(
+  connection: Connection,
+  config: ModuleConfig,
+  limits: RequestLimits,
+): Promise<unknown[]> {
+  if (!connection.server.hasTools) {
+    throw new McpFailure("mcp_bad_answer", "The server says that it has no tools (no such capability).");
+  }
+  const deadline = performance.now() + limits.timeoutMs;
+  const tools: unknown[] = [];
+  const cursors = new Set<string>();
+  let bytes = 0;
+  let cursor: string | undefined;
+  for (let pages = 1; pages <= config.maxListPages; pages += 1) {
+    const timeoutMs = deadline - performance.now();
+    if (timeoutMs <= 0) {
+      throw new McpFailure("mcp_timeout", `The list of tools took longer than ${limits.timeoutMs} ms.`);
+    }
+    const params = cursor === undefined ? {} : { cursor };
+    const page = await connection.request("tools/list", params, pageSchema, { ...limits, timeoutMs });
+    bytes += measure(page.tools);
+    if (bytes > config.maxListBytes) {
+      throw tooLarge(`is larger than ${config.maxListBytes} bytes`, "maxListBytes");
+    }
+    tools.push(...page.tools);
+    if (tools.length > config.maxTools) throw tooLarge(`has more than ${config.maxTools} tools`, "maxTools");
+    if (!page.nextCursor) return tools;
+    if (cursors.has(page.nextCursor)) {
+      throw new McpFailure(
+        "mcp_bad_answer",
+        "The list of tools goes in circles: a page points back to an earlier one.",
+      );
+    }
+    cursor = page.nextCursor;
+    cursors.add(cursor);
+  }
+  throw tooLarge(`has more than ${config.maxListPages} pages`, "maxListPages");
+}
+
+function measure(tools: unknown[]): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(tools));
+  } catch {
+    throw new McpFailure("mcp_bad_answer", "The server's list of tools is nested too deeply to be read.");
+  }
+}
+
+function tooLarge(problem: string, setting: string): McpFailure {
+  return new McpFailure(
+    "mcp_too_large",
+    `The server's list of tools ${problem} (${setting} of the module mcp).`,
+  );
+}
 
 const MAX_NAME_CHARACTERS = 500;
 const MAX_DESCRIPTION_CHARACTERS = 20_000;
@@ -86,37 +149,62 @@ function isDestructive({ annotations }: ServerTool): boolean {
   return annotations?.destructiveHint ?? annotations?.readOnlyHint !== true;
 }
 
-const BASE64 = { type: "string", contentEncoding: "base64" };
-const TEXT: JSONSchema = { type: "string" };
-const media = (type: string): JSONSchema => ({
-  type: "object",
-  properties: { type: { const: type }, mimeType: TEXT, base64: BASE64 },
-  required: ["type", "mimeType", "base64"],
-});
-const block: JSONSchema[] = [
-  TEXT,
-  media("image"),
-  media("audio"),
-  {
-    type: "object",
-    properties: { type: { const: "resource" }, uri: TEXT, mimeType: TEXT, text: TEXT, base64: BASE64 },
-    required: ["type", "uri"],
-  },
-  {
-    type: "object",
-    properties: {
-      type: { const: "resource_link" },
-      uri: TEXT,
-      name: TEXT,
-      description: TEXT,
-      mimeType: TEXT,
-    },
-    required: ["type", "uri", "name"],
-  },
-];
+/*
+ * Ids of tools: their names as identifiers, joined by dots where the server groups them by dots or slashes. The same names
+ * give the same ids in any order, and an id never passes from one tool to another because a third one came or went:
+ * policies and roles name ids.
+ */
 
-/** What answer.ts makes of content that is not structured. */
-const CONTENT_SCHEMA: JSONSchema = {
-  description: "Text as a string; several pieces of content as an array; null when there is none.",
-  anyOf: [...block, { type: "array", items: { anyOf: block } }, { type: "null" }],
-};
+const MAX_ID_CHARACTERS = 100;
+const HASH_CHARACTERS = 6;
+/** Of an id, joined by dots. */
+const MAX_SEGMENTS = 8;
+
+/** Ids by name. Names that would share an id all carry a piece of their hash, unless one is the id itself. */
+export function assignIds(names: readonly string[]): Map<string, string> {
+  const wanted = new Map<string, string[]>();
+  for (const name of new Set(names)) {
+    const id = toIdentifier(name);
+    wanted.set(id, [...(wanted.get(id) ?? []), name]);
+  }
+  const ids = new Map<string, string>();
+  for (const [id, sharers] of wanted) {
+    for (const name of sharers) {
+      ids.set(name, sharers.length === 1 || name === id ? id : `${id}_${hash(name)}`);
+    }
+  }
+  // Afterwards: another name does not come by the id that a name had before groups were kept.
+  const inGroups = Map.groupBy(ids.keys(), toGroupedId);
+  inGroups.delete(null);
+  for (const [id, sharers] of inGroups) {
+    for (const name of sharers) ids.set(name, sharers.length === 1 ? `${id}` : `${id}_${hash(name)}`);
+  }
+  // A name that looks like another's id with its hash: no accident, so nobody gets the plain one.
+  const taken = new Map<string, number>();
+  for (const id of ids.values()) taken.set(id, (taken.get(id) ?? 0) + 1);
+  for (const [name, id] of ids) {
+    if ((taken.get(id) ?? 0) > 1) ids.set(name, `${id}_${hash(`${id} ${name}`, 16)}`);
+  }
+  return ids;
+}
+
+/** `issues.list` and `issues/list` are in the group `issues`, if every piece can be a name. Null: not in a group. */
+function toGroupedId(name: string): string | null {
+  const pieces = name.split(/[./]/);
+  const isGrouped = pieces.length > 1 && pieces.length <= MAX_SEGMENTS && name.length <= MAX_ID_CHARACTERS;
+  if (!isGrouped || !pieces.every((piece) => /^[A-Za-z_$][\w$-]*$/.test(piece))) return null;
+  return pieces.map(toIdentifier).join(".");
+}
+
+function toIdentifier(name: string): string {
+  const plain = name.replaceAll(/[^A-Za-z0-9_$]/g, "_");
+  const started = /^[A-Za-z_$]/.test(plain) ? plain : `_${plain}`;
+  const short =
+    started.length > MAX_ID_CHARACTERS ? `${started.slice(0, MAX_ID_CHARACTERS)}_${hash(name)}` : started;
+  // What every object has, and what makes an object a promise, is no tool.
+  return short in Object.prototype || short === "then" ? `${short}_` : short;
+}
+
+function hash(text: string, characters = HASH_CHARACTERS): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, characters);
+}

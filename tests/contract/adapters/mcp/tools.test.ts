@@ -1,7 +1,6 @@
 /** What a server says about its tools, and what becomes of it. */
 import { describe, expect, test } from "vitest";
-import { assignIds } from "#modules/mcp/generate/identifiers.ts";
-import { offerTools } from "#modules/mcp/generate/tools.ts";
+import { assignIds, offerTools } from "#modules/mcp/generate/tools.ts";
 import { TOOL_ID_PATTERN } from "#sdk";
 
 const ids = (...names: string[]) => Object.fromEntries(assignIds(names));
