@@ -120,7 +120,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
       // Modules are made below, of bindings that need the tools; nothing is called before they start.
       findAdapter: (id) => modules.adapters.get(id),
       failureOf: (id) => services.failureOf(id),
-      environments: { acquire: () => modules.environments.acquire() },
+      writeDocs: (input) => modules.writeToolDocs(input),
       gate: governance.gate,
       redactor,
       limits: {

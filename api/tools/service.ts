@@ -1,7 +1,7 @@
 /** What can be done with tools over HTTP and by scripts, put together over one database and one path of calls. */
 
 import type { PageRequest } from "#api/bounds/page.ts";
-import type { Environments } from "../components/modules/environments.ts";
+import type { ToolDocsInput } from "#sdk";
 import type { Pool } from "../db/pool.ts";
 import { AppError } from "../errors.ts";
 import type { ToolHost } from "../processes/model/tool-host.ts";
@@ -11,7 +11,6 @@ import {
   type Declarations,
   type WrittenDeclarations,
 } from "./declarations/declarations.ts";
-import { writeToolDocs } from "./docs.ts";
 import type { CallError } from "./failure.ts";
 import type { CallCaller, ToolCall, ToolPath } from "./gate.ts";
 import { createToolHost } from "./host.ts";
@@ -36,7 +35,8 @@ export interface ToolsOptions
     "findAdapter" | "failureOf" | "gate" | "redactor" | "limits" | "admit" | "onCall" | "log"
   > {
   pool: Pool;
-  environments: Pick<Environments, "acquire">;
+  /** Markdown about a tool. Throws AppError `no_environment` or `module_failed`. */
+  writeDocs(input: ToolDocsInput): Promise<string>;
 }
 
 /** A page of a listing; the position is that of the kind of listing asked for. */
@@ -83,7 +83,7 @@ export interface Tools extends AsyncDisposable {
 }
 
 export function createTools(options: ToolsOptions): Tools {
-  const { pool, gate, environments, failureOf, log } = options;
+  const { pool, gate, failureOf, log } = options;
   const open = new AsyncDisposableStack();
   const validator = open.use(createParameterValidator());
   const declarations: Declarations = open.use(createDeclarations(pool, gate, failureOf));
@@ -97,7 +97,7 @@ export function createTools(options: ToolsOptions): Tools {
     describeUnknown: suggestions.describeUnknown,
   });
   const listing = createToolListing(pool, createToolSearch(pool), gate, failureOf);
-  const writeDocs = (tool: ToolDetailsRow) => writeToolDocs(environments, toDocsInput(tool));
+  const writeDocs = (tool: ToolDetailsRow) => options.writeDocs(toDocsInput(tool));
   async function requireService(serviceId: string | undefined, asker: CallCaller): Promise<void> {
     if (serviceId === undefined) return;
     const isVisible = (await listing.visibleServices([serviceId], asker)).has(serviceId);

@@ -1,8 +1,9 @@
-/** The statements on `tools`, one function each. Calls have theirs in targets.ts, the search in search/store.ts. */
+/** The statements on `tools`, one function each: listings, declarations, search. Calls have theirs in targets.ts. */
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { JSONSchema } from "#sdk";
 import type { ToolPath } from "./gate.ts";
+import { MAX_SCHEMA_BYTES } from "./targets.ts";
 
 /** A tool as a listing shows it. */
 export interface ToolRow {
@@ -140,12 +141,12 @@ export async function listServiceIds(db: Db, limit: number): Promise<string[]> {
 }
 
 /** Of `t`, with `s` its service and `m` the adapter of that. */
-export function toolColumns(db: Db) {
+function toolColumns(db: Db) {
   return db`t.service_id as "serviceId", t.id, t.name, t.description, t.enabled, t.destructive,
     ${isEffective(db)} as "effectivelyEnabled", s.position as "servicePosition", t.position`;
 }
 
-export function toolTables(db: Db) {
+function toolTables(db: Db) {
   return db`from tools t join services s on s.id = t.service_id join modules m on m.id = s.adapter`;
 }
 
@@ -165,4 +166,115 @@ export interface KnownTool extends ToolPath {
 export async function listKnownTools(db: Db): Promise<KnownTool[]> {
   return db<KnownTool[]>`
     select service_id as "serviceId", id as "toolId", destructive from tools order by service_id, position`;
+}
+
+/** A service with the tools that can be called. */
+export interface DeclarableService {
+  id: string;
+  description: string;
+  /** In the order of the definition. */
+  toolIds: string[];
+  /** Of everything a declaration shows of these tools. */
+  hash: string;
+}
+
+export async function listDeclarable(db: Db, serviceId: string | undefined): Promise<DeclarableService[]> {
+  return db<DeclarableService[]>`
+    select s.id, s.description, array_agg(t.id order by t.position, t.id) as "toolIds",
+      encode(sha256(convert_to(
+        string_agg(concat_ws(' ', t.id, t.input_hash, t.output_hash, t.description), E'\n' order by t.position, t.id), 'UTF8'
+      )), 'hex') as hash
+    from tools t join services s on s.id = t.service_id join modules m on m.id = s.adapter
+    where t.enabled and s.enabled and not s.stale and m.enabled and not m.missing
+      and (${serviceId ?? null}::text is null or s.id = ${serviceId ?? null})
+    group by s.id, s.position, s.description order by s.position desc`;
+}
+
+export interface DeclarableTool {
+  id: string;
+  description: string;
+  /** JSON text. */
+  input: string;
+  output: string;
+}
+
+/** The schemas of these tools, in their order; one that is too large is `{}`. */
+export async function readDeclarableTools(
+  db: Db,
+  serviceId: string,
+  toolIds: readonly string[],
+): Promise<DeclarableTool[]> {
+  return db<DeclarableTool[]>`
+    select id, left(description, 2000) as description,
+      case when octet_length(input_schema::text) <= ${MAX_SCHEMA_BYTES} then input_schema::text else '{}' end as input,
+      case when octet_length(output_schema::text) <= ${MAX_SCHEMA_BYTES} then output_schema::text else '{}' end as output
+    from tools where service_id = ${serviceId} and id = any(${[...toolIds]}::text[]) order by position, id`;
+}
+
+/** Schemas larger than this, as JSON text, are neither searched nor shown in a signature. */
+const MAX_SEARCHED_SCHEMA_BYTES = 256 * 1024;
+const MAX_SEARCHED_DESCRIPTION_CHARACTERS = 2000;
+
+/** A service, as a search needs to know it. */
+export interface ServiceState {
+  id: string;
+  /** Another one after each change of the service or its definition. */
+  version: string;
+  /** Whether its tools can be called, as far as they are enabled. */
+  isEffective: boolean;
+  /** Ids of tools that are switched off. */
+  off: string[];
+}
+
+/** Every installation and every new definition writes the row of the service, so its transaction tells what was read. */
+export async function listServiceStates(db: Db): Promise<ServiceState[]> {
+  return db<ServiceState[]>`
+    select s.id, s.xmin::text as version, (s.enabled and not s.stale and m.enabled and not m.missing) as "isEffective",
+      coalesce(o.off, '{}') as off
+    from services s join modules m on m.id = s.adapter left join (
+      select service_id, array_agg(id) as off from tools where not enabled group by service_id
+    ) o on o.service_id = s.id`;
+}
+
+export interface SearchedToolRow {
+  id: string;
+  name: string;
+  description: string;
+  destructive: boolean;
+  inputSchema: JSONSchema | null;
+}
+
+/** The next tools of a service after one, by id. */
+export async function readSearchedTools(
+  db: Db,
+  serviceId: string,
+  after: string,
+  limit: number,
+): Promise<SearchedToolRow[]> {
+  return db<SearchedToolRow[]>`
+    select id, name, left(description, ${MAX_SEARCHED_DESCRIPTION_CHARACTERS}) as description, destructive,
+      ${boundedSchema(db, "input_schema")} as "inputSchema"
+    from tools t where service_id = ${serviceId} and id > ${after} order by id limit ${limit}`;
+}
+
+export interface FoundToolRow extends ToolRow {
+  inputSchema: JSONSchema | null;
+  outputSchema: JSONSchema | null;
+}
+
+/** Those that are still there, in any order. */
+export async function readFoundTools(
+  db: Db,
+  tools: readonly { serviceId: string; id: string }[],
+): Promise<FoundToolRow[]> {
+  return db<FoundToolRow[]>`
+    select ${toolColumns(db)}, ${boundedSchema(db, "input_schema")} as "inputSchema",
+      ${boundedSchema(db, "output_schema")} as "outputSchema"
+    ${toolTables(db)}
+    join unnest(${tools.map(({ serviceId }) => serviceId)}::text[], ${tools.map(({ id }) => id)}::text[])
+      as found(service_id, id) on t.service_id = found.service_id and t.id = found.id`;
+}
+
+function boundedSchema(db: Db, column: "input_schema" | "output_schema") {
+  return db`case when octet_length(t.${db(column)}::text) <= ${MAX_SEARCHED_SCHEMA_BYTES} then t.${db(column)} end`;
 }

@@ -2,7 +2,7 @@
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import { readFailure } from "#api/bounds/failure-text.ts";
 import { AppError } from "#api/errors.ts";
-import type { EnvironmentModule, EnvironmentStatus } from "#sdk";
+import type { EnvironmentModule, EnvironmentStatus, ToolDocsInput } from "#sdk";
 
 /** One run's hold on an environment: a replaced environment is torn down when its last lease is disposed. */
 export interface EnvironmentLease extends Disposable {
@@ -30,23 +30,35 @@ export interface Environments {
 const MAX_DOCS_MS = 15_000;
 const MAX_DOCS_CHARACTERS = 1024 * 1024;
 
-/** Markdown. Throws AppError `no_environment`, or `module_failed` with the module's message. */
-export async function readEnvironmentDocs(environments: Environments): Promise<string> {
+/** Markdown about the active environment. Throws AppError `no_environment`, or `module_failed` with its message. */
+export function readEnvironmentDocs(environments: Environments): Promise<string> {
+  return askForDocs(environments, "generateDocs()", null, (module) => module.generateDocs());
+}
+
+/** Markdown about a tool, written by the active environment. Throws as `readEnvironmentDocs` does. */
+export function writeToolDocs(environments: Environments, input: ToolDocsInput): Promise<string> {
+  const tool = `${input.serviceId}.${input.toolId}`;
+  return askForDocs(environments, "generateToolDocs()", tool, (module) => module.generateToolDocs(input));
+}
+
+/** Foreign text, bounded in time and size. `tool`: what it is about; null: the environment itself. */
+async function askForDocs(
+  environments: Environments,
+  member: string,
+  tool: string | null,
+  ask: (module: EnvironmentModule) => unknown,
+): Promise<string> {
   using lease = environments.acquire();
   if (lease === null) throw noEnvironment(environments);
+  const { id, module } = lease;
   try {
-    const written = Promise.resolve().then(() => lease.module.generateDocs());
-    const docs: unknown = await waitAtMost(written, MAX_DOCS_MS, `generateDocs() of ${lease.id}`);
-    if (typeof docs !== "string") throw new Error("generateDocs() did not answer a text.");
-    return docs.length > MAX_DOCS_CHARACTERS ? docs.slice(0, MAX_DOCS_CHARACTERS) : docs;
+    const written = Promise.resolve().then(() => ask(module));
+    const docs: unknown = await waitAtMost(written, MAX_DOCS_MS, `${member} of ${id}`);
+    if (typeof docs !== "string") throw new Error(`${member} did not answer a text.`);
+    return docs.slice(0, MAX_DOCS_CHARACTERS);
   } catch (error) {
-    throw new AppError(
-      "module_failed",
-      `The documentation of ${lease.id} could not be made: ${readFailure(error)}`,
-      {
-        cause: error,
-      },
-    );
+    const what = tool === null ? `of ${id} could not be made` : `of ${tool} could not be made by ${id}`;
+    throw new AppError("module_failed", `The documentation ${what}: ${readFailure(error)}`, { cause: error });
   }
 }
 

@@ -1,4 +1,5 @@
 /** What changes of modules share: the registry, the rows, and how a module is started and put in place. */
+import { readFailure } from "#api/bounds/failure-text.ts";
 import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { EnvironmentBindings, IsolationLevel } from "#sdk";
@@ -179,7 +180,27 @@ export async function installWithDefinitions(
   await forgetAttempts(host, row.id);
 }
 
-/** Whatever happened at earlier starts: somebody has decided about the module, or it runs. */
+/**
+ * Starts an enabled module with what is stored and puts it in place. A failure is logged with `message` and noted on the
+ * row: one bad module never stops the others.
+ */
+export async function activateStored(
+  host: ModuleHost,
+  row: ModuleRow,
+  registration: ModuleRegistration,
+  message: string,
+): Promise<void> {
+  try {
+    const settings = await readStoredSettings(host, row.id);
+    await installWithDefinitions(host, await host.activator.start(registration, settings), row);
+    await setModuleError(host.pool, row.id, null);
+  } catch (error) {
+    host.logger.error({ module: row.id, err: error }, message);
+    await noteFailure(host, row.id, readFailure(error));
+  }
+}
+
+/** Forgets unfinished starts of the module: an administrator has decided about it, or it runs. */
 export async function forgetAttempts({ custom, registry }: ModuleHost, id: string): Promise<void> {
   const folder = registry.get(id)?.folder ?? null;
   if (folder !== null) await custom?.attempts.clear(folder);

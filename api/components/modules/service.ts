@@ -6,7 +6,7 @@
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { createSerialQueue } from "#api/bounds/serial-queue.ts";
 import { AppError } from "#api/errors.ts";
-import type { ModuleManifest } from "#sdk";
+import type { ModuleManifest, ToolDocsInput } from "#sdk";
 import type { Adapters } from "../adapters.ts";
 import { type Fetched, fetchBytes, fetchDescriptor } from "../registry.ts";
 import type { SettingsHost } from "../settings/service.ts";
@@ -22,6 +22,7 @@ import {
   type Environments,
   noEnvironment,
   readEnvironmentDocs,
+  writeToolDocs,
 } from "./environments.ts";
 import { createHost, type ModulesOptions, refuseBuiltin, refuseWaiting, requireRow } from "./host.ts";
 import {
@@ -74,6 +75,8 @@ export interface Modules {
   requireActive(): ActiveEnvironment;
   /** Documentation of the active environment. Throws AppError `no_environment` or `module_failed`. */
   readDocs(): Promise<string>;
+  /** Documentation of a tool, written by the active environment. Throws as `readDocs` does. */
+  writeToolDocs(input: ToolDocsInput): Promise<string>;
   /** Replaced environments that have not ended yet. */
   draining(): { id: string; runs: number }[];
   /** Runs that hold the active environment. */
@@ -195,6 +198,7 @@ export function createModules(options: ModulesOptions): Modules {
       return active;
     },
     readDocs: () => readEnvironmentDocs(environments),
+    writeToolDocs: (input) => writeToolDocs(environments, input),
     draining: environments.draining,
     activeRuns: environments.activeRuns,
     close: activator.close,

@@ -2,26 +2,13 @@
  * Start-up: the modules that are there against the rows that are stored, then activation. One bad module never stops
  * the server: its row gets the reason, the rest starts.
  */
-import { readFailure } from "#api/bounds/failure-text.ts";
 import { DEFAULT_ENVIRONMENT_ID } from "./builtins.ts";
 import { toRow } from "./changes/install.ts";
-import {
-  forgetAttempts,
-  installWithDefinitions,
-  type ModuleHost,
-  noteFailure,
-  readStoredSettings,
-} from "./host.ts";
+import { activateStored, forgetAttempts, type ModuleHost, noteFailure } from "./host.ts";
 import { MAX_UNFINISHED } from "./loader/attempts.ts";
 import { scanModules } from "./loader/scan.ts";
 import type { ModuleRegistration, ModuleRegistry } from "./registration.ts";
-import {
-  listEnabledRows,
-  type ModuleRow,
-  markMissingRows,
-  registerModuleRow,
-  setModuleError,
-} from "./store.ts";
+import { listEnabledRows, type ModuleRow, markMissingRows, registerModuleRow } from "./store.ts";
 
 /** Rejects only when the database does. */
 export async function startModules(host: ModuleHost, builtins: readonly ModuleRegistration[]): Promise<void> {
@@ -93,23 +80,16 @@ export async function reconcileRows({ pool, logger }: ModuleHost, registry: Modu
 }
 
 async function activate(host: ModuleHost, row: ModuleRow): Promise<void> {
-  const { activator, logger, pool, registry } = host;
-  const registration = registry.get(row.id);
+  const registration = host.registry.get(row.id);
   if (registration === undefined || registration.loadError !== null) return;
   if (!(await mayBeTried(host, registration))) return;
-  try {
-    const settings = await readStoredSettings(host, row.id);
-    await installWithDefinitions(host, await activator.start(registration, settings), row);
-    await setModuleError(pool, row.id, null);
-  } catch (error) {
-    logger.error(
-      { module: row.id, err: error },
-      "a module could not be activated; the server goes on without it",
-    );
-    await noteFailure(host, row.id, readFailure(error));
-  } finally {
-    await forgetAttempts(host, row.id);
-  }
+  await activateStored(
+    host,
+    row,
+    registration,
+    "a module could not be activated; the server goes on without it",
+  );
+  await forgetAttempts(host, row.id);
 }
 
 /** Not if the last starts ended while it was being activated: they would go on ending like that. */

@@ -26,11 +26,17 @@ export interface ServiceContext {
   announce(serviceId: string): void;
 }
 
-/** Throws AppError `not_found`. */
-export async function requireService(context: ServiceContext, id: string): Promise<ServiceRow> {
-  const row = await findServiceRow(context.pool, id);
-  if (row === null) throw serviceNotFound(id);
-  return row;
+/** Changes a service while no other change of it runs. Throws AppError `not_found`. */
+export function inTurn<T>(
+  { changes, pool }: ServiceContext,
+  id: string,
+  work: (row: ServiceRow) => Promise<T>,
+): Promise<T> {
+  return changes.run(id, async () => {
+    const row = await findServiceRow(pool, id);
+    if (row === null) throw serviceNotFound(id);
+    return work(row);
+  });
 }
 
 export function serviceNotFound(id: string): AppError {

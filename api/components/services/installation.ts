@@ -8,18 +8,17 @@ import type { AdapterModule, DefinitionContext, ServiceDefinition } from "#sdk";
 import type { ServiceSight } from "../ports.ts";
 import { fetchDescriptor } from "../registry.ts";
 import { writeConfig } from "../settings/store.ts";
-import { requireAdapter, requireService, type ServiceContext, serviceNotFound } from "./context.ts";
+import { inTurn, requireAdapter, type ServiceContext, serviceNotFound } from "./context.ts";
 import { generateDefinition } from "./definitions/generate.ts";
-import { unpackDefinition } from "./definitions/packing.ts";
 import { requireFilter } from "./definitions/settings-schema.ts";
 import {
   downloadDefinition,
-  MAX_DEFINITION_BYTES,
   type ObtainedDefinition,
   obtainDefinition,
+  unpackDefinition,
 } from "./definitions/source.ts";
 import { handOver } from "./lifecycle/handover.ts";
-import { partsOfDefinition, readDefinitionContext, readServiceParts } from "./lifecycle/state.ts";
+import { partsOfDefinition, readDefinitionContext, requireServiceParts } from "./lifecycle/state.ts";
 import {
   type CreateServiceBody,
   type InstallServiceBody,
@@ -121,8 +120,7 @@ export async function changeDefinition(
   id: string,
   body: PatchServiceBody,
 ): Promise<boolean> {
-  return context.changes.run(id, async () => {
-    const row = await requireService(context, id);
+  return inTurn(context, id, async (row) => {
     requireAdapter(context, row.adapter);
     return remake(context, row, () => obtainDefinition(context.download, body));
   });
@@ -130,8 +128,7 @@ export async function changeDefinition(
 
 /** The definition that its registry has now. Resolves to false when it is the one that is installed. Throws AppError. */
 export async function updateFromRegistry(context: ServiceContext, id: string): Promise<boolean> {
-  return context.changes.run(id, async () => {
-    const row = await requireService(context, id);
+  return inTurn(context, id, async (row) => {
     if (row.source === "") {
       throw new AppError(
         "no_source",
@@ -151,10 +148,9 @@ export async function updateFromRegistry(context: ServiceContext, id: string): P
 
 /** Makes the tools of the stored definition anew. Throws AppError. */
 export async function syncService(context: ServiceContext, id: string): Promise<void> {
-  await context.changes.run(id, async () => {
-    const row = await requireService(context, id);
-    await context.generations.run(() => regenerate(context, row, requireAdapter(context, row.adapter)));
-  });
+  await inTurn(context, id, (row) =>
+    context.generations.run(() => regenerate(context, row, requireAdapter(context, row.adapter))),
+  );
 }
 
 /**
@@ -169,7 +165,7 @@ export async function regenerate(
   const isInPlace = context.adapters.get(row.adapter) === adapter;
   const packed = await readDefinition(context.pool, row.id);
   if (packed === null) throw serviceNotFound(row.id);
-  const text = await unpackDefinition(packed, MAX_DEFINITION_BYTES);
+  const text = await unpackDefinition(packed);
   const service = await generate(context, row.adapter, adapter, { text, hash: row.hash }, row);
   if (isInPlace) requireSameAdapter(context, row.adapter, adapter);
   await replace(context, row, service, null, isInPlace ? adapter : null);
@@ -271,8 +267,7 @@ async function replace(
     });
   if (!row.enabled || holder === null) await write();
   else {
-    const parts = await readServiceParts(context, holder, row.id);
-    if (parts === null) throw serviceNotFound(row.id);
+    const parts = await requireServiceParts(context, holder, row.id);
     const next = partsOfDefinition({ id: row.id, hash: definition?.hash ?? row.hash }, service, parts);
     await handOver(context, row, { next, newDefinition: true }, write);
     await setServiceError(pool, row.id, null);

@@ -4,13 +4,12 @@
  */
 import { readFailure } from "#api/bounds/failure-text.ts";
 import { AppError } from "#api/errors.ts";
-import type { AdapterModule } from "#sdk";
 import { compileSettings, type SettingsKind, subjectOf } from "../settings/schema.ts";
 import type { SettingsHost } from "../settings/service.ts";
 import { type ServiceContext, serviceNotFound } from "./context.ts";
 import { handOver } from "./lifecycle/handover.ts";
 import { areBoundTo, hasSecrets } from "./lifecycle/secret-origins.ts";
-import { originsOfParts, readServiceParts, type ServiceParts } from "./lifecycle/state.ts";
+import { originsOfParts, requireServiceParts } from "./lifecycle/state.ts";
 import { findServiceDetails, type ServiceRow, type ServiceSchemas, setServiceError } from "./store.ts";
 
 export function hostServiceSettings(context: ServiceContext): SettingsHost {
@@ -20,12 +19,6 @@ export function hostServiceSettings(context: ServiceContext): SettingsHost {
     const details = await findServiceDetails(pool, id);
     if (details === null) throw serviceNotFound(id);
     return details;
-  }
-
-  async function requireParts(adapter: AdapterModule | null, id: string): Promise<ServiceParts> {
-    const parts = await readServiceParts(context, adapter, id);
-    if (parts === null) throw serviceNotFound(id);
-    return parts;
   }
 
   return {
@@ -38,7 +31,7 @@ export function hostServiceSettings(context: ServiceContext): SettingsHost {
     },
     async readSecrets(id) {
       const adapter = adapters.get((await requireDetails(id)).adapter);
-      const parts = await requireParts(adapter, id);
+      const parts = await requireServiceParts(context, adapter, id);
       // Null while the adapter cannot tell, for want of settings.
       const origins = await originsOfParts(context, adapter, parts).catch(() => null);
       const isMisplaced = hasSecrets(parts) && (origins === null || !areBoundTo(parts, origins));
@@ -56,14 +49,14 @@ export function hostServiceSettings(context: ServiceContext): SettingsHost {
         const row = await requireDetails(id);
         const adapter = adapters.get(row.adapter);
         // What a version before has stored is bound to where it goes before that changes.
-        await requireParts(adapter, id);
+        await requireServiceParts(context, adapter, id);
         return work({
           settings: (kind) => compiled(row, kind),
           mayLack: () => !row.enabled,
           async apply(changed, store) {
             const current = adapters.get(row.adapter);
             if (!row.enabled || row.stale || current === null) return store();
-            const next = { ...(await requireParts(current, id)), ...changed };
+            const next = { ...(await requireServiceParts(context, current, id)), ...changed };
             const version = await handOver(context, row, { next, newDefinition: false }, store);
             await setServiceError(pool, id, null);
             return version;

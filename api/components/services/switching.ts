@@ -4,15 +4,10 @@ import { compileSettings, type SettingsKind, subjectOf } from "#api/components/s
 import { AppError, type ErrorIssue } from "#api/errors.ts";
 import type { AdapterModule, ServiceState } from "#sdk";
 import { ownerKey } from "../ports.ts";
-import {
-  requireAdapter,
-  requireService,
-  type ServiceContext,
-  serviceNotFound,
-  toServiceFailed,
-} from "./context.ts";
+import { inTurn, requireAdapter, type ServiceContext, toServiceFailed } from "./context.ts";
+import { handBack } from "./lifecycle/handover.ts";
 import { hasSecrets } from "./lifecycle/secret-origins.ts";
-import { readServiceParts, type ServiceParts, toServiceState } from "./lifecycle/state.ts";
+import { requireServiceParts, type ServiceParts, toServiceState } from "./lifecycle/state.ts";
 import {
   deleteService,
   findServiceRow,
@@ -23,10 +18,7 @@ import {
 
 /** Throws AppError; then nothing has changed. */
 export async function setEnabled(context: ServiceContext, id: string, enabled: boolean): Promise<void> {
-  await context.changes.run(id, async () => {
-    const row = await requireService(context, id);
-    await (enabled ? enable(context, row) : disable(context, row));
-  });
+  await inTurn(context, id, (row) => (enabled ? enable(context, row) : disable(context, row)));
   context.announce(id);
 }
 
@@ -35,8 +27,7 @@ async function enable(context: ServiceContext, row: ServiceRow): Promise<void> {
   if (row.stale) throw serviceStale(row);
   const adapter = requireAdapter(context, row.adapter);
   if (row.enabled && hydration.holds(adapter, row.id)) return;
-  const parts = await readServiceParts(context, adapter, row.id);
-  if (parts === null) throw serviceNotFound(row.id);
+  const parts = await requireServiceParts(context, adapter, row.id);
   const state = await requireFit(context, adapter, parts);
   try {
     await hydration.hydrate(adapter, state);
@@ -61,7 +52,7 @@ async function disable(context: ServiceContext, row: ServiceRow): Promise<void> 
 
 /** Its adapter lets go of it first. Throws AppError `not_found`. */
 export async function removeService(context: ServiceContext, id: string): Promise<void> {
-  await context.changes.run(id, async () => remove(context, await requireService(context, id)));
+  await inTurn(context, id, (row) => remove(context, row));
 }
 
 async function remove(context: ServiceContext, row: ServiceRow): Promise<void> {
@@ -75,28 +66,14 @@ async function remove(context: ServiceContext, row: ServiceRow): Promise<void> {
       await deleteService(transaction, id);
     });
   } catch (error) {
-    if (row.enabled && !row.stale && adapter !== null) await restore(context, row);
+    if (row.enabled) await handBack(context, row);
     throw error;
   }
   context.watch.dropOwner(ownerKey({ kind: "service", id }));
   context.announce(id);
 }
 
-async function restore(context: ServiceContext, row: ServiceRow): Promise<void> {
-  try {
-    const adapter = requireAdapter(context, row.adapter);
-    const parts = await readServiceParts(context, adapter, row.id);
-    if (parts !== null)
-      await context.hydration.hydrate(adapter, await toServiceState(context, adapter, parts));
-  } catch (error) {
-    context.logger.error(
-      { serviceId: row.id, reason: readFailure(error) },
-      "a service that could not be deleted was not given back to its adapter",
-    );
-  }
-}
-
-/** As `removeService`, and no complaint when it is gone already. */
+/** As `removeService`; does nothing when it is gone already. */
 export async function removeServiceIfThere(context: ServiceContext, id: string): Promise<void> {
   await context.changes.run(
     id,

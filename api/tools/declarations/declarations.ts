@@ -8,8 +8,8 @@ import { createSerialQueue } from "../../bounds/serial-queue.ts";
 import type { Db } from "../../db/pool.ts";
 import { AppError } from "../../errors.ts";
 import type { CallCaller, CallGate } from "../gate.ts";
+import { type DeclarableService, listDeclarable, readDeclarableTools } from "../store.ts";
 import { type DeclaredService, namespaceOf, printAmbient } from "./ambient.ts";
-import { type DeclarableService, listDeclarable, readDeclarableTools } from "./store.ts";
 import type { DeclarationAnswer, DeclarationJob } from "./thread.ts";
 
 const DECLARATION_LIMITS = {

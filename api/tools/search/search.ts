@@ -5,14 +5,14 @@
 import type { PageRequest } from "#api/bounds/page.ts";
 import { createToolIndex, type FoundTool } from "#runner/tool-search/tool-index.ts";
 import type { Db } from "../../db/pool.ts";
-import type { ToolFilter } from "../store.ts";
 import {
   type FoundToolRow,
   listServiceStates,
   readFoundTools,
   readSearchedTools,
   type ServiceState,
-} from "./store.ts";
+  type ToolFilter,
+} from "../store.ts";
 
 /** Tools read and indexed at a time; other work goes on in between. */
 const BATCH_TOOLS = 100;

@@ -7,6 +7,7 @@ import { readFailure } from "#api/bounds/failure-text.ts";
 import { AppError } from "#api/errors.ts";
 import { ownerKey } from "../../ports.ts";
 import {
+  activateStored,
   installWithDefinitions,
   type ModuleHost,
   noteFailure,
@@ -45,22 +46,15 @@ function hasOtherFiles({ registry }: ModuleHost, row: ModuleRow): boolean {
 }
 
 async function followOne(host: ModuleHost, row: ModuleRow): Promise<void> {
-  const { registry, activator, logger, pool } = host;
+  const { registry, activator } = host;
   const registration = registry.get(row.id);
   if (registration === undefined || registration.loadError !== null) return;
-  try {
-    const settings = await readStoredSettings(host, row.id);
-    const isAsStored =
-      activator.stateOf(row.id) === "active" &&
-      activator.hashOf(row.id) === registration.hash &&
-      isDeepStrictEqual(activator.settingsOf(row.id), settings);
-    if (isAsStored) return;
-    await installWithDefinitions(host, await activator.start(registration, settings), row);
-    await setModuleError(pool, row.id, null);
-  } catch (error) {
-    logger.error({ module: row.id, err: error }, "a module could not follow a change made on another server");
-    await noteFailure(host, row.id, readFailure(error));
-  }
+  const isRunning = activator.stateOf(row.id) === "active" && activator.hashOf(row.id) === registration.hash;
+  // Settings that cannot be read are reported by the start.
+  const settings = isRunning ? await readStoredSettings(host, row.id).catch(() => null) : null;
+  if (settings !== null && isDeepStrictEqual(activator.settingsOf(row.id), settings)) return;
+  const failed = "a module could not follow a change made on another server";
+  await activateStored(host, row, registration, failed);
 }
 
 /**

@@ -1,10 +1,14 @@
-/** Where definitions come from: the request itself, a download, or a registry's descriptor that names a download. */
+/**
+ * Where definitions come from: the request itself, a download, or a registry's descriptor that names a download; and how
+ * they are stored: compressed, because they are large and rarely read again.
+ */
+import { promisify } from "node:util";
+import { constants, zstdCompress, zstdDecompress } from "node:zlib";
 import { AppError } from "#api/errors.ts";
 import type { Download } from "../../ports.ts";
 import { type Fetched, fetchBytes, hashOf } from "../../registry.ts";
-import { packDefinition } from "./packing.ts";
 
-export const MAX_DEFINITION_BYTES = 30 * 1024 * 1024;
+const MAX_DEFINITION_BYTES = 30 * 1024 * 1024;
 
 export interface ObtainedDefinition {
   text: string;
@@ -55,4 +59,20 @@ async function readDefinition({ bytes, hash }: Fetched): Promise<ObtainedDefinit
   }
   if (text.trim() === "") throw new AppError("invalid_definition", "The definition is empty.");
   return { text, packed: await packDefinition(bytes), hash };
+}
+
+const compress = promisify(zstdCompress);
+const decompress = promisify(zstdDecompress);
+
+/** Higher levels gain little. */
+const LEVEL = 3;
+
+function packDefinition(bytes: Buffer): Promise<Buffer> {
+  return compress(bytes, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } });
+}
+
+/** The text, without a byte order mark. Rejects for what `packDefinition` did not make. */
+export async function unpackDefinition(packed: Buffer): Promise<string> {
+  const bytes = await decompress(packed, { maxOutputLength: MAX_DEFINITION_BYTES });
+  return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
 }

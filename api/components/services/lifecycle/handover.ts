@@ -42,8 +42,8 @@ export async function handOver<T>(
   }
 }
 
-/** Gives the adapter in place what is stored. Never throws: what cannot be restored is logged and kept as the row's error. */
-async function handBack(context: ServiceContext, row: ServiceRow): Promise<void> {
+/** Gives the active adapter what is stored. Never throws: what cannot be restored is logged. */
+export async function handBack(context: ServiceContext, row: ServiceRow): Promise<void> {
   const { hydration, adapters, logger } = context;
   try {
     const adapter = adapters.get(row.adapter);

@@ -106,6 +106,17 @@ export async function readServiceParts(
   return { ...parts, origins: bound };
 }
 
+/** Throws AppError `not_found`. */
+export async function requireServiceParts(
+  context: Pick<ServiceContext, "pool" | "secrets" | "watch">,
+  adapter: AdapterModule | null,
+  id: string,
+): Promise<ServiceParts> {
+  const parts = await readServiceParts(context, adapter, id);
+  if (parts === null) throw serviceNotFound(id);
+  return parts;
+}
+
 /**
  * What an adapter may ask the server of a definition with. The secrets only where they may go: another definition is read
  * as that of a service without any. Throws AppError `secrets_outdated` when it is the same and the settings are not.
@@ -116,8 +127,7 @@ export async function readDefinitionContext(
   { text, hash }: { text: string; hash: string },
   id: string,
 ): Promise<DefinitionContext> {
-  const parts = await readServiceParts(context, adapter, id);
-  if (parts === null) throw serviceNotFound(id);
+  const parts = await requireServiceParts(context, adapter, id);
   // Defaults are those of the definition that is installed.
   const { config, secrets } = hash === parts.hash ? withDefaults(parts, parts) : parts;
   if (!hasSecrets(parts)) return { config, secrets };
