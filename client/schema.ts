@@ -2342,7 +2342,7 @@ export interface paths {
         head?: never;
         /**
          * Replace a module by a package
-         * @description The tools of an adapter's services are made anew. If the new version does not start, the one before stays and the answer is 502.
+         * @description The tools of an adapter's services are regenerated. If the new version does not start, the one before stays and the answer is 502.
          */
         patch: {
             parameters: {
@@ -2594,7 +2594,7 @@ export interface paths {
         head?: never;
         /**
          * Change the configuration by JSON Patch
-         * @description The result must fit the schema. An enabled module is started anew with it; if that fails nothing changes and the answer is 502.
+         * @description The result must fit the schema. An enabled module is restarted with it; if that fails nothing changes and the answer is 502.
          */
         patch: {
             parameters: {
@@ -3746,7 +3746,7 @@ export interface paths {
         put?: never;
         /**
          * Read the folder of the modules again
-         * @description New modules appear disabled, gone ones are `missing`, enabled ones whose files have changed are started anew. One that does not start leaves the version before running.
+         * @description New modules appear disabled, gone ones are `missing`, enabled ones whose files have changed are restarted. If one does not start, the version before keeps running.
          */
         post: {
             parameters: {
@@ -6859,7 +6859,7 @@ export interface paths {
                                 name: string;
                                 /** @description Registry URL; empty for a direct installation. */
                                 source: string;
-                                /** @description The adapter has changed and could not make the tools anew. */
+                                /** @description The adapter has changed and could not regenerate the tools. */
                                 stale: boolean;
                             }[];
                         };
@@ -7110,7 +7110,7 @@ export interface paths {
                             };
                             /** @description Registry URL; empty for a direct installation. */
                             source: string;
-                            /** @description The adapter has changed and could not make the tools anew. */
+                            /** @description The adapter has changed and could not regenerate the tools. */
                             stale: boolean;
                         };
                     };
@@ -7270,7 +7270,7 @@ export interface paths {
         head?: never;
         /**
          * Give a service another definition
-         * @description Flags of tools that stay are kept. New tools start enabled, or disabled if the service is enabled. Whatever fails changes nothing.
+         * @description Flags of tools that stay are kept. New tools start enabled, or disabled if the service is enabled. On failure nothing changes.
          */
         patch: {
             parameters: {
@@ -7516,7 +7516,7 @@ export interface paths {
         head?: never;
         /**
          * Change the configuration by JSON Patch
-         * @description The result must fit the schema; what is required may lack while the service is disabled. An enabled service is handed to its adapter anew; if that fails nothing changes and the answer is 502, and 409 if its secrets would go to another place than they were set for.
+         * @description The result must fit the schema; what is required may lack while the service is disabled. An enabled service is handed to its adapter again; if that fails nothing changes and the answer is 502, and 409 if its secrets would go to another place than they were set for.
          */
         patch: {
             parameters: {
@@ -8349,7 +8349,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make the tools anew of the stored definition */
+        /** Regenerate the tools from the stored definition */
         post: {
             parameters: {
                 query?: never;
@@ -8816,7 +8816,7 @@ export interface paths {
                                 id: string;
                                 name: string;
                                 /**
-                                 * @description What the policies say about a call by whoever asks.
+                                 * @description What the policies say about a call by this caller.
                                  * @enum {string}
                                  */
                                 policy: "allow" | "ask" | "block";
@@ -8948,7 +8948,7 @@ export interface paths {
                                 [key: string]: unknown;
                             };
                             /**
-                             * @description What the policies say about a call by whoever asks.
+                             * @description What the policies say about a call by this caller.
                              * @enum {string}
                              */
                             policy: "allow" | "ask" | "block";

@@ -1,13 +1,13 @@
 /**
- * What modules and services know of each other: services ask for active adapters; modules tell the services what
- * happens to their adapter. Neither imports the other.
+ * What modules and services know of each other: services ask for active adapters; modules tell services when their
+ * adapter changes. Neither imports the other.
  */
 import type { AdapterModule } from "#sdk";
 
 export interface Adapters {
-  /** The active adapter of this id; null while it is not enabled, not there, failed to start, or no adapter. */
+  /** Null while no adapter of this id is active. */
   get(id: string): AdapterModule | null;
-  /** Once, before modules start. Without services nothing follows an adapter. */
+  /** Called once, before modules start. */
   attach(services: AdapterServices): void;
 }
 
@@ -15,20 +15,20 @@ export interface Adapters {
 export interface AdapterServices {
   /** Hands every enabled service to an instance that is about to be put in place. */
   prepareAdapter(id: string, next: AdapterModule): Promise<void>;
-  /** The instance is in place: whatever changed since it was prepared is handed over again. */
+  /** The instance is in place: services that changed since it was prepared are handed over again. */
   onAdapterActive(id: string): Promise<void>;
   /** The adapter is no longer in place; the instance is about to be torn down. */
   onAdapterGone(id: string, gone: AdapterModule): Promise<void>;
   /**
-   * Makes the definition of every service of the adapter anew, with the instance in place or the one given. Services
-   * that fail become stale, the rest go on. Resolves to the ids that are stale.
+   * Regenerates every service of the adapter, with the active instance or the one given. Services that fail become stale,
+   * the rest go on. Resolves to the ids that are stale.
    */
   regenerateAll(id: string, adapter?: AdapterModule): Promise<{ stale: string[] }>;
   /** Deletes every service of the adapter with its settings and secrets. */
   removeAll(id: string): Promise<void>;
 }
 
-/** Services that do not exist: what an activator works with until some are attached. */
+/** For an activator that no services are attached to yet. */
 export const NO_SERVICES: AdapterServices = {
   prepareAdapter: async () => {},
   onAdapterActive: async () => {},

@@ -1,4 +1,4 @@
-/** What modules and services take and answer alike over HTTP. No behaviour. */
+/** Schemas that modules and services share. No behaviour. */
 import { z } from "zod";
 
 const MAX_QUERY_CHARACTERS = 200;

@@ -8,7 +8,7 @@ import type { Vault } from "../secrets/vault.ts";
 /** Secrets at rest. Without a row: no values, version 0. */
 export type SecretStore = Pick<Vault, "read" | "write" | "bind" | "remove">;
 
-/** Learns secret values, to take them out of whatever leaves the server. Owners are named by `ownerKey`. */
+/** Learns secret values, to remove them from everything that leaves the server. Owners are named by `ownerKey`. */
 export type SecretWatch = Pick<Redactor, "setOwner" | "dropOwner" | "text">;
 
 /** The module or service that settings belong to. */
@@ -22,7 +22,7 @@ export function ownerKey({ kind, id }: Owner): string {
   return `${kind}:${id}`;
 }
 
-/** What of services exists for one caller: every route asks it. */
+/** Which services exist for one caller: every route asks it. */
 export interface ServiceSight {
   /** Those of `ids` that do; an id without a service may be among them. */
   visible(ids: readonly string[]): Promise<ReadonlySet<string>>;

@@ -1,4 +1,4 @@
-/** Registries of modules and services: the descriptor of what is to be installed, and the download that it promises. */
+/** Registries of modules and services: the descriptor of what to install, and the download that it names. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { AppError } from "#api/errors.ts";
@@ -45,7 +45,7 @@ export interface Fetched {
   hash: string;
 }
 
-/** What is at a URL, proven to be what a registry promises. Throws AppError, `hash_mismatch` among others. */
+/** Downloads a URL and checks it against the registry's hash. Throws AppError, `hash_mismatch` among others. */
 export async function fetchBytes(
   download: Download,
   { downloadUrl, hash: promised }: Descriptor,

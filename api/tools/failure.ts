@@ -84,7 +84,7 @@ export function refuseCall(
 const MAX_MESSAGE_CHARACTERS = 10_000;
 const MAX_WORD_CHARACTERS = 200;
 
-/** What an adapter threw, whatever it is, as text without secrets; `clean` replaces them. Never throws. */
+/** Anything an adapter threw, as text without secrets; `clean` replaces them. Never throws. */
 export function readAdapterFailure(thrown: unknown, clean: (text: string) => string): CallError {
   let fields: { name?: unknown; message?: unknown; code?: unknown; status?: unknown } = {};
   let isUnreadable = false;

@@ -2,7 +2,7 @@
 import type { CallClock } from "../bounds/call-clock.ts";
 import type { CallOutcome } from "./failure.ts";
 
-/** On whose behalf a tool is looked for or called. Empty: nobody in particular, as in anonymous mode. */
+/** On whose behalf a tool is looked for or called. Empty in anonymous mode. */
 export interface CallCaller {
   /** The API key that asks, or that created the process. */
   keyId?: string;

@@ -32,7 +32,7 @@ export const toolSummarySchema = z
         "Whether it can be called: it and its service are enabled, the service is not stale, its adapter is enabled and present and has taken it on.",
       ),
     destructive: z.boolean().describe("Whether a call may change something."),
-    policy: z.enum(DECISIONS).describe("What the policies say about a call by whoever asks."),
+    policy: z.enum(DECISIONS).describe("What the policies say about a call by this caller."),
     score: z
       .number()
       .optional()

@@ -1,4 +1,4 @@
-/** What can be done with tools over HTTP and by scripts, put together over one database and one path of calls. */
+/** Operations on tools, for HTTP and for scripts, over one database and one path of calls. */
 
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { ToolDocsInput } from "#sdk";
@@ -170,7 +170,7 @@ export function createTools(options: ToolsOptions): Tools {
   };
 }
 
-/** A failed call as an HTTP client is told of it: an adapter's own words stay, under the host's code. */
+/** A failed call as an HTTP error: the adapter's message under the host's code. */
 function toAppError(error: CallError): AppError {
   return new AppError(error.failure, error.message, {
     ...(error.issues && { issues: error.issues }),

@@ -44,8 +44,8 @@ export async function listToolRows(
   if (effective && filter.enabled === false) return [];
   const enabled = effective ? true : filter.enabled;
   const { from: after, limit } = page;
-  // Of the service in which the page before has ended only what comes after; services and tools are found by index, one
-  // service after the other, until the page is full.
+  // In the service where the last page ended, only tools after it. Services and tools are found by index, one service
+  // after the other, until the page is full.
   const beyond =
     after === null
       ? db``
@@ -226,7 +226,7 @@ export interface ServiceState {
   off: string[];
 }
 
-/** Every installation and every new definition writes the row of the service, so its transaction tells what was read. */
+/** Every installation and every new definition writes the row of the service, so its `xmin` identifies the version. */
 export async function listServiceStates(db: Db): Promise<ServiceState[]> {
   return db<ServiceState[]>`
     select s.id, s.xmin::text as version, (s.enabled and not s.stale and m.enabled and not m.missing) as "isEffective",

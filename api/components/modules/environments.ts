@@ -1,10 +1,10 @@
-/** What the rest of the server sees of the environments: the active one, leased per run, and its documentation. */
+/** Environments as the rest of the server sees them: the active one, leased per run, and its documentation. */
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import { readFailure } from "#api/bounds/failure-text.ts";
 import { AppError } from "#api/errors.ts";
 import type { EnvironmentModule, EnvironmentStatus, ToolDocsInput } from "#sdk";
 
-/** One run's hold on an environment: a replaced environment is torn down when its last lease is disposed. */
+/** One run's lease of an environment: a replaced environment is torn down when its last lease is disposed. */
 export interface EnvironmentLease extends Disposable {
   readonly id: string;
   readonly module: EnvironmentModule;
@@ -21,7 +21,7 @@ export interface Environments {
   active(): ActiveEnvironment | null;
   /** Leases the active environment for one run; null while none is active. */
   acquire(): EnvironmentLease | null;
-  /** While none is active: which layer of its isolation the one that was to run scripts lacks, and what to do; null: another reason. */
+  /** While none is active: which isolation layer is missing here, and what to do; null: there is another reason. */
   refusal(): string | null;
   /** Called after the active environment has changed (also to none). Returns the function that stops listening. */
   onChange(listener: () => void): () => void;

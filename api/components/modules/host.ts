@@ -25,9 +25,9 @@ export interface ModulesOptions {
   pool: Pool;
   logger: HostLogger;
   bindings: EnvironmentBindings;
-  /** What environments must put round every run. */
+  /** The isolation level that every run must have. */
   isolation: IsolationLevel;
-  /** Others than this machine reach the server. Default: no. */
+  /** The server listens on more than loopback. Default: no. */
   isExposed?: boolean;
   /** The guarded fetch that modules are given. */
   fetch: typeof globalThis.fetch;
@@ -35,9 +35,9 @@ export interface ModulesOptions {
   allowStdio?: boolean;
   /** Default: the bundled modules. */
   builtins?: readonly BuiltinModule[];
-  /** Modules of the operator's own, in this folder (absolute; it need not exist). Absent: only the bundled ones. */
+  /** Custom modules, in this folder (absolute; it need not exist). Absent: only the bundled ones. */
   custom?: { directory: string; download: Download };
-  /** How a module is on the other servers. */
+  /** The state of a module on the other servers. */
   activations?(id: string): { replica: string; state: ModuleState }[];
   secrets: SecretStore;
   watch: SecretWatch;
@@ -64,7 +64,7 @@ export const DEFAULT_LIMITS: ModuleLimits = {
   maxWaitingPackages: 20,
 };
 
-/** Modules of the operator's own. */
+/** What custom modules need. */
 export interface CustomModules {
   place: ModulePlace;
   attempts: Attempts;
@@ -99,7 +99,7 @@ export function requireRegistration(host: ModuleHost, id: string): ModuleRegistr
   );
 }
 
-/** For what cannot be done to the modules that come with the server. */
+/** Throws AppError `builtin_module` for a bundled module. `what`: what cannot be done to it. */
 export function refuseBuiltin(row: Pick<ModuleRow, "id" | "isBuiltin">, what: string): void {
   if (!row.isBuiltin) return;
   throw new AppError("builtin_module", `${row.id} comes with the server and cannot be ${what}.`);
@@ -111,7 +111,7 @@ export async function readStoredSettings(host: ModuleHost, id: string): Promise<
   return { config, secrets: values };
 }
 
-/** Starts a module that shall be put in place; 502 with its own message when it cannot. */
+/** Starts a module on request. Throws AppError `module_failed` with the module's message, or `environments_draining`. */
 export async function startRequested(
   host: ModuleHost,
   registration: ModuleRegistration,
@@ -130,7 +130,7 @@ export async function startRequested(
   }
 }
 
-/** Stores, then puts in place; what was started is ended when it cannot be stored. */
+/** Stores the change, then puts the module in place; when storing fails the started module is ended. */
 export async function commitStarted<T>(
   host: ModuleHost,
   started: StartedModule,
@@ -148,7 +148,7 @@ export async function commitStarted<T>(
   return stored;
 }
 
-/** Makes the tools of an adapter's services anew with an instance that was started and is not in place yet. */
+/** Regenerates the tools of an adapter's services with an instance that was started and is not in place yet. */
 export async function regenerateDefinitions(host: ModuleHost, started: StartedModule): Promise<void> {
   if (started.type !== "adapter") return;
   const { id, module } = started.instance;
@@ -161,7 +161,7 @@ export async function regenerateDefinitions(host: ModuleHost, started: StartedMo
   }
 }
 
-/** The same where it is due, before the instance takes over. On failure the instance is ended. */
+/** Puts a started module in place, after regenerating definitions where that is due. On failure the instance is ended. */
 export async function installWithDefinitions(
   host: ModuleHost,
   started: StartedModule,
@@ -206,7 +206,7 @@ export async function forgetAttempts({ custom, registry }: ModuleHost, id: strin
   if (folder !== null) await custom?.attempts.clear(folder);
 }
 
-/** The reason on the row, without secrets. */
+/** Stores the reason on the row, without secrets. */
 export async function noteFailure(host: ModuleHost, id: string, reason: string): Promise<void> {
   await setModuleError(host.pool, id, host.watch.text(reason));
 }

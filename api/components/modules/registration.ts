@@ -1,4 +1,4 @@
-/** A module as the host holds it: what is known of it before any of its code has run, and how to get at the code. */
+/** A registered module: what is known before any of its code has run, and how to load the code. */
 import type { ModuleEntry, ModuleManifest } from "#sdk";
 
 export interface ModuleRegistration {
@@ -14,7 +14,7 @@ export interface ModuleRegistration {
   isDescribed: boolean;
   /** Why its code cannot be loaded, as far as that is known without loading it. */
   loadError: string | null;
-  /** The code. For a custom module this is the first moment at which any of it runs. Rejects with a sentence. */
+  /** Loads the code. For a custom module this is the first time any of it runs. Rejects with a sentence. */
   open(): Promise<ModuleEntry>;
 }
 
@@ -30,7 +30,7 @@ export function readEntry(loaded: unknown): ModuleEntry {
   throw new Error("It exports no function named instantiate.");
 }
 
-/** A registration that has nothing but a reason why it cannot be loaded. */
+/** `open` of a module that cannot be loaded. */
 export function refuseToOpen(loadError: string): () => Promise<never> {
   return async () => {
     throw new Error(loadError);

@@ -50,7 +50,7 @@ export function registerModuleRoutes(app: App, modules: Modules): void {
     replace: {
       summary: "Replace a module by a package",
       description:
-        "The tools of an adapter's services are made anew. If the new version does not start, the one before stays and the answer is 502.",
+        "The tools of an adapter's services are regenerated. If the new version does not start, the one before stays and the answer is 502.",
       body: installBodySchema,
       errors: [...downloading, ...replacing],
       run: (id, { url }) => modules.replace(id, url),
@@ -83,7 +83,7 @@ export function registerModuleRoutes(app: App, modules: Modules): void {
         tags: ["modules"],
         summary: "Read the folder of the modules again",
         description:
-          "New modules appear disabled, gone ones are `missing`, enabled ones whose files have changed are started anew. One that does not start leaves the version before running.",
+          "New modules appear disabled, gone ones are `missing`, enabled ones whose files have changed are restarted. If one does not start, the version before keeps running.",
         body: noBody,
         response: { 200: reloadAnswerSchema, ...errorResponses(...BODY_ERRORS, "not_found") },
       },

@@ -1,6 +1,6 @@
 /**
- * What can be done with modules: list, install, update, enable, configure, delete. Changes happen one at a time; a change
- * that fails leaves everything as it was.
+ * Operations on modules: list, install, update, enable, configure, delete. Changes happen one at a time; a change that
+ * fails leaves everything as it was.
  */
 
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
@@ -60,14 +60,14 @@ export interface Modules {
   installFrom(source: string): Promise<string>;
   /** Replaces the module by the package at the URL. False when it is the one that is installed. */
   replace(id: string, url: string): Promise<boolean>;
-  /** The same from the registry it was installed from. Throws AppError `no_source` without one. */
+  /** Replaces it by what its registry has now. Throws AppError `no_source` when it was installed without one. */
   update(id: string): Promise<boolean>;
   reload(): Promise<ReloadAnswer>;
   setEnabled(id: string, enabled: boolean): Promise<void>;
   remove(id: string): Promise<void>;
-  /** Another server has changed a module: this one does as the rows say. */
+  /** After a change on another server: brings this server in line with the rows. */
   follow(): Promise<void>;
-  /** Module id -> how it is on this server. */
+  /** States on this server, by module id. */
   activations(): Record<string, { state: ModuleState }>;
   /** The manifest of a module that is there. */
   manifestOf(id: string): ModuleManifest | null;
@@ -85,16 +85,16 @@ export interface Modules {
   close(): Promise<void>;
 }
 
-/** Nothing is loaded or activated before `start`; `environments` may be handed on at once. */
+/** Nothing is loaded or activated before `start`; `environments` can be used before. */
 export function createModules(options: ModulesOptions): Modules {
   const host = createHost(options);
   const { pool, limits, activator, registry } = host;
   const changes = createSerialQueue(limits.maxWaitingChanges, refuseWaiting);
-  // One after another: each holds a package in memory and up to its limit on disk.
+  // One at a time: each holds a package in memory, and up to the limits on disk.
   const packages = createSerialQueue(limits.maxWaitingPackages, refuseWaiting);
   const { environments, adapters } = activator;
 
-  /** Unpacks outside the queue of changes: nothing waits for a slow or large package but other packages. */
+  /** Unpacks outside the queue of changes, so that only other packages wait for a slow or large one. */
   function take<T>(
     fetch: () => Promise<Fetched | null>,
     source: string,
@@ -205,7 +205,7 @@ export function createModules(options: ModulesOptions): Modules {
   };
 }
 
-/** A registry that names an id must mean the module that comes. */
+/** Throws AppError `invalid_descriptor` when the package is not the module that the registry names. */
 function requireDescribed(promised: string | undefined, found: string): void {
   if (promised === undefined || promised === found) return;
   throw new AppError(

@@ -1,4 +1,4 @@
-/** What modules have of their own in the layer of settings: schemas of the manifest, and a start with what changes. */
+/** Modules as owners of settings: schemas come from the manifest, and a change restarts an enabled module. */
 
 import { NO_SETTINGS, type SettingsKind } from "../settings/schema.ts";
 import type { SettingsHost } from "../settings/service.ts";
@@ -47,7 +47,7 @@ export function hostModuleSettings(
         const registration = requireRegistration(host, id);
         return work({
           settings: (kind) => compiled(registration, kind),
-          // Secrets of a module that is not enabled may come one by one.
+          // The secrets of a disabled module may be set one by one.
           mayLack: (kind) => kind === "secrets" && !row.enabled,
           async apply(changed, store) {
             if (!row.enabled) return store();

@@ -1,6 +1,6 @@
 /**
- * Start-up: the modules that are there against the rows that are stored, then activation. One bad module never stops
- * the server: its row gets the reason, the rest starts.
+ * Start-up: reconciles the modules found with the stored rows, then activates what is enabled. One bad module never
+ * stops the server: its row gets the reason, the rest starts.
  */
 import { DEFAULT_ENVIRONMENT_ID } from "./builtins.ts";
 import { toRow } from "./changes/install.ts";
@@ -23,18 +23,18 @@ export async function startModules(host: ModuleHost, builtins: readonly ModuleRe
     const ofType = rows.filter((row) => row.type === type);
     const earlier = await Promise.all(ofType.map((row) => countUnfinished(host, row.id)));
     await Promise.all(ofType.filter((_, index) => earlier[index] === 0).map((row) => activate(host, row)));
-    // One by one: if one of them ends the server again, it is known which.
+    // One by one, so that it is known which one ended the server.
     for (const row of ofType.filter((_, index) => earlier[index] !== 0)) await activate(host, row);
   }
 }
 
-/** How many starts before this one ended while the module was being activated. */
+/** How many earlier starts of the server ended while the module was being activated. */
 async function countUnfinished({ registry, custom }: ModuleHost, id: string): Promise<number> {
   const folder = registry.get(id)?.folder ?? null;
   return folder === null || custom === null ? 0 : custom.attempts.count(folder);
 }
 
-/** After undoing what an update left half done. A folder that cannot be read holds no modules. */
+/** Undoes interrupted updates first. A modules folder that cannot be read counts as empty. */
 async function findCustomModules({
   custom,
   registry,
@@ -64,7 +64,7 @@ async function findCustomModules({
   }
 }
 
-/** Brings the rows in line with the modules that are there; what was decided about a module stays. */
+/** Brings the rows in line with the modules found; whether a module is enabled stays as it was. */
 export async function reconcileRows({ pool, logger }: ModuleHost, registry: ModuleRegistry): Promise<void> {
   for (const registration of registry.values()) {
     const { manifest, isBuiltin, loadError } = registration;
@@ -92,7 +92,7 @@ async function activate(host: ModuleHost, row: ModuleRow): Promise<void> {
   await forgetAttempts(host, row.id);
 }
 
-/** Not if the last starts ended while it was being activated: they would go on ending like that. */
+/** False when the last starts of the server ended while it was being activated: the next one would too. */
 async function mayBeTried(host: ModuleHost, { manifest, folder }: ModuleRegistration): Promise<boolean> {
   if (folder === null || host.custom === null) return true;
   const unfinished = await host.custom.attempts.count(folder);

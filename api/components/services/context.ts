@@ -1,4 +1,4 @@
-/** What every operation on services works with, and the refusals they share. */
+/** What operations on services share: parts, turns and refusals. */
 
 import type { KeyedQueue } from "#api/bounds/keyed-queue.ts";
 import type { Gate } from "#api/bounds/parallel.ts";
@@ -22,7 +22,7 @@ export interface ServiceContext {
   changes: KeyedQueue;
   /** Definitions are large, and making tools of them takes processor time: a few at a time. */
   generations: Gate;
-  /** Tells those who keep copies that a service or its tools have changed. */
+  /** Tells the listeners that a service or its tools have changed. */
   announce(serviceId: string): void;
 }
 
@@ -53,7 +53,7 @@ export function requireAdapter(context: ServiceContext, adapterId: string): Adap
   );
 }
 
-/** A failure to hydrate as an HTTP client is told of it; anything else as it is. */
+/** HydrateFailure as AppError `service_failed`; any other error as it is. */
 export function toServiceFailed(id: string, error: unknown): unknown {
   if (!(error instanceof HydrateFailure)) return error;
   return new AppError(

@@ -1,6 +1,6 @@
 /**
- * Installing services and making them anew. A definition is obtained and made into tools first; one transaction then
- * writes everything, so nothing is ever half installed.
+ * Installing and regenerating services. A definition is obtained and made into tools first; one transaction then writes
+ * everything, so a service is never half installed.
  */
 
 import { AppError } from "#api/errors.ts";
@@ -146,7 +146,7 @@ export async function updateFromRegistry(context: ServiceContext, id: string): P
   });
 }
 
-/** Makes the tools of the stored definition anew. Throws AppError. */
+/** Regenerates the tools from the stored definition. Throws AppError. */
 export async function syncService(context: ServiceContext, id: string): Promise<void> {
   await inTurn(context, id, (row) =>
     context.generations.run(() => regenerate(context, row, requireAdapter(context, row.adapter))),
@@ -154,8 +154,8 @@ export async function syncService(context: ServiceContext, id: string): Promise<
 }
 
 /**
- * Makes the tools of the stored definition anew, for a caller that holds the service's turn. `adapter` may be an
- * instance that is not in place yet: it is handed nothing. Throws AppError.
+ * Regenerates the tools from the stored definition, for a caller that holds the service's turn. `adapter` may be an
+ * instance that is not in place yet: the service is not handed to it. Throws AppError.
  */
 export async function regenerate(
   context: ServiceContext,
@@ -202,7 +202,7 @@ function make(
   obtain: () => Promise<ObtainedDefinition>,
   installed: ServiceRow,
 ): Promise<Made | null>;
-/** Tools of a definition, by the adapter that is in place before and after. Null when it is the one that is installed. */
+/** Makes tools of a definition, and checks that the adapter was not replaced meanwhile. Null when it is the installed one. */
 async function make(
   context: ServiceContext,
   adapterId: string,
@@ -248,7 +248,7 @@ function requireSameAdapter(context: ServiceContext, adapterId: string, adapter:
   );
 }
 
-/** `holder` is handed the service if that is enabled. */
+/** Stores a regenerated service; `holder` is handed the service first if that is enabled. */
 async function replace(
   context: ServiceContext,
   row: ServiceRow,
@@ -262,7 +262,7 @@ async function replace(
       if (holder !== null) requireSameAdapter(context, row.adapter, holder);
       const isThere = await replaceService(transaction, row.id, toRow(service), definition);
       if (!isThere) throw serviceNotFound(row.id);
-      // Nobody has looked at the new tools of a service that is in use.
+      // New tools of an enabled service start disabled, because no one has reviewed them.
       await replaceTools(transaction, row.id, service.tools, !row.enabled);
     });
   if (!row.enabled || holder === null) await write();

@@ -51,7 +51,7 @@ export const serviceRecordSchema = z
       .describe(
         "Whether its tools can be called: enabled, not stale, and its adapter is active and has taken it on.",
       ),
-    stale: z.boolean().describe("The adapter has changed and could not make the tools anew."),
+    stale: z.boolean().describe("The adapter has changed and could not regenerate the tools."),
     error: z.string().nullable().describe("Why it is stale, or could not be taken on by its adapter."),
     createdAt: z.iso.datetime(),
   })

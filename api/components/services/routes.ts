@@ -1,4 +1,4 @@
-/** HTTP of the services feature: what differs from modules, and tools made anew of the stored definition. */
+/** HTTP of the services feature: what differs from modules, and regenerating tools from the stored definition. */
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
@@ -23,7 +23,7 @@ const downloading = ["payload_too_large", "egress_refused", "download_failed"] a
 const reading = ["invalid_definition", "adapter_inactive"] as const;
 const asking = ["invalid_descriptor", "hash_mismatch"] as const;
 const handing = ["not_found", "service_failed", "secrets_outdated"] as const;
-/** A definition of 30 MiB, with as much again for what JSON escapes in it, and the rest of the request. */
+/** A definition of 30 MiB, as much again for JSON escapes in it, and the rest of the request. */
 const MAX_CONTENT_BODY_BYTES = 64 * 1024 * 1024;
 
 type SightOf = (request: FastifyRequest) => ServiceSight;
@@ -72,7 +72,7 @@ export function registerServiceRoutes(app: App, services: Services, sightOf: Sig
     replace: {
       summary: "Give a service another definition",
       description:
-        "Flags of tools that stay are kept. New tools start enabled, or disabled if the service is enabled. Whatever fails changes nothing.",
+        "Flags of tools that stay are kept. New tools start enabled, or disabled if the service is enabled. On failure nothing changes.",
       body: patchServiceBodySchema,
       maxBodyBytes: MAX_CONTENT_BODY_BYTES,
       errors: [...reading, ...downloading, ...handing],
@@ -103,7 +103,7 @@ export function registerServiceRoutes(app: App, services: Services, sightOf: Sig
       onRequest: requireScope("services:admin"),
       schema: {
         tags: ["services"],
-        summary: "Make the tools anew of the stored definition",
+        summary: "Regenerate the tools from the stored definition",
         params: serviceParamsSchema,
         response: { 200: updatedAnswerSchema, ...errorResponses(...BODY_ERRORS, ...reading, ...handing) },
       },

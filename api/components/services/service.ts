@@ -1,6 +1,6 @@
 /**
- * What can be done with services: install, look at, configure, switch, make anew, delete. Changes of one service happen
- * one at a time; a change that fails leaves everything as it was.
+ * Operations on services: install, read, configure, enable, regenerate, delete. Changes of one service happen one at a
+ * time; a change that fails leaves everything as it was.
  */
 
 import { createKeyedQueue } from "#api/bounds/keyed-queue.ts";
@@ -90,9 +90,9 @@ export interface Services {
   sync(id: string): Promise<void>;
   setEnabled(id: string, enabled: boolean): Promise<void>;
   remove(id: string): Promise<void>;
-  /** Another server has changed it, or removed it. */
+  /** After a change or removal by another server: brings this server in line with the rows. */
   follow(id: string): Promise<void>;
-  /** Why the adapter of this server could not take an enabled service on; null when nothing is known against it. */
+  /** Why this server's adapter failed to take on an enabled service; null when no failure is known. */
   failureOf(id: string): string | null;
   /** Ids of all services. */
   listIds(): Promise<string[]>;
@@ -173,7 +173,7 @@ function renderRecord(row: ServiceRow, isAdapterActive: boolean, failure: string
     enabled: row.enabled,
     effectivelyEnabled: row.enabled && !row.stale && isAdapterActive && failure === null,
     stale: row.stale,
-    // Another server may have it from an adapter of its own that took the service.
+    // The adapter may have failed on this server only.
     error: row.error ?? (row.enabled ? failure : null),
     createdAt: row.createdAt.toISOString(),
   };

@@ -1,6 +1,6 @@
 /**
- * What services have of their own in the layer of settings: schemas of the definition, secrets that are bound to where
- * they are sent, and an adapter that takes a change on before it is stored.
+ * Services as owners of settings: schemas come from the definition, secrets are bound to where they are sent, and the
+ * adapter takes a change on before it is stored.
  */
 import { readFailure } from "#api/bounds/failure-text.ts";
 import { AppError } from "#api/errors.ts";
@@ -32,7 +32,7 @@ export function hostServiceSettings(context: ServiceContext): SettingsHost {
     async readSecrets(id) {
       const adapter = adapters.get((await requireDetails(id)).adapter);
       const parts = await requireServiceParts(context, adapter, id);
-      // Null while the adapter cannot tell, for want of settings.
+      // Null while the adapter cannot tell, because settings are missing.
       const origins = await originsOfParts(context, adapter, parts).catch(() => null);
       const isMisplaced = hasSecrets(parts) && (origins === null || !areBoundTo(parts, origins));
       return {
@@ -48,7 +48,7 @@ export function hostServiceSettings(context: ServiceContext): SettingsHost {
       changes.run(id, async () => {
         const row = await requireDetails(id);
         const adapter = adapters.get(row.adapter);
-        // What a version before has stored is bound to where it goes before that changes.
+        // Secrets of an older version are bound to their destination before that changes.
         await requireServiceParts(context, adapter, id);
         return work({
           settings: (kind) => compiled(row, kind),
@@ -70,7 +70,7 @@ function compiled(schemas: ServiceSchemas, kind: SettingsKind) {
   return compileSettings(schemas[`${kind}Schema`], subjectOf("service", kind));
 }
 
-/** Secrets are kept with where they go: that has to be known first. */
+/** Secrets are stored with their destination, which has to be known first. */
 function refuseUnknownOrigins(error: unknown): never {
   const reason = readFailure(error);
   throw new AppError(

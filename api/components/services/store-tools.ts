@@ -1,9 +1,9 @@
-/** The statements by which a definition becomes rows of `tools`. What reads and switches tools is the tools feature. */
+/** The statements that write a definition's tools. Reading and switching tools is the tools feature. */
 import type { Db } from "#api/db/pool.ts";
 import type { ToolDefinition } from "#sdk";
 
 const MAX_BATCH_TOOLS = 500;
-/** Characters of JSON in one statement: what is built for it is gone before the next. */
+/** Characters of JSON in one statement, so that the memory of one batch is free before the next. */
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
 
 interface Batch {
@@ -87,7 +87,7 @@ function emptyBatch(): Batch {
   };
 }
 
-/** The adapter's data of each tool, by tool id: what an adapter is handed. */
+/** The adapter's data of each tool, by tool id. */
 export async function readToolDomains(
   db: Db,
   serviceId: string,

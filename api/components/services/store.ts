@@ -113,8 +113,8 @@ export async function insertService(
 }
 
 /**
- * The same service made anew: no longer stale, flags and settings as they were. Of the definition it has, without
- * another one. False when it is gone.
+ * Writes a regenerated service: no longer stale, flags and settings as they were. `definition` null: it keeps the stored
+ * one. False when the service does not exist any more.
  */
 export async function replaceService(
   db: Db,

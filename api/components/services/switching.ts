@@ -45,12 +45,12 @@ async function enable(context: ServiceContext, row: ServiceRow): Promise<void> {
 
 async function disable(context: ServiceContext, row: ServiceRow): Promise<void> {
   await setServiceEnabled(context.pool, row.id, false);
-  // Before the adapter lets go: from here on calls are told that the service is disabled.
+  // Before it is taken from the adapter, so that calls get `service_disabled` instead of the adapter's error.
   context.announce(row.id);
   await context.hydration.dehydrate(row.id, context.adapters.get(row.adapter));
 }
 
-/** Its adapter lets go of it first. Throws AppError `not_found`. */
+/** Takes it from its adapter first. Throws AppError `not_found`. */
 export async function removeService(context: ServiceContext, id: string): Promise<void> {
   await inTurn(context, id, (row) => remove(context, row));
 }
@@ -86,8 +86,8 @@ export async function removeServiceIfThere(context: ServiceContext, id: string):
 }
 
 /**
- * What the adapter is to be handed. Throws AppError `invalid_request` with every reason why a service cannot be switched on,
- * or as `toServiceState` does: first, because what does not fit a schema says something about a secret.
+ * What the adapter is handed. Throws AppError `invalid_request` with every reason why a service cannot be enabled, or as
+ * `toServiceState` does; that check comes before the secrets' schema, whose issues tell something about the secrets.
  */
 async function requireFit(
   context: ServiceContext,
@@ -120,6 +120,6 @@ function findIssues(parts: ServiceParts, kind: SettingsKind): ErrorIssue[] {
 function serviceStale(row: ServiceRow): AppError {
   return new AppError(
     "service_stale",
-    `The service ${row.id} is stale: ${row.error ?? "its adapter has changed."} Change its definition with PATCH /services/${row.id}, or make its tools anew with POST /services/${row.id}/sync.`,
+    `The service ${row.id} is stale: ${row.error ?? "its adapter has changed."} Change its definition with PATCH /services/${row.id}, or regenerate its tools with POST /services/${row.id}/sync.`,
   );
 }

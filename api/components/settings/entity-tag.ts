@@ -26,7 +26,7 @@ export function requireMatch(header: string | undefined, version: number, noun =
   if (!tags.includes(formatEntityTag(version))) throw changedMeanwhile(version, noun);
 }
 
-/** Somebody else's change came first. */
+/** Another change came first. */
 export function changedMeanwhile(version: number, noun = "configuration"): AppError {
   return new AppError(
     "precondition_failed",

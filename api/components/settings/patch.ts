@@ -1,6 +1,5 @@
 /**
- * Settings changed by JSON Patch (RFC 6902): on a copy, as a whole or not at all, bounded in size; and those whose values
- * go in and never come out. Pure; stores nothing.
+ * Settings changed by JSON Patch (RFC 6902): on a copy, as a whole or not at all, bounded in size. Pure; stores nothing.
  */
 
 import { randomUUID } from "node:crypto";
@@ -70,7 +69,7 @@ function applyOperation(
 
 const ARRAY_INDEX_PROBLEM = "an array element is named by its index, or by - for the end";
 
-/** Whether a pointer leaves an array at something that is no index; the library takes 4294967295 for -1. */
+/** Whether a pointer goes through an array by something that is not an index; the library takes 4294967295 for -1. */
 function namesNoElement(document: unknown, path: string): boolean {
   let node = document;
   for (const segment of splitPointer(path)) {
@@ -109,8 +108,8 @@ export function listPointers(value: unknown, pointer = ""): string[] {
 }
 
 /**
- * The outcome of a patch that must leave nothing of what was there. The values of before are replaced by marks first: a
- * patch can neither keep them nor copy them to another place. Throws AppError `invalid_request`, naming what it keeps.
+ * Applies a patch that must replace or remove every old value. Old values are replaced by marks first, so the patch can
+ * neither keep nor copy them. Throws what `refuse` makes of the pointers that still hold a mark.
  */
 export function patchAnew(
   values: Config,
@@ -137,13 +136,13 @@ function valueAt(value: unknown, pointer: string): unknown {
   return splitPointer(pointer).reduce((node, segment) => (node as Config)[segment], value);
 }
 
-/** A `test` that holds says what a secret is: whoever may write them could find one out by trying. */
+/** `test` would let a caller who may only write secrets find one out by guessing. */
 export function refuseTests(operations: readonly PatchOperation[]): void {
   const index = operations.findIndex((operation) => operation.op === "test");
   if (index === -1) return;
   throw new AppError(
     "invalid_request",
-    `Operation ${index} of the patch cannot be applied: secrets are write-only, "test" would tell what they are. Use If-Match to see whether somebody else changed them.`,
+    `Operation ${index} of the patch cannot be applied: secrets are write-only, "test" would tell what they are. Use If-Match to see whether another caller changed them.`,
     { issues: [{ path: `body.${index}.op`, message: '"test" is not possible on secrets' }] },
   );
 }

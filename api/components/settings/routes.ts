@@ -1,6 +1,5 @@
 /**
- * HTTP of the settings of modules and services: JSON Patch under an entity tag. Values of secrets go in and never come
- * out.
+ * HTTP of the settings of modules and services: JSON Patch under an entity tag. Secret values are write-only.
  */
 import type { z } from "zod";
 import type { ErrorCode } from "#api/errors.ts";
@@ -40,7 +39,7 @@ const DIFFERENCES: Record<Owner["kind"], Differences> = {
     patchErrors: ["module_missing", "environments_draining", "precondition_failed", "module_failed"],
     configSchemaSummary: "The JSON Schema of the configuration, with its defaults",
     patchConfig:
-      "The result must fit the schema. An enabled module is started anew with it; if that fails nothing changes and the answer is 502.",
+      "The result must fit the schema. An enabled module is restarted with it; if that fails nothing changes and the answer is 502.",
     patchSecrets:
       "As for the configuration, except that values are never returned, that what is required may lack while the module is disabled, and that `test` is refused: it would tell what they are.",
   },
@@ -51,7 +50,7 @@ const DIFFERENCES: Record<Owner["kind"], Differences> = {
     patchErrors: ["precondition_failed", "service_failed", "secrets_outdated", "secrets_key_missing"],
     configSchemaSummary: "The JSON Schema of the configuration",
     patchConfig:
-      "The result must fit the schema; what is required may lack while the service is disabled. An enabled service is handed to its adapter anew; if that fails nothing changes and the answer is 502, and 409 if its secrets would go to another place than they were set for.",
+      "The result must fit the schema; what is required may lack while the service is disabled. An enabled service is handed to its adapter again; if that fails nothing changes and the answer is 502, and 409 if its secrets would go to another place than they were set for.",
     patchSecrets:
       "As for the configuration, except that values are never returned and `test` is refused: it would tell what they are. They are bound to where the service sends them now: after a change of that set or remove all of them in one patch.",
   },

@@ -71,7 +71,7 @@ type Dialect = typeof Ajv | typeof Ajv2019 | typeof Ajv2020;
 const checkers = new Map<Dialect, Ajv>();
 
 function requireSchema(schema: JSONSchema): void {
-  // Its check would answer a promise, which is true whatever becomes of it.
+  // Its check would return a promise, which is always truthy.
   if (schema.$async !== undefined) throw new Error("$async is not a keyword of JSON Schema");
   const dialect = dialectOf(schema);
   const checker = checkers.get(dialect) ?? createAjv(dialect, {});
@@ -104,7 +104,7 @@ function createAjv(dialect: Dialect, options: Options): Ajv {
   return ajv as Ajv;
 }
 
-/** Of a foreign schema: a pattern that takes exponential time would hold up the whole server. Throws for one that is none. */
+/** Foreign patterns run in linear time, so that none can block the server. Throws for an invalid pattern. */
 function compileKnownPattern(source: string, flags: string) {
   new RegExp(source, flags);
   return compilePattern(source);
@@ -123,7 +123,7 @@ function describeIssue(error: ErrorObject, subject: SettingsSubject): ErrorIssue
   return { path, message: `${message ?? "is not valid"}${allowed}` };
 }
 
-/** The setting an error is about: for a surplus or lacking one, that one rather than the object around it. */
+/** The setting an error is about: for an unknown or missing one, that one rather than the object around it. */
 function pointTo(error: ErrorObject): string {
   const name =
     error.params.additionalProperty ?? error.params.unevaluatedProperty ?? error.params.missingProperty;

@@ -1,6 +1,6 @@
 /**
- * Configuration and secrets of modules and services: read with what is outdated, changed by JSON Patch under an entity
- * tag. What is in use takes a change on before it is stored. Values of secrets go in and never come out.
+ * Configuration and secrets of modules and services: read, and changed by JSON Patch under an entity tag. An enabled
+ * module or service takes a change on before it is stored. Secret values are write-only.
  */
 import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
@@ -33,7 +33,7 @@ export interface ChangingTarget {
   settings(kind: SettingsKind): Settings;
   /** Whether what is required may still be missing, because the owner is not in use. */
   mayLack(kind: SettingsKind): boolean;
-  /** Stores a change. What is in use takes it on first; if that fails nothing is stored, and it has what it had. */
+  /** Stores a change. An enabled owner takes it on first; if that fails nothing is stored and the owner is restored. */
   apply(changed: ChangedSettings, store: () => Promise<number>): Promise<number>;
 }
 
@@ -44,7 +44,7 @@ export interface HeldSecrets {
   version: number;
   /** Whether they would now be sent to another place than they were set for. */
   isMisplaced: boolean;
-  /** As `isMisplaced`, but false while the adapter is not there to say. */
+  /** As `isMisplaced`, but false while the adapter is not active. */
   isOutdated: boolean;
   /** Where new values may be sent, stored with them; absent: values are not bound. Throws AppError while it is not known. */
   findOrigins?(isEmpty: boolean): Promise<readonly string[]>;
@@ -55,10 +55,10 @@ export type Versioned<T> = T & { version: number };
 
 export interface ComponentSettings {
   readConfig(owner: Owner): Promise<Versioned<ConfigAnswer>>;
-  /** Where there are values; the values stay here. */
+  /** JSON pointers of the values that are set, never the values. */
   readSecrets(owner: Owner): Promise<Versioned<SecretsAnswer>>;
   readSchema(owner: Owner, kind: SettingsKind): Promise<JSONSchema>;
-  /** Throws AppError; then nothing has changed, neither here nor in what is in use. So does `patchSecrets`. */
+  /** Throws AppError; then neither the rows nor the running owner have changed. So does `patchSecrets`. */
   patchConfig(
     owner: Owner,
     operations: PatchOperation[],
@@ -113,12 +113,12 @@ export function createSettings({ pool, secrets, watch, hosts }: SettingsOptions)
       : patchConfig(current.values, operations, subject);
     requireFit(owner, target, "secrets", values);
     const origins = await current.findOrigins?.(Object.keys(values).length === 0);
-    // Known before they are used; of the ones before only when they are no longer in use.
+    // The redactor knows new values before they are used, and old ones until they are no longer used.
     watch.setOwner(ownerKey(owner), { before: current.values, after: values });
     let kept = current.values;
     try {
       const changed = { secrets: values, ...(origins === undefined ? {} : { origins }) };
-      // Also when they are the same: that nothing has changed would tell that a guess was right.
+      // Also when they are the same: an unchanged version would confirm a guessed secret.
       const version = await target.apply(changed, async () => {
         const written = await secrets.write(pool, owner, values, current.version, origins);
         if (written !== null) return written;
@@ -141,9 +141,9 @@ export function createSettings({ pool, secrets, watch, hosts }: SettingsOptions)
       const target = await hosts[kind].find(id);
       const { values, isOutdated, version } = await hosts[kind].readSecrets(id);
       const present = listPointers(values);
-      // Those of modules are told in the order in which they were set.
+      // Those of modules stay in the order in which they were set.
       if (kind === "service") present.sort();
-      // Which of them fit would then tell something of them.
+      // All of them: which ones fit would tell something about the values.
       const outdated = isOutdated ? present : (target.settings("secrets")?.findOutdated(values) ?? []);
       return { present, outdated, version };
     },

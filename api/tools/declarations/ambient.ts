@@ -1,4 +1,4 @@
-/** The declarations that are the same for everyone: `cyrnel`, `tools`, and what both answer. Pure. */
+/** The declarations that are the same for every caller: `cyrnel`, `tools`, and what both return. Pure. */
 
 /** A service as it appears in the document. */
 export interface DeclaredService {

@@ -87,7 +87,7 @@ function addSchema(join: Join, name: string, source: unknown, aliasPrefix: "inKe
   const texts = new Map(Object.entries($defs).map(([key, value]) => [key, JSON.stringify(value)]));
   for (const key of texts.keys()) {
     const closure = listReachable(key, texts);
-    // What refers back to the tool's own schema cannot be shared with another tool.
+    // A definition that refers to the tool's own root schema cannot be shared with another tool.
     const isSelfish = closure.some((other) => texts.get(other)?.includes('"$ref":"#"'));
     const identity = `${key}\n${isSelfish ? name : ""}\n${closure.map((other) => `${other} ${texts.get(other)}`).join("\n")}`;
     const found = join.known.get(identity);

@@ -32,7 +32,7 @@ function writeDeclarations({ namespace, tools }: DeclarationJob): DeclarationAns
       "}",
       "",
     ].join("\n");
-    // What it refuses an editor would refuse as well.
+    // Text that does not parse here would not parse in an editor either.
     stripTypeScriptTypes(text);
     return { text };
   } catch (error) {

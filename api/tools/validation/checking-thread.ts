@@ -32,7 +32,7 @@ export function createCheckingThread(): CheckingThread {
     new URL("./thread.ts", import.meta.url),
     CHECK_LIMITS,
   );
-  /** What waits, by caller; the caller that has waited longest for its turn is the first. */
+  /** Waiting checks by caller; the caller that has waited longest is first. */
   const queues = new Map<string, (() => Promise<void>)[]>();
   let waiting = 0;
   let isWorking = false;

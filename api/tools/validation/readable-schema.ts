@@ -147,7 +147,7 @@ const PLAIN_FORMATS = new Set(
   "date time date-time uuid ipv4 uri int32 int64 float double byte binary password".split(" "),
 );
 
-/** Keywords by which a value is looked at again, compared with its like, or matched by a pattern. */
+/** Keywords that check a value more than once, compare values with each other, or match a pattern. */
 const COSTLY = new Set([
   "anyOf",
   "oneOf",
@@ -161,7 +161,7 @@ const COSTLY = new Set([
   "propertyNames",
 ]);
 
-/** OpenAPI 3.0 and older drafts say some things in other words. */
+/** Keywords of OpenAPI 3.0 and older drafts, written as those of draft 2020-12. */
 function adaptDialects(source: Record<string, unknown>, node: JSONSchema): void {
   for (const [exclusive, bound] of [
     ["exclusiveMinimum", "minimum"],

@@ -1,6 +1,6 @@
 /**
- * Starts modules with their stored configuration and puts them in place: an environment behind the one that is active,
- * an adapter over its predecessor. Writes no rows; callers decide what a failure means.
+ * Starts modules with their stored settings and puts them in place: an environment takes over from the active one, an
+ * adapter replaces its predecessor. Writes no rows; callers decide what a failure means.
  */
 
 import type {
@@ -21,7 +21,7 @@ import { copyError, ModuleFailure } from "./failure.ts";
 import { type InstanceLimits, type ModuleInstance, requireIsolation, startInstance } from "./instance.ts";
 import { fitSettings } from "./settings.ts";
 
-/** What a logger of the host can do besides what modules are given. */
+/** The host's logger; modules get a child of it. */
 export interface HostLogger extends ModuleLogger {
   child(fields: object): ModuleLogger;
 }
@@ -34,11 +34,11 @@ export type StartedModule =
 export interface Activator {
   readonly environments: EnvironmentHost;
   readonly adapters: Adapters;
-  /** How the services follow what happens to their adapter. */
+  /** The services that follow their adapters. */
   readonly services: AdapterServices;
   /** Throws ModuleFailure with the module's message; then nothing is left running. */
   start(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule>;
-  /** Puts a started module in place and lets its predecessor go. The services of an adapter come with it. */
+  /** Puts a started module in place and lets its predecessor end. The services of an adapter are handed to it first. */
   install(started: StartedModule): Promise<void>;
   /** Ends a module: an environment drains first. Does nothing for one that is not active. */
   remove(id: string): Promise<void>;
@@ -59,20 +59,20 @@ export interface StoredSettings {
 export interface ActivatorOptions {
   logger: HostLogger;
   bindings: EnvironmentBindings;
-  /** What environments must put round every run. */
+  /** The isolation level that every run must have. */
   isolation: IsolationLevel;
-  /** Others than this machine reach the server. */
+  /** The server listens on more than loopback. */
   isExposed?: boolean;
   /** The guarded fetch that modules are given. */
   fetch: typeof globalThis.fetch;
   /** Whether adapters may start programs of the host. */
   allowStdio: boolean;
-  /** Learns the secrets that adapters come by themselves. */
+  /** Learns the secrets that adapters obtain at run time. */
   watch: ObtainedWatch;
   limits: InstanceLimits;
 }
 
-/** Of a wall that cannot be had here. Its sentences are the runner's own: no setting and no secret is in them. */
+/** Whether the isolation asked for is not available here. The message is the runner's: it holds no setting and no secret. */
 function isRefusal(error: unknown): error is ModuleFailure {
   return error instanceof ModuleFailure && (error.cause as Error).name === "JailUnavailableError";
 }
@@ -125,7 +125,7 @@ export function createActivator(options: ActivatorOptions): Activator {
 
   async function installAdapter(instance: ModuleInstance<AdapterModule>): Promise<void> {
     const { id } = instance;
-    // Before it is in place: a call in between must find its service in whichever instance it meets.
+    // Before it is in place: a call must find its service in the old instance and in the new one.
     try {
       await services.prepareAdapter(id, instance.module);
     } catch (error) {
@@ -187,9 +187,7 @@ export function createActivator(options: ActivatorOptions): Activator {
   };
 }
 
-/** Secret values that adapters come by themselves, such as access tokens: what knows secrets learns the latest of each. */
-
-/** What knows secrets is built anew for each of them, which takes time in proportion to all of their characters. */
+/** The redactor is rebuilt for each value, which takes time in proportion to the characters of all values. */
 const OBTAINED_LIMITS = { maxValuesPerModule: 16, maxCharacters: 256 } as const;
 
 export interface ObtainedWatch {
@@ -197,14 +195,14 @@ export interface ObtainedWatch {
 }
 
 /**
- * What an adapter is given as `keepSecret`, for values that it obtains itself, such as access tokens: what knows secrets
- * learns the latest of each. It throws TypeError for what is no text.
+ * `keepSecret` of an adapter, for secrets it obtains at run time, such as access tokens: the redactor learns the latest
+ * ones. Throws TypeError for a value that is not a string.
  */
 function createObtainedSecrets(watch: ObtainedWatch): (moduleId: string) => (value: string) => void {
   const byModule = new Map<string, Set<string>>();
   return (moduleId) => (value) => {
     if (typeof value !== "string") throw new TypeError("keepSecret takes a text.");
-    // A long one is of no use without its end; the end of a signed token is its signature.
+    // The end of a signed token is its signature, without which the rest is useless.
     const sought = value.slice(-OBTAINED_LIMITS.maxCharacters);
     const values = byModule.get(moduleId) ?? new Set();
     byModule.set(moduleId, values);

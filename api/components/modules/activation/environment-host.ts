@@ -1,6 +1,6 @@
 /**
- * The active environment and those that are draining: replaced, and torn down when their last lease is given back.
- * Changes are synchronous, so a run gets either the old or the new environment, never none. Starts nothing itself.
+ * The active environment and the draining ones: replaced, and torn down when their last lease is returned. Changes are
+ * synchronous, so a run gets either the old or the new environment, never none. Starts nothing itself.
  */
 import type { EnvironmentModule, EnvironmentStatus } from "#sdk";
 import type { ActiveEnvironment, EnvironmentLease, Environments } from "../environments.ts";
@@ -17,7 +17,7 @@ interface Held {
 export interface EnvironmentHost extends Environments {
   /** Takes over the instance (or none) and lets the old one drain. */
   replace(next: EnvironmentInstance | null): void;
-  /** Remembers why the environment cannot be put in place, as sentences without secrets; null: forgets it. */
+  /** Keeps why the environment cannot be put in place, without secrets; null: forgets it. */
   noteRefusal(id: string, reason: string | null): void;
   stateOf(id: string): ModuleState;
   hashOf(id: string): string | null;
@@ -25,7 +25,7 @@ export interface EnvironmentHost extends Environments {
   draining(): { id: string; runs: number }[];
   /** Runs that hold the active environment. */
   activeRuns(): number;
-  /** Tears down everything, whoever holds it. Later replacements are torn down at once. */
+  /** Tears down everything, leased or not. Later replacements are torn down at once. */
   close(): Promise<void>;
 }
 

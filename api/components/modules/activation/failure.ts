@@ -1,4 +1,4 @@
-/** The failure of a module, with its own message. */
+/** Failures of modules, as plain errors: what a module throws may run code when it is looked at. */
 import { readFailure } from "#api/bounds/failure-text.ts";
 
 /** A module could not be activated; the message is the module's own. */
@@ -10,7 +10,7 @@ export class ModuleFailure extends Error {
   }
 }
 
-/** An Error with the texts of what was thrown and nothing else of it: reading a foreign one again might throw. */
+/** An Error with name, message and stack of what was thrown. A copy, because reading a foreign error may throw. */
 export function copyError(thrown: unknown): Error {
   const copy = new Error(readFailure(thrown));
   try {
@@ -18,7 +18,7 @@ export function copyError(thrown: unknown): Error {
     if (typeof name === "string") copy.name = name.slice(0, 200);
     if (typeof stack === "string") copy.stack = stack.slice(0, 10_000);
   } catch {
-    // The texts could be had, the rest not.
+    // The message could be read, the rest could not.
   }
   return copy;
 }

@@ -70,7 +70,7 @@ async function setUp(
   try {
     await waitAtMost(done, limits.maxSetupMs, `setup() of ${instance.id}`);
   } catch (error) {
-    // A setup that is too late may still open things: they are closed when it is through.
+    // A setup that exceeded its time may still open things: they are closed when it has finished.
     if (error instanceof DeadlineExceeded) void done.then(instance.teardown, () => {});
     throw error;
   }
@@ -106,9 +106,9 @@ function holdInstance<M extends Module>(
 }
 
 /**
- * Whether an environment of the operator's own reports what the server asks for. It is the environment's own word: its
- * code has the server's rights anyway. The bundled ones refuse by themselves, and know why. Throws ModuleFailure when the
- * report is weaker or there is none; the instance is ended then.
+ * Requires that a custom environment reports the isolation level the server asks for. The report is trusted, because the
+ * environment's code has the server's rights anyway. Bundled environments refuse by themselves. Throws ModuleFailure when
+ * the level is weaker or not reported; the instance is ended then.
  */
 export async function requireIsolation(
   instance: ModuleInstance<EnvironmentModule>,

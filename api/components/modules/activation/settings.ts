@@ -10,7 +10,7 @@ import {
 import type { ModuleRegistration } from "../registration.ts";
 import { ModuleFailure } from "./failure.ts";
 
-/** The schema of a registered module, compiled. Throws ModuleFailure when it is none. */
+/** The schema of a registered module, compiled. Throws ModuleFailure when it is not a valid schema. */
 export function compileManifest({ manifest }: ModuleRegistration, kind: SettingsKind): Settings {
   const name = `${kind}Schema` as const;
   try {

@@ -1,6 +1,6 @@
 /**
- * Brings the modules of this server in line with the rows, after another server has changed them. What is as it should be
- * is left alone, so it does not matter how often, or by whom, it is called.
+ * Brings the modules of this server in line with the rows, after another server has changed them, and reads the folder of
+ * modules again. Idempotent: a module that is already as stored is left alone.
  */
 import { isDeepStrictEqual } from "node:util";
 import { readFailure } from "#api/bounds/failure-text.ts";
@@ -58,9 +58,8 @@ async function followOne(host: ModuleHost, row: ModuleRow): Promise<void> {
 }
 
 /**
- * Reads the folder of all modules again, within the queue of changes. What is new appears disabled, what has gone is
- * missing, and what is enabled and has changed is started anew behind the version that runs. Rejects when the folder
- * cannot be read; then nothing has changed.
+ * Reads the folder of all modules again, within the queue of changes. New modules appear disabled, gone ones are marked
+ * missing, enabled ones with changed files are restarted. Rejects when the folder cannot be read; then nothing has changed.
  */
 export async function reloadModules(host: ModuleHost): Promise<ReloadAnswer> {
   const { registry } = host;
@@ -101,7 +100,7 @@ function isChanged(before: ModuleRegistration | undefined, now: ModuleRegistrati
   );
 }
 
-/** Everything that is enabled and of which the files on disk do not run. One that fails leaves what runs running. */
+/** Restarts enabled modules whose files on disk are not the running ones. One that fails leaves the running one in place. */
 async function activateAgain(host: ModuleHost): Promise<void> {
   const rows = await listEnabledRows(host.pool);
   const due = rows.filter((row) => host.activator.hashOf(row.id) !== host.registry.get(row.id)?.hash);

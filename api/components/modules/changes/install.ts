@@ -52,7 +52,7 @@ export function describePlaced(
   return describeModule(folder, prepared.manifest, { directory, previous, maxImportMs: limits.maxImportMs });
 }
 
-/** What a registration says about its row. */
+/** The row of a registration. */
 export function toRow(registration: ModuleRegistration) {
   const { manifest, isBuiltin, hash, source, isDescribed, loadError } = registration;
   return {

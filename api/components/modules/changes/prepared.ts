@@ -1,4 +1,4 @@
-/** A package on its way in: unpacked beside the modules, checked without running any of it, not yet in place. */
+/** A package before it is in place: unpacked beside the modules and checked, without running any of it. */
 import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
 import { readFailure } from "#api/bounds/failure-text.ts";
@@ -19,7 +19,7 @@ export interface PreparedModule extends AsyncDisposable {
   subfolder: string;
 }
 
-/** Throws AppError `invalid_package`; then nothing of it is left. */
+/** Throws AppError `invalid_package`; then no files are left behind. */
 export async function prepareModule(
   place: ModulePlace,
   fetched: Fetched,

@@ -1,6 +1,6 @@
 /**
- * Remembers, in a file beside the module, that its activation at a start was begun: one that ends the server would end it
- * at every start. After `MAX_UNFINISHED` in a row it is left out until somebody asks for it.
+ * Counts, in a file beside the module, activations at start-up that did not finish: a module that ends the server would
+ * end it at every start. After `MAX_UNFINISHED` in a row it is left out until it is enabled again.
  */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -9,15 +9,15 @@ export const MAX_UNFINISHED = 2;
 const ATTEMPT_PREFIX = ".activating-";
 
 export interface Attempts {
-  /** How many activations were begun in a row that never got through. */
+  /** Activations in a row that did not finish. */
   count(folder: string): Promise<number>;
-  /** Notes that one begins. */
+  /** Notes that an activation begins. */
   begin(folder: string): Promise<void>;
-  /** It got through, well or not; or somebody has decided about the module since. */
+  /** The activation has finished, successfully or not; or an administrator has decided about the module. */
   clear(folder: string): Promise<void>;
 }
 
-/** Where nothing can be written nothing is remembered. */
+/** In a folder that cannot be written to, nothing is counted. */
 export function createAttempts(directory: string): Attempts {
   const at = (folder: string) => path.join(directory, ATTEMPT_PREFIX + folder);
   const count = async (folder: string) => {

@@ -1,6 +1,6 @@
 /**
- * Gets at the code of a custom module. Node loads a file once for the life of the process, so each load is made from a
- * copy of the folder beside it: changed files are new files to Node, and what runs keeps the files it was started with.
+ * Loads the code of a custom module. Node loads a file once per process, so each load is made from a new copy of the
+ * folder: changed files are new files to Node, and a running module keeps the files it was started with.
  */
 import { randomUUID } from "node:crypto";
 import { access, constants, realpath, rm } from "node:fs/promises";

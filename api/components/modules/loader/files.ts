@@ -1,6 +1,6 @@
 /**
  * The files of a module folder: read in a fixed order into one hash, and copied on the way if asked. Bounded in number,
- * depth and bytes; whatever is neither file, folder nor link is refused, because opening it might wait for ever.
+ * depth and bytes. Anything that is not a file, folder or link is refused, because opening it might block for ever.
  */
 import { createHash, type Hash } from "node:crypto";
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, symlink } from "node:fs/promises";
@@ -15,13 +15,13 @@ export interface FolderLimits {
 
 export const FOLDER_LIMITS: FolderLimits = { maxEntries: 20_000, maxBytes: 256 * 1024 * 1024, maxDepth: 64 };
 
-/** Not the module's: version control, and the note the host left about the package. */
+/** Not part of the module: version control, and the host's note about the package. */
 const SKIPPED_AT_THE_TOP = new Set([".git", PACKAGE_NOTE]);
 const CHUNK_BYTES = 256 * 1024;
 
 /**
  * SHA-256 over names, kinds, permission to execute and contents. With `copyTo` (a folder that does not exist yet) the
- * same is written there: the hash is that of the copy, whatever happens to the folder meanwhile.
+ * same is written there: the hash is that of the copy, even if the folder changes meanwhile.
  * @throws Error naming the entry that is beyond a limit or of another kind; file system errors as they are.
  */
 export async function readFolder(

@@ -11,10 +11,10 @@ const MAX_ISSUES = 3;
 
 export type ManifestReading =
   | { ok: true; manifest: ModuleManifest }
-  /** `id` and `type` are what could still be made out. */
+  /** `id` and `type` as far as they could be read. */
   | { ok: false; error: string; id: string | null; type: ModuleType | null };
 
-/** Null when the folder holds no `module.json`: it is no module then. Never rejects for what is in the file. */
+/** Null when the folder holds no `module.json`, so is not a module. Never rejects for what is in the file. */
 export async function readManifest(folder: string): Promise<ManifestReading | null> {
   const file = path.join(folder, MANIFEST_FILE);
   let text: string;

@@ -1,6 +1,6 @@
 /**
- * Finds the custom modules: every folder with a `module.json`. Runs none of their code. Whatever is wrong with one
- * becomes the reason on its registration, or a problem of its folder where no id is left for it.
+ * Finds the custom modules: every folder with a `module.json`. Runs none of their code. What is wrong with one becomes
+ * the error of its registration, or a problem of its folder when its id is not known or taken.
  */
 import type { Dirent } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
@@ -56,7 +56,7 @@ export async function scanModules(options: ScanOptions): Promise<Scan> {
     const module = await readModuleFolder(folder, options);
     if (module !== null) found.push(module);
   }
-  // A folder that is named like its id comes before others that say the same; then the order of names decides.
+  // Of several folders with one id, the folder named like the id wins; else the first by name.
   found.sort((left, right) => rank(left) - rank(right));
   const claimed = new Map<string, ModuleRegistration>();
   const refused: Found[] = [];
@@ -65,7 +65,7 @@ export async function scanModules(options: ScanOptions): Promise<Scan> {
     if (id !== null && !builtinIds.has(id) && !claimed.has(id)) claimed.set(id, module.registration);
     else refused.push(module);
   }
-  // Only now: the name of a folder must not take an id that another module chose.
+  // Last, so that a folder's name never takes an id that another module's manifest has.
   for (const { folder, id, registration } of refused) {
     const error =
       describeRefusal(id, claimed, builtinIds) ?? registration.loadError ?? "It has no usable id.";
@@ -99,7 +99,7 @@ async function listFolders(directory: string): Promise<string[]> {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }
-  // Names that begin with a dot are the host's own.
+  // Names that begin with a dot are used by the host.
   const candidates = entries.filter(
     (entry) => !entry.name.startsWith(".") && (entry.isDirectory() || entry.isSymbolicLink()),
   );
@@ -158,7 +158,7 @@ export async function describeModule(
   return { manifest, isBuiltin: false, hash, source, folder, isDescribed: true, loadError: null, open };
 }
 
-/** The code once it was loaded; after a failure the next call tries again, from a copy of its own. */
+/** Keeps the code once it is loaded; after a failure the next call tries again, from a new copy. */
 function openOnce(load: () => Promise<ModuleEntry>): () => Promise<ModuleEntry> {
   let loading: Promise<ModuleEntry> | null = null;
   return () => {

@@ -1,4 +1,4 @@
-/** What the host remembers about a package, inside the folder it became: it is moved, swapped and restored with it. */
+/** What the host keeps about a package, in a file inside the module's folder, so that it is moved and restored with it. */
 import { readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
@@ -11,7 +11,7 @@ const noteSchema = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   /** Registry URL; empty without one. */
   source: z.string().max(4000),
-  /** Of the files as they were unpacked: where it is another one, somebody has changed them since. */
+  /** Of the files as they were unpacked; a different hash means that they were edited since. */
   filesHash: z.string(),
 });
 export type PackageNote = z.infer<typeof noteSchema>;

@@ -1,23 +1,24 @@
 /**
- * Where module folders live, and how one comes, changes and goes: prepared beside the others under a name that begins
- * with a dot, then renamed. Each step is one rename, and what an interrupted change leaves says how to undo it.
+ * The folder of all modules: installing, replacing and deleting one. A change is prepared beside the others under a name
+ * that begins with a dot, then renamed. Each step is one rename, and what an interrupted change leaves tells the next
+ * start how to undo it.
  */
 import { randomUUID } from "node:crypto";
 import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { LOADED_PREFIX } from "../loader/code.ts";
 
-/** The folder that an update has put aside. While it exists the update is not through. */
+/** The folder that an update has put aside. While it exists the update is not finished. */
 const PREVIOUS_PREFIX = ".previous-";
 const STAGED_PREFIX = ".staged-";
 const TRASH_PREFIX = ".trash-";
-/** Rubbish of earlier runs of the server: nothing refers to it. */
+/** Left over from earlier runs of the server: nothing refers to it. */
 const RUBBISH_PREFIXES = [STAGED_PREFIX, TRASH_PREFIX, LOADED_PREFIX];
 
 export interface ModulePlace {
   /** Absolute. */
   readonly directory: string;
-  /** Undoes what was interrupted and removes rubbish. Answers the folders that came back. */
+  /** Undoes interrupted updates and removes leftovers. Resolves to the folders that were restored. */
   recover(): Promise<string[]>;
   /** A new empty folder; removed on disposal unless it was put in place. */
   stage(): Promise<StagedFolder>;
@@ -35,9 +36,9 @@ export interface StagedFolder extends AsyncDisposable {
 }
 
 export interface FolderSwap {
-  /** The folder of before comes back; what was swapped in goes. */
+  /** Restores the folder of before and removes the new one. */
   undo(): Promise<void>;
-  /** From here on the new folder stays, whatever happens. */
+  /** From here on the new folder stays. */
   commit(): Promise<void>;
 }
 
@@ -46,11 +47,11 @@ export function createModulePlace(directory: string): ModulePlace {
   const inTrash = () => at(`${TRASH_PREFIX}${randomUUID()}`);
 
   async function discard(target: string): Promise<void> {
-    // What cannot be removed now is rubbish of the next start.
+    // What cannot be removed now is removed at the next start.
     await rm(target, { recursive: true, force: true }).catch(() => {});
   }
 
-  /** Renames it out of sight first: a folder that is half deleted must never be found under its name. */
+  /** Renames it first: a half-deleted folder must never be found under its name. */
   async function clear(folder: string): Promise<void> {
     const trash = inTrash();
     if (await isThere(at(folder))) await rename(at(folder), trash);

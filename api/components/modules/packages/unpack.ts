@@ -1,6 +1,6 @@
 /**
- * Unpacks a package (.tar.zst) into a folder that is empty: hostile bytes from the first one on. Everything is counted
- * while it streams, so that a bomb is cut off at its limit, and only plain files and folders are ever written.
+ * Unpacks a package (.tar.zst), which may be hostile, into an empty folder. Bytes and entries are counted while they
+ * stream, so a decompression bomb is cut off at its limit; only plain files and folders are written.
  */
 import { constants as fsConstants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
@@ -36,7 +36,7 @@ export class PackageRefused extends Error {
   override readonly name = "PackageRefused";
 }
 
-/** On failure the folder holds whatever was written before: the caller removes it. */
+/** On failure the folder holds what was written until then: the caller removes it. */
 export async function unpackPackage(
   bytes: Buffer,
   folder: string,
@@ -52,7 +52,7 @@ export async function unpackPackage(
   }
   const tar = extract();
   const signal = AbortSignal.timeout(limits.maxUnpackMs);
-  // The first failure is the one that is told: the other half then only notices that its stream has ended.
+  // The first failure is reported; the second one is only its consequence.
   let failure: unknown = null;
   const note = (error: unknown) => {
     failure ??= error;
@@ -104,7 +104,7 @@ async function writeEntries(folder: string, tar: Extract, limits: PackageLimits)
   if (accepted.count === 0) throw new PackageRefused("The package is empty.");
 }
 
-/** Never further ahead of its reader than the buffers of one stream. */
+/** Waits for its reader when the buffer of the stream is full. */
 async function* decompress(bytes: Buffer): AsyncGenerator<Buffer> {
   const stream = createZstdDecompress();
   // The loop below tells the first error; one that comes after it must not end the server.
@@ -144,7 +144,7 @@ async function writeEntry(
     throw new PackageRefused(`The package holds more than ${limits.maxEntries} files and folders.`);
   }
   if (type === "directory") return drain(entry);
-  // Of its mode only the permission to execute is kept.
+  // Of the mode only the permission to execute is kept.
   const file = await open(path.join(folder, ...segments), NEW_FILE, (mode & 0o100) === 0 ? 0o644 : 0o755);
   try {
     for await (const chunk of entry) await file.writeFile(chunk as Buffer);
@@ -163,7 +163,7 @@ function explain(error: unknown, signal: AbortSignal, limits: PackageLimits): Pa
     return new PackageRefused(`The package could not be unpacked within ${limits.maxUnpackMs} ms.`);
   }
   const { code, message, syscall } = error as NodeJS.ErrnoException;
-  // Whatever the file system says names its call; everything else is about the bytes.
+  // Errors of the file system have a `syscall`; all others are about the bytes of the package.
   if (syscall !== undefined) throw error;
   const problem = code === "STREAM_DESTROYED" ? "it ends in the middle of a file" : message;
   return new PackageRefused(`The package is damaged (${problem}).`);

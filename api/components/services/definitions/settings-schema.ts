@@ -1,6 +1,6 @@
 /**
- * Settings schemas of a definition are foreign, and settings are checked against them while everything else waits: only
- * those are taken whose check is bounded, however often their parts refer to each other.
+ * Settings schemas of a definition are foreign, and settings are checked against them on the server's thread: only
+ * schemas whose check is bounded are accepted.
  */
 import { compileSettings } from "#api/components/settings/schema.ts";
 import { AppError } from "#api/errors.ts";
@@ -12,7 +12,7 @@ const SETTINGS_SCHEMA_LIMITS = {
   maxSubschemas: 2000,
 } as const;
 
-/** Their members have names of the schema's own, which may be those of keywords. */
+/** Keywords whose members are named by the schema; a name may equal a keyword. */
 const MAPS = new Set(["properties", "patternProperties", "dependentSchemas"]);
 
 /** Throws Error with a sentence. Nests no deeper than a definition may. */
@@ -53,7 +53,7 @@ function countSubschemas(root: JSONSchema): void {
     else for (const schema of Object.values(value ?? {})) visit(schema);
   }
 
-  /** A tree of settings takes one way round; two at each level double the work at each. */
+  /** One recursive reference allows a tree of settings; two would double the work at each level. */
   function follow(reference: string): void {
     const target = lookUp(root, reference);
     if (typeof target === "boolean") return;

@@ -1,6 +1,6 @@
 /**
- * How services follow their adapter: handed over when it comes, forgotten when it goes, made anew when it changes,
- * removed with it. One bad service never stops the others: its row gets the reason.
+ * How services follow their adapter: handed over when it is activated, forgotten when it ends, regenerated when it
+ * changes, removed with it. One bad service never stops the others: its row gets the reason.
  */
 import { readFailure } from "#api/bounds/failure-text.ts";
 import { createGate } from "#api/bounds/parallel.ts";
@@ -12,14 +12,14 @@ import { findServiceRow, listServiceIds, markStale, type ServiceRow, setServiceE
 import { removeServiceIfThere } from "../switching.ts";
 import { readServiceParts, toServiceState } from "./state.ts";
 
-/** Services whose rows are read at once: what reads them holds a connection. */
+/** Services read at once; each read holds a database connection. */
 const MAX_READS = 6;
 
 export function linkAdapters(context: ServiceContext): AdapterServices {
   const { pool, logger, hydration, adapters, changes } = context;
   const reads = createGate({ maxRunning: MAX_READS });
 
-  /** Gives one service to an instance, if it is to have it. Rejects only when the database does. */
+  /** Hands one enabled service to an instance. Rejects only when the database does. */
   async function bring(id: string, adapter: AdapterModule): Promise<void> {
     const row = await findServiceRow(pool, id);
     if (row === null || !row.enabled || row.stale) return;
@@ -59,7 +59,7 @@ export function linkAdapters(context: ServiceContext): AdapterServices {
     }
   }
 
-  /** In the turn of each service; the others go on when one cannot even be read. */
+  /** In the turn of each service. A service that cannot be read is logged; the others go on. */
   async function forEachEnabled(adapterId: string, work: (id: string) => Promise<void>): Promise<void> {
     const ids = await listServiceIds(pool, adapterId, { enabled: true });
     const turns = ids.map((id) => changes.run(id, () => work(id), { always: true }));

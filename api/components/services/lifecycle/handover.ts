@@ -1,6 +1,6 @@
 /**
- * A change of a service that its adapter holds: the adapter first, then the rows; whatever fails, both are as before. And
- * a change made on another server: what the adapter holds is brought in line with the rows.
+ * Changing a service that its adapter holds: the adapter first, then the rows; on failure both are restored. And
+ * following a change made on another server: what the adapter holds is brought in line with the rows.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -30,7 +30,7 @@ export async function handOver<T>(
   const { hydration, adapters } = context;
   const adapter = adapters.get(row.adapter);
   if (!row.enabled || adapter === null || (row.stale && !handover.newDefinition)) return store();
-  // Before anything is touched: secrets that are not meant for it stop the change.
+  // First, because secrets that were set for another destination stop the change.
   const state = await toServiceState(context, adapter, handover.next);
   try {
     if (handover.newDefinition) await hydration.dehydrate(row.id, adapter);
@@ -59,7 +59,7 @@ export async function handBack(context: ServiceContext, row: ServiceRow): Promis
   }
 }
 
-/** In the turn of the service. What is as stored is left alone, so it does not matter how often it is called. */
+/** In the turn of the service. Idempotent: a service that is already as stored is left alone. */
 export async function followService(context: ServiceContext, id: string): Promise<void> {
   await context.changes.run(id, () => follow(context, id), { always: true });
   context.announce(id);

@@ -1,6 +1,6 @@
 /**
- * Which adapter holds which service right now: hands services over and takes them back, bounded in time, and remembers
- * what came of it. Reads and writes no rows.
+ * Which adapter holds which service: hands services over and takes them back, bounded in time, and keeps the outcome.
+ * Reads and writes no rows.
  */
 import { DeadlineExceeded, waitAtMost } from "#api/bounds/deadline.ts";
 import { readFailure } from "#api/bounds/failure-text.ts";
@@ -22,17 +22,17 @@ export class HydrateFailure extends Error {
 export interface Hydration {
   /** Whether this instance was handed the service last, and took it. */
   holds(adapter: AdapterModule, id: string): boolean;
-  /** Whether this instance was handed the service last, whatever came of it. */
+  /** Whether this instance was handed the service last, successfully or not. */
   wasHanded(adapter: AdapterModule, id: string): boolean;
   /** What its adapter holds; null when none does. */
   stateOf(id: string): ServiceState | null;
-  /** Why the adapter that was handed the service last did not take it; null when it did, or none was asked. */
+  /** Why the last hand-over of the service failed; null when it succeeded, or there was none. */
   failureOf(id: string): string | null;
-  /** The service could not even be handed to this instance. */
+  /** Notes a failure that came before the hand-over itself. */
   noteFailure(adapter: AdapterModule, id: string, reason: string): void;
   /** Throws HydrateFailure; the adapter then does not hold the service. */
   hydrate(adapter: AdapterModule, state: ServiceState): Promise<void>;
-  /** Takes the service back from whoever may hold it. Never throws. */
+  /** Takes the service back from every adapter that may hold it. Never throws. */
   dehydrate(id: string, current: AdapterModule | null): Promise<void>;
   /** The instance is gone, with everything that it held. */
   forget(adapter: AdapterModule): void;
@@ -44,7 +44,7 @@ export function createHydration(options: {
   limits: HydrationLimits;
 }): Hydration {
   const { logger, watch, limits } = options;
-  /** Per service, who was handed it last; without a state it was not taken, for the reason. */
+  /** Per service, the adapter of the last hand-over; `state` null: it failed for the reason. */
   const handed = new Map<
     string,
     { adapter: AdapterModule; state: ServiceState } | { adapter: AdapterModule; state: null; reason: string }
@@ -62,7 +62,7 @@ export function createHydration(options: {
     }
   }
 
-  /** What came of a hand-over that nobody waited for any more: the adapter must not keep it over what came after. */
+  /** A hand-over that ended after its time limit: the adapter must not keep that state over a later one. */
   async function undoLate(adapter: AdapterModule, id: string): Promise<void> {
     const latest = handed.get(id);
     if (latest?.adapter !== adapter || latest.state === null) return takeBack(adapter, id);
@@ -92,7 +92,7 @@ export function createHydration(options: {
     wasHanded: (adapter, id) => handed.get(id)?.adapter === adapter,
     async hydrate(adapter, state) {
       const { id } = state;
-      // First: what the adapter says from here on may hold a secret.
+      // First, because the adapter's messages may hold a secret from here on.
       watch.setOwner(ownerKey({ kind: "service", id }), state.secrets);
       const done = Promise.resolve().then(() => adapter.hydrateService(state));
       try {
@@ -122,7 +122,7 @@ export function createHydration(options: {
   };
 }
 
-/** Asking a foreign error what it is runs its code, if it is a proxy. */
+/** `instanceof` on a foreign error may run code, if it is a proxy. */
 function isDeadline(thrown: unknown): boolean {
   try {
     return thrown instanceof DeadlineExceeded;
@@ -131,7 +131,7 @@ function isDeadline(thrown: unknown): boolean {
   }
 }
 
-/** Without its cause: that may hold a secret, and is written to the log with it. */
+/** Without its cause, which would be logged with it and may hold a secret. */
 function readStack(thrown: unknown): string | null {
   try {
     return thrown instanceof Error ? String(thrown.stack).slice(0, MAX_STACK_CHARACTERS) : null;

@@ -1,6 +1,6 @@
 /**
- * Secrets go only where they were meant to go when they were set: who administers a service may change its addresses, and
- * must not be able to have the secrets sent to one of their own. Asks the adapter where they would go.
+ * Secrets are sent only to the destinations they were set for: an administrator who can change a service's addresses must
+ * not be able to have its secrets sent elsewhere. The adapter says what the destinations are.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -21,13 +21,13 @@ export interface SecretsOwner {
   hash: string;
   config: Record<string, unknown>;
   secrets: Record<string, unknown>;
-  /** What they were set for; null: a version before did not keep it. */
+  /** The destinations they were set for; null: stored by an older version that did not keep them. */
   origins: readonly string[] | null;
 }
 
 /**
- * Where the secrets would be sent, by the adapter; of one that does not say, or is not here, a text that is another one for
- * any other definition or configuration. `use` has the defaults of the configuration filled in.
+ * Where the adapter would send the secrets; for an adapter that does not say, or is not active, a fingerprint of the
+ * definition and configuration. `use` has the defaults of the configuration filled in.
  * @throws AppError `service_failed` with the adapter's reason, as when settings are lacking.
  */
 export async function findSecretOrigins(
@@ -58,8 +58,8 @@ export function areBoundTo(owner: Pick<SecretsOwner, "origins">, origins: readon
 }
 
 /**
- * What the secrets are bound to from now on, where that is to be stored; null: it stays as it is. Those of a version before
- * are bound to where they go now, and those bound while the adapter was not there, to what it says of the same service.
+ * The destinations to store with the secrets; null: keep the stored ones. Secrets of an older version are bound to where
+ * they go now, and those bound while the adapter was not active, to what it says about the same service.
  */
 export async function rebind(
   context: Pick<ServiceContext, "watch">,
@@ -90,7 +90,7 @@ export function secretsOutdated(owner: SecretsOwner, origins: readonly string[])
 
 const FINGERPRINT = "definition and configuration ";
 
-/** Of an adapter that does not say where secrets go: everything that a caller of the API can change about it. */
+/** For an adapter that does not say where secrets go: a hash of everything that a caller of the API can change. */
 function fingerprint({ hash, config }: SecretsOwner): string {
   const inOrder = JSON.stringify(config, (_key, value: unknown) =>
     value !== null && typeof value === "object" && !Array.isArray(value)

@@ -21,7 +21,7 @@ import {
   secretsOutdated,
 } from "./secret-origins.ts";
 
-/** What of a service is not of its definition. */
+/** The settings of a service, as stored or with defaults. */
 export interface ServiceSettings {
   config: Config;
   secrets: Config;
@@ -37,7 +37,7 @@ export interface ServiceParts extends SecretsOwner {
 }
 
 /**
- * What the adapter is to be handed. A copy: what it does to it reaches nothing of the host's.
+ * What the adapter is handed: a copy, so that the adapter cannot change the host's data.
  * @throws AppError `secrets_outdated` when the secrets were not set for where this adapter would send them, and
  * `service_failed` when it cannot tell.
  */
@@ -83,8 +83,8 @@ function withDefaults(
 }
 
 /**
- * As it is stored; null when there is no such service. Secrets of a version before are bound here to where `adapter` sends
- * them: whatever changes a service reads it first.
+ * As it is stored; null when there is no such service. Secrets of an older version are bound here to where `adapter` sends
+ * them, because every change of a service reads it first.
  */
 export async function readServiceParts(
   { pool, secrets, watch }: Pick<ServiceContext, "pool" | "secrets" | "watch">,
@@ -118,8 +118,8 @@ export async function requireServiceParts(
 }
 
 /**
- * What an adapter may ask the server of a definition with. The secrets only where they may go: another definition is read
- * as that of a service without any. Throws AppError `secrets_outdated` when it is the same and the settings are not.
+ * The settings with which an adapter may ask the definition's server. Secrets are withheld when the new definition would
+ * send them elsewhere. Throws AppError `secrets_outdated` when the definition is the same and only settings have changed.
  */
 export async function readDefinitionContext(
   context: ServiceContext,
@@ -144,7 +144,7 @@ export function partsOfDefinition(
   { config, secrets, origins, version }: ServiceParts,
 ): ServiceParts {
   const { configSchema, secretsSchema } = definition;
-  // What the adapter is handed must be what it will be handed after a restart: data that went through JSON.
+  // Through JSON, so that the adapter is handed the same now as after a restart.
   const adapterDomain = copyJson(definition.adapterDomain);
   const tools = Object.fromEntries(
     definition.tools.map((tool) => [tool.id, { adapterDomain: copyJson(tool.adapterDomain) }]),

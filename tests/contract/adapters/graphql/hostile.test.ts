@@ -168,7 +168,7 @@ describe("introspection", () => {
     expect([refused, made.tools.length]).toEqual([1, 19]);
   });
 
-  test("one that wants credentials first: installed without tools, and made anew once it has them", async () => {
+  test("one that wants credentials first: installed without tools, which are generated once it has them", async () => {
     const yoga = createRichServer();
     const server = await serve((request, response) => {
       if (request.headers.authorization === "Bearer right-token") return yoga(request, response);
