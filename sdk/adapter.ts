@@ -8,7 +8,7 @@ export interface InvokeInput {
   parameters: Record<string, unknown>;
   /**
    * The process on whose behalf the call is made; absent for a direct call over HTTP. An environment that leaves it out is
-   * understood while it can be told which run asks; else the call fails with the code `eid_missing`.
+   * accepted while it is clear which run calls; else the call fails with the code `eid_missing`.
    */
   eid?: number;
   /** Aborts on kill, on the run's time-out, on the call's own limit and at shutdown. */
@@ -60,18 +60,18 @@ export interface AdapterSetupContext extends ModuleSetupContext {
   /** Whether services may start programs of the host (`CYRNEL_ALLOW_STDIO_MCP`). Absent: they may not. */
   allowStdio?: boolean;
   /**
-   * Tells the host of a secret that the adapter has come by itself, such as an access token, before it is used: it is taken
-   * out of results, output, logs and errors as stored secrets are, of more than 256 characters the last 256. The latest
-   * 16 of a module are known for certain. Throws TypeError for what is no text.
+   * Tells the host of a secret that the adapter has obtained at run time, such as an access token, before it is used: it is
+   * removed from results, output, logs and errors as stored secrets are; of a longer one, its last 256 characters. The host
+   * keeps the latest 16 of a module. Throws TypeError for a value that is not a string.
    */
   keepSecret?(value: string): void;
 }
 
-/** Settings of the service whose definition is made anew, for adapters that must ask its server; none at the first install. */
+/** Settings of a service whose definition is regenerated, for adapters that ask its server; none at the first install. */
 export interface DefinitionContext {
   config: Record<string, unknown>;
   secrets: Record<string, unknown>;
-  /** There are secrets, but they were set for another place than this definition leads to: `secrets` is empty. */
+  /** There are secrets, but this definition would send them elsewhere than they were set for: `secrets` is empty. */
   secretsWithheld?: true;
 }
 
@@ -94,10 +94,10 @@ export interface AdapterModule extends Module {
   /** Throws on any failure. */
   invoke(input: InvokeInput): Promise<unknown>;
   /**
-   * Optional. Every place that a secret of the service would be sent to: the origins of URLs (`https://api.example.com`), for a
-   * program a text that is another one when another program would run. The host hands secrets over only while each of
-   * these was one when they were set. Throw while settings are lacking that decide it. Of an adapter without this member
-   * the host compares the whole definition and configuration, and asks for the secrets again after any change of them.
+   * Optional. Every destination that a secret of the service would be sent to: origins of URLs (`https://api.example.com`),
+   * for a program a text that identifies it. The host hands secrets over only while each destination is one of those they
+   * were set for. Throw while settings are missing that decide it. For an adapter without this member the host compares the
+   * whole definition and configuration, and asks for the secrets again after any change of them.
    */
   secretOrigins?(use: SecretUse): string[] | Promise<string[]>;
 }

@@ -92,7 +92,7 @@ export function parseAddress(text: string): Address | null {
   const bare = text.replace(/%.*$/s, "");
   const family = isIP(bare);
   if (family === 0) return null;
-  // The library reads ::8.8.8.8 as ::ffff:8.8.8.8, which is another address; without dots there is no doubt.
+  // The library reads ::8.8.8.8 as ::ffff:8.8.8.8, which is another address; the form without dots is read right.
   const plain = family === 6 && bare.includes(".") ? new URL(`http://[${bare}]`).hostname.slice(1, -1) : bare;
   return ipaddr.parse(plain);
 }
@@ -104,7 +104,7 @@ export function contains([network, prefixLength]: Block, address: Address): bool
 
 /**
  * The address itself and, for an IPv6 address that carries an IPv4 one, that one too: a rule has to hold for each.
- * Where a connection goes to the carried address in any case, the outer one is no address of its own.
+ * Where a connection always goes to the carried address, only that one counts.
  */
 export function listFaces(outer: Address): Face[] {
   const carried = CARRIERS.filter(

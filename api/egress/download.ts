@@ -106,7 +106,7 @@ async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
   for await (const chunk of response.body ?? []) {
     const needed = length + chunk.byteLength;
     if (needed > maxBytes) throw tooLarge(maxBytes);
-    // A declared length is believed as far as it is allowed: memory that is not written to is not taken.
+    // The declared length, up to the limit: pages that are not written to take no memory.
     if (needed > bytes.length) {
       const wanted = Math.max(needed, 2 * bytes.length, Number.isSafeInteger(declared) ? declared : 0);
       bytes = grow(bytes, Math.min(maxBytes, wanted), length);
@@ -139,7 +139,7 @@ function failed(url: string, problem: string, cause?: unknown): AppError {
   return new AppError("download_failed", `${show(url)} could not be downloaded: ${problem}.`, { cause });
 }
 
-/** Without user name and password, which never belong into a message or a log. */
+/** Without user name and password, which must not get into a message or a log. */
 function show(url: string): string {
   const withoutCredentials = url.replace(/\/\/[^/?#]*@/, "//");
   return withoutCredentials.slice(0, MAX_SHOWN_URL_CHARACTERS);

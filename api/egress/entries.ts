@@ -78,7 +78,7 @@ function parseHost(text: string): EgressEntry | string {
   const name = normalizeHost(match === "suffix" ? text.slice(2) : text);
   const labels = name.split(".");
   const isName = name.length <= 253 && labels.every((label) => LABEL.test(label));
-  // A name whose last label is a number is an IPv4 address in disguise (127.1, 0x7f000001).
+  // A name whose last label is a number is read as an IPv4 address (127.1, 0x7f000001).
   if (!isName || /^(?:\d+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? "")) {
     return `"${text}" is neither an address, a block of addresses (10.0.0.0/8) nor a host name (db.example.com, *.example.com; no scheme, no port)`;
   }

@@ -51,7 +51,7 @@ export function createGuardedFetch(rules: EgressRules, options: GuardedFetchOpti
   async function guardedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
     requireAllowedUrl(new URL(input instanceof Request ? input.url : input), rules);
     try {
-      // Last, so that no caller brings connections of its own.
+      // Last, so that a caller cannot replace the dispatcher.
       const guarded: unknown = { ...init, dispatcher: agent };
       return await globalThis.fetch(input, guarded as RequestInit);
     } catch (error) {
@@ -62,7 +62,7 @@ export function createGuardedFetch(rules: EgressRules, options: GuardedFetchOpti
   return Object.assign(guardedFetch, { [Symbol.asyncDispose]: () => agent.destroy() });
 }
 
-/** The refusal among the causes of an error: fetch wraps what a connection failed of. */
+/** The refusal among the causes of an error: fetch wraps the error of a connection. */
 function findRefusal(error: unknown): EgressRefused | null {
   let current: unknown = error;
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
@@ -113,7 +113,7 @@ function createCheckingConnector(rules: EgressRules, options: ConnectOptions): b
       // An address is connected to without a lookup.
       if (parseAddress(host)) requireAllowedAddress(host, host, rules);
     } catch (error) {
-      // Later, as every other outcome: undici is still inside the call that asked for the connection.
+      // Asynchronously, like every other outcome: undici is still inside the call that asked for the connection.
       process.nextTick(callback, error as Error, null);
       return;
     }

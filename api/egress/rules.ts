@@ -18,7 +18,7 @@ export class EgressRefused extends Error {
 
 const MAX_SHOWN_HOST_CHARACTERS = 255;
 
-/** Throws EgressRefused for a URL that no request may go to, whatever its host resolves to. */
+/** Throws EgressRefused for a URL that is refused without resolving its host. */
 export function requireAllowedUrl(url: URL, rules: EgressRules): void {
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw new EgressRefused(`Requests to ${url.protocol} URLs are refused: only http and https are allowed.`);
@@ -62,7 +62,7 @@ function findProblem(face: Face, host: string, { allow }: EgressRules): string |
   const shown = face.address.toString();
   const covering = allow.filter((entry) => coversAddress(entry, face.address));
   if (face.guarded !== null) {
-    // Neither a broad block nor a name: whoever answers for the name could point it here.
+    // Neither a broad block nor a name allows it: the owner of a name could point it here.
     const isExact = covering.some((entry) => entry.kind === "block" && entry.isExact);
     if (isExact) return null;
     return `${shown} is ${face.guarded}, refused unless CYRNEL_EGRESS_ALLOW names exactly ${shown}.`;

@@ -18,7 +18,7 @@ export function mayDecide({ isSelfApproval }: Rule, approval: Asked, { caller }:
 
 /** What the model is told to do about a pause. `fits`: the whole of it can be shown to a person at a client. */
 export function describeDeciders(rule: Rule, approval: Asked, asker: Asker, fits: boolean): string {
-  const elsewhere = `Somebody with another key and the scope approvals:decide has to: POST /approvals/${approval.id}/approve or /deny. Then: result {"processId":${approval.processId}}.`;
+  const elsewhere = `A person with another key and the scope approvals:decide has to: POST /approvals/${approval.id}/approve or /deny. Then: result {"processId":${approval.processId}}.`;
   switch (mayDecide(rule, approval, asker)) {
     case "may":
       if (!fits) {

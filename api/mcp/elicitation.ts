@@ -1,6 +1,6 @@
 /**
- * Puts an approval to the person at the client. The form is built here, of the few kinds of field that elicitation has:
- * what a script asked for is never handed on as it is, and the answer is checked by whoever decides.
+ * Asks the person at the client to decide an approval. The form is built here, of the few kinds of field that elicitation
+ * has: a script's schema is never passed on as it is, and the answer is checked by the approvals feature.
  */
 import {
   type ClientCapabilities,
@@ -12,7 +12,7 @@ import { describeOrigin, visibleJson, visibleLine, visibleText } from "#client/v
 import type { ApprovalRecord } from "../approvals/model.ts";
 import type { Decision } from "./ports.ts";
 
-/** What a person can look over in a dialog. What is more is decided where all of it can be seen. */
+/** What a person can read in a dialog. Larger approvals are decided in the console, which shows all of it. */
 const MAX_SHOWN_CHARACTERS = 4000;
 const MAX_SHOWN_LINES = 40;
 const MAX_FIELDS = 50;
@@ -20,11 +20,11 @@ const DECLINED = "Declined in the MCP client.";
 
 export function canElicit(client: ClientCapabilities | undefined): boolean {
   const elicitation = client?.elicitation;
-  // An empty object is what clients of before the two modes send: they know forms.
+  // Older clients, from before the two modes, send an empty object: they know forms.
   return elicitation != null && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-/** Null where it cannot be put to a person here, whole and as it is. */
+/** Null where it cannot be shown here completely and unchanged. */
 export function describeForm(approval: ApprovalRecord): ElicitRequestFormParams | null {
   const origin = describeOrigin(approval);
   const form =
@@ -39,7 +39,7 @@ export function describeForm(approval: ApprovalRecord): ElicitRequestFormParams 
   return JSON.stringify(form).length > MAX_SHOWN_CHARACTERS || lines > MAX_SHOWN_LINES ? null : form;
 }
 
-/** The script's words are marked at each line: none of them looks like the server's. */
+/** Marks each line of a script's text, so that it cannot pass for the server's. */
 function describeQuestion(
   origin: string,
   { message, schema }: ApprovalRecord,
@@ -61,7 +61,7 @@ function readFields(schema: unknown): ElicitRequestFormParams["requestedSchema"]
     const parsed = PrimitiveSchemaDefinitionSchema.safeParse(field);
     if (!parsed.success) return null;
     const { title, description, ...rest } = parsed.data;
-    // Names and values are part of the answer: they can be asked for as they are, or not here.
+    // Names and values are part of the answer, so they cannot be altered to be shown.
     if (visibleJson({ [name]: rest }) !== JSON.stringify({ [name]: rest })) return null;
     fields[name] = {
       ...rest,

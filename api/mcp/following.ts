@@ -1,6 +1,6 @@
 /**
- * Waits for a run as long as the client is patient: tells its progress, and lets the person at the client decide what the
- * run stops for, where this key may.
+ * Waits for a run as long as the client waits: reports progress, and lets the person at the client decide approvals, where
+ * this key may.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -46,8 +46,9 @@ export interface ClientLink {
 }
 
 /**
- * Resolves when the process is idle, or paused with nothing that can be asked here, or patience or client are gone.
- * `answered`: approvals that are decided, so that the run is about to go on. `asksPerson: false` asks nobody.
+ * Resolves when the process is idle, or paused with nothing that can be asked here, when the client's time is over, or
+ * when the client has gone.
+ * `answered`: approvals that are decided, so that the run is about to go on. `asksPerson: false`: no person is asked.
  */
 export async function followRun(
   ports: McpPorts,
@@ -135,7 +136,7 @@ async function askPerson(
     await approvals.decide(id, decision, context);
     return true;
   } catch (error) {
-    // No answer in time, one that does not fit, or somebody else was faster: the approval itself says which.
+    // No answer in time, one that does not fit, or decided elsewhere: the approval's state says which.
     ports.log.debug(
       { err: error, approval: id, requestId: context.requestId },
       "no decision at the MCP client",

@@ -72,7 +72,7 @@ export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimi
     return sendWebResponse(reply, await held.session.handle(toWebRequest(request), undefined, context));
   });
 
-  // The server has nothing to say that is not part of an answer; clients take this as that.
+  // This server sends nothing outside of answers; with 405 clients do not wait for a stream.
   app.get("/mcp", route, async (_request, reply) => {
     reply.header("allow", "POST, DELETE");
     return refuse(
@@ -91,7 +91,7 @@ export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimi
   }
 }
 
-/** Whatever the key: a web page has no business here, and a name that was pointed at this server is not its own. */
+/** Refuses requests from web pages of other origins, with any key. */
 function refuseOtherOrigins({ headers: { origin, host } }: FastifyRequest): void {
   if (origin === undefined) return;
   if (URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()) return;
@@ -115,13 +115,13 @@ function countRequests(body: unknown): number {
   return [body].flat().filter((message) => isJSONRPCRequest(message)).length;
 }
 
-/** Until the answer is sent, or nobody is there to read it. */
+/** Counts the session as in use until the answer is sent or the client has gone. */
 function trackUse(held: HeldSession, count: number, reply: FastifyReply): void {
   const touch = () => {
     held.lastUsedMs = performance.now();
   };
   touch();
-  // Gone while the session was opened: then there is no end to come.
+  // The client went while the session was opened: then no `close` event follows.
   if (reply.raw.closed) return;
   held.waiting += count;
   reply.raw.once("close", () => {
@@ -148,7 +148,7 @@ function sendWebResponse(reply: FastifyReply, response: Response): FastifyReply 
   return reply.send(body === null ? "" : Readable.from(withBeginning(response), { objectMode: false }));
 }
 
-/** Headers leave with the first byte, which may be a long time coming: a client must see that it was heard. */
+/** Sends the headers at once: the first byte of an answer may take long, and a client must see that it is connected. */
 async function* withBeginning({ headers, body }: Response): AsyncGenerator<Uint8Array> {
   if (headers.get("content-type") === EVENT_STREAM) yield Buffer.from(": ping\n\n");
   yield* body as ReadableStream<Uint8Array>;
@@ -162,7 +162,7 @@ function refuseSession(request: FastifyRequest, reply: FastifyReply): FastifyRep
   return refuse(reply, 400, ErrorCode.InvalidRequest, message);
 }
 
-/** In the words of the protocol: its clients read no other shape. */
+/** An error as JSON-RPC, the only shape that MCP clients read. */
 function refuse(reply: FastifyReply, status: number, code: number, message: string): FastifyReply {
   return reply
     .status(status)

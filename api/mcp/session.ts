@@ -36,14 +36,14 @@ const NO_VALIDATION = {
 
 export interface ClientSession {
   readonly id: string;
-  /** Whether the client has been let in; before, there is no session yet. */
+  /** Whether the client is initialized; before, there is no session yet. */
   readonly isOpen: boolean;
   handle(request: Request, body: unknown, context: RequestContext): Promise<Response>;
   /** Ends what is under way. Idempotent. */
   close(): Promise<void>;
 }
 
-/** `onEnd`: the client has taken leave, or `close` was called. */
+/** `onEnd`: the client has ended the session, or `close` was called. */
 export async function openSession(
   ports: McpPorts,
   id: string,
@@ -118,7 +118,7 @@ function registerDocs(server: Server, ports: McpPorts): void {
   });
 }
 
-/** Of the very HTTP request a message came with: another one of the session may have come with other rights. */
+/** The context of the HTTP request a message came with: other requests of the session may have other rights. */
 function contextOf({ authInfo, signal }: Extra): RequestContext {
   const context = authInfo?.extra?.context as RequestContext | undefined;
   if (context === undefined) throw new Error("an MCP message came without its request");

@@ -1,6 +1,6 @@
 /**
  * The sessions of this server: each belongs to the caller that opened it, and there are only so many. A caller that opens
- * more loses its own longest idle one; nobody can push out what another is using.
+ * more loses its own longest idle one; a caller cannot end another caller's session that is in use.
  */
 import { randomUUID } from "node:crypto";
 import type { Caller } from "../http/auth.ts";
@@ -36,11 +36,11 @@ export interface HeldSession {
 
 export interface Sessions {
   readonly size: number;
-  /** One that is not held yet: `keep` it once the client is let in, else close it. */
+  /** Opens a session that is not counted yet: `keep` it once the client is initialized, else close it. */
   open(caller: Caller): Promise<HeldSession>;
   /** False when there is no room; then it is closed. */
   keep(held: HeldSession): boolean;
-  /** Null: there is no such session, or it is another's. */
+  /** Null: there is no such session of this caller. */
   find(id: string, caller: Caller): HeldSession | null;
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /**
  * Carries messages between a client on stdio and the endpoint of a server, as they are. Every request is answered: by the
- * server, or with what went wrong on the way. A session that the server has forgotten is begun again unseen.
+ * server, or with what went wrong on the way. A session that the server has forgotten is opened again without the client
+ * noticing.
  */
 import type { Readable, Writable } from "node:stream";
 import { ReadableStream } from "node:stream/web";
@@ -27,12 +28,12 @@ export interface StdioProxyOptions {
   key: string | null;
   input: Readable;
   output: Writable;
-  /** For the person who looks at the client's log. */
+  /** Written to the client's log. */
   report(message: string): void;
   signal: AbortSignal;
 }
 
-/** The client's own limit is the server's: a message is at most what the server takes. */
+/** The same limit as the server's. */
 const MAX_INPUT_BYTES = 2 * 1024 * 1024;
 const MAX_GOODBYE_MS = 2000;
 const MAX_REOPEN_MS = 15_000;
@@ -77,7 +78,7 @@ export async function runStdioProxy(options: StdioProxyOptions): Promise<number>
     local.send({ jsonrpc: "2.0", id, error: { code: SERVER_ERROR, message } }).catch(() => end.resolve(1));
   }
 
-  /** An answer that breaks off leaves its request without one. */
+  /** Reports requests whose answer broke off. */
   async function fetchWatched(url: string | URL, init?: RequestInit): Promise<Response> {
     const response = await fetch(url, init);
     const ids = idsOf(init?.body);

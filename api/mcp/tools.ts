@@ -178,7 +178,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
       scope: "processes:read",
       input: resultInput,
       async perform({ processId }, { ports, context, link }) {
-        // Reading asks nobody anything.
+        // Reading a result asks no person.
         await followRun(ports, processId, link, context, { asksPerson: false });
         return describeResult(ports, processId, context);
       },

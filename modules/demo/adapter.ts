@@ -1,4 +1,4 @@
-/** One board per service, held from its start to its end. Parameters come here checked against the input schemas. */
+/** One board per service, kept while the service is enabled. Parameters were checked against the input schemas. */
 import { z } from "zod";
 import { createAdapter } from "#modules/shared/adapter.ts";
 import type { AdapterModule } from "#sdk";

@@ -133,7 +133,7 @@ async function open(
 function refuseStdio({ context }: Host, definition: ServerDefinition): void {
   if (definition.transport !== "stdio" || context.allowStdio === true) return;
   throw refuseSettings(
-    'The transport "stdio" starts a program on the host of this server, and that is not allowed here. Whoever runs the server allows it with CYRNEL_ALLOW_STDIO_MCP=true.',
+    'The transport "stdio" starts a program on the host of this server, and that is not allowed here. The operator of the server allows it with CYRNEL_ALLOW_STDIO_MCP=true.',
   );
 }
 

@@ -19,7 +19,7 @@ export class McpFailure extends AdapterFailure<FailureCode> {
 
 export const refuseSettings = (problem: string) => new McpFailure("mcp_bad_settings", problem);
 
-/** Whatever was thrown on the way to a server, as a failure. Refusals of the host's egress rules stay what they are. */
+/** An error of the library or the transport as a failure. Refusals of the host's egress rules stay as they are. */
 export function toFailure(error: unknown): Error {
   if (error instanceof McpFailure) return error;
   const refusal = findRefusal(error);

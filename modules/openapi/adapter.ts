@@ -28,7 +28,7 @@ import type { Bytes, GenerationAnswer, GenerationJob } from "./generate/generati
 
 const GENERATION_LIMITS = {
   maxHeapMb: 384,
-  /** Kept small: what is read is thrown away soon, and the server's peak memory is with it. */
+  /** Small, because most of what is read is garbage soon, and it bounds the server's peak memory. */
   maxYoungHeapMb: 8,
   maxRunMs: 30_000,
   maxWaiting: 100,
@@ -103,7 +103,7 @@ async function generate(
   text: string,
   filter: unknown,
 ): Promise<ServiceDefinition> {
-  // As bytes that change hands: a text would be copied twice, at two bytes for each character.
+  // Transferred as bytes: a string would be copied twice, at two bytes for each character.
   const document = new TextEncoder().encode(text);
   const end = await thread.run({ document, filter }, GENERATION_LIMITS.maxRunMs, {
     transfer: [document.buffer],

@@ -1,4 +1,4 @@
-/** Entry of the module: what it is, and how to make one. */
+/** Entry of the module: its manifest and `instantiate`. */
 import type { AdapterModule, ModuleManifest } from "#sdk";
 import { createOpenApiAdapter } from "./adapter.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The frame of an adapter: what it holds between set-up and teardown, which services it has, that what is gone cannot be
- * called. An adapter says what a definition becomes, what it needs of a service, and how a tool is called.
+ * The frame of an adapter: its services between set-up and teardown, and the refusal of calls of services it does not
+ * hold. An adapter supplies what a definition becomes, what it keeps of a service, and how a tool is called.
  */
 import type { z } from "zod";
 import type {
@@ -20,14 +20,14 @@ export interface AdapterParts<Host, Service, Tool> {
   toolSchema: z.ZodType<Tool>;
   /** The adapter's error for settings. */
   refuse: Refuse;
-  /** For a call of what is not there, where that is another error. */
+  /** The adapter's error for a call of an unknown tool, where it differs. */
   refuseCall?: Refuse;
   /** `fetch` of the context is the only way out: the host's egress rules are in it. */
   setup(context: AdapterSetupContext): Host;
   define(host: Host, input: string, given: DefinitionContext | undefined): Promise<ServiceDefinition>;
   hydrate(host: Host, state: ServiceState, tools: ReadonlyMap<string, Tool>): Service | Promise<Service>;
   invoke(host: Host, service: Service, tool: Tool, input: InvokeInput): Promise<unknown>;
-  /** Lets go of what a service holds, when it is taken down or another state has taken its place. */
+  /** Frees what a service holds, when it is taken down or replaced by another state. */
   release?(service: Service, why: "gone" | "replaced"): void | Promise<void>;
   stop?(): Promise<void>;
   secretOrigins(use: SecretUse): string[] | Promise<string[]>;

@@ -1,4 +1,4 @@
-/** How adapters fail: an Error with a code, in sentences that hold no secret and no more of a foreign text than fits. */
+/** How adapters fail: an Error with a code, in sentences without secrets and with bounded foreign text. */
 
 export class AdapterFailure<Code extends string = string> extends Error {
   readonly code: Code;
@@ -23,12 +23,12 @@ export function* causesOf(error: unknown): Generator<Error & { code?: unknown }>
   }
 }
 
-/** What the host's egress rules said, if they refused the request: that stays what it is. */
+/** The refusal of the host's egress rules among the causes; it is passed on unchanged. */
 export function findRefusal(error: unknown): Error | undefined {
   return causesOf(error).find(({ code }) => code === "egress_refused");
 }
 
-/** The innermost word of the system or a library for what went wrong: `ECONNREFUSED`. */
+/** The innermost error code of the system or a library: `ECONNREFUSED`. */
 export function findSystemCode(error: unknown): string | undefined {
   return [...causesOf(error)].map(({ code }) => code).find((code) => typeof code === "string");
 }

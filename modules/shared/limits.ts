@@ -1,4 +1,4 @@
-/** Bounds of one call: its time, its caller's wish to end it, the size of an answer. */
+/** Bounds of one call: its time, the caller's abort signal, the size of an answer. */
 
 export interface CallLimits {
   timeoutMs: number;
@@ -8,8 +8,9 @@ export interface CallLimits {
 }
 
 /**
- * Runs `work` with a signal that aborts when the time is up or one of `signals` does; then that is the error, whatever
- * `work` makes of it. (By hand: signals of time-outs and combinations live on until their time is up, for every call.)
+ * Runs `work` with a signal that aborts when the time is up or one of `signals` does; then it rejects with that reason,
+ * even if `work` throws another error. (By hand, because the signals of `AbortSignal.timeout` and `any` would live on after
+ * each call.)
  */
 export async function withLimits<T>(
   { timeoutMs, signals, onTimeout, onCancel }: CallLimits,

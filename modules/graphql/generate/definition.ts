@@ -59,7 +59,7 @@ export function readDefinition(input: string): Definition {
     json = JSON.parse(text);
   } catch {
     // Only an introspection answer or our own JSON starts with a brace.
-    throw refuse("it starts like JSON and is none");
+    throw refuse("it starts like JSON and is not valid JSON");
   }
   const bare = unwrapIntrospection(json);
   if (bare !== null) {
@@ -104,7 +104,7 @@ export interface LoadedSchema {
   sdl: string;
 }
 
-/** @throws GraphqlFailure with the first few problems of a schema that is none. */
+/** @throws GraphqlFailure with the first few problems of an invalid schema. */
 export function loadSchema(source: NonNullable<Definition["schema"]>): LoadedSchema {
   try {
     const schema = source.kind === "sdl" ? buildFromText(source.text) : buildFromIntrospection(source.result);

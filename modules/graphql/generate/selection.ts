@@ -190,7 +190,7 @@ function describePresent(type: GraphQLOutputType, plan: Plan | null): JSONSchema
     return values.length > MAX_ENUM_VALUES_SHOWN ? { type: "string" } : { type: "string", enum: values };
   }
   const scalar = makeScalar(type as Parameters<typeof makeScalar>[0]);
-  // What is read is a string, whatever may be written.
+  // A field of this type returns a string, also where it accepts other values.
   return Array.isArray(scalar.type) ? { type: "string" } : scalar;
 }
 

@@ -69,7 +69,7 @@ function assignIds(queries: readonly Field[], mutations: readonly Field[]) {
   const both = new Set(mutations.map((field) => field.name).filter((name) => queried.has(name)));
   return (name: string, operation: Operation): string => {
     let id = both.has(name) ? `${name}_${operation}` : name;
-    // What every object has, and what makes an object a promise, is no tool.
+    // Members that every object has, and `then`, which would make the object a promise, cannot be ids.
     if (id in Object.prototype || id === "then") id = `${id}_`;
     while (id !== name && taken.has(id)) id = `${id}_`;
     return id;

@@ -97,7 +97,7 @@ export async function openConnection(
   ): Promise<T> {
     try {
       return await runExchange(requestLimits, pending, (signal) =>
-        // The exchange has the earlier deadline; this one only keeps the library's own out of the way.
+        // Later than the exchange's deadline, so that the library's default does not apply.
         work({ signal, timeout: requestLimits.timeoutMs + 60_000 }),
       );
     } catch (error) {
@@ -113,7 +113,7 @@ export async function openConnection(
     await closeTransport();
     throw error;
   }
-  // Not before: a library that gives up connecting closes too, and its reason comes later.
+  // Not before: a failed connect closes too, and its reason is reported later.
   client.onclose = () => lose(describeLoss());
   const version = client.getServerVersion();
   return {
@@ -141,7 +141,7 @@ export async function openConnection(
   };
 }
 
-/** Keeps what is no request out of the exchange that caused it, and a server from making this client send without end. */
+/** Sends notifications and replies outside of the exchange that caused them, and bounds how many a server can provoke. */
 function guardTransport(transport: Transport, lose: (error: Error) => void): void {
   const send = transport.send.bind(transport);
   let replies = 0;

@@ -26,7 +26,7 @@ export function currentExchange(): Exchange | undefined {
   return context.getStore();
 }
 
-/** Runs what must outlive the exchange, such as the notification that it was canceled. */
+/** Runs what must outlast the exchange, such as the notification that it was canceled. */
 export function outsideExchange<T>(work: () => T): T {
   return context.exit(work);
 }

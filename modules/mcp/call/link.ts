@@ -1,6 +1,6 @@
 /**
- * The one connection of a service: opened at the first call, shared by all, opened anew after it was lost or the server
- * has forgotten the session.
+ * The one connection of a service: opened at the first call, shared by all calls, opened again after it was lost or the
+ * server has forgotten the session.
  */
 import { orAborted } from "#modules/shared/limits.ts";
 import { McpFailure } from "../failures.ts";

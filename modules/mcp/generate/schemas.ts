@@ -1,4 +1,4 @@
-/** Checks the JSON Schemas a server claims for its tools, before anybody compiles, stores or walks them. */
+/** Checks the JSON Schemas that a server declares for its tools, before they are compiled, stored or walked. */
 import { Ajv } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -22,8 +22,8 @@ const checkers = new Map<Dialect, Ajv>();
 export type SchemaCheck = { ok: true; schema: JSONSchema } | { ok: false; problem: string };
 
 /**
- * A copy that stands alone: no identifier of its own (two tools may claim the same), no dialect nobody knows, references
- * into itself only. Or why there is none.
+ * A self-contained copy: without `$id` (two tools may declare the same), without an unknown dialect, with references into
+ * itself only; or the problem.
  */
 export function checkSchema(claimed: unknown): SchemaCheck {
   if (claimed === null || typeof claimed !== "object" || Array.isArray(claimed)) return no("it is no object");
@@ -57,8 +57,7 @@ function findMetaProblem(schema: JSONSchema, dialect: Dialect): string | null {
 }
 
 /**
- * Too deep or too large to work with, or a reference that leads nowhere or outside. Without recursion: depth is what it
- * looks for.
+ * Too deep, too large, or a reference that leads nowhere or outside. Without recursion, because the schema may be deep.
  */
 function findStructureProblem(schema: JSONSchema): string | null {
   const open: { node: object; depth: number }[] = [{ node: schema, depth: 1 }];

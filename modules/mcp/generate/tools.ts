@@ -143,7 +143,7 @@ function offerTool(raw: unknown): { key: string; tool: Omit<ToolDefinition, "id"
 
 /**
  * The protocol's defaults: a tool may change things (readOnlyHint: false), and then may destroy them (destructiveHint:
- * true). A server that says both "read-only" and "destructive" is taken at its worse word.
+ * true). A tool declared both read-only and destructive counts as destructive.
  */
 function isDestructive({ annotations }: ServerTool): boolean {
   return annotations?.destructiveHint ?? annotations?.readOnlyHint !== true;
@@ -173,13 +173,13 @@ export function assignIds(names: readonly string[]): Map<string, string> {
       ids.set(name, sharers.length === 1 || name === id ? id : `${id}_${hash(name)}`);
     }
   }
-  // Afterwards: another name does not come by the id that a name had before groups were kept.
+  // After the plain ids, so that grouping never gives a name an id that another name had before groups existed.
   const inGroups = Map.groupBy(ids.keys(), toGroupedId);
   inGroups.delete(null);
   for (const [id, sharers] of inGroups) {
     for (const name of sharers) ids.set(name, sharers.length === 1 ? `${id}` : `${id}_${hash(name)}`);
   }
-  // A name that looks like another's id with its hash: no accident, so nobody gets the plain one.
+  // A name that equals another's id with its hash was chosen on purpose: both get a longer hash.
   const taken = new Map<string, number>();
   for (const id of ids.values()) taken.set(id, (taken.get(id) ?? 0) + 1);
   for (const [name, id] of ids) {
@@ -201,7 +201,7 @@ function toIdentifier(name: string): string {
   const started = /^[A-Za-z_$]/.test(plain) ? plain : `_${plain}`;
   const short =
     started.length > MAX_ID_CHARACTERS ? `${started.slice(0, MAX_ID_CHARACTERS)}_${hash(name)}` : started;
-  // What every object has, and what makes an object a promise, is no tool.
+  // Members that every object has, and `then`, which would make the object a promise, cannot be ids.
   return short in Object.prototype || short === "then" ? `${short}_` : short;
 }
 

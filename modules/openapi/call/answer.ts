@@ -61,7 +61,7 @@ function decode(bytes: Buffer<ArrayBuffer>, response: Response, what: string): u
   return { contentType: contentType || "application/octet-stream", base64: bytes.toString("base64") };
 }
 
-/** An error status counts for more than its body: what is no JSON there is given as text. */
+/** With an error status, a body that is not JSON is given as text instead of failing the call. */
 function decodeJson(text: string, response: Response, what: string): unknown {
   try {
     if (isDeep(text)) throw new Error(`it nests deeper than ${MAX_JSON_DEPTH} levels`);
@@ -76,7 +76,7 @@ function decodeJson(text: string, response: Response, what: string): unknown {
   }
 }
 
-/** Before parsing: what is nested without end would break whoever writes it again. */
+/** Checked before parsing: very deep JSON overflows the stack of the code that writes it again. */
 function isDeep(text: string): boolean {
   if (text.length < MAX_JSON_DEPTH) return false;
   let depth = 0;

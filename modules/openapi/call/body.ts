@@ -126,7 +126,7 @@ function writeBinary(value: unknown, contentType: string): WrittenBody {
 
 function readBase64(text: string): Uint8Array<ArrayBuffer> {
   if (!/^[A-Za-z0-9+/_\s-]*={0,2}\s*$/.test(text)) {
-    throw new CallError("invalid_parameters", "A file's base64 holds a character that is none of base64's.");
+    throw new CallError("invalid_parameters", "A file's base64 holds a character that base64 does not have.");
   }
   return new Uint8Array(Buffer.from(text, "base64"));
 }

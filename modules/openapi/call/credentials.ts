@@ -93,12 +93,12 @@ function createHeaders(secret: unknown): Apply | undefined {
   };
 }
 
-/** People paste tokens with the word before them. */
+/** Accepts tokens pasted with `Bearer ` in front. */
 function setBearer(request: PreparedRequest, token: string): void {
   setHeader(request.headers, "authorization", `Bearer ${token.replace(/^bearer\s+/i, "")}`);
 }
 
-/** Takes the place of whatever a parameter put there. */
+/** Replaces what a parameter put there. */
 function setKey(request: PreparedRequest, scheme: SchemePlan & { kind: "apiKey" }, key: string): void {
   if (scheme.in === "header") {
     setHeader(request.headers, scheme.parameter, key);

@@ -57,8 +57,8 @@ async function prepareBody(
 }
 
 /**
- * Fills the template. A value that would be no segment, or another one (`..`), is refused: a URL is normalised after it
- * was put together, percent-encoded dots included.
+ * Fills the template. A value that is not a segment, or is `..`, is refused: the URL is normalised afterwards,
+ * percent-encoded dots included.
  */
 function writePath(plan: ToolDomain, parameters: Record<string, unknown>): string {
   const given = ownRecord(parameters, "path");
@@ -81,7 +81,7 @@ function writePath(plan: ToolDomain, parameters: Record<string, unknown>): strin
   return path;
 }
 
-/** What the document's own template holds beside values: a `?` or `#` there must not end the path. */
+/** Encodes the template around the values: a `?` or `#` in it must not end the path. */
 function encodeTemplate(path: string): string {
   return path.replace(/[?#\\\s]/g, (found) => encodeURIComponent(found));
 }
@@ -89,7 +89,7 @@ function encodeTemplate(path: string): string {
 /** @throws CallError; the value, which may be a secret, is never part of its message. */
 export function setHeader(headers: Headers, name: string, value: string | undefined): void {
   if (value === undefined) return;
-  // Where many sites share an address, it is this header that says whose server answers.
+  // Where many sites share an address, `host` selects the site.
   if (name.toLowerCase() === "host") {
     throw new CallError(
       "invalid_parameters",

@@ -17,7 +17,7 @@ export interface Sending {
   remainingMs(): number;
 }
 
-/** @throws CallError for whatever is no answer; an abort rejects with the signal's reason. */
+/** @throws CallError when no answer came; an abort rejects with the signal's reason. */
 export async function send(request: PreparedRequest, sending: Sending): Promise<Answer> {
   const what = nameOf(request);
   for (let attempt = 1; ; attempt += 1) {

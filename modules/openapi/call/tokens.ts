@@ -1,6 +1,6 @@
 /**
  * Tokens of OAuth 2 client credentials, by a library: one per set of scopes, kept until shortly before they expire.
- * Calls that need the same one at once share one request for it, which ends with none of them.
+ * Concurrent calls for the same token share one request, which goes on when one of them ends.
  */
 import {
   allowInsecureRequests,
@@ -122,7 +122,7 @@ async function grant(
   return { token: granted.access_token, lifetimeMs };
 }
 
-/** The library reads the whole answer: it is given one that is read already, within a limit. */
+/** The library would read an answer without a bound, so it is given one that was read within a limit. */
 async function fetchBounded(
   fetch: typeof globalThis.fetch,
   url: string,
@@ -134,7 +134,7 @@ async function fetchBounded(
   return new Response(withTokenType(bytes), { status: answer.status, headers: answer.headers });
 }
 
-/** Some servers leave `token_type` out; what they then mean is the only type there was. */
+/** Some servers leave `token_type` out; they mean bearer. */
 function withTokenType(bytes: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> | string | null {
   if (bytes.length === 0) return null;
   try {
@@ -156,7 +156,7 @@ function basicAuthentication(secret: string): ClientAuth {
   };
 }
 
-/** The server did not take how the client says who it is: there is another way to say it. */
+/** The server refused this way of client authentication: the other one is tried. */
 function isClientRefusal(error: unknown): boolean {
   return (
     (error instanceof ResponseBodyError &&

@@ -38,7 +38,7 @@ interface Context {
 export async function generateDefinition(read: ReadDocument, filter?: unknown): Promise<ServiceDefinition> {
   const { document, refsStandAlone } = read;
   const references = await createReferences(document);
-  // Before any is left out: what a filter leaves out must not change the ids of the others.
+  // Before the filter, so that it never changes the ids of the other operations.
   const idOf = createIds();
   const all = listOperations(document, references).map((operation) => ({ operation, id: idOf(operation) }));
   const kept = filterOperations(all, filter);
@@ -95,7 +95,7 @@ function describeTool(id: string, described: Operation, context: Context): ToolD
     tables.request,
     references,
   );
-  // The fetch standard gives these no body, and OpenAPI no meaning to one.
+  // The fetch standard sends no body with these, and OpenAPI defines none.
   const body =
     method === "get" || method === "head" ? undefined : readRequestBody(operation, tables, references);
   const output = describeOutput(operation, tables.response, references, { maxBytes: context.outputBytes });

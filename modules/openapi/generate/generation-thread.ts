@@ -1,4 +1,4 @@
-/** Thread: a document in, the parts of its definition as JSON out, all as UTF-8. Says nothing else and keeps nothing. */
+/** Thread entry: a document in, the parts of its definition as JSON out, all as UTF-8. Keeps nothing between jobs. */
 import { parentPort } from "node:worker_threads";
 import { DocumentError } from "../failures.ts";
 import { generateDefinition } from "./definition.ts";
@@ -27,7 +27,7 @@ async function answer({ document, filter }: GenerationJob): Promise<GenerationAn
   }
 }
 
-/** Lets go of the bytes: they and the text together are no small part of what a thread may hold. */
+/** Frees the bytes: with the text they would take much of the thread's memory. */
 function decode(document: Bytes): string {
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(document);
   document.buffer.transfer(0);

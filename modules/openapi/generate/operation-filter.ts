@@ -21,7 +21,7 @@ interface Entry {
 
 /**
  * The operations that an entry matches, or all without one that includes, but for those that an entry excludes.
- * @throws DocumentError for a filter that is none, or that leaves nothing of a document that has operations.
+ * @throws DocumentError for an invalid filter, or one that leaves no operation of a document that has some.
  */
 export function filterOperations<T extends { operation: Operation }>(
   operations: readonly T[],

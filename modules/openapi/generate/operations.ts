@@ -70,7 +70,7 @@ export function createIds(): (operation: Operation) => string {
   };
 }
 
-/** Letters, digits, `_` and `$` stay; whatever lies between becomes one `_`. Empty if nothing stays. */
+/** Letters, digits, `_` and `$` stay; each run of other characters becomes one `_`. Empty if nothing stays. */
 function toIdentifier(text: string): string {
   const words = text
     .normalize("NFKD")

@@ -109,7 +109,7 @@ function describeBody(
 
 const MAX_ACCEPT_CHARS = 500;
 
-/** JSON, and at half the weight whatever else is declared: a server is free to choose among equals. */
+/** JSON preferred, other declared types at half the weight: a server may choose any among equals. */
 function acceptOf(responses: Fields[]): string {
   const types = new Set(
     responses

@@ -6,7 +6,7 @@ import { addNote } from "./schemas/keywords.ts";
 import type { References } from "./schemas/references.ts";
 import type { SchemaTable } from "./schemas/schema-table.ts";
 
-/** OpenAPI leaves these to other parts of the document; the rest belongs to the connection. */
+/** OpenAPI describes these elsewhere in the document; the others belong to the connection. */
 const UNUSED_HEADERS = new Set([
   "accept",
   "content-type",
@@ -32,7 +32,7 @@ export interface Parameters {
   required: string[];
 }
 
-/** What a credential sets is none of the caller's: `parameter` names per place. */
+/** Parameters that credentials set, which callers cannot: `parameter` names per place. */
 export type TakenByCredentials = (place: ParameterPlace, name: string) => boolean;
 
 export function readParameters(

@@ -57,7 +57,7 @@ function parse(text: string): { parsed: unknown; sharesNodes: boolean } {
 const JSON_MARKS = new Set([...",[{"].map((mark) => mark.charCodeAt(0)));
 const YAML_MARKS = new Set([...",[{\n"].map((mark) => mark.charCodeAt(0)));
 
-/** Millions of empty values fit into a text that is not too long, and take all memory before they can be counted. */
+/** Millions of empty values fit into a text of allowed length, and would take all memory before they were counted. */
 function hasMoreMarks(text: string, marks: ReadonlySet<number>, limit: number): boolean {
   if (text.length <= limit) return false;
   let found = 0;
@@ -88,7 +88,7 @@ function parseYaml(text: string): unknown {
   }
 }
 
-/** What no tool comes from can be most of a document: it is let go before the rest is copied. */
+/** Parts that become no tool can be most of a document: they are dropped before the rest is copied. */
 function dropUnread(document: Fields): void {
   delete document.webhooks;
   delete document["x-webhooks"];

@@ -8,7 +8,7 @@ import { type Fields, isRecord, own, ownRecord, ownText } from "../records.ts";
 import { addNote } from "./schemas/keywords.ts";
 import type { References } from "./schemas/references.ts";
 
-/** For a document without any scheme: headers that hold a secret, whatever they are called. */
+/** For a document without any scheme: secret headers of any name. */
 const HEADERS_SCHEME: SchemePlan = { kind: "headers", name: "headers" };
 
 export interface DocumentSecurity {
@@ -60,7 +60,7 @@ function readDefault(document: Fields, operations: Fields[], schemes: SchemePlan
 
 /**
  * A `security` list, or undefined where there is none. Its order is kept, except that an empty requirement ("or no
- * credentials") comes last: credentials that were set are there to be used.
+ * credentials") comes last, so that credentials that are set are used.
  */
 export function readRequirements(value: unknown): SecurityPlan | undefined {
   if (!Array.isArray(value)) return undefined;

@@ -70,7 +70,7 @@ export function describeConfig(server: ServerPlan, document: Fields, lists: unkn
       {
         type: "object",
         description:
-          "Headers of every request. Not for secrets: settings are shown to whoever may read them.",
+          "Headers of every request. Not for secrets: settings are shown to every key that may read them.",
         additionalProperties: { type: "string" },
       },
     ],

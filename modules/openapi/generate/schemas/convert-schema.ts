@@ -47,7 +47,7 @@ const SINGLE = [
 ] as const;
 const MAPS = ["dependentSchemas"] as const;
 
-/** Converts `source`; `hidden` are property names that are not required here, whatever the schema says. */
+/** Converts `source`; `hidden` are property names that are not required here, even where the schema requires them. */
 export function convertSchema(
   source: unknown,
   conversion: Conversion,
@@ -91,7 +91,7 @@ export function convertSchema(
   return target;
 }
 
-/** In 3.0 nothing beside a `$ref` counts but a description, which people write all the same. */
+/** In 3.0 keywords beside a `$ref` are ignored; a description there is common, so it is kept. */
 function convertReference(
   source: Fields,
   reference: string,
@@ -160,7 +160,7 @@ function convertEach(schemas: Fields, conversion: Conversion, depth: number): JS
   );
 }
 
-/** A read-only property is none of a request's; a write-only one none of a response's. */
+/** Read-only properties are left out of requests, write-only ones out of responses. */
 function isHidden(property: unknown, conversion: Conversion): boolean {
   const flag = conversion.use === "response" ? "writeOnly" : "readOnly";
   return own(property, flag) === true;
@@ -217,8 +217,8 @@ function isSelective(branch: Fields | undefined, property: string, conversion: C
 }
 
 /**
- * A default is what the server assumes. It is told, not sent: a host that fills in defaults would otherwise overwrite
- * with them what a partial update leaves alone. One short example is kept.
+ * A default is what the server assumes. It is described, not kept as `default`: a host that fills in defaults would
+ * overwrite with them what a partial update leaves alone. One short example is kept.
  */
 function addUsage(source: Fields, target: JSONSchema): void {
   const shown = Object.hasOwn(source, "default") ? showValue(source.default) : undefined;

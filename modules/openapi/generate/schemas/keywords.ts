@@ -70,7 +70,7 @@ export function copyKeywords(source: Fields, target: Fields): void {
     const value = PLAIN_KEYWORDS[key]?.(source[key]);
     if (value !== undefined) target[key] = value;
   }
-  dropLyingType(target);
+  dropUnusableType(target);
   copyBooleanBounds(source, target);
   const pattern = ownText(source, "pattern");
   if (pattern === undefined) return;
@@ -78,8 +78,8 @@ export function copyKeywords(source: Fields, target: Fields): void {
   else addNote(target, `Pattern: ${pattern}`);
 }
 
-/** `type: integer` with `enum: ["1", "2"]` allows nothing at all: the values are what is meant. */
-function dropLyingType(target: Fields): void {
+/** `type: integer` with `enum: ["1", "2"]` would allow nothing: the values are kept, the type is dropped. */
+function dropUnusableType(target: Fields): void {
   const { type, enum: values } = target;
   if (type === undefined || !Array.isArray(values)) return;
   const types = Array.isArray(type) ? type : [type];

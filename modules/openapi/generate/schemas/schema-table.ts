@@ -69,7 +69,7 @@ export function createSchemaTable(
     const kept = new Map<string, Definition>();
     const left = new Set<string>();
     const found = new Set(first);
-    // Whatever is found takes at least the room of the note that it is left out.
+    // Each definition takes at least the room of the note that it is left out.
     let bytes = found.size * NOTE_BYTES;
     for (const name of found) {
       const definition = define(name);
@@ -135,8 +135,8 @@ function withoutTexts(schema: unknown): unknown {
 type Cuts = Map<string, Set<string>>;
 
 /**
- * Which references of which definition are cut: those that lead back to a definition above it. Where what is left is so
- * long a chain that validators, which follow it on the stack, could not, only references to a deeper level are kept.
+ * Which references of which definition are cut: those that lead back to a definition above it. Where the remaining chain
+ * is too long for validators, which follow it on the stack, only references to a deeper level are kept.
  */
 function findCuts(first: string[], kept: Map<string, Definition>): Cuts {
   const { cuts, longest } = findCycles(first, kept);
@@ -232,7 +232,7 @@ function referencedName(node: unknown): string | undefined {
   return node.$ref.slice(POINTER.length);
 }
 
-/** A text that only looks like a reference (in an `enum`, say) names nothing and is passed over. */
+/** A text that only looks like a reference (in an `enum`, say) is skipped. */
 function findNeeds(schema: unknown, known: DefinitionNames): string[] {
   const names = new Set<string>();
   const waiting: unknown[] = [schema];

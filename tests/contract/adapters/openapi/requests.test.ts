@@ -277,7 +277,7 @@ test("base64 that is none is refused", async () => {
     { body: { base64: "not base64!" } },
     { method: "post" },
   );
-  await expect(sent).rejects.toThrow(/none of base64's/);
+  await expect(sent).rejects.toThrow(/that base64 does not have/);
 });
 
 test("TRACE is a tool, and says why it cannot be called", async () => {
