@@ -19,15 +19,9 @@ import {
 import { createSchema, createYoga } from "graphql-yoga";
 import { expect, test } from "vitest";
 import type { JSONSchema } from "#sdk";
-<<<<<<<< HEAD:tests/documents/graphql.test.ts
 import { hostGraphql, serve } from "#tests/contract/adapters/graphql/host.ts";
 
 const FOLDER = path.resolve(import.meta.dirname, "../node_modules/@octokit/graphql-schema");
-========
-import { hostGraphql, serve } from "./host.ts";
-
-const FOLDER = path.resolve(import.meta.dirname, "../../../../node_modules/@octokit/graphql-schema");
->>>>>>>> 4b8e923 (Tests of adapters are in a folder per adapter):tests/contract/adapters/graphql/large.test.ts
 
 test("GitHub's SDL: every operation is imported, called and accepted", { timeout: 300_000 }, async () => {
   const text = readFileSync(path.join(FOLDER, "schema.graphql"), "utf8");

@@ -4,7 +4,6 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AdapterModule } from "#sdk";
-<<<<<<<< HEAD:tests/documents/openapi.test.ts
 import {
   exampleDocuments,
   largeDocument,
@@ -12,11 +11,6 @@ import {
 } from "#tests/contract/adapters/openapi/documents.ts";
 import { explainException } from "#tests/contract/adapters/openapi/exceptions.ts";
 import { type Exercise, exercise, startAdapter } from "#tests/contract/adapters/openapi/exercise.ts";
-========
-import { exampleDocuments, largeDocument, type RealDocument } from "./documents.ts";
-import { explainException } from "./exceptions.ts";
-import { type Exercise, exercise, startAdapter } from "./exercise.ts";
->>>>>>>> 4b8e923 (Tests of adapters are in a folder per adapter):tests/contract/adapters/openapi/documents.test.ts
 
 let adapter: AdapterModule & AsyncDisposable;
 beforeAll(async () => {
