@@ -12,14 +12,14 @@ export interface ClientOptions extends RetryOptions {
   url: string;
   /** An API key; none for a server in anonymous mode. */
   key?: string;
-  /** In place of the program's own. */
+  /** Default: the global one. */
   fetch?: typeof globalThis.fetch;
 }
 
 /** `GET`, `POST`, … take a path of the API and answer `{data, error, response}`; the helpers throw CyrnelError. */
 export interface CyrnelClient extends Client<paths> {
   readonly url: string;
-  /** Submits a script, follows its events and answers the process when its run has ended, however it ended. */
+  /** Submits a script, follows its events and answers the process when its run has ended, in whichever way. */
   run(code: string, options?: RunOptions): Promise<ProcessRecord>;
   /** Answers the process once it is idle. While it is paused for a person, it goes on waiting. */
   waitForIdle(id: number, options?: WaitOptions): Promise<ProcessRecord>;
@@ -27,7 +27,7 @@ export interface CyrnelClient extends Client<paths> {
   events(id: number, options?: FollowOptions): AsyncGenerator<ProcessEvent, void>;
 }
 
-/** @throws TypeError for a URL that is none of a server. */
+/** @throws TypeError for a URL that cannot be a server's. */
 export function createClient(options: ClientOptions): CyrnelClient {
   const url = readUrl(options.url);
   const fetch = createRetryingFetch(options.fetch ?? ((request) => globalThis.fetch(request)), options);

@@ -1,11 +1,11 @@
-/** How a request to a server fails: one error type with the server's own words, whichever route it was. */
+/** The error of a failed request: one type for all routes, with the server's message and code. */
 
 export interface ErrorIssue {
   path: string;
   message: string;
 }
 
-/** An answer that is an error. `code` is one of docs/errors.md, or `http_error` when something in between answered. */
+/** An error answer. `code` is one of docs/errors.md, or `http_error` where a proxy answered. */
 export class CyrnelError extends Error {
   override readonly name = "CyrnelError";
   readonly status: number;
@@ -31,7 +31,7 @@ export class CyrnelError extends Error {
   }
 }
 
-/** The data of an answer of the typed client. Throws CyrnelError for an answer that is an error. */
+/** The data of an answer of the typed client. Throws CyrnelError for an error answer. */
 export function unwrap<T>(answer: { data?: T; error?: unknown; response: Response }): T {
   if (!answer.response.ok) throw new CyrnelError(answer.response, answer.error);
   return answer.data as T;

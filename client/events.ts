@@ -90,7 +90,7 @@ export async function* followEvents(
 
 class MalformedStream extends Error {}
 
-/** One connection, to wherever it breaks off. */
+/** The events of one connection, until it ends or breaks. */
 async function* readOnce(
   api: Pick<Client<paths>, "GET">,
   id: number,
@@ -143,7 +143,7 @@ async function* readOnce(
   }
 }
 
-/** Null for an event of a name this client does not know: a later server may have more. */
+/** Null for an event name this client does not know: a later server may have more. */
 function readEvent(id: string | undefined, event: string | undefined, data: string): ProcessEvent | null {
   if (id === undefined || event === undefined || !NAMES.has(event)) return null;
   try {

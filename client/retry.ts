@@ -1,6 +1,6 @@
 /**
- * `fetch` that waits and asks again where the server says when (429 and 503 with `Retry-After`), and where a request
- * that may be repeated did not get through. Both are bounded.
+ * `fetch` that repeats a request: after the `Retry-After` of a 429 or 503, and after a network failure where repeating has no
+ * further effect. Both are bounded.
  */
 import { readRetryAfterMs } from "./errors.ts";
 import { sleep } from "./waiting.ts";
@@ -56,7 +56,7 @@ async function tryOnce(
   return waitMs;
 }
 
-/** Whether doing it twice is the same as doing it once. */
+/** Whether repeating it has no further effect. */
 function isRepeatable({ method, headers }: Request): boolean {
   return REPEATABLE_METHODS.has(method) || headers.has("idempotency-key");
 }

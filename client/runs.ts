@@ -1,4 +1,4 @@
-/** Submitting a script and waiting for what comes of it. */
+/** Submitting a script and waiting for its result. */
 import type { Client } from "openapi-fetch";
 import { unwrap } from "./errors.ts";
 import { followEvents, type ProcessEvent } from "./events.ts";
@@ -9,7 +9,7 @@ type Api = Pick<Client<paths>, "GET" | "POST">;
 type ProcessRecord = components["schemas"]["Process"];
 
 export interface RunOptions {
-  /** The caller's own unique label of the process. */
+  /** The caller's own unique label for the process. */
   ref?: string;
   /** null: no limit. Default: the server's. */
   timeoutMs?: number | null;
@@ -17,7 +17,7 @@ export interface RunOptions {
   cpuMs?: number;
   /** Kills the process, and rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Told of each event as it comes. What it throws ends the wait, not the process. */
+  /** Called with each event. What it throws ends the wait, not the process. */
   onEvent?: (event: ProcessEvent) => void;
   /** Answers as soon as the run is paused for a person, in place of waiting for the end. */
   untilPaused?: boolean;
@@ -31,7 +31,7 @@ export interface WaitOptions {
 
 /** Shorter than the minute after which proxies tend to cut a request. */
 const LONG_POLL_MS = 25_000;
-/** A paused process is answered at once, so it has to be asked again. */
+/** The server answers at once for a paused process, so the client polls. */
 const PAUSED_POLL_MS = 1000;
 const KILL_TIMEOUT_MS = 10_000;
 
@@ -40,7 +40,7 @@ export async function runScript(api: Api, code: string, options: RunOptions = {}
   const { ref, timeoutMs, memoryMb, cpuMs, signal, onEvent, untilPaused } = options;
   const { id } = unwrap(
     await api.POST("/processes", {
-      // Repeated where the answer is lost, and yet run once.
+      // The request is repeated where the answer is lost; the script runs once.
       params: { header: { "idempotency-key": crypto.randomUUID() } },
       body: {
         code,
@@ -79,18 +79,18 @@ export async function followToStop(
     onEvent?.(event);
     if (!untilPaused || !isPause(event)) continue;
     const record = await readProcess(api, id, signal);
-    // It may have gone on meanwhile, or not be told yet for what it waits.
+    // It may have gone on meanwhile, or its approval may not be stored yet.
     if (record.state === "paused" && record.approvals.length > 0) return record;
   }
   return readProcess(api, id, signal);
 }
 
-/** The state between two pauses may be over before it is told: a new approval counts too. */
+/** Between two pauses the state may change too briefly to be reported: a new approval counts too. */
 function isPause({ event, data }: ProcessEvent): boolean {
   return (event === "state" && data.state === "paused") || (event === "approval" && data.state === "pending");
 }
 
-/** Best effort: who asked has given up. */
+/** Best effort: the caller no longer waits. */
 async function killProcess(api: Api, id: number): Promise<void> {
   await api
     .POST("/processes/{id}/signals/kill", {

@@ -1,4 +1,4 @@
-/** One way to run scripts, on a server or in this program. */
+/** The choice between a remote and a local runtime. */
 import { createLocalRuntime } from "#local-runtime";
 import type { ClientOptions } from "./client.ts";
 import type { LocalOptions, LocalRuntime } from "./kernel/local-model.ts";

@@ -1,12 +1,12 @@
 /**
- * Text of scripts and other strangers as a person can trust it: nothing in it is invisible, and nothing acts on what stands
- * round it. For every place where a person reads before deciding: console, command, MCP clients.
+ * Untrusted text made safe to read: invisible characters, and those that would change the text around them, are shown as escapes.
+ * For every place where a person reads before deciding: console, command, MCP clients.
  */
 
 /**
- * Controls; marks of direction, joiners, tags and other format characters; ends of line that are no line feed; halves of a
- * pair; what Unicode says may be left out when it is shown (Default_Ignorable_Code_Point: variation selectors, fillers); the
- * blank of Braille; marks piled up on one letter. Not: the parts of an emoji.
+ * Controls; direction marks, joiners, tags and other format characters; line ends other than line feed; lone surrogates;
+ * Default_Ignorable_Code_Point (variation selectors, fillers); the blank Braille pattern; more than four combining marks on
+ * one letter. Not: the parts of an emoji.
  */
 const HIDDEN =
   /(?!(?<=\p{Extended_Pictographic})\ufe0f|(?<=\p{Extended_Pictographic}\ufe0f?)\u200d(?=\p{Extended_Pictographic}))[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]|(?<=\p{M}{4})\p{M}/gu;
@@ -71,7 +71,7 @@ export interface Request {
   toolId: string | null;
 }
 
-/** Who wants what: in front of everything that a person is asked. The words after it are the script's. */
+/** Who asks for what: precedes everything a person is asked. The text after it is the script's. */
 export function describeOrigin(request: Request): string {
   const { processId, requestedBy, requestedByName, kind, serviceId, toolId } = request;
   const who = requestedByName === null ? requestedBy : `${requestedByName} (${requestedBy})`;

@@ -1,4 +1,4 @@
-/** A wait that an abort signal ends; the only timer of the client. */
+/** A wait that an abort signal ends. */
 
 /** Rejects with the signal's reason when it aborts. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {

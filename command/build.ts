@@ -16,7 +16,7 @@ const DIST = join(FOLDER, "dist");
 const BANNER = `const require = process.getBuiltinModule("module").createRequire(import.meta.url); (globalThis.__zod_globalConfig ??= {}).jitless = true;`;
 
 /**
- * An `import` of a built-in module reads all of its members, and so loads what stands behind each: of node:fs alone that takes
+ * An `import` of a built-in module reads all of its members, and so loads what each is made of: for node:fs alone that takes
  * 6 ms. This reads the members that are used.
  */
 function readBuiltins(code: string): string {
@@ -75,7 +75,7 @@ if (existsSync(join(ROOT, "node_modules/.bin"))) {
   await rm(link, { force: true });
   await symlink("../../command/cyrnel", link).catch(() => {});
 }
-// Fills what V8 keeps of compiled code: whoever installed the package need not be the user who runs it.
+// Fills V8's cache of compiled code: the user who runs the command may not be allowed to write it.
 spawnSync(join(FOLDER, "cyrnel"), ["run", "-", "--local"], {
   stdio: ["pipe", "ignore", "ignore"],
   input: "return 1",

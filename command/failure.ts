@@ -4,7 +4,7 @@ import { CyrnelError } from "#client/errors.ts";
 /** What a command ends with. 69, 77 and 78 are those of sysexits.h. */
 export const EXIT = {
   ok: 0,
-  /** The script failed; or what was asked for was refused or is not there. */
+  /** The script failed; or the request was refused, or its object does not exist. */
   failed: 1,
   /** The command line, or what it names, cannot be used. */
   usage: 2,
@@ -75,7 +75,7 @@ export function usageFailure(message: string, code = "usage"): Failure {
 
 const MAX_ISSUES = 3;
 
-/** What anything thrown means to a person. `url`: of the server, if one was asked. */
+/** Any thrown value as a failure. `url`: of the server, if there is one. */
 export function toFailure(error: unknown, url?: string): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof CyrnelError) return fromAnswer(error, url);
@@ -94,7 +94,7 @@ export function toFailure(error: unknown, url?: string): Failure {
 function fromAnswer(error: CyrnelError, url: string | undefined): Failure {
   const issues = error.issues
     .slice(0, MAX_ISSUES)
-    // The sentence of the server often has the first of them in it.
+    // The server's message often contains the first of them.
     .filter(({ message }) => !error.message.includes(message))
     .map(({ path, message }) => `${path}: ${message}`);
   const details = issues.length === 0 ? "" : ` ${issues.join("; ")}`;
@@ -115,7 +115,7 @@ function exitCodeOf({ status }: CyrnelError): ExitCode {
   return status === 400 || status === 413 || status === 415 ? EXIT.usage : EXIT.failed;
 }
 
-/** fetch says no more than that it failed; the reason is its cause. */
+/** fetch throws a TypeError with the reason as its cause. */
 function isUnreachable(error: Error): boolean {
   return error instanceof TypeError && error.message === "fetch failed";
 }

@@ -1,4 +1,4 @@
-/** What people write on a command line, as what the API takes. Each throws a Failure that says what was expected. */
+/** Arguments and options parsed to what the API takes. Each throws a Failure that says what was expected. */
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import type { Readable } from "node:stream";
@@ -51,7 +51,7 @@ export function collect(text: string, before: readonly string[] | undefined): st
   return [...(before ?? []), ...parts];
 }
 
-/** A value as JSON; what is none is taken for a text. */
+/** A value as JSON; anything else is text. */
 export function parseValue(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -120,7 +120,7 @@ export async function readText(
 }
 
 async function readFileBounded(path: string, maxBytes: number): Promise<Buffer | null> {
-  // At once where nothing can make it wait: what reads in threads takes longer to load than a script to read.
+  // Synchronously for a plain file, which cannot block: node:fs/promises takes longer to load than a script to read.
   if (statSync(path, { throwIfNoEntry: false })?.isFile()) return readAtOnce(path, maxBytes);
   const file = await open(path).catch((error: NodeJS.ErrnoException) => {
     throw fileFailure(path, error);

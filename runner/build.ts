@@ -4,13 +4,13 @@
  */
 import { execFileSync } from "node:child_process";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { type BuildOptions, build, type PluginBuild } from "esbuild";
-import { buildSplitRealm, type SplitRealm } from "./build-split-realm.ts";
+import { join, sep } from "node:path";
+import { type BuildOptions, build, type Plugin, type PluginBuild } from "esbuild";
 import { CHILD_V8_FLAGS } from "./child/flags.ts";
 import { DIST } from "./places.ts";
 
 const ROOT = import.meta.dirname;
+const REALM = join(ROOT, "child/realm") + sep;
 
 const COMMON: BuildOptions = {
   // Aliases are resolved from here, wherever the build is started.
@@ -39,6 +39,63 @@ const REALM_OPTIONS: BuildOptions = {
 function loadOnDemand({ onResolve }: PluginBuild): void {
   const front = join(ROOT, "child/realm/globals/tr46-on-demand.ts");
   onResolve({ filter: /^tr46$/ }, ({ importer }) => (importer === front ? null : { path: front }));
+}
+
+/**
+ * The realm as one small core and the libraries it loads on first use, each a script of its own: an isolate compiles the core
+ * for every run, a library only for a run that uses it. Every `require()` in the realm's own files names a library.
+ */
+interface SplitRealm {
+  /** An expression: a function that takes `require` and answers the realm's install function. */
+  core: string;
+  /** By the name `require` is called with: an expression, a function that takes `require` and answers the exports. */
+  libraries: Record<string, string>;
+}
+
+async function buildSplitRealm(): Promise<SplitRealm> {
+  const install = join(REALM, "install.ts");
+  const names = new Map<string, string>();
+  let core = "";
+  let libraries: Record<string, string> = {};
+  // A library may name further ones, and those built before must then leave them out.
+  for (let known = -1; known < names.size; ) {
+    known = names.size;
+    core = await bundle(install, "install", names);
+    libraries = {};
+    for (const [path, name] of names) libraries[name] = await bundle(path, null, names);
+  }
+  return { core, libraries };
+}
+
+/** One part as an expression. `member`: what of its exports is answered; null for all. */
+async function bundle(entry: string, member: string | null, names: Map<string, string>): Promise<string> {
+  const { outputFiles } = await build({
+    ...REALM_OPTIONS,
+    entryPoints: [entry],
+    banner: { js: '((require)=>{"use strict";const module={exports:{}},{exports}=module;' },
+    footer: { js: `;return module.exports${member === null ? "" : `.${member}`}})` },
+    plugins: [leaveOutLibraries(entry, names), ...(REALM_OPTIONS.plugins ?? [])],
+  });
+  return (outputFiles?.[0]?.text ?? "").trim().replace(/;$/, "");
+}
+
+function leaveOutLibraries(entry: string, names: Map<string, string>): Plugin {
+  const isResolving = Symbol("isResolving");
+  return {
+    name: "leave-out-libraries",
+    setup({ onResolve, resolve }) {
+      onResolve({ filter: /./ }, async ({ path, importer, resolveDir, kind, pluginData }) => {
+        if (pluginData === isResolving || kind === "entry-point") return null;
+        const found = await resolve(path, { importer, resolveDir, kind, pluginData: isResolving });
+        if (found.errors.length > 0 || found.path === entry) return null;
+        if (kind === "require-call" && importer.startsWith(REALM) && !names.has(found.path)) {
+          names.set(found.path, `library-${names.size + 1}`);
+        }
+        const name = names.get(found.path);
+        return name === undefined ? null : { path: name, external: true };
+      });
+    },
+  };
 }
 
 /**
@@ -80,7 +137,7 @@ async function write(path: string, text: string): Promise<void> {
 }
 
 await mkdir(DIST, { recursive: true });
-const realm = await buildSplitRealm(REALM_OPTIONS, ROOT);
+const realm = await buildSplitRealm();
 await writePack(realm, await buildProcess(join(ROOT, "child/main.ts"), {}));
 await write(join(DIST, "child.js"), await buildProcess(join(ROOT, "child/load.ts"), {}));
 // A slot has no right to read another file: the realm is inside.

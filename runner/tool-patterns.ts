@@ -66,7 +66,7 @@ function findSegmentProblem(segment: string): string | null {
 
 /**
  * A pattern that `findPatternProblem` has no problem with. No test at all: it matches no tool. With `below` it also matches
- * what lies below a tool it matches: what forbids must not be got round by a longer path.
+ * what lies below a tool it matches: a longer path must not evade a pattern that forbids.
  */
 export function compilePathPattern(pattern: string, below = false): PathTest[] {
   const [first = "", ...rest] = pattern

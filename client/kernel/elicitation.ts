@@ -1,10 +1,10 @@
 /**
- * Calls that wait for a person, in this program: which calls have to, which wait, and what was decided. Each is decided
- * once. Knows no run: whoever asks `gate` waits for `decided`.
+ * Calls that wait for a person, in this program: which calls need approval, which are pending, and what was decided. Each is
+ * decided once. Knows no run: the caller of `gate` waits for `decided`.
  */
 import { toolError } from "./proxy.ts";
 
-/** What is asked about. */
+/** The tool of a call that may need approval. */
 export interface GatedTool {
   /** `service.tool`. */
   path: string;
@@ -23,7 +23,7 @@ export interface PendingElicitation {
   expiresAt: string;
 }
 
-/** `withdrawn`: nobody waits any more. */
+/** `withdrawn`: its run has ended. */
 export type Decision =
   | { state: "approved"; data: unknown }
   | { state: "denied"; data: unknown }
@@ -34,9 +34,9 @@ export type Gate =
   | { allowed: false; pending: PendingElicitation; decided: Promise<Decision> };
 
 export interface ElicitationOptions {
-  /** Whether a person is asked, and with which words; `true` for the usual ones. Default: for destructive tools. */
+  /** Whether a person is asked: `true`, or the message to show. Default: for destructive tools. */
   needsApproval?: (tool: GatedTool, args: unknown) => boolean | string;
-  /** Told of each call that begins to wait. */
+  /** Called with each call that begins to wait. */
   onPending?: (pending: PendingElicitation) => void;
   /** An undecided one expires. */
   expiresAfterMs?: number;
@@ -102,7 +102,7 @@ export class ElicitationEngine {
     return true;
   }
 
-  /** Whoever asked does not wait any more. */
+  /** The run that asked has ended. */
   withdraw(executionId: string): void {
     this.#waiting.get(executionId)?.settle({ state: "withdrawn" });
   }

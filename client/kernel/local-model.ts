@@ -1,4 +1,4 @@
-/** What a runtime in this program is made of. Types only, so that they can be named where it cannot run. */
+/** Options and members of a local runtime. Types only, so that they can be named where it cannot run. */
 import type { paths } from "../schema.ts";
 import type { ElicitationEngine } from "./elicitation.ts";
 import type { ExecuteOptions, ExecutionResult, Runtime } from "./model.ts";
@@ -66,9 +66,9 @@ export interface LocalOptions {
   describeTools?: (path: string) => Partial<LocalTool> | Promise<Partial<LocalTool>>;
   /** Patterns over `service.tool` as in roles of a server: deny wins, an empty `allow` allows nothing. Absent: all tools. */
   role?: { allow: readonly string[]; deny?: readonly string[]; id?: string; name?: string };
-  /** Asks a person before some calls. Absent: nobody is asked, and a question of a script is refused. */
+  /** Asks a person before some calls. Absent: no call waits, and a question of a script is refused. */
   elicitation?: ElicitationEngine;
-  /** The least that has to stand round each run; refused otherwise. Default: `strict`. */
+  /** The least isolation of each run; where it is not available, `execute` rejects. Default: `strict`. */
   isolation?: "strict" | "standard" | "development";
   /** Settings of the environment, as `GET /modules/typescript-process/config/schema` describes them. */
   environment?: Record<string, unknown>;
@@ -77,7 +77,7 @@ export interface LocalOptions {
 export interface LocalExecuteOptions extends ExecuteOptions {
   /** `cyrnel.process.id` of the script and `processId` of its calls. Default: counted from 1. */
   processId?: number;
-  /** Kept of each stream; what goes beyond is cut off, and the last line says so. Default: 1 MiB. */
+  /** Kept of each stream; the rest is cut off, and the last line says so. Default: 1 MiB. */
   maxStdoutBytes?: number;
   maxStderrBytes?: number;
 }
@@ -89,7 +89,7 @@ export interface LocalRuntime extends Runtime {
    * or its end. Rejects for a call that none of the latest runs made.
    */
   outcome(executionId: string): Promise<ExecutionResult>;
-  /** What stands round each run, as observed. */
+  /** The isolation of each run, as observed. */
   isolation(): Promise<IsolationReport>;
   /** Markdown for the author of a script. */
   docs(): Promise<string>;

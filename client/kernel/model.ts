@@ -1,4 +1,4 @@
-/** What a runtime answers and takes: the same for a server and for this program. Types only. */
+/** Results and options of a runtime, the same for remote and local. Types only. */
 
 /** Why a run ended: docs/glossary.md and the design of the API. `null` while it is paused. */
 export type ExitState = "success" | "failed" | "timeout" | "canceled";
@@ -67,7 +67,7 @@ export interface ExecuteOptions {
   timeoutMs?: number | null;
   memoryMb?: number;
   cpuMs?: number;
-  /** What the script is told as `cyrnel.process.ref`. */
+  /** `cyrnel.process.ref` of the script. */
   ref?: string;
   /** Kills the run. */
   signal?: AbortSignal;
@@ -83,12 +83,12 @@ export interface Runtime extends AsyncDisposable {
    * Rejects when it could not be run at all.
    */
   execute(script: string, options?: ExecuteOptions): Promise<ExecutionResult>;
-  /** Decides about a call that waits and answers how the run goes on. Rejects when there is none of this id. */
+  /** Decides about a pending call and answers how the run goes on. Rejects for an unknown id. */
   resolve(executionId: string, approved: boolean, data?: unknown): Promise<ExecutionResult>;
   /** Paths of the tools a script can call. Of a server: as it listed them last, nothing before `ready`. */
   availableTools(): string[];
-  /** Resolves when it is set up; rejects with the reason why it cannot be. `execute` waits for it by itself. */
+  /** Resolves when it is set up; rejects with the reason why it cannot be. `execute` calls it too. */
   ready(): Promise<void>;
-  /** Ends every run of it and gives everything back. Idempotent. */
+  /** Ends every run and releases everything. Idempotent. */
   dispose(): Promise<void>;
 }

@@ -44,7 +44,7 @@ export function buildProxy(
   function makeNode(path: string): ToolNamespace {
     const target = (args: unknown = {}) => call(path, args);
     return new Proxy(target, {
-      // Symbols and `then`: whoever looks whether a node can be awaited or printed gets no node.
+      // Symbols and `then` are no nodes, so that a node can be printed and awaited.
       get: (_target, name) =>
         typeof name === "symbol" || name === "then"
           ? undefined

@@ -15,7 +15,7 @@ const MAX_REMEMBERED_RUNS = 1000;
 interface FollowedRun {
   logs: LogLines;
   lastEventId: string | undefined;
-  /** Of its `execute`: told of what comes after a pause too. */
+  /** Of its `execute`: also called after a pause. */
   listeners: Pick<ExecuteOptions, "onStdout" | "onStderr" | "onOutput">;
 }
 
@@ -80,7 +80,7 @@ export function createRemoteRuntime(options: ClientOptions): RemoteRuntime {
     async execute(script, executeOptions = {}) {
       disposal.signal.throwIfAborted();
       const { onStdout: _out, onStderr: _err, onOutput: _output, signal, ...limits } = executeOptions;
-      // What the tools are is for the caller to know: a script runs without that.
+      // A script runs even if the tools cannot be listed.
       await ready().catch(() => {});
       const run: FollowedRun = { logs: createLogLines(), lastEventId: undefined, listeners: executeOptions };
       const record = await client.run(script, {
@@ -128,7 +128,7 @@ async function followOn(
   run: FollowedRun,
   signal: AbortSignal,
 ): Promise<ProcessRecord> {
-  // It may wait for something else already, and then nothing would happen that could be followed.
+  // It may be paused again already: then no further event would come.
   const record = await readProcess(client, id, signal);
   if (record.state === "paused" && record.approvals.length > 0) return record;
   return followToStop(client, id, {
@@ -155,7 +155,7 @@ async function decide(
   return unwrap(await client.POST("/approvals/{id}/deny", { params, body }));
 }
 
-/** A key that may not read approvals is told their ids all the same. */
+/** A key that may not read approvals still sees their ids. */
 async function readPause(client: CyrnelClient, record: ProcessRecord): Promise<PausedCall | undefined> {
   const [executionId] = record.approvals;
   if (executionId === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The tools of a local runtime: which there are, which of them the role shows, and what is said about them. */
+/** The tools of a local runtime: lookup, visibility by role, search and descriptions. */
 import { writeLineSignature } from "#runner/docs/line-signature.ts";
 import { findPatternProblem } from "#runner/tool-patterns.ts";
 import type { ToolIndex } from "#runner/tool-search/tool-index.ts";
@@ -19,9 +19,9 @@ import { toolError, unknownTool } from "../kernel/proxy.ts";
 export interface Catalog {
   /** Paths of the tools that the role shows. */
   paths(): string[];
-  /** Whether parameters of any tool have to be checked. */
+  /** Whether any tool has an inputSchema. */
   readonly hasSchemas: boolean;
-  /** @throws an error with code `not_found` for a tool that is not there or not shown: the two cannot be told apart. */
+  /** @throws an error with code `not_found`, the same for a missing tool and one the role hides. */
   find(serviceId: string, toolId: string): LocalTool & { invoke: ToolFunction };
   discoverTools(query: DiscoverTools): Promise<ToolSummary[]>;
   discoverServices(query: DiscoverServices): Promise<ServiceSummary[]>;
@@ -33,7 +33,7 @@ const EVERYTHING: Visibility = { sees: () => true };
 const DEFAULT_LIMIT = 50;
 const MAX_NEAREST = 5;
 
-/** @throws TypeError for tools or patterns that are none. */
+/** @throws TypeError for malformed tools or patterns. */
 export function createCatalog(options: LocalOptions): Catalog {
   const { invoke, searchTools, describeTools } = options;
   const tools = readTools(options.tools, invoke !== undefined);
@@ -119,7 +119,7 @@ export function createCatalog(options: LocalOptions): Catalog {
 }
 
 const ROLE_FORM = 'Expected { allow: ["mail.*"], deny: ["mail.delete"] }: patterns over service.tool';
-/** What a role of a server has besides: of no meaning here. */
+/** Other members of a server's role, which are ignored. */
 const ROLE_LABELS = ["id", "name", "description", "createdAt"];
 
 function readRole(role: LocalOptions["role"]): Visibility {
@@ -175,7 +175,7 @@ function summarize({ path, name, description }: LocalTool): ToolSummary {
   return { serviceId, id, path, name: name ?? id, description: description ?? "" };
 }
 
-/** Loaded at the first search: reading its words takes longer than a run. */
+/** Loaded at the first search: the index takes longer to load than a run takes. */
 async function indexTools(tools: ReadonlyMap<string, LocalTool>): Promise<ToolIndex> {
   const { createToolIndex } = await import("#runner/tool-search/tool-index.ts");
   const index = createToolIndex();

@@ -49,8 +49,8 @@ export function addApprovals(program: Command, shell: Shell): void {
   addCommand(
     approvals,
     "deny",
-    "deny; the script is told",
-    "Denies a call or a question; the script is told.",
+    "deny; the call fails with the reason",
+    "Denies a call or a question, which then fails with the reason.",
   )
     .argument("<id>", "id of the approval")
     .option("--reason <text>", "why, for the script")
@@ -133,5 +133,5 @@ async function deny(session: Session, id: string, { reason }: { reason?: string 
   const params = { path: { id } };
   const body = reason === undefined ? {} : { reason };
   const decided = unwrap(await session.client.POST("/approvals/{id}/deny", { params, body }));
-  session.print(decided, (one) => `${visibleLine(one.id)} is denied; process ${one.processId} is told.\n`);
+  session.print(decided, (one) => `${visibleLine(one.id)} is denied; process ${one.processId} goes on.\n`);
 }

@@ -1,4 +1,4 @@
-/** `cyrnel completion`: a script for the shell that asks this program what can come next. */
+/** `cyrnel completion`: a script for the shell that asks this program for completions. */
 import type { Command, Option } from "commander";
 import { usageFailure } from "../failure.ts";
 import { act, type Session, type Shell } from "../session.ts";
@@ -72,7 +72,7 @@ interface Candidate {
   text: string;
 }
 
-/** What may stand in place of the last word. */
+/** Completions of the last word. */
 export function complete(program: Command, words: readonly string[]): Candidate[] {
   const last = words.at(-1) ?? "";
   let command = program;

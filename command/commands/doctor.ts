@@ -1,4 +1,4 @@
-/** `cyrnel doctor`: what would stand round a run on this machine, and whether a server would start here. */
+/** `cyrnel doctor`: the isolation a run would have on this machine, and whether a server would start here. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import type { Command } from "commander";

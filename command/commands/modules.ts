@@ -1,4 +1,4 @@
-/** `cyrnel module`: what runs scripts and what makes services of definitions. */
+/** `cyrnel module`: environments and adapters. */
 import type { Command } from "commander";
 import { unwrap } from "#client/errors.ts";
 import { visibleLine } from "#client/visible-text.ts";
@@ -133,9 +133,9 @@ async function reload(session: Session): Promise<void> {
   const found = unwrap(await session.during("Reading", session.client.POST("/modules/reload", { body: {} })));
   session.print(found, ({ added, changed, removed, problems }) => {
     const word = (name: string, ids: string[]) => `${name}: ${ids.map(visibleLine).join(", ") || "none"}\n`;
-    const told = problems.map(
+    const lines = problems.map(
       ({ folder, error }) => `problem in ${visibleLine(folder)}: ${visibleLine(error)}\n`,
     );
-    return [word("added", added), word("changed", changed), word("removed", removed), ...told].join("");
+    return [word("added", added), word("changed", changed), word("removed", removed), ...lines].join("");
   });
 }

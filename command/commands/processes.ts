@@ -1,4 +1,4 @@
-/** `cyrnel ps`, `logs`, `kill`, `rm`: what runs and what has run. */
+/** `cyrnel ps`, `logs`, `kill`, `rm`: processes of a server. */
 import type { Command } from "commander";
 import { unwrap } from "#client/errors.ts";
 import type { components } from "#client/schema.ts";
@@ -58,7 +58,7 @@ export function addProcesses(program: Command, shell: Shell): void {
     program,
     "rm",
     "delete processes that have ended",
-    "Deletes processes that have ended, with everything of them.",
+    "Deletes processes that have ended, with their results and logs.",
   )
     .argument("<id...>", "numbers of processes")
     .addHelpText("after", examples("cyrnel rm 12 13"))

@@ -1,4 +1,4 @@
-/** Commands that are programs of the server: this one turns into them, so signals and exit codes are theirs. */
+/** Commands that are entry files of the server: execve replaces this program, so signals and exit codes are theirs. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -33,7 +33,7 @@ export function addPrograms(program: Command, shell: Shell): void {
     program,
     "mcp",
     "be an MCP server on standard input and output",
-    "Carries the MCP endpoint of a server to a client that starts a program and talks over stdio.",
+    "Connects the MCP endpoint of a server with a client that starts a program and talks over stdio.",
   )
     .addHelpText(
       "after",
@@ -54,16 +54,16 @@ export function addPrograms(program: Command, shell: Shell): void {
   ).action(act(shell, rotate));
 }
 
-/** What a server loads that is not as it is in its sources: what its children are made of, and the console. */
+/** What a server loads that has to be built: the code of its children, and the console. */
 const BUILDS = ["runner/build.ts", "web/build.ts"];
 
 async function serve({ shell, stderr }: Session, { port, host, data }: ServeFlags): Promise<void> {
-  // As `npm start` does: after an update, children of the version before would not be what this server counts on.
+  // As `npm start` does: after an update the built files are of the version before.
   for (const build of BUILDS) {
     const { status } = spawnSync(process.execPath, ["--no-warnings", join(shell.root, build)], {
       stdio: ["ignore", 2, 2],
     });
-    if (status !== 0) stderr.write(`cyrnel: ${build} failed: what was built before is used, if anything.\n`);
+    if (status !== 0) stderr.write(`cyrnel: ${build} failed; an earlier build is used if there is one.\n`);
   }
   shell.become(process.execPath, [...SERVER_FLAGS, join(shell.root, "api/main.ts")], {
     ...(port !== undefined && { PORT: port }),

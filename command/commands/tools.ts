@@ -44,7 +44,7 @@ export function addTools(program: Command, shell: Shell): void {
     tools,
     "call",
     "call a tool once",
-    "Calls a tool without a script and prints its answer as JSON. Policies apply; nobody can be asked.",
+    "Calls a tool without a script and prints its answer as JSON. Policies apply; a call that needs approval is refused.",
   )
     .argument("<service.tool>", "path of the tool")
     .argument("[parameter...]", "one JSON object, or name=value each; - reads the object from standard input")

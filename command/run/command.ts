@@ -31,7 +31,7 @@ export function addRun(program: Command, shell: Shell): void {
     .command("run")
     .summary("run a script and print its result")
     .description(
-      "Runs a script and prints its result as JSON. What it writes to stdout and stderr comes while it runs; everything about its ending goes to stderr. The exit code says how it ended.",
+      "Runs a script and prints its result as JSON. What it writes to stdout and stderr is shown while it runs; how it ended goes to stderr. The exit code says how it ended.",
     )
     .argument("<script>", "file with TypeScript or JavaScript; - reads standard input")
     .option("--local", "on this machine, without a server and a database")
@@ -42,7 +42,7 @@ export function addRun(program: Command, shell: Shell): void {
     .option("--watch", "run again whenever the file changes, until Ctrl-C")
     .option(
       "--require <names>",
-      "refuse unless this isolation stands: landlock,seccomp,cgroup,strict,…",
+      "refuse unless this isolation is available: landlock,seccomp,cgroup,strict,…",
       collect,
     )
     .addOption(
@@ -72,7 +72,7 @@ Examples:
 }
 
 async function run(session: Session, path: string, flags: RunFlags): Promise<ExitCode> {
-  requireSense(path, flags);
+  checkFlags(path, flags);
   const limits = readLimits(flags);
   await using undo = new AsyncDisposableStack();
   const code = await readText(path, session, MAX_SCRIPT_BYTES);
@@ -108,7 +108,7 @@ async function openRunner(session: Session, flags: RunFlags, undo: AsyncDisposab
   return undo.use(local).run;
 }
 
-function requireSense(path: string, { local, watch, tools, isolation, yes }: RunFlags): void {
+function checkFlags(path: string, { local, watch, tools, isolation, yes }: RunFlags): void {
   if (watch && path === "-") throw usageFailure("--watch needs a file: standard input does not change.");
   if (local) return;
   const given = [tools && "--tools", isolation && "--isolation", yes && "--yes"].find(Boolean);

@@ -22,7 +22,7 @@ export interface LocalRunOptions {
   isolation: "strict" | "standard" | "development";
   /** A module with functions; null: no tools. */
   toolsFile: string | null;
-  /** Of each run; undefined: the usual. */
+  /** Of each run; undefined: the default. */
   memoryMb: number | undefined;
   /** Calls of destructive tools are made without asking. */
   yes: boolean;
@@ -44,7 +44,7 @@ export async function openLocalRun(session: Session, options: LocalRunOptions): 
   });
   await using undo = new AsyncDisposableStack();
   undo.use(runtime);
-  await requireStanding(runtime, options.required);
+  await requireObtained(runtime, options.required);
   const owned = undo.move();
   return {
     run: (code, limits) => runHere(session, runtime, code, limits),
@@ -58,8 +58,8 @@ function readEnvironment(memoryMb: number | undefined): Record<string, unknown> 
   return { memoryMb, maxMemoryMb: Math.max(memoryMb, MAX_USUAL_MEMORY_MB) };
 }
 
-/** Rejects with a Failure where too little stands round a run: nothing is run then. */
-async function requireStanding(runtime: LocalRuntime, required: readonly string[]): Promise<void> {
+/** Rejects with a Failure where the isolation is less than required: nothing is run then. */
+async function requireObtained(runtime: LocalRuntime, required: readonly string[]): Promise<void> {
   try {
     const isolation = await runtime.isolation();
     requireIsolation(required, isolation);
@@ -118,12 +118,12 @@ async function runHere(
   }
 }
 
-/** A person at a terminal is asked; anywhere else nobody is there, and the answer is no. */
+/** Asks at a terminal; without one the call is denied. */
 async function decide(session: Session, runtime: LocalRuntime, paused: PausedCall): Promise<ExecutionResult> {
   const { stdin, stderr, signal } = session;
   const { executionId, toolPath, message, args } = paused;
   if (stdin.isTTY !== true || toolPath === "cyrnel.ask") {
-    const reason = "nobody can be asked here; --yes allows calls of destructive tools";
+    const reason = "there is no terminal to ask at; --yes allows calls of destructive tools";
     return runtime.resolve(executionId, false, reason);
   }
   const reader = createInterface({ input: stdin, output: process.stderr });

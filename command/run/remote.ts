@@ -19,12 +19,12 @@ async function runOnServer(session: Session, code: string, limits: RunLimits): P
   const { client, json, stderr, signal } = session;
   const output = openRunOutput(session);
   let id: number | null = null;
-  const told = new Set<string>();
+  const announced = new Set<string>();
   const onEvent = ({ event, data }: ProcessEvent) => {
     if (event === "stdout") output.stdout(data.text);
     else if (event === "stderr") output.stderr(data.text);
-    else if (event === "approval" && data.state === "pending" && !json && !told.has(data.id)) {
-      told.add(data.id);
+    else if (event === "approval" && data.state === "pending" && !json && !announced.has(data.id)) {
+      announced.add(data.id);
       output.end();
       stderr.write(`A person has to decide: cyrnel approvals approve ${visibleLine(data.id)}\n`);
     }
@@ -53,7 +53,7 @@ async function runOnServer(session: Session, code: string, limits: RunLimits): P
   }
 }
 
-/** Of a run that ended because this program was told to stop. */
+/** Of a run that ended because this program was stopped. */
 export function killedReport(id: number | null): RunReport {
   return {
     id,

@@ -1,4 +1,4 @@
-/** How a run ended, the same for a server and for this machine, and how it is shown. */
+/** The report of a run, the same for remote and local runs, and how it is shown. */
 import { visibleJson, visibleLine } from "#client/visible-text.ts";
 import { type ExitCode, exitCodeOfRun } from "../failure.ts";
 import type { Session } from "../session.ts";
@@ -12,7 +12,7 @@ export interface RunLimits {
   cpuMs?: number;
 }
 
-/** Runs a script to its end, however it ends. Rejects where it could not be run. */
+/** Runs a script to its end. Rejects where it could not be run; a failed script is a report. */
 export type RunScript = (code: string, limits: RunLimits) => Promise<RunReport>;
 
 export interface RunReport {
@@ -55,7 +55,7 @@ export function openRunOutput({ json, stdout, stderr }: Session) {
   return {
     stdout: (text: string) => write("stdout", text),
     stderr: (text: string) => write("stderr", text),
-    /** Before anything of the command's own. */
+    /** Call before the command writes lines of its own. */
     end(): void {
       write("stdout", "", true);
       write("stderr", "", true);
@@ -65,7 +65,7 @@ export function openRunOutput({ json, stdout, stderr }: Session) {
   };
 }
 
-/** Ended as a person wanted it, or for want of one: no fault of the script or the server. */
+/** Ended by a person's decision or its absence, not by a fault of the script or the server. */
 const DECIDED = new Set(["approval_denied", "approval_expired", "killed"]);
 
 /** The result on standard output, everything else about the ending on standard error. `name`: of the script. */

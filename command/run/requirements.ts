@@ -1,8 +1,8 @@
-/** `--require`: names of layers and mechanisms, held against what the isolation report says was observed. */
+/** `--require`: names of layers and mechanisms, compared with the isolation report. */
 import type { IsolationReport } from "#client/kernel/local-model.ts";
 import { EXIT, Failure, usageFailure } from "../failure.ts";
 
-/** What has to stand -> the layers that show it. seccomp and Landlock are only obtained together: the self-lock tries both. */
+/** Name -> the layers that must be obtained. seccomp and Landlock are obtained together: the self-lock tries both. */
 const LAYERS: Record<string, readonly number[]> = {
   realm: [0],
   permissions: [1],
@@ -17,7 +17,7 @@ const LAYERS: Record<string, readonly number[]> = {
 };
 const LEVELS = ["development", "standard", "strict"];
 
-/** @throws Failure for a name that is none. */
+/** @throws Failure for an unknown name. */
 export function checkNames(names: readonly string[]): void {
   const unknown = names.find((name) => LAYERS[name] === undefined && !LEVELS.includes(name));
   if (unknown === undefined) return;
@@ -25,10 +25,10 @@ export function checkNames(names: readonly string[]): void {
   throw usageFailure(`--require knows no "${unknown}". It knows ${known}.`);
 }
 
-/** @throws Failure that names the first requirement which does not stand, and what would make it. */
+/** @throws Failure that names the first requirement that is not met, and how to meet it. */
 export function requireIsolation(names: readonly string[], report: IsolationReport | null): void {
   if (names.length === 0) return;
-  if (report === null) throw unavailable(names[0] ?? "", "the environment says nothing about its isolation");
+  if (report === null) throw unavailable(names[0] ?? "", "the environment reports no isolation");
   for (const name of names) {
     if (LEVELS.includes(name)) {
       if (LEVELS.indexOf(report.level) >= LEVELS.indexOf(name)) continue;
@@ -44,7 +44,7 @@ export function requireIsolation(names: readonly string[], report: IsolationRepo
 function unavailable(name: string, why: string): Failure {
   return new Failure(
     "isolation_unavailable",
-    `${name} was required and does not stand: ${why}. Nothing was run.`,
+    `${name} was required and is not available: ${why}. Nothing was run.`,
     EXIT.isolation,
   );
 }

@@ -3,14 +3,13 @@
  * The text is the same for both bundled environments; what differs comes in as facts.
  */
 import { PROTOCOL_LIMITS } from "../wire/protocol.ts";
-import { formatBytes, formatMs } from "./units.ts";
 
 /** What one environment says about itself. */
 export interface EnvironmentFacts {
   /** Module id, for example `typescript-process`. */
   id: string;
   name: string;
-  /** One to three sentences: what the wall round a run is made of. */
+  /** One to three sentences: how a run is isolated. */
   isolation: string;
   limits: {
     /** Memory of a run that asks for nothing. */
@@ -129,7 +128,7 @@ other. What is not caught ends the process as \`failed\` with reason \`script_er
 | \`memory_limit\`, \`cpu_limit\` | the run needed more than it was given |
 | \`output_limit\` | the output, the result or a message was too large |
 | \`sandbox_violation\` | the run did something a script has no reason to do |
-| \`killed\` | somebody stopped the process |`;
+| \`killed\` | the process was killed on request |`;
 
 const EXAMPLE = `## Example
 
@@ -223,4 +222,21 @@ function describeDifferences(facts: EnvironmentFacts): string {
   if (facts.allowWasm) lines.push("`WebAssembly` is switched on here.");
   if (lines.length === 0) return "";
   return ["## Particular to this environment", "", ...lines.map((line) => `- ${line}`)].join("\n");
+}
+
+/** Bytes in the largest binary unit that keeps them whole, or with one decimal. */
+function formatBytes(bytes: number): string {
+  const units = ["bytes", "KiB", "MiB", "GiB"];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${Number.isInteger(value) ? value : value.toFixed(1)} ${units[unit]}`;
+}
+
+/** Milliseconds as seconds from one second on. */
+function formatMs(milliseconds: number): string {
+  return milliseconds >= 1000 ? `${milliseconds / 1000} s` : `${milliseconds} ms`;
 }

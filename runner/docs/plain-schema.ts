@@ -44,7 +44,7 @@ export interface PlainSchema {
 
 export interface PlainSchemaResult {
   schema: PlainSchema;
-  /** Aliases that stand for property names which are no plain identifiers. */
+  /** Aliases for property names that are no plain identifiers. */
   keyAliases: Map<string, string>;
 }
 
@@ -87,7 +87,7 @@ export function makePlainSchema(
   return { schema, keyAliases: copy.keyAliases };
 }
 
-/** Parameters are an object whatever a schema leaves out. */
+/** Parameters are always an object, also where the schema has no type. */
 export function asParameters(schema: PlainSchema): PlainSchema {
   return schema.type === "any" ? { ...schema, type: "object", additionalProperties: true } : schema;
 }
@@ -153,7 +153,7 @@ function copyTarget(copy: Copy, target: unknown, depth: number, reference: strin
   return { $ref: `#/$defs/${name}` };
 }
 
-/** Definitions that are nothing but references to each other stand for any value. */
+/** Definitions that only refer to each other accept any value. */
 function cutReferenceLoops(definitions: Map<string, PlainSchema>): void {
   for (const start of definitions.keys()) {
     const seen = new Set<string>();

@@ -92,7 +92,7 @@ function key(name: string): string {
   return IDENTIFIER_PATTERN.test(name) ? name : JSON.stringify(name);
 }
 
-/** A block quote ends whatever a description opens: fences, lists, HTML. */
+/** A block quote closes the fences, lists and HTML a description opens. */
 function quote(text: string): string {
   if (text === "") return "";
   return text

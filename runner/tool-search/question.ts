@@ -1,4 +1,4 @@
-/** A question in everyday words as what may stand for each of them in the path or description of a tool. Pure. */
+/** A question in everyday words as alternatives for each of its words in the path or description of a tool. Pure. */
 import { NOUNS, VERBS } from "./synonyms.ts";
 import { isStopWord, splitWords, stem } from "./words.ts";
 

@@ -1,7 +1,7 @@
 /**
  * The search over tools, in memory: what every listing by words goes through, on a server and in a runtime without one.
- * A tool is found by any word of the question. What is asked for is told by the words, not by how often they occur;
- * how rare a word is counts among those tools only that may be found, so that what is hidden cannot be told from scores.
+ * A tool is found by any word of the question; how often a word occurs in it does not count. How rare a word is counts
+ * among visible tools only, so that scores reveal nothing about hidden ones.
  */
 import {
   type Compiled,
@@ -36,7 +36,7 @@ const VERB_IN_DESCRIPTION = 1;
 const EXACT_SEGMENT_WEIGHT = 8;
 const PREFIX_FACTOR = 0.75;
 const MISSPELT_FACTOR = 0.5;
-/** Words that stand together, where they are found together. */
+/** For words of a phrase that are found next to each other. */
 const PHRASE_FACTOR = 1.4;
 /** A word in so many tools is half as telling as one in a single tool, roughly. */
 const RARITY_SCALE = 2000;

@@ -74,7 +74,7 @@ describe("exit codes", () => {
   });
 
   test.runIf(process.platform === "linux")(
-    "78 where what is required does not stand, and nothing is run",
+    "78 where required isolation is not available, and nothing is run",
     async () => {
       const ended = await runLocal(
         'console.log("ran")',
@@ -86,7 +86,7 @@ describe("exit codes", () => {
       expect(ended.code).toBe(78);
       expect(ended.stdout).toBe("");
       expect(ended.stderr).toMatch(
-        /^cyrnel: seccomp was required and does not stand: .* \[isolation_unavailable\]\n$/,
+        /^cyrnel: seccomp was required and is not available: .* \[isolation_unavailable\]\n$/,
       );
     },
   );
@@ -172,7 +172,7 @@ describe("tools", () => {
     expect(ended).toMatchObject({ code: 0, stdout: "[3,4]\n" });
   });
 
-  test("that are destructive are refused where nobody can be asked, and called with --yes", async () => {
+  test("that are destructive are refused without a terminal, and called with --yes", async () => {
     const tools = await folder.write(
       "destructive.ts",
       'export default [{ path: "shop.remove", destructive: true, invoke: () => "gone" }];',

@@ -103,10 +103,10 @@ describe("run", () => {
     expect((await started.ended).code).toBe(6);
   });
 
-  test("--require asks the server what stands, and refuses with 78", async () => {
+  test("--require reads the server's isolation report, and refuses with 78", async () => {
     const ended = await submit('console.log("ran")', "--require", "landlock");
     expect(ended).toMatchObject({ code: 78, stdout: "" });
-    expect(ended.stderr).toContain("landlock was required and does not stand");
+    expect(ended.stderr).toContain("landlock was required and is not available");
   });
 
   test("a call that waits for a person is told, and decided by another command", async () => {
