@@ -65,7 +65,7 @@ function compileRealmPart({ source, cache }: RealmPart): Script {
 }
 
 /**
- * For code that a script makes of strings, which nobody has rewritten: `import()` rejects with an error of the script's own context,
+ * For code that a script makes of strings, which was not rewritten: `import()` rejects with an error of the script's own context,
  * as Node's own would be an object of the host realm. Only under `--experimental-vm-modules`.
  */
 function answerImports(realm: () => Realm) {
@@ -79,7 +79,7 @@ interface Front {
   /**
    * Puts functions of the script's context, frozen and without prototype, in front of functions of the host realm: they
    * take a string, pass on what is returned, and answer undefined instead of throwing. They stay in closures of the realm;
-   * even one that leaked would lead to no object of the host, since what they call is out of anyone's reach.
+   * even one that leaked would lead to no object of the host, since what they call cannot be reached.
    */
   guard(target: (text: string) => unknown): (text: string) => undefined;
   /** Gives the binding that stands for `import` its function. */

@@ -75,7 +75,7 @@ function receive(json: string, main?: unknown): void {
   takeTurnSoon();
 }
 
-/** After the microtasks of whatever just ran. */
+/** After the microtasks of what just ran. */
 function takeTurnSoon(): void {
   if (isTurnDue) return;
   isTurnDue = true;

@@ -1,7 +1,7 @@
 /**
  * The protocol of one run over a channel: sends `start`, checks every message of the child, passes on its calls and its
- * output, and says how it ended. Knows no process and no clock. Whatever the child sends, nothing is thrown: a breach
- * of the protocol is an end like any other.
+ * output, and says how it ended. Knows no process and no clock. Nothing the child sends makes it throw: a breach of
+ * the protocol is an end like any other.
  */
 import type { Channel, ChannelClose } from "../wire/channel.ts";
 import type { Frame } from "../wire/frames.ts";

@@ -1,6 +1,6 @@
 /**
- * One run on one child: starts its session, its clock and its watch, and ends it by whatever comes first. The only way
- * it stops a child is SIGKILL. Knows no pool and no binding.
+ * One run on one child: starts its session, its clock and its watch, and ends it by the first cause. The only way it
+ * stops a child is SIGKILL. Knows no pool and no binding.
  */
 
 import { type Exceeded, MAX_THREADS, type Monitor, toWatchBudget } from "../process/monitor.ts";
@@ -79,7 +79,7 @@ export interface SupervisedRun {
   resume(): void;
 }
 
-/** Starts one script on `child` and ends it by whatever comes first. */
+/** Starts one script on `child` and ends it by the first cause. */
 export function superviseRun(run: RunOnChild): SupervisedRun {
   const { child, limits, killSignal } = run;
   const startedAt = performance.now();

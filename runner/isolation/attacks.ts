@@ -37,13 +37,13 @@ export interface NamedAttack extends Attack {
   name: string;
 }
 
-/** What the child is given, and twice of which it then asks for. */
+/** Memory limit of the child, which then asks for twice as much. */
 export const TEST_MEMORY_BYTES = 32 * 1024 * 1024;
 const PAGE_BYTES = 4096;
 const HUGE_PAGE_BYTES = 2 * 1024 * 1024;
 /** For a call the architecture does not have: a number no kernel knows, whose answer is ENOSYS, filter or not. */
 const NO_SUCH_CALL = 0x7fff;
-/** linux/kexec.h: KEXEC_SEGMENT_MAX is 16; more is refused by a kernel that gets to look at it. */
+/** linux/kexec.h: KEXEC_SEGMENT_MAX is 16; more is refused by a kernel that checks it. */
 const TOO_MANY_SEGMENTS = 17;
 
 export interface PlannedAttacks {
@@ -123,7 +123,7 @@ export function isRefusal(answer: number | undefined): boolean {
   return answer === -EPERM || answer === -EACCES || answer === -ENOSYS;
 }
 
-/** Whether the limit of memory was felt, by the answers to `limited`: much was refused, little was given. */
+/** Whether the memory limit had effect, by the answers to `limited`: much was refused, little was given. */
 export function isMemoryLimited([much, little = -1]: readonly number[]): boolean {
   return much === -ENOMEM && little > 0;
 }

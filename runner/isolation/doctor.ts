@@ -1,6 +1,6 @@
 /**
- * What this machine can put round a run, found out as an environment does it, without a server: for an operator who was
- * refused a level, or wants to know before the first start.
+ * Which isolation this machine offers, found as an environment finds it but without a server: for operators who were
+ * refused a level, or want to know before the first start.
  */
 import { release } from "node:os";
 import { ISOLATION_LEVELS, type IsolationLayer, type IsolationLevel } from "#sdk";
@@ -13,19 +13,19 @@ import { listLayers, REQUIRED_LAYERS } from "./report.ts";
 import { openWall } from "./wall.ts";
 
 export interface Diagnosis {
-  /** The strongest level that stands, at most the one asked for; null: not even `development`. */
+  /** The strongest level that holds, at most the one asked for; null: not even `development`. */
   obtained: IsolationLevel | null;
   /** Why the levels above it do not, strongest first. */
   refusals: { level: IsolationLevel; reason: string }[];
   /** As seen at `obtained`, with what the level asked for requires. */
   layers: IsolationLayer[];
-  /** By name: what a person who helps wants to know. */
+  /** By name, for a report of a problem. */
   versions: Record<string, string>;
 }
 
 const TEST_MEMORY_MB = 64;
 
-/** Tries the level, then the lower ones until one stands. Starts two children per level; ends everything it starts. */
+/** Tries the level, then the lower ones until one holds. Starts two children per level; ends everything it starts. */
 export async function diagnose(level: IsolationLevel): Promise<Diagnosis> {
   const refusals: Diagnosis["refusals"] = [];
   const node = findNodeBinary();

@@ -1,4 +1,4 @@
-/** What is reported of the wall round a run: per layer whether it is required, whether it is there, and how that is known. */
+/** The report of the isolation of a run: per layer whether it is required, whether it is there, and how that is known. */
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
 import { ISOLATION_LEVELS, type IsolationLayer, type IsolationLevel, type IsolationReport } from "#sdk";
@@ -46,7 +46,7 @@ export function reportIsolation(evidence: IsolationEvidence): IsolationReport {
     );
   if (missing.length > 0) throw new JailUnavailableError(missing.join(" "));
   const found = findLevel(layers);
-  // The monitor in the place of the kernel's limit of memory is enough for standard alone.
+  // The monitor instead of a memory limit of the kernel is enough for standard only.
   const isByMonitor = wall.jail?.test.limited.memoryBy === "monitor";
   return {
     level: found === "strict" && isByMonitor ? "standard" : found,

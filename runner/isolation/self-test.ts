@@ -1,6 +1,6 @@
 /**
- * What the jail of the kernel refuses, observed: children of the same jail attack the server, once per activation. What they
- * report counts only where the server can see it as well, or where a lie would only speak against the jail.
+ * Observes what the kernel refuses in the jail: children of the same jail attack the server, once per activation. What they
+ * report counts only where the server can see it as well, or where a lie would only make the jail look worse.
  */
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -50,12 +50,12 @@ export const SELF_TEST = join(DIST, "self-test.js");
 
 const MAX_TEST_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** Far more than the attacks use: it only shows that the kernel takes it. Another child is there to meet its limit. */
+/** Far more than the attacks use: it only shows that the kernel accepts it. Another child reaches its limit. */
 const TEST_CPU_MS = 60_000;
 /** Phases a child goes through before it waits for its limits. */
 const PHASES_BEFORE_LIMITS = 2;
 
-/** Runs the test; takes as long as a child's start. Rejects with a sentence when a child does not get through it. */
+/** Runs the test; takes as long as a child's start. Rejects with a sentence when a child does not finish it. */
 export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
   const { jail } = options;
   await using undo = new AsyncDisposableStack();
@@ -102,7 +102,7 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
   };
 }
 
-/** Where the kernel takes a limit of memory and does not keep to it (gVisor): whether the monitor sees who goes beyond. */
+/** Where the kernel takes a limit of memory and does not keep to it (gVisor): whether the monitor notices a child beyond it. */
 async function isHoarderSeen(options: SelfTestOptions, plan: SelfTestOrders): Promise<boolean> {
   using monitor = createMonitor();
   let isLimited = false;
@@ -170,7 +170,7 @@ function describeExit({ code, signal }: ProcessExit): string {
   return signal === null ? `with exit code ${code}` : `by ${signal}`;
 }
 
-/** `more`: seen besides. */
+/** `more`: a further finding. */
 export function judge(
   attacks: readonly NamedAttack[],
   answers: SelfTestAnswers,
@@ -194,7 +194,7 @@ export function judge(
   };
 }
 
-/** What ends a child; an answer would have come from one that lives on. */
+/** An attack that must end the child: one that survives would have answered. */
 function judgeKill(attack: string, exit: ProcessExit, answer: SelfTestAnswers | undefined): Finding {
   const holds = exit.signal === "SIGSYS" && answer === undefined;
   return {

@@ -1,7 +1,7 @@
 /**
  * The wall of one environment: the jail its level asks for, tested by attacking it from inside, and control groups where there
  * are any; or nothing of the kernel at all for level `development`. Fails closed: what does not hold is an error that names
- * the layer and the way out.
+ * the layer and what to do.
  */
 import type { IsolationLevel } from "#sdk";
 import type { BootAttacks } from "../child/boot-options.ts";
@@ -67,7 +67,7 @@ export interface WallParts {
   openCgroups: typeof openCgroups;
 }
 
-/** Also where there are no more processors: in groups, all runs together weigh as much as the server, which so stays awake. */
+/** Also where there are no more processors: in groups, all runs together weigh as much as the server, so that it stays responsive. */
 const MAX_GROUP_CPU_MILLIS = 2000;
 
 /** Throws JailUnavailableError with the layer, the reason, the remedy and a lower level that stands. Disposing ends every child. */
@@ -129,7 +129,7 @@ const groupLimits = (memoryBytes: number) => ({
   cpuMillis: MAX_GROUP_CPU_MILLIS,
 });
 
-/** What is known of the jail by attacking it. */
+/** The result of attacking the jail. */
 interface Tested {
   attacks: BootAttacks | null;
   /** What is wrong with a child that has tried, as half a sentence; null: nothing. */
@@ -148,7 +148,7 @@ async function testApart(level: "strict" | "standard", options: SelfTestOptions)
   return { attacks: null, judge: () => null, read: () => test };
 }
 
-/** No server listens: that a socket was refused is seen by the answer alone. */
+/** No server listens on it: the answer alone shows that a socket was refused. */
 const ANY_PORT = 9;
 
 function testInEachChild(level: "strict" | "standard", jail: Jail, file: string): Tested {
@@ -181,7 +181,7 @@ function testInEachChild(level: "strict" | "standard", jail: Jail, file: string)
 
 const FIX_TEST = `run \`${DOCTOR}\` where the server runs, which shows what the kernel answers`;
 
-/** A lower level, tried here and now: what is advised must stand. Only ever called where a level was refused. */
+/** Advice after a level was refused. A lower level is only advised once it was tried and holds. */
 async function describeWayOut(options: WallOptions, parts: WallParts): Promise<string> {
   if (options.level === "strict" && (await stands(options, parts))) {
     return "To run without this layer: CYRNEL_ISOLATION=standard.";

@@ -1,6 +1,6 @@
 /**
- * System calls tried from inside the jail, to see that it refuses them. What is tried comes from the host; which answers are
- * refusals is decided there. Bundled into children: Node only, no zod.
+ * System calls tried from inside the jail, to see that it refuses them. The host says what to try, and which answers are
+ * refusals. Bundled into children: Node only, no zod.
  */
 import { NR_EXIT_GROUP } from "./kernel/kernel-headers.ts";
 import { allocate, type Kernel, type KernelArgument } from "./kernel/syscalls.ts";

@@ -1,6 +1,6 @@
 /**
- * Capabilities (capabilities(7)): a child holds none, as whichever user the server runs. They belong to a thread and are inherited,
- * so a thread that gives them up gives birth to children without.
+ * Capabilities (capabilities(7)): a child holds none, whichever user the server runs as. They belong to a thread and are inherited,
+ * so a thread that gives them up starts children without any.
  */
 import { readFileSync } from "node:fs";
 import { readStatusField } from "../process/monitor.ts";
@@ -20,8 +20,8 @@ const HEADER_BYTES = 8;
 const DATA_BYTES = 24;
 
 /**
- * Makes ready what `/proc` says, then answers how the calling thread gives up every capability for good. Without CAP_SETPCAP the
- * bounding set stays, from which no_new_privs lets nothing be taken. What is answered throws an Error with the errno.
+ * Reads `/proc` first; answers a function that gives up every capability of the calling thread for good. Without CAP_SETPCAP the
+ * bounding set stays, from which no_new_privs lets nothing be taken. That function throws an Error with the errno.
  */
 export function planDroppingCapabilities(kernel: Kernel): () => void {
   const status = readFileSync("/proc/thread-self/status", "latin1");

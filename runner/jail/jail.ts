@@ -89,7 +89,7 @@ export async function openJail(
     emptySets: listEmptySets(),
   };
   // The self-lock's filter is put on all threads or on none (SECCOMP_FILTER_FLAG_TSYNC). Looking at each thread of each
-  // child would make the kernel's clean-up of every ended one milliseconds dearer: the first stands for those after it.
+  // child would slow the kernel's clean-up of each by milliseconds: the first child is checked for those after it.
   let look: "all" | "main" = "all";
 
   return {
@@ -195,7 +195,7 @@ function findMissing({ level, paranoid }: JailOptions, probe: JailProbe): string
   return missing.length === 0 ? null : missing.join(" ");
 }
 
-/** The first two sentences of a JailUnavailableError; whoever knows the machine adds what level would stand. */
+/** The first two sentences of a JailUnavailableError; the caller adds which lower level would work. */
 export function describeAbsence(
   level: JailOptions["level"],
   layer: string,

@@ -1,6 +1,6 @@
 /**
  * Landlock: what the calling thread, and everything it starts, may still open. All rights the kernel's ABI knows are
- * handled, so whatever is not granted is refused. Irrevocable. Bundled into the child.
+ * handled, so all that is not granted is refused. Irrevocable. Bundled into the child.
  */
 import {
   EINVAL,
@@ -67,7 +67,7 @@ export function restrictToFiles(
   must("landlock_restrict_self", result);
 }
 
-/** A descriptor, close-on-exec, of what landlock_restrict_self(2) puts on. Restricts nobody yet. Throws as `restrictToFiles` does. */
+/** A descriptor, close-on-exec, of what landlock_restrict_self(2) puts on. Restricts nothing by itself. Throws as `restrictToFiles` does. */
 function makeRuleset(kernel: Kernel, abi: number, grants: readonly LandlockGrant[]): number {
   const attributes = rulesetAttributes(abi);
   const ruleset = must(

@@ -1,6 +1,6 @@
 /**
  * What this machine, kernel and Node offer for the jail: asked, not derived from version numbers. Each absence comes with
- * its reason and its remedy. What the answers are worth is decided elsewhere.
+ * its reason and its remedy. The answers are judged elsewhere.
  */
 import { readFileSync } from "node:fs";
 import { release } from "node:os";

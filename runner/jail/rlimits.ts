@@ -47,8 +47,8 @@ export function limitChild(kernel: Kernel, pid: number, limits: RunLimits, idle:
 }
 
 /**
- * Limits the CPU time from now on; one that is passed already (-Infinity) ends the process at once. `for good` cannot be undone and ends in SIGKILL; `until the next` can be replaced by the
- * next run's limit, or lifted by null. Throws as `limitChild` does.
+ * Limits the CPU time from now on; one that is passed already (-Infinity) ends the process at once. `for good` cannot be
+ * undone and ends in SIGKILL; `until the next` can be replaced by the next run's limit, or lifted by null. Throws as `limitChild` does.
  */
 export function limitCpu(
   kernel: Kernel,

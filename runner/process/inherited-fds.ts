@@ -1,4 +1,4 @@
-/** Descriptors of this process that a child would inherit although nobody means it to. */
+/** Descriptors of this process that a child would inherit by accident. */
 import { readdirSync, readFileSync } from "node:fs";
 
 const O_CLOEXEC = 0o2000000;

@@ -18,7 +18,7 @@ import { type OutsideCheck, verifyFromOutside } from "./verify-child.ts";
 
 /** What is kept of descriptor 2: text of the engine, read when the child has died. */
 const MAX_ENGINE_TEXT_BYTES = 16 * 1024;
-/** A child that writes more than this to descriptor 2 is no longer listened to there. */
+/** Of a child that writes more than this to descriptor 2, nothing more is read there. */
 const MAX_ENGINE_BYTES = 1024 * 1024;
 /** How long the last of it may take to arrive after the exit. */
 const MAX_ENGINE_WAIT_MS = 250;
@@ -35,7 +35,7 @@ export interface ChildLaunch {
   bootTimeoutMs: number;
   /** It was given a lock to put on itself before it says `booted`. */
   isLocked: boolean;
-  /** A look at a child that says it has booted: what is wrong with it, as half a sentence; null: nothing. */
+  /** Checks a child that says it has booted: what is wrong with it, as half a sentence; null: nothing. */
   inspect?(pid: number, booted: BootedParams): string | null;
   /** A control group for the child; null: there are none. It is not ready before it is there. */
   place?(): Promise<Placement> | null;
@@ -105,7 +105,7 @@ export async function spawnChild(
   const tail = createTail(started.stderr, MAX_ENGINE_TEXT_BYTES, MAX_ENGINE_BYTES);
   const channel = createChannel(started.stdout, started.stdin);
   try {
-    let check: OutsideCheck = { kind: "unknown", why: "nobody has looked" };
+    let check: OutsideCheck = { kind: "unknown", why: "it was not checked" };
     const look = (booted: BootedParams) => {
       check = lookFromOutside(started.pid, launch, booted);
     };

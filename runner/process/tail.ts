@@ -1,4 +1,4 @@
-/** The last bytes of a stream nobody parses. */
+/** The last bytes of a stream that is kept for error messages only. */
 import type { Readable } from "node:stream";
 
 export interface Tail {

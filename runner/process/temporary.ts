@@ -1,7 +1,7 @@
 /**
  * What the runner puts into the system's temporary folder: empty directories for children to stand in, and the canaries of the
- * self-test. Their names say whose they are, so that those of a server that was killed are removed by the next one. Made at
- * once: each takes less time than a thread would need to hear of it.
+ * self-test. Their names hold the server's process id, so that those of a server that was killed are removed by the next one. Made
+ * synchronously: each takes less time than handing it to a thread.
  */
 import {
   chmodSync,
@@ -25,13 +25,13 @@ export interface Temporary extends AsyncDisposable {
 }
 
 /**
- * Makes an empty directory that nobody can write to, and removes what servers that are gone have left. Disposing removes it,
- * whatever is in it by then stays.
+ * Makes an empty directory without the right to write, and removes what servers that are gone have left. Disposing removes
+ * it, and fails where it is no longer empty.
  */
 export async function openEmptyFolder(kind: "run" | "slot" | "doctor"): Promise<Temporary> {
   const path = mkdtempSync(join(tmpdir(), namePrefix(kind)));
   chmodSync(path, 0o500);
-  // Nobody waits for it.
+  // In the background: no start depends on it.
   setImmediate(removeLeftovers);
   return { path, [Symbol.asyncDispose]: async () => rmdirSync(path) };
 }

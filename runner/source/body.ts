@@ -11,7 +11,7 @@ export const BODY_START = '(async () => {"use strict";';
 /** Goes after it: the line break ends a last comment. */
 export const BODY_END = "\n})";
 
-/** What closes the wrapper it was given: not a script, whatever it would do. `index` is where in the code. */
+/** The source closes the wrapper around it. `index` is where in the code. */
 export class EscapedWrapper extends Error {
   readonly index: number;
 

@@ -1,6 +1,6 @@
 /**
- * A large source, transpiled by a process of its own: one that is nested in odd ways takes the transpiler minutes and gigabytes, of
- * which a short one has no room. It loses nobody else's source, and it is known whose fault it was.
+ * A large source, transpiled by a process of its own: one that is nested in odd ways takes the transpiler minutes and
+ * gigabytes, which a short one cannot. Here it ends no other source, and which one was at fault is known.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { availableParallelism } from "node:os";

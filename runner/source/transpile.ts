@@ -15,7 +15,7 @@ const MAX_TRANSPILE_MS = 3_000;
  * 7 kB for each.
  */
 const MAX_SHARED_CHARS = 16 * 1024;
-/** In the service at a time: what bounds its memory. */
+/** Sources in the service at a time, which bounds its memory. */
 const enterService = createGate(4);
 /** Of generated code. Only what is written out for the engine, such as decorators, multiplies. In UTF-16 units. */
 const MAX_CODE_CHARS = 8 * 1024 * 1024;
@@ -26,10 +26,10 @@ const MAX_ATTEMPTS = 5;
 
 /** Services that were stopped; the library starts another with the next call. */
 let stopped = 0;
-/** Tells those who wait for the present service that it is gone: the library does not. */
+/** Callers that wait for the present service; the library does not tell them that it has ended. */
 const waiting = new Set<(outcome: "gone") => void>();
 
-/** The last such comment counts: a map that a script brings along would have its errors told in a file that nobody knows. */
+/** The last such comment counts: a source map in the script itself would map its errors to an unknown file. */
 const NO_MAP = "\n//# sourceMappingURL=none";
 
 /** Never rejects for what is in the source. */
@@ -67,7 +67,7 @@ const GONE = /The service (?:was stopped|is no longer running)/;
 const TOO_MUCH = `The source takes longer than ${MAX_TRANSPILE_MS / 1000} s to be read, or too much memory: it is nested too deeply, or one of its statements has too many parts.`;
 const TOO_LONG = `The source becomes more than ${MAX_CODE_CHARS / 1024 / 1024} MB of JavaScript: it has too many parts that are written out for the engine, such as decorators.`;
 
-/** Unless somebody else has: its successor must live. */
+/** Unless it was stopped already: the service after it must live. */
 async function stopService(service: number): Promise<void> {
   if (service !== stopped) return;
   stopped++;

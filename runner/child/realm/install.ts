@@ -3,8 +3,6 @@
  * four functions of README.md.
  */
 
-import { installClock } from "./clock.ts";
-import { connect, quote } from "./frames.ts";
 import { lazyGlobals } from "./globals/lazy.ts";
 import { createCyrnel } from "./host/cyrnel.ts";
 import { toolsGlobal } from "./host/tools.ts";
@@ -21,7 +19,8 @@ import {
   StringOf,
 } from "./primordials.ts";
 import { consoleGlobal } from "./printing/console.ts";
-import { installRandom } from "./random.ts";
+import { installClock, installRandom } from "./repeatable.ts";
+import { connect, quote } from "./sending.ts";
 import { lockStacks } from "./stacks.ts";
 import { timerGlobals } from "./timers.ts";
 

@@ -1,14 +1,15 @@
 /**
  * Turns a value of a script into JSON text: the rules of JSON.stringify, but what JSON cannot hold is an error that
  * names its place instead of vanishing, and size and depth are bounded while walking. Getters, proxies and `toJSON`
- * of the value run here as code of the script; they can spoil the value, never the text.
+ * of the value run here as code of the script; they can spoil the value, never the text. Also sizes and cuts of text.
  */
-import { quote } from "./frames.ts";
-import { isPlainData } from "./plain-data.ts";
+
 import {
   ArrayIsArray,
+  ArrayPrototype,
   BooleanPrototype,
   booleanValueOf,
+  charCodeAt,
   JSONIsRawJSON,
   JSONStringify,
   NumberIsFinite,
@@ -16,15 +17,17 @@ import {
   numberValueOf,
   ObjectGetPrototypeOf,
   ObjectKeys,
+  ObjectPrototype,
   own,
   RealmTypeError,
   ReflectApply,
   regExpExec,
   StringOf,
   StringPrototype,
+  slice,
   stringValueOf,
 } from "./primordials.ts";
-import { utf8Length } from "./text.ts";
+import { quote } from "./sending.ts";
 
 export interface JsonLimits {
   /** How the value is called in errors, e.g. `result`. */
@@ -57,7 +60,7 @@ interface Step {
   depth: number;
 }
 
-/** @throws TypeError of this realm naming the place; and whatever code of the script throws. */
+/** @throws TypeError of this realm naming the place; and what code of the script throws. */
 export function encodeJson(value: unknown, limits: JsonLimits): EncodedJson {
   if (isPlainData(value, limits)) {
     const text = JSONStringify(value);
@@ -177,4 +180,101 @@ function describePath(name: string, key: string, parent: Step | null): string {
     last = step.key;
   }
   return name + path;
+}
+
+/** Quotes or brackets, a comma and a colon. */
+const CHARS_PER_VALUE = 4;
+/** The most characters a finite number takes. */
+const CHARS_PER_NUMBER = 24;
+/** One UTF-16 unit is at most six bytes of JSON text (`\u0000`). */
+const MAX_BYTES_PER_UNIT = 6;
+
+interface Budget {
+  bytes: number;
+}
+
+/**
+ * Whether a value is what scripts nearly always send: plain objects and arrays of strings, numbers, booleans and null, within
+ * the limits. JSON.stringify writes those many times faster than a walk that watches every step. False when in doubt. May
+ * run getters of the value, as writing it will.
+ */
+function isPlainData(value: unknown, limits: JsonLimits): boolean {
+  return value !== undefined && check(value, limits.maxDepth, { bytes: limits.maxBytes });
+}
+
+/** Ends for cyclic values too: each value takes from the budget. */
+function check(value: unknown, levelsLeft: number, budget: Budget): boolean {
+  budget.bytes -= CHARS_PER_VALUE;
+  switch (typeof value) {
+    case "string":
+      budget.bytes -= value.length * MAX_BYTES_PER_UNIT;
+      return budget.bytes >= 0;
+    case "number":
+      budget.bytes -= CHARS_PER_NUMBER;
+      return budget.bytes >= 0;
+    case "boolean":
+    case "undefined":
+      return budget.bytes >= 0;
+    case "object":
+      if (value === null) return budget.bytes >= 0;
+      if (levelsLeft === 0 || budget.bytes < 0) return false;
+      return ArrayIsArray(value)
+        ? checkArray(value, levelsLeft - 1, budget)
+        : checkRecord(value, levelsLeft - 1, budget);
+    default:
+      return false;
+  }
+}
+
+function checkArray(value: unknown[], levelsLeft: number, budget: Budget): boolean {
+  if (ObjectGetPrototypeOf(value) !== ArrayPrototype || hasToJSON(value)) return false;
+  const { length } = value;
+  for (let index = 0; index < length; index++) if (!check(value[index], levelsLeft, budget)) return false;
+  return true;
+}
+
+function checkRecord(value: object, levelsLeft: number, budget: Budget): boolean {
+  if (ObjectGetPrototypeOf(value) !== ObjectPrototype || hasToJSON(value)) return false;
+  const keys = ObjectKeys(value);
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string;
+    budget.bytes -= key.length * MAX_BYTES_PER_UNIT;
+    if (!check((value as Record<string, unknown>)[key], levelsLeft, budget)) return false;
+  }
+  return true;
+}
+
+function hasToJSON(value: object): boolean {
+  return (value as { toJSON?: unknown }).toJSON !== undefined;
+}
+
+/** Bytes of `text` in UTF-8; a lone surrogate counts as the three bytes of U+FFFD. */
+export function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let index = 0; index < text.length; index++) {
+    const unit = charCodeAt(text, index);
+    if (unit < 0x80) continue;
+    if (unit < 0x800) bytes += 1;
+    else if (isHighSurrogate(unit) && isLowSurrogate(charCodeAt(text, index + 1))) {
+      bytes += 2;
+      index++;
+    } else bytes += 2;
+  }
+  return bytes;
+}
+
+/** The longest start of `text` of at most `maxUnits` UTF-16 units that does not split a character. */
+export function cutAt(text: string, maxUnits: number): string {
+  if (text.length <= maxUnits) return text;
+  const splits =
+    isHighSurrogate(charCodeAt(text, maxUnits - 1)) && isLowSurrogate(charCodeAt(text, maxUnits));
+  return slice(text, 0, splits && maxUnits > 1 ? maxUnits - 1 : maxUnits);
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
 }

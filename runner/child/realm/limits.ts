@@ -20,3 +20,6 @@ export const run: Pick<StartParams, "limits" | "process" | "seed"> = {
   process: { id: 0, ref: null },
   seed: "",
 };
+
+/** Whether the formatter of `console` is at work: only then do the nodes of `tools` tell their path. */
+export const inspection = { active: false };

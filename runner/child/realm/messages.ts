@@ -3,24 +3,23 @@
  * A paused run is frozen: neither a timer nor a reply reaches the script until it is resumed.
  */
 import type { Journal } from "../../wire/protocol.ts";
-import { keepEngineClock, nowMs } from "./clock.ts";
-import { hasEnded, sendPaused, sendTimer } from "./frames.ts";
 import { countOpenCalls, isCallOpen, settleCall } from "./host/calls.ts";
-import { encodeJournal } from "./journal.ts";
-import { type Limits, run } from "./limits.ts";
-import { endTurn, fail, succeed } from "./outcome.ts";
-import { JSONParse, ObjectFreeze, onSettled, own, RealmSyntaxError, ReflectApply } from "./primordials.ts";
-import { seedRandom } from "./random.ts";
 import {
   advance,
   connectReplay,
+  encodeJournal,
   hasHeldReplies,
   holdReply,
   isReplaying,
   startReplay,
   WAKE_TIMER_ID,
   wakeUp,
-} from "./replay.ts";
+} from "./journal.ts";
+import { type Limits, run } from "./limits.ts";
+import { endTurn, fail, succeed } from "./outcome.ts";
+import { JSONParse, ObjectFreeze, onSettled, own, RealmSyntaxError, ReflectApply } from "./primordials.ts";
+import { keepEngineClock, nowMs, seedRandom } from "./repeatable.ts";
+import { hasEnded, sendPaused, sendTimer } from "./sending.ts";
 import { setMappings } from "./stacks.ts";
 import { countArmedTimers, fireTimer, isTimerArmed, startTimers } from "./timers.ts";
 
@@ -98,7 +97,7 @@ function start(params: object, main: unknown): void {
   seedRandom(own(params, "randomSeed") as number[]);
   setMappings(own(params, "mappings") as string);
   if (own(params, "readsWideClocks") === true) {
-    const wide = require("./globals/wide-clocks.ts") as typeof import("./globals/wide-clocks.ts");
+    const wide = require("./globals/clocks.ts") as typeof import("./globals/clocks.ts");
     keepEngineClock(wide.installWideClocks(nowMs));
   }
   const journal = own(params, "journal");

@@ -1,13 +1,22 @@
 /**
- * How the run ends: the first outcome wins. A result waits for the end of the turn, so that a rejection nobody
- * handles still fails the run; a failure is sent at once.
+ * How the run ends: the first outcome wins. A result waits for the end of the turn, so that an unhandled
+ * rejection still fails the run; a failure is sent at once.
  */
-import { hasEnded, sendEnd, sendTimer } from "./frames.ts";
-import { encodeJson } from "./json.ts";
+
+import { endsEarly, WAKE_TIMER_ID } from "./journal.ts";
+import { cutAt, encodeJson } from "./json.ts";
 import { MAX_RESULT_DEPTH, run } from "./limits.ts";
-import { RealmError, StringOf } from "./primordials.ts";
-import { endsEarly, WAKE_TIMER_ID } from "./replay.ts";
-import { describeThrown, encodeFailure } from "./thrown.ts";
+import {
+  ArrayIsArray,
+  ErrorIsError,
+  own,
+  RealmError,
+  regExpExec,
+  StringOf,
+  symbolToString,
+} from "./primordials.ts";
+import { hasEnded, quote, sendEnd, sendTimer } from "./sending.ts";
+import { type Position, positionOf } from "./stacks.ts";
 
 let result: string | null = null;
 let mayWaitOnItsOwn = false;
@@ -69,5 +78,120 @@ export function endTurn(isWaiting: boolean): void {
         "The script awaits something that can never happen: no call, no timer and nothing else is left that could settle its promise.",
       ),
     );
+  }
+}
+
+interface ThrownDetail {
+  name: string;
+  message: string;
+  stack: string;
+  position?: Position | undefined;
+}
+
+const MAX_NAME_CHARS = 1000;
+const MAX_MESSAGE_CHARS = 100_000;
+const MAX_STACK_CHARS = 100_000;
+const MAX_PREVIEW_BYTES = 2000;
+const MAX_CAUSES = 5;
+
+/**
+ * A safe description of anything a script threw: strings only, bounded, even if its getters, proxies or
+ * conversions throw. Never throws.
+ */
+function describeThrown(value: unknown): ThrownDetail {
+  const detail = describeOne(value);
+  let cause: unknown = value;
+  for (let count = 0; count < MAX_CAUSES && detail.stack.length < MAX_STACK_CHARS; count++) {
+    cause = readCause(cause);
+    if (cause === undefined) break;
+    const { name, message, stack } = describeOne(cause);
+    detail.stack += `\nCaused by: ${stack === "" ? `${name}: ${message}` : stack}`;
+  }
+  detail.stack = cutAt(detail.stack, MAX_STACK_CHARS);
+  return detail;
+}
+
+/** The JSON text of `end` for a failure. */
+function encodeFailure(reason: "script_error" | "output_limit", detail: ThrownDetail): string {
+  const { name, message, stack, position } = detail;
+  const place =
+    position === undefined ? "" : `,"line":${StringOf(position.line)},"column":${StringOf(position.column)}`;
+  return `{"ok":false,"reason":"${reason}","error":{"name":${quote(name)},"message":${quote(message)},"stack":${quote(stack)}${place}}}`;
+}
+
+function describeOne(value: unknown): ThrownDetail {
+  try {
+    if (ErrorIsError(value)) return describeError(value);
+    if (typeof value === "object" && value !== null) return describeObject(value);
+    if (typeof value === "function") return plain("The script threw a function instead of an Error.");
+    return plain(typeof value === "symbol" ? symbolToString(value) : StringOf(value));
+  } catch {
+    return plain("The script threw a value that cannot be described.");
+  }
+}
+
+function plain(message: string): ThrownDetail {
+  return { name: "Error", message: cutAt(message, MAX_MESSAGE_CHARS), stack: "" };
+}
+
+function describeError(error: Error): ThrownDetail {
+  const name = readText(error, "name") || "Error";
+  let message = readText(error, "message") ?? "";
+  const errors = own(error, "errors");
+  if (message === "" && ArrayIsArray(errors) && errors.length > 0) {
+    message = `${StringOf(errors.length)} errors; the first: ${describeOne(errors[0]).message}`;
+  }
+  const stack = readText(error, "stack") ?? "";
+  return {
+    name: cutAt(name, MAX_NAME_CHARS),
+    message: cutAt(message, MAX_MESSAGE_CHARS),
+    stack: cutAt(stack, MAX_STACK_CHARS),
+    position: positionOf(error) ?? readPosition(stack),
+  };
+}
+
+const FRAME = /script\.ts:(\d{1,9}):(\d{1,9})/;
+
+/** For an error whose stack was not formatted by this realm but copied into it. */
+function readPosition(stack: string): Position | undefined {
+  const found = regExpExec(FRAME, stack);
+  if (found === null) return undefined;
+  const line = +(found[1] as string);
+  const column = +(found[2] as string);
+  return line > 0 && column > 0 ? { line, column } : undefined;
+}
+
+function describeObject(value: object): ThrownDetail {
+  const message = readText(value, "message");
+  if (message !== undefined && message !== "") {
+    const name = cutAt(readText(value, "name") || "Error", MAX_NAME_CHARS);
+    return { ...plain(message), name };
+  }
+  return plain(`The script threw an object instead of an Error: ${preview(value)}`);
+}
+
+function preview(value: object): string {
+  try {
+    const limits = { name: "thrown", maxDepth: 4, maxBytes: MAX_PREVIEW_BYTES };
+    return encodeJson(value, limits).text ?? "(too large to show)";
+  } catch {
+    return "(cannot be shown as JSON)";
+  }
+}
+
+function readText(value: object, key: string): string | undefined {
+  try {
+    const text = (value as Record<string, unknown>)[key];
+    return typeof text === "string" ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readCause(value: unknown): unknown {
+  try {
+    return ErrorIsError(value) ? own(value, "cause") : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -2,6 +2,8 @@
  * Stack texts as a script and a host may see them: only frames of the script, at the line and column it was submitted
  * with. `Error.prepareStackTrace` is locked so that no script gets hold of call sites, which know functions and files.
  */
+
+import { cutAt } from "./json.ts";
 import {
   defineHidden,
   ObjectDefineProperty,
@@ -11,7 +13,6 @@ import {
   weakMapGet,
   weakMapSet,
 } from "./primordials.ts";
-import { cutAt } from "./text.ts";
 
 export const SCRIPT_NAME = "script.ts";
 const MAX_FRAMES = 50;

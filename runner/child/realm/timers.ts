@@ -2,8 +2,8 @@
  * Timers of a script. The embedder only knows ids and milliseconds: callbacks and their arguments stay here. At most
  * MAX_ARMED_TIMERS are armed at a time. A callback that throws fails the run, as an uncaught error does in Node.
  */
-import { sendClear, sendTimer } from "./frames.ts";
-import { noteTimer } from "./journal.ts";
+
+import { isReplaying, noteTimer } from "./journal.ts";
 import { fail } from "./outcome.ts";
 import {
   MathTrunc,
@@ -19,7 +19,7 @@ import {
   ReflectDeleteProperty,
   StringOf,
 } from "./primordials.ts";
-import { isReplaying } from "./replay.ts";
+import { sendClear, sendTimer } from "./sending.ts";
 
 const MAX_ARMED_TIMERS = 10_000;
 const MAX_TIMER_MS = 2_147_483_647;
@@ -96,7 +96,7 @@ export function isTimerArmed(id: number): boolean {
   return mapGet(armed, id) !== undefined;
 }
 
-/** While a run is repeated its journal says when timers fire, and nobody waits for them. */
+/** While a run is repeated its journal says when timers fire, and no real timers are set. */
 function startTimer(id: number, ms: number): void {
   if (!isReplaying()) sendTimer(id, ms);
 }

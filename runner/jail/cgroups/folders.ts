@@ -40,7 +40,7 @@ export async function writeOptional(files: GroupFiles, path: string, value: stri
   }
 }
 
-/** Empty folders of servers that were killed. Nobody waits for it, and what cannot be removed stays. */
+/** Empty folders of servers that were killed. Done in the background; what cannot be removed stays. */
 export function removeLeftoversSoon(base: string): void {
   setImmediate(() => {
     try {

@@ -1,4 +1,4 @@
-/** What a part of the cgroup tree is to whoever starts processes in it, the same for both versions. */
+/** A part of the cgroup tree that processes are started in, the same for both versions. */
 
 /** What one run's group may use, everything in it together. */
 export interface GroupLimits {
@@ -23,13 +23,13 @@ export interface BirthGroup {
 export type Entrance = { birth: BirthGroup } | { birth: null; admit(pid: number): Promise<void> };
 
 export interface RunGroup {
-  /** As /proc/<pid>/cgroup names it, for whoever wants to see from outside that a process is in it. */
+  /** As /proc/<pid>/cgroup names it, to see from outside that a process is in it. */
   readonly name: string;
   /** How a process gets into it. Valid until it is removed. */
   readonly entrance: Entrance;
   /** Sets what those in it may use; rejects when the kernel refuses. */
   limit(limits: GroupLimits): Promise<void>;
-  /** How often the kernel has killed in this group for want of memory, since it was made. */
+  /** How often the kernel has killed in this group because memory ran out, since it was made. */
   countMemoryKills(): Promise<number>;
   /** SIGKILL to everything in it. */
   kill(): Promise<void>;

@@ -38,7 +38,7 @@ interface Kept {
 /** Takes over `cgroups`: disposing ends what is left in any group and removes them all. */
 export function createRunGroups(cgroups: Cgroups): RunGroups {
   const spare: Kept[] = [];
-  /** Of the placements that nobody has released yet. */
+  /** Of the placements that are not released yet. */
   const held = new Set<() => Promise<void>>();
   const leaving = new Set<Promise<void>>();
   let made = 0;

@@ -37,7 +37,7 @@ export function openVersion1(sources: CgroupSources, files: GroupFiles): Cgroups
   let leave: number[];
   try {
     for (const root of roots.values()) mkdirSync(root, { recursive: true });
-    // The processor first: what is left to do is then done at the server's own pace.
+    // The CPU first: what follows then runs with the server's share.
     leave = openTasks(homes.toReversed());
   } catch (error) {
     removeRoots();

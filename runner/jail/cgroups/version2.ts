@@ -31,7 +31,7 @@ export function findVersion2(sources: CgroupSources): { version: 2; base: string
   const available = readFileSync(join(own, "cgroup.controllers"), "latin1").trim().split(" ");
   const missing = CONTROLLERS.filter((controller) => !available.includes(controller));
   if (missing.length > 0) throw new Error(`cgroup v2 at ${own} lacks ${missing.join(", ")}`);
-  // What root can write may still be somebody else's, such as the session it was started from: that is left alone.
+  // Root can also write to groups that belong to others, such as the session it was started from: those are left alone.
   const isSubgroup = basename(own) === "server";
   if (!isSubgroup && !isTop && process.getuid?.() === 0) {
     throw new Error(`cgroup v2 at ${own} is not known to be delegated to the server`);
@@ -84,7 +84,7 @@ export function openVersion2(sources: CgroupSources, files: GroupFiles): Cgroups
   };
 }
 
-/** What waits is one thread of the pool, which needs this one neither to begin nor to go on. */
+/** The write may block one thread of the pool, which does not depend on this one. */
 async function writeLater(path: string, value: string): Promise<void> {
   const file = openSync(path, "w");
   try {

@@ -1,6 +1,6 @@
 /**
  * From a policy, which says in data what happens to each system call, to a BPF program for seccomp. The program checks
- * the architecture first: a foreign one, and on x86_64 every x32 number, is killed whatever the policy says.
+ * the architecture first: a foreign one, and on x86_64 every x32 number, is killed under every policy.
  */
 import {
   AUDIT_ARCH_AARCH64,

@@ -104,7 +104,7 @@ export function openNativeSpawn(): StartProgram {
   };
 }
 
-/** Reaps a child that has ended; null while it runs. One that somebody else has reaped has neither code nor signal. */
+/** Reaps a child that has ended; null while it runs. One that was reaped elsewhere has neither code nor signal. */
 export function reap(kernel: Kernel, pid: number): ChildExit | null {
   const status = allocate(4);
   const usage = allocate(RUSAGE_BYTES);

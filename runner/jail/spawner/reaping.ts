@@ -63,7 +63,7 @@ function watchChild(kernel: Kernel, pid: number, whenReaped: () => void) {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // Reaped by somebody else: the next look says so.
+        // Reaped elsewhere: the next check says so.
       }
     },
     reapIfEnded() {

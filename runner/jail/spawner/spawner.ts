@@ -2,16 +2,17 @@
  * Starts children that are born inside the jail, through a thread that is in it. The server makes the pipes, keeps one end
  * of each and reaps the children, so neither a byte nor an exit passes through that thread. Knows nothing of protocols.
  */
+import { closeSync } from "node:fs";
 import { access } from "node:fs/promises";
+import { Socket } from "node:net";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Program, StartedProcess } from "../../process/start-process.ts";
 import { CHILD_ENVIRONMENT } from "../../process/verify-child.ts";
-import { CLOSE_RANGE_CLOEXEC, NR_CLOSE_RANGE } from "../kernel/kernel-headers.ts";
-import { openKernel } from "../kernel/syscalls.ts";
+import { CLOSE_RANGE_CLOEXEC, NR_CLOSE_RANGE, NR_PIPE2, O_CLOEXEC } from "../kernel/kernel-headers.ts";
+import { allocate, type Kernel, openKernel } from "../kernel/syscalls.ts";
 import type { BirthJail } from "./birth-jail.ts";
-import type { ChildExit } from "./native-spawn.ts";
-import { makePipes } from "./pipes.ts";
+import type { ChildDescriptors, ChildExit } from "./native-spawn.ts";
 import { watchChildren } from "./reaping.ts";
 import type { SpawnerEvent, StartOrder } from "./spawner-thread.ts";
 
@@ -34,7 +35,7 @@ export interface Spawner extends AsyncDisposable {
 interface Waiting {
   pid: PromiseWithResolvers<number>;
   over: PromiseWithResolvers<void>;
-  /** Nobody waits for the pid any more. */
+  /** The pid is no longer waited for. */
   isLate: boolean;
 }
 
@@ -137,7 +138,7 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
       awaited.isLate = true;
       awaited.pid.reject(new Error(`the child was not started within ${MAX_START_MS} ms`));
     }, MAX_START_MS);
-    // Whatever a library opened without close-on-exec must not reach a child.
+    // What a library opened without close-on-exec must not reach a child.
     kernel.syscall(NR_CLOSE_RANGE, 3, 0xffff_ffff, CLOSE_RANGE_CLOEXEC);
     worker.postMessage(order);
     return { pid: awaited.pid.promise.finally(() => clearTimeout(timer)), over: awaited.over.promise };
@@ -181,4 +182,50 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
       running.stop();
     },
   };
+}
+
+interface Pipes extends Disposable {
+  childEnds: ChildDescriptors;
+  /** Hands the server's ends over, as streams; otherwise they are closed with the rest. */
+  takeServerEnds(): { stdin: Socket; stdout: Socket; stderr: Socket };
+}
+
+/**
+ * The three pipes of a child, close-on-exec: pipes, not the socket pairs Node makes, so that a child holds no socket at all.
+ * Throws when the system has no descriptors left.
+ */
+function makePipes(kernel: Kernel): Pipes {
+  const open: number[] = [];
+  function pipe(): [number, number] {
+    const ends = allocate(8);
+    const result = kernel.syscall(NR_PIPE2, ends, O_CLOEXEC);
+    if (result < 0) throw new Error(`pipe2 failed with errno ${-result}`);
+    const view = new DataView(ends.buffer);
+    const pair: [number, number] = [view.getInt32(0, true), view.getInt32(4, true)];
+    open.push(...pair);
+    return pair;
+  }
+  function closeAll(): void {
+    for (const fd of open.splice(0)) closeSync(fd);
+  }
+  try {
+    const [stdinRead, stdinWrite] = pipe();
+    const [stdoutRead, stdoutWrite] = pipe();
+    const [stderrRead, stderrWrite] = pipe();
+    return {
+      childEnds: [stdinRead, stdoutWrite, stderrWrite],
+      takeServerEnds() {
+        open.splice(0, open.length, stdinRead, stdoutWrite, stderrWrite);
+        return {
+          stdin: new Socket({ fd: stdinWrite, readable: false, writable: true }),
+          stdout: new Socket({ fd: stdoutRead, readable: true, writable: false }),
+          stderr: new Socket({ fd: stderrRead, readable: true, writable: false }),
+        };
+      },
+      [Symbol.dispose]: closeAll,
+    };
+  } catch (error) {
+    closeAll();
+    throw error;
+  }
 }

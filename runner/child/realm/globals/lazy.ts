@@ -3,10 +3,11 @@
  * replaces itself by the value; assigning replaces it too. The modules behind them get what they need of the realm
  * as arguments: importing it would make all of it load late.
  */
-import { engineClock, readClock } from "../clock.ts";
+
 import { run } from "../limits.ts";
 import { fail } from "../outcome.ts";
 import { defineHidden, ObjectDefineProperty, ObjectKeys, RealmError, RealmPromise } from "../primordials.ts";
+import { engineClock, readClock } from "../repeatable.ts";
 import { timerGlobals } from "../timers.ts";
 
 type Loader = () => object;
@@ -57,10 +58,7 @@ const loaders: Record<string, Loader> = {
   DOMException: () => loadDomException().DOMException,
   crypto: () => (require("./crypto.ts") as typeof import("./crypto.ts")).createCrypto(run.seed),
   performance: () =>
-    (require("./performance.ts") as typeof import("./performance.ts")).createPerformance(
-      readClock,
-      engineClock(),
-    ),
+    (require("./clocks.ts") as typeof import("./clocks.ts")).createPerformance(readClock, engineClock()),
 };
 
 const NO_NETWORK =

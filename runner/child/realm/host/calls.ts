@@ -3,8 +3,8 @@
  * in a run. A failed call rejects with an Error of this realm whose stack shows where the script made the call.
  */
 import type { CallMethod } from "../../../wire/protocol.ts";
-import { callText, sendCall } from "../frames.ts";
 import { noteReply } from "../journal.ts";
+import { utf8Length } from "../json.ts";
 import { run } from "../limits.ts";
 import {
   defineHidden,
@@ -17,7 +17,7 @@ import {
   RealmPromise,
   StringOf,
 } from "../primordials.ts";
-import { utf8Length } from "../text.ts";
+import { callText, sendCall } from "../sending.ts";
 
 interface Call {
   id: number;

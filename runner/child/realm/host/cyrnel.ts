@@ -1,7 +1,6 @@
 /** The frozen `cyrnel` object of a script. */
 
-import { quote, sendNotification } from "../frames.ts";
-import { encodeJson } from "../json.ts";
+import { encodeJson, utf8Length } from "../json.ts";
 import { MAX_VALUE_DEPTH, run } from "../limits.ts";
 import { failTooLarge } from "../outcome.ts";
 import {
@@ -15,7 +14,7 @@ import {
   RealmTypeError,
   StringOf,
 } from "../primordials.ts";
-import { utf8Length } from "../text.ts";
+import { quote, sendNotification } from "../sending.ts";
 import { ask, discoverServices, discoverTools, getService, getTool, getToolDocs } from "./discovery.ts";
 import { servicesGlobal } from "./tools.ts";
 

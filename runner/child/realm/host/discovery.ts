@@ -1,9 +1,9 @@
 /** The calls of `cyrnel` beside tools: discovery, documentation and questions. Only known fields leave the realm. */
 
-import { quote } from "../frames.ts";
 import { encodeJson } from "../json.ts";
 import { MAX_VALUE_DEPTH, run } from "../limits.ts";
 import { NumberIsInteger, RealmTypeError, StringOf, slice } from "../primordials.ts";
+import { quote } from "../sending.ts";
 import { callHost } from "./calls.ts";
 
 const MAX_QUERY_CHARS = 1000;

@@ -3,9 +3,8 @@
  * undefined for `then`, symbols and conversions, so that awaiting or printing one makes no call.
  */
 
-import { quote } from "../frames.ts";
 import { encodeJson } from "../json.ts";
-import { MAX_VALUE_DEPTH, run } from "../limits.ts";
+import { inspection, MAX_VALUE_DEPTH, run } from "../limits.ts";
 import {
   ArrayIsArray,
   indexOf,
@@ -16,7 +15,7 @@ import {
   ReflectDeleteProperty,
   slice,
 } from "../primordials.ts";
-import { inspection } from "../printing/inspection.ts";
+import { quote } from "../sending.ts";
 import { callHost } from "./calls.ts";
 import { discoverTools, getTool } from "./discovery.ts";
 

@@ -3,10 +3,12 @@
  * inspector. The formatter is loaded with the first value that needs it; plain strings and numbers never do.
  */
 
-import { nowMs } from "../clock.ts";
+import { cutAt, utf8Length } from "../json.ts";
+import { inspection, run } from "../limits.ts";
 import {
   defineHidden,
   indexOf,
+  MathTrunc,
   mapDelete,
   mapGet,
   mapSet,
@@ -14,10 +16,11 @@ import {
   ReflectDeleteProperty,
   repeat,
   StringOf,
+  slice,
 } from "../primordials.ts";
-import { inspection } from "./inspection.ts";
+import { nowMs } from "../repeatable.ts";
+import { quote, sendNotification } from "../sending.ts";
 import { formatPlain } from "./plain-format.ts";
-import { writeStream } from "./streams.ts";
 
 type Stream = "stdout" | "stderr";
 
@@ -169,3 +172,28 @@ export const consoleGlobal = {
   profile(): void {},
   profileEnd(): void {},
 };
+
+/** One UTF-16 unit is at most six bytes of JSON text (`\u0000`). */
+const MAX_BYTES_PER_UNIT = 6;
+const ENVELOPE_BYTES = 100;
+
+const sent = { stdout: 0, stderr: 0 };
+
+/**
+ * Pushes text as it is written, in messages the host accepts, up to the cap of the stream. The first byte beyond the cap is
+ * still sent, so that the host knows that something is missing; nothing after it.
+ */
+function writeStream(stream: "stdout" | "stderr", text: string): void {
+  const maxBytes = stream === "stdout" ? run.limits.maxStdoutBytes : run.limits.maxStderrBytes;
+  const left = maxBytes - sent[stream];
+  if (left < 0 || text === "") return;
+  // Every unit is at least one byte, so this keeps more than `left` bytes of a text that has them.
+  let rest = cutAt(text, left + 2);
+  sent[stream] += utf8Length(rest);
+  const maxUnits = MathTrunc((run.limits.maxMessageBytes - ENVELOPE_BYTES) / MAX_BYTES_PER_UNIT);
+  while (rest !== "") {
+    const piece = cutAt(rest, maxUnits);
+    sendNotification(stream, `{"text":${quote(piece)}}`);
+    rest = slice(rest, piece.length);
+  }
+}

@@ -1,6 +1,6 @@
 /**
  * The costly half of `console`: formatting by the extracted inspector of Node, tables, traces. Loaded on first use;
- * whatever a script did to its realm by then can only spoil its own text.
+ * what a script did to its realm by then can only spoil its own text.
  */
 import { format, formatWithOptions, inspect } from "node-inspect-extracted";
 import { formatTable as drawTable } from "./table.ts";

@@ -7,6 +7,9 @@
 import {
   ArrayIsArray,
   ArrayPrototype,
+  charCodeAt,
+  ErrorIsError,
+  indexOf,
   ObjectGetOwnPropertyDescriptor,
   ObjectGetOwnPropertySymbols,
   ObjectGetPrototypeOf,
@@ -14,13 +17,16 @@ import {
   ObjectIs,
   ObjectKeys,
   ObjectPrototype,
+  own,
+  RealmError,
+  RealmRangeError,
+  RealmSyntaxError,
+  RealmTypeError,
   regExpExec,
   StringOf,
   symbolToString,
 } from "../primordials.ts";
-import { isSimpleError } from "./plain-error.ts";
-import { append, createList, type List, layOut } from "./plain-layout.ts";
-import { quotePlain } from "./plain-string.ts";
+import { append, createList, type List, layOut, quotePlain } from "./plain-layout.ts";
 
 /** Levels below the top that are shown. */
 const MAX_DEPTH = 2;
@@ -128,4 +134,44 @@ function formatMembers(
   const hidden = isArray ? keys.length - MAX_ARRAY_ITEMS : 0;
   if (hidden > 0) append(members, `... ${StringOf(hidden)} more item${hidden > 1 ? "s" : ""}`);
   return members;
+}
+
+/** The inspector folds repeated frames of longer stacks. */
+const MAX_STACK_LINES = 10;
+const LINE_FEED = 10;
+
+/** Whether the printed form of a value is its stack and nothing else. */
+function isSimpleError(value: unknown): value is Error {
+  if (!ErrorIsError(value)) return false;
+  const name = nameOf(ObjectGetPrototypeOf(value));
+  if (name === null || ObjectKeys(value).length > 0 || ObjectGetOwnPropertySymbols(value).length > 0)
+    return false;
+  if (ObjectHasOwn(value, "name") || ObjectHasOwn(value, "cause") || ObjectHasOwn(value, "errors"))
+    return false;
+  const { stack } = value;
+  if (typeof stack !== "string" || typeof own(value, "message") !== "string") return false;
+  return (
+    indexOf(stack, name) === 0 && indexOf(stack, "\n    at ") !== -1 && countLines(stack) <= MAX_STACK_LINES
+  );
+}
+
+function nameOf(prototype: object | null): string | null {
+  switch (prototype) {
+    case RealmError.prototype:
+      return "Error";
+    case RealmTypeError.prototype:
+      return "TypeError";
+    case RealmRangeError.prototype:
+      return "RangeError";
+    case RealmSyntaxError.prototype:
+      return "SyntaxError";
+    default:
+      return null;
+  }
+}
+
+function countLines(text: string): number {
+  let lines = 1;
+  for (let index = 0; index < text.length; index++) if (charCodeAt(text, index) === LINE_FEED) lines++;
+  return lines;
 }

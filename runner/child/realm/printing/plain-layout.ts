@@ -4,7 +4,9 @@
  */
 
 import {
+  charCodeAt,
   indexOf,
+  isWellFormed,
   MathFloor,
   MathMax,
   MathMin,
@@ -15,7 +17,6 @@ import {
   padStart,
   repeat,
 } from "../primordials.ts";
-import { isPrintableAscii } from "./plain-string.ts";
 
 const BREAK_LENGTH = 80;
 /** The innermost levels that may share a line. */
@@ -139,4 +140,31 @@ function concat(list: List, separator: string): string {
 
 function at(list: List, index: number): string {
   return list.items[index] as string;
+}
+
+const MAX_QUOTED_CHARS = 10_000;
+const SPACE = 0x20;
+const BACKSLASH = 0x5c;
+const DELETE = 0x7f;
+const LAST_CONTROL = 0x9f;
+
+/** A string inside of a printed value, as the inspector quotes it; null where it would have to escape. */
+export function quotePlain(text: string): string | null {
+  if (text.length > MAX_QUOTED_CHARS || !isWellFormed(text)) return null;
+  for (let index = 0; index < text.length; index++) {
+    const unit = charCodeAt(text, index);
+    if (unit < SPACE || unit === BACKSLASH || (unit >= DELETE && unit <= LAST_CONTROL)) return null;
+  }
+  if (indexOf(text, "'") === -1) return `'${text}'`;
+  if (indexOf(text, '"') === -1) return `"${text}"`;
+  return indexOf(text, "`") === -1 && indexOf(text, "${") === -1 ? `\`${text}\`` : null;
+}
+
+/** Whether each character takes one column. */
+function isPrintableAscii(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const unit = charCodeAt(text, index);
+    if (unit < SPACE || unit >= DELETE) return false;
+  }
+  return true;
 }
