@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 
+const TUTORIAL = "tests/e2e/tutorial.test.ts";
 const POSTGRES = ["tests/integration/harness/global-setup.ts"];
 
 /** Two cores and many child processes: bounds in tests are generous, files run a few at a time. */
@@ -16,6 +17,9 @@ const shared = {
  */
 const retried = { ...shared, retry: 1 };
 
+/** What starts servers, browsers and npm as a person does. */
+const patient = { testTimeout: 180_000, hookTimeout: 180_000 };
+
 export default defineConfig({
   test: {
     // One more than two processors: a third of the time a test waits for a clock, a port or a process.
@@ -24,8 +28,9 @@ export default defineConfig({
     projects: [
       { test: { ...shared, name: "unit", include: ["tests/unit/**/*.test.ts"] } },
       { test: { ...retried, name: "contract", include: ["tests/contract/**/*.test.ts"] } },
-      // A lane of its own: `npm test -- documents`.
+      // Lanes of their own: `npm test -- documents`, `npm test -- tutorial`.
       { test: { ...retried, name: "documents", include: ["tests/documents/*.test.ts"] } },
+      { test: { ...retried, ...patient, name: "tutorial", include: [TUTORIAL] } },
       {
         test: {
           ...retried,
@@ -46,10 +51,10 @@ export default defineConfig({
         test: {
           ...retried,
           name: "e2e",
+          ...patient,
           include: ["tests/e2e/**/*.test.ts"],
+          exclude: [TUTORIAL],
           globalSetup: POSTGRES,
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
         },
       },
     ],

@@ -1,4 +1,4 @@
-// The types of the HTTP API. Generated from docs/openapi.json; written by: npm run generate
+// The types of the HTTP API. Generated from docs/openapi.json; written by: npm run check -- --write
 
 export interface paths {
     "/approvals": {

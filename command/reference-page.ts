@@ -7,7 +7,7 @@ import type { Shell } from "./session.ts";
 import { createTerminal } from "./terminal.ts";
 
 const PAGE = join(import.meta.dirname, "../docs/cli.md");
-const BEGIN = "<!-- Generated from command by npm run generate. -->\n";
+const BEGIN = "<!-- Generated from command by npm run check -- --write. -->\n";
 
 function describe(command: Command, path: string): string[] {
   const visible = command.commands.filter((one) => one.name() !== "help" && one.summary() !== "");
@@ -64,7 +64,7 @@ if (at < 0) throw new Error(`docs/cli.md has no line ${BEGIN}`);
 const wanted = `${page.slice(0, at)}${BEGIN}\n${makeReference()}`;
 if (process.argv.includes("--check")) {
   if (wanted !== page) {
-    process.stderr.write("docs/cli.md is not what the commands say. Run: npm run generate\n");
+    process.stderr.write("docs/cli.md is not what the commands say. Run: npm run check -- --write\n");
     process.exitCode = 1;
   }
 } else writeFileSync(PAGE, wanted);

@@ -137,7 +137,7 @@ export const CONFIG_VARIABLES = {
     null,
     secretsKeys,
     null,
-    "Earlier values of CYRNEL_SECRETS_KEY, comma-separated: they decrypt, nothing new is encrypted with them. `npm run secrets:rotate` encrypts everything with the current key; then they can go.",
+    "Earlier values of CYRNEL_SECRETS_KEY, comma-separated: they decrypt, nothing new is encrypted with them. `cyrnel secrets rotate` encrypts everything with the current key; then they can go.",
   ),
   CYRNEL_EGRESS_ALLOW: setting(
     null,

@@ -1,5 +1,5 @@
 /**
- * `npm run mcp`: the MCP endpoint of a server for clients that start a program and talk to it over stdio. Exit code 0: the
+ * `cyrnel mcp`: the MCP endpoint of a server for clients that start a program and talk to it over stdio. Exit code 0: the
  * client has closed its side; 1: it broke; 78: the settings are wrong. Logs go to standard error only.
  */
 import { parseArgs } from "node:util";

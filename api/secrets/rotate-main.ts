@@ -1,5 +1,5 @@
 /**
- * `npm run secrets:rotate`: encrypts every stored secret with the current key. Servers may run meanwhile, as long as they
+ * `cyrnel secrets rotate`: encrypts every stored secret with the current key. Servers may run meanwhile, as long as they
  * have the current key too. Exit code 0: done; 1: something is left; 78: the configuration is wrong.
  */
 import path from "node:path";

@@ -7,7 +7,7 @@ import generate, { astToString } from "openapi-typescript";
 const DOCUMENT = new URL("../../docs/openapi.json", import.meta.url);
 const FILE = new URL("../../client/schema.ts", import.meta.url);
 const HEADER =
-  "// The types of the HTTP API. Generated from docs/openapi.json; written by: npm run generate\n\n";
+  "// The types of the HTTP API. Generated from docs/openapi.json; written by: npm run check -- --write\n\n";
 
 const nodes = await generate(JSON.parse(await readFile(DOCUMENT, "utf8")), {
   alphabetize: true,
@@ -18,6 +18,6 @@ const nodes = await generate(JSON.parse(await readFile(DOCUMENT, "utf8")), {
 const text = HEADER + astToString(nodes);
 if (!process.argv.includes("--check")) await writeFile(FILE, text);
 else if ((await readFile(FILE, "utf8").catch(() => "")) !== text) {
-  console.error("client/schema.ts does not match docs/openapi.json. Run: npm run generate");
+  console.error("client/schema.ts does not match docs/openapi.json. Run: npm run check -- --write");
   process.exitCode = 1;
 }

@@ -77,7 +77,7 @@ export async function formatSdkPage(): Promise<string> {
       )
       .join("\n"),
     ...sections.flatMap(({ title, entries }) => [`## ${title}`, ...entries.map(print)]),
-    "This page is printed from `sdk/` by `npm run generate`.",
+    "This page is printed from `sdk/` by `npm run check -- --write`.",
   ].join("\n\n")}\n`;
 }
 
@@ -85,7 +85,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const text = await formatSdkPage();
   if (!process.argv.includes("--check")) await writeFile(PAGE, text);
   else if ((await readFile(PAGE, "utf8").catch(() => "")) !== text) {
-    console.error("docs/sdk.md does not match sdk/. Run: npm run generate");
+    console.error("docs/sdk.md does not match sdk/. Run: npm run check -- --write");
     process.exitCode = 1;
   }
 }

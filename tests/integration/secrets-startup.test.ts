@@ -106,7 +106,7 @@ test("of many servers that make a key at once, all get the same", async () => {
   expect(keys.filter(({ isNew }) => isNew)).toHaveLength(1);
 });
 
-test("npm run secrets:rotate: everything is encrypted with the current key afterwards, or it says what is not", async () => {
+test("secrets rotate: everything is encrypted with the current key afterwards, or it says what is not", async () => {
   await using database = await createTestDatabase();
   const [old, fresh, lost] = [randomBytes(32), randomBytes(32), randomBytes(32)];
   const vaultOf = (bytes: Buffer) => createVault(createKeyring(createSecretKey(bytes)), createRedactor());

@@ -255,7 +255,7 @@ describe.runIf(process.platform === "linux")("the spawner of a jail", () => {
   });
 });
 
-describe.runIf(process.platform === "linux")("npm run doctor", () => {
+describe.runIf(process.platform === "linux")("the doctor", () => {
   const doctor = (args: string[], flags: string[] = []) => {
     const program = join(import.meta.dirname, "../../runner/isolation/doctor-main.ts");
     return promisify(execFile)(process.execPath, [...flags, program, ...args]).then(

@@ -138,7 +138,7 @@ describe("what an approval is about goes away", () => {
   });
 });
 
-test("after secrets:rotate what waits is read, approved and repeated with the new key alone", async () => {
+test("after `secrets rotate` what waits is read, approved and repeated with the new key alone", async () => {
   const first = await start({ environment: { CYRNEL_APPROVAL_HOLD_MS: "0" } });
   const id = await first.submit('call shop list {"page":1}\ncall shop buy {"n":4711}\nprint end');
   const [approval = ""] = await first.paused(id);
