@@ -22,10 +22,9 @@ const compress = promisify(brotliCompress);
 async function hashSources(): Promise<string> {
   const hash = createHash("sha256");
   for (const source of [".", ...SOURCES]) {
-    for (const file of await listFiles(path.join(ROOT, source))) {
+    for (const file of await listFiles(path.resolve(ROOT, source))) {
       hash
-        .update(path.relative(ROOT, file))
-        .update("\0")
+        .update(`${path.relative(ROOT, file)}\0`)
         .update(await readFile(file))
         .update("\0");
     }
@@ -35,16 +34,12 @@ async function hashSources(): Promise<string> {
 
 async function listFiles(place: string): Promise<string[]> {
   if (place.endsWith(".json")) return [place];
-  const entries = await readdir(place, { withFileTypes: true });
-  const lists = await Promise.all(
-    entries
-      .filter(({ name }) => name !== "dist")
-      .map((entry) => {
-        const full = path.join(place, entry.name);
-        return entry.isDirectory() ? listFiles(full) : [full];
-      }),
-  );
-  return lists.flat().sort();
+  const entries = await readdir(place, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => path.join(parentPath, name))
+    .filter((file) => !file.startsWith(path.join(ROOT, "dist/")) || place !== ROOT)
+    .sort();
 }
 
 const sources = await hashSources();

@@ -4,13 +4,17 @@ import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { PAGES } from "./pages.tsx";
 import { Button } from "./parts/controls.tsx";
-import { Brand, KeyRound, LogOut, Menu, Terminal } from "./parts/icons.tsx";
+import { Brand, Icon } from "./parts/icons.tsx";
 import { forgetDraft } from "./runs/draft.ts";
 import { waitingApprovals } from "./server/waiting-approvals.ts";
 import { isAnonymous, signOut, wantsKey } from "./session/access.ts";
 import { storedText } from "./session/storage.ts";
 
-const ENTRIES = PAGES.flatMap(({ path, entry }) => (entry === null ? [] : [{ path, ...entry }]));
+const ENTRIES = PAGES.flatMap(({ path, entry }) => {
+  if (entry === null) return [];
+  const [group, label, icon] = entry;
+  return [{ path, group, label, icon }];
+});
 const GROUPS = Object.entries(Object.groupBy(ENTRIES, ({ group }) => group));
 
 const THEMES = { system: "Theme of the system", light: "Light", dark: "Dark" } as const;
@@ -47,13 +51,17 @@ export function Navigation() {
       <Brand />
       {waiting > 0 && !isOpen ? (
         // On narrow screens, where the list is folded away.
-        <a class="badge nav-toggle" href="#/approvals" aria-label={`Approvals: ${waiting} waiting`}>
+        <a
+          class="chip wait plain badge nav-toggle"
+          href="#/approvals"
+          aria-label={`Approvals: ${waiting} waiting`}
+        >
           {waiting}
         </a>
       ) : null}
       <Button
         look="quiet nav-toggle"
-        icon={Menu}
+        icon="menu"
         label="Menu"
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
@@ -70,10 +78,10 @@ export function Navigation() {
                     href={`#${entry.path}`}
                     aria-current={entry === here ? "page" : undefined}
                   >
-                    <entry.icon />
+                    <Icon name={entry.icon} />
                     {entry.label}
                     {entry.path === "/approvals" && waiting > 0 ? (
-                      <span class="badge">
+                      <span class="chip wait plain badge">
                         {waiting}
                         <span class="visually-hidden"> waiting</span>
                       </span>
@@ -112,14 +120,14 @@ function Foot() {
         ))}
       </select>
       <a href="./docs" target="_blank" rel="noreferrer" class="row">
-        <Terminal size={14} /> HTTP API
+        <Icon name="terminal" size={14} /> HTTP API
       </a>
       {isAnonymous.value ? (
-        <Button look="small" icon={KeyRound} onClick={askForKey}>
+        <Button look="small" icon="key-round" onClick={askForKey}>
           Sign in with a key
         </Button>
       ) : (
-        <Button look="small" icon={LogOut} onClick={leave}>
+        <Button look="small" icon="log-out" onClick={leave}>
           Sign out
         </Button>
       )}

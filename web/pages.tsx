@@ -5,28 +5,11 @@
 import type { ComponentType } from "preact";
 import { lazy } from "preact/compat";
 import type { StringRouteParams } from "wouter-preact";
-import {
-  Activity,
-  Blocks,
-  Gauge,
-  type Icon,
-  Inbox,
-  KeyRound,
-  ListOrdered,
-  Play,
-  ScrollText,
-  Shapes,
-  ShieldCheck,
-  UserCog,
-} from "./parts/icons.tsx";
+import type { IconName } from "./parts/icons.tsx";
 import RunPage from "./runs/run-page.tsx";
 import { returns, waitForServer } from "./server/connection.ts";
 
-export interface Entry {
-  group: "Work" | "Rules" | "Server";
-  label: string;
-  icon: Icon;
-}
+type Entry = readonly [group: "Work" | "Rules" | "Server", label: string, icon: IconName];
 
 export interface Page {
   path: string;
@@ -41,15 +24,11 @@ function page<P extends string>(path: P, load: () => Promise<{ default: View<P> 
 
 type View<P extends string> = ComponentType<StringRouteParams<P>>;
 
-/** With one: `group` is its heading. */
+/** With one, under the heading of its group. */
 function entry(
-  group: Entry["group"],
-  label: string,
-  icon: Icon,
-  path: string,
-  load: () => Promise<{ default: ComponentType }>,
+  ...[group, label, icon, path, load]: [...Entry, string, () => Promise<{ default: ComponentType }>]
 ): Page {
-  return { ...page(path, load), entry: { group, label, icon } };
+  return { ...page(path, load), entry: [group, label, icon] };
 }
 
 /** Where the server is away, once it is back. */
@@ -67,22 +46,22 @@ async function loadPatiently<T>(load: () => Promise<T>): Promise<T> {
 /** In the order of the navigation. The first path that fits an address is taken. */
 export const PAGES: readonly Page[] = [
   // The one that people see first comes with the frame.
-  { path: "/run", View: RunPage, entry: { group: "Work", label: "Run", icon: Play } },
-  entry("Work", "Processes", Activity, "/processes", () => import("./processes/processes-page.tsx")),
+  { path: "/run", View: RunPage, entry: ["Work", "Run", "play"] },
+  entry("Work", "Processes", "activity", "/processes", () => import("./processes/processes-page.tsx")),
   page("/processes/compare/:one/:other", () => import("./processes/compare-page.tsx")),
   page("/processes/:id", () => import("./processes/process-page.tsx")),
-  entry("Work", "Services", Shapes, "/services", () => import("./services/services-page.tsx")),
+  entry("Work", "Services", "shapes", "/services", () => import("./services/services-page.tsx")),
   page("/services/new", () => import("./services/install-page.tsx")),
   page("/services/:id/tools/:toolId", () => import("./services/tool-page.tsx")),
   page("/services/:id/:tab?", () => import("./services/service-page.tsx")),
-  entry("Work", "Approvals", Inbox, "/approvals", () => import("./approvals/approvals-page.tsx")),
-  entry("Rules", "Policies", ListOrdered, "/policies", () => import("./governance/policies-page.tsx")),
-  entry("Rules", "Roles", UserCog, "/roles", () => import("./governance/roles-page.tsx")),
-  entry("Rules", "Keys", KeyRound, "/keys", () => import("./governance/keys-page.tsx")),
-  entry("Rules", "Audit", ShieldCheck, "/audit", () => import("./governance/audit-page.tsx")),
-  entry("Server", "Logs", ScrollText, "/logs", () => import("./operations/logs-page.tsx")),
-  entry("Server", "Modules", Blocks, "/modules", () => import("./modules/modules-page.tsx")),
+  entry("Work", "Approvals", "inbox", "/approvals", () => import("./approvals/approvals-page.tsx")),
+  entry("Rules", "Policies", "list-ordered", "/policies", () => import("./governance/policies-page.tsx")),
+  entry("Rules", "Roles", "user-cog", "/roles", () => import("./governance/roles-page.tsx")),
+  entry("Rules", "Keys", "key-round", "/keys", () => import("./governance/keys-page.tsx")),
+  entry("Rules", "Audit", "shield-check", "/audit", () => import("./governance/audit-page.tsx")),
+  entry("Server", "Logs", "scroll-text", "/logs", () => import("./operations/logs-page.tsx")),
+  entry("Server", "Modules", "blocks", "/modules", () => import("./modules/modules-page.tsx")),
   page("/modules/:id", () => import("./modules/module-page.tsx")),
-  entry("Server", "System", Gauge, "/system", () => import("./operations/system-page.tsx")),
+  entry("Server", "System", "gauge", "/system", () => import("./operations/system-page.tsx")),
   { path: "*", View: RunPage, entry: null },
 ];

@@ -3,11 +3,10 @@ import { useState } from "preact/hooks";
 import { describeOrigin } from "#client/visible-text.ts";
 import { Loaded, Settled } from "../parts/failure.tsx";
 import { CheckField, SelectField } from "../parts/fields.tsx";
-import { Inbox } from "../parts/icons.tsx";
+import { Ago } from "../parts/format.tsx";
 import { Plain } from "../parts/json-tree.tsx";
 import { Empty, List, PageHead, Row } from "../parts/layout.tsx";
-import { Ago } from "../parts/time.tsx";
-import { useGet, useOnChange } from "../server/use-resource.ts";
+import { useGet, useOnChange } from "../server/api.ts";
 import { approvalChanges, playsSound } from "../server/waiting-approvals.ts";
 import { PendingApproval, StateOfApproval } from "./pending-approval.tsx";
 
@@ -82,10 +81,10 @@ export default function ApprovalsPage() {
 }
 
 function Nothing({ state }: { state: State }) {
-  if (state !== "pending") return <Empty icon={Inbox} title="None" text="No approval ended this way." />;
+  if (state !== "pending") return <Empty icon="inbox" title="None" text="No approval ended this way." />;
   return (
     <Empty
-      icon={Inbox}
+      icon="inbox"
       title="Nothing waits for you"
       text="When a rule says ask, the call waits here with its parameters, and its run is paused meanwhile."
     >

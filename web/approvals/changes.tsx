@@ -1,8 +1,7 @@
 /** Where two JSON values differ, as paths, and how that is shown: lines with a sign, red and green. */
 import { toPointer } from "../forms/settings-patch.ts";
 import { Plain } from "../parts/json-tree.tsx";
-import { type Approval, get } from "../server/api.ts";
-import { useResource } from "../server/use-resource.ts";
+import { type Approval, get, useResource } from "../server/api.ts";
 
 interface Change {
   /** JSON Pointer; "" is the whole value. */

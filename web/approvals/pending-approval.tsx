@@ -2,16 +2,14 @@
 import { lazy, Suspense } from "preact/compat";
 import { useMemo, useState } from "preact/hooks";
 import { describeOrigin, visibleJson, visibleText } from "#client/visible-text.ts";
-import { useAction } from "../parts/action.ts";
+import { useAction } from "../parts/action.tsx";
 import { Button } from "../parts/controls.tsx";
 import { Failure, Loaded, Loading } from "../parts/failure.tsx";
 import { SelectField, TextField, useFields } from "../parts/fields.tsx";
-import { count } from "../parts/format.ts";
-import { Hand, MessageCircleQuestion, TriangleAlert } from "../parts/icons.tsx";
+import { Ago, count, In } from "../parts/format.tsx";
+import { Icon } from "../parts/icons.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
-import { Ago, In } from "../parts/time.tsx";
-import { type Approval, post } from "../server/api.ts";
-import { useGet } from "../server/use-resource.ts";
+import { type Approval, post, useGet } from "../server/api.ts";
 import { DifferencesFromBefore } from "./changes.tsx";
 
 const SchemaForm = lazy(() => import("../forms/schema-form.tsx"));
@@ -55,11 +53,11 @@ function ApprovalCard({ approval, linked, onDecided }: ApprovalCardProps) {
     <article class="card" aria-label={`Approval: ${path}`}>
       <div class="card-head">
         <div class="row">
-          {isAsk ? <MessageCircleQuestion size={17} /> : <Hand size={17} />}
+          {isAsk ? <Icon name="message-circle-question" size={17} /> : <Icon name="hand" size={17} />}
           <h2 class={isAsk ? "" : "mono"}>{path}</h2>
           {approval.destructive ? (
             <span class="chip bad plain">
-              <TriangleAlert size={13} /> destructive
+              <Icon name="triangle-alert" size={13} /> destructive
             </span>
           ) : null}
         </div>

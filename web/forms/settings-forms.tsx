@@ -3,13 +3,11 @@ import type { ComponentChildren } from "preact";
 import { lazy, Suspense } from "preact/compat";
 import { useState } from "preact/hooks";
 import { CyrnelError, unwrap } from "#client/errors.ts";
-import { useAction } from "../parts/action.ts";
+import { tell, useAction } from "../parts/action.tsx";
 import { Button } from "../parts/controls.tsx";
 import { Failure, Loaded, Loading, Settled } from "../parts/failure.tsx";
 import { Card, Notice, Row } from "../parts/layout.tsx";
-import { tell } from "../parts/toasts.tsx";
-import { client, patch } from "../server/api.ts";
-import { useResource } from "../server/use-resource.ts";
+import { client, patch, useResource } from "../server/api.ts";
 import { type PatchOperation, patchSecrets, patchSettings, withoutRequired } from "./settings-patch.ts";
 
 const SchemaForm = lazy(() => import("./schema-form.tsx"));
@@ -26,32 +24,36 @@ interface SettingsProps {
   schema: Values;
 }
 
-/** What is stored, with the entity tag that a change names. */
-function readTagged<T>(answer: { data?: T; error?: unknown; response: Response }) {
-  return { ...unwrap(answer), entityTag: answer.response.headers.get("etag") };
-}
+type Read<T> = (signal: AbortSignal) => Promise<{ data?: T; error?: unknown; response: Response }>;
 
-/** Refused where what is stored has another entity tag by now. */
-function send(
-  { kind, id }: Owner,
-  what: "config" | "secrets",
-  entityTag: string | null,
-  body: PatchOperation[],
-): Promise<unknown> {
-  const header = entityTag === null ? {} : { "if-match": entityTag };
-  return patch(`/${kind}/{id}/${what}`, { params: { path: { id }, header }, body });
+/** What is stored, and how it is changed: refused where it has another entity tag by then. */
+function useStored<T>({ kind, id }: Owner, what: "config" | "secrets", read: Read<T>) {
+  const stored = useResource(
+    async (signal) => {
+      const answer = await read(signal);
+      return { ...unwrap(answer), entityTag: answer.response.headers.get("etag") };
+    },
+    [kind, id],
+  );
+  const saving = useAction();
+  const save = (entityTag: string | null, body: PatchOperation[], said: string, done: () => void) =>
+    saving.run(async () => {
+      const header = entityTag === null ? {} : { "if-match": entityTag };
+      await patch(`/${kind}/{id}/${what}`, { params: { path: { id }, header }, body });
+      tell(said);
+      done();
+      stored.reload();
+    });
+  return { stored, saving, save };
 }
 
 export function SettingsForm({ owner, schema }: SettingsProps) {
   const { kind, id } = owner;
-  const stored = useResource(
-    async (signal) =>
-      readTagged(await client.value.GET(`/${kind}/{id}/config`, { params: { path: { id } }, signal })),
-    [kind, id],
+  const { stored, saving, save } = useStored(owner, "config", (signal) =>
+    client.value.GET(`/${kind}/{id}/config`, { params: { path: { id } }, signal }),
   );
   // With what was stored when the editing began: what others change meanwhile is not undone by it.
   const [edited, setEdited] = useState<{ values: Values; of: NonNullable<typeof stored.data> } | null>(null);
-  const saving = useAction();
   const startOver = () => {
     saving.clear();
     setEdited(null);
@@ -62,12 +64,6 @@ export function SettingsForm({ owner, schema }: SettingsProps) {
       {(now) => {
         const { config, outdated, entityTag } = edited?.of ?? now;
         const body = edited === null ? [] : patchSettings(config, edited.values);
-        const save = () =>
-          saving.run(async () => {
-            await send(owner, "config", entityTag, body);
-            tell("The settings are saved.");
-            startOver();
-          });
         return (
           <Frame title="Settings" outdated={outdated} about="Set, but no longer in the schema: ">
             <SchemaForm
@@ -81,7 +77,11 @@ export function SettingsForm({ owner, schema }: SettingsProps) {
               {saving.error instanceof CyrnelError && saving.error.status === 412 ? (
                 <Button onClick={startOver}>Show what is stored now</Button>
               ) : null}
-              <Button look="primary" disabled={body.length === 0 || saving.isBusy} onClick={save}>
+              <Button
+                look="primary"
+                disabled={body.length === 0 || saving.isBusy}
+                onClick={() => save(entityTag, body, "The settings are saved.", () => setEdited(null))}
+              >
                 Save settings
               </Button>
             </div>
@@ -94,26 +94,19 @@ export function SettingsForm({ owner, schema }: SettingsProps) {
 
 export function SecretsForm({ owner, schema }: SettingsProps) {
   const { kind, id } = owner;
-  const stored = useResource(
-    async (signal) =>
-      readTagged(await client.value.GET(`/${kind}/{id}/secrets`, { params: { path: { id } }, signal })),
-    [kind, id],
+  const { stored, saving, save } = useStored(owner, "secrets", (signal) =>
+    client.value.GET(`/${kind}/{id}/secrets`, { params: { path: { id } }, signal }),
   );
   const [filled, setFilled] = useState<Values>({});
   const [round, setRound] = useState(0);
-  const saving = useAction();
+  const startOver = () => {
+    setFilled({});
+    setRound(round + 1);
+  };
   return (
     <Loaded resource={stored}>
       {({ present, outdated, entityTag }) => {
         const body = patchSecrets(filled, present);
-        const save = (changes: PatchOperation[], done: string) =>
-          saving.run(async () => {
-            await send(owner, "secrets", entityTag, changes);
-            tell(done);
-            setFilled({});
-            setRound(round + 1);
-            stored.reload();
-          });
         return (
           <Frame
             title="Secrets"
@@ -137,7 +130,14 @@ export function SecretsForm({ owner, schema }: SettingsProps) {
                         <Button
                           look="danger quiet small"
                           disabled={saving.isBusy}
-                          onClick={() => save([{ op: "remove", path: pointer }], "The secret is removed.")}
+                          onClick={() =>
+                            save(
+                              entityTag,
+                              [{ op: "remove", path: pointer }],
+                              "The secret is removed.",
+                              startOver,
+                            )
+                          }
                         >
                           Remove
                         </Button>
@@ -161,7 +161,7 @@ export function SecretsForm({ owner, schema }: SettingsProps) {
               <Button
                 look="primary"
                 disabled={body.length === 0 || saving.isBusy}
-                onClick={() => save(body, "The secrets are saved.")}
+                onClick={() => save(entityTag, body, "The secrets are saved.", startOver)}
               >
                 Save secrets
               </Button>

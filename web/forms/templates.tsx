@@ -1,35 +1,28 @@
 /** How the form library's fields look here: labels above, hints below, buttons with names. Descriptions are plain text. */
 import PasswordWidget from "@rjsf/core/lib/components/widgets/PasswordWidget.js";
-import { ADDITIONAL_PROPERTY_FLAG, type WidgetProps } from "@rjsf/utils";
+import {
+  ADDITIONAL_PROPERTY_FLAG,
+  type ArrayFieldItemTemplateProps,
+  type ArrayFieldTemplateProps,
+  type ContainerFieldTemplateProps,
+  type FieldTemplateProps,
+  type MultiSchemaFieldTemplateProps,
+  type ObjectFieldTemplateProps,
+  type WidgetProps,
+} from "@rjsf/utils";
 import type { ComponentChildren } from "preact";
-import { Plus, X } from "../parts/icons.tsx";
+import { Button } from "../parts/controls.tsx";
+import { CheckField } from "../parts/fields.tsx";
 
-interface FieldProps {
-  id: string;
-  label: string;
-  rawDescription?: string;
-  rawErrors?: string[];
-  required?: boolean;
-  hidden?: boolean;
-  displayLabel?: boolean;
-  schema: { type?: unknown };
-  children: ComponentChildren;
-  onKeyRenameBlur: (event: unknown) => void;
-  onRemoveProperty: () => void;
-}
-
-function FieldTemplate(props: FieldProps) {
+function FieldTemplate(props: FieldTemplateProps) {
   const { id, label, rawDescription, rawErrors = [], required, displayLabel, schema, children } = props;
   if (props.hidden) return <div hidden>{children}</div>;
-  // A member that the schema does not name.
-  const isAdditional = ADDITIONAL_PROPERTY_FLAG in schema;
-  const showsLabel = displayLabel === true && schema.type !== "boolean";
   const field = (
     <div class="field">
-      {showsLabel ? (
+      {displayLabel === true && schema.type !== "boolean" ? (
         <label for={id}>
           {label}
-          {required ? <span class="muted"> · required</span> : null}
+          <Required when={required} />
         </label>
       ) : null}
       {children}
@@ -45,7 +38,8 @@ function FieldTemplate(props: FieldProps) {
       ))}
     </div>
   );
-  if (!isAdditional) return field;
+  // A member that the schema does not name.
+  if (!(ADDITIONAL_PROPERTY_FLAG in schema)) return field;
   return (
     <div class="item">
       <div class="fields">
@@ -60,74 +54,43 @@ function FieldTemplate(props: FieldProps) {
   );
 }
 
-interface GroupProps {
-  title: string;
-  description?: ComponentChildren;
-  required?: boolean;
-  fieldPathId: { $id: string; path: readonly unknown[] };
-  schema: { description?: string; additionalProperties?: unknown; title?: string };
-  optionalDataControl?: ComponentChildren;
+function Required({ when = false }: { when?: boolean | undefined }) {
+  return when ? <span class="muted"> · required</span> : null;
 }
 
-function Group({
-  title,
-  fieldPathId,
-  schema,
-  required,
-  optionalDataControl,
-  children,
-}: GroupProps & { children: ComponentChildren }) {
+type GroupProps = ContainerFieldTemplateProps & { inside: ComponentChildren };
+
+function Group({ title, fieldPathId, schema, required, optionalDataControl, inside }: GroupProps) {
   const isTop = fieldPathId.path.length === 0;
   return (
     <fieldset class="group" id={fieldPathId.$id}>
       <legend class={isTop && !schema.title ? "visually-hidden" : ""}>
         {title || "Values"}
-        {required ? <span class="muted"> · required</span> : null}
+        <Required when={required} />
       </legend>
       {schema.description && !isTop ? <span class="hint">{schema.description}</span> : null}
       {optionalDataControl}
-      {children}
+      {inside}
     </fieldset>
   );
 }
 
-function ObjectFieldTemplate(
-  props: GroupProps & {
-    properties: { name: string; content: ComponentChildren; hidden?: boolean }[];
-    onAddProperty: () => void;
-    readonly?: boolean;
-  },
-) {
-  const { properties, schema } = props;
+function ObjectFieldTemplate(props: ObjectFieldTemplateProps) {
+  const { properties, schema, onAddProperty } = props;
+  const members = properties.map(({ content }) => content);
+  const nothing = properties.length === 0 ? <p class="hint">Nothing to fill in.</p> : null;
+  const end = schema.additionalProperties ? <AddButton onClick={onAddProperty} /> : nothing;
+  return <Group {...props} inside={[...members, end]} />;
+}
+
+function ArrayFieldTemplate(props: ArrayFieldTemplateProps) {
+  const { items, canAdd, onAddClick } = props;
   return (
-    <Group {...props}>
-      {properties.map(({ content }) => content)}
-      {properties.length === 0 && !schema.additionalProperties ? (
-        <p class="hint">Nothing to fill in.</p>
-      ) : null}
-      {schema.additionalProperties ? <AddButton onClick={props.onAddProperty} /> : null}
-    </Group>
+    <Group {...props} inside={[...items, canAdd ? <AddButton key="add" onClick={onAddClick} /> : null]} />
   );
 }
 
-function ArrayFieldTemplate(
-  props: GroupProps & { items: ComponentChildren[]; canAdd?: boolean; onAddClick: () => void },
-) {
-  return (
-    <Group {...props}>
-      {props.items}
-      {props.canAdd ? <AddButton onClick={props.onAddClick} /> : null}
-    </Group>
-  );
-}
-
-function ArrayFieldItemTemplate({
-  children,
-  buttonsProps,
-}: {
-  children: ComponentChildren;
-  buttonsProps: { hasRemove?: boolean; onRemoveItem: () => void };
-}) {
+function ArrayFieldItemTemplate({ children, buttonsProps }: ArrayFieldItemTemplateProps) {
   return (
     <div class="item">
       <div>{children}</div>
@@ -139,53 +102,23 @@ function ArrayFieldItemTemplate({
 function AddButton({ onClick }: { onClick?: () => void }) {
   return (
     <div>
-      <button type="button" class="button small" onClick={() => onClick?.()}>
-        <Plus /> Add
-      </button>
+      <Button look="small" icon="plus" onClick={() => onClick?.()}>
+        Add
+      </Button>
     </div>
   );
 }
 
 function RemoveButton({ onClick }: { onClick?: () => void }) {
-  return (
-    <button type="button" class="button quiet small icon" aria-label="Remove" onClick={() => onClick?.()}>
-      <X />
-    </button>
-  );
+  return <Button look="quiet small" icon="x" label="Remove" onClick={() => onClick?.()} />;
 }
 
-function Checkbox({
-  id,
-  value,
-  label,
-  onChange,
-}: {
-  id: string;
-  value?: boolean;
-  label: string;
-  onChange: (value: boolean) => void;
-}) {
-  return (
-    <div class="check">
-      <input
-        id={id}
-        type="checkbox"
-        checked={value === true}
-        onChange={(event) => onChange(event.currentTarget.checked)}
-      />
-      <label for={id}>{label}</label>
-    </div>
-  );
+function Checkbox({ value, label, onChange }: WidgetProps) {
+  return <CheckField label={label} checked={value === true} onChange={onChange} />;
 }
 
 /** Which of several schemas a value is to fit. */
-function MultiSchemaFieldTemplate({
-  selector,
-  optionSchemaField,
-}: {
-  selector: ComponentChildren;
-  optionSchemaField: ComponentChildren;
-}) {
+function MultiSchemaFieldTemplate({ selector, optionSchemaField }: MultiSchemaFieldTemplateProps) {
   return (
     <div class="stack tight">
       {/* biome-ignore lint/a11y/noLabelWithoutControl: the selector is one */}
@@ -214,31 +147,17 @@ export const templates = {
 } as never;
 
 function HiddenInput(props: WidgetProps) {
-  const options = { ...props.options, autocomplete: "new-password" as const };
-  return <PasswordWidget {...props} options={options} />;
+  return <PasswordWidget {...props} options={{ ...props.options, autocomplete: "new-password" }} />;
 }
 
 /** Every widget of the library that something is typed into. */
-const TYPED = [
-  "TextWidget",
-  "PasswordWidget",
-  "EmailWidget",
-  "URLWidget",
-  "TextareaWidget",
-  "UpDownWidget",
-  "RangeWidget",
-  "ColorWidget",
-  "DateWidget",
-  "TimeWidget",
-  "DateTimeWidget",
-  "AltDateWidget",
-  "AltDateTimeWidget",
-];
+const TYPED =
+  "Text Password Email URL Textarea UpDown Range Color Date Time DateTime AltDate AltDateTime".split(" ");
 const ownWidgets = { CheckboxWidget: Checkbox };
 
 export const widgets = ownWidgets as never;
 /** Nothing that is typed can be read, wherever in the value it stands. */
 export const secretWidgets = {
   ...ownWidgets,
-  ...Object.fromEntries(TYPED.map((name) => [name, HiddenInput])),
+  ...Object.fromEntries(TYPED.map((name) => [`${name}Widget`, HiddenInput])),
 } as never;

@@ -1,15 +1,13 @@
 /** The audit trail: who did what to which object, and how it went. */
 import { useState } from "preact/hooks";
-import { useAction } from "../parts/action.ts";
+import { useAction } from "../parts/action.tsx";
 import { Button } from "../parts/controls.tsx";
 import { Loaded } from "../parts/failure.tsx";
 import { SelectField, TextField, useFields } from "../parts/fields.tsx";
-import { formatTime } from "../parts/format.ts";
-import { Download, ShieldCheck } from "../parts/icons.tsx";
+import { formatTime } from "../parts/format.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { Empty, Fold, List, PageHead } from "../parts/layout.tsx";
-import { type AuditRecord, fetchPath } from "../server/api.ts";
-import { useGet } from "../server/use-resource.ts";
+import { type AuditRecord, fetchPath, useGet } from "../server/api.ts";
 
 const OUTCOMES = [
   ["", "All outcomes"],
@@ -52,7 +50,7 @@ export default function AuditPage() {
         title="Audit"
         about="What was done and by whom. Records are added, never changed, and kept as long as the server is set to keep them."
       >
-        <Button icon={Download} disabled={exporting.isBusy} onClick={save}>
+        <Button icon="download" disabled={exporting.isBusy} onClick={save}>
           Export
         </Button>
       </PageHead>
@@ -65,7 +63,7 @@ export default function AuditPage() {
         <Loaded resource={records} error={exporting.error}>
           {(data) => (
             <>
-              <List items={data.records} empty={<Empty icon={ShieldCheck} title="No record" />}>
+              <List items={data.records} empty={<Empty icon="shield-check" title="No record" />}>
                 {(record) => <RecordRow key={record.id} record={record} />}
               </List>
               <div class="row center">

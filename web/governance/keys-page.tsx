@@ -1,12 +1,10 @@
 /** API keys: made, shown once, revoked. */
 import { useState } from "preact/hooks";
-import { useAction } from "../parts/action.ts";
+import { useAction } from "../parts/action.tsx";
 import { Button, CopyButton, Dialog } from "../parts/controls.tsx";
 import { CheckField, Form, SelectField, TextField, useFields } from "../parts/fields.tsx";
-import { KeyRound } from "../parts/icons.tsx";
-import { Ago, In } from "../parts/time.tsx";
-import { ALL, type Key, post, type Role, remove } from "../server/api.ts";
-import { useGet } from "../server/use-resource.ts";
+import { Ago, In } from "../parts/format.tsx";
+import { ALL, type Key, post, type Role, remove, useGet } from "../server/api.ts";
 import { NamedRecords } from "./named-records.tsx";
 
 type Scope = Key["scopes"][number];
@@ -29,7 +27,7 @@ export default function KeysPage() {
     <NamedRecords<Key>
       title="Keys"
       about="One for each person, agent and job, with no more rights than it needs."
-      icon={KeyRound}
+      icon="key-round"
       addLabel="New key"
       empty={{
         title: "No key",

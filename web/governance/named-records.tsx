@@ -1,18 +1,18 @@
 /** A page of records with a name that people make, look through and remove: keys, roles. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { useAction } from "../parts/action.ts";
+import { useAction } from "../parts/action.tsx";
 import { Button, ConfirmButton } from "../parts/controls.tsx";
 import { Loaded } from "../parts/failure.tsx";
-import { type Icon, Plus } from "../parts/icons.tsx";
+import type { IconName } from "../parts/icons.tsx";
 import { Plain } from "../parts/json-tree.tsx";
 import { Empty, List, PageHead, Row } from "../parts/layout.tsx";
-import type { Resource } from "../server/use-resource.ts";
+import type { Resource } from "../server/api.ts";
 
 interface NamedRecordsProps<T> {
   title: string;
   about: string;
-  icon: Icon;
+  icon: IconName;
   addLabel: string;
   empty: { title: string; text: string };
   records: Resource<readonly T[]>;
@@ -34,7 +34,7 @@ export function NamedRecords<T extends { id: string; name: string }>(props: Name
   return (
     <>
       <PageHead title={props.title} about={props.about}>
-        <Button look="primary" icon={Plus} onClick={() => setEdited("new")}>
+        <Button look="primary" icon="plus" onClick={() => setEdited("new")}>
           {props.addLabel}
         </Button>
       </PageHead>

@@ -1,14 +1,11 @@
 /** The rules: which calls are allowed, asked about or blocked. The first that fits decides. */
-import { useAction } from "../parts/action.ts";
+import { useAction } from "../parts/action.tsx";
 import { Button, ConfirmButton } from "../parts/controls.tsx";
 import { Loaded } from "../parts/failure.tsx";
 import { Form, SelectField, TextField, useFields } from "../parts/fields.tsx";
-import { count } from "../parts/format.ts";
-import { ArrowDown, ArrowUp, ListOrdered } from "../parts/icons.tsx";
+import { count, In } from "../parts/format.tsx";
 import { Card, Empty, List, PageHead, Row } from "../parts/layout.tsx";
-import { In } from "../parts/time.tsx";
-import { ALL, type Policy, post, put, type Role, remove } from "../server/api.ts";
-import { useGet } from "../server/use-resource.ts";
+import { ALL, type Policy, post, put, type Role, remove, useGet } from "../server/api.ts";
 
 const DECISIONS = [
   ["allow", "Allow"],
@@ -50,7 +47,7 @@ export default function PoliciesPage() {
             <>
               <List
                 items={data.policies}
-                empty={<Empty icon={ListOrdered} title="No rule" />}
+                empty={<Empty icon="list-ordered" title="No rule" />}
                 foot={
                   <p class="card-foot muted small">What no rule fits {DEFAULT_WORDS[data.defaultPolicy]}.</p>
                 }
@@ -95,14 +92,14 @@ function Rule({ policy, roles, canMoveUp, canMoveDown, onMove, onRemove }: RuleP
           <span class={`chip ${LOOKS[decision]}`}>{decision}</span>
           <Button
             look="quiet small"
-            icon={ArrowUp}
+            icon="arrow-up"
             label={`Move ${name} up`}
             disabled={!canMoveUp}
             onClick={() => onMove(-1)}
           />
           <Button
             look="quiet small"
-            icon={ArrowDown}
+            icon="arrow-down"
             label={`Move ${name} down`}
             disabled={!canMoveDown}
             onClick={() => onMove(1)}

@@ -1,12 +1,9 @@
 /** Roles: which tools a key and its scripts may see. */
-import { useAction } from "../parts/action.ts";
+import { tell, useAction } from "../parts/action.tsx";
 import { Button, Dialog } from "../parts/controls.tsx";
 import { Form, TextField, useFields } from "../parts/fields.tsx";
-import { readPatterns } from "../parts/format.ts";
-import { UserCog } from "../parts/icons.tsx";
-import { tell } from "../parts/toasts.tsx";
-import { ALL, patch, post, type Role, remove } from "../server/api.ts";
-import { useGet } from "../server/use-resource.ts";
+import { readPatterns } from "../parts/format.tsx";
+import { ALL, patch, post, type Role, remove, useGet } from "../server/api.ts";
 import { NamedRecords } from "./named-records.tsx";
 
 export default function RolesPage() {
@@ -15,7 +12,7 @@ export default function RolesPage() {
     <NamedRecords<Role>
       title="Roles"
       about="What a role does not allow cannot be found, described or called."
-      icon={UserCog}
+      icon="user-cog"
       addLabel="New role"
       empty={{ title: "No role", text: "Keys without a role see every tool." }}
       records={{ ...state, data: data?.roles ?? null }}

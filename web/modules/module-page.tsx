@@ -1,16 +1,14 @@
 /** One module: how it is doing, its settings and secrets. */
 import { navigate } from "wouter-preact/use-hash-location";
 import { hasFields, SecretsForm, SettingsForm } from "../forms/settings-forms.tsx";
-import { useAction } from "../parts/action.ts";
+import { tell, useAction } from "../parts/action.tsx";
 import { Button, ConfirmButton } from "../parts/controls.tsx";
 import { Failure, Loaded, Settled } from "../parts/failure.tsx";
-import { formatTime } from "../parts/format.ts";
+import { formatTime } from "../parts/format.tsx";
 import { Named, Plain } from "../parts/json-tree.tsx";
 import { Card, Facts, Notice, PageHead } from "../parts/layout.tsx";
 import { MarkdownCard } from "../parts/markdown-card.tsx";
-import { tell } from "../parts/toasts.tsx";
-import { get, post, remove } from "../server/api.ts";
-import { useGet, useResource } from "../server/use-resource.ts";
+import { get, post, remove, useGet, useResource } from "../server/api.ts";
 import { ModuleChip } from "./modules-page.tsx";
 
 export default function ModulePage({ id }: { id: string }) {

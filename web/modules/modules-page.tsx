@@ -1,14 +1,11 @@
 /** Adapters and environments: what is there, what is active, what did not load and why. */
-import { useAction } from "../parts/action.ts";
+import { tell, useAction } from "../parts/action.tsx";
 import { Button, Switch } from "../parts/controls.tsx";
 import { Loaded } from "../parts/failure.tsx";
 import { Form, SelectField, TextField, useFields } from "../parts/fields.tsx";
-import { Blocks, RefreshCw } from "../parts/icons.tsx";
 import { Named, Plain } from "../parts/json-tree.tsx";
 import { Card, Empty, List, PageHead, Row } from "../parts/layout.tsx";
-import { tell } from "../parts/toasts.tsx";
-import { ALL, type Module, post } from "../server/api.ts";
-import { useGet } from "../server/use-resource.ts";
+import { ALL, type Module, post, useGet } from "../server/api.ts";
 
 const GROUPS = { environment: "Environments", adapter: "Adapters" };
 
@@ -31,7 +28,7 @@ export default function ModulesPage() {
         title="Modules"
         about="Environments run scripts; adapters turn definitions into services. One environment is active."
       >
-        <Button icon={RefreshCw} disabled={changing.isBusy} onClick={readFolder}>
+        <Button icon="refresh-cw" disabled={changing.isBusy} onClick={readFolder}>
           Read the folder again
         </Button>
       </PageHead>
@@ -44,7 +41,7 @@ export default function ModulesPage() {
                   key={type}
                   title={title}
                   items={data.modules.filter((module) => module.type === type)}
-                  empty={<Empty icon={Blocks} title="No module" />}
+                  empty={<Empty icon="blocks" title="No module" />}
                 >
                   {(module) => (
                     <Row

@@ -1,6 +1,6 @@
 /** Two kinds of charts, drawn in lines and bars, each with its numbers in words for those who cannot see it. */
 import type { ComponentChildren } from "preact";
-import { formatMs } from "../parts/format.ts";
+import { formatMs } from "../parts/format.tsx";
 import { type Histogram, readQuantile } from "./metrics.ts";
 
 const WIDTH = 600;

@@ -3,7 +3,6 @@ import { useEffect, useState } from "preact/hooks";
 import { Button } from "../parts/controls.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { SelectField, TextField, useFields } from "../parts/fields.tsx";
-import { Pause, Play } from "../parts/icons.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { Card, Fold, PageHead, Tail } from "../parts/layout.tsx";
 import { fetchPath, type LogRecord } from "../server/api.ts";
@@ -33,7 +32,7 @@ export default function LogsPage() {
   return (
     <>
       <PageHead title="Logs" about="The last records of this server, redacted, and new ones as they come.">
-        <Button icon={isLive ? Pause : Play} aria-pressed={!isLive} onClick={() => setLive(!isLive)}>
+        <Button icon={isLive ? "pause" : "play"} aria-pressed={!isLive} onClick={() => setLive(!isLive)}>
           {isLive ? "Pause" : "Follow"}
         </Button>
       </PageHead>

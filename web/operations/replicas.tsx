@@ -1,10 +1,9 @@
 /** The servers on the same database: which are there, what they run, and when each was last seen. */
 import { Loaded } from "../parts/failure.tsx";
+import { Ago } from "../parts/format.tsx";
 import { Plain } from "../parts/json-tree.tsx";
 import { Card, Row } from "../parts/layout.tsx";
-import { Ago } from "../parts/time.tsx";
-import { ALL, type Replica } from "../server/api.ts";
-import { useGet } from "../server/use-resource.ts";
+import { ALL, type Replica, useGet } from "../server/api.ts";
 
 const REFRESH_MS = 5000;
 const STATES: Record<Replica["state"], { look: string; meaning: string }> = {

@@ -1,11 +1,10 @@
 /** The server itself: its isolation, its load, how long things take, who shares the work. */
 import { signal } from "@preact/signals";
 import { Failure, Loaded, Loading, Settled } from "../parts/failure.tsx";
-import { formatBytes } from "../parts/format.ts";
-import { CircleCheck, CircleX } from "../parts/icons.tsx";
-import { Card, Facts, PageHead } from "../parts/layout.tsx";
-import { type EnvironmentReport, fetchPath, get } from "../server/api.ts";
-import { useResource } from "../server/use-resource.ts";
+import { formatBytes } from "../parts/format.tsx";
+import { Icon } from "../parts/icons.tsx";
+import { Card, Facts, PageHead, Table } from "../parts/layout.tsx";
+import { type EnvironmentReport, fetchPath, get, useResource } from "../server/api.ts";
 import { HistogramChart, LineChart } from "./charts.tsx";
 import { readHistograms } from "./metrics.ts";
 import { Replicas } from "./replicas.tsx";
@@ -122,38 +121,32 @@ function Isolation({ report: { isolation } }: { report: EnvironmentReport }) {
       <p class="card-body muted">
         {level?.text} Node {isolation.nodeVersion}, {isolation.platform}, kernel {isolation.kernel}.
       </p>
-      <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">Layer</th>
-            <th scope="col">How the server knows</th>
-          </tr>
-        </thead>
-        <tbody>
-          {isolation.layers.map(({ layer, name, obtained, required, verified, fix }) => (
-            <tr key={layer}>
-              <th scope="row" class="fit">
-                <span class="row">
-                  {obtained ? (
-                    <CircleCheck size={16} color="var(--good)" label="in force" />
-                  ) : (
-                    <CircleX size={16} color={required ? "var(--bad)" : "var(--wait)"} label="missing" />
-                  )}
-                  {layer} {name}
-                </span>
-              </th>
-              <td>
-                {verified}
-                {fix === undefined ? null : (
-                  <p>
-                    <strong>To have it:</strong> {fix}
-                  </p>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        columns={["Layer", "How the server knows"]}
+        rows={isolation.layers.map(({ layer, name, obtained, required, verified, fix }) => [
+          <span key={layer} class="row">
+            {obtained ? (
+              <Icon name="circle-check" size={16} color="var(--good)" label="in force" />
+            ) : (
+              <Icon
+                name="circle-x"
+                size={16}
+                color={required ? "var(--bad)" : "var(--wait)"}
+                label="missing"
+              />
+            )}
+            {layer} {name}
+          </span>,
+          <div key="known">
+            {verified}
+            {fix === undefined ? null : (
+              <p>
+                <strong>To have it:</strong> {fix}
+              </p>
+            )}
+          </div>,
+        ])}
+      />
     </Card>
   );
 }

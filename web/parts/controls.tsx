@@ -1,17 +1,17 @@
 /** What is pressed: buttons, switches, and the dialogs that they open. */
 import type { ButtonHTMLAttributes, ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { Check, Copy, type Icon, X } from "./icons.tsx";
+import { Icon, type IconName } from "./icons.tsx";
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "icon" | "label" | "class"> {
   /** Classes of styles/buttons.css: "primary", "danger", "quiet", "small". */
   look?: string;
-  icon?: Icon;
+  icon?: IconName;
   /** For a button of an icon alone: what it does. */
   label?: string;
 }
 
-export function Button({ look = "", icon: Icon, label, children, ...rest }: ButtonProps) {
+export function Button({ look = "", icon, label, children, ...rest }: ButtonProps) {
   const name = label === undefined ? {} : { "aria-label": label, title: label };
   return (
     <button
@@ -20,7 +20,7 @@ export function Button({ look = "", icon: Icon, label, children, ...rest }: Butt
       {...name}
       {...rest}
     >
-      {Icon === undefined ? null : <Icon />}
+      {icon === undefined ? null : <Icon name={icon} />}
       {children}
     </button>
   );
@@ -59,7 +59,7 @@ export function CopyButton({ text, label }: { text: string | (() => string); lab
     return () => clearTimeout(timer);
   }, [isCopied]);
   return (
-    <Button look="quiet small" icon={isCopied ? Check : Copy} label={label} onClick={() => void copy()} />
+    <Button look="quiet small" icon={isCopied ? "check" : "copy"} label={label} onClick={() => void copy()} />
   );
 }
 
@@ -111,7 +111,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     >
       <div class="dialog-head">
         <h2 id={headingId}>{title}</h2>
-        <Button look="quiet small" icon={X} label="Close" onClick={onClose} />
+        <Button look="quiet small" icon="x" label="Close" onClick={onClose} />
       </div>
       <div class="dialog-body">{children}</div>
     </dialog>

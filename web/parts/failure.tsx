@@ -2,10 +2,9 @@
 import { Component, type ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { CyrnelError } from "#client/errors.ts";
-import type { Resource } from "../server/use-resource.ts";
+import type { Resource } from "../server/api.ts";
 import { Button } from "./controls.tsx";
-import { formatMs } from "./format.ts";
-import { CircleAlert } from "./icons.tsx";
+import { formatMs } from "./format.tsx";
 import { Notice } from "./layout.tsx";
 
 interface LoadedProps<T> {
@@ -50,7 +49,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   const known = error instanceof CyrnelError ? error : null;
   const issues = known?.issues ?? [];
   return (
-    <Notice look="bad" role="alert" icon={CircleAlert}>
+    <Notice look="bad" role="alert" icon="circle-alert">
       <p>{describeFailure(error)}</p>
       {issues.length > 1 || (issues.length === 1 && issues[0]?.path !== "body") ? (
         <ul class="details small">

@@ -1,10 +1,10 @@
 /** Fields with their labels and hints, and the forms that hold them. */
 import type { ComponentChildren, JSX } from "preact";
 import { useId, useState } from "preact/hooks";
-import type { Action } from "./action.ts";
+import type { Action } from "./action.tsx";
 import { Button } from "./controls.tsx";
 import { Failure } from "./failure.tsx";
-import type { Icon } from "./icons.tsx";
+import type { IconName } from "./icons.tsx";
 
 /** The texts of a form's fields. `values` are trimmed; `field(name)` are the properties of a field. */
 export function useFields<T extends Record<string, string>>(initial: T) {
@@ -24,7 +24,7 @@ interface FormProps {
   action: Action;
   /** What the button says. */
   submit: string;
-  icon?: Icon;
+  icon?: IconName;
   /** Not all of it is filled in. */
   disabled?: boolean;
   onSubmit: () => void;
@@ -53,12 +53,12 @@ export function Form({ action, submit, icon, disabled = false, onSubmit, childre
 interface FieldProps {
   label: string;
   hint?: ComponentChildren;
+  error?: string | null;
   value: string;
   onChange: (value: string) => void;
 }
 
 interface TextFieldProps extends FieldProps {
-  error?: string | null;
   type?: "text" | "password" | "url" | "search" | "datetime-local";
   placeholder?: string;
   required?: boolean;
@@ -69,7 +69,8 @@ interface TextFieldProps extends FieldProps {
 
 export function TextField(props: TextFieldProps) {
   const id = useId();
-  const { label, hint, error, value, onChange, type = "text", rows, code } = props;
+  const { label, hint, error = null, value, onChange, type = "text", rows, code } = props;
+  const said = error ?? hint;
   const shared = {
     id,
     value,
@@ -77,8 +78,8 @@ export function TextField(props: TextFieldProps) {
     placeholder: props.placeholder ?? "",
     spellcheck: false,
     autocomplete: "off" as const,
-    "aria-invalid": error ? ("true" as const) : ("false" as const),
-    "aria-describedby": error || hint !== undefined ? `${id}-hint` : undefined,
+    "aria-invalid": error !== null,
+    "aria-describedby": said === undefined ? undefined : `${id}-hint`,
     class: code ? "code mono" : "",
     onInput: (event: JSX.TargetedEvent<HTMLInputElement | HTMLTextAreaElement>) =>
       onChange(event.currentTarget.value),
@@ -87,19 +88,20 @@ export function TextField(props: TextFieldProps) {
     <div class="field">
       <label for={id}>{label}</label>
       {rows === undefined ? <input {...shared} type={type} /> : <textarea {...shared} rows={rows} />}
-      {error || hint !== undefined ? (
-        <span id={`${id}-hint`} class={error ? "field-error" : "hint"}>
-          {error || hint}
+      {said === undefined ? null : (
+        <span id={`${id}-hint`} class={error === null ? "hint" : "field-error"}>
+          {said}
         </span>
-      ) : null}
+      )}
     </div>
   );
 }
 
-/** The options of a select field: values and what they are called. */
-export type Options = readonly (readonly [value: string, label: string])[];
+interface SelectFieldProps extends FieldProps {
+  options: readonly (readonly [value: string, label: string])[];
+}
 
-export function SelectField({ label, value, options, onChange }: FieldProps & { options: Options }) {
+export function SelectField({ label, value, options, onChange }: SelectFieldProps) {
   const id = useId();
   return (
     <div class="field">

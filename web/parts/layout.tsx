@@ -1,7 +1,7 @@
 /** What pages are put together from: head, cards, lists, facts, notices. */
 import type { AriaRole, ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Icon } from "./icons.tsx";
+import { Icon, type IconName } from "./icons.tsx";
 
 interface PageHeadProps {
   title: ComponentChildren;
@@ -87,17 +87,17 @@ export function Row({ before, side, children }: RowProps) {
 }
 
 interface EmptyProps {
-  icon: Icon;
+  icon: IconName;
   title: string;
   text?: string;
   /** What can be done about it. */
   children?: ComponentChildren;
 }
 
-export function Empty({ icon: Icon, title, text, children }: EmptyProps) {
+export function Empty({ icon, title, text, children }: EmptyProps) {
   return (
     <div class="empty">
-      <Icon />
+      <Icon name={icon} />
       <h2>{title}</h2>
       {text === undefined ? null : <p>{text}</p>}
       {children}
@@ -107,15 +107,15 @@ export function Empty({ icon: Icon, title, text, children }: EmptyProps) {
 
 interface NoticeProps {
   look: "good" | "bad" | "wait";
-  icon?: Icon;
+  icon?: IconName;
   role?: AriaRole;
   children: ComponentChildren;
 }
 
-export function Notice({ look, icon: Icon, role, children }: NoticeProps) {
+export function Notice({ look, icon, role, children }: NoticeProps) {
   return (
     <div class={`notice ${look}`} {...(role && { role })}>
-      {Icon === undefined ? null : <Icon />}
+      {icon === undefined ? null : <Icon name={icon} />}
       <div>{children}</div>
     </div>
   );
@@ -131,6 +131,40 @@ export function Facts({ facts }: { facts: Record<string, ComponentChildren> }) {
         </div>
       ))}
     </dl>
+  );
+}
+
+interface TableProps {
+  columns: readonly ComponentChildren[];
+  /** The first of each is its heading. */
+  rows: readonly (readonly ComponentChildren[])[];
+}
+
+export function Table({ columns, rows }: TableProps) {
+  return (
+    <table class="table">
+      <thead>
+        <tr>
+          {columns.map((column, index) => (
+            <th key={index} scope="col">
+              {column}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(([heading, ...cells], index) => (
+          <tr key={index}>
+            <th scope="row" class="fit">
+              {heading}
+            </th>
+            {cells.map((cell, column) => (
+              <td key={column}>{cell}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

@@ -1,6 +1,6 @@
 /** A card with documentation in Markdown. What reads Markdown is loaded with it. */
 import { lazy, Suspense } from "preact/compat";
-import type { Resource } from "../server/use-resource.ts";
+import type { Resource } from "../server/api.ts";
 import { Loaded, Loading } from "./failure.tsx";
 import { Card } from "./layout.tsx";
 

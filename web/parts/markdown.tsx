@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 
 const SAFE_LINK = /^https?:\/\//i;
-/** Longer documentation is cut: the whole page waits while it is read. */
+/** Longer documentation is cut: parsing blocks the page. */
 const MAX_CHARACTERS = 200_000;
 const MAX_DEPTH = 20;
 const ENTITIES: Record<string, string> = {
@@ -13,6 +13,17 @@ const ENTITIES: Record<string, string> = {
   "&gt;": ">",
   "&quot;": '"',
   "&#39;": "'",
+};
+
+/** What only surrounds what is in it. */
+const PLAIN: Partial<Record<string, "h3" | "p" | "strong" | "em" | "del" | "blockquote" | "li">> = {
+  heading: "h3",
+  paragraph: "p",
+  strong: "strong",
+  em: "em",
+  del: "del",
+  blockquote: "blockquote",
+  list_item: "li",
 };
 
 export default function Markdown({ text }: { text: string }) {
@@ -26,19 +37,9 @@ function renderAll(tokens: readonly Token[] | undefined, depth: number): Compone
 
 function render(token: MarkedToken, depth: number): ComponentChildren {
   const inside = () => renderAll("tokens" in token ? token.tokens : undefined, depth);
+  const Tag = PLAIN[token.type];
+  if (Tag !== undefined) return <Tag>{inside()}</Tag>;
   switch (token.type) {
-    case "heading":
-      return <h3>{inside()}</h3>;
-    case "paragraph":
-      return <p>{inside()}</p>;
-    case "strong":
-      return <strong>{inside()}</strong>;
-    case "em":
-      return <em>{inside()}</em>;
-    case "del":
-      return <del>{inside()}</del>;
-    case "blockquote":
-      return <blockquote>{inside()}</blockquote>;
     case "code":
       return (
         <pre>
@@ -51,19 +52,18 @@ function render(token: MarkedToken, depth: number): ComponentChildren {
       return <br />;
     case "hr":
       return <hr />;
-    case "list":
-      return renderList(token, depth);
-    case "list_item":
-      return <li>{inside()}</li>;
+    case "list": {
+      const List = token.ordered ? "ol" : "ul";
+      return <List>{renderAll(token.items, depth)}</List>;
+    }
     case "table":
       return renderTable(token, depth);
     case "link":
-      return SAFE_LINK.test(token.href) ? (
+      if (!SAFE_LINK.test(token.href)) return <span>{inside()}</span>;
+      return (
         <a href={token.href} target="_blank" rel="noopener noreferrer nofollow" title={token.href}>
           {inside()}
         </a>
-      ) : (
-        <span>{inside()}</span>
       );
     case "image":
       return <span class="muted">[{token.text || "picture"}]</span>;
@@ -82,11 +82,6 @@ function render(token: MarkedToken, depth: number): ComponentChildren {
   }
 }
 
-function renderList(token: Tokens.List, depth: number) {
-  const items = renderAll(token.items, depth);
-  return token.ordered ? <ol>{items}</ol> : <ul>{items}</ul>;
-}
-
 function renderTable({ header, rows }: Tokens.Table, depth: number) {
   const cells = (row: readonly Tokens.TableCell[], Cell: "th" | "td") => (
     <tr>
@@ -103,7 +98,7 @@ function renderTable({ header, rows }: Tokens.Table, depth: number) {
   );
 }
 
-/** The few that documentation writes; others stay as they are written. */
+/** The few entities that documentation uses; others stay as they are written. */
 function decode(text: string): string {
   return text.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity);
 }

@@ -2,12 +2,11 @@
 import { diffLines } from "diff";
 import { Changes, listChanges, MAX_LINES, toLines } from "../approvals/changes.tsx";
 import { Loaded } from "../parts/failure.tsx";
-import { formatBytes, formatMs } from "../parts/format.ts";
-import { JsonTree } from "../parts/json-tree.tsx";
-import { Card, PageHead } from "../parts/layout.tsx";
+import { formatBytes, formatMs } from "../parts/format.tsx";
+import { JsonTree, Plain } from "../parts/json-tree.tsx";
+import { Card, PageHead, Table } from "../parts/layout.tsx";
 import { StateChip } from "../runs/outcome.tsx";
-import { get, type Process } from "../server/api.ts";
-import { useResource } from "../server/use-resource.ts";
+import { get, type Process, useResource } from "../server/api.ts";
 
 const MAX_EDITS = 2000;
 /** Of a line. */
@@ -16,12 +15,10 @@ const MAX_CHARACTERS = 2000;
 export default function ComparePage({ one, other }: { one: string; other: string }) {
   const processes = useResource(
     (signal) =>
-      Promise.all(
-        [one, other].map((id) => get("/processes/{id}", { params: { path: { id } }, signal })) as [
-          Promise<Process>,
-          Promise<Process>,
-        ],
-      ),
+      Promise.all([
+        get("/processes/{id}", { params: { path: { id: one } }, signal }),
+        get("/processes/{id}", { params: { path: { id: other } }, signal }),
+      ]),
     [one, other],
   );
   return (
@@ -60,39 +57,21 @@ function Comparison({ left, right }: Compared) {
 }
 
 function Outcomes({ left, right }: Compared) {
-  const rows = {
-    Outcome: (process: Process) => <StateChip process={process} />,
-    Ran: ({ usage }: Process) => formatMs(usage.wallMs),
-    Processor: ({ usage }: Process) => formatMs(usage.cpuMs),
-    "Peak memory": ({ usage }: Process) => formatBytes(usage.peakMemoryBytes),
-    "Tool calls": ({ usage }: Process) => usage.toolCalls,
-    Error: ({ error }: Process) => error ?? "–",
-  };
+  const both = [left, right];
+  const link = ({ id }: Process) => <a href={`#/processes/${id}`}>Process {id}</a>;
   return (
     <Card flush>
-      <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">What</th>
-            {[left, right].map(({ id }) => (
-              <th key={id} scope="col">
-                <a href={`#/processes/${id}`}>Process {id}</a>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {Object.entries(rows).map(([name, show]) => (
-            <tr key={name}>
-              <th scope="row" class="fit">
-                {name}
-              </th>
-              <td>{show(left)}</td>
-              <td>{show(right)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        columns={["What", ...both.map(link)]}
+        rows={[
+          ["Outcome", ...both.map((process) => <StateChip key={process.id} process={process} />)],
+          ["Ran", ...both.map(({ usage }) => formatMs(usage.wallMs))],
+          ["Processor", ...both.map(({ usage }) => formatMs(usage.cpuMs))],
+          ["Peak memory", ...both.map(({ usage }) => formatBytes(usage.peakMemoryBytes))],
+          ["Tool calls", ...both.map(({ usage }) => usage.toolCalls)],
+          ["Error", ...both.map(({ error }) => <Plain key={error} text={error ?? "–"} />)],
+        ]}
+      />
     </Card>
   );
 }

@@ -3,13 +3,11 @@ import { lazy, Suspense } from "preact/compat";
 import { useRef, useState } from "preact/hooks";
 import { navigate } from "wouter-preact/use-hash-location";
 import type { EditorHandle } from "../editor/editor.tsx";
-import { useAction } from "../parts/action.ts";
+import { tell, useAction } from "../parts/action.tsx";
 import { Button, ConfirmButton, CopyButton } from "../parts/controls.tsx";
 import { Failure, Loading } from "../parts/failure.tsx";
-import { formatMs, formatTime } from "../parts/format.ts";
-import { Pencil, RotateCw } from "../parts/icons.tsx";
+import { formatMs, formatTime } from "../parts/format.tsx";
 import { Card, Facts, PageHead } from "../parts/layout.tsx";
-import { tell } from "../parts/toasts.tsx";
 import { editScript } from "../runs/draft.ts";
 import { useRun } from "../runs/feed.ts";
 import { isActive, markedError } from "../runs/outcome.tsx";
@@ -46,10 +44,10 @@ export default function ProcessPage({ id }: { id: string }) {
       >
         {process === null ? null : (
           <>
-            <Button icon={Pencil} onClick={() => editScript(process.code)}>
+            <Button icon="pencil" onClick={() => editScript(process.code)}>
               Edit a copy
             </Button>
-            <Button icon={RotateCw} disabled={isActive(process) || doing.isBusy} onClick={runAgain}>
+            <Button icon="rotate-cw" disabled={isActive(process) || doing.isBusy} onClick={runAgain}>
               Run again
             </Button>
             {isActive(process) ? null : (

@@ -4,15 +4,12 @@ import { navigate } from "wouter-preact/use-hash-location";
 import { Button } from "../parts/controls.tsx";
 import { Loaded } from "../parts/failure.tsx";
 import { SelectField, TextField, useFields } from "../parts/fields.tsx";
-import { count, formatMs } from "../parts/format.ts";
-import { Activity, GitCompareArrows } from "../parts/icons.tsx";
+import { Ago, count, formatMs } from "../parts/format.tsx";
 import { Plain } from "../parts/json-tree.tsx";
 import { Empty, List, PageHead, Row } from "../parts/layout.tsx";
-import { Ago } from "../parts/time.tsx";
 import { StateChip } from "../runs/outcome.tsx";
-import type { ProcessSummary } from "../server/api.ts";
+import { type ProcessSummary, useGet } from "../server/api.ts";
 import { followStream } from "../server/stream.ts";
-import { useGet } from "../server/use-resource.ts";
 
 const PAGE = 50;
 const MAX_PAGE = 200;
@@ -59,7 +56,7 @@ export default function ProcessesPage() {
         about="Scripts that were submitted, and how they ended. A key without processes:all sees its own."
       >
         <Button
-          icon={GitCompareArrows}
+          icon="git-compare-arrows"
           disabled={marked.length !== 2}
           title="Mark two processes to compare them"
           onClick={() => navigate(`/processes/compare/${marked.join("/")}`)}
@@ -82,7 +79,7 @@ export default function ProcessesPage() {
                 items={data.processes}
                 empty={
                   <Empty
-                    icon={Activity}
+                    icon="activity"
                     title="No process"
                     text={isFiltered ? "None that fits these filters." : "Nothing has run here yet."}
                   />

@@ -1,5 +1,5 @@
 /** The tool calls of a run as a timeline: each a bar from its start to its end, with what went in and came out. */
-import { formatBytes, formatMs } from "../parts/format.ts";
+import { formatBytes, formatMs } from "../parts/format.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { Fold } from "../parts/layout.tsx";
 import type { ToolCall } from "../server/api.ts";

@@ -1,10 +1,9 @@
 /** One process as it happens: its record, what it prints and which tools it calls, live to the end and the same afterwards. */
 import { useCallback, useEffect, useState } from "preact/hooks";
 import type { ProcessEvent } from "#client/events.ts";
-import { client, get, type Process, type ToolCall } from "../server/api.ts";
+import { client, get, type Process, type ToolCall, useOnChange } from "../server/api.ts";
 import { returns } from "../server/connection.ts";
 import { whileVisible } from "../server/stream.ts";
-import { useOnChange } from "../server/use-resource.ts";
 import { addChunk, NOTHING, type Printed } from "./printed.ts";
 
 export interface RunFeed extends Printed {
@@ -50,12 +49,12 @@ async function follow(id: number, signal: AbortSignal, show: (feed: RunFeed) => 
     painting ??= setTimeout(paint, PAINT_MS);
   };
   try {
-    const process = await read(id, signal);
-    feed = { ...feed, process };
+    const { process, calls } = await read(id, signal);
     if (process.state === "idle") {
-      feed = { ...feed, ...finished(process), calls: await readCalls(id, signal) };
+      feed = { ...feed, ...finished(process), process, calls };
       return paint();
     }
+    feed = { ...feed, process };
     paint();
     await whileVisible(signal, async (visible) => {
       const options = { signal: visible, ...(lastEventId !== undefined && { lastEventId }) };
@@ -67,21 +66,21 @@ async function follow(id: number, signal: AbortSignal, show: (feed: RunFeed) => 
         paintSoon();
       }
     });
-    const [ended, calls] = await Promise.all([read(id, signal), readCalls(id, signal)]);
-    feed = { ...feed, process: ended, calls };
-    if (feed.chunks.length === 0) feed = { ...feed, ...finished(ended) };
+    feed = { ...feed, ...(await read(id, signal)) };
+    if (feed.chunks.length === 0 && feed.process !== null) feed = { ...feed, ...finished(feed.process) };
   } catch (error) {
     feed = { ...feed, error };
   }
   paint();
 }
 
-function read(id: number, signal: AbortSignal): Promise<Process> {
-  return get("/processes/{id}", { params: { path: { id: String(id) } }, signal });
-}
-
-async function readCalls(id: number, signal: AbortSignal): Promise<ToolCall[]> {
-  return (await get("/processes/{id}/calls", { params: { path: { id: String(id) } }, signal })).calls;
+async function read(id: number, signal: AbortSignal): Promise<Pick<RunFeed, "calls"> & { process: Process }> {
+  const init = { params: { path: { id: String(id) } }, signal };
+  const [process, { calls }] = await Promise.all([
+    get("/processes/{id}", init),
+    get("/processes/{id}/calls", init),
+  ]);
+  return { process, calls };
 }
 
 function finished(process: Process): Printed {

@@ -2,14 +2,12 @@
 import { lazy, Suspense } from "preact/compat";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { EditorHandle } from "../editor/editor.tsx";
-import { useAction } from "../parts/action.ts";
+import { useAction } from "../parts/action.tsx";
 import { Button } from "../parts/controls.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { TextField } from "../parts/fields.tsx";
-import { Play, SlidersHorizontal } from "../parts/icons.tsx";
 import { Card, Empty, PageHead } from "../parts/layout.tsx";
-import { post } from "../server/api.ts";
-import { useGet } from "../server/use-resource.ts";
+import { post, useGet } from "../server/api.ts";
 import { draft, limits, readLimits, started } from "./draft.ts";
 import { useRun } from "./feed.ts";
 import { isActive, markedError } from "./outcome.tsx";
@@ -56,13 +54,13 @@ export default function RunPage() {
             <div class="row">
               <Button
                 look="quiet small"
-                icon={SlidersHorizontal}
+                icon="sliders-horizontal"
                 aria-expanded={showsLimits}
                 onClick={() => setShowsLimits(!showsLimits)}
               >
                 Limits
               </Button>
-              <Button look="primary" icon={Play} disabled={starting.isBusy || isLive} onClick={run}>
+              <Button look="primary" icon="play" disabled={starting.isBusy || isLive} onClick={run}>
                 Run <kbd>{RUN_KEYS}</kbd>
               </Button>
             </div>
@@ -85,7 +83,7 @@ export default function RunPage() {
             />
           </Suspense>
           {showsLimits ? (
-            <div class="limits">
+            <div class="card-foot fields">
               <LimitField name="timeoutSeconds" label="Time, seconds" placeholder="30" />
               <LimitField name="memoryMb" label="Memory, MiB" placeholder="default" />
               <LimitField name="cpuMs" label="Processor, ms" placeholder="default" />
@@ -97,7 +95,7 @@ export default function RunPage() {
           {started.value === null ? (
             <Card>
               <Empty
-                icon={Play}
+                icon="play"
                 title="Nothing has run yet"
                 text="Press Run. What the script prints, returns and calls appears here while it happens."
               >

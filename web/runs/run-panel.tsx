@@ -1,10 +1,9 @@
 /** A run from its start to its end: state, what waits for a person, result, what it printed, which tools it called. */
 import { PendingApproval } from "../approvals/pending-approval.tsx";
-import { useAction } from "../parts/action.ts";
+import { useAction } from "../parts/action.tsx";
 import { Button, CopyButton } from "../parts/controls.tsx";
 import { Failure } from "../parts/failure.tsx";
-import { count, formatBytes, formatMs } from "../parts/format.ts";
-import { CircleAlert, Hand, Square } from "../parts/icons.tsx";
+import { count, formatBytes, formatMs } from "../parts/format.tsx";
 import { JsonCard, JsonTree, Plain } from "../parts/json-tree.tsx";
 import { Card, Facts, Notice, Tail } from "../parts/layout.tsx";
 import { type Process, post } from "../server/api.ts";
@@ -40,7 +39,7 @@ export function RunPanel({ feed, onShowLine }: RunPanelProps) {
         {isLive ? (
           <Button
             look="danger"
-            icon={Square}
+            icon="square"
             disabled={process.state === "terminating"}
             onClick={() => killing.run(() => post("/processes/{id}/signals/kill", { params }))}
           >
@@ -79,7 +78,7 @@ function RunError({ process, onShowLine }: { process: Process; onShowLine: (line
     <Notice
       look={wasDecided ? "wait" : "bad"}
       role={wasDecided ? "status" : "alert"}
-      icon={wasDecided ? Hand : CircleAlert}
+      icon={wasDecided ? "hand" : "circle-alert"}
     >
       <p>
         <strong>

@@ -1,9 +1,7 @@
 /** The demo service: installed, enabled and given a rule to ask before its destructive tool, by one click. */
-import { useAction } from "../parts/action.ts";
+import { tell, useAction } from "../parts/action.tsx";
 import { Button } from "../parts/controls.tsx";
 import { describeFailure } from "../parts/failure.tsx";
-import { FlaskConical } from "../parts/icons.tsx";
-import { tell } from "../parts/toasts.tsx";
 import { editScript } from "../runs/draft.ts";
 import { ALL, get, post } from "../server/api.ts";
 
@@ -53,7 +51,7 @@ export function DemoButton({ onFailure }: { onFailure: (error: unknown) => void 
       }
     });
   return (
-    <Button icon={FlaskConical} disabled={installing.isBusy} onClick={install}>
+    <Button icon="flask-conical" disabled={installing.isBusy} onClick={install}>
       Install the demo
     </Button>
   );

@@ -1,16 +1,13 @@
 /** Installing a service: its definition from a URL, a file, pasted, or by way of a registry. */
 import { useState } from "preact/hooks";
 import { navigate } from "wouter-preact/use-hash-location";
-import { useAction } from "../parts/action.ts";
+import { tell, useAction } from "../parts/action.tsx";
 import { Button } from "../parts/controls.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { Form, SelectField, TextField, useFields } from "../parts/fields.tsx";
-import { count, formatBytes, readPatterns } from "../parts/format.ts";
-import { Download } from "../parts/icons.tsx";
+import { count, formatBytes, readPatterns } from "../parts/format.tsx";
 import { Card, PageHead } from "../parts/layout.tsx";
-import { tell } from "../parts/toasts.tsx";
-import { post } from "../server/api.ts";
-import { useGet } from "../server/use-resource.ts";
+import { post, useGet } from "../server/api.ts";
 import { DemoButton } from "./demo.tsx";
 
 const WAYS = { paste: "Paste", file: "File", url: "URL", registry: "Registry" };
@@ -75,7 +72,7 @@ export default function InstallPage() {
           <Form
             action={installing}
             submit={installing.isBusy ? "Installing…" : "Install"}
-            icon={Download}
+            icon="download"
             onSubmit={submit}
           >
             <fieldset>

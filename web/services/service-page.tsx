@@ -2,17 +2,14 @@
 import { useState } from "preact/hooks";
 import { navigate } from "wouter-preact/use-hash-location";
 import { hasFields, SecretsForm, SettingsForm } from "../forms/settings-forms.tsx";
-import { useAction } from "../parts/action.ts";
+import { tell, useAction } from "../parts/action.tsx";
 import { Button, ConfirmButton, Switch } from "../parts/controls.tsx";
 import { Failure, Loaded } from "../parts/failure.tsx";
 import { TextField } from "../parts/fields.tsx";
-import { formatTime } from "../parts/format.ts";
-import { SlidersHorizontal } from "../parts/icons.tsx";
+import { formatTime } from "../parts/format.tsx";
 import { Named, Plain } from "../parts/json-tree.tsx";
 import { Card, Empty, Facts, PageHead } from "../parts/layout.tsx";
-import { tell } from "../parts/toasts.tsx";
-import { patch, post, remove, type ServiceDetails } from "../server/api.ts";
-import { useGet } from "../server/use-resource.ts";
+import { patch, post, remove, type ServiceDetails, useGet } from "../server/api.ts";
 import { ServiceChip, ServiceStanding } from "./standing.tsx";
 import { ToolList } from "./tool-list.tsx";
 
@@ -88,7 +85,7 @@ function Tab({ service, tab, reload }: TabProps) {
 function NothingToSet({ what }: { what: string }) {
   return (
     <Card>
-      <Empty icon={SlidersHorizontal} title={`No ${what}`} text="Its definition asks for none." />
+      <Empty icon="sliders-horizontal" title={`No ${what}`} text="Its definition asks for none." />
     </Card>
   );
 }

@@ -2,10 +2,10 @@
 import { useState } from "preact/hooks";
 import { Loaded } from "../parts/failure.tsx";
 import { SelectField, TextField, useFields } from "../parts/fields.tsx";
-import { Plus, Shapes } from "../parts/icons.tsx";
+import { Icon } from "../parts/icons.tsx";
 import { Named, Plain } from "../parts/json-tree.tsx";
 import { Empty, List, PageHead, Row } from "../parts/layout.tsx";
-import { useGet } from "../server/use-resource.ts";
+import { useGet } from "../server/api.ts";
 import { DemoButton } from "./demo.tsx";
 import { ServiceChip } from "./standing.tsx";
 
@@ -36,7 +36,7 @@ export default function ServicesPage() {
       >
         <DemoButton onFailure={setFailure} />
         <a class="button primary" href="#/services/new">
-          <Plus /> Install a service
+          <Icon name="plus" /> Install a service
         </a>
       </PageHead>
       <search class="filters">
@@ -75,5 +75,5 @@ function NoService({ isFiltered }: { isFiltered: boolean }) {
   const text = isFiltered
     ? "None that fits these filters."
     : "Install one from an OpenAPI document, an MCP server or a GraphQL endpoint. The demo needs nothing from outside.";
-  return <Empty icon={Shapes} title="No service" text={text} />;
+  return <Empty icon="shapes" title="No service" text={text} />;
 }

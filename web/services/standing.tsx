@@ -1,5 +1,4 @@
 /** Whether a service can be called, and if not, why and what to do. */
-import { CircleAlert, Info } from "../parts/icons.tsx";
 import { Plain } from "../parts/json-tree.tsx";
 import { Notice } from "../parts/layout.tsx";
 import type { Service } from "../server/api.ts";
@@ -17,7 +16,7 @@ export function ServiceStanding({ service }: { service: Service }) {
   const { error, stale, enabled, effectivelyEnabled, adapter } = service;
   if (error !== null) {
     return (
-      <Notice look="bad" role="alert" icon={CircleAlert}>
+      <Notice look="bad" role="alert" icon="circle-alert">
         <p>
           <Plain text={error} />
         </p>
@@ -28,26 +27,15 @@ export function ServiceStanding({ service }: { service: Service }) {
       </Notice>
     );
   }
-  if (stale) {
-    return (
-      <Notice look="wait" icon={Info}>
-        Stale: its adapter {adapter} has changed since its tools were made. Make them again from the stored
-        definition (Definition, Sync) before it can be enabled.
-      </Notice>
-    );
-  }
-  if (!enabled) {
-    return (
-      <Notice look="wait" icon={Info}>
-        Disabled: its tools cannot be found or called. Fill in settings and secrets, then enable it.
-      </Notice>
-    );
-  }
-  if (effectivelyEnabled) return null;
+  if (enabled && effectivelyEnabled && !stale) return null;
   return (
-    <Notice look="wait" icon={Info}>
-      Its adapter <a href={`#/modules/${adapter}`}>{adapter}</a> is not active. Enable it, and the service
-      works again.
+    <Notice look="wait" icon="info">
+      {stale
+        ? `Stale: its adapter ${adapter} has changed since its tools were made. Make them again from the stored definition (Definition, Sync) before it can be enabled.`
+        : enabled
+          ? `Its adapter ${adapter} is not active. Enable it, and the service works again.`
+          : "Disabled: its tools cannot be found or called. Fill in settings and secrets, then enable it."}{" "}
+      {enabled && !stale ? <a href={`#/modules/${adapter}`}>To the adapter</a> : null}
     </Notice>
   );
 }

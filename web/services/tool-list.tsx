@@ -1,14 +1,12 @@
 /** The tools of a service, or those that a search finds among them. */
 import { useState } from "preact/hooks";
-import { useAction } from "../parts/action.ts";
+import { useAction } from "../parts/action.tsx";
 import { Button, Switch } from "../parts/controls.tsx";
 import { Loaded } from "../parts/failure.tsx";
 import { TextField } from "../parts/fields.tsx";
-import { Wrench } from "../parts/icons.tsx";
 import { Plain } from "../parts/json-tree.tsx";
 import { Empty, List, Row } from "../parts/layout.tsx";
-import { get, post, type ToolSummary } from "../server/api.ts";
-import { useResource } from "../server/use-resource.ts";
+import { get, post, type ToolSummary, useResource } from "../server/api.ts";
 
 const PAGE = "50";
 
@@ -61,7 +59,7 @@ export function ToolList({ serviceId }: { serviceId: string }) {
             {isNothingFound && tools.length > 0 ? (
               <p class="muted">Nothing fits these words. The nearest by spelling:</p>
             ) : null}
-            <List items={tools} empty={<Empty icon={Wrench} title="No tool" text={nothing} />}>
+            <List items={tools} empty={<Empty icon="wrench" title="No tool" text={nothing} />}>
               {(tool) => (
                 <Row
                   key={tool.id}

@@ -1,17 +1,15 @@
 /** One tool: what it takes and answers, its documentation, and one call by hand. */
 import { lazy, Suspense } from "preact/compat";
 import { useState } from "preact/hooks";
-import { useAction } from "../parts/action.ts";
+import { useAction } from "../parts/action.tsx";
 import { Button } from "../parts/controls.tsx";
 import { Failure, Loaded, Loading, Settled } from "../parts/failure.tsx";
-import { formatMs } from "../parts/format.ts";
-import { Play } from "../parts/icons.tsx";
+import { formatMs } from "../parts/format.tsx";
 import { JsonCard, Plain } from "../parts/json-tree.tsx";
 import { Card, Notice, PageHead } from "../parts/layout.tsx";
 import { MarkdownCard } from "../parts/markdown-card.tsx";
 import { editScript } from "../runs/draft.ts";
-import { post, type ToolDetails } from "../server/api.ts";
-import { useGet } from "../server/use-resource.ts";
+import { post, type ToolDetails, useGet } from "../server/api.ts";
 import { ToolChips } from "./tool-list.tsx";
 
 const SchemaForm = lazy(() => import("../forms/schema-form.tsx"));
@@ -95,7 +93,7 @@ function TryIt({ tool }: { tool: ToolDetails }) {
           <div class="row end">
             <Button
               look="primary"
-              icon={Play}
+              icon="play"
               disabled={calling.isBusy || !effectivelyEnabled}
               onClick={call}
             >

@@ -2,11 +2,11 @@
 import { useState } from "preact/hooks";
 import { createClient } from "#client/client.ts";
 import { unwrap } from "#client/errors.ts";
-import { useAction } from "../parts/action.ts";
+import { useAction } from "../parts/action.tsx";
 import { Button } from "../parts/controls.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { CheckField, TextField } from "../parts/fields.tsx";
-import { Brand, KeyRound } from "../parts/icons.tsx";
+import { Brand } from "../parts/icons.tsx";
 import { Notice } from "../parts/layout.tsx";
 import { SERVER_URL } from "../server/connection.ts";
 import { refusal, signIn, wantsKey } from "./access.ts";
@@ -46,7 +46,7 @@ export function SignIn() {
         <Failure error={trying.error} />
         <TextField label="API key" type="password" value={key} onChange={setKey} required />
         <CheckField label="Stay signed in when this tab reloads" checked={keep} onChange={setKeep} />
-        <Button type="submit" look="primary" icon={KeyRound} disabled={trying.isBusy}>
+        <Button type="submit" look="primary" icon="key-round" disabled={trying.isBusy}>
           Sign in
         </Button>
         {wantsKey.value ? (

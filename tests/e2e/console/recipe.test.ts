@@ -32,9 +32,7 @@ test.skipIf(chromiumPath === null)("the recipe's page is two files, and is there
   });
   await writeFile(path.join(web, "processes/failures-page.tsx"), page ?? "");
   const registry = await readFile(path.join(web, "pages.tsx"), "utf8");
-  const changed = registry
-    .replace(/^(?= {2}\{ path: "\*")/m, line ?? "")
-    .replace("  Blocks,\n", "  Blocks,\n  CircleAlert,\n");
+  const changed = registry.replace(/^(?= {2}\{ path: "\*")/m, line ?? "");
   await writeFile(path.join(web, "pages.tsx"), changed);
   const site = path.join(web, "dist/site");
   const [server] = await Promise.all([

@@ -1,4 +1,5 @@
 /** Numbers, times and texts as people read them. */
+import { signal } from "@preact/signals";
 
 const NUMBER = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 const CLOCK = new Intl.DateTimeFormat("en", {
@@ -62,4 +63,33 @@ export function readPatterns(text: string): string[] {
     .split(/[\n,]/)
     .map((pattern) => pattern.trim())
     .filter((pattern) => pattern !== "");
+}
+
+const TICK_MS = 5000;
+
+/** Right while the page is visible. */
+const now = signal(Date.now());
+
+function tick(): void {
+  if (!document.hidden) now.value = Date.now();
+}
+setInterval(tick, TICK_MS);
+document.addEventListener("visibilitychange", tick);
+
+/** Of what has been: "3 min ago"; the exact time is its title. */
+export function Ago({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={formatTime(at)}>
+      {formatAgo(at, Math.max(now.value, Date.parse(at)))}
+    </time>
+  );
+}
+
+/** Of what is to come: "in 3 min". */
+export function In({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={formatTime(at)}>
+      {formatIn(at, now.value)}
+    </time>
+  );
 }
