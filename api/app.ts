@@ -231,7 +231,7 @@ async function registerSecurityHeaders(app: App): Promise<void> {
       directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
     },
     crossOriginResourcePolicy: { policy: "same-origin" },
-    // Transport security belongs to whoever terminates TLS; this server speaks plain HTTP.
+    // Transport security belongs to the proxy that terminates TLS; this server speaks plain HTTP.
     strictTransportSecurity: false,
   });
   app.addHook("onRequest", async (_request, reply) => {

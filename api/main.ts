@@ -46,7 +46,7 @@ process.on("SIGUSR2", () => {});
 // What this was started with holds keys, and deleting them below does not take them out of /proc/<pid>/environ.
 hideMemory();
 
-// Whoever read it may be gone (a pipe, a journal that restarts): no reason to stop, or to stop in haste.
+// The reader may be gone (a pipe, a journal that restarts): no reason to stop, or to stop in haste.
 process.stderr.on("error", () => {});
 
 const parsed = parseConfig(process.env);

@@ -18,7 +18,7 @@ import { digestQuestion } from "#api/processes/model/digest.ts";
 import type { ToolHost } from "#api/processes/model/tool-host.ts";
 import packageFile from "../package.json" with { type: "json" };
 import { buildApp, closeApp } from "./app.ts";
-import { createApprovalDesk } from "./approvals/desk.ts";
+import { createApprovalStore } from "./approvals/run-approvals.ts";
 import { type Approvals, createApprovals } from "./approvals/service.ts";
 import type { BuiltinModule } from "./components/modules/builtins.ts";
 import { createModules, type Modules } from "./components/modules/service.ts";
@@ -41,7 +41,7 @@ import { createTools, type Tools } from "./tools/service.ts";
 import { listKnownTools } from "./tools/store.ts";
 
 export interface ServerDeps {
-  /** Migrated, and of this server only. Closed by whoever opened it. `priorityPool`: see Database; default: the same. */
+  /** Migrated, and of this server only. Closed by the caller. `priorityPool`: see Database; default: the same. */
   database: { pool: Pool; priorityPool?: Pool; watch: { readonly reachable: boolean } };
   logger: FastifyBaseLogger;
   /** What the logger writes into, for `GET /logs`. Default: an empty one. */
@@ -140,7 +140,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   const pausing = createPausing({
     pool: database.pool,
     sealer: vault,
-    desk: createApprovalDesk(vault, config.approvalTtlMs),
+    approvalStore: createApprovalStore(vault, config.approvalTtlMs),
     holdMs: config.approvalHoldMs,
     maxApprovals: config.maxApprovalsPerProcess,
     room: createPauseRoom(database.pool, config.maxPausedProcesses),

@@ -6275,7 +6275,7 @@ export interface paths {
                                 allow: string[];
                                 /** Format: date-time */
                                 createdAt: string;
-                                /** @description Patterns of tools it may not see, whatever `allow` says. */
+                                /** @description Patterns of tools it may not see, also where `allow` names them. */
                                 deny: string[];
                                 id: string;
                                 name: string;
@@ -6374,7 +6374,7 @@ export interface paths {
                             allow: string[];
                             /** Format: date-time */
                             createdAt: string;
-                            /** @description Patterns of tools it may not see, whatever `allow` says. */
+                            /** @description Patterns of tools it may not see, also where `allow` names them. */
                             deny: string[];
                             /** @description Patterns that no installed tool matches, and why that may be. */
                             hints: string[];
@@ -6502,7 +6502,7 @@ export interface paths {
                             allow: string[];
                             /** Format: date-time */
                             createdAt: string;
-                            /** @description Patterns of tools it may not see, whatever `allow` says. */
+                            /** @description Patterns of tools it may not see, also where `allow` names them. */
                             deny: string[];
                             id: string;
                             name: string;
@@ -6702,7 +6702,7 @@ export interface paths {
                             allow: string[];
                             /** Format: date-time */
                             createdAt: string;
-                            /** @description Patterns of tools it may not see, whatever `allow` says. */
+                            /** @description Patterns of tools it may not see, also where `allow` names them. */
                             deny: string[];
                             /** @description Patterns that no installed tool matches, and why that may be. */
                             hints: string[];

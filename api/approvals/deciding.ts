@@ -1,15 +1,15 @@
-/** Decisions: by whom, with what answer, once. The first counts; whoever comes later is told of it. */
+/** Decisions: who decided, with what answer, once. The first counts; a later one is told of it. */
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { RememberedRule } from "../access/policies/service.ts";
 import { AppError } from "../errors.ts";
 import { KEYLESS } from "../http/auth.ts";
-import { answerId } from "./desk.ts";
 import { tell } from "./expiry.ts";
 import type { ApproveBody, DenyBody } from "./model.ts";
 import type { ApprovalsOptions, Decider } from "./ports.ts";
 import { type ApprovalRecords, isOwnRequest } from "./records.ts";
+import { answerId } from "./run-approvals.ts";
 import { type ApprovalRow, decideApproval } from "./store.ts";
 
 /** How long the answer to a decision waits for the run to go on. */
@@ -56,9 +56,9 @@ export function createDeciding(
       });
       if (decided !== null) {
         await beforeTelling().finally(() => tell(processes, decided, isQueued));
-        // Whoever reads the process next finds it running.
+        // The next reader of the process finds it running.
         await Promise.race([
-          processes.whenMoved(row.processId),
+          processes.whenResumed(row.processId),
           sleep(MAX_MOVE_MS, undefined, { ref: false }),
         ]);
         return decided;
@@ -69,7 +69,7 @@ export function createDeciding(
     return acceptRepeated(id, decision, decider);
   }
 
-  /** Somebody was first: the same decision of the same decider is no conflict. */
+  /** It was decided already: the same decision of the same decider is no conflict. */
   async function acceptRepeated(
     id: string,
     { state, reason, answer }: { state: "approved" | "denied"; reason: string | null; answer?: unknown },

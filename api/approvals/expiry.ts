@@ -1,4 +1,4 @@
-/** Approvals that nobody decides: their time is over, or their tool is gone. The script is told, like of a denial. */
+/** Approvals that expire: their time is over, or their tool is gone. The script is told, as of a denial. */
 import type { ApprovalsOptions, WaitingProcesses } from "./ports.ts";
 import { type ApprovalRow, expireApproval, listDecided, listDue, listOrphans } from "./store.ts";
 
@@ -36,7 +36,7 @@ export function createExpiry({ pool, processes, audit }: ApprovalsOptions): Expi
 
   return {
     async sweep() {
-      await expireAll(await listDue(pool, MAX_SWEPT), "Nobody decided in time.");
+      await expireAll(await listDue(pool, MAX_SWEPT), "No person decided in time.");
       await expireAll(await listOrphans(pool, null, MAX_SWEPT), "The tool was removed.");
       const waiting = processes.waitingApprovals();
       if (waiting.length === 0) return;
@@ -48,7 +48,7 @@ export function createExpiry({ pool, processes, audit }: ApprovalsOptions): Expi
   };
 }
 
-/** Told here and not only by the notice: whoever waits in this server goes on at once. */
+/** Told here and not only by the notice, so that what waits in this server goes on at once. */
 export function tell(
   processes: WaitingProcesses,
   row: Pick<ApprovalRow, "id" | "processId" | "state" | "reason">,

@@ -11,7 +11,7 @@ import { z } from "zod";
  *         │ └── expires_at passes,
  *         │     the process ends,
  *         │     the tool is removed,
- *         │     nobody waits for it ─► expired
+ *         │     its run is gone ─────► expired
  *         └── asked for in one transaction with the pause of the run
  */
 export const APPROVAL_STATES = ["pending", "approved", "denied", "expired"] as const;

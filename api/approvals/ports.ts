@@ -21,7 +21,7 @@ export interface WaitingProcesses {
   requeue(db: Db, processId: number, approval: string): Promise<boolean>;
   noteRequeued(processId: number): void;
   noteApproval(processId: number, approval: Pick<ApprovalRow, "id" | "state" | "reason">): void;
-  whenMoved(processId: number): Promise<void>;
+  whenResumed(processId: number): Promise<void>;
   waitingApprovals(): string[];
 }
 

@@ -42,7 +42,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   let watch: ApprovalWatch | null = null;
 
   /** Of a decision that another server may have taken. */
-  async function hear(id: string): Promise<void> {
+  async function onNotice(id: string): Promise<void> {
     try {
       const [row] = await listDecided(pool, [id]);
       if (row !== undefined) processes.noteApproval(row.processId, row);
@@ -83,7 +83,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
         sweep: expiry.sweep,
         changed({ id, state }) {
           feed.note(id);
-          if (state !== "pending" && !deciding.isDeciding(id)) void hear(id);
+          if (state !== "pending" && !deciding.isDeciding(id)) void onNotice(id);
         },
         log,
       });

@@ -147,7 +147,7 @@ export async function expireApproval(db: Db, id: string, reason: string): Promis
   return row ?? null;
 }
 
-/** Pending ones that nobody waits for. */
+/** Pending ones that no run waits for. */
 export async function withdrawApprovals(db: Db, ids: readonly string[], reason: string): Promise<void> {
   await db`
     update approvals set state = 'expired', decided_at = clock_timestamp(), reason = ${reason}

@@ -48,7 +48,7 @@ export interface AuditLog {
 }
 
 export interface AuditWriter extends AuditLog, AsyncDisposable {
-  /** Resolves when what has been recorded by now is stored, or after `maxWaitMs`: whoever reads the trail finds what was just done. */
+  /** Resolves when what has been recorded by now is stored, or after `maxWaitMs`, so that a reader of the trail finds what was just done. */
   allStored(maxWaitMs: number): Promise<void>;
   /** Records that wait for the database. */
   readonly waiting: number;
@@ -79,7 +79,7 @@ const DEFAULT_LIMITS: AuditLimits = {
   maxCloseMs: 5000,
 };
 const MAX_BATCH_RECORDS = 500;
-/** How long records that nobody waits for are gathered: a statement per record would cost every run one, and a commit. */
+/** How long records that are not awaited are gathered: a statement per record would cost every run one, and a commit. */
 const GATHER_MS = 50;
 const RETRY_MS = 250;
 const ADMIT_RETRY_SECONDS = 5;
@@ -116,7 +116,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
   }
 
   async function writeAll(): Promise<void> {
-    // Whoever added the first record says next whether it is waited for.
+    // The caller that added the first record says next whether it waits for it.
     await Promise.resolve();
     while (waiting.length > 0 && !stopped.signal.aborted) {
       await gather();

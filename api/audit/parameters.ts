@@ -1,5 +1,5 @@
 /**
- * What the audit trail keeps of parameters: a SHA-256 of all of it, which proves what they were to whoever has them,
+ * What the audit trail keeps of parameters: a SHA-256 of all of it, which proves what they were to a reader who has them,
  * and a preview in which secrets are replaced, names that sound like one are covered and everything long is cut.
  */
 import { createHash } from "node:crypto";
@@ -34,7 +34,7 @@ export function describeParameters(
   return { sha256: hash.digest(), preview: cutText(preview(parameters, redact), MAX_PREVIEW_CHARACTERS) };
 }
 
-/** JSON with sorted keys, piece by piece, so that equal parameters hash equally whoever wrote them. */
+/** JSON with sorted keys, piece by piece, so that equal parameters hash equally whatever the order of their keys. */
 function updateCanonical(value: unknown, depth: number, update: (text: string) => void): void {
   if (typeof value !== "object" || value === null || depth >= MAX_HASH_DEPTH) {
     update(JSON.stringify(typeof value === "object" && value !== null ? "[too deep]" : value) ?? "null");

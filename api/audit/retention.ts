@@ -10,7 +10,7 @@ export interface AuditRetentionOptions {
   /** Null: kept for ever. */
   retentionDays: number | null;
   log: Sweep["log"];
-  /** Called once per sweep, whatever `retentionDays` says. */
+  /** Called once per sweep, also without `retentionDays`. */
   alsoSweep: () => Promise<void>;
 }
 

@@ -2,7 +2,7 @@
 
 const MAX_FAILURE_CHARACTERS = 2000;
 
-/** A message of 1 to 2000 characters, whatever was thrown; never a stack. */
+/** A message of 1 to 2000 characters for anything that was thrown; never a stack. */
 export function readFailure(error: unknown): string {
   const text = readText(error)
     .toWellFormed()

@@ -21,7 +21,7 @@ export function createGate({ maxRunning, maxWaiting = Infinity, refuse }: GateOp
       if (running < maxRunning) running += 1;
       else {
         if (waiting.length >= maxWaiting) throw refuse?.() ?? new Error("Too much is waiting already.");
-        // Whoever leaves hands its place over, so the number running does not change.
+        // A job that ends hands its place over, so the number running does not change.
         await new Promise<void>((resolve) => waiting.push(resolve));
       }
       try {

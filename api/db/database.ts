@@ -1,6 +1,6 @@
 /**
  * Opens the database as a server needs it: given, or embedded and locked for this server; migrated, pooled, watched.
- * Whoever opens it closes it, in reverse; the embedded Postgres stops last, and only if this server was the one to use it.
+ * The caller closes it, in reverse order; the embedded Postgres stops last, and only if this server was the one to use it.
  */
 
 import { randomUUID } from "node:crypto";

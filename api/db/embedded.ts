@@ -25,7 +25,7 @@ export interface EmbeddedPostgres extends AsyncDisposable {
 export interface EmbeddedOptions {
   /** Holds data, password, log and socket; made when it is not there. */
   directory: string;
-  /** False only for data nobody keeps: no flush to disk at all. */
+  /** False only for data that is thrown away: no flush to disk at all. */
   durable?: boolean;
   /** A sentence before what takes seconds. */
   onProgress?: (sentence: string) => void;

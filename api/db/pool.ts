@@ -38,7 +38,7 @@ export interface PoolOptions {
   onClose?: () => void;
   /** Keeps connections for ever; for session locks. */
   permanent?: boolean;
-  /** Told what the server says besides its answers; nobody is by default. */
+  /** Told what the server says besides its answers. Default: ignored. */
   onNotice?: (message: string) => void;
 }
 
@@ -46,7 +46,7 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 /** The answer to a statement that the server has ended for its time comes well within this. */
 const ANSWER_MARGIN_MS = 3000;
 const WAIT_TIMEOUT_MS = 10_000;
-/** A connection that hears notices says nothing by itself: asked this often, and given up after as long without an answer. */
+/** A connection that listens for notices sends nothing by itself: asked this often, and given up after as long without an answer. */
 const LISTEN_CHECK_MS = 5000;
 
 /**
@@ -157,7 +157,7 @@ function declare(oid: number, read: (element: string) => unknown): PostgresType 
 
 /**
  * The text of an array of one dimension (PostgreSQL, "Array Input and Output Syntax"). Throws for anything else, which
- * would be stored as a text that nobody has meant: the types of a statement's values do not tell.
+ * would be stored as a text that was not meant: the types of a statement's values do not tell.
  */
 function write(elements: readonly unknown[]): string {
   return `{${elements.map(writeElement).join(",")}}`;

@@ -38,7 +38,7 @@ const DEFAULT_MAX_STALE_MS = 10_000;
 /**
  * First in every transaction that changes a kind: changes follow each other from here on, and statements after it see
  * all that came before. First, because the trigger that counts the change takes the same lock: taken after other locks
- * it could wait for somebody who waits for those. Of several kinds in the order of the type above.
+ * it could wait for a transaction that waits for those. Of several kinds in the order of the type above.
  */
 export async function lockRevision(db: Db, kind: RevisionKind): Promise<void> {
   await db`select from revisions where kind = ${kind} for update`;

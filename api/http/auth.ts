@@ -113,7 +113,7 @@ export function guardRoutes(
   });
 }
 
-/** A hook for a route that any caller with a key may use, whatever its scopes: `onRequest: requireKey()`. */
+/** A hook for a route that any caller with a key may use, with any scopes: `onRequest: requireKey()`. */
 export function requireKey(): onRequestAsyncHookHandler {
   // The refusal of callers without a key comes before every route's own hooks.
   const hook = async (): Promise<void> => {};

@@ -35,7 +35,7 @@ export function registerErrorHandler(app: App, redactor: ErrorRedactor): void {
   });
 }
 
-/** Answers a request with an error, whatever it is. Also for errors from before routing. */
+/** Answers a request with an error of any kind, also one from before routing. */
 export function answerError(
   error: FastifyError | Error,
   request: FastifyRequest,

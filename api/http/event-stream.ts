@@ -1,4 +1,4 @@
-/** Server-sent events as the answer of a route: back-pressured, bounded, and cut off where nobody takes them. */
+/** Server-sent events as the answer of a route: back-pressured, bounded, and cut off where the client does not read. */
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 

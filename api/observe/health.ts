@@ -10,7 +10,7 @@ export interface ReadinessCheck {
   check(): Promise<string | null> | string | null;
 }
 
-/** Whoever asks has the answer within a second, also of what hangs. */
+/** An answer comes within a second, also where a check hangs. */
 const CHECK_TIMEOUT_MS = 800;
 
 const okSchema = z.object({ status: z.literal("ok") });
@@ -67,7 +67,7 @@ async function runCheck(
     broken.delete(name);
     return message === null ? null : { check: name, message };
   } catch (error) {
-    // Once: anybody may ask, as often as they like.
+    // Once: this is asked without a key, and any number of times.
     log[broken.has(name) ? "debug" : "warn"]({ err: error, check: name }, "a check of readiness failed");
     broken.add(name);
     return { check: name, message: "the check failed; the log holds the cause" };

@@ -13,7 +13,7 @@ import type { ProcessesHealth } from "#api/processes/service.ts";
 import type { CallRecord } from "#api/tools/gate.ts";
 import { ISOLATION_LEVELS } from "#sdk";
 
-/** What is read at the moment somebody asks. */
+/** What is read at the moment of a scrape. */
 export interface MetricsSources {
   /** Rejects or resolves to null while no environment is active. */
   environment(): Promise<EnvironmentDescription | null>;
@@ -35,7 +35,7 @@ export interface Metrics extends Required<Pick<RunObserver, "runEnded">> {
   register(app: App, sources: MetricsSources): void;
 }
 
-/** Reasons that mean that somebody or something ended the run. */
+/** Reasons that mean that the run was ended from outside. */
 const KILLS = new Set([
   "timeout",
   "cpu_limit",
@@ -116,7 +116,7 @@ export function createMetrics(): Metrics {
     },
 
     callEnded({ serviceId, toolId, decision, outcome, durationMs, waitedMs }) {
-      // Refused before anybody was asked: the tool may not exist, and its name is then the script's own.
+      // Refused before the policies were asked: the tool may not exist, and its name is then the script's own.
       const path = decision === null ? "unknown" : boundTool(`${serviceId}.${toolId}`);
       const [service = path, tool = path] = path.split(".", 2);
       callSeconds.observe({ service, tool, status: outcome }, durationMs / MS_PER_SECOND);
@@ -210,7 +210,7 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
     }
   }
 
-  /** The queue is everybody's: each server has the part that its slots are of all slots. */
+  /** All servers share the queue: the part of each is its part of all slots. */
   function showLoad(environment: EnvironmentDescription | null, queuedProcesses: number): void {
     load.remove();
     const { slots: own = null, busy: running = 0 } = environment?.capacity ?? {};
@@ -268,7 +268,7 @@ async function answerSoon<T>(ask: () => Promise<T>): Promise<T | null> {
 
 const OTHER = "other";
 
-/** Passes the first `maxValues` distinct values on; whatever comes after them is `other`. */
+/** Passes the first `maxValues` distinct values on; all that come after them are `other`. */
 export function createLabelBound(maxValues: number): (value: string) => string {
   const seen = new Set<string>();
   return (value) => {

@@ -8,7 +8,7 @@ import type { ReadinessCheck } from "./health.ts";
 export interface ReadinessSources {
   database: { pool: Pool; watch: { readonly reachable: boolean } };
   environments: Pick<Environments, "active" | "refusal">;
-  /** Since the other servers could last hear of this one, by its own clock. */
+  /** Since the last sign of life of this server, by its own clock. */
   replicas: { readonly silentMs: number };
   /** Since a statement was answered over the connections that requests and runs use. */
   selfCheck: { readonly silentMs: number };

@@ -122,7 +122,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
           if (news === "kill") checkKilled(ids).catch(() => {});
         }),
       );
-      open.defer(peers.onBeat(() => checkHeld(peers.takeWasSilent())));
+      open.defer(peers.onBeat(() => checkHeld(peers.consumeSilence())));
       const timer = setInterval(() => void reconcile(), RECONCILE_INTERVAL_MS).unref();
       open.defer(() => clearInterval(timer));
       return { queued: queued.length, ended: ended.length };

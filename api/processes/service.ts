@@ -149,7 +149,7 @@ export function createProcessService(deps: ProcessesDeps) {
     peers,
     maxima: config,
     traceParent: deps.traceParent ?? (() => null),
-    readApprovals: async (id) => pausing?.options.desk.listEvents(db, id) ?? [],
+    readApprovals: async (id) => pausing?.options.approvalStore.listEvents(db, id) ?? [],
     findPlaces: (ids) => estimates.find(ids),
     submit: (store) => admission.submit(store),
     forgetQueued: (id) => admission.forgetQueued(id),
@@ -245,7 +245,7 @@ export function createProcessService(deps: ProcessesDeps) {
       feed.notify(id, "data");
     },
     /** Resolves when a run that is asked about no more has gone on; soon in any case. */
-    whenMoved: async (id: number) => findPauses(id)?.whenMoved() ?? movedElsewhere(context, id),
+    whenResumed: async (id: number) => findPauses(id)?.whenResumed() ?? movedElsewhere(context, id),
     /** Approvals that runs of this server wait for. */
     waitingApprovals: () => pausing?.pending() ?? [],
 

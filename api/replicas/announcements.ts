@@ -1,6 +1,6 @@
 /**
  * Notices between the servers on one database: ids only, in batches, nothing while a server is alone. A notice may be
- * lost with a connection; whoever needs it looks for itself now and then.
+ * lost with a connection; what depends on it also looks for itself now and then.
  */
 import { z } from "zod";
 import { closeInTime, type Listening, listenFor, notify } from "../db/notices.ts";
@@ -26,7 +26,7 @@ export interface AnnouncementsOptions {
   pool: Pool;
   /** Of this server: its own notices are passed over. */
   id: string;
-  /** Called when notices may have been missed: the connection that hears them is a new one. */
+  /** Called when notices may have been missed: the connection that listens for them is a new one. */
   onGap(): void;
   log: { warn(fields: object, message: string): void };
 }

@@ -1,5 +1,5 @@
 /**
- * Being one of the servers on a database: said every few seconds, and who else is there. Whoever says nothing for
+ * Being one of the servers on a database: said every few seconds, and which others are there. A server that says nothing for
  * MAX_SILENT_MS is lost. Only the database's clock and this server's monotonic one count, so no clock that jumps does harm.
  */
 
@@ -26,7 +26,7 @@ export interface Membership {
   readonly hadOthers: boolean;
   /** MAX_SILENT_MS once there was a server to be heard of for as long, without a gap; null before. */
   readonly maxSilentMs: number | null;
-  takeWasSilent(): boolean;
+  consumeSilence(): boolean;
   /** How long ago this server could last say that it is there. */
   readonly silentMs: number;
   /** The first beat; answers who was there before. Rejects when the database does. */
@@ -35,7 +35,7 @@ export interface Membership {
   beatNow(): Promise<void>;
   /** No more beats; the row stays. */
   stop(): Promise<void>;
-  /** What this server held is nobody's from here on. Never rejects. */
+  /** What this server held has no server from here on. Never rejects. */
   signOff(): Promise<void>;
 }
 
@@ -148,7 +148,7 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
     get silentMs() {
       return performance.now() - lastBeatMs;
     },
-    takeWasSilent() {
+    consumeSilence() {
       const was = wasSilent;
       wasSilent = false;
       return was;

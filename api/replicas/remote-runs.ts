@@ -15,7 +15,7 @@ export interface RemoteAddress {
   token: Buffer;
 }
 
-/** `find`: null for one that is lost, or that nobody can reach. */
+/** `find`: null for one that is lost, or cannot be reached. */
 export function createRemoteRuns(find: (owner: string) => Promise<RemoteAddress | null>): RemoteRuns {
   async function ask(owner: string, path: string, signal: AbortSignal): Promise<Response> {
     const remote = await find(owner);

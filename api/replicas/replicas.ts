@@ -130,7 +130,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     get maxSilentMs() {
       return membership.maxSilentMs;
     },
-    takeWasSilent: membership.takeWasSilent,
+    consumeSilence: membership.consumeSilence,
     tell(news, ids) {
       if (membership.others.length > 0 && ids.length > 0) announcements.tell(news, ids);
     },
@@ -196,7 +196,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   };
 }
 
-/** Where other servers reach this one, without anybody having to say it. */
+/** Where other servers reach this one, without a setting. */
 const WILDCARDS = new Set(["0.0.0.0", "::"]);
 
 /**

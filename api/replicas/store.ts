@@ -9,7 +9,7 @@ export interface Beat {
   heardForMs: number;
 }
 
-/** Says that a server is there. `maxGapMs`: nobody was heard of for longer, so the database was away, or all servers were. */
+/** Says that a server is there. `maxGapMs`: no server was heard of for longer, so the database was away, or all servers were. */
 export async function beat(db: Db, facts: ReplicaFacts, maxGapMs: number): Promise<Beat> {
   const { id, name, version, place, token, address, secretsKey, secretsKeys, slots, modules, draining } =
     facts;
@@ -43,7 +43,7 @@ export async function listOthers(db: Db, id: string): Promise<ReplicaRow[]> {
     where r.id <> ${id}::uuid order by r.started_at, r.id`;
 }
 
-/** A server that ends, or is known to have ended: what it held is nobody's at once. */
+/** A server that ends, or is known to have ended: what it held may be taken at once. */
 export async function removeReplica(db: Db, id: string): Promise<void> {
   await db`delete from replicas where id = ${id}::uuid`;
 }

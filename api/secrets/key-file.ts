@@ -58,7 +58,7 @@ export async function ensureKeyFile(directory: string): Promise<FileKey> {
   if (existing) return existing;
   await mkdir(directory, { recursive: true, mode: 0o711 });
   const file = path.join(directory, FILE_NAME);
-  // Whole or not at all: a file that is cut short by a crash would be no key, and nobody could tell.
+  // Whole or not at all: a file that is cut short by a crash would be no key, and that could not be seen.
   const draft = path.join(directory, `.${FILE_NAME}.${randomUUID()}`);
   const bytes = randomBytes(KEY_BYTES);
   try {

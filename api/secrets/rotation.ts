@@ -1,6 +1,6 @@
 /**
  * Seals everything again with the current key. Can be stopped and started again at any point, and runs beside servers:
- * a row that somebody changes meanwhile is left to them and looked at again.
+ * a row that another caller changes meanwhile is left as it is and looked at again.
  */
 import type { Db } from "../db/pool.ts";
 import type { Keyring } from "./keyring.ts";

@@ -44,7 +44,7 @@ export async function listSealedWithOther(
     order by owner_kind, owner_id limit ${limit}`;
 }
 
-/** Writes only over `expectedVersion` (0: no row). The new version, or null when somebody else was first. */
+/** Writes only over `expectedVersion` (0: no row). The new version, or null when another was first. */
 export async function writeSecrets(
   db: Db,
   owner: SecretOwner,
@@ -65,7 +65,7 @@ export async function writeSecrets(
   return row?.version ?? null;
 }
 
-/** Replaces what is there, whatever its version. `when`: a statement that answers a row if it is to be done at all. */
+/** Replaces what is there, of any version. `when`: a statement that answers a row if it is to be done at all. */
 export async function keepSealed(
   db: Db,
   entries: readonly { owner: SecretOwner; sealed: Sealed }[],

@@ -1,5 +1,5 @@
 /**
- * What a key looks like and how it is made. 256 random bits: nobody can try them out against a stolen hash, however
+ * What a key looks like and how it is made. 256 random bits: they cannot be tried out against a stolen hash, however
  * fast the hash is, so SHA-256 is enough and costs a request microseconds where a password hash would cost a core.
  */
 import { createHash, randomBytes } from "node:crypto";

@@ -44,7 +44,7 @@ export const policySchema = z
   .describe("A rule over tool calls. Rules are asked in order; the first that matches decides.");
 export type PolicyRecord = z.infer<typeof policySchema>;
 
-/** A rule as answered to whoever has just changed it. */
+/** A rule as the answer to a change of it. */
 export const changedPolicySchema = policySchema.extend({
   affected: z.number().int().describe("Installed tools that its patterns match now."),
   hints: z

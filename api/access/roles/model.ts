@@ -14,7 +14,7 @@ export const roleSchema = z
     id: z.string(),
     name: z.string(),
     allow: z.array(z.string()).describe("Patterns of tools it may see and call. Empty: none."),
-    deny: z.array(z.string()).describe("Patterns of tools it may not see, whatever `allow` says."),
+    deny: z.array(z.string()).describe("Patterns of tools it may not see, also where `allow` names them."),
     createdAt: z.iso.datetime(),
   })
   .describe("A role: which tools a key may see and call.");
@@ -24,7 +24,7 @@ export const hintsSchema = z
   .array(z.string())
   .describe("Patterns that no installed tool matches, and why that may be.");
 
-/** A role as answered to whoever has just changed it. */
+/** A role as the answer to a change of it. */
 export const changedRoleSchema = roleSchema.extend({ hints: hintsSchema });
 
 export const createRoleBodySchema = z.strictObject({

@@ -1,5 +1,5 @@
 /**
- * Where the lines of the log go out. Never in the way of the server: they wait here while nobody takes them (a collector
+ * Where the lines of the log go out. Never in the way of the server: they wait here while they are not read (a collector
  * that hangs, a disk that is full), the latest are left out when too many wait, and it says so once there is room again.
  */
 import { once } from "node:events";
@@ -20,7 +20,7 @@ export function openLogOutput(fd: number): LogOutput {
   let isOpen = true;
   let leftOut = 0;
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    // What could not be written is tried again with the next line, except where nobody will ever read it.
+    // What could not be written is tried again with the next line, except where the reader is gone for good.
     if (error.code === "EPIPE") isOpen = false;
   });
   stream.on("drop", () => {

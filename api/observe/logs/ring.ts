@@ -1,6 +1,6 @@
 /**
  * The last lines of the server's own log, in memory: bounded in number and size, the oldest go first. Lines arrive
- * redacted; they are parsed when somebody looks. Numbers count on for as long as the server runs.
+ * redacted; they are parsed when they are asked for. Numbers count on for as long as the server runs.
  */
 import { randomBytes } from "node:crypto";
 import { type LogRecord, readLine, shortenLine } from "./record.ts";

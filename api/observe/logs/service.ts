@@ -30,7 +30,7 @@ export interface Logs extends Disposable {
 
 export interface LogsDeps {
   ring: LogRing;
-  /** Knows the secrets that nobody may see; some of them since a line was written. */
+  /** Knows the secrets, some of them only since a line was written. */
   redactor: { value<T>(json: T): T };
 }
 
@@ -50,7 +50,7 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
     });
     // The redactor gave up on it.
     if (typeof shown !== "object") return null;
-    // In what is shown, so that nobody can search for what is not.
+    // In what is shown, so that a search tells nothing about what is not.
     return filter.query === undefined || holds(shown, filter.query) ? shown : null;
   }
 

@@ -16,7 +16,7 @@ import { type AskingRun, askPerson, createCallRequest } from "./requests.ts";
 export interface BindingsOptions {
   registry: RunRegistry;
   tools: ToolHost;
-  /** Absent: nobody can be asked. */
+  /** Absent: no person can be asked. */
   pausing?: Pausing;
 }
 

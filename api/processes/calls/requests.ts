@@ -62,7 +62,7 @@ export function createCallRequest(pausing: Pausing, run: AskingRun, call: Logged
     async approve({ parameters, destructive, policyId }, signal) {
       const pauses = run.pauses();
       const prepare = () =>
-        pausing.options.desk.prepare({
+        pausing.options.approvalStore.prepare({
           processId: run.id,
           run: pauses.name.run,
           seq,
@@ -110,7 +110,7 @@ async function ask(
   request: { message: string; schema?: JSONSchema },
   { seq, signal }: { seq: number; signal: AbortSignal },
 ): Promise<unknown> {
-  const { desk, redactor, checkSchema } = pausing.options;
+  const { approvalStore, redactor, checkSchema } = pausing.options;
   const { message, schema } = request;
   if (typeof message !== "string" || message.trim() === "" || message.length > MAX_MESSAGE_CHARACTERS) {
     throw new ToolError(
@@ -123,7 +123,7 @@ async function ask(
     throw new ToolError("invalid_parameters", `The schema of cyrnel.ask cannot be used: ${problem}`);
   const digest = digestQuestion(request);
   const prepare = () =>
-    desk.prepare({
+    approvalStore.prepare({
       processId: pauses.name.id,
       run: pauses.name.run,
       seq,
@@ -180,7 +180,7 @@ function refuseUnlessApproved({ id, state, reason }: RunApproval, what: string):
     case "denied":
       return { failure: "approval_denied", message: `${id}: ${what} was denied${because(reason)}.` };
     default:
-      return { failure: "approval_expired", message: `${id}: nobody decided about ${what} in time.` };
+      return { failure: "approval_expired", message: `${id}: no person decided about ${what} in time.` };
   }
 }
 

@@ -167,14 +167,14 @@ export class RunApprovals {
     this.#events.push({ id, state });
   }
 
-  /** The run is over: nobody waits any more. */
+  /** The run is over: what it asked is not needed any more. */
   close(): void {
     for (const id of this.pending) this.note(id, "expired");
   }
 
   /**
-   * A script that does not catch a denial ends by it. The sentence that the script got names the approval by an id nobody
-   * guesses, so it is told from any other error.
+   * A script that does not catch a denial ends by it. The sentence that the script got names the approval by an id that
+   * cannot be guessed, so it is told from any other error.
    */
   explain(ending: Ending): Ending {
     if (ending.reason !== "script_error" || ending.error === null) return ending;

@@ -67,7 +67,7 @@ export class ProcessFeed {
   readonly #listenersOfAll = new Set<Listener>();
   readonly #closed = new AbortController();
 
-  /** Aborts when the server stops: nobody is to wait any longer. */
+  /** Aborts when the server stops: all waits end. */
   get closed(): AbortSignal {
     return this.#closed.signal;
   }
@@ -79,7 +79,7 @@ export class ProcessFeed {
     return size;
   }
 
-  /** Null: to the states of every process; their output comes too often for whoever follows a list. */
+  /** Null: to the states of every process, without output, which comes too often for a list. */
   listen(id: number | null, listener: Listener): Disposable {
     if (id === null) {
       this.#listenersOfAll.add(listener);

@@ -213,7 +213,7 @@ export class LiveRun {
     this.#options.onChange("state");
   }
 
-  /** Somebody was asked, or has decided. */
+  /** A person was asked, or has decided. */
   noteApproval(id: string, state: ApprovalState): void {
     this.approvals.note(id, state);
     this.#options.onChange(state === "pending" ? "state" : "data");
@@ -297,7 +297,7 @@ export interface LiveRunOptions extends Pick<LiveRun, "environment" | "execution
   /** While it is paused another run may have its slot. */
   slot: { giveUp(): void; takeBack(): void };
   limits: RunLimits;
-  /** Takes secrets out of whatever the run reports, before it is kept. */
+  /** Takes secrets out of what the run reports, before it is kept. */
   redactor: Redactor;
   /** Called after every change that a reader could see. */
   onChange: (change: "state" | "data") => void;

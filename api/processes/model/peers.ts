@@ -1,5 +1,5 @@
 /**
- * What processes need of the other servers on the same database: to tell them, to hear from them, and to ask the one that
+ * What processes need of the other servers on the same database: to tell them, to be told, and to ask the one that
  * holds a run. api/replicas/ is what fills it; a server without any others has ALONE.
  */
 import type { ProcessView, TrailCall } from "./records.ts";
@@ -10,29 +10,29 @@ export type ProcessNews =
   | "queued"
   /** Taken from the queue by a server. */
   | "claimed"
-  /** No longer in the queue, and not taken by anybody. */
+  /** No longer in the queue, and not taken by a server. */
   | "left"
-  /** To be ended by whoever holds it. */
+  /** To be ended by the server that holds it. */
   | "kill";
 
 export type WaitUntil = "idle" | "settled";
 
 export interface Peers {
-  /** Of this server; null: it has none, and nobody else is on the database. */
+  /** Of this server; null: it has none, and no other is on the database. */
   readonly id: string | null;
   /** Other servers that are there, as far as is known. */
   readonly others: number;
   /** Whether another one takes runs: it is not about to stop, and has slots. */
   readonly canTake: boolean;
-  /** Whether there was another a moment ago: what it held may be nobody's now. */
+  /** Whether there was another a moment ago: what it held may have no server now. */
   readonly hadOthers: boolean;
   /**
    * How long another may be silent before it is lost. Null while that is not to be judged: this server has not been
-   * heard of itself for as long, so the database may have been away for everybody.
+   * heard of itself for as long, so the database may have been away for all.
    */
   readonly maxSilentMs: number | null;
   /** Whether this server was silent for so long that the others may have given it up. Reading it resets it. */
-  takeWasSilent(): boolean;
+  consumeSilence(): boolean;
   /** Cannot fail; a lost notice is made up for by looking. */
   tell(news: ProcessNews, ids: readonly number[]): void;
   /** News of others. */
@@ -61,7 +61,7 @@ export interface RemoteRuns {
   ): AsyncGenerator<string, void>;
 }
 
-const nobody = async () => null;
+const unknown = async () => null;
 
 export const ALONE: Peers = {
   id: null,
@@ -69,9 +69,9 @@ export const ALONE: Peers = {
   canTake: false,
   hadOthers: false,
   maxSilentMs: null,
-  takeWasSilent: () => false,
+  consumeSilence: () => false,
   tell: () => {},
   onNews: () => () => {},
   onBeat: () => () => {},
-  remote: { readView: nobody, readCalls: nobody, async *follow() {} },
+  remote: { readView: unknown, readCalls: unknown, async *follow() {} },
 };

@@ -112,7 +112,7 @@ export const listQuerySchema = z.strictObject({
     .describe("An exit state, or `null` for processes without one."),
   ref: storableText("ref")
     .trim()
-    .min(1, "ref must not be blank. Leave it out to list processes whatever their ref.")
+    .min(1, "ref must not be blank. Leave it out to list processes with any ref.")
     .max(MAX_REF_CHARACTERS)
     .optional()
     .describe("Exactly this ref; spaces around it do not count."),

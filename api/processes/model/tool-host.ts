@@ -16,7 +16,7 @@ export interface HostedCall extends ToolPath {
   parameters: Record<string, unknown>;
   caller: CallCaller;
   signal: AbortSignal;
-  /** The call as part of its run; absent where nobody can be asked. */
+  /** The call as part of its run; absent where no person can be asked. */
   run?: CallInRun | undefined;
   /** That of its trail. */
   clock: CallClock;

@@ -27,7 +27,7 @@ export interface EventPosition {
   stderr: number;
   outputs: number;
   calls: number;
-  /** Left out of an id while it is 0: few runs ask anybody. */
+  /** Left out of an id while it is 0: few runs ask a person. */
   approvals: number;
 }
 

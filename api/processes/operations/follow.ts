@@ -161,7 +161,7 @@ export function followHeld(
   const live = registry.get(id);
   if (live === undefined) return null;
   const from = lastEventId === null ? null : parseEventId(lastEventId);
-  // Whoever asks reads what is stored when the run is not here any more.
+  // The asking server reads what is stored when the run is not here any more.
   const read = async () =>
     live.isLeft || (live.state === "idle" && !live.isStored)
       ? null

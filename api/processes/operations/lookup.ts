@@ -77,7 +77,7 @@ export async function requireVisible(
   );
 }
 
-/** Longest wait without a look at the database: nobody else changes it, or others may and their notice may be lost. */
+/** Longest wait without a look at the database: alone on it, and where others may change it and their notice may be lost. */
 const MAX_SLEEP_ALONE_MS = 60_000;
 const MAX_SLEEP_AMONG_OTHERS_MS = 1000;
 /** One question to another server: it may be frozen, and the database knows by then. */
@@ -99,7 +99,7 @@ async function readHere({ registry, db }: ProcessesContext, id: number): Promise
   return stored === null ? null : viewStored(stored);
 }
 
-/** For a view that is shown: the queue is ranked for it, which whoever only waits has no use for. */
+/** For a view that is shown: the queue is ranked for it, which a mere wait has no use for. */
 export async function addPlace({ findPlaces }: ProcessesContext, view: ProcessView): Promise<ProcessView> {
   const { id, state } = view.row;
   if (state !== "queued") return view;
@@ -145,7 +145,7 @@ export function waitOptions(context: ProcessesContext, id: number, signal: Abort
 const MAX_MOVE_LOOKS = 50;
 const MOVE_LOOK_MS = 20;
 
-/** Resolves when a run that another server holds is paused no more, or still asks somebody; after a second at most. */
+/** Resolves when a run that another server holds is paused no more, or still asks a person; after a second at most. */
 export async function movedElsewhere(context: ProcessesContext, id: number): Promise<void> {
   if (context.peers.others === 0) return;
   for (let looks = 0; looks < MAX_MOVE_LOOKS; looks += 1) {
@@ -195,7 +195,7 @@ export interface WaitOptions {
   read: () => Promise<ProcessView | null>;
   /** Waits where the run is, if another server holds it. Null: none does, or it cannot be asked. */
   elsewhere: (view: ProcessView, until: WaitUntil, maxMs: number) => Promise<ProcessView | null>;
-  /** Longest sleep without looking again, in case nobody told. */
+  /** Longest sleep without looking again, in case a notice is lost. */
   maxSleepMs: number;
   /** Ends the wait: the client has gone, or the server stops. */
   signals: readonly AbortSignal[];

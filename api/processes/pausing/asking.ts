@@ -4,7 +4,7 @@ import { AppError } from "#api/errors.ts";
 import type { CallRefusal } from "#api/tools/gate.ts";
 import type { RunApproval } from "../model/records.ts";
 import type { ApprovalState } from "../model/states.ts";
-import type { PreparedApproval } from "./desk.ts";
+import type { PreparedApproval } from "./approvals.ts";
 
 /** A request that a person is to decide. */
 export interface AskedRequest {
@@ -102,19 +102,19 @@ export class AskedApprovals {
     this.#bySeq.set(approval.seq, approval);
   }
 
-  /** It was not stored, or nobody can tell. */
+  /** It was not stored, or that is not known. */
   withdraw({ id, seq }: RunApproval): void {
     this.#withdrawn.add(id);
     this.#byId.delete(id);
     this.#bySeq.delete(seq);
   }
 
-  /** Ids that the database may hold, and that nobody waits for. */
+  /** Ids that the database may hold, and that no request waits for. */
   get withdrawn(): string[] {
     return [...this.#withdrawn];
   }
 
-  /** The database knows that nobody waits for these. */
+  /** The database knows that no request waits for these. */
   noteWithdrawn(ids: readonly string[]): void {
     for (const id of ids) this.#withdrawn.delete(id);
   }
@@ -163,7 +163,7 @@ export class WaitingRequests {
   /** By the id of the approval. */
   readonly #waiters = new Map<string, Waiter & { settle(decision: Decision): void }>();
 
-  /** `onChange`: somebody has begun to wait, or waits no more. */
+  /** `onChange`: a request has begun to wait, or waits no more. */
   constructor(onChange: () => void) {
     this.#onChange = onChange;
   }
@@ -198,7 +198,7 @@ export class WaitingRequests {
     return decision;
   }
 
-  /** Nothing when nobody waits for it here. */
+  /** Nothing when no request waits for it here. */
   settle(id: string, decision: Decision): void {
     this.#waiters.get(id)?.settle(decision);
   }
@@ -218,13 +218,13 @@ function unavailable(message: string): CallRefusal {
 
 export const RUN_HAS_ENDED = unavailable("The run has ended.");
 export const NOT_STORED = unavailable(
-  "Nobody can be asked: the request could not be stored. Try again shortly.",
+  "No person can be asked: the request could not be stored. Try again shortly.",
 );
 export const NO_ROOM_TO_PAUSE = unavailable(
-  "As many processes are paused as may be (CYRNEL_MAX_PAUSED_PROCESSES), so nobody can be asked. Try again when some were decided.",
+  "As many processes are paused as may be (CYRNEL_MAX_PAUSED_PROCESSES), so no person can be asked. Try again when some were decided.",
 );
 export const DATABASE_IS_AWAY = unavailable(
-  "Nobody can be asked: the database does not answer at the moment. Try again shortly.",
+  "No person can be asked: the database does not answer at the moment. Try again shortly.",
 );
 
 export function deniedBefore({ id, reason }: RunApproval): CallRefusal {
@@ -251,6 +251,6 @@ export function cannotBeKept(error: unknown): CallRefusal {
         : "what is asked for could not be kept";
   return {
     failure: "approval_unavailable",
-    message: `A person has to approve this, and nobody can be asked: ${why}.`,
+    message: `A person has to approve this, and no person can be asked: ${why}.`,
   };
 }

@@ -3,9 +3,9 @@
 import { pauseFor, retryUntil } from "#api/db/retry.ts";
 import type { ModuleLogger } from "#sdk";
 import type { CarriedRun, RunSnapshot, TrailCall } from "../model/records.ts";
+import type { PreparedApproval } from "./approvals.ts";
 import { type AskedApprovals, NOT_STORED, type Waiter, type WaitingRequests } from "./asking.ts";
 import type { CallJournal } from "./call-journal.ts";
-import type { PreparedApproval } from "./desk.ts";
 import type { RunRecords } from "./run-records.ts";
 
 const RETRY_MS = 2000;
@@ -94,7 +94,7 @@ export class KeptPause {
     return true;
   }
 
-  /** The run is left to a later child. False also when somebody has decided meanwhile. */
+  /** The run is left to a later child. False also when a person has decided meanwhile. */
   leave(): Promise<boolean> {
     const { records, journal, waiting, describe } = this.#options;
     return journal.whileClosed(() => this.#retry(() => records.detach(waiting.ids, describe().snapshot())));

@@ -73,7 +73,7 @@ export function createPausing(options: PausingOptions) {
   function keepFewParked(): void {
     const max = Math.max(MIN_PARKED_RUNS, options.countSlots() ?? 0);
     const parked = [...byRun.values()].filter(({ phase }) => phase === "parked");
-    for (const pauses of parked.slice(0, Math.max(0, parked.length - max))) pauses.giveUpHold();
+    for (const pauses of parked.slice(0, Math.max(0, parked.length - max))) pauses.endHold();
   }
 
   return {

@@ -88,7 +88,7 @@ export class Hold {
     this.#onPassed();
   }
 
-  /** Nobody is waited for. */
+  /** No person is waited for. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#hasPassed = false;

@@ -24,7 +24,7 @@ import type { RunRecords } from "./run-records.ts";
 const CANNOT_BE_HELD = failedWith(
   "approval_expired",
   "ApprovalExpiredError",
-  "Nobody decided while the run could be held, and it is too large, or does what cannot be recorded, to be repeated later.",
+  "No person decided while the run could be held, and it is too large, or does what cannot be recorded, to be repeated later.",
 );
 const LOST = failedWith("crashed", "PauseError", "The server lost track of the paused run.");
 
@@ -148,7 +148,7 @@ export class RunPauses {
     );
   }
 
-  /** A person has decided, or nobody has in time. */
+  /** A person has decided, or the time is over. */
   decided(id: string, state: ApprovalState, reason: string | null): void {
     const approval = this.#asked.decide(id, state, reason);
     if (approval !== null) this.#waiting.settle(id, { approval });
@@ -160,13 +160,13 @@ export class RunPauses {
     this.#work();
   }
 
-  /** Resolves when a run that nobody is asked about any more has gone on, or is over; at once for any other. */
-  async whenMoved(): Promise<void> {
+  /** Resolves when a run whose questions are all decided has gone on, or is over; at once for any other. */
+  async whenResumed(): Promise<void> {
     if (this.phase === "parked" && this.#waiting.size === 0) await this.#state.whenLeft();
   }
 
   /** The child is needed no longer than nothing of the run is under way. */
-  giveUpHold(): void {
+  endHold(): void {
     this.#hold.pass();
   }
 
@@ -256,7 +256,7 @@ export class RunPauses {
     const outcome = await this.#kept.store(this.#waiting.fresh);
     if (outcome === "gone") return false;
     if (outcome === "refused") return true;
-    // Decided meanwhile: nobody is shown a run that waits for nothing.
+    // Decided meanwhile: a run that waits for nothing is not shown as paused.
     if (this.#waiting.size === 0) return true;
     if (this.phase === "freezing") {
       this.#state.enter("parked");
@@ -290,7 +290,7 @@ export class RunPauses {
       this.#end("detached");
       hooks.detached();
     }
-    // Somebody has decided, or killed it: word of that is on its way.
+    // A person has decided, or killed it: the notice of that is on its way.
     else this.#hold.start();
     return false;
   }

@@ -28,7 +28,7 @@ import {
   storeSnapshot,
   takeCheckpoint,
 } from "../store/pauses.ts";
-import type { ApprovalDesk, PreparedApproval } from "./desk.ts";
+import type { ApprovalStore, PreparedApproval } from "./approvals.ts";
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
@@ -63,7 +63,7 @@ export function createPauseRoom(pool: Pool, maxPaused: number): PauseRoom {
 export interface PauseStorage {
   pool: Pool;
   sealer: Sealer;
-  desk: ApprovalDesk;
+  approvalStore: ApprovalStore;
   room: PauseRoom;
 }
 
@@ -82,7 +82,7 @@ export interface RunName {
 }
 
 export function createRunRecords(storage: PauseStorage, name: RunName): RunRecords {
-  const { pool, sealer, desk } = storage;
+  const { pool, sealer, approvalStore } = storage;
   const { id } = name;
   const now = <T>(work: (db: Db) => Promise<T>): Promise<T> => pool.begin(work) as Promise<T>;
 
@@ -110,7 +110,7 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
           keepCalls(db, id, calls, unanswered),
           ...answered.map(({ seq }) => endCall(db, id, seq)),
           sealer.keep(db, [...(sealed === null ? [] : [sealed]), ...replies]),
-          desk.store(db, approvals),
+          approvalStore.store(db, approvals),
         ]);
         if (!isPaused) throw new RunIsGone();
         return { replayable };
@@ -123,7 +123,7 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
       if (withdrawn.length === 0) return resumeRun(pool, id, name.claim);
       return now(async (db) => {
         await lockProcess(db, id);
-        await desk.withdraw(db, withdrawn, "It could not be stored for the run.");
+        await approvalStore.withdraw(db, withdrawn, "It could not be stored for the run.");
         return resumeRun(db, id, name.claim);
       });
     },
@@ -137,7 +137,7 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
         return true;
       }),
     async beginCall(call, approvalId) {
-      const use = approvalId === null ? null : (when: Fragment) => desk.use(pool, approvalId, when);
+      const use = approvalId === null ? null : (when: Fragment) => approvalStore.use(pool, approvalId, when);
       const { outcome, isUsed } = await beginCall(pool, name, call, use);
       if (outcome === "gone") return "gone";
       // A call that changes nothing may be made again after a server has died.
@@ -145,7 +145,10 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
     },
     endCall: (seq, reply) => sealer.keep(pool, [sealReply(sealer, id, seq, reply)], endCall(pool, id, seq)),
     async useAnswer(approvalId) {
-      const [answer] = await Promise.all([desk.readAnswer(pool, approvalId), desk.use(pool, approvalId)]);
+      const [answer] = await Promise.all([
+        approvalStore.readAnswer(pool, approvalId),
+        approvalStore.use(pool, approvalId),
+      ]);
       return answer;
     },
     hasRoom: () => storage.room.hasRoom(),
@@ -153,7 +156,7 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
       now(async (db) => {
         await lockProcess(db, id);
         if (!(await markAsked(db, id, name.claim))) return false;
-        await desk.store(db, approvals);
+        await approvalStore.store(db, approvals);
         return true;
       }),
   };
@@ -182,11 +185,11 @@ export async function readCarriedRun(
   storage: PauseStorage,
   { id, claim }: Pick<RunName, "id" | "claim">,
 ): Promise<CarriedRun | string> {
-  const { pool, sealer, desk } = storage;
+  const { pool, sealer, approvalStore } = storage;
   const [row, approvals, events, journal] = await Promise.all([
     takeCheckpoint(pool, id, claim),
-    desk.listOfRun(pool, id),
-    desk.listEvents(pool, id),
+    approvalStore.listOfRun(pool, id),
+    approvalStore.listEvents(pool, id),
     listJournal(pool, id),
   ]);
   if (row === null) return "Nothing is stored to repeat it from.";
@@ -248,7 +251,7 @@ export interface RunRecords {
   /** One transaction: approvals, checkpoint, calls, state. `replayable` false: the checkpoint was too large to be kept. */
   pause(record: PauseRecord): Promise<{ replayable: boolean } | null>;
   resume(withdrawn: readonly string[]): Promise<boolean>;
-  /** False also when somebody has decided meanwhile: then the run goes on here. */
+  /** False also when a person has decided meanwhile: then the run goes on here. */
   detach(waiting: readonly string[], snapshot: RunSnapshot): Promise<boolean>;
   /** `approvalId` is marked as used in the same transaction: `used` when it was, by a call that may have been carried out. */
   beginCall(call: JournaledCall, approvalId: string | null): Promise<"begun" | "used" | "gone">;

@@ -142,7 +142,7 @@ export async function keepCalls(
 
 /**
  * `none`: the run has no checkpoint, so nothing has to be kept of its calls. `use` is done with it and answers a row the
- * first time. The process is locked first, like in every transaction of a pause: whoever takes the run away, or pauses
+ * first time. The process is locked first, as in every transaction of a pause: a server that takes the run away, or pauses
  * it, does so before this call or knows of it.
  */
 export async function beginCall(

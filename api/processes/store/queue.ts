@@ -78,11 +78,11 @@ export interface Judging {
   replica: string | null;
   /** Its own claims of which it runs nothing; null: all of them, for it has just begun. */
   unheld: readonly Claim[] | null;
-  /** Claims of another are nobody's when it was not heard of for as long; null: only when it has signed off. */
+  /** Claims of another server are lost when it was not heard of for as long; null: only when it has signed off. */
   maxSilentMs: number | null;
 }
 
-/** A condition on `processes p`: nobody holds its claim any more. Without an id a claim is this server's own. */
+/** A condition on `processes p`: no server holds its claim any more. Without an id a claim is this server's own. */
 export function isAbandoned(db: Db, { replica, unheld, maxSilentMs }: Judging): Fragment {
   return db`(
     case when p.replica is null or p.replica = ${replica}::uuid then
@@ -110,7 +110,7 @@ export async function listClaims(
 }
 
 /**
- * Ends what nobody runs any more: `running` and `paused` as failed/interrupted, `terminating` as canceled/killed.
+ * Ends what no server runs any more: `running` and `paused` as failed/interrupted, `terminating` as canceled/killed.
  * Paused runs without a child wait for their approvals and are left alone. Returns the ids.
  */
 export async function endAbandonedRuns(

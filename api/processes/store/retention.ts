@@ -38,7 +38,7 @@ export interface FinishedCount extends FinishedPosition {
   counted: number;
 }
 
-/** Null: nobody has counted yet. */
+/** Null: not counted yet. */
 export async function readFinishedCount(db: Db): Promise<FinishedCount | null> {
   const [row] = await db<FinishedCount[]>`
     select counted, completed_at::text as "completedAt", process_id as id from retention_count`;

@@ -77,7 +77,7 @@ export function releaseHeld({ text, found, isContinued }: Held): string {
 
 /**
  * What is held when the stream was cut off: without its last characters, which may be the first part of something. As many
- * go whatever they are, because a reader could tell from their number what they were.
+ * go in any case, because a reader could tell from their number what they were.
  */
 export function releaseCut(matcher: Matcher, { text, found, isContinued }: Held): string {
   const end = Math.max(0, text.length - matcher.longest + 1);

@@ -1,9 +1,9 @@
 /** What is written of one run at the same time, over real connections: nothing waits for itself, nothing is lost. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createApprovalDesk } from "#api/approvals/desk.ts";
+import { createApprovalStore } from "#api/approvals/run-approvals.ts";
 import type { JournaledCall } from "#api/processes/model/records.ts";
-import type { ApprovalDesk } from "#api/processes/pausing/desk.ts";
+import type { ApprovalStore } from "#api/processes/pausing/approvals.ts";
 import { createRunRecords, readCarriedRun } from "#api/processes/pausing/run-records.ts";
 import { detachRun, lockProcess } from "#api/processes/store/pauses.ts";
 import { parseKeyMaterial } from "#api/secrets/key-material.ts";
@@ -18,20 +18,20 @@ const NO_USAGE = { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes
 
 let database: TestDatabase;
 let vault: Vault;
-let desk: ApprovalDesk;
+let approvalStore: ApprovalStore;
 beforeAll(async () => {
   database = await createTestDatabase({ maxConnections: 6 });
   const key = parseKeyMaterial(SECRETS_KEY);
   if (!key.ok) throw new Error(key.problem);
   vault = createVault(createKeyring(key.key, []), createRedactor());
-  desk = createApprovalDesk(vault, 3_600_000);
+  approvalStore = createApprovalStore(vault, 3_600_000);
 });
 afterAll(() => database.drop());
 
 const storage = () => ({
   pool: database.pool,
   sealer: vault,
-  desk,
+  approvalStore,
   room: { hasRoom: async () => true },
 });
 
@@ -59,7 +59,7 @@ const checkpoint = (...unanswered: number[]) => ({
 test("a call that begins while its run is paused is neither refused nor made twice", async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     const { name, records } = await startRun();
-    const approval = desk.prepare({
+    const approval = approvalStore.prepare({
       processId: name.id,
       run: name.run,
       seq: 1,

@@ -2,7 +2,7 @@
 
 import type { CallReply, CarriedCall, JournaledCall, RunApproval } from "#api/processes/model/records.ts";
 import type { ApprovalState } from "#api/processes/model/states.ts";
-import type { PreparedApproval } from "#api/processes/pausing/desk.ts";
+import type { PreparedApproval } from "#api/processes/pausing/approvals.ts";
 import type { Tables } from "./world.ts";
 
 interface StoredApproval extends RunApproval {
@@ -62,7 +62,7 @@ export function createMemoryTables(): Tables {
   };
 
   return {
-    desk: {
+    approvalStore: {
       prepare: ({ seq, kind, digest }) => {
         ids += 1;
         return { id: `a${ids}`, seq, kind, digest, state: "pending", reason: null };

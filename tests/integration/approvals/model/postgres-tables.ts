@@ -1,6 +1,6 @@
 /** The tables of one process in a real Postgres, through the statements that the server uses. */
 import { randomUUID } from "node:crypto";
-import { createApprovalDesk } from "#api/approvals/desk.ts";
+import { createApprovalStore } from "#api/approvals/run-approvals.ts";
 import { decideApproval, expireApproval, listApprovals } from "#api/approvals/store.ts";
 import type { Pool } from "#api/db/pool.ts";
 import { createRunRecords, readCarriedRun } from "#api/processes/pausing/run-records.ts";
@@ -19,11 +19,11 @@ const ENDINGS = {
 } as const;
 
 export function createPostgresTables(pool: Pool, vault: Vault): Tables {
-  const desk = createApprovalDesk(vault, 3_600_000);
-  const storage = { pool, sealer: vault, desk, room: { hasRoom: async () => true } };
+  const approvalStore = createApprovalStore(vault, 3_600_000);
+  const storage = { pool, sealer: vault, approvalStore, room: { hasRoom: async () => true } };
   let id = 0;
   return {
-    desk,
+    approvalStore,
     async create() {
       const outcome = await insertProcess(
         pool,

@@ -8,7 +8,7 @@ import { askPerson, createCallRequest } from "#api/processes/calls/requests.ts";
 import { CallLog } from "#api/processes/live/calls.ts";
 import type { CarriedRun } from "#api/processes/model/records.ts";
 import type { ApprovalState } from "#api/processes/model/states.ts";
-import type { ApprovalDesk } from "#api/processes/pausing/desk.ts";
+import type { ApprovalStore } from "#api/processes/pausing/approvals.ts";
 import type { Pausing } from "#api/processes/pausing/pausing.ts";
 import { RunPauses } from "#api/processes/pausing/run-pauses.ts";
 import type { RunRecords } from "#api/processes/pausing/run-records.ts";
@@ -23,7 +23,7 @@ export type Operation = SimpleOperation | { kind: "together"; operations: Simple
 
 /** The database, as far as a process and its pauses are concerned. Each function is one transaction. */
 export interface Tables {
-  desk: ApprovalDesk;
+  approvalStore: ApprovalStore;
   create(): Promise<number>;
   /** The process, when it was queued. */
   claim(): Promise<{ claim: string; asked: boolean } | null>;
@@ -91,7 +91,7 @@ export class World {
     this.#tables = tables;
     this.#script = script;
     const options = {
-      desk: tables.desk,
+      approvalStore: tables.approvalStore,
       redactor: { text: (text: string) => text },
       checkSchema: async () => null,
     };
@@ -155,9 +155,7 @@ export class World {
       ...pending.flatMap((approval) =>
         (["approved", "denied", "expired"] as const).map((to) => this.#decide(approval, to)),
       ),
-      ...(live?.pauses.phase === "parked"
-        ? [{ label: "hold passes", go: () => live.pauses.giveUpHold() }]
-        : []),
+      ...(live?.pauses.phase === "parked" ? [{ label: "hold passes", go: () => live.pauses.endHold() }] : []),
     ];
   }
 

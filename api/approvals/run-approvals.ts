@@ -1,6 +1,6 @@
 /** What runs need of approvals: to have one made, to be told, to use it once. Content is sealed before it is stored. */
 import { randomBytes } from "node:crypto";
-import type { ApprovalDesk, NewApproval, PreparedApproval } from "#api/processes/pausing/desk.ts";
+import type { ApprovalStore, NewApproval, PreparedApproval } from "#api/processes/pausing/approvals.ts";
 import type { KeptValue, Vault } from "#api/secrets/vault.ts";
 import {
   insertApprovals,
@@ -13,10 +13,10 @@ import {
 
 const ID_BYTES = 16;
 
-export function createApprovalDesk(
+export function createApprovalStore(
   vault: Pick<Vault, "seal" | "keep" | "recall">,
   ttlMs: number,
-): ApprovalDesk {
+): ApprovalStore {
   /** Sealed and not stored yet, by the object that the run holds. */
   const prepared = new WeakMap<PreparedApproval, { row: NewApprovalRow; content: KeptValue }>();
   return {

@@ -1,4 +1,4 @@
-/** What a run needs of approvals, so that neither feature imports the other. api/approvals/desk.ts is what fills it. */
+/** What a run needs of approvals, so that neither feature imports the other. api/approvals/run-approvals.ts is what fills it. */
 
 import type { Db, Fragment } from "#api/db/pool.ts";
 import type { ToolPath } from "#api/tools/gate.ts";
@@ -28,7 +28,7 @@ export interface PreparedApproval extends RunApproval {
   state: "pending";
 }
 
-export interface ApprovalDesk {
+export interface ApprovalStore {
   /** Throws AppError `secrets_key_missing`, RangeError for what is too large to be kept. */
   prepare(asked: NewApproval): PreparedApproval;
   /** In the transaction that pauses the run. */
@@ -42,7 +42,7 @@ export interface ApprovalDesk {
    * `when` answers none.
    */
   use(db: Db, id: string, when?: Fragment): Fragment;
-  /** Those that are pending are expired: nobody waits for them any more. */
+  /** Those that are pending are expired: no run waits for them any more. */
   withdraw(db: Db, ids: readonly string[], reason: string): Promise<void>;
   /** What the person answered. */
   readAnswer(db: Db, id: string): Promise<unknown>;
