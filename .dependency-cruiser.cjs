@@ -24,8 +24,8 @@ const NPM = "(^|/)node_modules/";
 const REALM_LIBRARIES =
   "(^|/)node_modules/(@noble/|@ungap/structured-clone|@jridgewell/|@exodus/bytes|whatwg-url|node-inspect-extracted|tr46|webidl-conversions|punycode)";
 
-/** The half of runner/ that a child may use: messages, framing, the jail's own half, itself. */
-const CHILD_MAY_USE = "^runner/wire/(protocol|channel|frames)\\.ts$|^runner/jail/|^runner/child/";
+/** The half of runner/ that a child may use: framing, the jail's own half, itself; of the messages only the types. */
+const CHILD_MAY_USE = "^runner/wire/frames\\.ts$|^runner/jail/|^runner/child/";
 
 const DRIVER = "^vendor/postgres/|(^|/)node_modules/(pg|pg-pool)/";
 

@@ -88,7 +88,7 @@ export interface Usage {
   toolCalls: number;
 }
 
-/** How an execution ended, whole. What goes with another exit state than its own is left out or ignored. */
+/** How an execution ended, whole. Members that belong to another exit state are left out, or ignored. */
 export interface ExecutionOutcome {
   exitState: ExecutionExitState;
   /** Why it ended without success. A text is a message. */
@@ -98,7 +98,7 @@ export interface ExecutionOutcome {
   usage?: Partial<Usage>;
 }
 
-/** For which execution something is asked: what it may see depends on who submitted it. */
+/** The execution a request is made for: what it may see depends on who submitted it. */
 export interface CallContext {
   eid: number;
 }
@@ -134,9 +134,9 @@ export interface EnvironmentBindings {
 
 export interface EnvironmentSetupContext extends ModuleSetupContext {
   bindings: EnvironmentBindings;
-  /** The least that must stand round every run: an environment that cannot give it throws in `setup`. Absent: `strict`. */
+  /** The weakest isolation allowed: an environment that cannot give it throws in `setup`. Absent: `strict`. */
   isolation?: IsolationLevel;
-  /** Others than this machine reach the server, which so cannot be started with level `development`: no refusal should advise it. */
+  /** Other machines can reach the server, which then must not run at level `development`: no error should advise it. */
   isExposed?: boolean;
 }
 
@@ -148,13 +148,13 @@ export interface ToolDocsInput {
   outputSchema: JSONSchema;
 }
 
-/** One layer of the isolation round a run, numbered as in docs/security. */
+/** One layer of the isolation of a run, numbered as in docs/security. */
 export interface IsolationLayer {
   layer: number;
   name: string;
   required: boolean;
   obtained: boolean;
-  /** How the server knows: what was observed, not what was configured. */
+  /** How the server knows it: by what was observed, not by what was configured. */
   verified: string;
   /** What to do when it is missing; absent when it is there. */
   fix?: string;
@@ -188,8 +188,8 @@ export interface EnvironmentStatus {
 export interface EnvironmentModule extends Module {
   setup(context: EnvironmentSetupContext): Promise<void>;
   /**
-   * Runs the code to its end and answers how it ended; that is the final word. Never rejects for what the script did. The exit
-   * state alone will do where error, result and usage were reported through the bindings before.
+   * Runs the code to its end and answers how it ended; that is final. Never rejects for what the script did. The exit
+   * state alone is enough where error, result and usage were reported through the bindings before.
    */
   execute(input: ExecutionInput): Promise<ExecutionOutcome | ExecutionExitState>;
   /** Prompt, idempotent, silent for an unknown id; also while draining. */

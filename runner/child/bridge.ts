@@ -5,10 +5,13 @@
 import { Buffer } from "node:buffer";
 import { closeSync, read, readSync, writeSync } from "node:fs";
 import { createFrameReader, encodeFrameText } from "../wire/frames.ts";
+import type { BootedParams, PROTOCOL_VERSION, ReadyParams } from "../wire/protocol.ts";
 
 /** One reply of the host with its envelope; the host keeps to less. */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
+/** A literal, so that no schema library comes into this process; the type keeps it equal to the host's. */
+export const PROTOCOL: typeof PROTOCOL_VERSION = 3;
 
 const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 const reader = createFrameReader(MAX_FRAME_BYTES);
@@ -44,6 +47,11 @@ export function writeFrames(...texts: string[]): void {
     if (error instanceof RangeError) throw error;
     leave(0);
   }
+}
+
+/** Says that this process has locked itself, and then that it can be given a script. */
+export function notify(method: "booted" | "ready", params: BootedParams | ReadyParams): void {
+  writeFrames(JSON.stringify({ jsonrpc: "2.0", method, params }));
 }
 
 /** The text of a frame that was read before; null: there is none. */

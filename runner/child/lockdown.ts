@@ -3,6 +3,7 @@
  * the script's realm lead to a bare place.
  */
 
+/** Everything Node's permission model can take away. */
 const SCOPES = ["fs.read", "fs.write", "child", "worker", "net", "addon", "wasi", "inspector", "ffi"];
 
 /** What ECMAScript itself defines; the child's own code uses some of it, and none of it reaches out of the process. */
@@ -46,16 +47,18 @@ function emptyPrototypes(): boolean {
   return isEmpty;
 }
 
-/** Gives up every permission for good and empties the global object and what errors inherit. Answers whether all are so. */
-export function lockDown(): boolean {
+/** Gives up every permission of Node for good. Answers whether all are gone. */
+export function dropPermissions(): boolean {
   const { permission } = process as unknown as {
     permission?: { has(scope: string): boolean; drop?(scope: string): void };
   };
-  let isDropped = permission !== undefined;
-  for (const scope of SCOPES) {
-    permission?.drop?.(scope);
-    if (permission?.has(scope) !== false) isDropped = false;
-  }
+  for (const scope of SCOPES) permission?.drop?.(scope);
+  return SCOPES.every((scope) => permission?.has(scope) === false);
+}
+
+/** Gives up every permission and empties the global object and what errors inherit. Answers whether all are so. */
+export function lockDown(): boolean {
+  const isDropped = dropPermissions();
   let isEmpty = true;
   for (const key of Reflect.ownKeys(globalThis)) {
     if (typeof key === "string" && !LANGUAGE.has(key) && !Reflect.deleteProperty(globalThis, key))

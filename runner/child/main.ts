@@ -8,12 +8,14 @@ import { closeSync, fstat, readSync } from "node:fs";
 import { performAttacks } from "../jail/attack.ts";
 import { mapFile, openKernel } from "../jail/kernel/syscalls.ts";
 import { lockKernel } from "../jail/lock-self.ts";
-import type { BootedParams, PROTOCOL_VERSION, ReadyParams } from "../wire/protocol.ts";
 import { decodeBootOptions } from "./boot-options.ts";
 import {
   closeInherited,
   isReading,
+  leave,
   leaveWith,
+  notify,
+  PROTOCOL,
   readFrame,
   readLater,
   takeFrame,
@@ -22,19 +24,20 @@ import {
 import { createScriptContext } from "./contexts.ts";
 import { lockDown } from "./lockdown.ts";
 import { cutLibraries, type RealmHead } from "./realm-pack.ts";
+import { createTimers } from "./timers.ts";
 
 /** What load.ts calls this code with. */
 declare const CYRNEL_HEAD: RealmHead;
 declare const CYRNEL_FILE: number;
 
-const PROTOCOL: typeof PROTOCOL_VERSION = 3;
 const END_PREFIX = '{"jsonrpc":"2.0","method":"end"';
 const EMBEDDER_PREFIX = '{"method":';
 
 const options = decodeBootOptions(process.argv[2]);
 const version = process.version;
-const timers = new Map<number, NodeJS.Timeout | NodeJS.Immediate>();
-const { setTimeout, setImmediate, clearTimeout, clearImmediate } = globalThis;
+const timers = createTimers((id) => receive(`{"method":"timer","params":{"id":${id}}}`));
+// Kept from before the lockdown, which takes it away.
+const { setImmediate } = globalThis;
 let hasEnded = false;
 let isTurnDue = false;
 let hasStarted = false;
@@ -49,25 +52,10 @@ function write(json: string): void {
   writeFrames(json);
 }
 
-function notify(method: "booted" | "ready", params: BootedParams | ReadyParams): void {
-  writeFrames(JSON.stringify({ jsonrpc: "2.0", method, params }));
-}
-
-function handleTimer(message: { method: string; params: { id: number; ms: number } }): void {
-  const { id, ms } = message.params;
-  if (message.method === "clear") {
-    const timer = timers.get(id);
-    timers.delete(id);
-    clearTimeout(timer as NodeJS.Timeout);
-    clearImmediate(timer as NodeJS.Immediate);
-  } else {
-    timers.set(id, ms === 0 ? setImmediate(fireTimer, id) : setTimeout(fireTimer, ms, id));
-  }
-}
-
-function fireTimer(id: number): void {
-  timers.delete(id);
-  receive(`{"method":"timer","params":{"id":${id}}}`);
+function handleTimer({ method, params }: { method: string; params: { id: number; ms: number } }): void {
+  if (method === "clear") timers.clear(params.id);
+  // More than the realm arms: it was taken over.
+  else if (!timers.arm(params.id, params.ms)) leave(70);
 }
 
 function receive(json: string, main?: unknown): void {
@@ -91,7 +79,7 @@ function takeTurn(): void {
   const next = takeFrame();
   if (next !== null) receive(next);
   // Without a timer only a reply can go on with the script, and waiting for it here is quicker than in a thread.
-  else if (timers.size === 0 && !options.allowWasm) receive(readFrame());
+  else if (timers.armed === 0 && !options.allowWasm) receive(readFrame());
   else readLater(receive);
 }
 

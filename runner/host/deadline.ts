@@ -1,4 +1,4 @@
-/** The one clock of a run: counts only while it is not paused, and rings once. */
+/** The time limit of a run: counts only while the run is not paused, and calls back once. */
 
 /** The longest delay a timer takes; longer ones are waited for in steps. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -9,7 +9,7 @@ export interface Deadline extends Disposable {
   resume(): void;
 }
 
-/** Starts a clock of `limitMs` of running time; null never rings. `ring` is called once at most. */
+/** Starts a clock of `limitMs` of running time; null: no limit. `ring` is called once at most. */
 export function startDeadline(limitMs: number | null, ring: () => void): Deadline {
   let leftMs = limitMs ?? Number.POSITIVE_INFINITY;
   let runningSince: number | null = null;

@@ -35,7 +35,7 @@ export type StartProcess = (program: Program) => Promise<StartedProcess>;
 /** Starts `program`. Rejects with a sentence when the system cannot start it. */
 export const startProcess: StartProcess = async (program) => {
   if (program.group) throw new Error(`${program.path} can be born in a control group in a jail only`);
-  // Only where nothing is jailed: a program that starts one child and ends must not load it for nothing.
+  // Loaded only where nothing is jailed: a program that runs one jailed script does not need it.
   const { execa } = await import("execa");
   const subprocess = execa(program.path, program.args, {
     cwd: program.cwd,

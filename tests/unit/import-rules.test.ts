@@ -99,7 +99,7 @@ const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[
   {
     rule: "child-never-reaches-the-server",
     file: "runner/child/bridge.ts",
-    imports: "#runner/wire/protocol.ts",
+    imports: "#runner/wire/frames.ts",
   },
   { rule: "runner-imports-runner-and-sdk", file: "runner/host/pool.ts", imports: "#api/errors.ts" },
   {
@@ -158,14 +158,14 @@ const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[
   { rule: "production-needs-no-development-packages", file: "api/http/checks.ts", imports: "diff" },
 ];
 
-/** What the planted imports lead to; protocol.ts opens the indirect way from the child to the server. */
+/** What the planted imports lead to; frames.ts opens the indirect way from the child to the server. */
 const SURROUNDINGS: Record<string, string> = {
   "api/errors.ts": "export const it = 1;",
   "api/db/pool.ts": "export const it = 1;",
   "api/components/modules/store.ts": "export const it = 1;",
   "api/processes/model.ts": "export const it = 1;",
   "api/http/two.ts": 'export { it as back } from "./one.ts"; export const it = 1;',
-  "runner/wire/protocol.ts": 'export { it } from "#api/errors.ts";',
+  "runner/wire/frames.ts": 'export { it } from "#api/errors.ts";',
   "runner/process/spawn.ts": "export const it = 1;",
   "tests/fixture.ts": "export const it = 1;",
   "vendor/postgres/src/index.js": "export const it = 1;",

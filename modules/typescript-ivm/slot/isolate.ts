@@ -78,7 +78,7 @@ export function createIsolateFactory(
   options: IsolateOptions,
   exercise: (isolate: PreparedIsolate, libraries: boolean) => void,
 ): IsolateFactory {
-  // A library cannot be loaded from the thread that WebAssembly needs: the main thread would wait for it for ever.
+  // A library cannot be loaded from the thread that WebAssembly needs: the main thread would wait for it forever.
   const preludeOptions = { allowEval: options.allowEval, inlineLibraries: options.allowWasm };
   const prelude: SharedScript = { source: makePrelude(realm, preludeOptions), filename: REALM_NAME };
   const libraries = new Map<string, SharedScript>();
@@ -152,14 +152,13 @@ function enterRealm(
   });
   // Called while the script is on the stack, in the same thread: what it enters is nested in that entry.
   const load = new library.Callback((name: unknown) => {
-    provide.applySync(undefined, [loadLibrary(name).derefInto()], { timeout: SETUP_MS });
+    member(installed, "provide").applySync(undefined, [loadLibrary(name).derefInto()], { timeout: SETUP_MS });
   });
   const installed = install.applySync(undefined, [emit, load, allowWasm], {
     result: { reference: true },
     timeout: SETUP_MS,
   }) as ivm.Reference;
   const member = (of: ivm.Reference, name: string) => of.getSync(name, { reference: true }) as ivm.Reference;
-  const provide = member(installed, "provide");
   const realm = member(installed, "realm");
   const receive = member(realm, "receive");
   const turn = member(realm, "turn");

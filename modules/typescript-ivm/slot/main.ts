@@ -8,23 +8,21 @@ import {
   closeInherited,
   leave,
   leaveWith,
+  notify,
+  PROTOCOL,
   readFrame,
   readLater,
   takeFrame,
   writeFrames,
 } from "#runner/child/bridge.ts";
+import { dropPermissions } from "#runner/child/lockdown.ts";
 import { lockKernel } from "#runner/jail/lock-self.ts";
-import type { BootedParams, PROTOCOL_VERSION, ReadyParams } from "#runner/wire/protocol.ts";
 import type { BeginParams } from "../control.ts";
 import { exercise } from "./exercise.ts";
 import { createIsolateFactory, type Library, type PreparedIsolate } from "./isolate.ts";
 import { readRealmSource } from "./prelude.ts";
 import { CONTROL_PREFIX, createRun, type Run } from "./run.ts";
 
-/** A literal, so that no schema library comes into this process; the type keeps it equal to the host's. */
-const PROTOCOL: typeof PROTOCOL_VERSION = 3;
-/** Everything Node's permission model can take away. */
-const SCOPES = ["fs.read", "fs.write", "addon", "child", "worker", "wasi", "net", "inspector", "ffi"];
 const START_MEMBER = ',"start":';
 /**
  * The next isolate is made this long after a run: the server is then through with most of what storing and answering that
@@ -42,13 +40,9 @@ function loadLibrary(): Library {
   return module.exports.ivm;
 }
 
-/** Gives up every permission for good. False if one is still there, or another addon could still be loaded. */
-function dropPermissions(): boolean {
-  const { permission } = process as unknown as {
-    permission?: { has(scope: string): boolean; drop?(scope: string): void };
-  };
-  for (const scope of SCOPES) permission?.drop?.(scope);
-  if (SCOPES.some((scope) => permission?.has(scope) !== false)) return false;
+/** Whether every permission is gone: also that another addon can no longer be loaded. */
+function hasNoPermission(): boolean {
+  if (!dropPermissions()) return false;
   try {
     process.dlopen({ exports: {} }, libraryPath);
     return false;
@@ -74,7 +68,7 @@ let spare: PreparedIsolate | null = factory.prepare(Number(aheadMb));
 /** Set while the next isolate is due. */
 let refill: NodeJS.Timeout | undefined;
 lockOrEnd();
-const hasNoPermission = dropPermissions();
+const isPermissionGone = hasNoPermission();
 let run: Run | null = null;
 /** Set from the end of a run until the next one may begin. */
 let tidying: Promise<void> | null = null;
@@ -131,13 +125,9 @@ async function next(): Promise<string> {
   }
 }
 
-function notify(method: "booted" | "ready", params: BootedParams | ReadyParams): void {
-  writeFrames(JSON.stringify({ jsonrpc: "2.0", method, params }));
-}
-
 notify("booted", { protocol: PROTOCOL, node: process.version });
 notify("ready", {
-  layers: [0, ...(hasNoPermission ? [1] : []), ...(options.lock === null ? [] : [3])],
+  layers: [0, ...(isPermissionGone ? [1] : []), ...(options.lock === null ? [] : [3])],
   codeCache: factory.hasCodeCache,
 });
 

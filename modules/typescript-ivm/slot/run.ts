@@ -2,6 +2,7 @@
  * One run in a slot: what goes into its isolate and what comes out. Ends exactly once; after that nothing enters the
  * isolate and nothing of it is passed on.
  */
+import { createTimers } from "#runner/child/timers.ts";
 import type { BeginParams, DoneParams } from "../control.ts";
 import type { PreparedIsolate } from "./isolate.ts";
 
@@ -132,66 +133,4 @@ export function createRun(
 
 function timerText(id: number): string {
   return `{"method":"timer","params":{"id":${id}}}`;
-}
-
-/** More than the realm lets a script arm: only a realm that was taken over gets there. */
-const MAX_TIMERS = 20_000;
-
-/** The process's own timers, all cleared when the run ends: none fires in a later run. */
-interface Timers {
-  /** Arms timer `id` once; 0 ms means the next turn of the event loop. False when too many are armed. */
-  arm(id: number, ms: number): boolean;
-  clear(id: number): void;
-  clearAll(): void;
-  /** Armed and not fired yet. */
-  readonly armed: number;
-  /** Of those, how many fire in the next turn of the event loop. */
-  readonly immediate: number;
-}
-
-function createTimers(fire: (id: number) => void): Timers {
-  const delayed = new Map<number, NodeJS.Timeout>();
-  const immediate = new Map<number, NodeJS.Immediate>();
-
-  return {
-    arm(id, ms) {
-      if (delayed.size + immediate.size >= MAX_TIMERS) return false;
-      if (ms === 0) {
-        immediate.set(
-          id,
-          setImmediate(() => {
-            immediate.delete(id);
-            fire(id);
-          }),
-        );
-      } else {
-        delayed.set(
-          id,
-          setTimeout(() => {
-            delayed.delete(id);
-            fire(id);
-          }, ms),
-        );
-      }
-      return true;
-    },
-    clear(id) {
-      clearTimeout(delayed.get(id));
-      clearImmediate(immediate.get(id));
-      delayed.delete(id);
-      immediate.delete(id);
-    },
-    clearAll() {
-      for (const timer of delayed.values()) clearTimeout(timer);
-      for (const timer of immediate.values()) clearImmediate(timer);
-      delayed.clear();
-      immediate.clear();
-    },
-    get armed() {
-      return delayed.size + immediate.size;
-    },
-    get immediate() {
-      return immediate.size;
-    },
-  };
 }
