@@ -64,7 +64,7 @@ function isEntry({ path }: { path: string }): boolean {
   return path.endsWith("/main.js");
 }
 
-// Another user's stays: Node looks at each file of it before it believes it.
+// Fails for another user's cache, which may stay: Node checks each of its files.
 await rm(join(DIST, "compiled"), { recursive: true, force: true }).catch(() => {});
 if (!existsSync(join(ROOT, "runner/dist/realm.bin"))) {
   execFileSync(process.execPath, ["--no-warnings", join(ROOT, "runner/build.ts")], { stdio: "inherit" });

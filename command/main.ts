@@ -1,4 +1,4 @@
-/** Entry file of the command, started by the launcher `cyrnel`. Alone here in reading the environment, handling signals and exiting. */
+/** Entry file of the command, started by the launcher `cyrnel`. Only this file reads the environment, handles signals and exits. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { visibleJson, visibleLine } from "#client/visible-text.ts";
@@ -14,7 +14,7 @@ const SAME_SIGNAL_MS = 500;
 const ROOT = join(import.meta.dirname, import.meta.filename.endsWith(".ts") ? ".." : "../..");
 
 async function main(): Promise<never> {
-  // What the launcher set for Node is not for the programs this one starts.
+  // Set by the launcher for this Node, not for programs it starts.
   delete process.env.NODE_COMPILE_CACHE;
   const args = process.argv.slice(2);
   const stop = new AbortController();
@@ -41,7 +41,7 @@ function openShell(signal: AbortSignal): Shell {
   return {
     url: env.CYRNEL_URL || undefined,
     key: env.CYRNEL_API_KEY?.trim() || undefined,
-    // Opened where it is read: most commands never do.
+    // Opened when it is first used: most commands do not read it.
     get stdin() {
       return process.stdin;
     },
@@ -89,7 +89,7 @@ function report(error: unknown, shell: Shell, args: readonly string[]): void {
   );
 }
 
-/** Which server was asked, for a sentence about it. */
+/** The address of the server, for an error. */
 function readUrl(shell: Shell, args: readonly string[]): string {
   const at = args.indexOf("--url");
   const inline = args.find((arg) => arg.startsWith("--url="))?.slice("--url=".length);

@@ -60,7 +60,7 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
     throw toolError("invalid_parameters", checker.describeMisfit(path, check.listIssues()), 400);
   }
 
-  // Not async up to the call of the tool: the next message of the child may be the end of the run.
+  // Synchronous up to the call of the tool: the next message of the child may be the end of the run.
   async function invokeTool({ serviceId, toolId, parameters, eid, seq, signal }: InvokeInput) {
     const run = findRun(eid);
     const over = signal ?? AbortSignal.abort();

@@ -1,7 +1,6 @@
 /**
  * A bounded, self-contained copy of a foreign JSON Schema: known keywords only, references only into its own `$defs`,
- * property names that are plain identifiers, comment-safe texts. Nothing is fetched; what cannot be kept becomes `{}`.
- * The generators of signatures and examples see only such copies, never the schema of a service.
+ * comment-safe texts. Nothing is fetched; what cannot be kept becomes `{}`. The type printer sees only such copies.
  */
 import { commentText, describeSchema, joinTexts } from "./doc-comment.ts";
 import { isRecord, own, resolvePointer } from "./pointer.ts";
@@ -42,12 +41,6 @@ export interface PlainSchema {
   $defs?: Record<string, PlainSchema>;
 }
 
-export interface PlainSchemaResult {
-  schema: PlainSchema;
-  /** Aliases for property names that are no plain identifiers. */
-  keyAliases: Map<string, string>;
-}
-
 interface Copy {
   root: unknown;
   nodes: number;
@@ -57,34 +50,27 @@ interface Copy {
   definitions: Map<string, PlainSchema>;
   usedNames: Set<string>;
   onPath: Set<object>;
-  keyAliases: Map<string, string>;
-  aliasPrefix: string;
 }
 
 /**
  * Copies `source`. Names in `usedNames` are not given to a definition; names that are given are
  * added to `usedNames`, so that several copies can be declared side by side. Never throws.
  */
-export function makePlainSchema(
-  source: unknown,
-  options: { usedNames: Set<string>; aliasPrefix: "inKey" | "outKey" },
-): PlainSchemaResult {
+export function makePlainSchema(source: unknown, usedNames: Set<string>): PlainSchema {
   const copy: Copy = {
     root: source,
     nodes: 0,
     referenceChain: 0,
     names: new Map(),
     definitions: new Map(),
-    usedNames: options.usedNames,
+    usedNames,
     onPath: new Set(),
-    keyAliases: new Map(),
-    aliasPrefix: options.aliasPrefix,
   };
   const schema = copyNode(copy, source, 0, "Value");
-  if (schema.$ref === "#") return { schema: { type: "any" }, keyAliases: copy.keyAliases };
+  if (schema.$ref === "#") return { type: "any" };
   cutReferenceLoops(copy.definitions);
   if (copy.definitions.size > 0) schema.$defs = Object.fromEntries(copy.definitions);
-  return { schema, keyAliases: copy.keyAliases };
+  return schema;
 }
 
 /** Parameters are always an object, also where the schema has no type. */
@@ -263,9 +249,8 @@ function copyProperties(
   for (const name of names) {
     if (copy.nodes > PLAIN_SCHEMA_LIMITS.maxNodes) break;
     if (name.length > PLAIN_SCHEMA_LIMITS.maxNameChars) continue;
-    const alias = aliasKey(copy, name);
-    copied.push([alias, copyNode(copy, properties[name], depth + 1, name)]);
-    if (isRequired.has(name)) plain.required.push(alias);
+    copied.push([name, copyNode(copy, properties[name], depth + 1, name)]);
+    if (isRequired.has(name)) plain.required.push(name);
   }
   plain.properties = Object.fromEntries(copied);
   const hidden = names.length - copied.length;
@@ -291,28 +276,14 @@ function copyArray(copy: Copy, source: Record<string, unknown>, plain: PlainSche
   if (plain.items !== undefined && plain.type === undefined) plain.type = "array";
 }
 
-/** What an alias looks like: property names that look so are aliased themselves. */
-export const KEY_ALIAS = /(?:in|out)Key\d+_/g;
-
-function aliasKey(copy: Copy, name: string): string {
-  const isPlain =
-    /^[A-Za-z_$][\w$]*$/.test(name) && !(name in Object.prototype) && name.search(KEY_ALIAS) < 0;
-  if (isPlain) return name;
-  for (const [alias, original] of copy.keyAliases) if (original === name) return alias;
-  const alias = `${copy.aliasPrefix}${copy.keyAliases.size}_`;
-  copy.keyAliases.set(alias, name);
-  return alias;
-}
-
 function takeName(copy: Copy, hint: string): string {
-  const words = hint.normalize("NFKD").match(/[A-Za-z0-9]+/g) ?? [];
+  const words =
+    hint
+      .normalize("NFKD")
+      .replace(/^[^A-Za-z]+/, "")
+      .match(/[A-Za-z0-9]+/g) ?? [];
   const joined = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
-  // The type printer writes a letter after a digit in upper case: done here already, so that names stay distinct.
-  const letters = joined
-    .replace(/^\d+/, "")
-    .replaceAll(/\d[a-z]/g, (pair) => pair.toUpperCase())
-    .slice(0, 60);
-  const base = letters === "" ? "Value" : letters;
+  const base = joined.slice(0, 60) || "Value";
   let name = base;
   for (let suffix = 2; copy.usedNames.has(name); suffix += 1) name = `${base}${suffix}`;
   copy.usedNames.add(name);

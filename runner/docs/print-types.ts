@@ -2,6 +2,7 @@
  * Bounded schemas as TypeScript declarations: of one tool in its documentation, of a whole service for an editor. Takes
  * only what `makePlainSchema` makes, and needs no more time than that.
  */
+import { IDENTIFIER_PATTERN } from "#sdk";
 import type { PlainSchema } from "./plain-schema.ts";
 
 export interface PrintOptions {
@@ -17,21 +18,13 @@ export interface PrintOptions {
 
 interface Printer extends PrintOptions {
   definitions: Record<string, PlainSchema>;
-  aliases: ReadonlyMap<string, string>;
   /** Definitions that would be defined by themselves, without an object or array in between. */
   circular: ReadonlySet<string>;
 }
 
-/**
- * One declaration for each definition; `#` is the first of them, `aliases` stand for property names that are no
- * identifiers.
- */
-export function printDefinitions(
-  definitions: Record<string, PlainSchema>,
-  aliases: ReadonlyMap<string, string>,
-  options: PrintOptions,
-): string {
-  const printer: Printer = { ...options, definitions, aliases, circular: findCircular(definitions) };
+/** One declaration for each definition; `#` refers to the first of them. */
+export function printDefinitions(definitions: Record<string, PlainSchema>, options: PrintOptions): string {
+  const printer: Printer = { ...options, definitions, circular: findCircular(definitions) };
   return Object.entries(definitions)
     .map(([name, schema]) => printDefinition(printer, name, schema))
     .join(options.gap);
@@ -121,10 +114,8 @@ function printObject(printer: Printer, schema: PlainSchema, indent: string): str
   const inner = `${indent}  `;
   const required = new Set(schema.required ?? []);
   const lines = Object.entries(schema.properties ?? {}).map(([key, value]) => {
-    const original = printer.aliases.get(key);
-    const name = original === undefined ? key : JSON.stringify(original);
     const mark = required.has(key) ? "" : "?";
-    return `${printComment(value, inner)}${inner}${name}${mark}: ${printType(printer, value, inner)}${printer.end}`;
+    return `${printComment(value, inner)}${inner}${printName(key)}${mark}: ${printType(printer, value, inner)}${printer.end}`;
   });
   const rest = schema.additionalProperties;
   if (rest === true) lines.push(`${inner}[name: string]: unknown${printer.end}`);
@@ -143,6 +134,11 @@ function printArray(printer: Printer, { items, additionalItems }: PlainSchema, i
     elements.push(`...${enclose(rest)}[]`);
   }
   return `[${elements.join(", ")}]`;
+}
+
+/** A property name, quoted unless it is an identifier; names such as `constructor` are quoted as well. */
+function printName(name: string): string {
+  return IDENTIFIER_PATTERN.test(name) && !(name in Object.prototype) ? name : JSON.stringify(name);
 }
 
 /** In parentheses unless it is a name. */

@@ -67,21 +67,14 @@ type Output = unknown`;
 /** `Input` and `Output` with what they refer to. */
 function declareTypes(inputSchema: unknown, outputSchema: unknown): string {
   const usedNames = new Set(RESERVED_NAMES);
-  const input = makePlainSchema(inputSchema, { usedNames, aliasPrefix: "inKey" });
-  const output = makePlainSchema(outputSchema, { usedNames, aliasPrefix: "outKey" });
-  const text = [
-    declareRoot("Input", asParameters(input.schema), input.keyAliases),
-    declareRoot("Output", output.schema, output.keyAliases),
-  ].join("\n\n");
+  const input = asParameters(makePlainSchema(inputSchema, usedNames));
+  const output = makePlainSchema(outputSchema, usedNames);
+  const text = [declareRoot("Input", input), declareRoot("Output", output)].join("\n\n");
   return text.length > MAX_DECLARATION_CHARACTERS ? UNKNOWN_TYPES : text;
 }
 
-function declareRoot(
-  name: string,
-  { $defs = {}, ...root }: PlainSchema,
-  aliases: Map<string, string>,
-): string {
-  return printDefinitions({ [name]: root, ...$defs }, aliases, IN_FENCE);
+function declareRoot(name: string, { $defs = {}, ...root }: PlainSchema): string {
+  return printDefinitions({ [name]: root, ...$defs }, IN_FENCE);
 }
 
 function member(name: string): string {

@@ -2,7 +2,7 @@
  * The schemas of all tools of a service as one document of definitions, in which definitions that tools share stand
  * once. Runs in the thread that writes declarations.
  */
-import { asParameters, KEY_ALIAS, makePlainSchema, type PlainSchema } from "#runner/docs/plain-schema.ts";
+import { asParameters, makePlainSchema, type PlainSchema } from "#runner/docs/plain-schema.ts";
 
 export interface ToolSchemas {
   id: string;
@@ -23,8 +23,6 @@ export interface ToolTypes {
 export interface JoinedSchemas {
   definitions: Record<string, PlainSchema>;
   tools: ToolTypes[];
-  /** Stand-ins for property names that are no identifiers, and what they stand for. */
-  aliases: Map<string, string>;
 }
 
 /** Names that generated declarations must leave alone. */
@@ -36,10 +34,8 @@ const RESERVED_NAMES = [
 
 interface Join {
   definitions: Map<string, PlainSchema>;
-  /** Lower case: the type printer changes cases. */
+  /** In lower case: names that differ in case alone are hard to tell apart. */
   usedNames: Set<string>;
-  aliases: Map<string, string>;
-  aliasOf: Map<string, string>;
   /** A definition with all it refers to -> the name it has here. */
   known: Map<string, string>;
 }
@@ -48,8 +44,6 @@ export function joinSchemas(sources: readonly ToolSchemas[]): JoinedSchemas {
   const join: Join = {
     definitions: new Map(),
     usedNames: new Set(RESERVED_NAMES.map((name) => name.toLowerCase())),
-    aliases: new Map(),
-    aliasOf: new Map(),
     known: new Map(),
   };
   // Tools first: their types are what a person reads.
@@ -59,9 +53,9 @@ export function joinSchemas(sources: readonly ToolSchemas[]): JoinedSchemas {
   }));
   const tools = sources.map(({ id, input, output }, index): ToolTypes => {
     const { input: inputName, output: outputName } = names[index] as { input: string; output: string };
-    const parameters = asParameters(addSchema(join, inputName, JSON.parse(input), "inKey"));
+    const parameters = asParameters(addSchema(join, inputName, JSON.parse(input)));
     join.definitions.set(inputName, parameters);
-    join.definitions.set(outputName, addSchema(join, outputName, JSON.parse(output), "outKey"));
+    join.definitions.set(outputName, addSchema(join, outputName, JSON.parse(output)));
     return {
       id,
       input: inputName,
@@ -69,19 +63,11 @@ export function joinSchemas(sources: readonly ToolSchemas[]): JoinedSchemas {
       isInputOptional: (parameters.required ?? []).length === 0,
     };
   });
-  return { definitions: Object.fromEntries(join.definitions), tools, aliases: join.aliases };
+  return { definitions: Object.fromEntries(join.definitions), tools };
 }
 
-function addSchema(join: Join, name: string, source: unknown, aliasPrefix: "inKey" | "outKey"): PlainSchema {
-  const { schema, keyAliases } = makePlainSchema(source, { usedNames: new Set(RESERVED_NAMES), aliasPrefix });
-  let text = JSON.stringify(schema);
-  if (keyAliases.size > 0) {
-    text = text.replaceAll(KEY_ALIAS, (alias) => {
-      const original = keyAliases.get(alias);
-      return original === undefined ? alias : takeAlias(join, original);
-    });
-  }
-  const { $defs = {}, ...root } = JSON.parse(text) as PlainSchema;
+function addSchema(join: Join, name: string, source: unknown): PlainSchema {
+  const { $defs = {}, ...root } = makePlainSchema(source, new Set(RESERVED_NAMES));
   const renamed = new Map([["#", name]]);
   const isOwn = new Set<string>();
   const texts = new Map(Object.entries($defs).map(([key, value]) => [key, JSON.stringify(value)]));
@@ -121,27 +107,13 @@ function rename<T>(node: T, names: ReadonlyMap<string, string>): T {
   });
 }
 
-function takeAlias(join: Join, original: string): string {
-  const known = join.aliasOf.get(original);
-  if (known !== undefined) return known;
-  const alias = `inKey${join.aliases.size}_`;
-  join.aliases.set(alias, original);
-  join.aliasOf.set(original, alias);
-  return alias;
-}
-
-/** A name the type printer leaves as it is: letters and digits, capital first, a letter after a digit in upper case. */
+/** A free name of letters and digits, a capital first. */
 function takeName(join: Join, hint: string): string {
-  const words =
-    hint
-      .replaceAll(KEY_ALIAS, "")
-      .normalize("NFKD")
-      .match(/[A-Za-z0-9]+/g) ?? [];
+  const words = hint.normalize("NFKD").match(/[A-Za-z0-9]+/g) ?? [];
   const joined = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
   const base =
     joined
       .replace(/^\d+/, "")
-      .replaceAll(/\d[a-z]/g, (pair) => pair.toUpperCase())
       .replace(/^[a-z]/, (letter) => letter.toUpperCase())
       .slice(0, 80) || "Value";
   let name = base;

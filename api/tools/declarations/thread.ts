@@ -21,14 +21,14 @@ parentPort?.on("message", (job: DeclarationJob) => {
 
 function writeDeclarations({ namespace, tools }: DeclarationJob): DeclarationAnswer {
   try {
-    const { definitions, tools: types, aliases } = joinSchemas(tools);
+    const { definitions, tools: types } = joinSchemas(tools);
     const described = types.map((tool, index) => ({ tool, description: tools[index]?.description ?? "" }));
     const text = [
       `declare namespace ${namespace} {`,
       "  export interface Tools {",
       ...declareMembers(groupTools(described), "    "),
       "  }",
-      printDefinitions(definitions, aliases, IN_NAMESPACE),
+      printDefinitions(definitions, IN_NAMESPACE),
       "}",
       "",
     ].join("\n");
