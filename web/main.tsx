@@ -42,7 +42,7 @@ function Content() {
   }, [location]);
   return (
     <main class="page" id="content" tabIndex={-1} ref={element}>
-      {/* Its key makes each page anew: no state of one address is shown at another. */}
+      {/* The key: no state of one address is kept for another. */}
       <ErrorBoundary key={location}>
         <Suspense fallback={<Loading />}>
           <Switch>

@@ -1,6 +1,6 @@
 /**
  * The console: the built page at `/` and its files under `/console/`, with a policy that runs and loads nothing else.
- * Only files that exist have a route, so every other path is answered by the API. Holds no key and gives none away.
+ * Only files that exist have a route, so every other path is answered by the API. Holds no key.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -11,7 +11,7 @@ import type { FastifyPluginAsync } from "fastify";
 import type { App } from "../http/app-type.ts";
 
 export interface ConsoleOptions {
-  /** Where the build has put the console. */
+  /** Where the build puts the console. */
   directory: string;
   /** Whether callers need a key; the page asks for one then. */
   needsKey: boolean;

@@ -12,11 +12,11 @@ import type { Declarations, Member } from "./declarations.ts";
 const NAME = "[A-Za-z_$][\\w$]*";
 const CHAIN = new RegExp(`(${NAME}(?:\\s*\\??\\.\\s*${NAME})*)\\s*\\.\\s*[\\w$]*$`);
 const WORD = /[\w$]*$/;
-/** How far back a chain of names may begin. */
+/** How far before the cursor a chain of names may begin. */
 const MAX_CHAIN_CHARACTERS = 500;
 const VALID = /^[\w$]*$/;
 
-/** `read` may answer later: declarations can still be on their way when the first letters are written. */
+/** `read` may answer later: declarations may still be loading when the first letters are written. */
 export function completeDeclared(
   read: () => Promise<Declarations>,
 ): (context: CompletionContext) => Promise<CompletionResult | null> {
@@ -56,7 +56,7 @@ function describe(member: Member, kind: "member" | "key"): Completion {
     type: isFunction ? "function" : "property",
     detail,
     ...(doc !== "" && { info: () => Object.assign(document.createElement("div"), { textContent: doc }) }),
-    // What must be given comes first.
+    // Required ones come first.
     ...(kind === "key" && { apply: snippet(`${quote(name)}: #{}`), boost: isOptional ? 0 : 5 }),
     ...(kind === "member" && takesObject && { apply: snippet(`${name}({ #{} })`) }),
   };
@@ -81,7 +81,7 @@ function membersAt(declarations: Declarations, [first = "", ...rest]: string[]):
   return member === undefined || member.isFunction ? [] : declarations.membersOf(member);
 }
 
-/** Null unless the cursor is where a name may stand in the object that a declared call is given. */
+/** Null unless the cursor is at a name in the object that a declared call is given. */
 function parametersAt(context: CompletionContext, declarations: Declarations): readonly Member[] | null {
   const names: string[] = [];
   let node: SyntaxNode | null = syntaxTree(context.state).resolveInner(context.pos, -1);

@@ -8,7 +8,7 @@ export function toPointer(names: readonly string[]): string {
   return names.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-/** Members that were emptied are removed; others are set as a whole. */
+/** Members that were emptied are removed; those that differ are set as a whole. */
 export function patchSettings(before: Values, after: Values): PatchOperation[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].flatMap((name): PatchOperation[] => {
@@ -21,8 +21,8 @@ export function patchSettings(before: Values, after: Values): PatchOperation[] {
 }
 
 /**
- * Sets what was filled in and leaves what is set and was not. `present`: pointers of what is set; the values are not
- * known here, so an object of which something is set is changed member by member.
+ * Sets what was filled in and leaves the rest as it is. `present`: pointers of what is set. Their values are not known here,
+ * so an object of which a part is set is changed member by member.
  */
 export function patchSecrets(filled: Values, present: readonly string[]): PatchOperation[] {
   return set(filled, [], present);

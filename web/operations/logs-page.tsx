@@ -6,7 +6,7 @@ import { SelectField, TextField, useFields } from "../parts/fields.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { Card, Fold, PageHead, Tail } from "../parts/layout.tsx";
 import { fetchPath, type LogRecord } from "../server/api.ts";
-import { followStream } from "../server/stream.ts";
+import { followStream, soon } from "../server/stream.ts";
 
 const LEVELS = [
   ["", "All levels"],
@@ -68,13 +68,7 @@ function useLogs(filter: string, isLive: boolean): { records: readonly LogRecord
     if (!isLive) return;
     const stop = new AbortController();
     let records: readonly LogRecord[] = [];
-    let painting: ReturnType<typeof setTimeout> | undefined;
-    const paintSoon = () => {
-      painting ??= setTimeout(() => {
-        painting = undefined;
-        if (!stop.signal.aborted) setState({ records, error: null });
-      }, PAINT_MS);
-    };
+    const paintSoon = soon(PAINT_MS, stop.signal, () => setState({ records, error: null }));
     const add = (more: readonly LogRecord[]) => {
       const known = new Set(records.map(({ id }) => id));
       records = [...records, ...more.filter(({ id }) => !known.has(id))]
@@ -96,10 +90,7 @@ function useLogs(filter: string, isLive: boolean): { records: readonly LogRecord
       },
       readBefore,
     ).catch(refuse);
-    return () => {
-      stop.abort();
-      clearTimeout(painting);
-    };
+    return () => stop.abort();
   }, [filter, isLive]);
   return state;
 }

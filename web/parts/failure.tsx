@@ -114,7 +114,7 @@ export function Settled({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** Then what is there is shown, whatever is missing. */
+/** After this, what is there is shown, even if parts are missing. */
 const MAX_WAIT_MS = 4000;
 
 interface ErrorBoundaryProps {

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useState } from "preact/hooks";
 import type { ProcessEvent } from "#client/events.ts";
 import { client, get, type Process, type ToolCall, useOnChange } from "../server/api.ts";
 import { returns } from "../server/connection.ts";
-import { whileVisible } from "../server/stream.ts";
+import { soon, whileVisible } from "../server/stream.ts";
 import { addChunk, NOTHING, type Printed } from "./printed.ts";
 
 export interface RunFeed extends Printed {
@@ -39,15 +39,10 @@ export function useRun(id: number | null, round = 0): RunFeed {
 async function follow(id: number, signal: AbortSignal, show: (feed: RunFeed) => void): Promise<void> {
   let feed = EMPTY;
   let lastEventId: string | undefined;
-  let painting: ReturnType<typeof setTimeout> | null = null;
   const paint = () => {
-    if (painting !== null) clearTimeout(painting);
-    painting = null;
     if (!signal.aborted) show(feed);
   };
-  const paintSoon = () => {
-    painting ??= setTimeout(paint, PAINT_MS);
-  };
+  const paintSoon = soon(PAINT_MS, signal, paint);
   try {
     const { process, calls } = await read(id, signal);
     if (process.state === "idle") {

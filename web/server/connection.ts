@@ -1,7 +1,7 @@
-/** Whether the server answers. Each request tells; while it does not, it is asked again and again until it does. */
+/** Whether the server answers: seen from every request; while it does not, /health is asked until it does. */
 import { signal } from "@preact/signals";
 
-/** Where this page came from, without its last part: a proxy may have put the server under a path. */
+/** The address of this page without its last part: a proxy may serve it under a path. */
 export const SERVER_URL = new URL(".", location.href.split(/[?#]/)[0]).href.replace(/\/$/, "");
 
 export const isAway = signal(false);
@@ -15,12 +15,12 @@ const GATEWAY_STATUSES: readonly number[] = [502, 503, 504];
 
 let probing: Promise<void> | null = null;
 
-/** A proxy that has nobody behind it answers in its own words. */
+/** A proxy whose server is away answers itself, and not in JSON. */
 export function isAnswered({ status, headers }: Response): boolean {
   return !GATEWAY_STATUSES.includes(status) || /[/+]json\b/.test(headers.get("content-type") ?? "");
 }
 
-/** A request has got no answer. Resolves when the server answers again; at once if it does. */
+/** For a request that got no answer. Resolves when the server answers again; at once if it does. */
 export function waitForServer(): Promise<void> {
   probing ??= probeUntilAnswered().finally(() => {
     probing = null;
@@ -47,7 +47,7 @@ async function probe(): Promise<boolean> {
   }
 }
 
-/** Shorter where the browser says that it is online again. */
+/** Ends early when the browser is online again. */
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

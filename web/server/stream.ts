@@ -14,8 +14,8 @@ const MAX_RECONNECT_MS = 10_000;
 const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024;
 
 /**
- * Calls `onEvent` for each event until `signal` aborts, while the page is visible. `onOpen`: connected; what came in between
- * may be missing unless the server resumes. Rejects with CyrnelError where the server refuses.
+ * Calls `onEvent` for each event until `signal` aborts, while the page is visible. `onOpen`: connected; events since
+ * the last connection may be missing unless the server resumes. Rejects with CyrnelError where the server refuses.
  */
 export async function followStream(
   path: string,
@@ -63,6 +63,19 @@ export async function followStream(
   }
 }
 
+/** A function whose calls within `ms` of the first become one call of `act`; none once `signal` aborts. */
+export function soon(ms: number, signal: AbortSignal, act: () => void): () => void {
+  let isWaiting = false;
+  return () => {
+    if (isWaiting) return;
+    isWaiting = true;
+    setTimeout(() => {
+      isWaiting = false;
+      if (!signal.aborted) act();
+    }, ms);
+  };
+}
+
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -72,9 +85,9 @@ function readJson(text: string): unknown {
 }
 
 /**
- * Holds a connection only while the page is visible: browsers open six to a server in all, and tabs in the background would
- * keep them. Calls `follow` as soon as the page is visible, with a signal that aborts when it is hidden, and again when it is shown;
- * until `follow` ends by itself, as its promise does, or `signal` aborts.
+ * Holds a connection only while the page is visible: browsers open six to a server in all, and hidden tabs would keep them.
+ * Calls `follow` whenever the page becomes visible, with a signal that aborts when it is hidden. Ends as `follow` does when
+ * that ends by itself, or when `signal` aborts.
  */
 export async function whileVisible(
   signal: AbortSignal,
@@ -98,7 +111,7 @@ export async function whileVisible(
   }
 }
 
-/** At once if it is; also where `signal` aborts. */
+/** At once if it is visible; also when `signal` aborts. */
 function becomeVisible(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {

@@ -1,21 +1,19 @@
-/** How many approvals wait for a person, live, for the badge of every view. */
+/** How many approvals wait for a person, live, for the badge on every page. */
 import { effect, signal } from "@preact/signals";
-import { unwrap } from "#client/errors.ts";
 import { isSignedIn, key } from "../session/access.ts";
-import { client } from "./api.ts";
-import { followStream } from "./stream.ts";
+import { ALL, get } from "./api.ts";
+import { followStream, soon } from "./stream.ts";
 
-/** Null: not known, or not for this key to know. */
+/** Null: not known, or the key may not see approvals. */
 export const waitingApprovals = signal<number | null>(null);
 /** Changes whenever an approval is asked for or decided. */
 export const approvalChanges = signal(0);
 export const playsSound = signal(false);
 
-const MAX_COUNTED = 200;
-/** Changes within this time are one reading. */
+/** Changes within this time are read once. */
 const SETTLE_MS = 150;
 
-/** Follows as long as somebody is signed in. Call once. */
+/** Follows as long as a person is signed in. Call once. */
 export function watchApprovals(): void {
   effect(() => {
     void key.value;
@@ -30,31 +28,19 @@ export function watchApprovals(): void {
 }
 
 async function follow(signal: AbortSignal): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const readSoon = () => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      void read(signal);
-    }, SETTLE_MS);
-  };
+  const readNow = () => void read(signal);
   try {
-    await followStream("/approvals/stream", signal, readSoon, () => void read(signal));
+    await followStream("/approvals/stream", signal, soon(SETTLE_MS, signal, readNow), readNow);
   } catch {
     // This key may not decide: there is no badge.
     waitingApprovals.value = null;
-  } finally {
-    clearTimeout(timer);
   }
 }
 
 async function read(signal: AbortSignal): Promise<void> {
   try {
-    const { approvals } = unwrap(
-      await client.value.GET("/approvals", {
-        params: { query: { state: "pending", limit: String(MAX_COUNTED) } },
-        signal,
-      }),
-    );
+    const query = { state: "pending", limit: ALL.params.query.limit } as const;
+    const { approvals } = await get("/approvals", { params: { query }, signal });
     if (signal.aborted) return;
     const before = waitingApprovals.value;
     waitingApprovals.value = approvals.length;

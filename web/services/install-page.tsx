@@ -1,4 +1,4 @@
-/** Installing a service: its definition from a URL, a file, pasted, or by way of a registry. */
+/** Installing a service: its definition pasted, or from a file, a URL or a registry. */
 import { useState } from "preact/hooks";
 import { navigate } from "wouter-preact/use-hash-location";
 import { tell, useAction } from "../parts/action.tsx";

@@ -149,7 +149,7 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     await expect.poll(async () => (await server.send("GET", "/tools/demo/addTask")).body.enabled).toBe(true);
   });
 
-  test("settings that somebody else has changed meanwhile are not overwritten", async () => {
+  test("settings that another person has changed meanwhile are not overwritten", async () => {
     await page.getByRole("link", { name: "Settings" }).click();
     await page.getByLabel("maxTasks").fill("7");
     await server.send("PATCH", "/services/demo/config", [{ op: "add", path: "/maxTasks", value: 9 }]);
@@ -160,7 +160,7 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     await expect.poll(() => page.getByLabel("maxTasks").inputValue()).toBe("9");
   });
 
-  test("secrets under names that one gives oneself are typed hidden too, from the first character on", async () => {
+  test("secrets under names of one's own choice are typed hidden too, from the first character on", async () => {
     const { security: _security, components: _components, ...open } = JSON.parse(server.orders.document);
     await server.send("POST", "/services", { id: "open", adapter: "openapi", content: JSON.stringify(open) });
     await server.send("POST", "/services/open/enabled", { enabled: true });
@@ -203,7 +203,7 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
   test("a module is installed from a registry, enabled, updated and deleted; a package that is another one is refused", async () => {
     const { files, publishModule } = server.orders;
     await goTo("Modules");
-    // What the test before was told would be taken for what this one is told.
+    // A notice of the test before would be taken for one of this test.
     await expect.poll(() => page.getByText(/^packed is /).count(), { timeout: 10_000 }).toBe(0);
     await page.getByLabel("From").selectOption({ label: "A registry entry" });
     await page.getByLabel("URL").fill(`${files}/wrong-module.json`);

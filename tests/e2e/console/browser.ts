@@ -1,4 +1,4 @@
-/** The system's Chromium, with an empty profile and nothing that reaches outside; and what its console says. */
+/** The system's Chromium, with an empty profile and no requests outside; and what its console reports. */
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";

@@ -1,4 +1,4 @@
-/** The first hour of somebody with the console, in a real Chromium against a real server; each step builds on the last. */
+/** A person's first hour with the console, in a real Chromium against a real server; each step builds on the last. */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TEST_KEY } from "#tests/integration/harness/http-app.ts";

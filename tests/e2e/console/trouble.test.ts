@@ -1,4 +1,4 @@
-/** When things go wrong round the console: a server that goes away, a key that counts no more or for little, floods, hostile answers. */
+/** When things go wrong: a server that goes away, a key that is revoked or may do little, floods, hostile answers. */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "#tests/integration/harness/database.ts";
@@ -48,7 +48,7 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
     await page.keyboard.insertText(code);
   }
   const written = () => page.locator(".cm-content").innerText();
-  /** Longest time in which the page could not have answered anybody, while `work` was done. */
+  /** Longest time in which the page could not react while `work` was done. */
   async function longestBlock(work: () => Promise<void>): Promise<number> {
     await page.evaluate(() => {
       const state = globalThis as unknown as { longest: number; tasks: PerformanceObserver };
@@ -130,7 +130,7 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
     await shown.getByText("never ended").waitFor();
   });
 
-  test("a key that may do little is told what it lacks, view by view, and what it may is there", async () => {
+  test("a key with few scopes is told what it lacks, page by page, and sees what it may", async () => {
     const { key } = await makeKey(["processes:read", "processes:all"]);
     await button("Sign out").click();
     await page.getByLabel("API key").fill(key);

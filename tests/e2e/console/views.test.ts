@@ -1,4 +1,4 @@
-/** Every view: accessible in light and dark, no wider than a phone, and hostile data inert in all of them. */
+/** Every page: accessible in light and dark, no wider than a phone, and hostile data inert in all of them. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
@@ -10,7 +10,7 @@ import { type ConsoleServer, startConsoleServer } from "./console-server.ts";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const WIDE = { width: 1440, height: 900 };
 const NARROW = { width: 380, height: 800 };
-/** What stands in a view may not move while the rest of it is loaded. Beyond this, browsers call it noticeable. */
+/** What a page shows may not move while the rest of it loads. Beyond this, browsers call it noticeable. */
 const MAX_SHIFT = 0.1;
 
 /** Tried wherever a text of others is shown: each would set the mark if it were markup, script or a link that acts. */
@@ -43,7 +43,7 @@ function listOthers(views: readonly string[]): [view: string, ready: string][] {
   return others.map((path) => [path, ""]);
 }
 
-describe.skipIf(chromiumPath === null)("every view (skipped without a Chromium)", { retry: 0 }, () => {
+describe.skipIf(chromiumPath === null)("every page (skipped without a Chromium)", { retry: 0 }, () => {
   let server: ConsoleServer;
   let browser: ConsoleBrowser;
   let opened: OpenPage;
@@ -157,7 +157,7 @@ describe.skipIf(chromiumPath === null)("every view (skipped without a Chromium)"
     ).toBe(0);
   });
 
-  test("characters that turn text round are shown as what they are", async () => {
+  test("characters that change the direction of text are shown as escapes", async () => {
     await show(`processes/${failed}`, "failed: script error");
     await page.getByText("\\u202e").first().waitFor();
   });

@@ -1,4 +1,4 @@
-/** Somebody signed in: a server with the demo service, a browser, and the console's page in it. */
+/** A signed-in person: a server with the demo service, a browser, and the console in it. */
 import type { BrowserContextOptions } from "playwright-core";
 import { TEST_KEY } from "#tests/integration/harness/http-app.ts";
 import { launchBrowser, type OpenPage, signIn } from "./browser.ts";

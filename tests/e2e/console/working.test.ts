@@ -1,4 +1,4 @@
-/** What somebody who runs scripts does in the console: decide, answer, look things up, compare, all of it with the keyboard too. */
+/** What a person who runs scripts does in the console: decide, answer, look things up, compare; with the keyboard alone too. */
 import type { Page, Request } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromiumPath } from "./browser.ts";
@@ -8,7 +8,7 @@ import { type Visit, visitConsole } from "./visit.ts";
 const WIDE = { width: 1440, height: 900 };
 const NARROW = { width: 380, height: 800 };
 
-describe.skipIf(chromiumPath === null)("somebody at work (skipped without a Chromium)", { retry: 0 }, () => {
+describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chromium)", { retry: 0 }, () => {
   let opened: Visit;
   let server: ConsoleServer;
   let page: Page;
@@ -48,7 +48,7 @@ describe.skipIf(chromiumPath === null)("somebody at work (skipped without a Chro
     const id = await submit("return await cyrnel.ask({ message: 'go on?' })", { ref: "from-elsewhere" });
     await row("from-elsewhere").getByText("paused").waitFor();
     await read(id);
-    // What still came of the change may be read late on a busy machine; who asks at a pace of its own is never quiet.
+    // What still came of the change may be read late on a busy machine; a page that polls never stops asking.
     const askedMeanwhile = async () => {
       const from = asked.length;
       await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 2000)));
@@ -145,7 +145,7 @@ describe.skipIf(chromiumPath === null)("somebody at work (skipped without a Chro
     await opened.forgive(/400/);
   });
 
-  test("who asks is named, hidden characters are shown, and what is long is decided once all of it was shown", async () => {
+  test("the asking process is named, hidden characters are shown, and long parameters are decided once shown whole", async () => {
     const body = { type: "object", properties: { text: { type: "string" } } };
     const document = {
       openapi: "3.1.0",
@@ -188,7 +188,7 @@ describe.skipIf(chromiumPath === null)("somebody at work (skipped without a Chro
     expect(await ended(id)).toMatchObject({ reason: "approval_denied" });
   });
 
-  test("what waits in the inbox is read once, whatever else comes and goes", async () => {
+  test("an approval in the inbox is read once, also when others come and go", async () => {
     const clear = async (reason: string) => {
       const id = await submit(`await tools.demo.clearBoard({ reason: '${reason}' });`);
       return (await read(id)).approvals[0] as string;
@@ -208,16 +208,16 @@ describe.skipIf(chromiumPath === null)("somebody at work (skipped without a Chro
     await server.send("POST", `/approvals/${first}/deny`, {});
     await waiting("first").waitFor({ state: "detached" });
     page.off("request", note);
-    const readAnew = asked.filter(({ pathname }) =>
+    const readAgain = asked.filter(({ pathname }) =>
       [first, second, third].includes(pathname.split("/")[2] ?? ""),
     );
-    expect(readAnew.map(({ pathname }) => pathname)).toEqual([`/approvals/${third}`]);
+    expect(readAgain.map(({ pathname }) => pathname)).toEqual([`/approvals/${third}`]);
     expect(asked.filter(({ search }) => search.includes("state=approved"))).toHaveLength(1);
     for (const id of [second, third]) await server.send("POST", `/approvals/${id}/deny`, {});
     await page.getByText("Nothing waits for you").waitFor();
   });
 
-  test("a page that nobody sees holds no connection, and goes on where it was when it is shown again", async () => {
+  test("a hidden page holds no connection, and continues where it was when it is shown again", async () => {
     const streams = new Set<Request>();
     const begin = (request: Request) => {
       if (/\/(events|stream)(\?|$)/.test(request.url())) streams.add(request);
@@ -272,7 +272,7 @@ describe.skipIf(chromiumPath === null)("somebody at work (skipped without a Chro
     page.off("request", begin).off("requestfinished", end).off("requestfailed", end);
   });
 
-  test("the log is live, narrowed to a process, and stands still when told to", async () => {
+  test("the log is live, can be filtered by process, and can be paused", async () => {
     await goTo("Logs");
     const tail = page.getByRole("log");
     const id = await submit("return 1");
@@ -292,18 +292,18 @@ describe.skipIf(chromiumPath === null)("somebody at work (skipped without a Chro
   });
 
   test("light and dark are chosen, and kept through a reload", async () => {
-    const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
     await page.getByLabel("Theme").selectOption({ label: "Dark" });
-    const dark = await ground();
+    const dark = await background();
     await page.reload();
     await page.locator(".nav").waitFor();
-    expect(await ground()).toBe(dark);
+    expect(await background()).toBe(dark);
     await page.getByLabel("Theme").selectOption({ label: "Light" });
-    expect(await ground()).not.toBe(dark);
+    expect(await background()).not.toBe(dark);
   });
 
   test.each([
-    ["a desk", WIDE],
+    ["a wide screen", WIDE],
     ["a phone", NARROW],
   ])("with the keyboard alone, on %s: in, write, run, leave the editor, kill", async (_where, size) => {
     await page.setViewportSize(size);
