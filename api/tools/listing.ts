@@ -3,7 +3,8 @@
 import { type PageRequest, readPage } from "#api/bounds/page.ts";
 import { writeLineSignature } from "#runner/docs/line-signature.ts";
 import type { Db } from "../db/pool.ts";
-import type { CallCaller, CallGate, Decision } from "./gate.ts";
+import type { CallCaller, CallGate } from "./gate.ts";
+import type { ToolSummaryRecord } from "./model.ts";
 import type { RankedPosition, ToolSearch } from "./search/search.ts";
 import {
   listPathsOfServices,
@@ -13,18 +14,12 @@ import {
   type ToolRow,
 } from "./store.ts";
 
-export interface ListedTool extends ToolRow {
-  policy: Decision;
-  /** Only of a ranked listing: how well it fits, and its type on one line. */
-  score?: number;
-  signature?: string;
-}
-
+/** A page of a listing; the position is that of the kind of listing asked for. */
 export interface ToolPage<Position> {
-  tools: ListedTool[];
+  tools: ToolSummaryRecord[];
   /** Where the next page starts; null at the end. */
   next: Position | null;
-  /** Only of a ranked listing that found nothing: the services there are. The tools are the nearest then, with score 0. */
+  /** Only of a search that found nothing: the services there are. The tools are the nearest then, with score 0. */
   services?: string[];
 }
 
@@ -44,8 +39,8 @@ export interface ToolListing {
   ): Promise<ToolPage<RankedPosition>>;
   /** Those of `serviceIds` that exist for the caller: what its role hides every tool of does not. */
   visibleServices(serviceIds: readonly string[], caller: CallCaller): Promise<ReadonlySet<string>>;
-  /** What the policies say about a call of a tool; `block` when they cannot be asked. */
-  decide(caller: CallCaller, tool: Pick<ToolRow, "serviceId" | "id" | "destructive">): Promise<Decision>;
+  /** A tool as it is listed; its policy is `block` when the policies cannot be asked. */
+  describe(tool: ToolRow, caller: CallCaller): Promise<ToolSummaryRecord>;
 }
 
 /** `failureOf`: why a service cannot be called although its rows say nothing against it. */
@@ -58,32 +53,29 @@ export function createToolListing(
   const canSee = (caller: CallCaller, tool: { serviceId: string; id: string }) =>
     gate.canSee(caller, { serviceId: tool.serviceId, toolId: tool.id });
 
-  async function decide(
+  async function describe(
+    { serviceId, id, name, description, enabled, effectivelyEnabled, destructive }: ToolRow,
     caller: CallCaller,
-    { serviceId, id, destructive }: Pick<ToolRow, "serviceId" | "id" | "destructive">,
-  ): Promise<Decision> {
-    try {
-      return (await gate.decide(caller, { serviceId, toolId: id, destructive })).decision;
-    } catch {
-      return "block";
-    }
-  }
-
-  async function addPolicies(
-    rows: readonly Omit<ListedTool, "policy">[],
-    caller: CallCaller,
-  ): Promise<ListedTool[]> {
-    return Promise.all(
-      rows.map(async (row) => ({
-        ...row,
-        effectivelyEnabled: row.effectivelyEnabled && failureOf(row.serviceId) === null,
-        policy: await decide(caller, row),
-      })),
+  ): Promise<ToolSummaryRecord> {
+    const policy = await gate.decide(caller, { serviceId, toolId: id, destructive }).then(
+      ({ decision }) => decision,
+      () => "block" as const,
     );
+    const isEffective = effectivelyEnabled && failureOf(serviceId) === null;
+    return {
+      serviceId,
+      id,
+      name,
+      description,
+      enabled,
+      effectivelyEnabled: isEffective,
+      destructive,
+      policy,
+    };
   }
 
   return {
-    decide,
+    describe,
     async visibleServices(serviceIds, caller) {
       if (gate.seesAll(caller)) return new Set(serviceIds);
       const paths = await listPathsOfServices(db, serviceIds);
@@ -102,7 +94,7 @@ export function createToolListing(
         }),
         (found) => found.filter(isShown),
       );
-      return { tools: await addPolicies(rows, caller), next };
+      return { tools: await Promise.all(rows.map((row) => describe(row, caller))), next };
     },
     async search(query, filter, page, caller) {
       const { rows, next, services } = await search.search(
@@ -111,11 +103,12 @@ export function createToolListing(
         page,
         (tool) => canSee(caller, tool) && !(filter.effective && failureOf(tool.serviceId) !== null),
       );
-      const signed = rows.map(({ inputSchema, outputSchema, ...row }) => ({
-        ...row,
+      const tools = rows.map(async ({ score, inputSchema, outputSchema, ...row }) => ({
+        ...(await describe(row, caller)),
+        score,
         signature: writeLineSignature(inputSchema, outputSchema),
       }));
-      return { tools: await addPolicies(signed, caller), next, ...(services && { services }) };
+      return { tools: await Promise.all(tools), next, ...(services && { services }) };
     },
   };
 }

@@ -14,8 +14,8 @@ import {
 import type { CallError } from "./failure.ts";
 import type { CallCaller, ToolCall, ToolPath } from "./gate.ts";
 import { createToolHost } from "./host.ts";
-import { createToolListing, type ListedTool, type ToolListing, type ToolPage } from "./listing.ts";
-import type { ToolDetailsRecord, ToolSummaryRecord } from "./model.ts";
+import { createToolListing, type ToolListing, type ToolPage } from "./listing.ts";
+import type { ToolDetailsRecord } from "./model.ts";
 import { createToolSearch, type RankedPosition } from "./search/search.ts";
 import {
   findToolDetails,
@@ -39,14 +39,6 @@ export interface ToolsOptions
   writeDocs(input: ToolDocsInput): Promise<string>;
 }
 
-/** A page of a listing; the position is that of the kind of listing asked for. */
-export interface ToolRecordPage<Position> {
-  tools: ToolSummaryRecord[];
-  next: Position | null;
-  /** Only of a search that found nothing: the services there are. The tools are the nearest then, with score 0. */
-  services?: string[];
-}
-
 export interface Tools extends AsyncDisposable {
   /** What scripts are given. */
   readonly host: ToolHost;
@@ -65,13 +57,13 @@ export interface Tools extends AsyncDisposable {
     filter: ToolFilter,
     page: PageRequest<ToolPosition>,
     caller: CallCaller,
-  ): Promise<ToolRecordPage<ToolPosition>>;
+  ): Promise<ToolPage<ToolPosition>>;
   search(
     query: string,
     filter: ToolFilter,
     page: PageRequest<RankedPosition>,
     caller: CallCaller,
-  ): Promise<ToolRecordPage<RankedPosition>>;
+  ): Promise<ToolPage<RankedPosition>>;
   get(path: ToolPath, caller: CallCaller): Promise<ToolDetailsRecord>;
   /** Markdown. Throws AppError `not_found`, `no_environment` or `module_failed`. */
   readDocs(path: ToolPath, caller: CallCaller): Promise<string>;
@@ -132,21 +124,16 @@ export function createTools(options: ToolsOptions): Tools {
     forget: targets.forget,
     async list(filter, page, asker) {
       await requireService(filter.serviceId, asker);
-      return toRecords(await listing.list(filter, page, asker));
+      return listing.list(filter, page, asker);
     },
     async search(query, filter, page, asker) {
       await requireService(filter.serviceId, asker);
-      return toRecords(await listing.search(query, filter, page, asker));
+      return listing.search(query, filter, page, asker);
     },
     async get(path, asker) {
       const tool = await requireTool(path, asker);
       const { inputSchema, outputSchema } = tool;
-      const effectivelyEnabled = tool.effectivelyEnabled && failureOf(path.serviceId) === null;
-      return {
-        ...toRecord({ ...tool, effectivelyEnabled, policy: await listing.decide(asker, tool) }),
-        inputSchema,
-        outputSchema,
-      };
+      return { ...(await listing.describe(tool, asker)), inputSchema, outputSchema };
     },
     readDocs: async (path, asker) => writeDocs(await requireTool(path, asker)),
     async readDeclarations(serviceId, asker) {
@@ -176,37 +163,6 @@ function toAppError(error: CallError): AppError {
     ...(error.issues && { issues: error.issues }),
     cause: error.cause ?? error,
   });
-}
-
-function toRecords<Position>({ tools, ...page }: ToolPage<Position>): ToolRecordPage<Position> {
-  return { ...page, tools: tools.map(toRecord) };
-}
-
-function toRecord(tool: ListedTool): ToolSummaryRecord {
-  const {
-    serviceId,
-    id,
-    name,
-    description,
-    enabled,
-    effectivelyEnabled,
-    destructive,
-    policy,
-    score,
-    signature,
-  } = tool;
-  return {
-    serviceId,
-    id,
-    name,
-    description,
-    enabled,
-    effectivelyEnabled,
-    destructive,
-    policy,
-    ...(score !== undefined && { score }),
-    ...(signature !== undefined && { signature }),
-  };
 }
 
 function toDocsInput({ serviceId, id, description, inputSchema, outputSchema }: ToolDetailsRow) {

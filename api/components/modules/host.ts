@@ -2,13 +2,12 @@
 import { readFailure } from "#api/bounds/failure-text.ts";
 import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
-import type { EnvironmentBindings, IsolationLevel } from "#sdk";
-import type { Download, SecretStore, SecretWatch } from "../ports.ts";
+import type { Download, SecretStore } from "../ports.ts";
 import { readConfig } from "../settings/store.ts";
 import {
   type Activator,
+  type ActivatorOptions,
   createActivator,
-  type HostLogger,
   type StartedModule,
   type StoredSettings,
 } from "./activation/activator.ts";
@@ -21,18 +20,8 @@ import { createModulePlace, type ModulePlace } from "./packages/place.ts";
 import type { ModuleRegistration } from "./registration.ts";
 import { clearDefinitionsDue, findModuleRow, type ModuleRow, setModuleError } from "./store.ts";
 
-export interface ModulesOptions {
+export interface ModulesOptions extends ActivatorOptions {
   pool: Pool;
-  logger: HostLogger;
-  bindings: EnvironmentBindings;
-  /** The isolation level that every run must have. */
-  isolation: IsolationLevel;
-  /** The server listens on more than loopback. Default: no. */
-  isExposed?: boolean;
-  /** The guarded fetch that modules are given. */
-  fetch: typeof globalThis.fetch;
-  /** Whether adapters may start programs of the host. Default: no. */
-  allowStdio?: boolean;
   /** Default: the bundled modules. */
   builtins?: readonly BuiltinModule[];
   /** Custom modules, in this folder (absolute; it need not exist). Absent: only the bundled ones. */
@@ -40,7 +29,6 @@ export interface ModulesOptions {
   /** The state of a module on the other servers. */
   activations?(id: string): { replica: string; state: ModuleState }[];
   secrets: SecretStore;
-  watch: SecretWatch;
   limits?: Partial<ModuleLimits>;
 }
 
@@ -55,7 +43,7 @@ export interface ModuleLimits extends InstanceLimits {
   maxWaitingPackages: number;
 }
 
-export const DEFAULT_LIMITS: ModuleLimits = {
+const DEFAULT_LIMITS: ModuleLimits = {
   maxSetupMs: 60_000,
   maxTeardownMs: 15_000,
   maxImportMs: 30_000,
@@ -71,15 +59,11 @@ export interface CustomModules {
   download: Download;
 }
 
-export interface ModuleHost {
-  readonly pool: Pool;
-  readonly logger: HostLogger;
+export interface ModuleHost extends Pick<ModulesOptions, "pool" | "logger" | "secrets" | "watch"> {
   readonly limits: ModuleLimits;
   readonly activator: Activator;
   /** Every module that is there, by id. Changed within the queue of changes only. */
   readonly registry: Map<string, ModuleRegistration>;
-  readonly secrets: SecretStore;
-  readonly watch: SecretWatch;
   /** Null: this server has the bundled modules only. */
   readonly custom: CustomModules | null;
 }
@@ -235,34 +219,22 @@ export function refuseWaiting(): AppError {
 }
 
 export function createHost(options: ModulesOptions): ModuleHost {
-  const {
-    pool,
-    logger,
-    bindings,
-    isolation,
-    isExposed = false,
-    fetch,
-    allowStdio = false,
-    custom,
-    secrets,
-    watch,
-  } = options;
+  const { pool, logger, secrets, watch, custom } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   return {
     pool,
     logger,
-    limits,
-    activator: createActivator({ logger, bindings, isolation, isExposed, fetch, allowStdio, watch, limits }),
-    registry: new Map(),
     secrets,
     watch,
-    custom:
-      custom === undefined
-        ? null
-        : {
-            place: createModulePlace(custom.directory),
-            attempts: createAttempts(custom.directory),
-            download: custom.download,
-          },
+    limits,
+    activator: createActivator(options, limits),
+    registry: new Map(),
+    custom: custom
+      ? {
+          place: createModulePlace(custom.directory),
+          attempts: createAttempts(custom.directory),
+          download: custom.download,
+        }
+      : null,
   };
 }

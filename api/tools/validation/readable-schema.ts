@@ -2,6 +2,7 @@
  * A foreign input schema as the validator is given it: known keywords with values of their type, references inside the
  * document only, within bounds. What it says beyond that is not checked: the service checks its own parameters again.
  */
+import { resolveReference } from "#modules/shared/json-pointer.ts";
 import type { JSONSchema } from "#sdk";
 
 /** A compilation takes up to half a millisecond for each part. Deeper parts of larger schemas are not checked. */
@@ -34,7 +35,9 @@ export function readSchema(source: JSONSchema): ReadableSchema {
     if (walk.nodes > MAX_NODES) continue;
     // Afterwards: a reference has to lead to something that was copied.
     for (const { node, target } of walk.references) {
-      if ((node === schema && target === "#") || !leadsToSchema(schema, target)) delete node.$ref;
+      const found = resolveReference(schema, target);
+      const isSchema = isRecord(found) || typeof found === "boolean";
+      if ((node === schema && target === "#") || !isSchema) delete node.$ref;
     }
     return { schema, nodes: walk.nodes, isLinear: walk.isLinear };
   }
@@ -182,24 +185,6 @@ function adaptDialects(source: Record<string, unknown>, node: JSONSchema): void 
   if (typeof node.type === "string") node.type = [node.type, "null"];
   else if (Array.isArray(node.type)) node.type = [...new Set([...node.type, "null"])];
   if (Array.isArray(node.enum) && !node.enum.includes(null)) node.enum = [...node.enum, null];
-}
-
-function leadsToSchema(root: unknown, reference: string): boolean {
-  let node: unknown = root;
-  for (const segment of reference.split("/").slice(1)) {
-    const name = decode(segment).replaceAll("~1", "/").replaceAll("~0", "~");
-    if (node === null || typeof node !== "object" || !Object.hasOwn(node, name)) return false;
-    node = (node as Record<string, unknown>)[name];
-  }
-  return isRecord(node) || typeof node === "boolean";
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }
 
 function uniqueValues(values: unknown[]): unknown[] {

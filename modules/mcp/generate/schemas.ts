@@ -2,6 +2,7 @@
 import { Ajv } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { resolveReference } from "#modules/shared/json-pointer.ts";
 import type { JSONSchema } from "#sdk";
 
 const MAX_SCHEMA_BYTES = 256 * 1024;
@@ -83,23 +84,9 @@ function findStructureProblem(schema: JSONSchema): string | null {
 }
 
 function leadsSomewhere(schema: JSONSchema, reference: string, anchors: Set<unknown>): boolean {
-  if (reference === "#") return true;
-  if (!reference.startsWith("#")) return false;
-  if (!reference.startsWith("#/")) return anchors.has(reference.slice(1));
-  let node: unknown = schema;
-  for (const segment of reference.slice(2).split("/")) {
-    const name = unescapeSegment(segment);
-    if (name === null || node === null || typeof node !== "object" || !Object.hasOwn(node, name))
-      return false;
-    node = (node as Record<string, unknown>)[name];
+  if (reference.startsWith("#") && reference !== "#" && !reference.startsWith("#/")) {
+    return anchors.has(reference.slice(1));
   }
-  return node !== null && (typeof node === "object" || typeof node === "boolean");
-}
-
-function unescapeSegment(segment: string): string | null {
-  try {
-    return decodeURIComponent(segment).replaceAll("~1", "/").replaceAll("~0", "~");
-  } catch {
-    return null;
-  }
+  const target = resolveReference(schema, reference);
+  return target !== null && (typeof target === "object" || typeof target === "boolean");
 }

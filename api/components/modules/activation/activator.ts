@@ -13,6 +13,7 @@ import type {
   ModuleLogger,
 } from "#sdk";
 import { type AdapterServices, type Adapters, NO_SERVICES } from "../../adapters.ts";
+import type { SecretWatch } from "../../ports.ts";
 import type { Config } from "../../settings/schema.ts";
 import type { ModuleState } from "../model.ts";
 import type { ModuleRegistration } from "../registration.ts";
@@ -61,15 +62,14 @@ export interface ActivatorOptions {
   bindings: EnvironmentBindings;
   /** The isolation level that every run must have. */
   isolation: IsolationLevel;
-  /** The server listens on more than loopback. */
+  /** The server listens on more than loopback. Default: no. */
   isExposed?: boolean;
   /** The guarded fetch that modules are given. */
   fetch: typeof globalThis.fetch;
-  /** Whether adapters may start programs of the host. */
-  allowStdio: boolean;
+  /** Whether adapters may start programs of the host. Default: no. */
+  allowStdio?: boolean;
   /** Learns the secrets that adapters obtain at run time. */
-  watch: ObtainedWatch;
-  limits: InstanceLimits;
+  watch: SecretWatch;
 }
 
 /** Whether the isolation asked for is not available here. The message is the runner's: it holds no setting and no secret. */
@@ -77,8 +77,8 @@ function isRefusal(error: unknown): error is ModuleFailure {
   return error instanceof ModuleFailure && (error.cause as Error).name === "JailUnavailableError";
 }
 
-export function createActivator(options: ActivatorOptions): Activator {
-  const { logger, limits } = options;
+export function createActivator(options: ActivatorOptions, limits: InstanceLimits): Activator {
+  const { logger } = options;
   const environments = createEnvironmentHost((error, message) =>
     logger.error({ err: copyError(error) }, message),
   );
@@ -117,7 +117,7 @@ export function createActivator(options: ActivatorOptions): Activator {
     const { bindings: _, isolation: _level, isExposed: _isExposed, ...moduleContext } = context;
     const adapterContext: AdapterSetupContext = {
       ...moduleContext,
-      allowStdio: options.allowStdio,
+      allowStdio: options.allowStdio ?? false,
       keepSecret: keepSecretOf(id),
     };
     return { type, instance: await startInstance<AdapterModule>(registration, adapterContext, limits) };
@@ -190,15 +190,11 @@ export function createActivator(options: ActivatorOptions): Activator {
 /** The redactor is rebuilt for each value, which takes time in proportion to the characters of all values. */
 const OBTAINED_LIMITS = { maxValuesPerModule: 16, maxCharacters: 256 } as const;
 
-export interface ObtainedWatch {
-  setOwner(ownerKey: string, values: Record<string, unknown>): void;
-}
-
 /**
  * `keepSecret` of an adapter, for secrets it obtains at run time, such as access tokens: the redactor learns the latest
  * ones. Throws TypeError for a value that is not a string.
  */
-function createObtainedSecrets(watch: ObtainedWatch): (moduleId: string) => (value: string) => void {
+function createObtainedSecrets(watch: SecretWatch): (moduleId: string) => (value: string) => void {
   const byModule = new Map<string, Set<string>>();
   return (moduleId) => (value) => {
     if (typeof value !== "string") throw new TypeError("keepSecret takes a text.");

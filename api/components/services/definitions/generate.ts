@@ -15,7 +15,7 @@ import {
 } from "#sdk";
 import { requireSettingsSchema } from "./settings-schema.ts";
 
-export const DEFINITION_LIMITS = {
+const DEFINITION_LIMITS = {
   maxGenerateMs: 60_000,
   maxTools: 20_000,
   maxToolIdCharacters: 200,
@@ -77,14 +77,13 @@ function checkDefinition(made: unknown): ServiceDefinition {
   }
   const { tools, ...service } = parsed.data;
   let left =
-    DEFINITION_LIMITS.maxTotalCharacters -
-    measure("the service", service, DEFINITION_LIMITS.maxToolCharacters);
+    DEFINITION_LIMITS.maxTotalCharacters - measure("the service", service);
   checkSettingsSchema("configSchema", service.configSchema);
   checkSettingsSchema("secretsSchema", service.secretsSchema);
   const ids = new Set<string>();
   for (const tool of tools) {
     checkToolId(tool.id, ids);
-    left -= measure(`the tool ${tool.id}`, tool, DEFINITION_LIMITS.maxToolCharacters);
+    left -= measure(`the tool ${tool.id}`, tool);
     if (left < 0) {
       throw new Error(
         `All tools together would be more than ${DEFINITION_LIMITS.maxTotalCharacters} characters of JSON.`,
@@ -109,10 +108,27 @@ function checkToolId(id: string, seen: Set<string>): void {
   seen.add(id);
 }
 
-function measure(what: string, value: unknown, maxCharacters: number): number {
-  const extent = measureJson(value, { maxCharacters, maxDepth: DEFINITION_LIMITS.maxDepth });
-  if (!extent.ok) throw new Error(`${what} ${extent.problem}.`);
-  return extent.characters;
+/**
+ * About how many characters a value is as JSON, found out before it is written: shared parts count each time they occur, so
+ * that a small object graph which would be an endless text is refused. Throws Error with a sentence at the limits.
+ */
+function measure(what: string, value: unknown): number {
+  const { maxToolCharacters, maxDepth } = DEFINITION_LIMITS;
+  let left: number = maxToolCharacters;
+  function visit(node: unknown, depth: number): void {
+    const isNested = typeof node === "object" && node !== null;
+    left -= typeof node === "string" ? node.length + 2 : isNested ? 2 : 8;
+    if (left < 0) throw new Error(`${what} would be more than ${maxToolCharacters} characters of JSON.`);
+    if (typeof node === "bigint") throw new Error(`${what} holds a bigint, which is no JSON.`);
+    if (!isNested) return;
+    if (depth >= maxDepth) throw new Error(`${what} is nested deeper than ${maxDepth} levels, or in itself.`);
+    for (const key in node) {
+      if (!Array.isArray(node)) left -= key.length + 4;
+      visit((node as Record<string, unknown>)[key], depth + 1);
+    }
+  }
+  visit(value, 0);
+  return maxToolCharacters - left;
 }
 
 /** Both are shown and searched: cut to what is reasonable, and free of what Postgres text cannot hold. */
@@ -141,46 +157,4 @@ function checkSettingsSchema(name: string, schema: JSONSchema): void {
   } catch (error) {
     throw new Error(`Its ${name} cannot be used: ${readFailure(error)}`);
   }
-}
-
-export interface ExtentLimits {
-  maxCharacters: number;
-  maxDepth: number;
-}
-
-export type Extent = { ok: true; characters: number } | { ok: false; problem: string };
-
-/**
- * How large a value is as JSON, about, found out before it is written: parts that are shared count each time they occur,
- * so that a small object graph which would be an endless text is refused while it is still small. Stops at the limits.
- */
-export function measureJson(value: unknown, limits: ExtentLimits): Extent {
-  let left = limits.maxCharacters;
-  let problem: string | null = null;
-
-  function visit(node: unknown, depth: number): boolean {
-    left -= 2;
-    if (typeof node === "string") left -= node.length;
-    else if (typeof node === "bigint") problem = "holds a bigint, which is no JSON";
-    else if (node !== null && typeof node === "object") {
-      if (depth >= limits.maxDepth) problem = `is nested deeper than ${limits.maxDepth} levels, or in itself`;
-      else if (Array.isArray(node)) return node.every((element) => visit(element, depth + 1));
-      else {
-        for (const key in node) {
-          left -= key.length + 4;
-          if (left < 0 || !visit((node as Record<string, unknown>)[key], depth + 1)) return stop();
-        }
-      }
-    } else left -= 6;
-    return problem === null && left >= 0 ? true : stop();
-  }
-
-  function stop(): false {
-    problem ??= `would be more than ${limits.maxCharacters} characters of JSON`;
-    return false;
-  }
-
-  return visit(value, 0)
-    ? { ok: true, characters: limits.maxCharacters - left }
-    : { ok: false, problem: problem ?? "is no JSON" };
 }

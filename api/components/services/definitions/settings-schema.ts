@@ -4,6 +4,7 @@
  */
 import { compileSettings } from "#api/components/settings/schema.ts";
 import { AppError } from "#api/errors.ts";
+import { resolveReference } from "#modules/shared/json-pointer.ts";
 import type { JSONSchema } from "#sdk";
 
 const SETTINGS_SCHEMA_LIMITS = {
@@ -69,12 +70,7 @@ function countSubschemas(root: JSONSchema): void {
 }
 
 function lookUp(root: JSONSchema, reference: string): object | boolean {
-  let node: unknown = root;
-  for (const segment of reference === "#" ? [] : reference.replace(/^#\//, "").split("/")) {
-    const name = decodeURIComponent(segment).replaceAll("~1", "/").replaceAll("~0", "~");
-    const isThere = typeof node === "object" && node !== null && Object.hasOwn(node, name);
-    node = isThere ? (node as Record<string, unknown>)[name] : undefined;
-  }
+  const node = resolveReference(root, reference);
   if ((typeof node === "object" && node !== null) || typeof node === "boolean") return node;
   throw new Error(`It refers to ${JSON.stringify(reference.slice(0, 200))}, which it does not have.`);
 }
