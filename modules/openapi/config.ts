@@ -2,18 +2,44 @@
 import { z } from "zod";
 import type { ServerPlan } from "./domain.ts";
 
-export const CONFIG_DEFAULTS = { timeoutMs: 30_000, maxResponseBytes: 8 * 1024 * 1024 } as const;
-export const CONFIG_LIMITS = { maxTimeoutMs: 600_000, maxResponseBytes: 64 * 1024 * 1024 } as const;
+export const MAX_FILTER_ENTRIES = 200;
+export const operationFilterSchema = z
+  .array(z.string().trim().min(1).max(300))
+  .min(1)
+  .max(MAX_FILTER_ENTRIES);
 
-const serviceConfigSchema = z.looseObject({
-  serverUrl: z.string().optional(),
-  timeoutMs: z.int().min(1).max(CONFIG_LIMITS.maxTimeoutMs).default(CONFIG_DEFAULTS.timeoutMs),
+const MIB = 1024 * 1024;
+
+/** The settings that every service has, in the order in which they are shown. */
+export const commonFields = {
+  timeoutMs: z
+    .int()
+    .min(1)
+    .max(600_000)
+    .default(30_000)
+    .describe("Longest time of one call in milliseconds, retries and the answer's body included."),
   maxResponseBytes: z
     .int()
     .min(1)
-    .max(CONFIG_LIMITS.maxResponseBytes)
-    .default(CONFIG_DEFAULTS.maxResponseBytes),
-  headers: z.record(z.string(), z.string()).default({}),
+    .max(64 * MIB)
+    .default(8 * MIB)
+    .describe("Longest answer in bytes, counted after decompression; a longer one fails the call."),
+  operationFilter: operationFilterSchema
+    .optional()
+    .describe(
+      'Which operations are tools: an operationId, "GET /repos/*" or "tag:issues"; * is any characters, ! before it excludes. Counts from the next sync or update. Absent: all.',
+    ),
+  headers: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe("Headers of every request. Not for secrets: settings are shown to every key that may read them."),
+};
+
+const serviceConfigSchema = z.looseObject({
+  ...commonFields,
+  serverUrl: z.string().optional(),
+  // Checked where it is used: a filter that does not fit must not stop calls.
+  operationFilter: z.unknown().optional(),
 });
 
 export interface ServiceConfig {
@@ -34,7 +60,7 @@ export function readServiceConfig(raw: unknown): ServiceConfig {
     const [issue] = parsed.error.issues;
     throw new Error(`The setting ${issue?.path.join(".")} is wrong: ${issue?.message}.`);
   }
-  const { serverUrl, timeoutMs, maxResponseBytes, headers, ...rest } = parsed.data;
+  const { serverUrl, timeoutMs, maxResponseBytes, headers = {}, ...rest } = parsed.data;
   const variables = new Map<string, string>();
   for (const [key, value] of Object.entries(rest)) {
     if (key.startsWith(VARIABLE_PREFIX) && typeof value === "string") {

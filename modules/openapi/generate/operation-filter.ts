@@ -2,17 +2,10 @@
  * Which operations of a document become tools: the setting `operationFilter` of a service. An entry is an operationId, a
  * method and a path (`GET /repos/*`, `* /repos/*`), or a tag (`tag:issues`); `*` is any characters, `!` before it excludes.
  */
-import { z } from "zod";
+import { MAX_FILTER_ENTRIES, operationFilterSchema } from "../config.ts";
 import { DocumentError } from "../failures.ts";
 import { ownList, ownText } from "../records.ts";
 import type { Operation } from "./operations.ts";
-
-export const FILTER_LIMITS = { maxEntries: 200, maxEntryCharacters: 300 } as const;
-
-const filterSchema = z
-  .array(z.string().trim().min(1).max(FILTER_LIMITS.maxEntryCharacters))
-  .min(1)
-  .max(FILTER_LIMITS.maxEntries);
 
 interface Entry {
   excludes: boolean;
@@ -28,10 +21,10 @@ export function filterOperations<T extends { operation: Operation }>(
   filter: unknown,
 ): readonly T[] {
   if (filter === undefined) return operations;
-  const parsed = filterSchema.safeParse(filter);
+  const parsed = operationFilterSchema.safeParse(filter);
   if (!parsed.success) {
     throw new DocumentError(
-      `operationFilter: expected a list of 1 to ${FILTER_LIMITS.maxEntries} texts such as "GET /repos/*", "tag:issues" or "listIssues".`,
+      `operationFilter: expected a list of 1 to ${MAX_FILTER_ENTRIES} texts such as "GET /repos/*", "tag:issues" or "listIssues".`,
     );
   }
   const entries = parsed.data.map(readEntry);

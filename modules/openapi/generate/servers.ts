@@ -1,10 +1,10 @@
 /** Servers of a document, and the schema of a service's settings. */
-
+import { z } from "zod";
+import { toSettingsSchema } from "#modules/shared/settings.ts";
 import type { JSONSchema } from "#sdk";
-import { CONFIG_DEFAULTS, CONFIG_LIMITS } from "../config.ts";
+import { commonFields } from "../config.ts";
 import type { ServerPlan } from "../domain.ts";
 import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
-import { FILTER_LIMITS } from "./operation-filter.ts";
 
 /** The first usable server of a `servers` list. */
 export function readServer(servers: unknown): ServerPlan | undefined {
@@ -31,53 +31,14 @@ export function isAbsolute(server: ServerPlan): boolean {
 
 /** The settings of a service made from `document`; `lists` are all its `servers` lists. */
 export function describeConfig(server: ServerPlan, document: Fields, lists: unknown[]): JSONSchema {
-  const properties: [string, JSONSchema][] = [
-    ["serverUrl", describeServerUrl(server, document)],
-    ...describeVariables(lists),
-    [
-      "timeoutMs",
-      {
-        type: "integer",
-        minimum: 1,
-        maximum: CONFIG_LIMITS.maxTimeoutMs,
-        default: CONFIG_DEFAULTS.timeoutMs,
-        description: "Longest time of one call in milliseconds, retries and the answer's body included.",
-      },
-    ],
-    [
-      "maxResponseBytes",
-      {
-        type: "integer",
-        minimum: 1,
-        maximum: CONFIG_LIMITS.maxResponseBytes,
-        default: CONFIG_DEFAULTS.maxResponseBytes,
-        description: "Longest answer in bytes, counted after decompression; a longer one fails the call.",
-      },
-    ],
-    [
-      "operationFilter",
-      {
-        type: "array",
-        items: { type: "string", minLength: 1, maxLength: FILTER_LIMITS.maxEntryCharacters },
-        minItems: 1,
-        maxItems: FILTER_LIMITS.maxEntries,
-        description:
-          'Which operations are tools: an operationId, "GET /repos/*" or "tag:issues"; * is any characters, ! before it excludes. Counts from the next sync or update. Absent: all.',
-      },
-    ],
-    [
-      "headers",
-      {
-        type: "object",
-        description:
-          "Headers of every request. Not for secrets: settings are shown to every key that may read them.",
-        additionalProperties: { type: "string" },
-      },
-    ],
-  ];
+  const { properties } = toSettingsSchema(z.object(commonFields));
   return {
     type: "object",
-    properties: Object.fromEntries(properties),
+    properties: {
+      serverUrl: describeServerUrl(server, document),
+      ...Object.fromEntries(describeVariables(lists)),
+      ...(properties as Record<string, JSONSchema>),
+    },
     required: isAbsolute(server) ? [] : ["serverUrl"],
     additionalProperties: false,
   };
