@@ -154,7 +154,7 @@ module.exports = {
       name: "components-meet-in-their-layer",
       severity: "error",
       comment:
-        "Modules and services know of each other what components/adapters.ts says; the settings of both know neither.",
+        "Modules and services know of each other what components/ports.ts says; the settings of both know neither.",
       from: { path: "^api/components/(modules|services|settings)/" },
       to: {
         path: "^api/components/(modules|services)/",

@@ -7,7 +7,7 @@ import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { createSerialQueue } from "#api/bounds/serial-queue.ts";
 import { AppError } from "#api/errors.ts";
 import type { ModuleManifest, ToolDocsInput } from "#sdk";
-import type { Adapters } from "../adapters.ts";
+import type { Adapters } from "../ports.ts";
 import { type Fetched, fetchBytes, fetchDescriptor } from "../registry.ts";
 import type { SettingsHost } from "../settings/service.ts";
 import type { Activator } from "./activation/activator.ts";

@@ -5,8 +5,7 @@ import type { Gate } from "#api/bounds/parallel.ts";
 import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { AdapterModule } from "#sdk";
-import type { Adapters } from "../adapters.ts";
-import type { Download, Logger, SecretStore, SecretWatch } from "../ports.ts";
+import type { Adapters, Download, Logger, SecretStore, SecretWatch } from "../ports.ts";
 import { HydrateFailure, type Hydration } from "./lifecycle/hydration.ts";
 import { findServiceRow, type ServiceRow } from "./store.ts";
 

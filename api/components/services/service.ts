@@ -7,8 +7,15 @@ import { createKeyedQueue } from "#api/bounds/keyed-queue.ts";
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { createGate } from "#api/bounds/parallel.ts";
 import type { Pool } from "#api/db/pool.ts";
-import type { AdapterServices, Adapters } from "../adapters.ts";
-import type { Download, Logger, SecretStore, SecretWatch, ServiceSight } from "../ports.ts";
+import type {
+  AdapterServices,
+  Adapters,
+  Download,
+  Logger,
+  SecretStore,
+  SecretWatch,
+  ServiceSight,
+} from "../ports.ts";
 import type { SettingsHost } from "../settings/service.ts";
 import {
   refuseWaitingChanges,

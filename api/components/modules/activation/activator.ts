@@ -12,14 +12,19 @@ import type {
   IsolationLevel,
   ModuleLogger,
 } from "#sdk";
-import { type AdapterServices, type Adapters, NO_SERVICES } from "../../adapters.ts";
-import type { SecretWatch } from "../../ports.ts";
+import { type AdapterServices, type Adapters, NO_SERVICES, type SecretWatch } from "../../ports.ts";
 import type { Config } from "../../settings/schema.ts";
 import type { ModuleState } from "../model.ts";
 import type { ModuleRegistration } from "../registration.ts";
 import { createEnvironmentHost, type EnvironmentHost } from "./environment-host.ts";
-import { copyError, ModuleFailure } from "./failure.ts";
-import { type InstanceLimits, type ModuleInstance, requireIsolation, startInstance } from "./instance.ts";
+import {
+  copyError,
+  type InstanceLimits,
+  ModuleFailure,
+  type ModuleInstance,
+  requireIsolation,
+  startInstance,
+} from "./instance.ts";
 import { fitSettings } from "./settings.ts";
 
 /** The host's logger; modules get a child of it. */

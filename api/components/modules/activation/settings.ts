@@ -8,7 +8,7 @@ import {
   subjectOf,
 } from "../../settings/schema.ts";
 import type { ModuleRegistration } from "../registration.ts";
-import { ModuleFailure } from "./failure.ts";
+import { ModuleFailure } from "./instance.ts";
 
 /** The schema of a registered module, compiled. Throws ModuleFailure when it is not a valid schema. */
 export function compileManifest({ manifest }: ModuleRegistration, kind: SettingsKind): Settings {

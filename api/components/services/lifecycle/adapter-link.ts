@@ -4,7 +4,7 @@
  */
 import { readFailure } from "#api/bounds/failure-text.ts";
 import { createGate } from "#api/bounds/parallel.ts";
-import type { AdapterServices } from "#api/components/adapters.ts";
+import type { AdapterServices } from "#api/components/ports.ts";
 import type { AdapterModule, ServiceState } from "#sdk";
 import type { ServiceContext } from "../context.ts";
 import { regenerate } from "../installation.ts";
