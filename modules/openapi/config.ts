@@ -32,7 +32,9 @@ export const commonFields = {
   headers: z
     .record(z.string(), z.string())
     .optional()
-    .describe("Headers of every request. Not for secrets: settings are shown to every key that may read them."),
+    .describe(
+      "Headers of every request. Not for secrets: settings are shown to every key that may read them.",
+    ),
 };
 
 const serviceConfigSchema = z.looseObject({

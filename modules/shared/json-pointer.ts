@@ -7,7 +7,8 @@ export function resolveReference(root: unknown, reference: string): unknown {
   let node = root;
   for (const segment of reference.split("/").slice(1)) {
     const name = decode(segment);
-    if (name === null || node === null || typeof node !== "object" || !Object.hasOwn(node, name)) return undefined;
+    if (name === null || node === null || typeof node !== "object" || !Object.hasOwn(node, name))
+      return undefined;
     node = (node as Record<string, unknown>)[name];
   }
   return node;

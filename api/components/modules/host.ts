@@ -11,8 +11,8 @@ import {
   type StartedModule,
   type StoredSettings,
 } from "./activation/activator.ts";
-import { ModuleFailure } from "./activation/instance.ts";
 import type { InstanceLimits } from "./activation/instance.ts";
+import { ModuleFailure } from "./activation/instance.ts";
 import type { BuiltinModule } from "./builtins.ts";
 import { type Attempts, createAttempts } from "./loader/attempts.ts";
 import type { ModuleState } from "./model.ts";

@@ -76,8 +76,7 @@ function checkDefinition(made: unknown): ServiceDefinition {
     throw new Error(`${issue?.path.join(".") || "the definition"}: ${issue?.message}.`);
   }
   const { tools, ...service } = parsed.data;
-  let left =
-    DEFINITION_LIMITS.maxTotalCharacters - measure("the service", service);
+  let left = DEFINITION_LIMITS.maxTotalCharacters - measure("the service", service);
   checkSettingsSchema("configSchema", service.configSchema);
   checkSettingsSchema("secretsSchema", service.secretsSchema);
   const ids = new Set<string>();
