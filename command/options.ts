@@ -1,6 +1,5 @@
 /** Arguments and options parsed to what the API takes. Each throws a Failure that says what was expected. */
-import { closeSync, openSync, readSync, statSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { closeSync, createReadStream, openSync, readSync, statSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { usageFailure } from "./failure.ts";
 
@@ -104,60 +103,42 @@ export async function readText(
   session: { readonly stdin: Readable },
   maxBytes: number,
 ): Promise<string> {
+  const name = path === "-" ? "Standard input" : path;
+  // A plain file cannot block; node:fs/promises and streams take longer to load than a script to read.
   const bytes =
-    path === "-" ? await readStream(session.stdin, maxBytes) : await readFileBounded(path, maxBytes);
-  if (bytes === null) {
-    throw usageFailure(
-      `${path === "-" ? "Standard input" : path} is larger than ${maxBytes} bytes.`,
-      "too_large",
-    );
-  }
+    path === "-"
+      ? await readStream(session.stdin, maxBytes)
+      : statSync(path, { throwIfNoEntry: false })?.isFile()
+        ? readPlainFile(path, maxBytes)
+        : await readStream(createReadStream(path), maxBytes).catch((error) => {
+            throw fileFailure(path, error);
+          });
+  if (bytes === null) throw usageFailure(`${name} is larger than ${maxBytes} bytes.`, "too_large");
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw usageFailure(`${path === "-" ? "Standard input" : path} is not UTF-8 text.`, "not_text");
+    throw usageFailure(`${name} is not UTF-8 text.`, "not_text");
   }
 }
 
-async function readFileBounded(path: string, maxBytes: number): Promise<Buffer | null> {
-  // Synchronously for a plain file, which cannot block: node:fs/promises takes longer to load than a script to read.
-  if (statSync(path, { throwIfNoEntry: false })?.isFile()) return readAtOnce(path, maxBytes);
-  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
-    throw fileFailure(path, error);
-  });
+/** Null when there is more. A file may grow while it is read. */
+function readPlainFile(path: string, maxBytes: number): Buffer | null {
   try {
-    const bytes = Buffer.allocUnsafeSlow(maxBytes + 1);
-    let size = 0;
-    for (let more = true; more; ) {
-      // Without a position, so that it may be a pipe.
-      const { bytesRead } = await file.read(bytes, size, bytes.length - size, null);
-      size += bytesRead;
-      more = bytesRead > 0 && size <= maxBytes;
+    const file = openSync(path, "r");
+    try {
+      const bytes = Buffer.allocUnsafeSlow(maxBytes + 1);
+      let size = 0;
+      for (let more = true; more; ) {
+        const read = readSync(file, bytes, size, bytes.length - size, null);
+        size += read;
+        more = read > 0 && size <= maxBytes;
+      }
+      return size > maxBytes ? null : bytes.subarray(0, size);
+    } finally {
+      closeSync(file);
     }
-    return size > maxBytes ? null : bytes.subarray(0, size);
   } catch (error) {
     throw fileFailure(path, error as NodeJS.ErrnoException);
-  } finally {
-    await file.close();
-  }
-}
-
-function readAtOnce(path: string, maxBytes: number): Buffer | null {
-  let file: number | null = null;
-  try {
-    file = openSync(path, "r");
-    const bytes = Buffer.allocUnsafeSlow(maxBytes + 1);
-    let size = 0;
-    for (let more = true; more; ) {
-      const read = readSync(file, bytes, size, bytes.length - size, null);
-      size += read;
-      more = read > 0 && size <= maxBytes;
-    }
-    return size > maxBytes ? null : bytes.subarray(0, size);
-  } catch (error) {
-    throw fileFailure(path, error as NodeJS.ErrnoException);
-  } finally {
-    if (file !== null) closeSync(file);
   }
 }
 

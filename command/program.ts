@@ -37,7 +37,7 @@ export function createProgram(shell: Shell, version: string): Command {
     .description("Runs TypeScript that you did not write: on a server, or locked down on this machine.")
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "explain the command")
-    .helpCommand("help [command]", "explain a command")
+    .helpCommand("help [command]", "Explains a command")
     .option("--url <url>", `address of the server (CYRNEL_URL; default ${DEFAULT_URL})`)
     .option("--key <key>", "API key (better: CYRNEL_API_KEY, which other users cannot read)")
     .option("--json", "print the answer as JSON")

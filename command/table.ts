@@ -15,8 +15,8 @@ export type Columns<T> = Record<string, (item: T) => Cell>;
 export function formatTable<T>(
   terminal: Terminal,
   items: readonly T[],
-  columns: Columns<T>,
   empty: string,
+  columns: Columns<T>,
 ): string {
   if (items.length === 0) return terminal.isTty ? `${terminal.paint("dim", empty)}\n` : "";
   const cellsOf = Object.values(columns);

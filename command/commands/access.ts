@@ -15,15 +15,9 @@ export function addKeys(program: Command, shell: Shell): void {
   const keys = addCommand(
     program,
     "keys|key",
-    "make and revoke API keys",
-    "API keys: what each may do, and which tools it sees.",
+    "Makes, lists and revokes API keys: what each may do, and which tools it sees.",
   );
-  addCommand(
-    keys,
-    "create",
-    "make a key",
-    "Makes a key and prints it alone on standard output. It is shown this once.",
-  )
+  addCommand(keys, "create", "Makes a key and prints it alone on standard output. It is shown this once.")
     .argument("<name>", "what it is for")
     .requiredOption(
       "--scopes <names>",
@@ -37,10 +31,8 @@ export function addKeys(program: Command, shell: Shell): void {
       examples("cyrnel keys create agent --scopes processes:write,processes:read --expires 24h"),
     )
     .action(act(shell, createKey));
-  addCommand(keys, "list|ls", "list keys", "Lists the keys that are not revoked.").action(
-    act(shell, listKeys),
-  );
-  addCommand(keys, "revoke", "revoke keys, at once", "Revokes keys, at once.")
+  addCommand(keys, "list|ls", "Lists the keys that are not revoked.").action(act(shell, listKeys));
+  addCommand(keys, "revoke", "Revokes keys, at once.")
     .argument("<id...>", "ids of keys")
     .action(changeEach(shell, "Key", "revoked", (client, params) => client.DELETE("/keys/{id}", { params })));
 }
@@ -65,38 +57,31 @@ async function createKey(
 
 async function listKeys(session: Session): Promise<void> {
   const keys = await readAll("keys", (query) => session.client.GET("/keys", { params: { query } }));
-  printList(
-    session,
-    "keys",
-    keys,
-    {
-      ID: (one) => one.id,
-      NAME: (one) => one.name,
-      KEY: (one) => `${one.prefix}…`,
-      ROLE: (one) => one.roleId,
-      EXPIRES: (one) => until(one.expiresAt),
-      USED: (one) => ago(one.lastUsedAt),
-      SCOPES: (one) => one.scopes.join(","),
-    },
-    "There are no keys.",
-  );
+  printList(session, "keys", keys, "There are no keys.", {
+    ID: (one) => one.id,
+    NAME: (one) => one.name,
+    KEY: (one) => `${one.prefix}…`,
+    ROLE: (one) => one.roleId,
+    EXPIRES: (one) => until(one.expiresAt),
+    USED: (one) => ago(one.lastUsedAt),
+    SCOPES: (one) => one.scopes.join(","),
+  });
 }
 
 export function addRoles(program: Command, shell: Shell): void {
   const roles = addCommand(
     program,
     "roles|role",
-    "decide which tools a key sees",
-    "Roles: patterns of tools that a key may see and call.",
+    "Makes, lists and deletes roles: patterns of tools that a key may see and call.",
   );
-  addCommand(roles, "create", "make a role", "Makes a role. Without --allow it allows nothing.")
+  addCommand(roles, "create", "Makes a role. Without --allow it allows nothing.")
     .argument("<name>", "what it is for")
     .option("--allow <patterns>", "tools it sees: shop.*,mail.send", collect)
     .option("--deny <patterns>", "tools it does not see, even if --allow names them", collect)
     .addHelpText("after", examples("cyrnel roles create reader --allow 'shop.get*'"))
     .action(act(shell, createRole));
-  addCommand(roles, "list|ls", "list roles", "Lists the roles.").action(act(shell, listRoles));
-  addCommand(roles, "rm", "delete roles", "Deletes roles that no key and no policy names.")
+  addCommand(roles, "list|ls", "Lists the roles.").action(act(shell, listRoles));
+  addCommand(roles, "rm", "Deletes roles that no key and no policy names.")
     .argument("<id...>", "ids of roles")
     .action(
       changeEach(shell, "Role", "deleted", (client, params) => client.DELETE("/roles/{id}", { params })),
@@ -114,28 +99,21 @@ async function createRole(
 
 async function listRoles(session: Session): Promise<void> {
   const roles = await readAll("roles", (query) => session.client.GET("/roles", { params: { query } }));
-  printList(
-    session,
-    "roles",
-    roles,
-    {
-      ID: (one) => one.id,
-      NAME: (one) => one.name,
-      ALLOW: (one) => one.allow.join(","),
-      DENY: (one) => one.deny.join(","),
-    },
-    "There are no roles: every key sees all tools.",
-  );
+  printList(session, "roles", roles, "There are no roles: every key sees all tools.", {
+    ID: (one) => one.id,
+    NAME: (one) => one.name,
+    ALLOW: (one) => one.allow.join(","),
+    DENY: (one) => one.deny.join(","),
+  });
 }
 
 export function addPolicies(program: Command, shell: Shell): void {
   const policies = addCommand(
     program,
     "policies|policy",
-    "decide which calls are allowed, asked about or blocked",
-    "Policies, applied in their order: the first that matches a call decides it.",
+    "Decides which calls are allowed, asked about or blocked: the first policy that matches a call counts.",
   );
-  addCommand(policies, "add", "add a policy after all others", "Adds a policy after all others.")
+  addCommand(policies, "add", "Adds a policy after all others.")
     .argument("<decision>", "allow, ask or block")
     .argument("<service.tool>", "patterns: shop.*, *.delete*")
     .option("--role <id>", "only for calls under this role")
@@ -146,16 +124,13 @@ export function addPolicies(program: Command, shell: Shell): void {
       examples("cyrnel policies add ask 'shop.delete*'", "cyrnel policies add block 'mail.*' --expires 24h"),
     )
     .action(act(shell, addPolicy));
-  addCommand(
-    policies,
-    "list|ls",
-    "list policies in their order",
-    "Lists the policies in the order in which they are applied.",
-  ).action(act(shell, listPolicies));
-  addCommand(policies, "order", "put all policies in order", "Puts all policies in the given order.")
+  addCommand(policies, "list|ls", "Lists the policies in the order in which they are applied.").action(
+    act(shell, listPolicies),
+  );
+  addCommand(policies, "order", "Puts all policies in the given order.")
     .argument("<id...>", "ids of all policies")
     .action(act(shell, orderPolicies));
-  addCommand(policies, "rm", "delete policies", "Deletes policies.")
+  addCommand(policies, "rm", "Deletes policies.")
     .argument("<id...>", "ids of policies")
     .action(
       changeEach(shell, "Policy", "deleted", (client, params) => client.DELETE("/policies/{id}", { params })),
@@ -199,19 +174,14 @@ async function listPolicies(session: Session): Promise<void> {
     return answer;
   });
   session.print({ policies, defaultPolicy }, () =>
-    formatTable(
-      session.stdout,
-      [...policies, null],
-      {
-        ID: (one) => one?.id ?? "(otherwise)",
-        DECISION: (one) => one?.decision ?? defaultPolicy,
-        TOOLS: (one) => (one === null ? "*.*" : `${one.servicePattern}.${one.toolPattern}`),
-        ROLE: (one) => (one?.noRole ? "(none)" : one?.roleId),
-        PROCESS: (one) => one?.processId,
-        EXPIRES: (one) => until(one?.expiresAt ?? null),
-      },
-      "",
-    ),
+    formatTable(session.stdout, [...policies, null], "", {
+      ID: (one) => one?.id ?? "(otherwise)",
+      DECISION: (one) => one?.decision ?? defaultPolicy,
+      TOOLS: (one) => (one === null ? "*.*" : `${one.servicePattern}.${one.toolPattern}`),
+      ROLE: (one) => (one?.noRole ? "(none)" : one?.roleId),
+      PROCESS: (one) => one?.processId,
+      EXPIRES: (one) => until(one?.expiresAt ?? null),
+    }),
   );
 }
 

@@ -12,31 +12,15 @@ export function addApprovals(program: Command, shell: Shell): void {
   const approvals = addCommand(
     program,
     "approvals|approval",
-    "decide about calls that wait for a person",
-    "Calls and questions of scripts that wait for a person.",
+    "Decides about calls and questions of scripts that wait for a person.",
   );
-  addCommand(
-    approvals,
-    "list|ls",
-    "list what waits",
-    "Lists what waits for a decision; with --all also what was decided.",
-  )
+  addCommand(approvals, "list|ls", "Lists what waits for a decision; with --all also what was decided.")
     .option("-a, --all", "also what was decided")
     .action(act(shell, list));
-  addCommand(
-    approvals,
-    "show",
-    "print what one is about",
-    "Prints what an approval is about, with the parameters of the call.",
-  )
+  addCommand(approvals, "show", "Prints what an approval is about, with the parameters of the call.")
     .argument("<id>", "id of the approval")
     .action(act(shell, show));
-  addCommand(
-    approvals,
-    "approve",
-    "approve; the run goes on",
-    "Approves a call, or answers a question; the run goes on.",
-  )
+  addCommand(approvals, "approve", "Approves a call, or answers a question; the run goes on.")
     .argument("<id>", "id of the approval")
     .option("--data <json>", "answer to a question")
     .option("--remember <for>", "allow further calls of the tool: process, or tool")
@@ -46,12 +30,7 @@ export function addApprovals(program: Command, shell: Shell): void {
       examples("cyrnel approvals approve <id>", "cyrnel approvals approve <id> --remember tool --minutes 30"),
     )
     .action(act(shell, approve));
-  addCommand(
-    approvals,
-    "deny",
-    "deny; the call fails with the reason",
-    "Denies a call or a question, which then fails with the reason.",
-  )
+  addCommand(approvals, "deny", "Denies a call or a question, which then fails with the reason.")
     .argument("<id>", "id of the approval")
     .option("--reason <text>", "why, for the script")
     .action(act(shell, deny));
@@ -63,21 +42,15 @@ async function list(session: Session, { all }: { all?: true }): Promise<void> {
       params: { query: { ...query, ...(!all && { state: "pending" as const }) } },
     }),
   );
-  printList(
-    session,
-    "approvals",
-    approvals,
-    {
-      ID: (one) => one.id,
-      STATE: (one) => one.state,
-      PROCESS: (one) => one.processId,
-      TOOL: describeTool,
-      ASKED: (one) => ago(one.createdAt),
-      EXPIRES: (one) => (one.state === "pending" ? until(one.expiresAt) : null),
-      REQUEST: (one) => (one.kind === "ask" ? `${describeOrigin(one)}: ${one.message}` : describeOrigin(one)),
-    },
-    "Nothing waits for a decision.",
-  );
+  printList(session, "approvals", approvals, "Nothing waits for a decision.", {
+    ID: (one) => one.id,
+    STATE: (one) => one.state,
+    PROCESS: (one) => one.processId,
+    TOOL: describeTool,
+    ASKED: (one) => ago(one.createdAt),
+    EXPIRES: (one) => (one.state === "pending" ? until(one.expiresAt) : null),
+    REQUEST: (one) => (one.kind === "ask" ? `${describeOrigin(one)}: ${one.message}` : describeOrigin(one)),
+  });
 }
 
 function describeTool({ serviceId, toolId }: { serviceId: string | null; toolId: string | null }): string {

@@ -26,17 +26,12 @@ export function addAudit(program: Command, shell: Shell): void {
   const audit = addCommand(
     program,
     "audit",
-    "read the audit trail",
-    "The audit trail: every change and every call, and who made it.",
+    "Reads the audit trail: every change and every call, and who made it.",
   );
-  withFilter(audit.command("list").alias("ls"))
-    .summary("list records, newest first")
-    .description("Lists records, newest first.")
+  withFilter(addCommand(audit, "list|ls", "Lists records, newest first."))
     .option("-n, --limit <count>", "at most so many", parseWhole)
     .action(act(shell, list));
-  withFilter(audit.command("export"))
-    .summary("write records as JSON lines, oldest first")
-    .description("Writes records as JSON lines, oldest first, as they come.")
+  withFilter(addCommand(audit, "export", "Writes records as JSON lines, oldest first, as they come."))
     .option("-o, --output <file>", "to a new file in place of standard output")
     .addHelpText("after", examples("cyrnel audit export --from 2026-11-01T00:00:00Z -o audit.jsonl"))
     .action(act(shell, exportAll));
@@ -74,20 +69,14 @@ async function list(
   const query = { ...toQuery(filter), limit: String(limit) };
   const { records } = unwrap(await session.client.GET("/audit", { params: { query } }));
   const name = (part: { kind: string; id?: string | null }) => [part.kind, part.id].filter(Boolean).join(" ");
-  printList(
-    session,
-    "records",
-    records,
-    {
-      AT: (one) => ago(one.at),
-      ACTOR: (one) => name(one.actor),
-      ACTION: (one) => one.action,
-      OBJECT: (one) => one.object && name(one.object),
-      OUTCOME: (one) => one.outcome,
-      CODE: (one) => one.code,
-    },
-    "There are no records.",
-  );
+  printList(session, "records", records, "There are no records.", {
+    AT: (one) => ago(one.at),
+    ACTOR: (one) => name(one.actor),
+    ACTION: (one) => one.action,
+    OBJECT: (one) => one.object && name(one.object),
+    OUTCOME: (one) => one.outcome,
+    CODE: (one) => one.code,
+  });
 }
 
 async function exportAll(

@@ -37,7 +37,6 @@ export function addCompletion(program: Command, shell: Shell): void {
   addCommand(
     program,
     "completion",
-    "print completions for a shell",
     "Prints a script that completes commands and options: for bash, zsh or fish.",
   )
     .argument("<shell>", "bash, zsh or fish")

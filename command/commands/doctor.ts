@@ -40,7 +40,6 @@ export function addDoctor(program: Command, shell: Shell): void {
   addCommand(
     program,
     "doctor",
-    "check what isolates runs on this machine",
     "Checks this machine as a server would start on it: each layer of isolation with what was observed and how to have what is missing, the database, the configuration and the egress rules. Exit code 1 if anything is below what CYRNEL_ISOLATION asks for.",
   )
     .addHelpText("after", examples("cyrnel doctor", "CYRNEL_ISOLATION=standard cyrnel doctor --json"))

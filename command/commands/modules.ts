@@ -11,17 +11,15 @@ export function addModules(program: Command, shell: Shell): void {
   const module = addCommand(
     program,
     "module|modules",
-    "install and manage modules",
-    "Modules: environments run scripts, adapters make services of definitions.",
+    "Installs and manages modules: environments run scripts, adapters make services of definitions.",
   );
-  addCommand(module, "list|ls", "list modules", "Lists the modules.").action(act(shell, list));
-  addCommand(module, "show", "print one module", "Prints one module.")
+  addCommand(module, "list|ls", "Lists the modules.").action(act(shell, list));
+  addCommand(module, "show", "Prints one module.")
     .argument("<id>", "id of the module")
     .action(act(shell, show));
   addCommand(
     module,
     "add",
-    "install a module",
     "Installs a module from a package. It becomes code of the server: install only what you trust.",
   )
     .argument("<url>", "where the package is downloaded from")
@@ -31,7 +29,6 @@ export function addModules(program: Command, shell: Shell): void {
   addCommand(
     module,
     "update",
-    "update a module from its registry, or from a package",
     "Updates a module from the registry it was installed from; with a URL replaces it by that package.",
   )
     .argument("<id>", "id of the module")
@@ -42,20 +39,14 @@ export function addModules(program: Command, shell: Shell): void {
     addCommand(
       module,
       word,
-      `${word} a module`,
       enabled ? "Enables a module. An environment takes the place of the active one." : "Disables a module.",
     )
       .argument("<id>", "id of the module")
       .action(act(shell, (session, id: string) => switchModule(session, id, enabled)));
   }
   addSettings(module, shell, "module");
-  addCommand(
-    module,
-    "reload",
-    "read the folder of the modules again",
-    "Reads the folder of the modules again.",
-  ).action(act(shell, reload));
-  addCommand(module, "rm", "delete modules", "Deletes modules; not those that come with the server.")
+  addCommand(module, "reload", "Reads the folder of the modules again.").action(act(shell, reload));
+  addCommand(module, "rm", "Deletes modules; not those that come with the server.")
     .argument("<id...>", "ids of modules")
     .action(
       changeEach(shell, "Module", "deleted", (client, params) => client.DELETE("/modules/{id}", { params })),
@@ -64,20 +55,14 @@ export function addModules(program: Command, shell: Shell): void {
 
 async function list(session: Session): Promise<void> {
   const modules = await readAll("modules", (query) => session.client.GET("/modules", { params: { query } }));
-  printList(
-    session,
-    "modules",
-    modules,
-    {
-      ID: (one) => one.id,
-      TYPE: (one) => one.type,
-      VERSION: (one) => one.version,
-      STATE: (one) => (one.error === null ? one.state : `${one.state}: ${one.error}`),
-      BUNDLED: (one) => one.isBuiltin,
-      NAME: (one) => one.name,
-    },
-    "There are no modules.",
-  );
+  printList(session, "modules", modules, "There are no modules.", {
+    ID: (one) => one.id,
+    TYPE: (one) => one.type,
+    VERSION: (one) => one.version,
+    STATE: (one) => (one.error === null ? one.state : `${one.state}: ${one.error}`),
+    BUNDLED: (one) => one.isBuiltin,
+    NAME: (one) => one.name,
+  });
 }
 
 async function show(session: Session, id: string): Promise<void> {

@@ -18,7 +18,6 @@ export function addProcesses(program: Command, shell: Shell): void {
   addCommand(
     program,
     "ps",
-    "list processes",
     "Lists processes, newest first: those that have not ended, or with --all every one.",
   )
     .option("-a, --all", "also those that have ended")
@@ -30,7 +29,6 @@ export function addProcesses(program: Command, shell: Shell): void {
   addCommand(
     program,
     "logs",
-    "print what a script wrote",
     "Prints what a process wrote to stdout and stderr, each to the same stream here.",
   )
     .argument("<id>", "number of the process", parseId)
@@ -42,7 +40,7 @@ export function addProcesses(program: Command, shell: Shell): void {
       examples("cyrnel logs 12", "cyrnel logs -f 12", "cyrnel logs 12 --stdout > out.txt"),
     )
     .action(act(shell, logs));
-  addCommand(program, "kill", "end processes", "Ends queued, running or paused processes.")
+  addCommand(program, "kill", "Ends queued, running or paused processes.")
     .argument("<id...>", "numbers of processes")
     .addHelpText("after", examples("cyrnel kill 12 13"))
     .action(
@@ -54,12 +52,7 @@ export function addProcesses(program: Command, shell: Shell): void {
         parseId,
       ),
     );
-  addCommand(
-    program,
-    "rm",
-    "delete processes that have ended",
-    "Deletes processes that have ended, with their results and logs.",
-  )
+  addCommand(program, "rm", "Deletes processes that have ended, with their results and logs.")
     .argument("<id...>", "numbers of processes")
     .addHelpText("after", examples("cyrnel rm 12 13"))
     .action(
@@ -94,6 +87,7 @@ async function list(session: Session, { all, state, ref, limit = DEFAULT_LIMIT }
     session,
     "processes",
     processes,
+    all ? "There are no processes." : "No process is running. Those that have ended: cyrnel ps --all",
     {
       ID: (one) => one.id,
       STATE: (one) => one.state,
@@ -103,7 +97,6 @@ async function list(session: Session, { all, state, ref, limit = DEFAULT_LIMIT }
       TOOK: (one) => took(one.startedAt, one.completedAt),
       ERROR: (one) => one.error,
     },
-    all ? "There are no processes." : "No process is running. Those that have ended: cyrnel ps --all",
   );
 }
 

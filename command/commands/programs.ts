@@ -18,7 +18,6 @@ export function addPrograms(program: Command, shell: Shell): void {
   addCommand(
     program,
     "serve",
-    "start the server",
     "Starts the server in the foreground; Ctrl-C stops it in order. Settings are environment variables (docs/configuration.md); exit code 78: they are wrong.",
   )
     .option("--port <port>", "TCP port, 0 takes a free one (PORT)")
@@ -32,7 +31,6 @@ export function addPrograms(program: Command, shell: Shell): void {
   addCommand(
     program,
     "mcp",
-    "be an MCP server on standard input and output",
     "Connects the MCP endpoint of a server with a client that starts a program and talks over stdio.",
   )
     .addHelpText(
@@ -40,16 +38,10 @@ export function addPrograms(program: Command, shell: Shell): void {
       '\nExample, for a client\'s settings:\n  { "command": "npx", "args": ["cyrnel", "mcp"], "env": { "CYRNEL_API_KEY": "…" } }',
     )
     .action(act(shell, mcp));
-  const secrets = addCommand(
-    program,
-    "secrets",
-    "manage the key of secrets",
-    "What secrets are encrypted with.",
-  );
+  const secrets = addCommand(program, "secrets", "Manages the key that secrets are encrypted with.");
   addCommand(
     secrets,
     "rotate",
-    "encrypt every stored secret with the current key",
     "Encrypts every stored secret with CYRNEL_SECRETS_KEY; the keys before it are in CYRNEL_SECRETS_PREVIOUS_KEYS. Works on the database itself, with the settings of the server.",
   ).action(act(shell, rotate));
 }

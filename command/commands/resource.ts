@@ -10,9 +10,10 @@ const PAGE_ITEMS = 200;
 /** Of one list; nothing that is set up by hand is longer. */
 const MAX_ITEMS = 10_000;
 
-/** `names`: `list`, or `list|ls` with an alias. The summary is for lists of commands, the description for its own help. */
-export function addCommand(parent: Command, names: string, summary: string, description: string): Command {
+/** `names`: `list`, or `list|ls` with an alias. Lists of commands show the description up to its first `.`, `:` or `;`. */
+export function addCommand(parent: Command, names: string, description: string): Command {
   const [name = "", alias] = names.split("|");
+  const [summary = ""] = description.split(/[.:;](?: |$)/, 1);
   const command = parent.command(name).summary(summary).description(description);
   return alias === undefined ? command : command.alias(alias);
 }
@@ -28,13 +29,10 @@ interface Answer<T> {
   response: Response;
 }
 
-/** All items of a list, page by page, at most MAX_ITEMS. `key` names them in the answer. */
+/** Reads all items of a list, page by page, at most MAX_ITEMS. `key` names them in the answer. */
 export async function readAll<K extends string, T>(
   key: K,
-  readPage: (query: {
-    limit: string;
-    cursor?: string;
-  }) => Promise<Answer<Record<K, T[]> & { nextCursor: string | null }>>,
+  readPage: (query: PageQuery) => Promise<Answer<Record<K, T[]> & { nextCursor: string | null }>>,
 ): Promise<T[]> {
   const all: T[] = [];
   let cursor: string | null | undefined;
@@ -47,15 +45,20 @@ export async function readAll<K extends string, T>(
   return all;
 }
 
+interface PageQuery {
+  limit: string;
+  cursor?: string;
+}
+
 /** Prints `{ [key]: items }` as JSON, or the items as a table; `empty` in place of a table without rows. */
 export function printList<T>(
   session: Session,
   key: string,
   items: T[],
-  columns: Columns<T>,
   empty: string,
+  columns: Columns<T>,
 ): void {
-  session.print({ [key]: items }, () => formatTable(session.stdout, items, columns, empty));
+  session.print({ [key]: items }, () => formatTable(session.stdout, items, empty, columns));
 }
 
 /** An action that makes one request for each id and reports each as it is done: `Key k1 is revoked.` */

@@ -23,13 +23,11 @@ export function addServices(program: Command, shell: Shell): void {
   const service = addCommand(
     program,
     "service|services",
-    "install and manage services",
-    "Services are APIs that scripts call as tools.<service>.<tool>(parameters).",
+    "Installs and manages services: APIs that scripts call as tools.<service>.<tool>(parameters).",
   );
   addCommand(
     service,
     "add",
-    "install a service",
     "Installs a service from a definition: an OpenAPI document, an MCP server, a GraphQL endpoint.",
   )
     .argument("<definition>", "URL, file, or - for standard input")
@@ -49,8 +47,8 @@ export function addServices(program: Command, shell: Shell): void {
       ),
     )
     .action(act(shell, add));
-  addCommand(service, "list|ls", "list services", "Lists the installed services.").action(act(shell, list));
-  addCommand(service, "show", "print one service", "Prints one service.")
+  addCommand(service, "list|ls", "Lists the installed services.").action(act(shell, list));
+  addCommand(service, "show", "Prints one service.")
     .argument("<id>", "id of the service")
     .action(act(shell, show));
   for (const enabled of [true, false]) {
@@ -58,7 +56,6 @@ export function addServices(program: Command, shell: Shell): void {
     addCommand(
       service,
       word,
-      `${word} services`,
       `${enabled ? "Lets scripts call" : "Keeps scripts from calling"} the tools of services.`,
     )
       .argument("<id...>", "ids of services")
@@ -68,12 +65,11 @@ export function addServices(program: Command, shell: Shell): void {
   addCommand(
     service,
     "update",
-    "take the registry's definition",
     "Takes the definition that the registry has now, of a service that was installed from one.",
   )
     .argument("<id>", "id of the service")
     .action(act(shell, update));
-  addCommand(service, "rm", "delete services", "Deletes services with their tools, settings and secrets.")
+  addCommand(service, "rm", "Deletes services with their tools, settings and secrets.")
     .argument("<id...>", "ids of services")
     .action(
       changeEach(shell, "Service", "deleted", (client, params) =>
@@ -117,6 +113,7 @@ async function list(session: Session): Promise<void> {
     session,
     "services",
     services,
+    "No service is installed. Install one: cyrnel service add <url> --id <id>",
     {
       ID: (one) => one.id,
       ADAPTER: (one) => one.adapter,
@@ -124,7 +121,6 @@ async function list(session: Session): Promise<void> {
       STATE: describeState,
       NAME: (one) => one.name,
     },
-    "No service is installed. Install one: cyrnel service add <url> --id <id>",
   );
 }
 

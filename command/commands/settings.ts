@@ -20,7 +20,6 @@ export function addSettings(parent: Command, shell: Shell, owner: Owner): void {
   addCommand(
     parent,
     "config",
-    "read or change settings",
     `Prints the settings of a ${owner}, or changes them: name=value, the value as JSON or text. A name that begins with / is a JSON Pointer.`,
   )
     .argument("<id>", `id of the ${owner}`)
@@ -40,7 +39,6 @@ export function addSettings(parent: Command, shell: Shell, owner: Owner): void {
   addCommand(
     parent,
     "secret",
-    "list, set or remove secrets",
     `Names the secrets of a ${owner} that are set, or sets one: its value is asked for, or read from standard input, never taken from the command line. Values are never shown.`,
   )
     .argument("<id>", `id of the ${owner}`)
@@ -118,12 +116,10 @@ async function secret(
   if (body.length > 0) unwrap(await client.PATCH(route, { params, body }));
   const { present, outdated } = unwrap(await client.GET(route, { params }));
   session.print({ present, outdated }, () =>
-    formatTable(
-      session.stdout,
-      present,
-      { SECRET: (one) => one, VALUE: (one) => (outdated.includes(one) ? "outdated" : "set") },
-      "No secret is set.",
-    ),
+    formatTable(session.stdout, present, "No secret is set.", {
+      SECRET: (one) => one,
+      VALUE: (one) => (outdated.includes(one) ? "outdated" : "set"),
+    }),
   );
   if (outdated.some((one) => present.includes(one))) {
     session.stderr.write(

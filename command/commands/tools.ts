@@ -16,13 +16,11 @@ export function addTools(program: Command, shell: Shell): void {
   const tools = addCommand(
     program,
     "tools|tool",
-    "find, read about and call tools",
-    "Tools are what services let scripts do.",
+    "Finds, describes and calls tools: what services let scripts do.",
   );
   addCommand(
     tools,
     "search|list",
-    "find tools",
     "Finds tools by what they should do, in any words, the most fitting first; without words lists them.",
   )
     .argument("[words...]", "what it should do")
@@ -30,12 +28,7 @@ export function addTools(program: Command, shell: Shell): void {
     .option("-n, --limit <count>", "at most so many", parseWhole)
     .addHelpText("after", examples("cyrnel tools search create order", "cyrnel tools search --service shop"))
     .action(act(shell, search));
-  addCommand(
-    tools,
-    "show",
-    "print one tool",
-    "Prints how a tool is called, what it takes and what it answers.",
-  )
+  addCommand(tools, "show", "Prints how a tool is called, what it takes and what it answers.")
     .argument("<service.tool>", "path of the tool")
     .option("--docs", "the documentation that an author of scripts gets, as Markdown")
     .addHelpText("after", examples("cyrnel tools show shop.createOrder"))
@@ -43,7 +36,6 @@ export function addTools(program: Command, shell: Shell): void {
   addCommand(
     tools,
     "call",
-    "call a tool once",
     "Calls a tool without a script and prints its answer as JSON. Policies apply; a call that needs approval is refused.",
   )
     .argument("<service.tool>", "path of the tool")
@@ -82,18 +74,13 @@ async function search(
     return;
   }
   session.print({ tools, ...(services && { services }) }, (answer) => {
-    const table = formatTable(
-      session.stdout,
-      answer.tools,
-      {
-        TOOL: (one) => `${one.serviceId}.${one.id}`,
-        POLICY: (one) => one.policy,
-        CHANGES: (one) => one.destructive,
-        STATE: (one) => (one.effectivelyEnabled ? "ready" : "off"),
-        DESCRIPTION: (one) => one.description || one.name,
-      },
-      "",
-    );
+    const table = formatTable(session.stdout, answer.tools, "", {
+      TOOL: (one) => `${one.serviceId}.${one.id}`,
+      POLICY: (one) => one.policy,
+      CHANGES: (one) => one.destructive,
+      STATE: (one) => (one.effectivelyEnabled ? "ready" : "off"),
+      DESCRIPTION: (one) => one.description || one.name,
+    });
     if (answer.services === undefined) return table;
     return `Nothing was found. The nearest:\n${table}Services: ${answer.services.map(visibleLine).join(", ")}\n`;
   });

@@ -3,6 +3,7 @@ import { watch } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { Option } from "commander";
+import { addCommand } from "../commands/resource.ts";
 import { EXIT, type ExitCode, usageFailure } from "../failure.ts";
 import { collect, parseDuration, parseMemory, readText } from "../options.ts";
 import { act, type Session, type Shell } from "../session.ts";
@@ -27,12 +28,11 @@ interface RunFlags {
 }
 
 export function addRun(program: Command, shell: Shell): void {
-  program
-    .command("run")
-    .summary("run a script and print its result")
-    .description(
-      "Runs a script and prints its result as JSON. What it writes to stdout and stderr is shown while it runs; how it ended goes to stderr. The exit code says how it ended.",
-    )
+  addCommand(
+    program,
+    "run",
+    "Runs a script and prints its result as JSON. What it writes to stdout and stderr is shown while it runs; how it ended goes to stderr. The exit code says how it ended.",
+  )
     .argument("<script>", "file with TypeScript or JavaScript; - reads standard input")
     .option("--local", "on this machine, without a server and a database")
     .option("--timeout <time>", "longest running time: 500ms, 30s, 5m, none", parseDuration)

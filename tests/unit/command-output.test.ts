@@ -72,13 +72,13 @@ describe("text of others", () => {
   });
 
   test("cannot make rows of a table", () => {
-    const table = formatTable(openTerminal(false), [["x\ny", "\u001b[1m"]], COLUMNS, "none");
+    const table = formatTable(openTerminal(false), [["x\ny", "\u001b[1m"]], "none", COLUMNS);
     expect(table).toBe("A     B\nx\\ny  \\e[1m\n");
   });
 });
 
 test("a table is cut on a terminal, never wrapped", () => {
-  const table = formatTable(openTerminal(true), [["x".repeat(200), "y".repeat(200)]], COLUMNS, "none");
+  const table = formatTable(openTerminal(true), [["x".repeat(200), "y".repeat(200)]], "none", COLUMNS);
   for (const line of table.trimEnd().split("\n")) expect(line.length).toBeLessThanOrEqual(80);
 });
 
