@@ -92,7 +92,7 @@ function RecordRow({ record }: { record: AuditRecord }) {
           </span>
         )}
       </span>
-      <span class="list-side">
+      <span class="row list-side">
         <span>
           <Plain text={actor.name} />
         </span>

@@ -29,11 +29,11 @@ function Frame({ label, axis, legend, children }: FrameProps) {
         <line class="rule" x1="0" x2={WIDTH} y1={HEIGHT - 1} y2={HEIGHT - 1} />
         {children}
       </svg>
-      <div class="axis" aria-hidden="true">
+      <div class="row apart axis" aria-hidden="true">
         <span>{axis[0]}</span>
         <span>{axis[1]}</span>
       </div>
-      <figcaption class="legend number">{legend}</figcaption>
+      <figcaption class="row legend number">{legend}</figcaption>
     </figure>
   );
 }

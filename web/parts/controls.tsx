@@ -109,7 +109,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       aria-labelledby={headingId}
       onClose={({ currentTarget }) => currentTarget.isConnected && onClose()}
     >
-      <div class="dialog-head">
+      <div class="row apart dialog-head">
         <h2 id={headingId}>{title}</h2>
         <Button look="quiet small" icon="x" label="Close" onClick={onClose} />
       </div>

@@ -81,7 +81,7 @@ export function Row({ before, side, children }: RowProps) {
     <li class="list-row">
       {before}
       <div class="list-main">{children}</div>
-      <div class="list-side">{side}</div>
+      <div class="row list-side">{side}</div>
     </li>
   );
 }
