@@ -14,7 +14,6 @@ import { createPool, type Pool } from "#runner/host/pool.ts";
 import type { RunLimits, RunOutcome } from "#runner/host/supervisor.ts";
 import { openWall, type Wall } from "#runner/isolation/wall.ts";
 import { DIST } from "#runner/places.ts";
-import { listInheritedFds } from "#runner/process/inherited-fds.ts";
 import {
   createMonitor,
   type Monitor,
@@ -25,6 +24,7 @@ import {
   trackProcesses,
 } from "#runner/process/monitor.ts";
 import { findNodeBinary } from "#runner/process/node-binary.ts";
+import { BOOT_TIMEOUT_MS, listInheritedFds } from "#runner/process/process-launch.ts";
 import { type Child, type ChildLaunch, spawnChild } from "#runner/process/spawn.ts";
 import { openEmptyFolder } from "#runner/process/temporary.ts";
 import type { IsolationLevel, ModuleLogger } from "#sdk";
@@ -32,8 +32,6 @@ import { type IvmConfig, readConfig } from "./config.ts";
 import type { DoneParams } from "./control.ts";
 import { beginSlotRun } from "./slot-run.ts";
 
-/** Generous: a machine that starts many at once is slow, and one that hangs must still be noticed. */
-const BOOT_TIMEOUT_MS = 10_000;
 const QUIET_MS = 10_000;
 /** The memory of an idle slot is read once in so many runs. */
 const RUNS_PER_MEMORY_CHECK = 16;

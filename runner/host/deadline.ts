@@ -49,7 +49,7 @@ export function startDeadline(limitMs: number | null, ring: () => void): Deadlin
       if (--pauses === 0) run();
     },
     [Symbol.dispose]() {
-      stop();
+      clearTimeout(timer);
       isOver = true;
     },
   };

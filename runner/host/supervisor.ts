@@ -142,7 +142,7 @@ export function superviseRun(run: RunOnChild): SupervisedRun {
     const end = await session.end;
     clearTimeout(drainTimer);
     const wallMs = performance.now() - startedAt;
-    cause ??= await explain(end, run);
+    cause ??= end.kind === "end" ? { ...end, memoryMb: limits.memoryMb } : await explain(end, run);
     usage = watch.finish();
     clock[Symbol.dispose]();
     repetition?.[Symbol.dispose]();
@@ -204,9 +204,11 @@ function wasGone(cause: EndCause, child: RunChild, limits: RunLimits, wallMs: nu
   return cause.exit.signal === "SIGKILL" || (cause.exit.signal === "SIGXCPU" && limits.cpuMs === null);
 }
 
-/** What a session's end means for the run. */
-async function explain(end: SessionEnd, { child, limits }: RunOnChild): Promise<EndCause> {
-  if (end.kind === "end") return { ...end, memoryMb: limits.memoryMb };
+/** What it means for the run that its session ended in another way than by `end`. */
+async function explain(
+  end: Exclude<SessionEnd, { kind: "end" }>,
+  { child, limits }: RunOnChild,
+): Promise<EndCause> {
   if (end.kind === "aborted") return { kind: "killed" };
   if (end.kind !== "closed") return end;
   const exit = (await waitForExit(child)) ?? { code: null, signal: null };

@@ -8,7 +8,7 @@ import { JailUnavailableError } from "../jail/jail.ts";
 import type { JailProbe } from "../jail/probe.ts";
 import type { NodeBinary } from "../process/node-binary.ts";
 import type { Child } from "../process/spawn.ts";
-import { describeDescriptorLayer } from "../process/verify-child.ts";
+import type { OutsideCheck } from "../process/verify-child.ts";
 import { DOCTOR, type Finding } from "./self-test.ts";
 import type { Wall } from "./wall.ts";
 
@@ -165,6 +165,18 @@ function readGroups(pid: number): string {
   } catch {
     return "";
   }
+}
+
+/** Layer 7, by what was seen of one child: what cannot be read does not count. */
+function describeDescriptorLayer(check: OutsideCheck): Omit<Seen, "layer" | "name"> {
+  if (check.kind === "verified") {
+    return {
+      obtained: true,
+      verified: "read from /proc of a child: descriptors 0-2 and its own, environment TZ=UTC",
+    };
+  }
+  const fix = "run the server on Linux, with /proc mounted and open to the user of the server (no hidepid)";
+  return { obtained: false, verified: check.why, fix };
 }
 
 /** Kernel and ABI versions, and what is missing. */

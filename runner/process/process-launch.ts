@@ -1,10 +1,10 @@
 /** How a process child is started: its flags, its entry, its one argument. Starts nothing. */
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { encodeBootOptions } from "../child/boot-options.ts";
 import { CHILD_FLAGS } from "../child/flags.ts";
 import type { Wall } from "../isolation/wall.ts";
 import { DIST } from "../places.ts";
-import { listInheritedFds } from "./inherited-fds.ts";
 import { toGroupBudget, toKernelBudget } from "./monitor.ts";
 import type { NodeBinary } from "./node-binary.ts";
 import type { ChildLaunch } from "./spawn.ts";
@@ -26,7 +26,7 @@ export interface ProcessSettings {
 }
 
 /** Generous: a machine that starts many at once is slow, and one that hangs must still be noticed. */
-const BOOT_TIMEOUT_MS = 10_000;
+export const BOOT_TIMEOUT_MS = 10_000;
 
 /** Answers how to start a child with a given memory limit. `cwd` is an empty directory; `folder` holds a build of the child. */
 export function planProcessLaunch(
@@ -67,4 +67,30 @@ export function planProcessLaunch(
     inspect: (pid, { answers }) => wall.admit(pid, toKernelBudget(memoryMb), answers),
     place: () => wall.place(toGroupBudget(memoryMb)),
   });
+}
+
+const O_CLOEXEC = 0o2000000;
+const MAX_FDS = 64;
+
+/**
+ * Descriptors of this process that a child would inherit by accident: numbers above 2 that are open and not close-on-exec: the server itself was started with them. Node opens nothing of
+ * that kind, so the list holds for the server's life. Empty where there is no /proc. At most 64.
+ */
+export function listInheritedFds(): number[] {
+  if (process.platform !== "linux") return [];
+  const fds: number[] = [];
+  for (const name of readdirSync("/proc/self/fd")) {
+    const fd = Number(name);
+    if (fd > 2 && fds.length < MAX_FDS && isInherited(fd)) fds.push(fd);
+  }
+  return fds;
+}
+
+function isInherited(fd: number): boolean {
+  try {
+    const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1"))?.[1];
+    return flags !== undefined && (Number.parseInt(flags, 8) & O_CLOEXEC) === 0;
+  } catch {
+    return false;
+  }
 }

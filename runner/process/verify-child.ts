@@ -1,6 +1,5 @@
 /** Looks at a child from outside: what it holds and what it was given. Trusts nothing the child says. Linux only. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import type { IsolationLayer } from "#sdk";
 
 /** A child's whole environment. */
 export const CHILD_ENVIRONMENT = { TZ: "UTC" } as const;
@@ -37,18 +36,4 @@ function findStrayDescriptor(pid: number): string | null {
   // The runtime's own pipes have both their ends in the child; a pipe from elsewhere has one.
   for (const [target, fds] of pipes) if (fds.length !== 2) return `${fds[0]} (${target})`;
   return null;
-}
-
-/** Layer 7 as what was seen of one child: what cannot be looked at does not count. */
-export function describeDescriptorLayer(
-  check: OutsideCheck,
-): Pick<IsolationLayer, "obtained" | "verified" | "fix"> {
-  if (check.kind === "verified") {
-    return {
-      obtained: true,
-      verified: "read from /proc of a child: descriptors 0-2 and its own, environment TZ=UTC",
-    };
-  }
-  const fix = "run the server on Linux, with /proc mounted and open to the user of the server (no hidepid)";
-  return { obtained: false, verified: check.why, fix };
 }
