@@ -52,7 +52,7 @@ function newProcess(): NewProcess {
   submitted += 1;
   const keyId = `key_${(1 + (submitted % KEYS)).toString(16).padStart(20, "0")}`;
   const code = `return ${submitted} // ${"what a client sends ".repeat(8)}`;
-  return { ref: null, code, timeoutMs: 30_000, memoryMb: null, cpuMs: null, creator: { kind: "key", keyId } };
+  return { code, timeoutMs: 30_000, memoryMb: null, cpuMs: null, creator: { kind: "key", keyId } };
 }
 
 function finish(pool: Pool, { id, claim }: { id: number; claim: string | null }) {

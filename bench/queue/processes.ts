@@ -4,7 +4,6 @@ import { finishRun, insertProcess } from "#api/processes/store/changes.ts";
 
 export async function storeQueued(db: Db, n: number): Promise<number> {
   const process = {
-    ref: null,
     code: `return ${n}`,
     timeoutMs: 30_000,
     memoryMb: null,

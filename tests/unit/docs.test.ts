@@ -66,3 +66,14 @@ describe.each(pages)("%s", (page) => {
     expect(missing).toEqual([]);
   });
 });
+
+test("the probe that CONTRIBUTING.md shows is one of the corpus", () => {
+  const recipe = readFileSync(path.join(PROJECT, "CONTRIBUTING.md"), "utf8").split(
+    "## How to add a probe",
+  )[1];
+  const probe = /```ts\n([\s\S]*?)```/.exec(recipe ?? "")?.[1] ?? "";
+  expect(probe).toContain("lootProbe({");
+  const corpus = path.join(PROJECT, "tests/security/corpus");
+  const files = readdirSync(corpus).filter((file) => file.endsWith(".ts"));
+  expect(files.some((file) => readFileSync(path.join(corpus, file), "utf8").includes(probe))).toBe(true);
+});

@@ -1,20 +1,20 @@
 /** What is known of a process and its run, as it is stored and passed on. Types and the few values that belong to them. */
 import type { ToolPath } from "#api/tools/gate.ts";
 import type { EXECUTION_REASONS, ExecutionExitState, ExecutionReason, Usage } from "#sdk";
-import type { CallStatus, ProcessErrorDetail } from "./schemas.ts";
-import type { ApprovalState, ProcessState } from "./states.ts";
+import type { CallStatus, CreateProcessBody, ProcessErrorDetail, ProcessSummary } from "./schemas.ts";
+import type { ApprovalState } from "./states.ts";
 
-/** A row of `processes`, without its code. */
-export interface ProcessRow {
-  id: number;
+/** Fields of a record that are not as they are in the row. */
+type ComputedFields =
+  | ("ref" | "queue" | "error" | "errorDetail" | "options" | "output" | "result" | "truncated" | "usage")
+  | ("createdAt" | "startedAt" | "completedAt");
+
+/** A row of `processes`, without its code: what a record shows as it is, and the rest. */
+export interface ProcessRow extends Omit<ProcessSummary, ComputedFields> {
   ref: string | null;
-  state: ProcessState;
-  exitState: ExecutionExitState | null;
-  reason: ExecutionReason | null;
   claim: string | null;
   /** The server that holds the claim, or held the last one. Null: it has no id. */
   replica: string | null;
-  environment: string | null;
   timeoutMs: number | null;
   memoryMb: number | null;
   cpuMs: number | null;
@@ -29,20 +29,16 @@ export interface ProcessRow {
   usage: Usage | null;
   /** The run has asked a person: while it is `queued`, it is to be repeated. */
   asked: boolean;
-  /** Ids of approvals that it waits for. */
-  approvals: string[];
   createdAt: Date;
   queuedAt: Date | null;
   startedAt: Date | null;
   completedAt: Date | null;
 }
 
-export interface NewProcess {
-  ref: string | null;
-  code: string;
-  timeoutMs: number | null;
-  memoryMb: number | null;
-  cpuMs: number | null;
+/** What is stored of a submission: its fields but those that only say how to go on, and limits in force. */
+export interface NewProcess
+  extends Omit<CreateProcessBody, "autorun" | "block" | "options" | "priority">,
+    Pick<ProcessRow, "timeoutMs" | "memoryMb" | "cpuMs"> {
   /** Among the processes of the same caller: higher first. */
   priority?: number;
   traceParent?: string | null;
@@ -69,7 +65,6 @@ export interface IdempotencyKey {
   bodyHash: Buffer;
 }
 
-/** How a run ended, as it is stored. `output`, `result` are JSON text; text holds no NUL. */
 /** What wants to know of the runs of this server. None of these may throw. */
 export interface RunObserver {
   /** A run begins in an environment, a repeated one included. */
@@ -83,6 +78,7 @@ export interface RunObserver {
 /** How a run ended, without what it left. Times of `usage` in milliseconds. */
 export type EndedRun = Pick<RunEnding, "id" | "exitState" | "reason" | "usage">;
 
+/** How a run ended, as it is stored. `output`, `result` are JSON text; text holds no NUL. */
 export interface RunEnding {
   id: number;
   claim: string;

@@ -186,6 +186,8 @@ export const processSummarySchema = z
     description: "A process as lists show it: without code, stdout and stderr.",
   });
 
+export type ProcessSummary = z.output<typeof processSummarySchema>;
+
 export const processSchema = processSummarySchema
   .extend({ code: z.string(), stdout: z.string(), stderr: z.string() })
   .meta({ id: "Process", description: "A submitted script, its state and its results." });

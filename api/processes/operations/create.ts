@@ -108,9 +108,9 @@ function noteStored({ feed }: ProcessesContext, outcome: InsertOutcome): InsertO
 
 function describe(context: ProcessesContext, { body, creator }: Submission): NewProcess {
   const status = context.environments.active()?.status() ?? null;
-  const { ref = null, code, priority } = body;
-  const traceParent = body.autorun ? context.traceParent() : null;
-  return { ref, code, creator, priority, traceParent, ...clampLimits(body.options, context.maxima, status) };
+  const { autorun, block: _, options, ...stored } = body;
+  const traceParent = autorun ? context.traceParent() : null;
+  return { ...stored, creator, traceParent, ...clampLimits(options, context.maxima, status) };
 }
 
 /** The id to answer; null when the process of the key was deleted a moment ago, and the key with it. */

@@ -13,8 +13,13 @@ import type {
   SummaryResults,
   TrailCall,
 } from "../model/records.ts";
+import { processSummarySchema } from "../model/schemas.ts";
 import { resultsOf } from "../store/reads.ts";
 
+/** The fields of a record, as the API describes it, but those that are JSON text already. */
+const SHOWN = Object.keys(processSummarySchema.shape).filter(
+  (name) => name !== "output" && name !== "result",
+);
 const NO_USAGE: Usage = { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 };
 
 /** The run as it is now. Its streams are views: valid until the next event of the run. */
@@ -56,24 +61,17 @@ function commonParts(
   results: SummaryResults,
   queue: QueuePlace | undefined,
 ): { head: string; tail: string } {
-  const head = JSON.stringify({
-    id: row.id,
-    ...(row.ref === null ? {} : { ref: row.ref }),
-    state: row.state,
-    ...(row.state === "queued" && queue ? { queue } : {}),
-    exitState: row.exitState,
-    reason: row.reason,
+  const fields: Record<string, unknown> = {
+    ...row,
+    ref: row.ref ?? undefined,
+    queue: row.state === "queued" ? queue : undefined,
     error: results.errorDetail?.message ?? null,
     errorDetail: results.errorDetail,
     options: { timeoutMs: row.timeoutMs, memoryMb: row.memoryMb, cpuMs: row.cpuMs },
     truncated: { stdout: results.stdoutTruncated, stderr: results.stderrTruncated },
-    environment: row.environment,
     usage: row.usage ?? NO_USAGE,
-    approvals: row.approvals,
-    createdAt: row.createdAt,
-    startedAt: row.startedAt,
-    completedAt: row.completedAt,
-  });
+  };
+  const head = JSON.stringify(Object.fromEntries(SHOWN.map((name) => [name, fields[name]])));
   return {
     head: head.slice(0, -1),
     tail: `,"output":${results.output},"result":${results.result ?? "null"}}`,

@@ -48,7 +48,7 @@ export async function insertProcess(
 ): Promise<InsertOutcome> {
   const placement = run === "queued" ? null : run;
   const values = db`
-    ${input.ref}, ${input.code}, ${placement ? "running" : (run ?? "idle")}, ${placement?.claim ?? null}::uuid,
+    ${input.ref ?? null}, ${input.code}, ${placement ? "running" : (run ?? "idle")}, ${placement?.claim ?? null}::uuid,
     ${placement?.environment ?? null}, ${input.timeoutMs}::int, ${input.memoryMb}::int, ${input.cpuMs}::int,
     case when ${run !== null}::boolean then now() end, case when ${placement !== null}::boolean then now() end,
     ${input.creator.kind}, ${input.creator.keyId}, ${placement?.replica ?? null}::uuid, ${input.priority ?? 0}::smallint, ${input.traceParent ?? null}`;

@@ -28,7 +28,6 @@ export function createPostgresTables(pool: Pool, vault: Vault): Tables {
       const outcome = await insertProcess(
         pool,
         {
-          ref: null,
           code: "",
           timeoutMs: null,
           memoryMb: null,
