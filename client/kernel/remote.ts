@@ -3,8 +3,8 @@ import { type ClientOptions, type CyrnelClient, createClient, type ProcessRecord
 import { CyrnelError, unwrap } from "../errors.ts";
 import type { ProcessEvent } from "../events.ts";
 import { followToStop, readProcess } from "../runs.ts";
-import { createLogLines, type LogLines } from "./log-lines.ts";
 import type { ExecuteOptions, ExecutionResult, PausedCall, Runtime } from "./model.ts";
+import { createLogLines, describeError, type LogLines } from "./result-parts.ts";
 
 const PAGE_ITEMS = 200;
 /** Tools of a server beyond these are not listed. */
@@ -52,7 +52,7 @@ export function createRemoteRuntime(options: ClientOptions): RemoteRuntime {
     return {
       success: record.exitState === "success",
       ...(record.exitState === "success" && { value: record.result }),
-      ...describeError(record),
+      ...describeError(record.error, record.errorDetail),
       calls: calls.map(({ serviceId, toolId, parameters }) => ({
         path: `${serviceId}.${toolId}`,
         args: parameters,
@@ -171,21 +171,6 @@ async function readPause(client: CyrnelClient, record: ProcessRecord): Promise<P
     const message = "A call waits for a person. This key may not read approvals (approvals:decide).";
     return { executionId, toolPath: "", message };
   }
-}
-
-function describeError({ error, errorDetail }: ProcessRecord): Partial<ExecutionResult> {
-  if (error === null) return {};
-  const { name = "Error", stack, line, column } = errorDetail ?? {};
-  return {
-    error,
-    errorDetail: {
-      name,
-      message: error,
-      ...(stack != null && { stack }),
-      ...(line != null && { line }),
-      ...(column != null && { column }),
-    },
-  };
 }
 
 async function listTools(client: CyrnelClient, signal: AbortSignal): Promise<string[]> {

@@ -2,8 +2,8 @@
 import type { ErrorDetail, ExecutionOutcome, Usage } from "#sdk";
 import type { PendingElicitation } from "../kernel/elicitation.ts";
 import type { LocalExecuteOptions } from "../kernel/local-model.ts";
-import { createLogLines } from "../kernel/log-lines.ts";
 import type { ExecutionResult, ToolCallMade } from "../kernel/model.ts";
+import { createLogLines, describeError } from "../kernel/result-parts.ts";
 import { createPauses, type Pauses, type PausesOptions } from "./pauses.ts";
 
 /** Calls kept of one run; the environment's own limit is lower. */
@@ -81,7 +81,7 @@ export function createExecution(
       awaited.resolve({
         success: exitState === "success",
         ...(exitState === "success" && "result" in returned && { value: returned.result }),
-        ...describeError(error),
+        ...describeError(error?.message, error),
         ...snapshot(),
         exitState,
         reason: refusal ?? error?.reason ?? (exitState === "success" ? "ok" : null),
@@ -96,19 +96,4 @@ function makeAwaited(): PromiseWithResolvers<ExecutionResult> {
   const awaited = Promise.withResolvers<ExecutionResult>();
   awaited.promise.catch(() => {});
   return awaited;
-}
-
-function describeError(error: ErrorDetail | undefined): Partial<ExecutionResult> {
-  if (error === undefined) return {};
-  const { name, message, stack, line, column } = error;
-  return {
-    error: message,
-    errorDetail: {
-      name,
-      message,
-      ...(stack !== undefined && { stack }),
-      ...(line !== undefined && { line }),
-      ...(column !== undefined && { column }),
-    },
-  };
 }

@@ -1,0 +1,55 @@
+/** Parts of an ExecutionResult that every runtime makes alike: log lines from text in pieces, and the error. */
+import type { ExecutionResult, LogLine } from "./model.ts";
+
+/** Lines kept of one run. */
+const MAX_LOG_LINES = 100_000;
+
+export interface LogLines {
+  add(level: LogLine["level"], text: string): void;
+  /** All so far; the last of each stream may not have ended yet. */
+  lines(): LogLine[];
+}
+
+export function createLogLines(): LogLines {
+  const complete: LogLine[] = [];
+  const unfinished = { info: "", error: "" };
+  return {
+    add(level, text) {
+      const pieces = (unfinished[level] + text).split("\n");
+      unfinished[level] = pieces.pop() ?? "";
+      for (const message of pieces) if (complete.length < MAX_LOG_LINES) complete.push({ level, message });
+    },
+    lines: () => [
+      ...complete,
+      ...(["info", "error"] as const)
+        .filter((level) => unfinished[level] !== "")
+        .map((level) => ({ level, message: unfinished[level] })),
+    ],
+  };
+}
+
+interface ErrorParts {
+  name?: string;
+  stack?: string | null | undefined;
+  line?: number | null | undefined;
+  column?: number | null | undefined;
+}
+
+/** Empty for a run without an error. */
+export function describeError(
+  message: string | null | undefined,
+  parts: ErrorParts | null | undefined,
+): Pick<ExecutionResult, "error" | "errorDetail"> {
+  if (message == null) return {};
+  const { name = "Error", stack, line, column } = parts ?? {};
+  return {
+    error: message,
+    errorDetail: {
+      name,
+      message,
+      ...(stack != null && { stack }),
+      ...(line != null && { line }),
+      ...(column != null && { column }),
+    },
+  };
+}
