@@ -1,6 +1,6 @@
 /**
- * Builds command/dist, the command as one bundle in chunks that are loaded on demand, and runner/dist where that is missing,
- * which scripts on this machine need. Run by the launcher `cyrnel` and by `npm run build`.
+ * Builds command/dist, the command as one file and its thread, and runner/dist where that is missing, which scripts on this
+ * machine need. Run by the launcher `cyrnel` and by `npm run build`.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -12,31 +12,26 @@ const FOLDER = import.meta.dirname;
 const ROOT = join(FOLDER, "..");
 const DIST = join(FOLDER, "dist");
 
-/** CommonJS libraries need `require`. zod must not compile its parsers: each is used once or twice, which costs less than compiling. */
-const BANNER = `const require = process.getBuiltinModule("module").createRequire(import.meta.url); (globalThis.__zod_globalConfig ??= {}).jitless = true;`;
-
-/**
- * An `import` of a built-in module reads all of its members, and so loads what each is made of: for node:fs alone that takes
- * 6 ms. This reads the members that are used.
- */
-function readBuiltins(code: string): string {
-  return code.replace(
-    /\bimport ?(?:\{([^{}"]*)\}|([\w$]+)) ?from"(node:[\w/]+)";/g,
-    (_statement, members: string | undefined, name: string | undefined, module: string) =>
-      `const ${name ?? `{${members?.replaceAll(" as ", ":")}}`}=process.getBuiltinModule("${module}");`,
-  );
-}
+/** zod must not compile its parsers: each is used once or twice, which costs less than compiling. */
+const BANNER = "(globalThis.__zod_globalConfig ??= {}).jitless = true;";
 
 const { outputFiles } = await build({
   absWorkingDir: ROOT,
   entryPoints: {
-    main: join(FOLDER, "main.ts"),
+    // In this order: what the command starts has to be there before it.
     "spawner-thread": join(ROOT, "runner/jail/spawner/spawner-thread.ts"),
+    main: join(FOLDER, "main.ts"),
   },
   outdir: DIST,
   bundle: true,
-  splitting: true,
-  format: "esm",
+  // One file, in which what is imported on demand is also evaluated on demand: Node loads it in less time than modules.
+  format: "cjs",
+  outExtension: { ".js": ".cjs" },
+  define: {
+    "import.meta.dirname": "__dirname",
+    "import.meta.filename": "__filename",
+    "import.meta.url": "CYRNEL_URL",
+  },
   platform: "node",
   target: "node26",
   minifySyntax: true,
@@ -46,22 +41,18 @@ const { outputFiles } = await build({
   logLevel: "warning",
   // It looks for its program beside itself.
   external: ["esbuild"],
-  banner: { js: BANNER },
+  banner: { js: `${BANNER} const CYRNEL_URL = require("node:url").pathToFileURL(__filename).href;` },
   write: false,
 });
 await mkdir(DIST, { recursive: true });
-// Names of chunks hold a digest, so the entry comes last. Renamed: another build may be writing the same file.
-for (const { path, text } of outputFiles.sort((a, b) => Number(isEntry(a)) - Number(isEntry(b)))) {
-  await writeFile(`${path}.${process.pid}`, readBuiltins(text));
+// Renamed: another build may be writing the same file.
+for (const { path, text } of outputFiles) {
+  await writeFile(`${path}.${process.pid}`, text);
   await rename(`${path}.${process.pid}`, path);
 }
 const made = new Set(outputFiles.map(({ path }) => path));
 for (const name of await readdir(DIST)) {
-  if (name.endsWith(".js") && !made.has(join(DIST, name))) await rm(join(DIST, name));
-}
-
-function isEntry({ path }: { path: string }): boolean {
-  return path.endsWith("/main.js");
+  if (/\.c?js$/.test(name) && !made.has(join(DIST, name))) await rm(join(DIST, name));
 }
 
 // Fails for another user's cache, which may stay: Node checks each of its files.

@@ -96,4 +96,4 @@ function readUrl(shell: Shell, args: readonly string[]): string {
   return inline ?? (at >= 0 ? args[at + 1] : undefined) ?? shell.url ?? DEFAULT_URL;
 }
 
-await main();
+void main();
