@@ -72,7 +72,7 @@ test("a client that leaves in the middle of a body is no error in the log", asyn
 });
 
 test("where few files may be open, the start names the limit", async () => {
-  await using data = await makeDataDirectory();
+  await using data = await makeDataDirectory({ empty: true });
   const main = startMain({ environment: { CYRNEL_DATA_DIR: data.path }, maxDescriptors: 64 });
   expect(await main.ended()).toBe(1);
   expect(main.stderr()).toContain("only 64 files and connections open at once");

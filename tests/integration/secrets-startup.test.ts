@@ -16,7 +16,7 @@ const OWNER = { kind: "service", id: "github" } as const;
 test("a start without any setup makes a key for its owner only, says so once, and keeps it", {
   timeout: 120_000,
 }, async () => {
-  await using directory = await makeDataDirectory();
+  await using directory = await makeDataDirectory({ empty: true });
   const environment = { CYRNEL_DATA_DIR: directory.path };
   const file = path.join(directory.path, "secrets.key");
 
@@ -69,7 +69,7 @@ test.each([
   ["CYRNEL_SECRETS_PREVIOUS_KEYS", Buffer.alloc(32, 7).toString("base64")],
   ["CYRNEL_EGRESS_ALLOW", "10.0.0.1/8"],
 ])("a bad %s ends the start with exit code 78 and opens nothing", async (name, value) => {
-  await using directory = await makeDataDirectory();
+  await using directory = await makeDataDirectory({ empty: true });
   const main = startMain({ environment: { CYRNEL_DATA_DIR: directory.path, [name]: value } });
   expect(await main.ended()).toBe(78);
   expect(main.stderr()).toContain(`${name}: `);
@@ -78,7 +78,7 @@ test.each([
 });
 
 test("a key file that others may read, that is a link, or that was damaged is refused with what to do", async () => {
-  await using directory = await makeDataDirectory();
+  await using directory = await makeDataDirectory({ empty: true });
   const file = path.join(directory.path, "secrets.key");
   expect(await readKeyFile(directory.path)).toBeNull();
   const made = await ensureKeyFile(directory.path);
@@ -94,13 +94,13 @@ test("a key file that others may read, that is a link, or that was damaged is re
     await writeFile(file, content);
     await expect(readKeyFile(directory.path)).rejects.toThrow("Restore it from a backup");
   }
-  await using elsewhere = await makeDataDirectory();
+  await using elsewhere = await makeDataDirectory({ empty: true });
   await symlink(file, path.join(elsewhere.path, "secrets.key"));
   await expect(readKeyFile(elsewhere.path)).rejects.toThrow("symbolic link");
 });
 
 test("of many servers that make a key at once, all get the same", async () => {
-  await using directory = await makeDataDirectory();
+  await using directory = await makeDataDirectory({ empty: true });
   const keys = await Promise.all(Array.from({ length: 16 }, () => ensureKeyFile(directory.path)));
   expect(new Set(keys.map(({ key }) => key.export().toString("hex"))).size).toBe(1);
   expect(keys.filter(({ isNew }) => isNew)).toHaveLength(1);

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { makeDataDirectory, startMain } from "./harness/main-process.ts";
 
 test("a wrong configuration ends with 78 and every problem, before anything is opened", async () => {
-  await using data = await makeDataDirectory();
+  await using data = await makeDataDirectory({ empty: true });
   const main = startMain({
     environment: {
       CYRNEL_DATA_DIR: data.path,
@@ -45,7 +45,7 @@ test("it says which address it listens on, and one to ask it at", async () => {
 });
 
 test("SIGTERM ends it with 0, and no Postgres is left; the next start has the data", async () => {
-  await using data = await makeDataDirectory();
+  await using data = await makeDataDirectory({ empty: true });
   const environment = { CYRNEL_DATA_DIR: data.path };
   const first = startMain({ environment });
   const url = await first.listening();
@@ -98,7 +98,7 @@ test("a second server on the same data refuses with a sentence and leaves the fi
 
 test("a port that is taken is named", async () => {
   await using data = await makeDataDirectory();
-  await using other = await makeDataDirectory();
+  await using other = await makeDataDirectory({ empty: true });
   const first = startMain({ environment: { CYRNEL_DATA_DIR: data.path } });
   const { port } = new URL(await first.listening());
   const second = startMain({ environment: { CYRNEL_DATA_DIR: other.path, PORT: port } });
@@ -112,7 +112,7 @@ test("a port that is taken is named", async () => {
 test.each([150, 400, 700, 1000])(
   "a signal %d ms after the start ends it with 0 and leaves nothing behind",
   async (delayMs) => {
-    await using data = await makeDataDirectory();
+    await using data = await makeDataDirectory({ empty: true });
     const main = startMain({ environment: { CYRNEL_DATA_DIR: data.path } });
     await sleep(delayMs);
     main.child.kill("SIGTERM");
@@ -165,7 +165,7 @@ function isAlive(pid: number): boolean {
 }
 
 test("a misspelt variable is named with the one that was meant, and stops nothing; a first start says what takes so long", async () => {
-  await using data = await makeDataDirectory();
+  await using data = await makeDataDirectory({ empty: true });
   const main = startMain({
     environment: {
       CYRNEL_DATA_DIR: data.path,

@@ -1,11 +1,14 @@
 /**
  * One real Postgres for a whole vitest run, however many projects ask for it: started by the first, stopped by the
- * last. A template database is migrated once; database.ts clones it per test file.
+ * last. What a first start takes seconds for is made once: a migrated database, which database.ts clones per test file,
+ * and the data of a server that has been started and stopped, which main-process.ts copies.
  */
+import { execFile } from "node:child_process";
 import { readdirSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import type { TestProject } from "vitest/node";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#api/db/embedded.ts";
 import { migrate } from "#api/db/migrate.ts";
@@ -15,10 +18,13 @@ declare module "vitest" {
   export interface ProvidedContext {
     /** The test server's maintenance database. */
     postgresUrl: string;
+    /** The folder of an embedded Postgres that has been migrated and stopped. */
+    usedPostgres: string;
   }
 }
 
 export const TEMPLATE_DATABASE = "cyrnel_template";
+const USED = "used";
 const FOLDER_PREFIX = "cyrnel-test-postgres-";
 
 interface Shared {
@@ -34,6 +40,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   shared.users += 1;
   const postgres = await shared.postgres;
   project.provide("postgresUrl", postgres.url);
+  project.provide("usedPostgres", path.join(shared.directory, USED));
   return async () => {
     shared.users -= 1;
     if (shared.users > 0) return;
@@ -50,11 +57,15 @@ function open(): Shared {
 
 async function start(directory: string): Promise<EmbeddedPostgres> {
   await removeAbandoned();
-  const postgres = await startEmbeddedPostgres({ directory, durable: false });
-  const pool = createPool(postgres.url, { maxConnections: 1 });
-  await pool.unsafe(`create database ${TEMPLATE_DATABASE}`);
+  const used = await startEmbeddedPostgres({ directory: path.join(directory, USED), durable: false });
+  await migrate(used.url);
+  await used.stop();
+  const running = path.join(directory, "running");
+  await promisify(execFile)("cp", ["-a", path.join(directory, USED), running]);
+  const postgres = await startEmbeddedPostgres({ directory: running, durable: false });
+  const pool = createPool(withDatabase(postgres.url, "postgres"), { maxConnections: 1 });
+  await pool.unsafe(`create database ${TEMPLATE_DATABASE} template cyrnel`);
   await pool.end();
-  await migrate(withDatabase(postgres.url, TEMPLATE_DATABASE));
   return postgres;
 }
 
@@ -71,7 +82,9 @@ async function removeAbandoned(): Promise<void> {
     const owner = Number(name.slice(FOLDER_PREFIX.length));
     if (!Number.isInteger(owner) || owner <= 1 || isAlive(owner)) continue;
     const folder = path.join(tmpdir(), name);
-    const postmaster = await readFile(path.join(folder, "data", "postmaster.pid"), "utf8").catch(() => "");
+    const postmaster = await readFile(path.join(folder, "running/data/postmaster.pid"), "utf8").catch(
+      () => "",
+    );
     const pid = Number(postmaster.split("\n")[0]);
     if (pid > 1 && isAlive(pid)) {
       const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");

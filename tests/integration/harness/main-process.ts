@@ -1,9 +1,11 @@
 /** The real `node api/main.ts` as a process of its own, the way `npm start` runs it. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { inject } from "vitest";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const START_TIMEOUT_MS = 60_000;
@@ -84,9 +86,15 @@ export interface DataDirectory extends AsyncDisposable {
   postgresPid(): Promise<number | null>;
 }
 
-/** A data directory that is removed at the end, with whatever Postgres is left in it. */
-export async function makeDataDirectory(): Promise<DataDirectory> {
+/**
+ * A data directory as a server leaves it that has been started and stopped, or an empty one, for what a first start
+ * does. Removed at the end, with whatever Postgres is left in it.
+ */
+export async function makeDataDirectory(options: { empty?: boolean } = {}): Promise<DataDirectory> {
   const directory = await mkdtemp(path.join(tmpdir(), "cyrnel-data-"));
+  if (!options.empty) {
+    await promisify(execFile)("cp", ["-a", inject("usedPostgres"), path.join(directory, "postgres")]);
+  }
   const postgresPid = async () => {
     const file = path.join(directory, "postgres", "data", "postmaster.pid");
     const pid = Number((await readFile(file, "utf8").catch(() => "")).split("\n")[0]);
