@@ -2,7 +2,6 @@
  * The one path of every tool call: visible ► policy ► (approval) ► fit ► record ► invoke ► redact. Ends at the first step
  * that refuses it, when it is canceled, or when its time is over. Writes no trail: the caller does.
  */
-
 import { measureDepth } from "#runner/wire/frames.ts";
 import type { AdapterModule, JSONSchema } from "#sdk";
 import { type CallClock, startCallClock } from "../bounds/call-clock.ts";
