@@ -5,8 +5,8 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { build } from "esbuild";
+import { dirname, join } from "node:path";
+import { build, type PluginBuild } from "esbuild";
 
 const FOLDER = import.meta.dirname;
 const ROOT = join(FOLDER, "..");
@@ -14,6 +14,14 @@ const DIST = join(FOLDER, "dist");
 
 /** zod must not compile its parsers: each is used once or twice, which costs less than compiling. */
 const BANNER = "(globalThis.__zod_globalConfig ??= {}).jitless = true;";
+
+/** A sixth of the bundle would be zod's messages in languages that the command does not speak. */
+function keepEnglish({ onLoad }: PluginBuild): void {
+  onLoad({ filter: /zod\/v4\/locales\/index\.js$/ }, ({ path }) => ({
+    contents: 'export { default as en } from "./en.js";',
+    resolveDir: dirname(path),
+  }));
+}
 
 const { outputFiles } = await build({
   absWorkingDir: ROOT,
@@ -34,8 +42,8 @@ const { outputFiles } = await build({
   },
   platform: "node",
   target: "node26",
-  minifySyntax: true,
-  minifyWhitespace: true,
+  minify: true,
+  plugins: [{ name: "zod-in-english", setup: keepEnglish }],
   legalComments: "none",
   charset: "ascii",
   logLevel: "warning",
