@@ -1,30 +1,109 @@
 /**
- * Builds the console into web/dist/site, unless what is there was built of the same sources. Also writes each file in brotli
- * for the server to send. Run by `npm run build`; takes no arguments.
+ * Builds the console: one page, files with a hash in their name, nothing from outside, each also in brotli for the server to
+ * send. As a program (`npm run build`) into web/dist/site, unless what is there was built of the same sources.
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { appendFile, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
-import { build } from "vite";
+import { build, type Metafile } from "esbuild";
 
-const ROOT = import.meta.dirname;
-const SITE = path.join(ROOT, "dist/site");
-const STAMP = path.join(SITE, "sources.sha256");
+const SITE = path.join(import.meta.dirname, "dist/site");
+const STAMP = "sources.sha256";
 /** Besides web/ itself: what it imports, and what decides about versions. */
 const SOURCES = ["../client", "../package-lock.json"];
 const COMPRESSED = /\.(js|css|svg|html|md)$/;
 const BROTLI_QUALITY = 11;
+const FONTS = ["inter", "jetbrains-mono"].map(
+  (name) => `@fontsource-variable/${name}/files/${name}-latin-wght-normal.woff2`,
+);
 const compress = promisify(brotliCompress);
+
+/** `web`: the folder of the sources; `site`: where index.html and console/ go. */
+export async function buildConsole(web: string, site: string): Promise<void> {
+  const assets = path.join(site, "console");
+  const { metafile } = await build({
+    absWorkingDir: web,
+    entryPoints: ["main.tsx", "styles/index.css", "icon.svg", ...FONTS],
+    outdir: assets,
+    entryNames: "[name]-[hash]",
+    assetNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    target: "es2023",
+    minify: true,
+    legalComments: "none",
+    metafile: true,
+    logLevel: "warning",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    // As data: URLs they would need a weaker policy.
+    loader: { ".woff2": "copy", ".svg": "copy" },
+    conditions: ["browser", "module", "import", "default"],
+    alias: {
+      "markdown-to-jsx/react": path.join(web, "forms/no-markdown.ts"),
+      react: "preact/compat",
+      "react-dom": "preact/compat",
+      "react/jsx-runtime": "preact/jsx-runtime",
+    },
+  });
+  await writeFile(path.join(site, "index.html"), await fillPage(web, site, metafile));
+  await writeFile(path.join(assets, "licenses.md"), await listLicenses(web, metafile));
+  for (const file of (await listFiles(site)).filter((name) => COMPRESSED.test(name))) {
+    const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
+    await writeFile(`${file}.br`, await compress(await readFile(file), { params }));
+  }
+}
+
+/** The page with the names that its files got: `{{main.tsx}}` is what main.tsx became. */
+async function fillPage(web: string, site: string, { outputs }: Metafile): Promise<string> {
+  const names = new Map<string, string>();
+  const toUrl = (output: string) => `./${path.relative(site, path.join(web, output))}`;
+  for (const [output, { entryPoint, imports }] of Object.entries(outputs)) {
+    if (entryPoint === undefined) continue;
+    names.set(path.basename(entryPoint), toUrl(output));
+    if (entryPoint !== "main.tsx") continue;
+    // Asked for at once, not when the script has been read.
+    const first = imports.filter(({ kind }) => kind === "import-statement");
+    const preloads = first.map((one) => `<link rel="modulepreload" crossorigin href="${toUrl(one.path)}" />`);
+    names.set("preloads", preloads.join("\n    "));
+  }
+  const page = await readFile(path.join(web, "index.html"), "utf8");
+  return page.replaceAll(/\{\{([\w.-]+)\}\}/g, (_, name: string) => {
+    const found = names.get(name);
+    if (found === undefined) throw new Error(`web/index.html names ${name}, which the build has not made.`);
+    return found;
+  });
+}
+
+/** The licence of each package that is part of the bundle. */
+async function listLicenses(web: string, { inputs }: Metafile): Promise<string> {
+  const folders = new Set<string>();
+  for (const input of Object.keys(inputs)) {
+    const found = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path.join(web, input))?.[0];
+    if (found !== undefined) folders.add(found);
+  }
+  const parts = ["# Licenses\n\nThe console contains code of these packages.\n"];
+  for (const folder of [...folders].sort()) {
+    const { name, version, license } = JSON.parse(await readFile(path.join(folder, "package.json"), "utf8"));
+    const file = (await readdir(folder)).find((entry) => /^(licen[cs]e|copying)(\.|$)/i.test(entry));
+    const text = file === undefined ? "" : (await readFile(path.join(folder, file), "utf8")).trim();
+    parts.push(`## ${name} - ${version} (${license})\n\n${text}\n`);
+  }
+  parts.push(await readFile(path.join(web, "icons-license.md"), "utf8"));
+  return parts.join("\n");
+}
 
 async function hashSources(): Promise<string> {
   const hash = createHash("sha256");
   for (const source of [".", ...SOURCES]) {
-    for (const file of await listFiles(path.resolve(ROOT, source))) {
+    for (const file of await listFiles(path.resolve(import.meta.dirname, source))) {
       hash
-        .update(`${path.relative(ROOT, file)}\0`)
+        .update(`${path.relative(import.meta.dirname, file)}\0`)
         .update(await readFile(file))
         .update("\0");
     }
@@ -38,23 +117,19 @@ async function listFiles(place: string): Promise<string[]> {
   return entries
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => path.join(parentPath, name))
-    .filter((file) => !file.startsWith(path.join(ROOT, "dist/")) || place !== ROOT)
+    .filter((file) => place !== import.meta.dirname || !file.startsWith(path.join(place, "dist/")))
     .sort();
 }
 
-const sources = await hashSources();
-const isBuilt = existsSync(STAMP) && (await readFile(STAMP, "utf8")) === sources;
-if (!isBuilt) {
-  const fresh = `${SITE}.${process.pid}`;
-  await build({ configFile: path.join(ROOT, "vite.config.ts"), build: { outDir: fresh } });
-  // Vite lists the packages; the icons are in parts/icons.tsx.
-  const icons = await readFile(path.join(ROOT, "icons-license.md"), "utf8");
-  await appendFile(path.join(fresh, "console/licenses.md"), `\n${icons}`);
-  for (const file of (await listFiles(fresh)).filter((name) => COMPRESSED.test(name))) {
-    const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
-    await writeFile(`${file}.br`, await compress(await readFile(file), { params }));
+if (import.meta.main) {
+  const sources = await hashSources();
+  const stamp = path.join(SITE, STAMP);
+  if (!existsSync(stamp) || (await readFile(stamp, "utf8")) !== sources) {
+    const fresh = `${SITE}.${process.pid}`;
+    await mkdir(fresh, { recursive: true });
+    await buildConsole(import.meta.dirname, fresh);
+    await writeFile(path.join(fresh, STAMP), sources);
+    await rm(SITE, { recursive: true, force: true });
+    await rename(fresh, SITE);
   }
-  await writeFile(path.join(fresh, "sources.sha256"), sources);
-  await rm(SITE, { recursive: true, force: true });
-  await rename(fresh, SITE);
 }

@@ -1,5 +1,4 @@
 /** Entry of the console, and its frame: sign-in, navigation, and the page that the address names. */
-import "./styles/index.css";
 import { render } from "preact";
 import { Suspense } from "preact/compat";
 import { useEffect, useRef } from "preact/hooks";

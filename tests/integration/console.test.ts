@@ -46,7 +46,7 @@ test("without any key the page knows that it needs none", async () => {
 });
 
 test("files are kept for ever, and compressed for who takes that", async () => {
-  const script = readdirSync(FILES).find((name) => /^index-.*\.js$/.test(name));
+  const script = readdirSync(FILES).find((name) => /^main-.*\.js$/.test(name));
   const plain = await get(`/console/${script}`);
   expect(plain.statusCode).toBe(200);
   expect(plain.headers["cache-control"]).toBe("public, max-age=31536000, immutable");

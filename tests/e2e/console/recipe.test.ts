@@ -4,9 +4,9 @@ import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import type { Route } from "playwright-core";
-import { build } from "vite";
 import { expect, test } from "vitest";
 import { TEST_KEY } from "#tests/integration/harness/http-app.ts";
+import { buildConsole } from "../../../web/build.ts";
 import { chromiumPath, launchBrowser, signIn } from "./browser.ts";
 import { startConsoleServer } from "./console-server.ts";
 
@@ -37,7 +37,7 @@ test.skipIf(chromiumPath === null)("the recipe's page is two files, and is there
   const site = path.join(web, "dist/site");
   const [server] = await Promise.all([
     startConsoleServer(),
-    build({ configFile: path.join(web, "vite.config.ts"), build: { outDir: site } }),
+    buildConsole(web, site),
     run(process.execPath, [TSC, "--noEmit", "-p", web]),
   ]);
   undo.use(server);
