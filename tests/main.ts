@@ -21,11 +21,11 @@ const WITHOUT_LANES = ["--project=!documents", "--project=!tutorial"];
 
 /** What vitest does not see, because these tests read files or start programs: a change on the left asks for the right. */
 const BEYOND_IMPORTS: Record<string, string[]> = {
-  "{*,docs/*,examples/**,modules/*,client/*,api/config}/*.{md,json,yaml,ts}": [
+  "{*.md,docs/**,examples/**,modules/*/README.md}": [
     "tests/unit/{docs*,examples}.test.ts",
+    "tests/e2e/*.test.ts",
   ],
-  "{*.md,docs/**}": ["tests/unit/docs*.test.ts", "tests/e2e/*.test.ts"],
-  "{package,package-lock,tests/packages/*}.json": ["tests/unit/install-scripts.test.ts"],
+  "{*.json,tests/packages/*.json}": ["tests/unit/install-scripts.test.ts"],
   "{.dependency-cruiser.cjs,NOTICE}": ["tests/unit/import-rules.test.ts"],
   "runner/{child,wire,jail,isolation}/**": [
     "tests/contract/typescript-*.test.ts",
@@ -34,10 +34,11 @@ const BEYOND_IMPORTS: Record<string, string[]> = {
   "modules/typescript-ivm/**": ["tests/contract/typescript-ivm.test.ts", "tests/integration/ivm-*.test.ts"],
   "{command,client}/**": ["tests/integration/command/*.test.ts", "tests/integration/client-examples.test.ts"],
   "{web,client}/**": ["tests/e2e/console/*.test.ts", "tests/integration/console.test.ts"],
-  "{api/main,api/server,api/config,api/db}*/**": [
-    "tests/integration/{startup,shutdown,backup,secrets-startup}.test.ts",
+  "api/{*.ts,config/**,db/**}": ["tests/integration/{startup,shutdown,backup,secrets-startup}.test.ts"],
+  "{deploy/**,Dockerfile,compose.yaml}": [
+    "tests/contract/deploy/*.test.ts",
+    "tests/unit/docs-{commands,deploy}.test.ts",
   ],
-  "deploy/**": ["tests/contract/deploy/*.test.ts", "tests/unit/docs-deploy.test.ts"],
   "bench/trace-run.ts": ["tests/integration/trace-run.test.ts"],
 };
 
