@@ -19,7 +19,7 @@ import type { ToolHost } from "#api/processes/model/tool-host.ts";
 import packageFile from "../package.json" with { type: "json" };
 import { buildApp, closeApp } from "./app.ts";
 import { createApprovalStore } from "./approvals/run-approvals.ts";
-import { type Approvals, createApprovals } from "./approvals/service.ts";
+import { createApprovals } from "./approvals/service.ts";
 import type { BuiltinModule } from "./components/modules/builtins.ts";
 import { createModules, type Modules } from "./components/modules/service.ts";
 import { createServices, type Services } from "./components/services/service.ts";
@@ -63,7 +63,6 @@ export interface CyrnelServer extends AsyncDisposable {
   readonly modules: Modules;
   readonly services: Services;
   readonly tools: Tools;
-  readonly approvals: Approvals;
   readonly governance: Governance;
   /** Listens as configured; the address as a URL. */
   listen(): Promise<string>;
@@ -114,10 +113,23 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
       ? null
       : undo.use((await import("./observe/tracing/telemetry.ts")).createTelemetry(config.tracing, logger));
   const observers = [metrics, createActivityLog(logger), ...(tracing === null ? [] : [tracing])];
+  const component = { pool: database.pool, logger, secrets: vault, watch: redactor };
+  const modules = createModules({
+    ...component,
+    isolation: config.isolation,
+    isExposed: config.host !== null && !isLoopbackHost(config.host),
+    fetch,
+    allowStdio: config.allowStdioMcp,
+    custom: { directory: path.join(config.dataDirectory, "modules"), download },
+    ...(deps.builtins === undefined ? {} : { builtins: deps.builtins }),
+  });
+  undo.defer(() => modules.close());
+  const { environments, adapters } = modules;
+  const services = createServices({ ...component, adapters, download });
+  adapters.attach(services.link);
   const tools = undo.use(
     createTools({
       pool: database.pool,
-      // Modules are made below, of bindings that need the tools; nothing is called before they start.
       findAdapter: (id) => modules.adapters.get(id),
       failureOf: (id) => services.failureOf(id),
       writeDocs: (input) => modules.writeToolDocs(input),
@@ -154,35 +166,8 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     log: logger,
   });
   const bindings = createBindings({ registry, tools: deps.tools ?? tools.host, pausing });
-  const modules = createModules({
-    pool: database.pool,
-    logger,
-    bindings,
-    isolation: config.isolation,
-    isExposed: config.host !== null && !isLoopbackHost(config.host),
-    fetch,
-    allowStdio: config.allowStdioMcp,
-    custom: { directory: path.join(config.dataDirectory, "modules"), download },
-    secrets: vault,
-    watch: redactor,
-    activations: (id) => replicas.listActivations(id),
-    ...(deps.builtins === undefined ? {} : { builtins: deps.builtins }),
-  });
-  undo.defer(() => modules.close());
-  const { environments, adapters } = modules;
-  const services = createServices({
-    pool: database.pool,
-    logger,
-    adapters,
-    secrets: vault,
-    watch: redactor,
-    download,
-  });
-  adapters.attach(services.link);
   const settings = createSettings({
-    pool: database.pool,
-    secrets: vault,
-    watch: redactor,
+    ...component,
     hosts: { module: modules.settings, service: services.settings },
   });
   undo.defer(services.onChange((id) => tools.forget(id)));
@@ -268,7 +253,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   await app.ready();
   await learnStoredSecrets({ db: database.pool, vault, redactor, log: logger });
   await governance.start();
-  await modules.start();
+  await modules.start({ bindings, activations: (id) => replicas.listActivations(id) });
   await replicas.start();
   undo.use(replicas);
   // At once when runs have ended: what comes until then is handed on, what comes later is not accepted.
@@ -294,7 +279,6 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     modules,
     services,
     tools,
-    approvals,
     governance,
     async listen() {
       const url = await app.listen({ port: config.port, host: config.host });

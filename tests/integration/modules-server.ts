@@ -52,7 +52,6 @@ export async function startModulesServer(options: ModulesServerOptions): Promise
     fetch: globalThis.fetch,
     pool,
     logger,
-    bindings,
     ...(options.builtins && { builtins: options.builtins }),
     ...(options.limits && { limits: options.limits }),
   });
@@ -66,7 +65,7 @@ export async function startModulesServer(options: ModulesServerOptions): Promise
     redactor,
   });
   const hosts = { module: modules.settings, service: modules.settings };
-  await modules.start();
+  await modules.start({ bindings });
   await processes.start();
   const database = { pool, watch: { reachable: true } };
   const app = await buildApp(config, {

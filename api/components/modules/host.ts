@@ -15,7 +15,6 @@ import type { InstanceLimits } from "./activation/instance.ts";
 import { ModuleFailure } from "./activation/instance.ts";
 import type { BuiltinModule } from "./builtins.ts";
 import { type Attempts, createAttempts } from "./loader/attempts.ts";
-import type { ModuleState } from "./model.ts";
 import { createModulePlace, type ModulePlace } from "./packages/place.ts";
 import type { ModuleRegistration } from "./registration.ts";
 import { clearDefinitionsDue, findModuleRow, type ModuleRow, setModuleError } from "./store.ts";
@@ -26,8 +25,6 @@ export interface ModulesOptions extends ActivatorOptions {
   builtins?: readonly BuiltinModule[];
   /** Custom modules, in this folder (absolute; it need not exist). Absent: only the bundled ones. */
   custom?: { directory: string; download: Download };
-  /** The state of a module on the other servers. */
-  activations?(id: string): { replica: string; state: ModuleState }[];
   secrets: SecretStore;
   limits?: Partial<ModuleLimits>;
 }

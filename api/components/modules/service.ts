@@ -6,7 +6,7 @@
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { createSerialQueue } from "#api/bounds/serial-queue.ts";
 import { AppError } from "#api/errors.ts";
-import type { ModuleManifest, ToolDocsInput } from "#sdk";
+import type { EnvironmentBindings, ModuleManifest, ToolDocsInput } from "#sdk";
 import type { Adapters } from "../ports.ts";
 import { type Fetched, fetchBytes, fetchDescriptor } from "../registry.ts";
 import type { SettingsHost } from "../settings/service.ts";
@@ -45,13 +45,20 @@ export interface ModulePage {
   next: number | null;
 }
 
+export interface ModuleConnections {
+  /** What environments are given. */
+  bindings: EnvironmentBindings;
+  /** The state of a module on the other servers. Default: there are none. */
+  activations?(id: string): { replica: string; state: ModuleState }[];
+}
+
 export interface Modules {
   readonly environments: Environments;
   readonly adapters: Adapters;
   /** For the layer of settings. */
   readonly settings: SettingsHost;
-  /** Reconciles and activates. Rejects only when the database does. */
-  start(): Promise<void>;
+  /** Reconciles and activates; with what is made only once modules are known. Rejects only when the database does. */
+  start(connections: ModuleConnections): Promise<void>;
   list(filter: ModuleFilter, page: PageRequest<number>): Promise<ModulePage>;
   get(id: string): Promise<ModuleRecord>;
   /** Installs the package at the URL, disabled. Answers its id. */
@@ -93,6 +100,7 @@ export function createModules(options: ModulesOptions): Modules {
   // One at a time: each holds a package in memory, and up to the limits on disk.
   const packages = createSerialQueue(limits.maxWaitingPackages, refuseWaiting);
   const { environments, adapters } = activator;
+  let connections: ModuleConnections | null = null;
 
   /** Unpacks outside the queue of changes, so that only other packages wait for a slow or large one. */
   function take<T>(
@@ -140,7 +148,9 @@ export function createModules(options: ModulesOptions): Modules {
     environments,
     adapters,
     settings: hostModuleSettings(host, changes.run),
-    async start() {
+    async start(given) {
+      connections = given;
+      activator.connect(given.bindings);
       await startModules(host, await loadBuiltins(options.builtins ?? BUILTIN_MODULES));
     },
     async list(filter, page) {
@@ -149,7 +159,7 @@ export function createModules(options: ModulesOptions): Modules {
     },
     async get(id) {
       const record = toRecord(await requireRow(host, id), activator);
-      const replicas = options.activations?.(id) ?? [];
+      const replicas = connections?.activations?.(id) ?? [];
       return replicas.some(({ state }) => state !== record.state) ? { ...record, replicas } : record;
     },
     async install(url) {

@@ -36,7 +36,6 @@ async function openFeature(prepare: (directory: string) => Promise<void>) {
     watch: redactor,
     pool: database.pool,
     logger: pino({ level: "info" }, { write: (line: string) => void logs.push(JSON.parse(line)) }),
-    bindings: {} as never,
     isolation: "development",
     fetch: globalThis.fetch,
     builtins: [],
@@ -44,7 +43,7 @@ async function openFeature(prepare: (directory: string) => Promise<void>) {
     limits: { maxSetupMs: 400, maxTeardownMs: 400, maxImportMs: 400 },
   });
   undo.defer(() => modules.close());
-  await modules.start();
+  await modules.start({ bindings: {} as never });
   const resources = undo.move();
   return {
     modules,

@@ -53,6 +53,8 @@ export interface Activator {
   settingsOf(id: string): StoredSettings | null;
   /** Which files the active instance was made from; null when none is active. */
   hashOf(id: string): string | null;
+  /** What environments are given; once, before the first is started. */
+  connect(bindings: EnvironmentBindings): void;
   close(): Promise<void>;
 }
 
@@ -64,7 +66,6 @@ export interface StoredSettings {
 
 export interface ActivatorOptions {
   logger: HostLogger;
-  bindings: EnvironmentBindings;
   /** The isolation level that every run must have. */
   isolation: IsolationLevel;
   /** The server listens on more than loopback. Default: no. */
@@ -91,6 +92,7 @@ export function createActivator(options: ActivatorOptions, limits: InstanceLimit
   const keepSecretOf = createObtainedSecrets(options.watch);
   const startedWith = new WeakMap<object, StoredSettings>();
   let services = NO_SERVICES;
+  let bindings: EnvironmentBindings | null = null;
   let closed = false;
 
   async function start(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule> {
@@ -105,12 +107,13 @@ export function createActivator(options: ActivatorOptions, limits: InstanceLimit
 
   async function startWith(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule> {
     const { id, type } = registration.manifest;
+    if (bindings === null) throw new Error("modules are started before they are connected to the host");
     const context: EnvironmentSetupContext = {
       config: fitSettings(registration, "config", stored.config),
       secrets: fitSettings(registration, "secrets", stored.secrets),
       logger: logger.child({ module: id }),
       fetch: options.fetch,
-      bindings: options.bindings,
+      bindings,
       isolation: options.isolation,
       ...(options.isExposed === true && { isExposed: true }),
     };
@@ -157,6 +160,9 @@ export function createActivator(options: ActivatorOptions, limits: InstanceLimit
     },
     get services() {
       return services;
+    },
+    connect(given) {
+      bindings = given;
     },
     start,
     async install(started) {
