@@ -9,11 +9,12 @@ import { findBase, listChangedFiles } from "./checks/changed.ts";
 import "./checks/packages.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
+const CONFIG = ["--config", "tests/vitest.config.ts"];
 
 /** Apart from `npm test`: they take minutes, or need what few machines have. CONTRIBUTING.md says which run when. */
 const LANES: Record<string, string[][]> = {
-  documents: [["vitest", "run", "--project", "documents"]],
-  tutorial: [["vitest", "run", "--project", "tutorial"]],
+  documents: [["vitest", "run", ...CONFIG, "--project", "documents"]],
+  tutorial: [["vitest", "run", ...CONFIG, "--project", "tutorial"]],
   container: ["security", "gvisor", "alerts", "build-and-run"].map((name) => [`tests/container/${name}.sh`]),
   cluster: [["tests/cluster/run.sh"]],
 };
@@ -52,8 +53,8 @@ function run(program: string, ...args: string[]): void {
 
 /** Test files that a change can reach: by what they import, and by the table above. */
 function listReached(): string[] {
-  const list = ["list", "--filesOnly", "--json", ...WITHOUT_LANES, "--changed", findBase()];
-  const vitest = resolve(ROOT, "node_modules/.bin/vitest");
+  const list = ["list", ...CONFIG, "--filesOnly", "--json", ...WITHOUT_LANES, "--changed", findBase()];
+  const vitest = resolve(ROOT, "tests/node_modules/.bin/vitest");
   const found = JSON.parse(execFileSync(vitest, list, { cwd: ROOT, encoding: "utf8" })) as { file: string }[];
   const changed = listChangedFiles();
   const wanted = Object.entries(BEYOND_IMPORTS).flatMap(([from, to]) =>
@@ -69,12 +70,12 @@ run("npm", "run", "build", "--silent");
 if (first === "--changed") {
   const files = listReached();
   console.log(`${files.length} test files are reached by what differs from ${findBase()}.`);
-  if (files.length > 0) run("vitest", "run", ...files, ...rest);
+  if (files.length > 0) run("vitest", "run", ...CONFIG, ...files, ...rest);
 } else if (LANES[first] !== undefined) {
   for (const [program = "", ...args] of LANES[first]) run(program, ...args, ...rest);
 } else if (first !== "") {
-  run("vitest", "run", first, ...rest);
+  run("vitest", "run", ...CONFIG, first, ...rest);
 } else {
   run("node", "tests/checks/main.ts");
-  run("vitest", "run", ...WITHOUT_LANES);
+  run("vitest", "run", ...CONFIG, ...WITHOUT_LANES);
 }

@@ -6,7 +6,7 @@ import { execFile } from "node:child_process";
 import path from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { listChangedFiles } from "./changed.ts";
-import "./packages.ts";
+import { TSC } from "./packages.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const FOLDERS = ["api", "runner", "modules", "sdk", "client", "command", "web", "tests", "bench"];
@@ -27,16 +27,8 @@ function types(name: string, project: string): Check {
   const remembered = `node_modules/.cache/${name}.tsbuildinfo`;
   return {
     name,
-    command: ["tsc", "--noEmit", "-p", project],
-    fast: [
-      "tsc",
-      "--noEmit",
-      "-p",
-      project,
-      "--incremental",
-      "--tsBuildInfoFile",
-      path.join(ROOT, remembered),
-    ],
+    command: [TSC, "--noEmit", "-p", project],
+    fast: [TSC, "--noEmit", "-p", project, "--incremental", "--tsBuildInfoFile", path.join(ROOT, remembered)],
   };
 }
 

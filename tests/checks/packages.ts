@@ -1,5 +1,5 @@
 /**
- * Imported for what it does: installs tests/packages, where everything is that only tests, checks and benchmarks need,
+ * Installs tests/packages, where everything is that only tests, checks and benchmarks need,
  * unless what is there was installed of the same lock file. The links tests/node_modules and bench/node_modules lead there.
  */
 import { execFileSync } from "node:child_process";
@@ -8,6 +8,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 const FOLDER = path.resolve(import.meta.dirname, "../packages");
+/** The compiler that checks. `typescript` there is an older one, for generators that need its API. */
+export const TSC = path.join(FOLDER, "node_modules/typescript7/bin/tsc");
 /** Among what `npm ci` removes first, so that it stands for an installation that was finished. */
 const STAMP = path.join(FOLDER, "node_modules/.installed");
 

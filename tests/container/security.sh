@@ -30,7 +30,7 @@ printf 'root:x:0:0::/root:/bin/sh\nnode:x:1000:1000::/tmp:/bin/sh\n' >"$rootfs/e
 
 # Mounted where the user of the container can read it: a clone may be its owner's only.
 project=$PWD
-if ! setpriv --reuid 1000 --regid 1000 --clear-groups test -r node_modules/vitest/package.json; then
+if ! setpriv --reuid 1000 --regid 1000 --clear-groups test -r tests/packages/node_modules/vitest/package.json; then
   cp -a . "$work/project"
   chmod -R go+rX "$work/project"
   project=$work/project
@@ -48,4 +48,4 @@ fi
 echo "Inside a container: ${restricted[*]}"
 "${podman[@]}" "${volumes[@]}" --volume "$project:/cyrnel:ro" --workdir /cyrnel \
   --env HOME=/tmp --env NO_COLOR="${NO_COLOR:-}" --env CYRNEL_TEST_RESTRICTED=1 --rootfs "$rootfs" \
-  node_modules/.bin/node node_modules/vitest/vitest.mjs run --configLoader native --config tests/container/security.config.ts "$@"
+  node_modules/.bin/node tests/packages/node_modules/vitest/vitest.mjs run --configLoader native --config tests/container/security.config.ts "$@"

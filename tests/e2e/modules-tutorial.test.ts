@@ -1,4 +1,5 @@
 /** The tutorial of docs/modules.md, typed as it stands: its files written, its commands run, their answers compared. */
+
 import { execFile, spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
@@ -7,6 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { TSC } from "#tests/checks/packages.ts";
 import { compare, DEFAULT_ORIGIN, readBlocks, type } from "./pages.ts";
 import { PERSONAL_ENVIRONMENT, PROJECT, type StartedServer, startServer } from "./started-server.ts";
 
@@ -60,8 +62,7 @@ test("its TypeScript type-checks against the contract", async () => {
   };
   await writeFile(path.join(folder, "tsconfig.json"), JSON.stringify(configuration));
   await symlink(path.join(PROJECT, "node_modules"), path.join(folder, "node_modules"));
-  const tsc = path.join(PROJECT, "node_modules/.bin/tsc");
-  const outcome = await promisify(execFile)(process.execPath, [tsc, "--noEmit", "-p", folder]).catch(
+  const outcome = await promisify(execFile)(process.execPath, [TSC, "--noEmit", "-p", folder]).catch(
     (error: { stdout: string }) => error,
   );
   await rm(path.join(folder, "node_modules"));

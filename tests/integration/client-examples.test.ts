@@ -1,4 +1,5 @@
 /** The client where it is used: bundled for a browser, type-checked without Node, and as the examples use it. */
+
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,12 +7,12 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { TSC } from "#tests/checks/packages.ts";
 import { fetchProgram } from "#tests/fetched-program.ts";
 import { SECRETS_KEY } from "./services-server.ts";
 import { startToolsServer, type ToolsServer } from "./tools-server.ts";
 
 const PROJECT = path.resolve(import.meta.dirname, "../..");
-const TSC = path.join(PROJECT, "node_modules/.bin/tsc");
 const run = promisify(execFile);
 
 let server: ToolsServer;

@@ -1,13 +1,13 @@
 /** GET /tools/types.d.ts: compiles under tsc, whatever the schemas say, and follows changes. */
+
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { TSC } from "#tests/checks/packages.ts";
 import { startToolsServer, type ToolsServer } from "./tools-server.ts";
-
-const TSC = path.resolve(import.meta.dirname, "../../node_modules/.bin/tsc");
 
 let server: ToolsServer;
 let folder: string;

@@ -1,4 +1,5 @@
 /** Tools in groups of their definition (`issues.list`): over HTTP, in scripts, types, roles, policies and MCP. */
+
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,12 +7,12 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { BuiltinModule } from "#api/components/modules/builtins.ts";
+import { TSC } from "#tests/checks/packages.ts";
 import { startScripted } from "../contract/adapters/mcp/scripted-server.ts";
 import { TEST_KEY } from "./harness/http-app.ts";
 import { connectMcp } from "./mcp-client.ts";
 import { startToolsServer, type ToolsServer } from "./tools-server.ts";
 
-const TSC = path.resolve(import.meta.dirname, "../../node_modules/.bin/tsc");
 const ENVIRONMENT: BuiltinModule = {
   id: "typescript-process",
   type: "environment",

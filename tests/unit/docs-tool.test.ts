@@ -13,6 +13,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { buildExampleParameters } from "#runner/docs/example-value.ts";
 import { generateToolDocs } from "#runner/docs/tool-docs.ts";
+import { TSC } from "#tests/checks/packages.ts";
 import { makeCyclicSchema, SCHEMA_CASES } from "./docs-schemas.ts";
 
 const MAX_DOCS_MS = 2000;
@@ -67,7 +68,6 @@ test("signatures and example calls of all of them type-check", async () => {
       await writeFile(path.join(folder, `case${index}.ts`), `${types}\n${call}\n`);
     }
     const files = cases.map((_, index) => path.join(folder, `case${index}.ts`));
-    const tsc = path.resolve("node_modules/.bin/tsc");
     const flags = [
       "--noEmit",
       "--strict",
@@ -79,7 +79,7 @@ test("signatures and example calls of all of them type-check", async () => {
       "--types",
       "",
     ];
-    const { stdout } = await promisify(execFile)(tsc, [...flags, ...files], {
+    const { stdout } = await promisify(execFile)(TSC, [...flags, ...files], {
       maxBuffer: 10 * 1024 * 1024,
     }).catch((error: { stdout: string }) => error);
     expect(stdout).toBe("");

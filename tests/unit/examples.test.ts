@@ -1,8 +1,10 @@
 /** The example scripts type-check against examples/cyrnel.d.ts, as an editor shows them; the example modules against the SDK. */
+
 import { execFile } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { TSC } from "#tests/checks/packages.ts";
 
 const PROJECT = path.resolve(import.meta.dirname, "../..");
 
@@ -10,7 +12,7 @@ const PROJECT = path.resolve(import.meta.dirname, "../..");
 const RETURN_OUTSIDE_FUNCTION = "TS1108";
 
 test("type-check, apart from the return at the end", async () => {
-  const outcome = await promisify(execFile)(path.join(PROJECT, "node_modules/.bin/tsc"), ["-p", "examples"], {
+  const outcome = await promisify(execFile)(TSC, ["-p", "examples"], {
     cwd: PROJECT,
   }).catch((error: { stdout: string }) => error);
   const lines = outcome.stdout.split("\n").filter((line) => line !== "");
@@ -20,16 +22,12 @@ test("type-check, apart from the return at the end", async () => {
 });
 
 test("the modules type-check against the contract", async () => {
-  const outcome = await promisify(execFile)(
-    path.join(PROJECT, "node_modules/.bin/tsc"),
-    ["-p", "examples/modules", "--listFilesOnly"],
-    { cwd: PROJECT },
-  );
+  const outcome = await promisify(execFile)(TSC, ["-p", "examples/modules", "--listFilesOnly"], {
+    cwd: PROJECT,
+  });
   expect(outcome.stdout.match(/examples\/modules\/.*\.mts$/gm)?.length).toBeGreaterThan(8);
-  const checked = await promisify(execFile)(
-    path.join(PROJECT, "node_modules/.bin/tsc"),
-    ["-p", "examples/modules", "--noEmit"],
-    { cwd: PROJECT },
-  ).catch((error: { stdout: string }) => error);
+  const checked = await promisify(execFile)(TSC, ["-p", "examples/modules", "--noEmit"], {
+    cwd: PROJECT,
+  }).catch((error: { stdout: string }) => error);
   expect(checked.stdout).toBe("");
 });

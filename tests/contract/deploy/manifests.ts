@@ -2,6 +2,7 @@
  * What helm renders, as manifests, and whether Kubernetes would take them: by its schemas (values), and by its types
  * (members that do not exist). Both come from the packages made of its own API description.
  */
+
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,6 +15,7 @@ import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2";
 import { Ingress, NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1";
 import { PodDisruptionBudget } from "kubernetes-models/policy/v1";
 import { ConfigMap, Secret, Service, ServiceAccount } from "kubernetes-models/v1";
+import { TSC } from "#tests/checks/packages.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const CHART = path.join(ROOT, "deploy/helm/cyrnel");
@@ -98,9 +100,7 @@ export async function checkTypes(manifests: readonly Manifest[]): Promise<string
         files: ["manifests.ts"],
       }),
     );
-    const compiled = await run(path.join(ROOT, "node_modules/.bin/tsc"), ["-p", folder]).catch(
-      (error: { stdout: string }) => error,
-    );
+    const compiled = await run(TSC, ["-p", folder]).catch((error: { stdout: string }) => error);
     return compiled.stdout.split("\n").filter((line) => line.includes("error TS"));
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -1,17 +1,18 @@
 /** The page that CONTRIBUTING.md adds to the console, added as it says: two files, built, and looked at in Chromium. */
+
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import type { Route } from "playwright-core";
 import { expect, test } from "vitest";
+import { TSC } from "#tests/checks/packages.ts";
 import { TEST_KEY } from "#tests/integration/harness/http-app.ts";
 import { buildConsole } from "../../../web/build.ts";
 import { chromiumPath, launchBrowser, signIn } from "./browser.ts";
 import { startConsoleServer } from "./console-server.ts";
 
 const PROJECT = path.resolve(import.meta.dirname, "../../..");
-const TSC = path.join(PROJECT, "node_modules/typescript/bin/tsc");
 const run = promisify(execFile);
 
 test.skipIf(chromiumPath === null)("the recipe's page is two files, and is there", { retry: 0 }, async () => {

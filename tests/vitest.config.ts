@@ -1,3 +1,4 @@
+import path from "node:path";
 import { defineConfig } from "vitest/config";
 
 const TUTORIAL = "tests/e2e/tutorial.test.ts";
@@ -24,6 +25,7 @@ const retried = { ...shared, retry: 1 };
 const patient = { testTimeout: 180_000, hookTimeout: 180_000 };
 
 export default defineConfig({
+  root: path.resolve(import.meta.dirname, ".."),
   test: {
     // Two more than two processors: half of the time a test waits for a clock, a port or a process.
     maxWorkers: 4,
