@@ -38,7 +38,7 @@ export async function registerOpenApi(app: App): Promise<void> {
         : { security: [{ key: [] }], "x-scope": config?.scope };
       return { url: transformed.url, schema: { ...transformed.schema, ...access } };
     },
-    transformObject: (input) => dropUnusedSchemas(jsonSchemaTransformObject(input)),
+    transformObject: (input) => sortUsedSchemas(jsonSchemaTransformObject(input)),
   });
 }
 
@@ -89,8 +89,11 @@ const documentationPage: FastifyPluginAsync = async (scope) => {
   });
 };
 
-/** The schema library lists every named schema twice, as input and as output: only those in use stay. */
-function dropUnusedSchemas(document: Document): Document {
+/**
+ * The schema library lists every named schema twice, as input and as output, in the order in which modules were loaded:
+ * only those in use stay, by name.
+ */
+function sortUsedSchemas(document: Document): Document {
   const schemas = ("components" in document && document.components?.schemas) || {};
   for (let dropped = true; dropped; ) {
     const text = JSON.stringify(document);
@@ -98,5 +101,8 @@ function dropUnusedSchemas(document: Document): Document {
     for (const name of unused) delete schemas[name];
     dropped = unused.length > 0;
   }
+  if (!("components" in document) || document.components === undefined) return document;
+  const sorted = Object.entries(schemas).sort(([one], [other]) => (one < other ? -1 : 1));
+  document.components.schemas = Object.fromEntries(sorted);
   return document;
 }
