@@ -47,6 +47,8 @@ export default defineConfig({
       {
         test: {
           ...retried,
+          // A process for each file: some put filters on their own, which a child of the next file would inherit.
+          isolate: true,
           name: "security",
           include: ["tests/security/**/*.test.ts"],
           globalSetup: POSTGRES,

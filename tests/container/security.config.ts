@@ -11,7 +11,6 @@ export default defineConfig({
     globalSetup: ["tests/integration/harness/global-setup.ts"],
     environment: "node",
     pool: "forks",
-    isolate: false,
     maxWorkers: 2,
     retry: 1,
     testTimeout: 30_000,
