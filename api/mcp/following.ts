@@ -16,7 +16,7 @@ import type { McpPorts, RequestContext } from "./ports.ts";
 
 /** Below the minute that clients wait by default. */
 const PATIENCE_MS = 50_000;
-/** Where the client hears of progress, which lets it wait on. */
+/** Where the client is told of progress, which lets it wait on. */
 const PATIENCE_WITH_PROGRESS_MS = 300_000;
 const MAX_PATIENCE_MS = 600_000;
 const PROGRESS_INTERVAL_MS = 5000;
