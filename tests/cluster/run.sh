@@ -5,7 +5,7 @@
 # later. With kind: `kind create cluster`, `kind load docker-image`, `npm test -- cluster`. Not part of `npm test`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-PATH=$PWD/node_modules/.bin:$PATH
+PATH=$PWD/node_modules/.bin:$PWD/tests/node_modules/.bin:$PATH
 
 skip() { printf 'The chart was not installed in a cluster: %s\n\n0 passed, 0 failed, 1 skipped\n' "$1"; exit 0; }
 [ -n "${KUBECONFIG:-}" ] || skip 'KUBECONFIG does not name one.'

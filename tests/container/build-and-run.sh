@@ -4,7 +4,7 @@
 # is made (tests/container/make-base-image.sh). Not part of `npm test`: it needs root and a few minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-PATH=$PWD/node_modules/.bin:$PATH
+PATH=$PWD/node_modules/.bin:$PWD/tests/node_modules/.bin:$PATH
 
 skip() { printf 'Skipped: %s\n\n0 passed, 0 failed, 1 skipped\n' "$1"; exit 0; }
 command -v podman >/dev/null || skip 'podman is not installed (apt-get install -y podman buildah runc debootstrap).'

@@ -10,13 +10,13 @@ let directory: string;
 
 beforeEach(() => {
   directory = mkdtempSync(path.join(realpathSync(tmpdir()), "cyrnel-reporter-"));
-  symlinkSync(path.join(PROJECT, "node_modules"), path.join(directory, "node_modules"));
+  symlinkSync(path.join(PROJECT, "tests/packages/node_modules"), path.join(directory, "node_modules"));
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 function run(source: string): { lastLine: string | undefined; status: number | null } {
   writeFileSync(path.join(directory, "some.test.ts"), `import { test } from "vitest";\n${source}`);
-  const program = path.join(PROJECT, "node_modules/.bin/vitest");
+  const program = path.join(PROJECT, "tests/packages/node_modules/.bin/vitest");
   const reporter = path.join(PROJECT, "tests/count-reporter.ts");
   // A run inside a run: the outer one's settings are no business of the inner one.
   const environment = { PATH: process.env.PATH ?? "", HOME: directory, NO_COLOR: "1" };
