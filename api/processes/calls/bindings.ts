@@ -132,7 +132,11 @@ function askingRun(pausing: Pausing, run: LiveRun): AskingRun {
     id: run.id,
     calls: run.calls,
     findPauses: () => pausing.find(run),
-    pauses: () => pausing.of(run),
+    pauses() {
+      // It may have ended while the policies were asked.
+      if (run.opened.disposed) throw runIsOver();
+      return pausing.of(run);
+    },
   };
 }
 

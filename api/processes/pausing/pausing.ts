@@ -60,11 +60,12 @@ export function createPausing(options: PausingOptions) {
         end: (ending) => live.decide(ending),
       },
     });
-    byRun.set(live, pauses);
+    // First: it throws for a run that is over, whose pauses would never be closed.
     live.opened.defer(() => {
       pauses.close();
       byRun.delete(live);
     });
+    byRun.set(live, pauses);
     if (isLeaving) pauses.leave();
     return pauses;
   }
