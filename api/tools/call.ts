@@ -6,7 +6,6 @@ import { measureDepth } from "#runner/wire/frames.ts";
 import type { AdapterModule, JSONSchema } from "#sdk";
 import { type CallClock, startCallClock } from "../bounds/call-clock.ts";
 import {
-  type CallOutcome,
   readAdapterFailure,
   refuseCall,
   refuseLate,
@@ -19,6 +18,7 @@ import type {
   CallCaller,
   CallGate,
   CallLimits,
+  CallOutcome,
   CallRecord,
   CallRefusal,
   GateDecision,

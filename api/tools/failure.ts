@@ -2,11 +2,8 @@
 import { describeMisfit } from "#runner/parameter-check.ts";
 import { isDatabaseUnavailable } from "../db/pool.ts";
 import { AppError, type ErrorIssue } from "../errors.ts";
-import type { ToolPath } from "./gate.ts";
+import type { CallOutcome, ToolPath } from "./gate.ts";
 import type { CheckOutcome } from "./validation/validator.ts";
-
-/** Of a call that has ended, as the trail and the audit log state it. */
-export type CallOutcome = "ok" | "error" | "denied" | "canceled";
 
 /** Refusals and failures that the host states, and their HTTP status. */
 export const CALL_FAILURES = {

@@ -1,6 +1,5 @@
 /** A tool call as types: who calls, what is called, what roles and policies answer about it, and how it ended. */
 import type { CallClock } from "../bounds/call-clock.ts";
-import type { CallOutcome } from "./failure.ts";
 
 /** On whose behalf a tool is looked for or called. Empty in anonymous mode. */
 export interface CallCaller {
@@ -78,6 +77,9 @@ export interface ToolCall extends ToolPath {
   /** The clock of the run's trail; default: a new one. */
   clock?: CallClock | undefined;
 }
+
+/** Of a call that has ended, as the trail and the audit log state it. */
+export type CallOutcome = "ok" | "error" | "denied" | "canceled";
 
 /** A call that has ended. */
 export interface CallRecord extends ToolPath {
