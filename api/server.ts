@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import type { FastifyBaseLogger } from "fastify";
 import { createLifecycle } from "#api/http/guards.ts";
-import { createActivityLog } from "#api/observe/logs/activity.ts";
+import { createActivityLog } from "#api/observe/logs/record.ts";
 import { createLogRing, type LogRing } from "#api/observe/logs/ring.ts";
 import { createLogs } from "#api/observe/logs/service.ts";
 import { createMetrics } from "#api/observe/metrics.ts";

@@ -1,5 +1,12 @@
-/** The statements that write `audit_log`, one function each. There is none that changes a record: the database refuses it. */
+/**
+ * The statements that write `audit_log`, one function each, and the sweeps that remove records past their time. There is
+ * none that changes a record: the database refuses it.
+ */
 import type { Db } from "#api/db/pool.ts";
+import { removeInBatches, type Sweep, startSweeps } from "#api/db/sweeps.ts";
+
+const SWEEP_INTERVAL_MS = 60 * 60_000;
+const BATCH_RECORDS = 1000;
 
 /** A record as it is stored, before it has an id. */
 export interface AuditRow {
@@ -41,7 +48,34 @@ export async function insertAuditRows(db: Db, rows: readonly AuditRow[]): Promis
     )`;
 }
 
-/** Removes records older than `days`, the oldest first. Returns how many. */
+export interface AuditRetentionOptions {
+  /** Null: kept for ever. */
+  retentionDays: number | null;
+  log: Sweep["log"];
+  /** Called once per sweep, also without `retentionDays`. */
+  alsoSweep: () => Promise<void>;
+}
+
+/** Removes records older than `days`, by the one function of the database that may; returns how many. Stops early when the signal aborts. */
+export function sweepAudit(db: Db, days: number, signal?: AbortSignal): Promise<number> {
+  return removeInBatches((maxRows) => removeOldAuditRows(db, days, maxRows), BATCH_RECORDS, signal);
+}
+
+export function startAuditRetention(db: Db, options: AuditRetentionOptions): AsyncDisposable {
+  const { retentionDays, log, alsoSweep } = options;
+  return startSweeps(db, {
+    name: "audit",
+    everyMs: SWEEP_INTERVAL_MS,
+    what: "audit records",
+    log,
+    async remove(signal) {
+      await alsoSweep();
+      return retentionDays === null ? 0 : sweepAudit(db, retentionDays, signal);
+    },
+  });
+}
+
+/** One batch, the oldest first; returns how many it removed. */
 export async function removeOldAuditRows(db: Db, days: number, batch: number): Promise<number> {
   const [row] = await db<{ removed: number }[]>`
     select remove_old_audit(make_interval(days => ${days}::int), ${batch}::int) as removed`;

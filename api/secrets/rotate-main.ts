@@ -7,8 +7,8 @@ import { hideMemory } from "#runner/jail/undumpable.ts";
 import { type Config, formatProblems, readConfig } from "../config.ts";
 import { startEmbeddedPostgres } from "../db/embedded.ts";
 import { createPool } from "../db/pool.ts";
-import { rotateSecrets } from "./rotation.ts";
 import { findKeyring } from "./server-keyring.ts";
+import { rotateSecrets } from "./vault.ts";
 
 const EX_CONFIG = 78;
 

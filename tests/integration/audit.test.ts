@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAuditLog } from "#api/audit/log.ts";
-import { sweepAudit } from "#api/audit/retention.ts";
+import { sweepAudit } from "#api/audit/store.ts";
 import { createPool } from "#api/db/pool.ts";
 import { type GovernanceServer, startGovernanceServer } from "./governance-server.ts";
 import { createTestDatabase } from "./harness/database.ts";

@@ -2,9 +2,8 @@ import { createSecretKey, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createKeyring, type Keyring } from "#api/secrets/keyring.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
-import { rotateSecrets } from "#api/secrets/rotation.ts";
 import type { SecretOwner } from "#api/secrets/sealing.ts";
-import { createVault, learnStoredSecrets, type Vault } from "#api/secrets/vault.ts";
+import { createVault, learnStoredSecrets, rotateSecrets, type Vault } from "#api/secrets/vault.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 
 const OWNER: SecretOwner = { kind: "service", id: "github" };

@@ -3,10 +3,13 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
-import { buildApp } from "#api/app.ts";
+import { type AppDeps, buildApp } from "#api/app.ts";
 import { parseConfig } from "#api/config.ts";
-import { describeOnly } from "./deps.ts";
+import { createMetrics } from "#api/observe/metrics.ts";
+import { createRedactor } from "#api/secrets/redactor.ts";
+import { createLifecycle } from "../guards.ts";
 
 const FILE = fileURLToPath(new URL("../../../docs/openapi.json", import.meta.url));
 
@@ -21,6 +24,46 @@ export async function printOpenApiDocument(): Promise<string> {
   } finally {
     await app.close();
   }
+}
+
+/** Dependencies for building the app only to describe it: registering routes uses none of them, serving would throw. */
+export function describeOnly(logger: FastifyBaseLogger): AppDeps {
+  return {
+    logger,
+    lifecycle: createLifecycle(),
+    readiness: [],
+    metrics: createMetrics(),
+    database: { watch: { reachable: true } },
+    logs: unused("logs"),
+    processes: unused("processes"),
+    modules: unused("modules"),
+    redactor: createRedactor(),
+    services: unused("services"),
+    settings: unused("settings"),
+    tools: unused("tools"),
+    approvals: unused("approvals"),
+    roster: unused("roster"),
+    access: {
+      verifier: unused("verifier"),
+      keys: unused("keys"),
+      roles: unused("roles"),
+      policies: unused("policies"),
+      gate: unused("gate"),
+      trail: unused("trail"),
+      // The only part that every changing request uses: so the HTTP layer can be tried by itself.
+      audit: { admit: async () => {}, record: () => {}, recordStored: async () => {} },
+    },
+  };
+}
+
+function unused<T extends object>(name: string): T {
+  return new Proxy({} as T, {
+    get(_target, property) {
+      throw new Error(
+        `The app was built only to be described: ${name}.${String(property)} must not be used.`,
+      );
+    },
+  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

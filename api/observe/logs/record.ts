@@ -1,4 +1,11 @@
-/** A line of the log as a record: the members that people look for by name, and the rest as it is. */
+/**
+ * A line of the log as a record: the members that people look for by name, and the rest as it is. Also what is written for
+ * each run and each tool call that is over, so that they are found by process, service and tool: ids, codes and times only,
+ * nothing a script or a tool has said.
+ */
+import type { FastifyBaseLogger } from "fastify";
+import type { RunObserver } from "#api/processes/model/records.ts";
+import type { CallRecord } from "#api/tools/gate.ts";
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -53,6 +60,49 @@ export function shortenLine(line: string): string {
     cutCharacters: line.length,
     msg: String(msg).slice(0, MAX_SHORT_MESSAGE_CHARACTERS),
   });
+}
+
+export interface ActivityLog extends Required<Pick<RunObserver, "runEnded">> {
+  callEnded(call: CallRecord): void;
+}
+
+/** Runs at level info; calls that went well at debug, all others at info. Never throws. */
+export function createActivityLog(log: Pick<FastifyBaseLogger, "info" | "debug">): ActivityLog {
+  return {
+    runEnded({ id, exitState, reason, usage }, environment) {
+      const { queuedMs, startMs, wallMs, cpuMs, toolCalls } = usage;
+      log.info(
+        {
+          type: "run",
+          processId: id,
+          environment,
+          exitState,
+          reason,
+          queuedMs,
+          startMs,
+          wallMs,
+          cpuMs,
+          toolCalls,
+        },
+        "run ended",
+      );
+    },
+    callEnded({ caller, serviceId, toolId, decision, outcome, code, durationMs, waitedMs }) {
+      const fields = {
+        type: "call",
+        serviceId,
+        toolId,
+        ...(caller.processId !== undefined && { processId: caller.processId }),
+        outcome,
+        code,
+        decision: decision?.decision ?? null,
+        durationMs: Math.round(durationMs * 10) / 10,
+        ...(waitedMs > 0 && { waitedMs: Math.round(waitedMs * 10) / 10 }),
+      };
+      if (outcome === "ok") log.debug(fields, "tool call");
+      else log.info(fields, "tool call");
+    },
+  };
 }
 
 function readId(value: unknown): number | null {

@@ -3,7 +3,11 @@
  * what a script did to its realm by then can only spoil its own text.
  */
 import { format, formatWithOptions, inspect } from "node-inspect-extracted";
-import { formatTable as drawTable } from "./table.ts";
+
+const MAX_ROWS = 1000;
+const MAX_COLUMNS = 100;
+const INDEX = "(index)";
+const VALUES = "Values";
 
 export function formatArguments(args: unknown[]): string {
   return format(...args);
@@ -29,8 +33,54 @@ export function formatTrace(text: string): string {
   return trace.stack ?? `Trace: ${text}`;
 }
 
-export function formatTable(data: object, columns?: string[]): string {
-  return drawTable(data, columns, (value) =>
-    formatWithOptions({ depth: typeof value === "object" && value !== null ? 0 : 1 }, "%O", value),
+/** The box drawing of `console.table`. Rows are the entries of an array, object, Map or Set; columns their properties, or those asked for. */
+export function formatTable(data: object, wanted?: readonly string[]): string {
+  const rows: { index: string; cells: Map<string, string> }[] = [];
+  const columns = new Set<string>(wanted);
+  let hasValues = false;
+  for (const [index, value] of listEntries(data)) {
+    if (rows.length === MAX_ROWS) break;
+    const cells = new Map<string, string>();
+    if (typeof value === "object" && value !== null) {
+      for (const key of Object.keys(value)) {
+        if (wanted === undefined && columns.size < MAX_COLUMNS) columns.add(key);
+        if (columns.has(key)) cells.set(key, showCell((value as Record<string, unknown>)[key]));
+      }
+    } else {
+      hasValues = true;
+      cells.set(VALUES, showCell(value));
+    }
+    rows.push({ index, cells });
+  }
+  const head = [...columns];
+  if (hasValues) head.push(VALUES);
+  return draw(
+    [INDEX, ...head],
+    rows.map(({ index, cells }) => [index, ...head.map((key) => cells.get(key) ?? "")]),
+  );
+}
+
+function showCell(value: unknown): string {
+  return formatWithOptions({ depth: typeof value === "object" && value !== null ? 0 : 1 }, "%O", value);
+}
+
+function listEntries(data: object): Iterable<[string, unknown]> {
+  if (data instanceof Map)
+    return [...data].map(([key, value], index) => [String(index), { Key: key, Values: value }]);
+  if (data instanceof Set) return [...data].map((value, index) => [String(index), value]);
+  return Object.entries(data);
+}
+
+function draw(head: string[], rows: string[][]): string {
+  const widths = head.map(
+    (title, column) =>
+      Math.max(...[head, ...rows].map((row) => (row[column] ?? "").length), title.length) + 2,
+  );
+  const line = (left: string, middle: string, right: string) =>
+    left + widths.map((width) => "─".repeat(width)).join(middle) + right;
+  const text = (row: string[]) =>
+    `│${row.map((cell, column) => ` ${cell}`.padEnd(widths[column] ?? 0)).join("│")}│`;
+  return [line("┌", "┬", "┐"), text(head), line("├", "┼", "┤"), ...rows.map(text), line("└", "┴", "┘")].join(
+    "\n",
   );
 }
