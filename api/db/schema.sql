@@ -374,6 +374,7 @@ create table process_checkpoints (
   replays smallint not null default 0,
   usage json not null,
   paused_at timestamp with time zone not null default now(),
+  unanswered integer[] not null default '{}'::integer[],
   constraint process_checkpoints_pkey PRIMARY KEY (process_id),
   constraint process_checkpoints_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE,
   constraint process_checkpoints_replays_check CHECK ((replays >= 0))

@@ -385,7 +385,11 @@ describe("changes of state in the database", () => {
       async (id, from) => {
         const claim = claims.get(id) ?? "";
         const { usage } = ending(id, claim);
-        const isDone = await pauseRun(own.pool, { id, claim, run: claim }, { replayable: true, usage });
+        const isDone = await pauseRun(
+          own.pool,
+          { id, claim, run: claim },
+          { replayable: true, usage, unanswered: [] },
+        );
         return asRow(id, isDone && from !== "paused");
       },
     ],

@@ -1,7 +1,12 @@
 /** Every step of a process that asks people, against decisions, kills, expiry, the end of the hold, crashes and restarts. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { checkInterleaving, schedule, script } from "#tests/integration/approvals/model/invariants.ts";
+import {
+  checkInterleaving,
+  examples,
+  schedule,
+  script,
+} from "#tests/integration/approvals/model/invariants.ts";
 import { createMemoryTables } from "#tests/integration/approvals/model/memory-tables.ts";
 
 /** More: `npm run bench -- interleavings`. */
@@ -17,7 +22,7 @@ test(`in ${INTERLEAVINGS} interleavings no call is made twice, nothing is decide
       for (const word of Object.keys(seen) as (keyof typeof seen)[]) if (text.includes(word)) seen[word] += 1;
       executed += world.executed.size;
     }),
-    { numRuns: INTERLEAVINGS },
+    { numRuns: INTERLEAVINGS, examples },
   );
   // The schedules did get to where it matters.
   for (const [word, times] of Object.entries(seen)) expect(times, word).toBeGreaterThan(INTERLEAVINGS / 200);

@@ -106,7 +106,7 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
         // Sent at once, done in this order.
         const [, isPaused] = await Promise.all([
           lockProcess(db, id),
-          pauseRun(db, name, { replayable, usage }),
+          pauseRun(db, name, { replayable, usage, unanswered }),
           keepCalls(db, id, calls, unanswered),
           ...answered.map(({ seq }) => endCall(db, id, seq)),
           sealer.keep(db, [...(sealed === null ? [] : [sealed]), ...replies]),

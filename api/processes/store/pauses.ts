@@ -23,7 +23,7 @@ export async function lockProcess(db: Db, id: number): Promise<void> {
 export async function pauseRun(
   db: Db,
   run: { id: number; claim: string; run: string },
-  kept: { replayable: boolean; usage: Usage },
+  kept: { replayable: boolean; usage: Usage; unanswered: readonly number[] },
 ): Promise<boolean> {
   const { count } = await db`
     with paused as (
@@ -31,12 +31,12 @@ export async function pauseRun(
       where id = ${run.id} and claim = ${run.claim}::uuid and state in ('running', 'paused')
       returning id
     )
-    insert into process_checkpoints as c (process_id, run, replayable, usage, paused_at)
+    insert into process_checkpoints as c (process_id, run, replayable, usage, unanswered)
     select id, ${run.run}::uuid, ${kept.replayable},
-      ${JSON.stringify(kept.usage)}::text::json, clock_timestamp()
+      ${JSON.stringify(kept.usage)}::text::json, ${[...kept.unanswered]}::integer[]
     from paused
     on conflict (process_id) do update set replayable = excluded.replayable, detached = false, replays = 0,
-      usage = excluded.usage, paused_at = excluded.paused_at`;
+      usage = excluded.usage, unanswered = excluded.unanswered`;
   return count === 1;
 }
 
@@ -208,8 +208,8 @@ export async function storeSnapshot(
 
 /**
  * What a dead server has left of runs that can be repeated: paused ones have no child any more; those that ran, and
- * those that were decided, are queued. So are, with `withDecided`, runs that no child holds and that were decided as they
- * were left; that looks at every paused run. `abandoned`: whether no server holds `processes p`. Returns the ids of those
+ * those with a decision that the script has not been told of, are queued. So are, with `withDecided`, runs that no child
+ * holds and that were decided as they were left; that looks at every paused run. `abandoned`: whether no server holds `processes p`. Returns the ids of those
  * that were queued.
  */
 export async function recoverPausedRuns(
@@ -226,7 +226,7 @@ export async function recoverPausedRuns(
             or not exists (select from approvals a where a.process_id = p.id and a.run = c.run and a.state = 'pending')
             or exists (
               select from approvals a
-              where a.process_id = p.id and a.run = c.run and a.state <> 'pending' and a.decided_at >= c.paused_at
+              where a.process_id = p.id and a.run = c.run and a.state <> 'pending' and a.seq = any(c.unanswered)
             ) as is_due
         ) due
       where p.state in ('running', 'paused') and c.replayable

@@ -7,7 +7,7 @@ import { createRedactor } from "#api/secrets/redactor.ts";
 import { createVault } from "#api/secrets/vault.ts";
 import { createTestDatabase } from "../harness/database.ts";
 import { SECRETS_KEY } from "../services-server.ts";
-import { checkInterleaving, schedule, script } from "./model/invariants.ts";
+import { checkInterleaving, examples, schedule, script } from "./model/invariants.ts";
 import { createPostgresTables } from "./model/postgres-tables.ts";
 
 const INTERLEAVINGS = 40;
@@ -21,7 +21,7 @@ test(`${INTERLEAVINGS} interleavings over the real tables; nothing is left of an
     fc.asyncProperty(script, schedule, async (operations, picks) => {
       await checkInterleaving(createPostgresTables(database.pool, vault), operations, picks);
     }),
-    { numRuns: INTERLEAVINGS, endOnFailure: true },
+    { numRuns: INTERLEAVINGS, endOnFailure: true, examples },
   );
   const [left] = await database.pool`
     select (select count(*) from processes where state <> 'idle')::int as open,

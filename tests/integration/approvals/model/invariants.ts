@@ -20,6 +20,17 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
 export const script = fc.array(operation, { minLength: 1, maxLength: 4 });
 export const schedule = fc.array(fc.nat(9999), { minLength: 5, maxLength: 120 });
 
+const CALL = { kind: "safe" as const, asks: false };
+const ASKED = { kind: "safe" as const, asks: true };
+/** Interleavings that were wrong once. */
+export const examples: [Operation[], number[]][] = [
+  // Decided while another request is being stored, and the server dies before the run is told.
+  [
+    [CALL, { kind: "together", operations: [ASKED, ASKED, CALL] }],
+    [1, 1, 1, 1, 1, 313, 2209, 4009, 3086, 4993, 1082, 58, 0, 0],
+  ],
+];
+
 export async function checkInterleaving(
   tables: Tables,
   operations: readonly Operation[],

@@ -18,23 +18,20 @@ export function createMemoryTables(): Tables {
   let claims = 0;
   let asked = false;
   let ids = 0;
-  let clock = 0;
   let checkpoint: {
     run: string;
     detached: boolean;
     replays: number;
     content: unknown;
-    pausedAt: number;
+    unanswered: readonly number[];
   } | null = null;
   const journal = new Map<number, { call: JournaledCall; reply: CallReply | null }>();
-  const approvals = new Map<string, StoredApproval & { run: string; decidedAt: number }>();
+  const approvals = new Map<string, StoredApproval & { run: string }>();
 
   function set(id: string, to: ApprovalState): boolean {
     const approval = approvals.get(id);
     if (approval?.state !== "pending") return false;
-    clock += 1;
     approval.state = to;
-    approval.decidedAt = clock;
     return true;
   }
 
@@ -89,20 +86,19 @@ export function createMemoryTables(): Tables {
         if (!holds(name.claim)) return null;
         state = "paused";
         asked = true;
-        clock += 1;
         checkpoint = {
           run: name.run,
           detached: false,
           replays: 0,
           content: structuredClone(content),
-          pausedAt: clock,
+          unanswered,
         };
         for (const seq of [...journal.keys()]) if (!unanswered.includes(seq)) journal.delete(seq);
         for (const { reply, ...call } of calls) {
           if (unanswered.includes(call.seq) && !journal.has(call.seq)) journal.set(call.seq, { call, reply });
         }
         for (const one of made as PreparedApproval[]) {
-          approvals.set(one.id, { ...one, used: false, run: name.run, decidedAt: 0 });
+          approvals.set(one.id, { ...one, used: false, run: name.run });
         }
         return { replayable: true };
       },
@@ -174,12 +170,12 @@ export function createMemoryTables(): Tables {
       if (checkpoint && (state === "running" || (state === "paused" && !checkpoint.detached))) {
         checkpoint.detached = true;
         claim = "of no child";
-        const { run, pausedAt } = checkpoint;
+        const { run, unanswered } = checkpoint;
         const own = [...approvals.values()].filter((approval) => approval.run === run);
         const isDue =
           state === "running" ||
           !own.some((approval) => approval.state === "pending") ||
-          own.some((approval) => approval.state !== "pending" && approval.decidedAt >= pausedAt);
+          own.some((approval) => approval.state !== "pending" && unanswered.includes(approval.seq));
         if (isDue) state = "queued";
       } else if (state === "terminating") end("canceled");
       else if (state === "running") end("failed");
