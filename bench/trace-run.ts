@@ -3,18 +3,11 @@
  * coverage: a plain run, one with a tool call, one that is paused and approved. Counted is what every one of several
  * runs crossed, so no timer that happened to fire. `--files` lists the files, each with its functions.
  */
-import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import http from "node:http";
 import { Session } from "node:inspector/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { pino } from "pino";
-import { parseConfig } from "#api/config.ts";
-import { openDatabase } from "#api/db/database.ts";
-import { openServer } from "#api/server.ts";
+import { installService, openInProcess, runScript, type Send } from "./in-process.ts";
 import { formatTable } from "./stats.ts";
 
 const ROUNDS = 5;
@@ -30,44 +23,6 @@ const ASKING = 'return await tools.demo.addTask({ title: "traced" })';
 
 /** `file` -> functions that were called, by their place in the file. */
 type Crossed = Map<string, Set<string>>;
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
-type Send = (method: string, route: string, body?: object) => Promise<any>;
-
-async function withServer(work: (send: Send) => Promise<void>): Promise<void> {
-  const directory = await mkdtemp(path.join(tmpdir(), "cyrnel-trace-"));
-  try {
-    const parsed = parseConfig({
-      CYRNEL_DATA_DIR: directory,
-      PORT: "0",
-      LOG_LEVEL: "silent",
-      CYRNEL_SECRETS_KEY: randomBytes(32).toString("base64"),
-    });
-    if (!parsed.ok) throw new Error(parsed.problems.join("\n"));
-    const { config } = parsed;
-    await using database = await openDatabase(config, { onTakenOver: () => {} });
-    await using server = await openServer(config, { database, logger: pino({ level: "silent" }) });
-    const { port } = new URL(await server.listen());
-    const agent = new http.Agent({ keepAlive: true });
-    const send: Send = (method, route, body) =>
-      new Promise((resolve, reject) => {
-        const headers = body === undefined ? {} : { "content-type": "application/json" };
-        const request = http.request({ port, method, path: route, headers, agent }, async (answer) => {
-          let text = "";
-          for await (const piece of answer.setEncoding("utf8")) text += piece;
-          if ((answer.statusCode ?? 500) < 300) resolve(text === "" ? null : JSON.parse(text));
-          else reject(new Error(`${method} ${route}: ${answer.statusCode} ${text}`));
-        });
-        request.on("error", reject).end(body && JSON.stringify(body));
-      });
-    await send("POST", "/services", { id: "demo", adapter: "demo", content: "{}" });
-    await send("POST", "/services/demo/enabled", { enabled: true });
-    await send("POST", "/policies", { servicePattern: "demo", toolPattern: "addTask", decision: "ask" });
-    await work(send);
-    agent.destroy();
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
-}
 
 /** Everything of ours that was called since the last look. */
 async function takeCrossed(session: Session): Promise<Crossed> {
@@ -102,11 +57,6 @@ function describe(places: ReadonlySet<string> = new Set()): string {
   return `${places.size}: ${names.join(", ")}`;
 }
 
-async function runToEnd(send: Send, code: string): Promise<void> {
-  const record = await send("POST", "/processes", { code, block: true });
-  if (record.exitState !== "success") throw new Error(`a run ended ${record.reason}: ${record.error}`);
-}
-
 /** Until the process is paused, its decision, and until its end. */
 async function runApproved(send: Send): Promise<void> {
   const { id } = await send("POST", "/processes", { code: ASKING });
@@ -116,37 +66,40 @@ async function runApproved(send: Send): Promise<void> {
   if (record.exitState !== "success") throw new Error(`a run ended ${record.reason}: ${record.error}`);
 }
 
-await withServer(async (send) => {
-  const session = new Session();
-  session.connect();
-  await session.post("Profiler.enable");
-  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
-  const trace = async (run: () => Promise<void>) => {
-    for (let warmUp = 0; warmUp < WARM_UPS; warmUp++) await run();
-    const rounds: Crossed[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      await sleep(REFILL_MS);
-      await takeCrossed(session);
-      await run();
-      rounds.push(await takeCrossed(session));
-    }
-    return intersect(rounds);
-  };
-  const trips = [
-    { trip: "a run", crossed: await trace(() => runToEnd(send, PLAIN)) },
-    { trip: "a run with a tool call", crossed: await trace(() => runToEnd(send, CALLING)) },
-    { trip: "a run, paused and approved", crossed: await trace(() => runApproved(send)) },
-  ];
-  session.disconnect();
-  const rows = trips.map(({ trip, crossed }) => ({
-    measure: trip,
-    value: `${crossed.size} files, ${countFunctions(crossed)} functions`,
-  }));
-  process.stdout.write(`${formatTable(rows)}\n`);
-  if (!process.argv.includes("--files")) return;
+await using server = await openInProcess();
+const { send } = server;
+await installService(send, "demo", "demo", {});
+await send("POST", "/policies", { servicePattern: "demo", toolPattern: "addTask", decision: "ask" });
+const session = new Session();
+session.connect();
+await session.post("Profiler.enable");
+await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+const trace = async (run: () => Promise<unknown>) => {
+  for (let warmUp = 0; warmUp < WARM_UPS; warmUp++) await run();
+  const rounds: Crossed[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    await sleep(REFILL_MS);
+    await takeCrossed(session);
+    await run();
+    rounds.push(await takeCrossed(session));
+  }
+  return intersect(rounds);
+};
+const trips = [
+  { trip: "a run", crossed: await trace(() => runScript(send, PLAIN)) },
+  { trip: "a run with a tool call", crossed: await trace(() => runScript(send, CALLING)) },
+  { trip: "a run, paused and approved", crossed: await trace(() => runApproved(send)) },
+];
+session.disconnect();
+const rows = trips.map(({ trip, crossed }) => ({
+  measure: trip,
+  value: `${crossed.size} files, ${countFunctions(crossed)} functions`,
+}));
+process.stdout.write(`${formatTable(rows)}\n`);
+if (process.argv.includes("--files")) {
   for (const { trip, crossed } of trips) {
     process.stdout.write(`\n${trip}\n`);
     for (const file of [...crossed.keys()].sort())
       process.stdout.write(`  ${file} ${describe(crossed.get(file))}\n`);
   }
-});
+}

@@ -3,15 +3,10 @@
  * to the next thing the script does (in its child, and in another one after 100 calls), and the list of 10,000 that
  * wait. Needs a build. Run: npm run bench -- approvals
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { pino } from "pino";
-import { parseConfig } from "#api/config.ts";
-import { openDatabase } from "#api/db/database.ts";
-import { openServer } from "#api/server.ts";
+import type { Pool } from "#api/db/pool.ts";
 import type { AdapterModule, ServiceDefinition } from "#sdk";
+import { installService, openInProcess, type Send } from "../in-process.ts";
 import { atMost, formatTable, median, ms, quantile, type Row } from "../stats.ts";
 
 const ROUNDS = 25;
@@ -50,14 +45,14 @@ const tool = (id: string) => ({
   outputSchema: {},
   adapterDomain: {},
 });
-const content = JSON.stringify({
+const content = {
   name: "Bench",
   description: "",
   configSchema: {},
   secretsSchema: {},
   adapterDomain: {},
   tools: ["before", "asked", "after"].map(tool),
-});
+};
 const manifest = { id: "bench", type: "adapter" as const, name: "Bench", description: "", main: "index.ts" };
 
 function scriptWith(calls: number): string {
@@ -66,52 +61,20 @@ function scriptWith(calls: number): string {
     await tools.bench.after({});`;
 }
 
-async function withServer<T>(
-  holdMs: number,
-  work: (send: Send, sql: Awaited<ReturnType<typeof openDatabase>>["pool"]) => Promise<T>,
-): Promise<T> {
-  const directory = await mkdtemp(path.join(tmpdir(), "cyrnel-bench-approvals-"));
-  try {
-    const parsed = parseConfig({
-      CYRNEL_DATA_DIR: directory,
-      CYRNEL_APPROVAL_HOLD_MS: String(holdMs),
-      CYRNEL_SECRETS_KEY: Buffer.from(
-        "5c1f9c37e2b48d56f1c07a93be6422d8517fe0ac3b9d6482c5f70e19a8d35b64",
-        "hex",
-      ).toString("base64"),
-      LOG_LEVEL: "silent",
-    });
-    if (!parsed.ok) throw new Error(parsed.problems.join("\n"));
-    await using database = await openDatabase(parsed.config, { onTakenOver: () => {} });
-    await using server = await openServer(parsed.config, {
-      database,
-      logger: pino({ level: "silent" }),
-      builtins: [
-        {
-          id: "typescript-process",
-          type: "environment",
-          load: () => import("#modules/typescript-process/index.ts"),
-        },
-        { id: "bench", type: "adapter", load: async () => ({ manifest, instantiate: createAdapter }) },
-      ],
-    });
-    const send: Send = async (method, route, payload) => {
-      const answer = await server.app.inject({ method, url: route, ...(payload && { payload }) });
-      if (answer.statusCode >= 300)
-        throw new Error(`${method} ${route}: ${answer.statusCode} ${answer.body}`);
-      return answer.json();
-    };
-    await send("POST", "/services", { id: "bench", adapter: "bench", content });
-    await send("POST", "/services/bench/enabled", { enabled: true });
-    await send("POST", "/policies", { servicePattern: "bench", toolPattern: "asked", decision: "ask" });
-    return await work(send, database.pool);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+async function withServer<T>(holdMs: number, work: (send: Send, sql: Pool) => Promise<T>): Promise<T> {
+  await using server = await openInProcess({ CYRNEL_APPROVAL_HOLD_MS: String(holdMs) }, [
+    {
+      id: "typescript-process",
+      type: "environment",
+      load: () => import("#modules/typescript-process/index.ts"),
+    },
+    { id: "bench", type: "adapter", load: async () => ({ manifest, instantiate: createAdapter }) },
+  ]);
+  const { send, pool } = server;
+  await installService(send, "bench", "bench", content);
+  await send("POST", "/policies", { servicePattern: "bench", toolPattern: "asked", decision: "ask" });
+  return await work(send, pool);
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
-type Send = (method: "GET" | "POST", route: string, payload?: object) => Promise<any>;
 
 /** One run from its call to its end; times in milliseconds. */
 async function measureRun(send: Send, calls: number, hold: () => Promise<unknown>) {

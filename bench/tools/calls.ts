@@ -5,14 +5,8 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { pino } from "pino";
-import { parseConfig } from "#api/config.ts";
-import { openDatabase } from "#api/db/database.ts";
-import { openServer } from "#api/server.ts";
 import type { AdapterModule, ServiceDefinition } from "#sdk";
+import { installService, openInProcess, runScript } from "../in-process.ts";
 import { atMost, formatTable, median, ms, quantile, type Row } from "../stats.ts";
 
 const ROUNDS = 8;
@@ -97,45 +91,20 @@ for (let count = 0; count < ${CALLS}; count += 1) {
 }
 return times;`;
 
-const directory = await mkdtemp(path.join(tmpdir(), "cyrnel-bench-calls-"));
 try {
-  const parsed = parseConfig({
-    CYRNEL_DATA_DIR: directory,
-    CYRNEL_EGRESS_ALLOW: "127.0.0.1",
-    LOG_LEVEL: "silent",
-  });
-  if (!parsed.ok) throw new Error(parsed.problems.join("\n"));
-  await using database = await openDatabase(parsed.config, { onTakenOver: () => {} });
-  await using server = await openServer(parsed.config, {
-    database,
-    logger: pino({ level: "silent" }),
-    builtins: [
-      {
-        id: "typescript-process",
-        type: "environment",
-        load: () => import("#modules/typescript-process/index.ts"),
-      },
-      { id: "openapi", type: "adapter", load: () => import("#modules/openapi/index.ts") },
-      { id: "bench", type: "adapter", load: async () => ({ manifest, instantiate: createAdapter }) },
-    ],
-  });
-  const send = async (route: string, payload: object) => {
-    const answer = await server.app.inject({ method: "POST", url: route, payload });
-    if (answer.statusCode >= 300)
-      throw new Error(`POST ${route} answered ${answer.statusCode}: ${answer.body}`);
-    return answer.json();
-  };
-  const install = async (id: string, adapter: string, content: object) => {
-    await send("/services", { id, adapter, content: JSON.stringify(content) });
-    await send(`/services/${id}/enabled`, { enabled: true });
-  };
-  await install("loopback", "bench", definition);
-  await install("described", "openapi", document);
-  const measureBridged = async (service: string): Promise<number[]> => {
-    const record = await send("/processes", { code: scriptFor(service), block: true });
-    if (record.exitState !== "success") throw new Error(`the script ended ${record.reason}: ${record.error}`);
-    return record.result;
-  };
+  await using server = await openInProcess({ CYRNEL_EGRESS_ALLOW: "127.0.0.1" }, [
+    {
+      id: "typescript-process",
+      type: "environment",
+      load: () => import("#modules/typescript-process/index.ts"),
+    },
+    { id: "openapi", type: "adapter", load: () => import("#modules/openapi/index.ts") },
+    { id: "bench", type: "adapter", load: async () => ({ manifest, instantiate: createAdapter }) },
+  ]);
+  const { send } = server;
+  await installService(send, "loopback", "bench", definition);
+  await installService(send, "described", "openapi", document);
+  const measureBridged = async (service: string) => (await runScript(send, scriptFor(service))) as number[];
   const direct: number[] = [];
   const bridged: number[] = [];
   const described: number[] = [];
@@ -163,5 +132,4 @@ try {
   if (added > MAX_ADDED_MS) process.exitCode = 1;
 } finally {
   target.stdin.end();
-  await rm(directory, { recursive: true, force: true });
 }
