@@ -3,7 +3,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { buildSchema, introspectionFromSchema } from "graphql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ServiceDefinition, ToolDefinition } from "#sdk";
-import { type HostedAdapter, type HttpServer, hostGraphql, serve } from "./host.ts";
+import type { HostedAdapter } from "../host.ts";
+import { type HttpServer, hostGraphql, serve } from "./host.ts";
 import { createRichServer, RICH_SDL } from "./schema.ts";
 
 let server: HttpServer;

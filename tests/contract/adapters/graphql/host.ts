@@ -2,54 +2,10 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { instantiate } from "#modules/graphql/index.ts";
-import type { AdapterModule, ServiceDefinition } from "#sdk";
+import { type HostedAdapter, type HostOptions, hostAdapter } from "../host.ts";
 
-export interface HostedAdapter extends AsyncDisposable {
-  readonly adapter: AdapterModule;
-  /** Generates a definition and hydrates a service with it. Text is taken as it is. */
-  install(
-    id: string,
-    definition: object | string,
-    settings?: { config?: Record<string, unknown>; secrets?: Record<string, unknown> },
-  ): Promise<ServiceDefinition>;
-  call(serviceId: string, toolId: string, parameters?: object, signal?: AbortSignal): Promise<unknown>;
-}
-
-export async function hostGraphql(
-  options: { config?: Record<string, unknown>; fetch?: typeof globalThis.fetch } = {},
-): Promise<HostedAdapter> {
-  const adapter = instantiate();
-  const logger = { debug() {}, info() {}, warn() {}, error() {} };
-  await adapter.setup({
-    config: options.config ?? {},
-    secrets: {},
-    logger,
-    fetch: options.fetch ?? globalThis.fetch,
-  });
-  return {
-    adapter,
-    async install(id, definition, { config = {}, secrets = {} } = {}) {
-      const input = typeof definition === "string" ? definition : JSON.stringify(definition);
-      const made = await adapter.generateDefinition(input);
-      await adapter.hydrateService({
-        id,
-        adapterDomain: made.adapterDomain,
-        tools: Object.fromEntries(made.tools.map((tool) => [tool.id, { adapterDomain: tool.adapterDomain }])),
-        config,
-        secrets,
-      });
-      return made;
-    },
-    call: (serviceId, toolId, parameters = {}, signal) =>
-      adapter.invoke({
-        serviceId,
-        toolId,
-        parameters: parameters as Record<string, unknown>,
-        ...(signal ? { signal } : {}),
-      }),
-    [Symbol.asyncDispose]: () => adapter.teardown(),
-  };
-}
+export const hostGraphql = (options?: HostOptions): Promise<HostedAdapter> =>
+  hostAdapter(instantiate(), options);
 
 export interface HttpServer extends AsyncDisposable {
   readonly url: string;

@@ -1,7 +1,8 @@
 /** The reference server of the protocol, over every transport. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ServiceDefinition } from "#sdk";
-import { EVERYTHING, type HostedAdapter, hostMcp, type RunningServer, startEverything } from "./host.ts";
+import type { HostedAdapter } from "../host.ts";
+import { EVERYTHING, hostMcp, type RunningServer, startEverything } from "./host.ts";
 
 const TOOLS = [
   "echo",

@@ -5,67 +5,14 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { instantiate } from "#modules/mcp/index.ts";
-import type { AdapterModule, ServiceDefinition } from "#sdk";
+import { type HostedAdapter, type HostOptions, hostAdapter } from "../host.ts";
 
 export const EVERYTHING = path.resolve(
   import.meta.dirname,
   "../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
 );
 
-export interface HostedAdapter extends AsyncDisposable {
-  readonly adapter: AdapterModule;
-  /** Warnings and errors so far. */
-  readonly log: { fields: object; message?: string | undefined }[];
-  /** Generates a definition and hydrates a service with it. */
-  install(
-    id: string,
-    definition: object,
-    settings?: { config?: Record<string, unknown>; secrets?: Record<string, unknown> },
-  ): Promise<ServiceDefinition>;
-  call(serviceId: string, toolId: string, parameters?: object, signal?: AbortSignal): Promise<unknown>;
-}
-
-export interface HostOptions {
-  config?: Record<string, unknown>;
-  allowStdio?: boolean;
-  fetch?: typeof globalThis.fetch;
-}
-
-export async function hostMcp(options: HostOptions = {}): Promise<HostedAdapter> {
-  const adapter = instantiate();
-  const log: HostedAdapter["log"] = [];
-  const note = (fields: object, message?: string) => void log.push({ fields, message });
-  await adapter.setup({
-    config: options.config ?? {},
-    secrets: {},
-    logger: { debug() {}, info() {}, warn: note, error: note },
-    fetch: options.fetch ?? globalThis.fetch,
-    ...(options.allowStdio === undefined ? {} : { allowStdio: options.allowStdio }),
-  });
-  return {
-    adapter,
-    log,
-    async install(id, definition, { config = {}, secrets = {} } = {}) {
-      const made = await adapter.generateDefinition(JSON.stringify(definition));
-      await adapter.hydrateService({
-        id,
-        adapterDomain: made.adapterDomain,
-        tools: Object.fromEntries(made.tools.map((tool) => [tool.id, { adapterDomain: tool.adapterDomain }])),
-        config,
-        secrets,
-      });
-      return made;
-    },
-    call: (serviceId, toolId, parameters = {}, signal) =>
-      adapter.invoke({
-        serviceId,
-        toolId,
-        parameters: parameters as Record<string, unknown>,
-        ...(signal ? { signal } : {}),
-      }),
-    [Symbol.asyncDispose]: () => adapter.teardown(),
-  };
-}
+export const hostMcp = (options?: HostOptions): Promise<HostedAdapter> => hostAdapter(instantiate(), options);
 
 export interface RunningServer extends AsyncDisposable {
   readonly url: string;

@@ -1,7 +1,8 @@
 /** MCP servers that lie, flood, stall and lure. Each is refused with a sentence; nothing is left behind. */
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
-import { type HostedAdapter, hostMcp } from "./host.ts";
+import type { HostedAdapter } from "../host.ts";
+import { hostMcp } from "./host.ts";
 import { type Exchange, eventually, startScripted } from "./scripted-server.ts";
 
 const open: AsyncDisposable[] = [];
