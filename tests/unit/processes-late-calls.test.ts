@@ -1,0 +1,63 @@
+/** A call of a run whose tool host asks for an approval only after the run has ended. */
+import { expect, test } from "vitest";
+import { createBindings } from "#api/processes/calls/bindings.ts";
+import { RunRegistry } from "#api/processes/live/registry.ts";
+import { LiveRun } from "#api/processes/live/run.ts";
+import type { ProcessRow } from "#api/processes/model/records.ts";
+import { type HostedCall, NO_TOOLS } from "#api/processes/model/tool-host.ts";
+import { createPausing, type PausingOptions } from "#api/processes/pausing/pausing.ts";
+import { createRedactor } from "#api/secrets/redactor.ts";
+
+function beginRun(): LiveRun {
+  return new LiveRun({
+    row: {
+      id: 1,
+      claim: "claim",
+      timeoutMs: null,
+      queuedAt: new Date(),
+      startedAt: new Date(),
+    } as ProcessRow,
+    environment: "test",
+    code: "await tools.shop.buy({});",
+    memoryMb: null,
+    limits: { maxStdoutBytes: 10, maxStderrBytes: 10, maxOutputBytes: 10, maxResultBytes: 10 },
+    redactor: createRedactor(),
+    onChange() {},
+    execution: { requestEnd() {}, confirmed: Promise.resolve(), pause: async () => null, resume() {} },
+    slot: { giveUp() {}, takeBack() {} },
+    onOverdue() {},
+  });
+}
+
+test("a person is not asked for a run that ended while the policies were looked up", async () => {
+  const live = beginRun();
+  const registry = new RunRegistry();
+  registry.add(live);
+  // Nothing of it may be used: what is asked for is refused before it is sealed or stored.
+  const pausing = createPausing({ holdMs: 0, maxApprovals: 100 } as PausingOptions);
+  const asked = Promise.withResolvers<HostedCall>();
+  const bindings = createBindings({
+    registry,
+    pausing,
+    tools: {
+      ...NO_TOOLS,
+      invoke(call) {
+        asked.resolve(call);
+        return new Promise(() => {});
+      },
+    },
+  });
+  void bindings.invokeTool({ eid: live.id, serviceId: "shop", toolId: "buy", parameters: {} });
+  const { run, signal } = await asked.promise;
+
+  live.conclude({ kind: "returned", value: "success" });
+  live.opened.dispose();
+
+  const approving = run?.approve({ parameters: {}, destructive: true }, signal);
+  await expect(approving).rejects.toMatchObject({
+    code: "run_ended",
+    message: expect.stringContaining("has ended"),
+  });
+  expect(pausing.find(live)).toBeNull();
+  expect(pausing.pending()).toEqual([]);
+});
