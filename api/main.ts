@@ -58,8 +58,9 @@ const { config } = parsed;
 const descriptors = readDescriptorLimit();
 if (descriptors !== null && descriptors < MIN_DESCRIPTORS) {
   process.stderr.write(
-    `cyrnel: this process may have only ${descriptors} files and connections open at once; a server needs ${MIN_DESCRIPTORS} at least. Raise the limit: ulimit -n, LimitNOFILE= of systemd, ulimits of a container.\n`,
+    `cyrnel: Cannot start: this process may have only ${descriptors} files and connections open at once; a server needs ${MIN_DESCRIPTORS} at least. Raise the limit: ulimit -n, LimitNOFILE= of systemd, ulimits of a container.\n`,
   );
+  process.exit(1);
 }
 for (const sentence of listUnknownVariables(process.env)) process.stderr.write(`cyrnel: ${sentence}\n`);
 // Nothing that is started from here inherits them.

@@ -128,7 +128,7 @@ const MIN_CONNECTIONS = 16;
  * and the database need.
  */
 const RESERVED_DESCRIPTORS = 160;
-/** With fewer the server is told at its start that they are few. */
+/** With fewer a server does not start: at rest, with some runs and some clients, it needs them all. */
 export const MIN_DESCRIPTORS = 256;
 
 /** How many files this process may have open at once; null where the system does not say (no /proc). */

@@ -71,13 +71,21 @@ test("a client that leaves in the middle of a body is no error in the log", asyn
   expect(await main.ended()).toBe(0);
 });
 
-test("where few files may be open, the start names the limit", async () => {
-  await using data = await makeDataDirectory({ empty: true });
-  const main = startMain({ environment: { CYRNEL_DATA_DIR: data.path }, maxDescriptors: 64 });
-  expect(await main.ended()).toBe(1);
-  expect(main.stderr()).toContain("only 64 files and connections open at once");
-  expect(main.stderr()).toContain("ulimit -n");
-});
+test.each([
+  ["an empty", true],
+  ["a used", false],
+])(
+  "where few files may be open, a start on %s data folder ends and names the limit",
+  async (_which, empty) => {
+    await using data = await makeDataDirectory({ empty });
+    const main = startMain({ environment: { CYRNEL_DATA_DIR: data.path }, maxDescriptors: 64 });
+    expect(await main.ended()).toBe(1);
+    expect(main.stderr()).toContain(
+      "Cannot start: this process may have only 64 files and connections open at once",
+    );
+    expect(main.stderr()).toContain("ulimit -n");
+  },
+);
 
 test("SIGQUIT stops in order, SIGUSR2 changes nothing", async () => {
   await using data = await makeDataDirectory();
