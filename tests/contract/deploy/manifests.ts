@@ -14,7 +14,7 @@ import { Deployment } from "kubernetes-models/apps/v1";
 import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2";
 import { Ingress, NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1";
 import { PodDisruptionBudget } from "kubernetes-models/policy/v1";
-import { ConfigMap, Secret, Service, ServiceAccount } from "kubernetes-models/v1";
+import { Secret, Service, ServiceAccount } from "kubernetes-models/v1";
 import { TSC } from "#tests/checks/packages.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
@@ -26,7 +26,6 @@ const run = promisify(execFile);
 export type Manifest = any;
 
 const KINDS: Record<string, { model: new (data: Manifest) => { validate(): void }; from: string }> = {
-  ConfigMap: { model: ConfigMap, from: "kubernetes-models/v1" },
   Secret: { model: Secret, from: "kubernetes-models/v1" },
   Service: { model: Service, from: "kubernetes-models/v1" },
   ServiceAccount: { model: ServiceAccount, from: "kubernetes-models/v1" },
