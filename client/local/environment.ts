@@ -9,10 +9,10 @@ import type { EnvironmentBindings, InvokeInput, JSONSchema } from "#sdk";
 import type { LocalOptions, LocalTool } from "../kernel/local-model.ts";
 import { toolError } from "../kernel/proxy.ts";
 import type { Catalog } from "./catalog.ts";
-import type { LocalExecution } from "./execution.ts";
+import type { LocalRun } from "./run.ts";
 
 /** Undefined for a run that has ended. */
-type FindRun = (eid: number) => LocalExecution | undefined;
+type FindRun = (eid: number) => LocalRun | undefined;
 
 type Checker = typeof import("#runner/parameter-check.ts");
 
@@ -76,7 +76,7 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
     return tool.invoke(fitting, { processId: run.id, seq: seq ?? 0, signal: over });
   }
 
-  function findRun(eid: number | undefined): LocalExecution {
+  function findRun(eid: number | undefined): LocalRun {
     const run = eid === undefined ? undefined : find(eid);
     if (run === undefined) throw toolError("run_ended", "The run of this call has ended.", 409);
     return run;

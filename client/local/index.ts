@@ -6,7 +6,7 @@ import type { BundledEnvironment } from "#runner/host/environment.ts";
 import type { LocalExecuteOptions, LocalOptions, LocalRuntime } from "../kernel/local-model.ts";
 import type { ExecutionResult } from "../kernel/model.ts";
 import { createCatalog } from "./catalog.ts";
-import { createExecution, DEFAULT_MAX_STREAM_BYTES, type LocalExecution } from "./execution.ts";
+import { createRun, DEFAULT_MAX_STREAM_BYTES, type LocalRun } from "./run.ts";
 
 /** Calls a person was asked about whose runs are kept for `outcome`. */
 const MAX_KNOWN_CALLS = 10_000;
@@ -15,8 +15,8 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 /** @throws TypeError for malformed tools or role. Other failures reject `ready` and `execute`. */
 export function createLocalRuntime(options: LocalOptions): LocalRuntime {
   const catalog = createCatalog(options);
-  const runs = new Map<number, LocalExecution>();
-  const askedBy = new Map<string, LocalExecution>();
+  const runs = new Map<number, LocalRun>();
+  const askedBy = new Map<string, LocalRun>();
   const { elicitation: engine } = options;
   let opening: Promise<BundledEnvironment> | null = null;
   let isDisposed = false;
@@ -45,14 +45,14 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
     environment: BundledEnvironment,
     code: string,
     executeOptions: LocalExecuteOptions,
-  ): LocalExecution {
+  ): LocalRun {
     const { timeoutMs = DEFAULT_TIMEOUT_MS, memoryMb, cpuMs, ref, signal } = executeOptions;
     const { maxStdoutBytes = DEFAULT_MAX_STREAM_BYTES, maxStderrBytes = DEFAULT_MAX_STREAM_BYTES } =
       executeOptions;
     const { processId: id = ++lastId } = executeOptions;
     if (runs.has(id)) throw new Error(`The process ${id} is running already.`);
     const onWaiting = (executionId: string) => rememberAsked(executionId, run);
-    const run = createExecution(id, executeOptions, engine ? { engine, environment, onWaiting } : null);
+    const run = createRun(id, executeOptions, engine ? { engine, environment, onWaiting } : null);
     runs.set(id, run);
     const limits = {
       timeoutMs,
@@ -76,13 +76,13 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
     return run;
   }
 
-  function rememberAsked(executionId: string, run: LocalExecution): void {
+  function rememberAsked(executionId: string, run: LocalRun): void {
     askedBy.set(executionId, run);
     const [oldest] = askedBy.keys();
     if (askedBy.size > MAX_KNOWN_CALLS && oldest !== undefined) askedBy.delete(oldest);
   }
 
-  function findAsker(executionId: string): LocalExecution {
+  function findAsker(executionId: string): LocalRun {
     const run = askedBy.get(executionId);
     if (run === undefined) throw new Error(`No call of this runtime waits as ${executionId}.`);
     return run;

@@ -12,7 +12,7 @@ export const DEFAULT_MAX_STREAM_BYTES = 1024 * 1024;
 
 const NO_USAGE: Usage = { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 };
 
-export interface LocalExecution {
+export interface LocalRun {
   readonly id: number;
   readonly options: LocalExecuteOptions;
   /** Null: the runtime has no elicitation engine. */
@@ -26,11 +26,11 @@ export interface LocalExecution {
   fail(error: unknown): void;
 }
 
-export function createExecution(
+export function createRun(
   id: number,
   options: LocalExecuteOptions,
   pausing: Omit<PausesOptions, "eid" | "onPaused"> | null,
-): LocalExecution {
+): LocalRun {
   const calls: ToolCallMade[] = [];
   const logs = createLogLines();
   const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
