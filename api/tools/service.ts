@@ -1,6 +1,5 @@
 /** Operations on tools, for HTTP and for scripts, over one database and one path of calls. */
 
-import type { PageRequest } from "#api/bounds/page.ts";
 import type { ToolDocsInput } from "#sdk";
 import type { Pool } from "../db/pool.ts";
 import { AppError } from "../errors.ts";
@@ -14,17 +13,10 @@ import {
 import type { CallError } from "./failure.ts";
 import type { CallCaller, ToolCall, ToolPath } from "./gate.ts";
 import { createToolHost } from "./host.ts";
-import { createToolListing, type ToolListing, type ToolPage } from "./listing.ts";
+import { createToolListing, type ToolListing } from "./listing.ts";
 import type { ToolDetailsRecord } from "./model.ts";
-import { createToolSearch, type RankedPosition } from "./search/search.ts";
-import {
-  findToolDetails,
-  hasService,
-  setToolEnabled,
-  type ToolDetailsRow,
-  type ToolFilter,
-  type ToolPosition,
-} from "./store.ts";
+import { createToolSearch } from "./search/search.ts";
+import { findToolDetails, hasService, setToolEnabled, type ToolDetailsRow } from "./store.ts";
 import { createSuggestions } from "./suggestions.ts";
 import { createCallTargets, readInputSchema } from "./targets.ts";
 import { createParameterValidator, type ParameterValidator } from "./validation/validator.ts";
@@ -39,31 +31,18 @@ export interface ToolsOptions
   writeDocs(input: ToolDocsInput): Promise<string>;
 }
 
-export interface Tools extends AsyncDisposable {
+/** `list` and `search` throw AppError `not_found` for an unknown service. `visibleServices` does not look up whether there are such services. */
+export interface Tools extends AsyncDisposable, Pick<ToolListing, "list" | "search" | "visibleServices"> {
   /** What scripts are given. */
   readonly host: ToolHost;
   /** The one path of calls. */
   readonly caller: ToolCaller;
   /** Checks data against a foreign schema, bounded. */
   readonly validator: Pick<ParameterValidator, "check">;
-  /** Those of `serviceIds` that exist for the caller. Whether there are any such services is not looked up for all callers. */
-  readonly visibleServices: ToolListing["visibleServices"];
   /** Whether a service with these tools would exist for the caller. */
   wouldShow(serviceId: string, toolIds: readonly string[], caller: CallCaller): boolean;
   /** A service or its tools have changed; to be called after the change is committed. */
   forget(serviceId: string): void;
-  /** Throws AppError `not_found` for an unknown service. */
-  list(
-    filter: ToolFilter,
-    page: PageRequest<ToolPosition>,
-    caller: CallCaller,
-  ): Promise<ToolPage<ToolPosition>>;
-  search(
-    query: string,
-    filter: ToolFilter,
-    page: PageRequest<RankedPosition>,
-    caller: CallCaller,
-  ): Promise<ToolPage<RankedPosition>>;
   get(path: ToolPath, caller: CallCaller): Promise<ToolDetailsRecord>;
   /** Markdown. Throws AppError `not_found`, `no_environment` or `module_failed`. */
   readDocs(path: ToolPath, caller: CallCaller): Promise<string>;

@@ -51,6 +51,20 @@ export interface Posting {
   fields: Uint8Array;
 }
 
+/** The fields of a tool that hold a word; by halves, since the places of a posting ascend. */
+export function fieldsAt({ entries, fields }: Posting, at: number): number {
+  let low = 0;
+  let high = entries.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const found = entries[middle] as number;
+    if (found === at) return fields[middle] ?? 0;
+    if (found < at) low = middle + 1;
+    else high = middle - 1;
+  }
+  return 0;
+}
+
 export interface Compiled {
   entries: Entry[];
   postings: Map<string, Posting>;

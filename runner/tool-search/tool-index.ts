@@ -8,6 +8,7 @@ import {
   compile,
   countShared,
   type Entry,
+  fieldsAt,
   findAlike,
   IN_DESCRIPTION,
   IN_NAME,
@@ -204,20 +205,6 @@ function weigh(fields: number, { descriptionFactor }: Entry, isVerb: boolean): n
     (fields & IN_DESCRIPTION ? (isVerb ? VERB_IN_DESCRIPTION : description * descriptionFactor) : 0) +
     (fields & IN_PARAMETERS && !isVerb ? parameter : 0)
   );
-}
-
-/** The fields of a tool that hold a word; by halves, since the places of a posting ascend. */
-function fieldsAt({ entries, fields }: Posting, at: number): number {
-  let low = 0;
-  let high = entries.length - 1;
-  while (low <= high) {
-    const middle = (low + high) >> 1;
-    const found = entries[middle] as number;
-    if (found === at) return fields[middle] ?? 0;
-    if (found < at) low = middle + 1;
-    else high = middle - 1;
-  }
-  return 0;
 }
 
 /** What a word that is in no tool may have meant: one it begins, or else one it looks like. */

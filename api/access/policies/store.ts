@@ -2,21 +2,10 @@
 
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
-import type { Decision } from "./model.ts";
+import type { Rule } from "./rules.ts";
 
-export interface PolicyRow {
+export interface PolicyRow extends Rule {
   position: number;
-  id: string;
-  servicePattern: string;
-  toolPattern: string;
-  roleId: string | null;
-  noRole: boolean;
-  processId: number | null;
-  decision: Decision;
-  expiresAt: Date | null;
-  /** Of a remembered one: see `Rule`. */
-  approvalId: string | null;
-  replaces: string | null;
   keyIds: string[];
   createdAt: Date;
 }

@@ -54,15 +54,11 @@ export async function listAllRows(db: Db): Promise<ModuleRow[]> {
   return db<ModuleRow[]>`select ${columns(db)} from modules order by position`;
 }
 
-export interface RegisteredRow {
-  id: string;
-  type: ModuleType;
-  name: string;
-  description: string;
-  version: string | null;
-  isBuiltin: boolean;
-  hash: string;
-  source: string;
+export interface RegisteredRow
+  extends Pick<
+    ModuleRow,
+    "id" | "type" | "name" | "description" | "version" | "isBuiltin" | "hash" | "source"
+  > {
   /** Whether the above comes from its manifest; if not, what an earlier start stored is kept. */
   isDescribed: boolean;
   /** Why it could not be loaded. */

@@ -6,16 +6,7 @@
 import { createKeyedQueue } from "#api/bounds/keyed-queue.ts";
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { createGate } from "#api/bounds/parallel.ts";
-import type { Pool } from "#api/db/pool.ts";
-import type {
-  AdapterServices,
-  Adapters,
-  Download,
-  Logger,
-  SecretStore,
-  SecretWatch,
-  ServiceSight,
-} from "../ports.ts";
+import type { AdapterServices, ServiceSight } from "../ports.ts";
 import type { SettingsHost } from "../settings/service.ts";
 import {
   refuseWaitingChanges,
@@ -60,13 +51,8 @@ const DEFAULT_LIMITS: ServiceLimits = {
   maxWaitingDefinitions: 20,
 };
 
-export interface ServicesOptions {
-  pool: Pool;
-  logger: Logger;
-  adapters: Adapters;
-  secrets: SecretStore;
-  watch: SecretWatch;
-  download: Download;
+export interface ServicesOptions
+  extends Pick<ServiceContext, "pool" | "logger" | "adapters" | "secrets" | "watch" | "download"> {
   limits?: Partial<ServiceLimits>;
 }
 
