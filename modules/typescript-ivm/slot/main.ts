@@ -24,11 +24,6 @@ import { readRealmSource } from "./prelude.ts";
 import { CONTROL_PREFIX, createRun, type Run } from "./run.ts";
 
 const START_MEMBER = ',"start":';
-/**
- * The next isolate is made this long after a run: the server is then through with most of what storing and answering that
- * run takes of a core. A run that comes sooner waits for it.
- */
-const REFILL_DELAY_MS = 1;
 
 const [libraryPath = "", aheadMb = "", optionsText] = process.argv.slice(2);
 const options = decodeBootOptions(optionsText);
@@ -65,16 +60,13 @@ const library = loadLibrary();
 const factory = createIsolateFactory(library, readRealmSource(), options, exercise);
 
 let spare: PreparedIsolate | null = factory.prepare(Number(aheadMb));
-/** Set while the next isolate is due. */
-let refill: NodeJS.Timeout | undefined;
 lockOrEnd();
 const isPermissionGone = hasNoPermission();
 let run: Run | null = null;
-/** Set from the end of a run until the next one may begin. */
+/** Set from the end of a run until the next isolate is made. */
 let tidying: Promise<void> | null = null;
 
 function begin(params: BeginParams, start: string): void {
-  if (refill !== undefined) prepareAhead();
   let isolate = spare;
   if (isolate?.memoryMb === params.memoryMb) spare = null;
   else isolate = factory.prepare(params.memoryMb);
@@ -88,18 +80,13 @@ function finished(): void {
   tidying = new Promise((resolve) => {
     setImmediate(() => {
       tidying = null;
-      refill = setTimeout(prepareAhead, REFILL_DELAY_MS);
       writeFrames('{"method":"idle"}');
+      // At once: waiting for a message beside a timer would cost a hop between threads.
+      factory.fillCodeCaches();
+      spare ??= factory.prepare(Number(aheadMb));
       resolve();
     });
   });
-}
-
-function prepareAhead(): void {
-  clearTimeout(refill);
-  refill = undefined;
-  factory.fillCodeCaches();
-  spare ??= factory.prepare(Number(aheadMb));
 }
 
 function handle(text: string): void {
@@ -113,12 +100,12 @@ function handle(text: string): void {
   begin(params, text.slice(from + START_MEMBER.length, -1));
 }
 
-/** The next message. Waits for it blocking, unless a timer of the run, or the next isolate's, has to fire meanwhile. */
+/** The next message. Waits for it blocking, unless a timer of the run has to fire meanwhile. */
 async function next(): Promise<string> {
   for (let text = takeFrame(); ; text = takeFrame()) {
     if (text !== null) return text;
     if (tidying !== null) await tidying;
-    const awaits = run?.awaits ?? (refill === undefined ? "messages" : "later");
+    const awaits = run?.awaits ?? "messages";
     if (awaits === "messages") return readFrame();
     if (awaits === "later") return new Promise(readLater);
     await nextTurn();
