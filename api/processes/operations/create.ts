@@ -40,7 +40,8 @@ export async function createProcess(
     const outcome = await insertOrFind(context, submission, key);
     const id = await resolve(context, outcome, submission, key);
     if (id === null) continue;
-    const view = body.autorun && body.block ? await waitForEnd(context, id, signal) : null;
+    const isQueued = outcome.kind === "stored" && outcome.row.state === "queued";
+    const view = body.autorun && body.block ? await waitForEnd(context, id, signal, isQueued) : null;
     return { id, view };
   }
   throw new Error("the process of an idempotency key was deleted each time it had been created");

@@ -155,13 +155,17 @@ export async function movedElsewhere(context: ProcessesContext, id: number): Pro
   }
 }
 
-/** Waits for the end of a run, or of the client's patience, or of the server. Throws shutting_down, not_found. */
+/**
+ * Waits for the end of a run, or of the client's patience, or of the server. `isQueued`: it was stored as queued by this
+ * request, and need not be read to know that. Throws shutting_down, not_found.
+ */
 export async function waitForEnd(
   context: ProcessesContext,
   id: number,
   signal: AbortSignal,
+  isQueued = false,
 ): Promise<ProcessView> {
-  const view = await context.stayFor(waitUntilIdle(waitOptions(context, id, signal)));
+  const view = await context.stayFor(waitUntilIdle(waitOptions(context, id, signal), isQueued));
   if (view === "aborted") {
     throw new AppError(
       "shutting_down",
@@ -201,15 +205,21 @@ export interface WaitOptions {
   signals: readonly AbortSignal[];
 }
 
-/** Resolves with the process when it is idle, with null when it is gone, with `aborted` when a signal was first. */
-export async function waitUntilIdle(options: WaitOptions): Promise<ProcessView | null | "aborted"> {
+/**
+ * Resolves with the process when it is idle, with null when it is gone, with `aborted` when a signal was first.
+ * `isQueued`: it is queued now, as far as the caller knows: it is read after the first change.
+ */
+export async function waitUntilIdle(
+  options: WaitOptions,
+  isQueued = false,
+): Promise<ProcessView | null | "aborted"> {
   const { registry, feed, id, read, signals, maxSleepMs } = options;
   using waiter = new ChangeWaiter(feed, id, "state");
   let live: LiveRun | undefined;
-  for (;;) {
+  for (let isFirst = true; ; isFirst = false) {
     // A run that its child has left is repeated by another.
     if (live === undefined || live.isLeft) live = registry.get(id);
-    if (!live) {
+    if (!live && !(isFirst && isQueued)) {
       const view = await read();
       if (!view || view.row.state === "idle") return view;
       // Claimed while it was being read: the run is in memory now.
