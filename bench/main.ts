@@ -10,6 +10,7 @@ const BENCHES: Record<string, { file: string; says: string }> = {
     file: "runs/runs.ts",
     says: "what a run costs, as ratios to a bare spawn; then the search over tools",
   },
+  costs: { file: "runs/costs.ts", says: "what a run costs of CPU time, by the process that spends it" },
   peers: {
     file: "peers/peers.ts",
     says: "what else runs a script, beside Cyrnel, and the probes that each stops",

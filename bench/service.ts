@@ -31,12 +31,15 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** Starts the server and waits until it is ready. Disposing stops it and removes its data. */
-export async function startService(environment: Record<string, string> = {}): Promise<BenchService> {
+/** Starts the server of `checkout` and waits until it is ready. Disposing stops it and removes its data. */
+export async function startService(
+  environment: Record<string, string> = {},
+  checkout = ROOT,
+): Promise<BenchService> {
   const dataDirectory = await mkdtemp(join(tmpdir(), "cyrnel-bench-"));
   const port = await findFreePort();
   const child = spawn(process.execPath, START_ARGUMENTS, {
-    cwd: ROOT,
+    cwd: checkout,
     stdio: ["ignore", "ignore", "inherit"],
     env: {
       PATH: process.env.PATH ?? "",
