@@ -2,11 +2,11 @@
 import { type ClientOptions, type CyrnelClient, createClient, type ProcessRecord } from "../client.ts";
 import { CyrnelError, unwrap } from "../errors.ts";
 import type { ProcessEvent } from "../events.ts";
+import { readAll } from "../pages.ts";
 import { followToStop, readProcess } from "../runs.ts";
 import type { ExecuteOptions, ExecutionResult, PausedCall, Runtime } from "./model.ts";
 import { createLogLines, describeError, type LogLines } from "./result-parts.ts";
 
-const PAGE_ITEMS = 200;
 /** Tools of a server beyond these are not listed. */
 const MAX_TOOLS = 20_000;
 /** Paused runs whose log lines are kept for when they go on. */
@@ -174,23 +174,11 @@ async function readPause(client: CyrnelClient, record: ProcessRecord): Promise<P
 }
 
 async function listTools(client: CyrnelClient, signal: AbortSignal): Promise<string[]> {
-  const paths: string[] = [];
-  let cursor: string | null | undefined;
-  while (cursor !== null && paths.length < MAX_TOOLS) {
-    const page: {
-      tools: { serviceId: string; id: string; effectivelyEnabled: boolean }[];
-      nextCursor: string | null;
-    } = unwrap(
-      await client.GET("/tools", {
-        params: {
-          query: { limit: String(PAGE_ITEMS), enabled: "true", ...(cursor !== undefined && { cursor }) },
-        },
-        signal,
-      }),
-    );
-    const callable = page.tools.filter(({ effectivelyEnabled }) => effectivelyEnabled);
-    paths.push(...callable.map(({ serviceId, id }) => `${serviceId}.${id}`));
-    cursor = page.nextCursor;
-  }
-  return paths;
+  const found = await readAll<"tools", { serviceId: string; id: string; effectivelyEnabled: boolean }>(
+    "tools",
+    (query) => client.GET("/tools", { params: { query: { ...query, enabled: "true" } }, signal }),
+    MAX_TOOLS,
+  );
+  const callable = found.filter(({ effectivelyEnabled }) => effectivelyEnabled);
+  return callable.map(({ serviceId, id }) => `${serviceId}.${id}`);
 }

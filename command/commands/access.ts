@@ -1,13 +1,14 @@
 /** `cyrnel keys`, `roles`, `policies`: who may use the server, which tools a key sees, which calls are allowed. */
 import type { Command } from "commander";
 import { unwrap } from "#client/errors.ts";
+import { readAll } from "#client/pages.ts";
 import type { paths } from "#client/schema.ts";
 import { visibleLine } from "#client/visible-text.ts";
 import { usageFailure } from "../failure.ts";
 import { collect, parseDuration, parseOneOf } from "../options.ts";
 import { act, type Session, type Shell } from "../session.ts";
 import { ago, formatTable, until } from "../table.ts";
-import { addCommand, changeEach, examples, printList, readAll } from "./resource.ts";
+import { addCommand, changeEach, examples, printList } from "./resource.ts";
 
 type Scope = paths["/keys"]["post"]["requestBody"]["content"]["application/json"]["scopes"][number];
 

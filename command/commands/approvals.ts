@@ -1,12 +1,13 @@
 /** `cyrnel approvals`: calls and questions that wait for a person. */
 import type { Command } from "commander";
 import { unwrap } from "#client/errors.ts";
+import { readAll } from "#client/pages.ts";
 import { describeOrigin, visibleJson, visibleLine } from "#client/visible-text.ts";
 import { usageFailure } from "../failure.ts";
 import { parseJson, parseOneOf, parseWhole } from "../options.ts";
 import { act, type Session, type Shell } from "../session.ts";
 import { ago, formatFacts, until } from "../table.ts";
-import { addCommand, examples, printList, readAll } from "./resource.ts";
+import { addCommand, examples, printList } from "./resource.ts";
 
 export function addApprovals(program: Command, shell: Shell): void {
   const approvals = addCommand(

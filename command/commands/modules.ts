@@ -1,10 +1,11 @@
 /** `cyrnel module`: environments and adapters. */
 import type { Command } from "commander";
 import { unwrap } from "#client/errors.ts";
+import { readAll } from "#client/pages.ts";
 import { visibleLine } from "#client/visible-text.ts";
 import { act, type Session, type Shell } from "../session.ts";
 import { formatFacts } from "../table.ts";
-import { addCommand, changeEach, examples, printList, readAll } from "./resource.ts";
+import { addCommand, changeEach, examples, printList } from "./resource.ts";
 import { addSettings } from "./settings.ts";
 
 export function addModules(program: Command, shell: Shell): void {

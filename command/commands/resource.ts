@@ -2,13 +2,10 @@
 import type { Command } from "commander";
 import type { CyrnelClient } from "#client/client.ts";
 import { unwrap } from "#client/errors.ts";
+import type { Answer } from "#client/pages.ts";
 import { visibleLine } from "#client/visible-text.ts";
 import { act, type Session, type Shell } from "../session.ts";
 import { type Columns, formatTable } from "../table.ts";
-
-const PAGE_ITEMS = 200;
-/** Of one list; nothing that is set up by hand is longer. */
-const MAX_ITEMS = 10_000;
 
 /** `names`: `list`, or `list|ls` with an alias. Lists of commands show the description up to its first `.`, `:` or `;`. */
 export function addCommand(parent: Command, names: string, description: string): Command {
@@ -21,33 +18,6 @@ export function addCommand(parent: Command, names: string, description: string):
 /** For `addHelpText`. */
 export function examples(...lines: string[]): string {
   return `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.map((line) => `  ${line}`).join("\n")}`;
-}
-
-interface Answer<T> {
-  data?: T;
-  error?: unknown;
-  response: Response;
-}
-
-/** Reads all items of a list, page by page, at most MAX_ITEMS. `key` names them in the answer. */
-export async function readAll<K extends string, T>(
-  key: K,
-  readPage: (query: PageQuery) => Promise<Answer<Record<K, T[]> & { nextCursor: string | null }>>,
-): Promise<T[]> {
-  const all: T[] = [];
-  let cursor: string | null | undefined;
-  while (cursor !== null && all.length < MAX_ITEMS) {
-    const query = { limit: String(PAGE_ITEMS), ...(cursor !== undefined && { cursor }) };
-    const page = unwrap(await readPage(query));
-    all.push(...page[key]);
-    cursor = page.nextCursor;
-  }
-  return all;
-}
-
-interface PageQuery {
-  limit: string;
-  cursor?: string;
 }
 
 /** Prints `{ [key]: items }` as JSON, or the items as a table; `empty` in place of a table without rows. */

@@ -1,11 +1,12 @@
 /** `cyrnel service`: APIs whose tools scripts call. */
 import type { Command } from "commander";
 import { unwrap } from "#client/errors.ts";
+import { readAll } from "#client/pages.ts";
 import { usageFailure } from "../failure.ts";
 import { collect, readText } from "../options.ts";
 import { act, type Session, type Shell } from "../session.ts";
 import { ago, formatFacts } from "../table.ts";
-import { addCommand, changeEach, examples, printList, readAll } from "./resource.ts";
+import { addCommand, changeEach, examples, printList } from "./resource.ts";
 import { addSettings } from "./settings.ts";
 
 /** Of a request body; larger definitions are given as URL. */
