@@ -5,8 +5,8 @@
 import { createParser } from "eventsource-parser";
 import type { Client } from "openapi-fetch";
 import { CyrnelError, unwrap } from "./errors.ts";
+import { sleep } from "./retry.ts";
 import type { components, paths } from "./schema.ts";
-import { sleep } from "./waiting.ts";
 
 type Process = components["schemas"]["Process"];
 

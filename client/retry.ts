@@ -3,7 +3,6 @@
  * further effect. Both are bounded.
  */
 import { readRetryAfterMs } from "./errors.ts";
-import { sleep } from "./waiting.ts";
 
 export interface RetryOptions {
   /** Further attempts after the first. 0: none. */
@@ -59,4 +58,20 @@ async function tryOnce(
 /** Whether repeating it has no further effect. */
 function isRepeatable({ method, headers }: Request): boolean {
   return REPEATABLE_METHODS.has(method) || headers.has("idempotency-key");
+}
+
+/** Rejects with the signal's reason when it aborts. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    if (signal?.aborted) return reject(signal.reason);
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
 }

@@ -2,8 +2,8 @@
 import type { Client } from "openapi-fetch";
 import { unwrap } from "./errors.ts";
 import { followEvents, type ProcessEvent } from "./events.ts";
+import { sleep } from "./retry.ts";
 import type { components, paths } from "./schema.ts";
-import { sleep } from "./waiting.ts";
 
 type Api = Pick<Client<paths>, "GET" | "POST">;
 type ProcessRecord = components["schemas"]["Process"];

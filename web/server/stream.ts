@@ -1,7 +1,7 @@
 /** Server-sent events with the session's key, which EventSource cannot send. Connects again where a stream breaks off. */
 import { createParser } from "eventsource-parser";
 import { CyrnelError } from "#client/errors.ts";
-import { sleep } from "#client/waiting.ts";
+import { sleep } from "#client/retry.ts";
 import { fetchPath } from "./api.ts";
 
 export interface StreamEvent {
