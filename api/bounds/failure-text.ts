@@ -1,15 +1,9 @@
 /** What foreign code says when it fails, made safe to store and to show. */
-
-const MAX_FAILURE_CHARACTERS = 2000;
+import { quoteForeign } from "#modules/shared/failures.ts";
 
 /** A message of 1 to 2000 characters for anything that was thrown; never a stack. */
 export function readFailure(error: unknown): string {
-  const text = readText(error)
-    .toWellFormed()
-    .replaceAll(/[^\P{Cc}\n\t]/gu, " ")
-    .trim();
-  if (text === "") return "It gave no reason.";
-  return text.length > MAX_FAILURE_CHARACTERS ? `${text.slice(0, MAX_FAILURE_CHARACTERS - 3)}...` : text;
+  return quoteForeign(readText(error)) || "It gave no reason.";
 }
 
 function readText(error: unknown): string {

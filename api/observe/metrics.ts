@@ -4,6 +4,7 @@
  */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { z } from "zod";
+import { waitAtMost } from "#api/bounds/deadline.ts";
 import type { EnvironmentDescription } from "#api/environment/model.ts";
 import type { App } from "#api/http/app-type.ts";
 import { requireScope } from "#api/http/auth.ts";
@@ -256,14 +257,8 @@ async function measurePing(ping: () => Promise<unknown>): Promise<number | null>
 }
 
 /** Null: it failed, or took too long. */
-async function answerSoon<T>(ask: () => Promise<T>): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, MAX_PING_MS, null);
-  });
-  const answer = await Promise.race([ask().catch(() => null), late]);
-  clearTimeout(timer);
-  return answer;
+function answerSoon<T>(ask: () => Promise<T>): Promise<T | null> {
+  return waitAtMost(ask(), MAX_PING_MS, "a figure of the database").catch(() => null);
 }
 
 const OTHER = "other";
