@@ -8,7 +8,13 @@ import type { components, paths } from "./schema.ts";
 type Api = Pick<Client<paths>, "GET" | "POST">;
 type ProcessRecord = components["schemas"]["Process"];
 
-export interface RunOptions {
+export interface WaitOptions {
+  signal?: AbortSignal;
+  /** Answers as soon as the run is paused for a person, in place of waiting for the end. */
+  untilPaused?: boolean;
+}
+
+export interface RunOptions extends WaitOptions {
   /** The caller's own unique label for the process. */
   ref?: string;
   /** null: no limit. Default: the server's. */
@@ -19,14 +25,6 @@ export interface RunOptions {
   signal?: AbortSignal;
   /** Called with each event. What it throws ends the wait, not the process. */
   onEvent?: (event: ProcessEvent) => void;
-  /** Answers as soon as the run is paused for a person, in place of waiting for the end. */
-  untilPaused?: boolean;
-}
-
-export interface WaitOptions {
-  signal?: AbortSignal;
-  /** Answers as soon as the run is paused, in place of waiting for the end. */
-  untilPaused?: boolean;
 }
 
 /** Shorter than the minute after which proxies tend to cut a request. */

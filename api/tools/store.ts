@@ -236,11 +236,7 @@ export async function listServiceStates(db: Db): Promise<ServiceState[]> {
     ) o on o.service_id = s.id`;
 }
 
-export interface SearchedToolRow {
-  id: string;
-  name: string;
-  description: string;
-  destructive: boolean;
+export interface SearchedToolRow extends Pick<ToolRow, "id" | "name" | "description" | "destructive"> {
   inputSchema: JSONSchema | null;
 }
 

@@ -2,6 +2,7 @@
  * Calls that wait for a person, in this program: which calls need approval, which are pending, and what was decided. Each is
  * decided once. Knows no run: the caller of `gate` waits for `decided`.
  */
+import type { PausedCall } from "./model.ts";
 import { toolError } from "./proxy.ts";
 
 /** The tool of a call that may need approval. */
@@ -11,11 +12,7 @@ export interface GatedTool {
   destructive?: boolean;
 }
 
-export interface PendingElicitation {
-  executionId: string;
-  toolPath: string;
-  message: string;
-  args?: unknown;
+export interface PendingElicitation extends PausedCall {
   /** JSON Schema of the answer to a question. */
   schema?: Record<string, unknown>;
   /** ISO 8601, UTC. */

@@ -15,15 +15,9 @@ export interface KeyRow {
   lastUsedAt: Date | null;
 }
 
-export interface NewKey {
-  id: string;
-  name: string;
-  prefix: string;
+export interface NewKey extends Pick<KeyRow, "id" | "name" | "prefix" | "scopes" | "roleId" | "expiresAt"> {
   /** SHA-256 of the whole key. */
   hash: Buffer;
-  scopes: readonly string[];
-  roleId: string | null;
-  expiresAt: Date | null;
 }
 
 /** Throws a foreign key violation for an unknown role. */

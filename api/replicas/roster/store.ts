@@ -1,23 +1,17 @@
 /** The statement behind the list of servers. */
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
+import type { ReplicaRow } from "../model.ts";
 import type { ReplicaPosition } from "./model.ts";
 
-export interface ListedReplicaRow {
-  id: string;
-  name: string;
-  version: string;
-  draining: boolean;
-  address: string | null;
+export interface ListedReplicaRow
+  extends Pick<ReplicaRow, "id" | "name" | "version" | "draining" | "address" | "slots" | "silentMs"> {
   /** The module that is active there. */
   environment: string | null;
-  slots: number | null;
   running: number;
   startedAt: Date;
   startedUs: number;
   seenAt: Date;
-  /** Milliseconds, by the clock of the database. */
-  silentMs: number;
 }
 
 /** The one that was started last first, after a position (null is the start). */
