@@ -4,6 +4,10 @@ import { defineConfig } from "vitest/config";
 const TUTORIAL = "tests/e2e/tutorial.test.ts";
 const POSTGRES = ["tests/integration/harness/global-setup.ts"];
 
+const ROOT = path.resolve(import.meta.dirname, "..");
+// A server started by a test strips and compiles hundreds of files: for workers and what they start, once.
+process.env.NODE_COMPILE_CACHE ??= path.join(ROOT, "node_modules/.cache/compiled");
+
 /** Two cores and many child processes: bounds in tests are generous, files run a few at a time. */
 const shared = {
   environment: "node" as const,
@@ -25,7 +29,7 @@ const retried = { ...shared, retry: 1 };
 const patient = { testTimeout: 180_000, hookTimeout: 180_000 };
 
 export default defineConfig({
-  root: path.resolve(import.meta.dirname, ".."),
+  root: ROOT,
   test: {
     // Two more than two processors: half of the time a test waits for a clock, a port or a process.
     maxWorkers: 4,

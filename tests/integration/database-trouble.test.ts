@@ -1,7 +1,8 @@
 /** A database that answers and yet takes nothing: locked, read-only. Requests are told so, and readiness at once. */
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createPool } from "#api/db/pool.ts";
-import { administer, createTestDatabase, type TestDatabase } from "./harness/database.ts";
+import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
+import { administer } from "./harness/global-setup.ts";
 import { startMain } from "./harness/main-process.ts";
 import { startServer, type TestServer } from "./harness/server.ts";
 

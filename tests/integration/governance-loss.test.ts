@@ -6,7 +6,8 @@ import { createPolicyDirectory } from "#api/access/policies/directory.ts";
 import { createPool } from "#api/db/pool.ts";
 import { createRevisionWatch } from "#api/db/revisions.ts";
 import { createGate, createRoleDirectory } from "#api/governance.ts";
-import { administer, createTestDatabase, type TestDatabase } from "./harness/database.ts";
+import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
+import { administer } from "./harness/global-setup.ts";
 import { until } from "./processes-server.ts";
 
 let database: TestDatabase;

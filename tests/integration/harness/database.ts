@@ -5,7 +5,7 @@ import path from "node:path";
 import { inject } from "vitest";
 import { listMigrations, MIGRATIONS_DIRECTORY } from "#api/db/migrate.ts";
 import { createPool, type Pool } from "#api/db/pool.ts";
-import { TEMPLATE_DATABASE, withDatabase } from "./global-setup.ts";
+import { administer, TEMPLATE_DATABASE, withDatabase } from "./global-setup.ts";
 
 export interface TestDatabase extends AsyncDisposable {
   readonly name: string;
@@ -26,7 +26,8 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   const name = `test_${randomBytes(6).toString("hex")}`;
   await administer(
     server,
-    options.empty ? `create database ${name}` : `create database ${name} template ${TEMPLATE_DATABASE}`,
+    // A copy of the files takes a third of what a copy through the write-ahead log takes.
+    `create database ${name} ${options.empty ? "" : `template ${TEMPLATE_DATABASE}`} strategy file_copy`,
   );
   const url = withDatabase(server, name);
   const pool = createPool(url, { maxConnections: options.maxConnections ?? 5, applicationName: "test" });
@@ -48,16 +49,6 @@ export async function migrateBefore({ pool }: TestDatabase, next: string): Promi
   for (const name of (await listMigrations()).filter((known) => known < next)) {
     await pool.unsafe(await readFile(path.join(MIGRATIONS_DIRECTORY, `${name}.sql`), "utf8"));
     await pool`insert into schema_migrations (name, run_on) values (${name}, now())`;
-  }
-}
-
-/** Runs one statement on the test server's maintenance database. */
-export async function administer(server: string, statement: string): Promise<void> {
-  const pool = createPool(server, { maxConnections: 1 });
-  try {
-    await pool.unsafe(statement);
-  } finally {
-    await pool.end({ timeout: 1 });
   }
 }
 

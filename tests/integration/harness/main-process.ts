@@ -1,7 +1,6 @@
 /** The real `node api/main.ts` as a process of its own, the way `npm start` runs it. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -34,7 +33,7 @@ export interface MainOptions {
   stdout?: number;
 }
 
-/** Starts it with nothing of this process' environment but PATH. */
+/** Starts it with nothing of this process' environment but PATH and where compiled code is kept. */
 export function startMain(options: MainOptions = {}): MainProcess {
   const command = [
     process.execPath,
@@ -47,7 +46,12 @@ export function startMain(options: MainOptions = {}): MainProcess {
   }
   const child = spawn(command[0] as string, command.slice(1), {
     cwd: options.cwd ?? ROOT,
-    env: { PATH: process.env.PATH ?? "", PORT: "0", ...options.environment },
+    env: {
+      PATH: process.env.PATH ?? "",
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? "",
+      PORT: "0",
+      ...options.environment,
+    },
     ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
     stdio: ["ignore", options.stdout ?? "pipe", "pipe"],
   });
@@ -91,10 +95,9 @@ export interface DataDirectory extends AsyncDisposable {
  * does. Removed at the end, with whatever Postgres is left in it.
  */
 export async function makeDataDirectory(options: { empty?: boolean } = {}): Promise<DataDirectory> {
-  const directory = await mkdtemp(path.join(tmpdir(), "cyrnel-data-"));
-  if (!options.empty) {
-    await promisify(execFile)("cp", ["-a", inject("usedPostgres"), path.join(directory, "postgres")]);
-  }
+  const used = inject("usedPostgres");
+  const directory = await mkdtemp(path.join(path.dirname(used), "data-"));
+  if (!options.empty) await promisify(execFile)("cp", ["-a", used, path.join(directory, "postgres")]);
   const postgresPid = async () => {
     const file = path.join(directory, "postgres", "data", "postmaster.pid");
     const pid = Number((await readFile(file, "utf8").catch(() => "")).split("\n")[0]);
