@@ -10,7 +10,7 @@ import {
   MAX_PATTERN_CHARACTERS,
   testSegment,
   testTool,
-} from "#api/access/tool-patterns.ts";
+} from "#runner/tool-patterns.ts";
 import { compileRole } from "#runner/tool-visibility.ts";
 
 /** The meaning of a pattern, as directly as it can be written down. */
