@@ -43,7 +43,7 @@ import { registerEnvironmentRoutes } from "./environment/routes.ts";
 import { createEnvironmentService } from "./environment/service.ts";
 import type { AccessDeps } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
-import { registerAuth, registerAuthRefusal } from "./http/auth.ts";
+import { registerAuth, registerAuthRefusal, rightsOf } from "./http/auth.ts";
 import { answerBrokenRequest, answerError, registerErrorHandler } from "./http/error-handler.ts";
 import { registerConnectionLimits, registerRateLimit } from "./http/guards.ts";
 import { registerMcpRoutes } from "./mcp/routes.ts";
@@ -55,7 +55,7 @@ import { registerRosterRoutes } from "./replicas/roster/routes.ts";
 import type { Roster } from "./replicas/roster/service.ts";
 import { type ReplicaRoutesDeps, registerReplicaRoutes } from "./replicas/routes.ts";
 import type { Redactor } from "./secrets/redactor.ts";
-import { registerToolRoutes, toCaller } from "./tools/routes.ts";
+import { registerToolRoutes } from "./tools/routes.ts";
 import type { Tools } from "./tools/service.ts";
 
 export interface AppDeps {
@@ -162,7 +162,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   registerModuleRoutes(app, modules);
   registerSettingsRoutes(app, "module", moduleParamsSchema, deps.settings);
   registerServiceRoutes(app, deps.services, (request) => {
-    const caller = toCaller(request.caller);
+    const caller = rightsOf(request.caller);
     return {
       visible: (ids) => deps.tools.visibleServices(ids, caller),
       wouldShow: (id, toolIds) => deps.tools.wouldShow(id, toolIds, caller),

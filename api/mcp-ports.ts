@@ -3,8 +3,8 @@ import type { z } from "zod";
 import { createProcessBodySchema } from "#api/processes/model/schemas.ts";
 import { renderCalls, renderRecord } from "#api/processes/operations/render.ts";
 import { approveBodySchema, denyBodySchema } from "./approvals/model.ts";
-import { isOwnRequest } from "./approvals/records.ts";
-import type { Approvals, Decider } from "./approvals/service.ts";
+import { isOwnRequest, toDecider } from "./approvals/records.ts";
+import type { Approvals } from "./approvals/service.ts";
 import type { AuditEntry, AuditLog } from "./audit/log.ts";
 import type { Config } from "./config.ts";
 import { AppError } from "./errors.ts";
@@ -142,10 +142,6 @@ function createApprovalsPort(approvals: Approvals, audit: AuditLog): ApprovalsPo
       });
     },
   };
-}
-
-function toDecider({ id, keyId, roleId }: Caller): Decider {
-  return { name: id, ...(keyId !== undefined && { keyId }), ...(roleId !== undefined && { roleId }) };
 }
 
 /** What stops something is never refused for want of a record. */

@@ -1,8 +1,9 @@
 /** Approvals as callers are shown them: what their role hides is not there, what is secret is replaced. */
 import { AppError } from "../errors.ts";
+import { type Caller, rightsOf } from "../http/auth.ts";
 import type { CallCaller } from "../tools/gate.ts";
 import type { ApprovalRecord, ApprovalSummary } from "./model.ts";
-import type { ApprovalsOptions } from "./ports.ts";
+import type { ApprovalsOptions, Decider } from "./ports.ts";
 import { type ApprovalRow, findApproval } from "./store.ts";
 
 export interface ApprovalRecords {
@@ -52,6 +53,10 @@ export function createApprovalRecords({
       };
     },
   };
+}
+
+export function toDecider(caller: Caller | null): Decider {
+  return { name: caller?.id ?? "", ...rightsOf(caller) };
 }
 
 /** Whether the caller submitted the process or started the run: then it is not the one to decide about it. */

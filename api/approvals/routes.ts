@@ -1,5 +1,4 @@
 /** The approvals over HTTP: paths, scopes, status codes. Rules are in service.ts. */
-import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { clientGone } from "../http/answers.ts";
 import type { App } from "../http/app-type.ts";
@@ -15,7 +14,8 @@ import {
   approveBodySchema,
   denyBodySchema,
 } from "./model.ts";
-import type { Approvals, Decider } from "./service.ts";
+import { toDecider } from "./records.ts";
+import type { Approvals } from "./service.ts";
 
 const listing = createListing("approvals", z.int().positive());
 const tags = ["approvals"];
@@ -36,7 +36,9 @@ export function registerApprovalRoutes(app: App, approvals: Approvals): void {
       },
     },
     async (request) =>
-      listing.answer(request.query, (page, filter) => approvals.list(filter, page, deciderOf(request))),
+      listing.answer(request.query, (page, filter) =>
+        approvals.list(filter, page, toDecider(request.caller)),
+      ),
   );
 
   app.get(
@@ -58,7 +60,7 @@ export function registerApprovalRoutes(app: App, approvals: Approvals): void {
     },
     async (request, reply) => {
       const lastEventId = request.headers["last-event-id"] || null;
-      const events = approvals.follow(lastEventId, deciderOf(request), clientGone(reply));
+      const events = approvals.follow(lastEventId, toDecider(request.caller), clientGone(reply));
       // The schema documents the text; fastify pipes a stream of it.
       return reply.send(openEventStream(reply, events) as never);
     },
@@ -78,7 +80,7 @@ export function registerApprovalRoutes(app: App, approvals: Approvals): void {
         },
       },
     },
-    async (request) => approvals.get(request.params.id, deciderOf(request)),
+    async (request) => approvals.get(request.params.id, toDecider(request.caller)),
   );
 
   const decided = {
@@ -107,7 +109,7 @@ export function registerApprovalRoutes(app: App, approvals: Approvals): void {
         response: decided,
       },
     },
-    async (request) => approvals.approve(request.params.id, request.body, deciderOf(request)),
+    async (request) => approvals.approve(request.params.id, request.body, toDecider(request.caller)),
   );
 
   app.post(
@@ -116,11 +118,6 @@ export function registerApprovalRoutes(app: App, approvals: Approvals): void {
       ...deciding,
       schema: { tags, summary: "Deny; the script is told", params, body: denyBodySchema, response: decided },
     },
-    async (request) => approvals.deny(request.params.id, request.body, deciderOf(request)),
+    async (request) => approvals.deny(request.params.id, request.body, toDecider(request.caller)),
   );
-}
-
-function deciderOf({ caller }: FastifyRequest): Decider {
-  const { id = "", keyId, roleId } = caller ?? {};
-  return { name: id, ...(keyId !== undefined && { keyId }), ...(roleId !== undefined && { roleId }) };
 }

@@ -9,8 +9,6 @@ import { createApprovalRecords, toSummary } from "./records.ts";
 import { findApproval, listApprovals, listDecided, measureWaiting } from "./store.ts";
 import { type ApprovalWatch, watchApprovals } from "./watch.ts";
 
-export type { ApprovalsOptions, Decider } from "./ports.ts";
-
 export interface Approvals extends AsyncDisposable {
   list(
     filter: ApprovalFilter,

@@ -34,6 +34,12 @@ export interface Caller {
   roleId?: string;
 }
 
+/** By which tools are shown to a caller, and its calls decided. Empty without a stored key. */
+export function rightsOf(caller: Caller | null): Pick<Caller, "keyId" | "roleId"> {
+  const { keyId, roleId } = caller ?? {};
+  return { ...(keyId !== undefined && { keyId }), ...(roleId !== undefined && { roleId }) };
+}
+
 declare module "fastify" {
   interface FastifyRequest {
     /** Who asks; null only on public routes and before authentication. */

@@ -4,8 +4,8 @@ import { z } from "zod";
 import { writeLineSignature } from "#runner/docs/line-signature.ts";
 import { writeExampleCall } from "#runner/docs/tool-docs.ts";
 import { AppError } from "../errors.ts";
-import type { Scope } from "../http/auth.ts";
-import type { CallCaller, ToolPath } from "../tools/gate.ts";
+import { rightsOf, type Scope } from "../http/auth.ts";
+import type { ToolPath } from "../tools/gate.ts";
 import { type ClientLink, followRun } from "./following.ts";
 import { answerInvalid, answerRefusal, answerWith, describeResult, describeRun } from "./outcome.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";
@@ -99,7 +99,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
       async perform({ query, limit, serviceId }, { ports, context }) {
         const filter = { serviceId, effective: true };
         const page = { from: null, limit };
-        const asker = toCallCaller(context);
+        const asker = rightsOf(context.caller);
         const { tools, next, services } =
           query === ""
             ? await ports.tools.list(filter, page, asker)
@@ -128,7 +128,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
       scope: null,
       input: readToolInput,
       async perform({ path }, { ports, context }) {
-        const tool = await ports.tools.get(splitPath(path), toCallCaller(context));
+        const tool = await ports.tools.get(splitPath(path), rightsOf(context.caller));
         const { serviceId, id, name, description, destructive, policy, effectivelyEnabled } = tool;
         const { inputSchema, outputSchema } = tool;
         return {
@@ -257,8 +257,4 @@ function shorten(text: string): string {
 function splitPath(path: string): ToolPath {
   const dot = path.indexOf(".");
   return { serviceId: path.slice(0, dot), toolId: path.slice(dot + 1) };
-}
-
-function toCallCaller({ caller: { keyId, roleId } }: RequestContext): CallCaller {
-  return { ...(keyId !== undefined && { keyId }), ...(roleId !== undefined && { roleId }) };
 }

@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { clientGone } from "../http/answers.ts";
 import type { App } from "../http/app-type.ts";
-import { type Caller, requireKey, requireScope } from "../http/auth.ts";
+import { requireKey, requireScope, rightsOf } from "../http/auth.ts";
 import { createListing, pageQuerySchema } from "../http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "../http/responses.ts";
-import type { CallCaller } from "./gate.ts";
 import {
   declarationsQuerySchema,
   enabledAnswerSchema,
@@ -78,7 +77,7 @@ export function registerToolRoutes(app: App, tools: Tools): void {
     async (request) => {
       const { serviceId, toolId } = request.params;
       const { enabled } = request.body;
-      await tools.setEnabled(request.params, enabled, toCaller(request.caller));
+      await tools.setEnabled(request.params, enabled, rightsOf(request.caller));
       return { serviceId, id: toolId, enabled };
     },
   );
@@ -99,7 +98,7 @@ export function registerToolRoutes(app: App, tools: Tools): void {
     async (request, reply) => {
       const { parameters } = request.body;
       const signal = clientGone(reply);
-      const call = { ...request.params, parameters, caller: toCaller(request.caller), signal };
+      const call = { ...request.params, parameters, caller: rightsOf(request.caller), signal };
       return { result: await tools.invoke(call) };
     },
   );
@@ -122,7 +121,7 @@ function registerReading(app: App, tools: Tools): void {
     },
     async (request) => {
       const { query, ...rest } = request.query;
-      const caller = toCaller(request.caller);
+      const caller = rightsOf(request.caller);
       if (query === undefined || query === "") {
         return listed.answer(rest, (page, filter) => tools.list(filter, page, caller));
       }
@@ -141,7 +140,7 @@ function registerReading(app: App, tools: Tools): void {
         response: { 200: toolDetailsSchema, ...errorResponses("invalid_request", "not_found") },
       },
     },
-    async (request) => tools.get(request.params, toCaller(request.caller)),
+    async (request) => tools.get(request.params, rightsOf(request.caller)),
   );
 
   app.get(
@@ -159,7 +158,7 @@ function registerReading(app: App, tools: Tools): void {
       },
     },
     async (request, reply) => {
-      const docs = await tools.readDocs(request.params, toCaller(request.caller));
+      const docs = await tools.readDocs(request.params, rightsOf(request.caller));
       return reply.type("text/markdown; charset=utf-8").serializer(String).send(docs);
     },
   );
@@ -183,7 +182,7 @@ function registerDeclarations(app: App, tools: Tools): void {
       },
     },
     async (request, reply) => {
-      const written = await tools.readDeclarations(request.query.serviceId, toCaller(request.caller));
+      const written = await tools.readDeclarations(request.query.serviceId, rightsOf(request.caller));
       void reply.header("etag", written.entityTag);
       void reply.type("text/plain; charset=utf-8").serializer(((text: Buffer) => text) as never);
       if (request.headers["if-none-match"] === written.entityTag) return reply.status(304).send("");
@@ -194,10 +193,4 @@ function registerDeclarations(app: App, tools: Tools): void {
 
 function textAnswer(type: string, description: string) {
   return { description, content: { [type]: { schema: z.string() } } };
-}
-
-/** On whose behalf a request asks. */
-export function toCaller(caller: Caller | null): CallCaller {
-  const { keyId, roleId } = caller ?? {};
-  return { ...(keyId !== undefined && { keyId }), ...(roleId !== undefined && { roleId }) };
 }

@@ -37,8 +37,6 @@ import { hostModuleSettings } from "./settings.ts";
 import { startModules } from "./start-up.ts";
 import { listModuleRows, type ModuleRow } from "./store.ts";
 
-export type { ModuleLimits } from "./host.ts";
-
 export interface ModulePage {
   modules: ModuleRecord[];
   /** Where the next page starts; null at the end. */

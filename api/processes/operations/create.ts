@@ -9,8 +9,6 @@ import type { CreateProcessBody } from "../model/schemas.ts";
 import { findIdempotencyKey, type InsertOutcome, insertProcess } from "../store/changes.ts";
 import { type LimitMaxima, type ProcessesContext, waitForEnd } from "./lookup.ts";
 
-export type { ProcessCreator } from "../model/records.ts";
-
 export const IDEMPOTENCY_TTL_MS = 24 * 60 * 60_000;
 /** The longest time a timer and a Postgres integer hold: 24.8 days. */
 const MAX_INTEGER_MS = 2_147_483_647;
