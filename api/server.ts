@@ -117,6 +117,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   const modules = createModules({
     ...component,
     isolation: config.isolation,
+    zygote: config.zygote === "on",
     isExposed: config.host !== null && !isLoopbackHost(config.host),
     fetch,
     allowStdio: config.allowStdioMcp,

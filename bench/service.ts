@@ -97,15 +97,19 @@ export async function startService(
   return { pid: child.pid as number, request, [Symbol.asyncDispose]: stop };
 }
 
-/** Process ids of the sandbox children of a server: Node processes below it (also below a spawner) that run `program`. */
-export async function findChildren(serverPid: number, program: string): Promise<number[]> {
+/** Process ids below a server, also below a spawner, whose command line, or whose name, holds `program`. */
+export async function findChildren(
+  serverPid: number,
+  program: string,
+  file: "cmdline" | "comm" = "cmdline",
+): Promise<number[]> {
   const parents = new Map<number, { parent: number; command: string }>();
   for (const entry of await readdir("/proc")) {
     if (!/^\d+$/.test(entry)) continue;
     try {
       const stat = await readFile(`/proc/${entry}/stat`, "latin1");
       const parent = Number(stat.slice(stat.lastIndexOf(")") + 4).split(" ")[0]);
-      parents.set(Number(entry), { parent, command: await readFile(`/proc/${entry}/cmdline`, "latin1") });
+      parents.set(Number(entry), { parent, command: await readFile(`/proc/${entry}/${file}`, "latin1") });
     } catch {
       // ended between the listing and the read
     }

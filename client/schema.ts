@@ -898,6 +898,15 @@ export interface paths {
                                 nodeVersion: string;
                                 platform: string;
                             } | null;
+                            /** @description The prepared process that those of runs are forked from; null: a process is booted for every run, or the environment does not say. */
+                            zygote: {
+                                /** @description Since it was ready. */
+                                ageMs: number;
+                                /** @description Processes forked from it. */
+                                forks: number;
+                                /** @description How many before it were replaced, since the environment was activated. */
+                                renewals: number;
+                            } | null;
                         };
                     };
                 };

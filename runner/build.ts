@@ -6,8 +6,8 @@ import { execFileSync } from "node:child_process";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { type BuildOptions, build, type Plugin, type PluginBuild } from "esbuild";
-import { CHILD_V8_FLAGS } from "./child/flags.ts";
-import { DIST } from "./places.ts";
+import { CHILD_V8_FLAGS, SINGLE_THREADED } from "./child/flags.ts";
+import { DIST, ZYGOTE_FOLDER } from "./places.ts";
 
 const ROOT = import.meta.dirname;
 const REALM = join(ROOT, "child/realm") + sep;
@@ -102,14 +102,19 @@ function leaveOutLibraries(entry: string, names: Map<string, string>): Plugin {
  * Packs the child's own code and the realm with code caches, made under the flags of a child. The core gets the `require` its libraries are
  * loaded with: `load` belongs to the embedder, so nothing it throws may pass.
  */
-async function writePack({ core, libraries }: SplitRealm, child: string): Promise<void> {
+async function writePack(
+  { core, libraries }: SplitRealm,
+  child: string,
+  flags: readonly string[],
+  folder: string,
+): Promise<void> {
   const main = `((require,CYRNEL_HEAD,CYRNEL_FILE)=>{${child}\n})`;
   const require = `(name)=>{if(name in loaded)return loaded[name];let make;try{make=load(name)}catch{}if(typeof make!=="function")throw new Overflow("Maximum call stack size exceeded");return loaded[name]=make(require)}`;
   const packed = `((load)=>{"use strict";const Overflow=RangeError,loaded={__proto__:null},require=${require};return(${core})(require)})`;
   const sources = join(DIST, `realm-sources.${process.pid}.json`);
   await writeFile(sources, JSON.stringify({ main, core: packed, libraries }));
   try {
-    const args = [...CHILD_V8_FLAGS, join(ROOT, "build-cache.ts"), sources, join(DIST, "realm.bin")];
+    const args = [...flags, join(ROOT, "build-cache.ts"), sources, join(folder, "realm.bin")];
     execFileSync(process.execPath, args, { stdio: "inherit" });
   } finally {
     await rm(sources);
@@ -136,10 +141,17 @@ async function write(path: string, text: string): Promise<void> {
   await rename(`${path}.${process.pid}`, path);
 }
 
-await mkdir(DIST, { recursive: true });
 const realm = await buildSplitRealm();
-await writePack(realm, await buildProcess(join(ROOT, "child/main.ts"), {}));
-await write(join(DIST, "child.js"), await buildProcess(join(ROOT, "child/load.ts"), {}));
+const child = await buildProcess(join(ROOT, "child/main.ts"), {});
+const loader = await buildProcess(join(ROOT, "child/load.ts"), {});
+for (const [folder, flags] of [
+  [DIST, CHILD_V8_FLAGS],
+  [join(DIST, ZYGOTE_FOLDER), [...CHILD_V8_FLAGS, SINGLE_THREADED]],
+] as const) {
+  await mkdir(folder, { recursive: true });
+  await writePack(realm, child, flags, folder);
+  await write(join(folder, "child.js"), loader);
+}
 // A slot has no right to read another file: the realm is inside.
 const slotEntry = join(ROOT, "../modules/typescript-ivm/slot/main.ts");
 const slot = await buildProcess(slotEntry, {

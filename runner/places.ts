@@ -14,6 +14,9 @@ function findUpwards(path: string): string | null {
 /** Where the build puts what children run. */
 export const DIST = join(dirname(findUpwards("package.json") ?? import.meta.dirname), "runner/dist");
 
+/** In the folder of a build of the child: the same for a zygote, whose V8 has other flags, and so another code cache. */
+export const ZYGOTE_FOLDER = "zygote";
+
 /** The folder of an installed package, as Node finds it (docs: "Loading from node_modules folders"); null: there is none. */
 export function findPackage(name: string): string | null {
   return findUpwards(join("node_modules", name));

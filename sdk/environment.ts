@@ -138,6 +138,8 @@ export interface EnvironmentSetupContext extends ModuleSetupContext {
   isolation?: IsolationLevel;
   /** Other machines can reach the server, which then must not run at level `development`: no error should advise it. */
   isExposed?: boolean;
+  /** False: every run is to have a process that was booted for it, not forked from a prepared one. */
+  zygote?: boolean;
 }
 
 export interface ToolDocsInput {
@@ -183,6 +185,11 @@ export interface EnvironmentStatus {
   memoryBytes?: number;
   limits: { memoryMb: number; maxMemoryMb: number };
   isolation: IsolationReport;
+  /**
+   * The prepared process that those of runs are forked from: its age, how many it has forked, and how many before it were
+   * replaced. Null: a process is booted for every run at present. Absent: does not apply.
+   */
+  zygote?: { ageMs: number; forks: number; renewals: number } | null;
 }
 
 export interface EnvironmentModule extends Module {

@@ -67,6 +67,12 @@ export const CONFIG_VARIABLES = {
     "strict",
     "What must stand round every run, or no environment becomes active. `strict`: every layer, needs Linux with seccomp and Landlock. `standard`: without the kernel's filters, for kernels that lack them. `development`: nothing of the kernel's, for macOS, Windows and debugging, on loopback only. Never lowered silently.",
   ),
+  CYRNEL_ZYGOTE: setting(
+    "zygote",
+    z.enum(["on", "off"], { error: "expected on or off" }),
+    "on",
+    "Where the processes of `typescript-process` come from. `on`: each is forked from a prepared one, where the machine allows it; all that are forked from one share the layout of its memory. `off`: a Node is booted for each, ten times the cost.",
+  ),
   CYRNEL_MAX_ACTIVE_PROCESSES: setting(
     "maxActiveProcesses",
     wholeNumber(1, 1_000_000),

@@ -23,6 +23,14 @@ const isolationReportSchema = z
 
 const count = z.number().min(0);
 
+const zygoteSchema = z
+  .object({
+    ageMs: count.describe("Since it was ready."),
+    forks: count.describe("Processes forked from it."),
+    renewals: count.describe("How many before it were replaced, since the environment was activated."),
+  })
+  .nullable();
+
 /** What is read of a module's own report: foreign data, checked before it is shown. */
 export const reportedStatusSchema = z.object({
   slots: count,
@@ -30,6 +38,7 @@ export const reportedStatusSchema = z.object({
   warm: count,
   memoryBytes: count.optional(),
   isolation: isolationReportSchema,
+  zygote: zygoteSchema.optional(),
 });
 
 export const environmentSchema = z
@@ -45,6 +54,9 @@ export const environmentSchema = z
         .describe("Memory of all processes of runs, idle ones included; null when it is not known."),
     }),
     isolation: isolationReportSchema.nullable().describe("Null when the environment does not report it."),
+    zygote: zygoteSchema.describe(
+      "The prepared process that those of runs are forked from; null: a process is booted for every run, or the environment does not say.",
+    ),
     draining: z
       .array(z.object({ id: z.string(), runs: z.number() }))
       .describe("Replaced environments that still have runs."),

@@ -38,6 +38,7 @@ export function createEnvironmentService({
           memoryBytes: status?.memoryBytes ?? null,
         },
         isolation: status?.isolation ?? null,
+        zygote: status?.zygote ?? null,
         draining: modules.draining(),
       };
     },

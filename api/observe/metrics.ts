@@ -174,6 +174,15 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
     "name",
     "required",
   ]);
+  const zygoteAge = gauge(
+    "zygote_age_seconds",
+    "Age of the prepared process that those of runs are forked from.",
+  );
+  const zygoteForks = gauge("zygote_forks", "Processes forked from the present zygote.");
+  const zygoteRenewals = gauge(
+    "zygote_renewals",
+    "Zygotes that were replaced since the environment was activated.",
+  );
   const queued = gauge("queue_depth", "Processes waiting for a slot.");
   const active = gauge("processes_active", "Queued, running and terminating.");
   const load = gauge(
@@ -197,9 +206,15 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
   const cpu = gauge("cpu_seconds", "CPU time of the server itself since its start.");
 
   function showEnvironment(environment: EnvironmentDescription | null): void {
-    for (const one of [slots, busy, warm, memory, level, layer]) one.reset();
+    for (const one of [slots, busy, warm, memory, level, layer, zygoteAge, zygoteForks, zygoteRenewals])
+      one.reset();
     if (environment === null) return;
-    const { capacity, isolation } = environment;
+    const { capacity, isolation, zygote } = environment;
+    if (zygote !== null) {
+      zygoteAge.set(zygote.ageMs / 1000);
+      zygoteForks.set(zygote.forks);
+      zygoteRenewals.set(zygote.renewals);
+    }
     if (capacity.slots !== null) slots.set(capacity.slots);
     busy.set(capacity.busy);
     warm.set(capacity.warm);

@@ -40,6 +40,8 @@ export async function openEnvironment(
     },
     bindings: createBindings(catalog, find, catalog.hasSchemas ? await loadChecker() : null),
     ...(options.isolation !== undefined && { isolation: options.isolation }),
+    // Preparing a process to fork one from costs more than booting one.
+    zygote: false,
   });
   return environment;
 }

@@ -25,7 +25,9 @@ export const processConfigSchema = z.strictObject({
         .describe("Processes kept ready at most, when there is demand. Default: two per core."),
     })
     .prefault({})
-    .describe("Started ahead of time; each serves one run. An idle one takes about 16 MB of its own share."),
+    .describe(
+      "Started ahead of time; each serves one run. Forked ones take about 3 MB each of their own, booted ones 14.",
+    ),
   ...runSettings({
     minMb: MIN_MEMORY_MB,
     maxMb: MAX_MEMORY_MB,

@@ -2,14 +2,16 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type BundledEnvironment, type Children, createEnvironment } from "#runner/host/environment.ts";
-import { createPool } from "#runner/host/pool.ts";
+import { createPool, type Pool } from "#runner/host/pool.ts";
 import { openWall, type WallOptions } from "#runner/isolation/wall.ts";
-import { DIST } from "#runner/places.ts";
+import { DIST, ZYGOTE_FOLDER } from "#runner/places.ts";
 import { createMonitor, trackProcesses } from "#runner/process/monitor.ts";
 import { findNodeBinary } from "#runner/process/node-binary.ts";
 import { PROCESS_OBSERVED, planProcessLaunch } from "#runner/process/process-launch.ts";
 import { spawnChild } from "#runner/process/spawn.ts";
+import type { StartProcess } from "#runner/process/start-process.ts";
 import { openEmptyFolder } from "#runner/process/temporary.ts";
+import { keepZygotes } from "#runner/process/zygote.ts";
 import type { ModuleLogger } from "#sdk";
 import { type ProcessConfig, readConfig } from "./config.ts";
 
@@ -38,7 +40,11 @@ export function createProcessEnvironment(
 }
 
 async function openChildren(
-  { folder, ...options }: Required<Pick<WallOptions, "level" | "test" | "isExposed">> & { folder: string },
+  {
+    folder,
+    zygote,
+    ...options
+  }: Required<Pick<WallOptions, "level" | "test" | "isExposed">> & { folder: string; zygote: boolean },
   config: ProcessConfig,
   logger: ModuleLogger,
 ): Promise<Children> {
@@ -52,11 +58,28 @@ async function openChildren(
   const wall = undo.use(
     await openWall({ ...options, nodePath: node.path, readable: [folder], cwd, paranoid }),
   );
-  const { start, readMemoryBytes } = trackProcesses(wall.start);
+  const { start, track, readMemoryBytes } = trackProcesses(wall.start);
   const plan = planProcessLaunch(node, wall, config, cwd, folder);
-  const pool = undo.use(
+  const { startZygote } = wall;
+  const zygotes =
+    zygote && startZygote !== null && !config.allowWasm && existsSync(join(folder, ZYGOTE_FOLDER))
+      ? undo.use(
+          keepZygotes({
+            launch: plan(config.memoryMb, "zygote"),
+            startZygote: async (program) => track(await startZygote(program)),
+            boot: start,
+            onSuspicion: () => pool.replaceIdle(),
+            onTrouble: (error) => logger.warn({ err: error }, error.message),
+          }),
+        )
+      : null;
+  const startUsual: StartProcess =
+    zygotes === null ? start : async (program) => track(await zygotes.start(program));
+  const pool: Pool = undo.use(
     createPool({
-      start: (signal, memoryMb = config.memoryMb) => spawnChild(plan(memoryMb), signal, start),
+      // The limit of the heap is fixed when V8 starts: a child with another one boots.
+      start: (signal, memoryMb) =>
+        spawnChild(plan(memoryMb ?? config.memoryMb), signal, memoryMb === undefined ? startUsual : start),
       isReused: false,
       ...config.warmPool,
       quietMs: QUIET_MS,
@@ -70,6 +93,8 @@ async function openChildren(
     monitor,
     wall,
     readMemoryBytes,
+    suspect: () => zygotes?.suspect(),
+    readZygote: () => zygotes?.status() ?? null,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -11,6 +11,8 @@ export interface BootOptions {
   lock: SelfLock | null;
   /** What the child tries before and after its lock and tells the answers of; null: nothing. */
   attacks?: BootAttacks | null;
+  /** It forks a child at each order, instead of being one. */
+  isZygote?: boolean;
 }
 
 export interface BootAttacks {
@@ -25,12 +27,13 @@ export function encodeBootOptions(options: BootOptions): string {
 
 /** Reads what encodeBootOptions wrote; anything else means the least that can be allowed. */
 export function decodeBootOptions(argument: string | undefined): BootOptions {
-  const { allowEval, allowWasm, closeFds, lock, attacks } = JSON.parse(argument ?? "{}");
+  const { allowEval, allowWasm, closeFds, lock, attacks, isZygote } = JSON.parse(argument ?? "{}");
   return {
     allowEval: allowEval === true,
     allowWasm: allowWasm === true,
     closeFds: Array.isArray(closeFds) ? closeFds : [],
     lock: lock ?? null,
     attacks: attacks ?? null,
+    isZygote: isZygote === true,
   };
 }

@@ -49,8 +49,11 @@ export function writeFrames(...texts: string[]): void {
   }
 }
 
-/** Says that this process has locked itself, and then that it can be given a script. */
-export function notify(method: "booted" | "ready", params: BootedParams | ReadyParams): void {
+/** Says that this process has locked itself, and then that it can be given a script; or, of a zygote, what it has forked. */
+export function notify(
+  method: "booted" | "ready" | "forked" | "failed",
+  params: BootedParams | ReadyParams | { pid: number } | { reason: string },
+): void {
   writeFrames(JSON.stringify({ jsonrpc: "2.0", method, params }));
 }
 

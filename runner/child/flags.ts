@@ -16,6 +16,9 @@ export const CHILD_V8_FLAGS = [
   "--no-sparkplug",
 ] as const;
 
+/** Of a zygote: a fork has one thread, and must not wait for another to compile or to collect garbage. */
+export const SINGLE_THREADED = "--single-threaded";
+
 /**
  * Flags of the process child without its memory limits. What it is granted for its boot, to read runner/dist and, in the
  * jail, to call the kernel (`--allow-ffi`), is added where it is started and dropped before it says `ready`.

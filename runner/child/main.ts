@@ -6,6 +6,7 @@
 import { Buffer } from "node:buffer";
 import { closeSync, fstat, readSync } from "node:fs";
 import { performAttacks } from "../jail/attack.ts";
+import { serveForks } from "../jail/fork.ts";
 import { mapFile, openKernel } from "../jail/kernel/syscalls.ts";
 import { lockKernel } from "../jail/lock-self.ts";
 import { decodeBootOptions } from "./boot-options.ts";
@@ -97,8 +98,6 @@ function readPack(): Buffer {
 closeInherited(options.closeFds);
 // biome-ignore lint/style/noProcessEnv: read by libuv when its first thread starts; nothing else of it is used.
 process.env.UV_THREADPOOL_SIZE = "1";
-// Starts that thread: after the lock none can be started.
-fstat(0, () => {});
 process.on("unhandledRejection", (reason) => {
   realm.reject(reason);
   takeTurnSoon();
@@ -112,6 +111,22 @@ process.on("uncaughtException", (error) => {
 const kernel = options.lock === null ? null : openKernel();
 const pack = kernel === null ? readPack() : mapFile(kernel, CYRNEL_FILE, CYRNEL_HEAD.sizeBytes);
 closeSync(CYRNEL_FILE);
+const prepare = () =>
+  createScriptContext({ core: CYRNEL_HEAD.core, libraries: cutLibraries(pack, CYRNEL_HEAD) }, write, {
+    eval: options.allowEval,
+    wasm: options.allowWasm,
+  });
+let prepared: ReturnType<typeof prepare> | null = null;
+if (options.isZygote) {
+  if (kernel === null || options.lock === null) leaveWith("a zygote needs the jail");
+  prepared = prepare();
+  notify("booted", { protocol: PROTOCOL, node: version });
+  notify("ready", { layers: [0, 1], codeCache: prepared.isCacheAccepted });
+  // Goes on in each fork, which from here on is a child like one that has booted.
+  serveForks(kernel, options.lock.parentPid, notify);
+}
+// Starts that thread: after the lock none can be started.
+fstat(0, () => {});
 const attack = (phase: "birth" | "locked") =>
   kernel === null || !options.attacks ? undefined : performAttacks(kernel, options.attacks[phase]);
 const birth = attack("birth");
@@ -123,11 +138,7 @@ notify("booted", {
   node: version,
   ...(birth !== undefined && locked !== undefined ? { answers: { birth, locked } } : {}),
 });
-const { realm, compile, isCacheAccepted } = createScriptContext(
-  { core: CYRNEL_HEAD.core, libraries: cutLibraries(pack, CYRNEL_HEAD) },
-  write,
-  { eval: options.allowEval, wasm: options.allowWasm },
-);
+const { realm, compile, isCacheAccepted } = prepared ?? prepare();
 const isLocked = lockDown();
 notify("ready", {
   layers: [0, ...(isLocked ? [1] : []), ...(options.lock === null ? [] : [3])],

@@ -43,7 +43,7 @@ export interface EnvironmentKind<Config extends RunSettings> {
   /** Opens the wall and makes the pool; no child is started yet. @throws JailUnavailableError */
   open(
     config: Config,
-    asked: { level: IsolationLevel; isExposed: boolean },
+    asked: { level: IsolationLevel; isExposed: boolean; zygote: boolean },
     logger: ModuleLogger,
   ): Promise<Children>;
 }
@@ -51,10 +51,12 @@ export interface EnvironmentKind<Config extends RunSettings> {
 /** What runs the scripts of an environment. Disposing ends every child and removes what was made for them. */
 export interface Children
   extends AsyncDisposable,
-    Pick<ExecutionContext, "pool" | "monitor" | "wall" | "openRun"> {
+    Pick<ExecutionContext, "pool" | "monitor" | "wall" | "suspect" | "openRun"> {
   readonly node: NodeBinary;
   /** Own memory of all of them, in bytes; undefined where it cannot be read. */
   readMemoryBytes(): number | undefined;
+  /** What children are forked from; null: each boots. Absent: it has no zygotes. */
+  readZygote?(): NonNullable<EnvironmentStatus["zygote"]> | null;
 }
 
 interface Running extends ExecutionContext {
@@ -91,9 +93,13 @@ export function createEnvironment<Config extends RunSettings>(
       await using undo = new AsyncDisposableStack();
       const { bindings, logger } = context;
       const config = kind.readConfig(context.config);
-      const asked = { level: context.isolation ?? "strict", isExposed: context.isExposed === true };
+      const asked = {
+        level: context.isolation ?? "strict",
+        isExposed: context.isExposed === true,
+        zygote: context.zygote !== false,
+      };
       const children = undo.use(await kind.open(config, asked, logger));
-      const { pool, monitor, wall, openRun, node } = children;
+      const { pool, monitor, wall, suspect, openRun, node } = children;
       const warming = pool.warmUp();
       // The first preparation starts the compiler, beside the first child: no run should wait for that.
       const [first] = await Promise.all([warming, prepareSource("")]);
@@ -118,6 +124,7 @@ export function createEnvironment<Config extends RunSettings>(
         monitor,
         wall,
         unit,
+        suspect,
         openRun,
         placeCount,
         isolation,
@@ -174,6 +181,7 @@ export function createEnvironment<Config extends RunSettings>(
         ...(memoryBytes !== undefined && { memoryBytes }),
         limits: { memoryMb: config.memoryMb, maxMemoryMb: config.maxMemoryMb },
         isolation,
+        ...(children.readZygote && { zygote: children.readZygote() }),
       };
     },
 

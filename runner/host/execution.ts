@@ -22,7 +22,7 @@ import {
   type StartParams,
 } from "../wire/protocol.ts";
 import { type Checkpoint, makeCheckpoint, readCheckpoint } from "./checkpoint.ts";
-import { logSuspicion } from "./outcome.ts";
+import { isSuspicious, logSuspicion } from "./outcome.ts";
 import type { Pool } from "./pool.ts";
 import type { RunSettings } from "./settings-schema.ts";
 import {
@@ -60,6 +60,8 @@ export interface ExecutionContext {
   wall: Wall;
   /** What a run waits for, for its author: "process" or "slot". */
   unit: string;
+  /** A child was taken over, or may have been. */
+  suspect?: (() => void) | undefined;
   /** Opens a run on a child that serves several; without it, a child is killed after its run. */
   openRun?: ((child: Child, limits: RunLimits) => OpenRun) | undefined;
 }
@@ -185,7 +187,10 @@ export async function runExecution(
       let outcome = await run.outcome;
       if (opened !== undefined) outcome = await opened.conclude(outcome);
       if (outcome.wasNeverStarted && attempt < MAX_ATTEMPTS && !signal.aborted) continue;
-      if (outcome.state !== "success") logSuspicion(on.logger, eid, outcome);
+      if (isSuspicious(outcome)) {
+        logSuspicion(on.logger, eid, outcome);
+        on.suspect?.();
+      }
       const {
         state: exitState,
         error,

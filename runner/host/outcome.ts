@@ -149,16 +149,17 @@ function fail(state: ExecutionExitState, reason: ExecutionReason, name: string, 
   return { state, reason, error: { name, message, reason } };
 }
 
-/**
- * Logs a run that ended as an attack would, so that an operator can find and count them: a breach of the sandbox as
- * `securityEvent`, a crash as a warning, nothing else.
- */
+/** Whether a run ended as an attack would. */
+export function isSuspicious({ reason }: Verdict): boolean {
+  return reason === "sandbox_violation" || reason === "crashed";
+}
+
+/** Logs a suspicious run, so that an operator can find and count them: a breach of the sandbox as `securityEvent`. */
 export function logSuspicion(
   logger: ModuleLogger,
   eid: number,
   { reason, error, hostError }: Verdict & { hostError?: unknown },
 ): void {
-  if (reason !== "sandbox_violation" && reason !== "crashed") return;
   const securityEvent = reason === "sandbox_violation" ? { securityEvent: true } : {};
   logger.warn({ eid, reason, ...securityEvent, err: hostError }, error?.message);
 }

@@ -44,6 +44,8 @@ export interface Pool extends AsyncDisposable {
   take(signal: AbortSignal, memoryMb?: number): Promise<Child | null>;
   /** Takes back a child that can serve another run. */
   giveBack(child: Child): void;
+  /** Ends the children that wait, and starts others. */
+  replaceIdle(): void;
   /** `target`: how many are kept warm at present; `replaced`: idle ones that died or broke the protocol, since the start. */
   status(): { warm: number; booting: number; target: number; waiting: number; replaced: number };
   /**
@@ -264,6 +266,13 @@ export function createPool(options: PoolOptions): Pool {
       return null;
     },
     giveBack: offer,
+    replaceIdle() {
+      for (const entry of idle.splice(0)) {
+        entry.detach();
+        end(entry.child);
+      }
+      fill();
+    },
     status: () => ({ warm: idle.length, booting, target, waiting: waiters.size, replaced }),
     async warmUp() {
       warming++;

@@ -45,6 +45,8 @@ export interface Wall extends AsyncDisposable {
   /** What the machine offers and what was observed; null at level `development`, which asks nothing of the kernel. */
   readonly jail: { probe: JailProbe; readonly test: SelfTest; groups: RunGroups | CgroupsAbsent } | null;
   readonly start: StartProcess;
+  /** Starts a zygote; null where none can be had. */
+  readonly startZygote: Jail["startZygote"];
   /** For BootOptions. */
   readonly lock: SelfLock | null;
   /** For BootOptions; null: a child tries nothing. */
@@ -55,6 +57,8 @@ export interface Wall extends AsyncDisposable {
    * with it, as half a sentence; null: nothing. `answers`: to `attacks`.
    */
   admit(pid: number, memoryBytes: number, answers?: BootedParams["answers"]): string | null;
+  /** What is wrong with a zygote that says it has booted, as half a sentence; null: nothing. */
+  findZygoteFault(pid: number): string | null;
   /** A control group with `memoryBytes` for all that is in it, for a child about to be started; null where there are none. */
   place(memoryBytes: number): Promise<Placement> | null;
   /** See jail/rlimits.ts. Does nothing at level `development`. */
@@ -113,10 +117,12 @@ async function openKernelWall(
       },
     },
     start: jail.start,
+    startZygote: jail.startZygote,
     lock: jail.lock,
     attacks: tested.attacks,
     nodeFlags: jail.nodeFlags,
     admit: (pid, memoryBytes, answers) => admit(jail, pid, memoryBytes) ?? tested.judge(pid, answers),
+    findZygoteFault: jail.findZygoteFault,
     place: (memoryBytes) => (groups.version === 0 ? null : groups.reserve(groupLimits(memoryBytes))),
     limitCpu: jail.limitCpu,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -210,10 +216,12 @@ function openNoWall({ level, paranoid }: WallOptions): Wall {
     level,
     jail: null,
     start: startProcess,
+    startZygote: null,
     lock: null,
     attacks: null,
     nodeFlags: [],
     admit: () => null,
+    findZygoteFault: () => null,
     place: () => null,
     limitCpu() {},
     async [Symbol.asyncDispose]() {},

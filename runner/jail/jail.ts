@@ -4,7 +4,7 @@
  * is an error that names the layer, the reason and the remedy.
  */
 import type { IsolationLevel } from "#sdk";
-import type { StartProcess } from "../process/start-process.ts";
+import type { Program, StartProcess } from "../process/start-process.ts";
 import { listEmptySets } from "./capabilities.ts";
 import { openKernel } from "./kernel/syscalls.ts";
 import type { SelfLock } from "./lock-self.ts";
@@ -15,8 +15,8 @@ import { OWN_PID } from "./seccomp/bpf.ts";
 import { compilePolicy } from "./seccomp/compile.ts";
 import { birthPolicy, selfLockPolicy } from "./seccomp/policies.ts";
 import type { BirthJail } from "./spawner/birth-jail.ts";
-import { type Spawner, startSpawner } from "./spawner/spawner.ts";
-import { findThreadDifferences, readMainThread } from "./verify.ts";
+import { type Spawner, startSpawner, type ZygoteProcess } from "./spawner/spawner.ts";
+import { findThreadDifferences, type RequiredThreads, readMainThread } from "./verify.ts";
 
 export interface JailOptions {
   level: Exclude<IsolationLevel, "development">;
@@ -34,12 +34,16 @@ export interface Jail extends AsyncDisposable {
   readonly probe: JailProbe;
   /** Starts a child that is born in the jail. */
   readonly start: StartProcess;
+  /** Starts a zygote in the jail; null: V8's heap cannot be forked without the birth filter. */
+  readonly startZygote: ((program: Program) => Promise<ZygoteProcess>) | null;
   /** What a child must hand to `lockKernel` before it says that it is ready. */
   readonly lock: SelfLock;
   /** Flags of Node without which a child cannot lock itself, or cannot start in the jail. */
   readonly nodeFlags: readonly string[];
   /** Why a child that says it has booted is not as jailed as it must be, in a sentence; null: it is. */
   findFault(pid: number): string | null;
+  /** The same of a zygote, which has not locked itself: its forks do. */
+  findZygoteFault(pid: number): string | null;
   /** Limits a ready child for the run it is about to get. Throws when it is gone. */
   limit(pid: number, limits: RunLimits): void;
   /** See rlimits.ts. */
@@ -95,6 +99,7 @@ export async function openJail(
   return {
     probe: found,
     start: spawners.start,
+    startZygote: hasFilters ? spawners.startZygote : null,
     lock: {
       parentPid: process.pid,
       landlockAbi,
@@ -103,19 +108,23 @@ export async function openJail(
     },
     nodeFlags: NODE_FLAGS,
     findFault(pid) {
-      try {
-        const [fault] = findThreadDifferences(pid, required, look);
-        if (fault !== undefined) return fault;
-        look = "main";
-        return null;
-      } catch (error) {
-        return `/proc/${pid} cannot be read: ${(error as Error).message}`;
-      }
+      const fault = findFault(pid, required, look);
+      if (fault === null) look = "main";
+      return fault;
     },
+    findZygoteFault: (pid) => findFault(pid, { ...required, filters: own === null ? null : own + 1 }, "all"),
     limit: (pid, limits) => limitChild(kernel, pid, limits, readIdleUsage(pid)),
     limitCpu: (pid, cpuMs, scope) => limitCpu(kernel, pid, cpuMs, scope),
     [Symbol.asyncDispose]: spawners[Symbol.asyncDispose],
   };
+}
+
+function findFault(pid: number, required: RequiredThreads, look: "all" | "main"): string | null {
+  try {
+    return findThreadDifferences(pid, required, look)[0] ?? null;
+  } catch (error) {
+    return `/proc/${pid} cannot be read: ${(error as Error).message}`;
+  }
 }
 
 /**
@@ -151,16 +160,19 @@ function keepSpawner(open: () => Promise<Spawner>, first: Spawner) {
     if (isClosed) await current[Symbol.asyncDispose]();
   }
 
+  async function living(): Promise<Spawner> {
+    if (current.hasEnded && !isClosed) {
+      opening ??= replace().finally(() => {
+        opening = null;
+      });
+      await opening;
+    }
+    return current;
+  }
+
   return {
-    async start(...order: Parameters<StartProcess>) {
-      if (current.hasEnded && !isClosed) {
-        opening ??= replace().finally(() => {
-          opening = null;
-        });
-        await opening;
-      }
-      return current.start(...order);
-    },
+    start: async (program: Program) => (await living()).start(program),
+    startZygote: async (program: Program) => (await living()).startZygote(program),
     async [Symbol.asyncDispose]() {
       isClosed = true;
       await opening?.catch(() => {});

@@ -2,7 +2,13 @@
  * What a child does to itself after it has booted and before it is given a script: nothing new can be opened, named or
  * reached afterwards, by JavaScript or by native code. Bundled into the child: Node only, no policy is built here.
  */
-import { NR_CLOSE_RANGE, PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, SIGKILL } from "./kernel/kernel-headers.ts";
+import {
+  NR_CLOSE_RANGE,
+  NR_GETPPID,
+  PR_SET_NO_NEW_PRIVS,
+  PR_SET_PDEATHSIG,
+  SIGKILL,
+} from "./kernel/kernel-headers.ts";
 import { type Kernel, openKernel } from "./kernel/syscalls.ts";
 import { restrictToFiles } from "./landlock.ts";
 import { installFilter } from "./seccomp/install.ts";
@@ -27,10 +33,9 @@ const MAX_DESCRIPTORS = 64;
  */
 export function lockKernel(lock: SelfLock, kernel: Kernel = openKernel()): void {
   must("PR_SET_PDEATHSIG", kernel.prctl(PR_SET_PDEATHSIG, SIGKILL));
-  if (process.ppid !== lock.parentPid) {
-    throw new Error(
-      `parent is ${process.ppid}, expected ${lock.parentPid}: it died before it could be watched`,
-    );
+  const parentPid = kernel.syscall(NR_GETPPID);
+  if (parentPid !== lock.parentPid) {
+    throw new Error(`parent is ${parentPid}, expected ${lock.parentPid}: it died before it could be watched`);
   }
   // The server lets nothing be inherited and looks at each child from outside; this is for what it could not see.
   kernel.syscall(NR_CLOSE_RANGE, MAX_DESCRIPTORS, 0xffff_ffff, 0);

@@ -3,7 +3,7 @@
  * it calls back. Where there is no /proc it reports zeros and says so.
  */
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
-import type { StartProcess } from "./start-process.ts";
+import type { StartedProcess, StartProcess } from "./start-process.ts";
 
 const BYTES_PER_MB = 1024 * 1024;
 /** Beside its heap a process needs code, stacks and young space. */
@@ -234,18 +234,21 @@ const MAX_TOTAL_AGE_MS = 1000;
 /** Starts processes with `start`, and sums up what memory they take together. */
 export function trackProcesses(start: StartProcess): {
   readonly start: StartProcess;
+  /** Counts a process that was started in another way, and answers it. */
+  track<T extends StartedProcess>(started: T): T;
   /** Bytes that are the processes' own, all together, at most a second old; undefined where there is no /proc. */
   readMemoryBytes(): number | undefined;
 } {
   const pids = new Set<number>();
   let total: { bytes: number; at: number } | null = null;
+  function track<T extends StartedProcess>(started: T): T {
+    pids.add(started.pid);
+    void started.exited.then(() => pids.delete(started.pid));
+    return started;
+  }
   return {
-    async start(program) {
-      const started = await start(program);
-      pids.add(started.pid);
-      void started.exited.then(() => pids.delete(started.pid));
-      return started;
-    },
+    start: async (program) => track(await start(program)),
+    track,
     readMemoryBytes() {
       if (process.platform !== "linux") return undefined;
       const now = performance.now();

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { encodeBootOptions } from "../child/boot-options.ts";
-import { CHILD_FLAGS } from "../child/flags.ts";
+import { CHILD_FLAGS, SINGLE_THREADED } from "../child/flags.ts";
 import type { Wall } from "../isolation/wall.ts";
-import { DIST } from "../places.ts";
+import { DIST, ZYGOTE_FOLDER } from "../places.ts";
 import { toGroupBudget, toKernelBudget } from "./monitor.ts";
 import type { NodeBinary } from "./node-binary.ts";
 import type { ChildLaunch } from "./spawn.ts";
@@ -28,45 +28,50 @@ export interface ProcessSettings {
 /** Generous: a machine that starts many at once is slow, and one that hangs must still be noticed. */
 export const BOOT_TIMEOUT_MS = 10_000;
 
-/** Answers how to start a child with a given memory limit. `cwd` is an empty directory; `folder` holds a build of the child. */
+/** How a process is started: as a child, or as the zygote that forks such children. */
+export type ProcessLaunch = (memoryMb: number, as?: "child" | "zygote") => ChildLaunch;
+
+/** Answers how to start one with a given memory limit. `cwd` is an empty directory; `folder` holds a build of the child. */
 export function planProcessLaunch(
   node: NodeBinary,
   wall: Wall,
   { allowEval, allowWasm, paranoid }: ProcessSettings,
   cwd: string,
   folder: string = DIST,
-): (memoryMb: number) => ChildLaunch {
-  const argument = encodeBootOptions({
-    allowEval,
-    allowWasm,
-    closeFds: listInheritedFds(),
-    lock: wall.lock,
-    attacks: wall.attacks,
-  });
-  return (memoryMb) => ({
-    nodePath: node.path,
-    nodeVersion: node.version,
-    args: [
-      ...CHILD_FLAGS,
-      ...wall.nodeFlags,
-      // The bundle of the realm and its code cache are there; the permission is dropped before a script comes.
-      `--allow-fs-read=${folder}/`,
-      `--max-old-space-size=${memoryMb}`,
-      "--max-semi-space-size=8",
-      // WebAssembly compiles in threads: without one, its promises never settle.
-      ...(allowWasm ? ["--v8-pool-size=1"] : []),
-      // For `import()` in code that is made of strings; costs a start 0.7 ms.
-      ...(allowEval ? ["--experimental-vm-modules"] : []),
-      ...(paranoid ? ["--jitless"] : []),
-      join(folder, "child.js"),
-      argument,
-    ],
-    cwd,
-    bootTimeoutMs: BOOT_TIMEOUT_MS,
-    isLocked: wall.lock !== null,
-    inspect: (pid, { answers }) => wall.admit(pid, toKernelBudget(memoryMb), answers),
-    place: () => wall.place(toGroupBudget(memoryMb)),
-  });
+): ProcessLaunch {
+  const closeFds = listInheritedFds();
+  const { lock, attacks } = wall;
+  return (memoryMb, as = "child") => {
+    const isZygote = as === "zygote";
+    const built = isZygote ? join(folder, ZYGOTE_FOLDER) : folder;
+    return {
+      nodePath: node.path,
+      nodeVersion: node.version,
+      args: [
+        ...CHILD_FLAGS,
+        ...wall.nodeFlags,
+        ...(isZygote ? [SINGLE_THREADED] : []),
+        // The bundle of the realm and its code cache are there; the permission is dropped before a script comes.
+        `--allow-fs-read=${built}/`,
+        `--max-old-space-size=${memoryMb}`,
+        "--max-semi-space-size=8",
+        // WebAssembly compiles in threads: without one, its promises never settle.
+        ...(allowWasm ? ["--v8-pool-size=1"] : []),
+        // For `import()` in code that is made of strings; costs a start 0.7 ms.
+        ...(allowEval ? ["--experimental-vm-modules"] : []),
+        ...(paranoid ? ["--jitless"] : []),
+        join(built, "child.js"),
+        encodeBootOptions({ allowEval, allowWasm, closeFds, lock, attacks, isZygote }),
+      ],
+      cwd,
+      bootTimeoutMs: BOOT_TIMEOUT_MS,
+      isLocked: lock !== null && !isZygote,
+      inspect: isZygote
+        ? (pid) => wall.findZygoteFault(pid)
+        : (pid, { answers }) => wall.admit(pid, toKernelBudget(memoryMb), answers),
+      place: () => (isZygote ? null : wall.place(toGroupBudget(memoryMb))),
+    };
+  };
 }
 
 const O_CLOEXEC = 0o2000000;

@@ -12,6 +12,8 @@ export interface Program {
   cwd: string;
   /** The control group it is born in. Only a jail has any. */
   group?: BirthGroup | null;
+  /** A descriptor of the server that becomes its standard input, in place of a pipe. Only in a jail. */
+  stdin?: number;
 }
 
 export interface ProcessExit {

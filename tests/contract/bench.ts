@@ -61,6 +61,8 @@ export interface EnvironmentCase {
 export interface EnvironmentUnderTest {
   instantiate(): EnvironmentModule;
   config: Record<string, unknown>;
+  /** False: every run gets a process that was booted for it. */
+  zygote?: boolean;
 }
 
 const DEFAULT_TIMEOUT_MS = 20_000;
@@ -83,6 +85,7 @@ export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & 
   };
   await module.setup({
     config: subject.config,
+    ...(subject.zygote === false && { zygote: false }),
     secrets: {},
     fetch: globalThis.fetch,
     logger,

@@ -20,7 +20,8 @@ import { HOST_PROBES, type HostProbe, type Targets, toControl, toScript } from "
 const MIN_PROBES = 40;
 const probes = Object.entries(HOST_PROBES);
 const open = new AsyncDisposableStack();
-let bench: Bench;
+/** By the way the process of a run is made. */
+const benches: Partial<Record<string, Bench>> = {};
 let targets: Targets;
 /** Connections and packets that reached what listens beside the server. */
 let reached = 0;
@@ -52,7 +53,14 @@ beforeAll(async () => {
   database.close();
   const child = open.use(await buildHostRealmChild());
   const instantiate = () => createProcessEnvironment(child.folder);
-  bench = open.use(await openBench({ instantiate, config: { warmPool: { min: 2, max: 3 } } }));
+  for (const [made, zygote] of [
+    ["forked", true],
+    ["booted", false],
+  ] as const) {
+    benches[made] = open.use(
+      await openBench({ instantiate, config: { warmPool: { min: 2, max: 3 } }, zygote }),
+    );
+  }
 });
 afterAll(() => open.disposeAsync());
 
@@ -74,66 +82,80 @@ function hasLoot(answer: { loot?: unknown } | undefined): boolean {
   return loot !== undefined && loot !== null && loot !== "" && loot !== false;
 }
 
-describe.runIf(process.platform === "linux")("a script in the host's realm", () => {
-  test.each(probes)("%s", async (_, probe) => {
-    const run = await bench.run(toScript(probe, targets));
-    const seen = { reason: run.error?.reason ?? run.state, loot: hasLoot(run.result), answer: run.result };
-    // Refused, or ended for trying.
-    expect(["success", "sandbox_violation", "crashed", "timeout"]).toContain(seen.reason);
-    expect(seen).toMatchObject({ loot: false });
-    expect(reached).toBe(0);
-    expect(await readdir(targets.folder)).toEqual([]);
-  });
+describe.runIf(process.platform === "linux").each(["forked", "booted"])(
+  "a script in the host's realm of a process that was %s",
+  (made) => {
+    const bench = new Proxy({} as Bench, { get: (_, name) => benches[made]?.[name as keyof Bench] });
+    test("is in such a process", () => {
+      const forks = bench.module.status?.().zygote?.forks;
+      expect(forks === undefined ? "booted" : "forked").toBe(made);
+    });
 
-  test("has whatever Node gives it: the probes reach their mark", async () => {
-    const run = await bench.run("return [typeof host.process.kill, typeof host.builtin('fs').readFileSync]");
-    expect(run.result).toEqual(["function", "function"]);
-  });
+    test.each(probes)("%s", async (_, probe) => {
+      const run = await bench.run(toScript(probe, targets));
+      const seen = { reason: run.error?.reason ?? run.state, loot: hasLoot(run.result), answer: run.result };
+      // Refused, or ended for trying.
+      expect(["success", "sandbox_violation", "crashed", "timeout"]).toContain(seen.reason);
+      expect(seen).toMatchObject({ loot: false });
+      expect(reached).toBe(0);
+      expect(await readdir(targets.folder)).toEqual([]);
+    });
 
-  test("cannot put off its limits", async () => {
-    const deaf =
-      "for (const name of ['SIGTERM', 'SIGXCPU', 'SIGINT', 'SIGHUP']) try { host.process.on(name, () => {}); } catch {}";
-    const [cpu, time, memory] = await Promise.all([
-      bench.run(`${deaf}; for (;;);`, { cpuMs: 300, timeoutMs: 90_000 }),
-      bench.run(`${deaf}; for (;;);`, { timeoutMs: 300 }),
-      bench.run(
-        `${deaf}; host.builtin("v8").setFlagsFromString("--max-old-space-size=4000"); const held = []; for (;;) held.push(host.Buffer.alloc(4 << 20, 1));`,
-        {
-          memoryMb: 48,
-          timeoutMs: 90_000,
-        },
-      ),
-    ]);
-    expect([cpu.error?.reason, time.error?.reason]).toEqual(["cpu_limit", "timeout"]);
-    // What the kernel refuses is an error in the script, which this one may put into words of its own.
-    expect(["memory_limit", "script_error"]).toContain(memory.error?.reason);
-    expect(memory.usage.peakMemoryBytes).toBeLessThan(300 * 1024 * 1024);
-  }, 120_000);
+    test("has whatever Node gives it: the probes reach their mark", async () => {
+      const run = await bench.run(
+        "return [typeof host.process.kill, typeof host.builtin('fs').readFileSync]",
+      );
+      expect(run.result).toEqual(["function", "function"]);
+    });
 
-  test("can write frames of its own, and gets no further with them than the protocol allows", async () => {
-    const write = (text: string) =>
-      `const text = host.Buffer.from(${JSON.stringify(text)}); const head = host.Buffer.alloc(4); head.writeUInt32BE(text.length); host.builtin("fs").writeSync(1, host.Buffer.concat([head, text])); for (;;);`;
-    const forged = await bench.run(
-      write(JSON.stringify({ jsonrpc: "2.0", method: "stdout", params: { text: "x", eid: 1 } })),
-    );
-    expect([forged.state, forged.error?.reason]).toEqual(["failed", "sandbox_violation"]);
-    const garbage = await bench.run(write("\u0000garbage"));
-    expect([garbage.state, garbage.error?.reason]).toEqual(["failed", "sandbox_violation"]);
-    const ended = await bench.run(
-      write(JSON.stringify({ jsonrpc: "2.0", method: "end", params: { ok: true, result: "its own" } })),
-    );
-    expect([ended.state, ended.result]).toEqual(["success", "its own"]);
-  });
+    test("cannot put off its limits", async () => {
+      const deaf =
+        "for (const name of ['SIGTERM', 'SIGXCPU', 'SIGINT', 'SIGHUP']) try { host.process.on(name, () => {}); } catch {}";
+      const [cpu, time, memory] = await Promise.all([
+        bench.run(`${deaf}; for (;;);`, { cpuMs: 300, timeoutMs: 90_000 }),
+        bench.run(`${deaf}; for (;;);`, { timeoutMs: 300 }),
+        bench.run(
+          `${deaf}; host.builtin("v8").setFlagsFromString("--max-old-space-size=4000"); const held = []; for (;;) held.push(host.Buffer.alloc(4 << 20, 1));`,
+          {
+            memoryMb: 48,
+            timeoutMs: 90_000,
+          },
+        ),
+      ]);
+      // A fork has no pipe for signals, so it ends when it asks for one.
+      const expected = made === "forked" ? ["crashed", "crashed"] : ["cpu_limit", "timeout"];
+      expect([cpu.error?.reason, time.error?.reason]).toEqual(expected);
+      // What the kernel refuses is an error in the script, which this one may put into words of its own.
+      // It has a limit of its own, so its process is booted either way.
+      expect(["memory_limit", "script_error"]).toContain(memory.error?.reason);
+      expect(memory.usage.peakMemoryBytes).toBeLessThan(300 * 1024 * 1024);
+    }, 120_000);
 
-  test("that writes into the pipes of its own event loop harms itself at most", async () => {
-    const run = await bench.run(
-      `const { fstatSync, writeSync } = host.builtin("fs"); for (let fd = 3; fd < 64; fd++) { try { if (fstatSync(fd).isFIFO()) writeSync(fd, host.Buffer.alloc(16, 0x41)); } catch {} } await new Promise((resolve) => host.setTimeout(resolve, 50)); return 1;`,
-      { timeoutMs: 5_000 },
-    );
-    expect(["success", "failed", "timeout"]).toContain(run.state);
-    expect((await bench.run("return 1")).result).toBe(1);
-  });
-});
+    test("can write frames of its own, and gets no further with them than the protocol allows", async () => {
+      const write = (text: string) =>
+        `const text = host.Buffer.from(${JSON.stringify(text)}); const head = host.Buffer.alloc(4); head.writeUInt32BE(text.length); host.builtin("fs").writeSync(1, host.Buffer.concat([head, text])); for (;;);`;
+      const forged = await bench.run(
+        write(JSON.stringify({ jsonrpc: "2.0", method: "stdout", params: { text: "x", eid: 1 } })),
+      );
+      expect([forged.state, forged.error?.reason]).toEqual(["failed", "sandbox_violation"]);
+      const garbage = await bench.run(write("\u0000garbage"));
+      expect([garbage.state, garbage.error?.reason]).toEqual(["failed", "sandbox_violation"]);
+      const ended = await bench.run(
+        write(JSON.stringify({ jsonrpc: "2.0", method: "end", params: { ok: true, result: "its own" } })),
+      );
+      expect([ended.state, ended.result]).toEqual(["success", "its own"]);
+    });
+
+    test("that writes into the pipes of its own event loop harms itself at most", async () => {
+      const run = await bench.run(
+        `const { fstatSync, writeSync } = host.builtin("fs"); for (let fd = 3; fd < 64; fd++) { try { if (fstatSync(fd).isFIFO()) writeSync(fd, host.Buffer.alloc(16, 0x41)); } catch {} } await new Promise((resolve) => host.setTimeout(resolve, 50)); return 1;`,
+        { timeoutMs: 5_000 },
+      );
+      expect(["success", "failed", "timeout"]).toContain(run.state);
+      expect((await bench.run("return 1")).result).toBe(1);
+    });
+  },
+);
 
 describe("in a Node without any layer", () => {
   const controlled = probes.filter(([, { hasNoControl }]) => hasNoControl !== true);

@@ -81,7 +81,7 @@ async function open({ instantiate, config }: Subject, isolation?: IsolationLevel
   return { environment, run, warnings };
 }
 
-/** Processes this one started that run a file of runner/dist. */
+/** Processes this one started that run a file of runner/dist, without the zygote. */
 function listChildren(): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -91,7 +91,8 @@ function listChildren(): number[] {
         const parent = /^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1];
         return (
           Number(parent) === process.pid &&
-          /dist\/(child|slot)\.js\0/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1"))
+          /dist\/(zygote\/)?(child|slot)\.js\0/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1")) &&
+          readFileSync(`/proc/${pid}/comm`, "latin1") !== "cyrnel-zygote\n"
         );
       } catch {
         return false;

@@ -25,7 +25,9 @@ function listChildrenOf(parent: number): ProcessEntry[] {
       try {
         const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
         const [state, ppid, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-        const isOurs = /dist\/(child|slot)\.js\0/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1"));
+        const isOurs = /dist\/(zygote\/)?(child|slot)\.js\0/.test(
+          readFileSync(`/proc/${pid}/cmdline`, "latin1"),
+        );
         if (Number(ppid) !== parent || state === "Z" || !isOurs) return [];
         return [{ pid: Number(pid), ticks: Number(fields[9]) + Number(fields[10]) }];
       } catch {

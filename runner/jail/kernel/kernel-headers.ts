@@ -10,6 +10,7 @@ export const PR_SET_NAME = 15;
 export const PR_CAPBSET_DROP = 24;
 export const PR_SET_MM = 35;
 export const PR_SET_NO_NEW_PRIVS = 38;
+export const PR_GET_TID_ADDRESS = 40;
 export const PR_SET_VMA = 0x53564d41;
 export const PR_SET_PTRACER = 0x59616d61;
 
@@ -25,6 +26,9 @@ export const PTRACE_PEEKTEXT = 1;
 
 // linux/wait.h
 export const WNOHANG = 1;
+export const WEXITED = 4;
+export const WNOWAIT = 0x1000000;
+export const P_PGID = 2;
 
 // asm-generic/signal.h
 export const SIGKILL = 9;
@@ -56,7 +60,10 @@ export const CLOSE_RANGE_CLOEXEC = 4;
 
 // linux/sched.h
 export const CLONE_PTRACE = 0x2000;
+export const CLONE_PARENT = 0x8000;
 export const CLONE_THREAD = 0x10000;
+export const CLONE_CHILD_CLEARTID = 0x200000;
+export const CLONE_CHILD_SETTID = 0x1000000;
 export const CLONE_NEWUSER = 0x10000000;
 /** CLONE_NEWTIME | NEWNS | NEWCGROUP | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET. */
 export const CLONE_NEW_ANY = 0x7e020080;
@@ -84,6 +91,13 @@ export const MAP_PRIVATE_ANONYMOUS = 0x22;
 export const AF_UNIX = 1;
 export const AF_INET = 2;
 export const SOCK_STREAM = 1;
+export const SOCK_SEQPACKET = 5;
+/** O_CLOEXEC. */
+export const SOCK_CLOEXEC = 0o2000000;
+export const SOL_SOCKET = 1;
+export const SCM_RIGHTS = 1;
+export const MSG_DONTWAIT = 0x40;
+export const MSG_NOSIGNAL = 0x4000;
 
 // asm-generic/ioctls.h
 export const TIOCSTI = 0x5412;
@@ -139,7 +153,15 @@ export const LANDLOCK_SCOPE_ALL = 3n;
 export const LANDLOCK_RESTRICT_SELF_TSYNC = 1 << 3;
 
 /** Numbers used by our own calls: asm/unistd_64.h, and asm-generic/unistd.h for aarch64. */
-const isAarch64 = process.arch === "arm64";
+export const isAarch64 = process.arch === "arm64";
+export const NR_FCNTL = isAarch64 ? 25 : 72;
+export const NR_DUP3 = isAarch64 ? 24 : 292;
+export const NR_GETPID = isAarch64 ? 172 : 39;
+export const NR_GETPPID = isAarch64 ? 173 : 110;
+export const NR_SOCKETPAIR = isAarch64 ? 199 : 53;
+export const NR_SENDMSG = isAarch64 ? 211 : 46;
+export const NR_RECVMSG = isAarch64 ? 212 : 47;
+export const NR_CLONE = isAarch64 ? 220 : 56;
 export const NR_EXIT_GROUP = isAarch64 ? 94 : 231;
 export const NR_MMAP = isAarch64 ? 222 : 9;
 export const NR_SYSLOG = isAarch64 ? 116 : 103;
@@ -149,6 +171,7 @@ export const NR_GETTID = isAarch64 ? 178 : 186;
 export const NR_PIPE2 = isAarch64 ? 59 : 293;
 export const NR_PRLIMIT64 = isAarch64 ? 261 : 302;
 export const NR_WAIT4 = isAarch64 ? 260 : 61;
+export const NR_WAITID = isAarch64 ? 95 : 247;
 export const NR_SECCOMP = isAarch64 ? 277 : 317;
 /** The same on every architecture. */
 export const NR_CLOSE_RANGE = 436;

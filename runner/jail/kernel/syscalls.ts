@@ -117,6 +117,28 @@ export function mapFile(kernel: Kernel, file: number, sizeBytes: number): Buffer
   return loadFfi().toBuffer(BigInt(address), sizeBytes, false);
 }
 
+/** libuv's default loop, as libuv exports it. */
+export interface EventLoop {
+  /** In a process that was forked: descriptors of its own, and the time it is. */
+  renew(): void;
+}
+
+/** Throws an Error when a function is missing in this Node. */
+export function openEventLoop(): EventLoop {
+  const libuv = new (loadFfi().DynamicLibrary)(null);
+  const find = libuv.getFunction("uv_default_loop", { return: "pointer", arguments: [] });
+  const fork = libuv.getFunction("uv_loop_fork", { return: "int32", arguments: ["pointer"] });
+  const updateTime = libuv.getFunction("uv_update_time", { return: "void", arguments: ["pointer"] });
+  const loop = find();
+  return {
+    renew() {
+      const result = fork(loop);
+      if (result !== 0) throw new Error(`uv_loop_fork failed with errno ${-result}`);
+      updateTime(loop);
+    },
+  };
+}
+
 /**
  * `node:ffi`, loaded without its one warning: that it is experimental is why Node is pinned exactly. Throws an Error
  * that says what is missing. Only for files of this folder.

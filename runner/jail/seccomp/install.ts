@@ -2,6 +2,7 @@
 import {
   EFAULT,
   EINVAL,
+  NR_GETPID,
   NR_SECCOMP,
   SECCOMP_FILTER_FLAG_TSYNC,
   SECCOMP_GET_ACTION_AVAIL,
@@ -42,7 +43,9 @@ function layOut(kernel: Kernel, { bytes, pidOffsets }: BpfProgram): Uint8Array {
   const filter = allocate(bytes.byteLength);
   filter.set(bytes);
   const instructions = new DataView(filter.buffer);
-  for (const offset of pidOffsets) instructions.setUint32(offset, process.pid, true);
+  // Node's `process.pid` stays that of the process it was forked from.
+  const pid = kernel.syscall(NR_GETPID);
+  for (const offset of pidOffsets) instructions.setUint32(offset, pid, true);
 
   const program = allocate(16);
   const view = new DataView(program.buffer);

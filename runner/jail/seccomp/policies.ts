@@ -7,6 +7,7 @@ import {
   CLONE_NEW_ANY,
   CLONE_PTRACE,
   CLONE_THREAD,
+  EINVAL,
   ENOSYS,
   EPERM,
   F_GETFD,
@@ -52,6 +53,7 @@ import {
 import type { SyscallName } from "./syscall-numbers.ts";
 
 const refused: Verdict = { errno: EPERM };
+const invalid: Verdict = { errno: EINVAL };
 /** glibc and libuv then take the older call, whose arguments a filter can read. */
 const absent: Verdict = { errno: ENOSYS };
 
@@ -86,7 +88,11 @@ export function birthPolicy(serverPid: number | typeof OWN_PID): Policy {
     rules: [
       { calls: ATTACKS, verdict: "kill" },
       { calls: ABSENT, verdict: absent },
-      refuse(SOCKETS),
+      refuse(SOCKETS.filter((call) => call !== "recvmsg")),
+      // A zygote receives the pipes of its forks there; for every other child it is a pipe, on which this fails.
+      refuse(["recvmsg"], { argument: 0, bits: 32, is: "different", value: 0n }),
+      // V8 keeps its heap from a fork by this advice, and goes on where it is refused: a zygote is forked with its heap.
+      { calls: ["madvise"], when: [int(2, MADV_DONTFORK)], verdict: invalid },
       refuse(OTHER_PROCESSES),
       refuse(["tgkill"], int(0, serverPid)),
       // Node raises its own soft limit of open files at start.

@@ -4,7 +4,7 @@
  */
 import { constants } from "node:os";
 import type { ProcessExit, Program } from "../../process/start-process.ts";
-import { EACCES, NR_WAIT4, WNOHANG } from "../kernel/kernel-headers.ts";
+import { EACCES, NR_WAIT4, NR_WAITID, P_PGID, WEXITED, WNOHANG, WNOWAIT } from "../kernel/kernel-headers.ts";
 import { allocate, allocateText, type Kernel, loadFfi } from "../kernel/syscalls.ts";
 
 /** Descriptors of the server that become 0, 1 and 2 of the child. */
@@ -23,6 +23,9 @@ const POSIX_SPAWN_SETSIGMASK = 0x08;
 const POSIX_SPAWN_SETSID = 0x80;
 /** struct rusage: two timevals, then 14 longs; ru_maxrss among them is the server's own, carried over by exec. */
 const RUSAGE_BYTES = 144;
+/** siginfo_t of 64-bit Linux. */
+const SIGINFO_BYTES = 128;
+const SIGINFO_PID_AT = 16;
 
 /** Returns the pid, or throws an Error with the errno: the program is then not running. */
 export type StartProgram = (program: ProgramWithEnvironment, descriptors: ChildDescriptors) => number;
@@ -120,6 +123,13 @@ export function reap(kernel: Kernel, pid: number): ChildExit | null {
     signal: signal === 0 ? null : signalName(signal),
     cpuMs: (long(0) + long(16)) * 1000 + (long(8) + long(24)) / 1000,
   };
+}
+
+/** A child of a process group that has ended, which stays to be reaped; 0: none has, `-errno`: the group has no children. */
+export function findEnded(kernel: Kernel, group: number): number {
+  const info = allocate(SIGINFO_BYTES);
+  const result = kernel.syscall(NR_WAITID, P_PGID, group, info, WEXITED | WNOHANG | WNOWAIT, 0);
+  return result < 0 ? result : new DataView(info.buffer).getInt32(SIGINFO_PID_AT, true);
 }
 
 function signalName(signal: number): NodeJS.Signals {

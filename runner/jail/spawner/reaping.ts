@@ -1,10 +1,12 @@
 /** Children that libuv did not start, and so does not watch: seen to their end, and reaped. */
 
 import type { Kernel } from "../kernel/syscalls.ts";
-import { type ChildExit, reap } from "./native-spawn.ts";
+import { type ChildExit, findEnded, reap } from "./native-spawn.ts";
 
 /** SIGCHLD tells that a child has ended; should one be missed, it is found this much later. */
 const SLOW_POLL_MS = 500;
+const ORPHANS_MS = 30_000;
+const ORPHANS_EVERY_MS = 200;
 
 export interface RunningChild {
   /** Never rejects. */
@@ -15,6 +17,11 @@ export interface RunningChild {
 
 export interface RunningChildren {
   watch(pid: number): RunningChild;
+  /**
+   * Reaps children of a process group that are not watched: a zygote that was killed between a fork and its report leaves one,
+   * which ends by itself, as its pipes are closed. For as long as the group has children, and ORPHANS_MS at most.
+   */
+  reapOrphans(group: number): void;
   killAll(): void;
   /** Resolves when every one has been reaped. */
   allReaped(): Promise<void>;
@@ -23,7 +30,7 @@ export interface RunningChildren {
 }
 
 export function watchChildren(kernel: Kernel): RunningChildren {
-  const running = new Set<RunningChild & { reapIfEnded(): void }>();
+  const running = new Set<RunningChild & { pid: number; reapIfEnded(): void }>();
   const reapEnded = () => {
     for (const child of running) child.reapIfEnded();
   };
@@ -39,6 +46,15 @@ export function watchChildren(kernel: Kernel): RunningChildren {
       // As a child of libuv's own would, it keeps the event loop going until it has been reaped.
       slowPoll.ref();
       return child;
+    },
+    reapOrphans(group) {
+      const until = performance.now() + ORPHANS_MS;
+      const look = () => {
+        const pid = findEnded(kernel, group);
+        if (pid > 0 && ![...running].some((child) => child.pid === pid)) reap(kernel, pid);
+        if (pid >= 0 && performance.now() < until) setTimeout(look, ORPHANS_EVERY_MS).unref();
+      };
+      look();
     },
     killAll() {
       for (const child of running) child.kill();
@@ -57,6 +73,7 @@ function watchChild(kernel: Kernel, pid: number, whenReaped: () => void) {
   const { promise: exited, resolve } = Promise.withResolvers<ChildExit>();
   let reaped = false;
   return {
+    pid,
     exited,
     kill() {
       if (reaped) return;

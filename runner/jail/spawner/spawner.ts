@@ -9,7 +9,9 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Program, StartedProcess } from "../../process/start-process.ts";
 import { CHILD_ENVIRONMENT } from "../../process/verify-child.ts";
+import type { BirthGroup } from "../cgroups/model.ts";
 import { CLOSE_RANGE_CLOEXEC, NR_CLOSE_RANGE, NR_PIPE2, O_CLOEXEC } from "../kernel/kernel-headers.ts";
+import { openSocketPair, sendDescriptors } from "../kernel/passing.ts";
 import { allocate, type Kernel, openKernel } from "../kernel/syscalls.ts";
 import type { BirthJail } from "./birth-jail.ts";
 import type { ChildDescriptors, ChildExit } from "./native-spawn.ts";
@@ -21,6 +23,14 @@ export interface JailedProcess extends StartedProcess {
   readonly exited: Promise<ChildExit>;
 }
 
+export interface ZygoteProcess extends JailedProcess {
+  /**
+   * Orders one fork, born in `group`, with pipes of its own. Its parent is the server, so it lives on when the zygote ends.
+   * `readPid` answers what the zygote says of it. Rejects when the zygote does not take the order, or as `readPid` does.
+   */
+  fork(group: BirthGroup | null, readPid: () => Promise<number>): Promise<JailedProcess>;
+}
+
 export interface Spawner extends AsyncDisposable {
   /** Kernel thread id, for verification from outside. */
   readonly threadId: number;
@@ -28,6 +38,8 @@ export interface Spawner extends AsyncDisposable {
   readonly hasEnded: boolean;
   /** Starts a child. Rejects when the program cannot be started or the spawner has ended. */
   start(program: Program): Promise<JailedProcess>;
+  /** Starts a process that forks children when told to: see jail/fork.ts. */
+  startZygote(program: Program): Promise<ZygoteProcess>;
   /** Ends it and every child it started, and waits until they are reaped. */
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -151,7 +163,10 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
     const order = send({
       id: lastId,
       program: { ...program, env: CHILD_ENVIRONMENT },
-      descriptors: pipes.childEnds,
+      descriptors:
+        program.stdin === undefined
+          ? pipes.childEnds
+          : [program.stdin, pipes.childEnds[1], pipes.childEnds[2]],
     });
     const pid = await order.pid.catch((error) => {
       // Not before the thread is done with them: their numbers may then be those of other files.
@@ -159,6 +174,10 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
       throw error;
     });
     using _ = pipes;
+    return watch(pid, pipes);
+  }
+
+  function watch(pid: number, pipes: Pipes): JailedProcess {
     const streams = pipes.takeServerEnds();
     const watched = running.watch(pid);
     if (ended) watched.kill();
@@ -176,6 +195,37 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
       return ended !== null;
     },
     start,
+    async startZygote(program) {
+      const [orders, theirs] = openSocketPair(kernel);
+      const zygote = await start({ ...program, stdin: theirs })
+        .finally(() => closeSync(theirs))
+        .catch((error) => {
+          closeSync(orders);
+          throw error;
+        });
+      let hasEnded = false;
+      void zygote.exited.then(() => {
+        hasEnded = true;
+        closeSync(orders);
+        running.reapOrphans(zygote.pid);
+      });
+      return {
+        ...zygote,
+        async fork(group, readPid) {
+          if (hasEnded) throw new Error("the zygote has ended");
+          using pipes = makePipes(kernel);
+          const { enter = [], leave = [] } = group ?? {};
+          const failure = sendDescriptors(
+            kernel,
+            orders,
+            [enter.length],
+            [...pipes.childEnds, ...enter, ...leave],
+          );
+          if (failure !== 0) throw new Error(`sendmsg failed with errno ${-failure}`);
+          return watch(await readPid(), pipes);
+        },
+      };
+    },
     async [Symbol.asyncDispose]() {
       await worker.terminate();
       await running.allReaped();

@@ -1,11 +1,11 @@
 /** Builds the child without layer 0: the real one, with contexts.ts of this folder in it. */
 import { closeSync, openSync, readSync } from "node:fs";
-import { chmod, copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { cutLibraries, encodeRealmPack, readRealmHead } from "#runner/child/realm-pack.ts";
-import { DIST } from "#runner/places.ts";
+import { DIST, ZYGOTE_FOLDER } from "#runner/places.ts";
 
 export interface HostRealmChild extends AsyncDisposable {
   /** For `createProcessEnvironment`. */
@@ -38,8 +38,11 @@ export async function buildHostRealmChild(): Promise<HostRealmChild> {
   const main = Buffer.from(`((require,CYRNEL_HEAD,CYRNEL_FILE)=>{${toAscii(code)}\n})`);
   const { core, libraries } = await readPack();
   const pack = encodeRealmPack({ main: { source: main, cache: Buffer.alloc(0) }, core, libraries });
-  await writeFile(join(folder, "realm.bin"), pack);
-  await copyFile(join(DIST, "child.js"), join(folder, "child.js"));
+  for (const built of [folder, join(folder, ZYGOTE_FOLDER)]) {
+    await mkdir(built, { recursive: true });
+    await writeFile(join(built, "realm.bin"), pack);
+    await copyFile(join(DIST, "child.js"), join(built, "child.js"));
+  }
   return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
 }
 

@@ -68,6 +68,8 @@ export interface ActivatorOptions {
   logger: HostLogger;
   /** The isolation level that every run must have. */
   isolation: IsolationLevel;
+  /** False: no run gets a process that was forked. */
+  zygote?: boolean;
   /** The server listens on more than loopback. Default: no. */
   isExposed?: boolean;
   /** The guarded fetch that modules are given. */
@@ -116,13 +118,20 @@ export function createActivator(options: ActivatorOptions, limits: InstanceLimit
       bindings,
       isolation: options.isolation,
       ...(options.isExposed === true && { isExposed: true }),
+      ...(options.zygote === false && { zygote: false }),
     };
     if (type === "environment") {
       const instance = await startInstance<EnvironmentModule>(registration, context, limits);
       if (!registration.isBuiltin) await requireIsolation(instance, options.isolation);
       return { type, instance };
     }
-    const { bindings: _, isolation: _level, isExposed: _isExposed, ...moduleContext } = context;
+    const {
+      bindings: _,
+      isolation: _level,
+      isExposed: _isExposed,
+      zygote: _zygote,
+      ...moduleContext
+    } = context;
     const adapterContext: AdapterSetupContext = {
       ...moduleContext,
       allowStdio: options.allowStdio ?? false,

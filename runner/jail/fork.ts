@@ -1,0 +1,107 @@
+/**
+ * The zygote's side of a fork: a prepared process that copies itself for each order of the server, and what a copy does
+ * before anything else, so that it shares no descriptor with the process it came from. Bundled into the child: Node only.
+ */
+import { closeSync, writeSync } from "node:fs";
+import {
+  CLONE_CHILD_CLEARTID,
+  CLONE_CHILD_SETTID,
+  CLONE_PARENT,
+  F_GETFD,
+  F_SETFD,
+  isAarch64,
+  NR_CLONE,
+  NR_DUP3,
+  NR_EXIT_GROUP,
+  NR_FCNTL,
+  NR_GETPPID,
+  PR_GET_TID_ADDRESS,
+  PR_SET_NAME,
+  PR_SET_PDEATHSIG,
+  SIGCHLD,
+  SIGKILL,
+} from "./kernel/kernel-headers.ts";
+import { receiveDescriptors } from "./kernel/passing.ts";
+import { allocate, allocateText, type Kernel, openEventLoop } from "./kernel/syscalls.ts";
+
+/** The socket that orders come from takes the place of standard input. */
+const ORDERS = 0;
+/** What lies above is closed by the lock. */
+const MAX_DESCRIPTORS = 64;
+
+/** Tells the server what came of an order: the zygote's part of the protocol, in the order of the orders. */
+export type Notify = {
+  (method: "forked", params: { pid: number }): void;
+  (method: "failed", params: { reason: string }): void;
+};
+
+/**
+ * Forks at each order, which carries three pipes, then files of control groups to be born in, then of those to go back to.
+ * Returns only in the forks: each has its pipes as 0, 1 and 2, an event loop of its own and no other descriptor, and its
+ * parent is the server, which reaps it. Throws where a control group cannot be entered or left: what this process forks next
+ * would be in a wrong one.
+ */
+export function serveForks(kernel: Kernel, parentPid: number, notify: Notify): void {
+  kernel.prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (kernel.syscall(NR_GETPPID) !== parentPid) throw new Error("the server has ended");
+  kernel.prctl(PR_SET_NAME, allocateText("cyrnel-zygote"));
+  const loop = openEventLoop();
+  const threadId = findThreadId(kernel);
+  const inherited = markInherited(kernel);
+  for (;;) {
+    const order = receiveDescriptors(kernel, ORDERS);
+    if (order === null) {
+      kernel.syscall(NR_EXIT_GROUP, 0);
+      continue;
+    }
+    const { bytes, descriptors } = order;
+    const groupsAt = 3 + (bytes[0] as number);
+    for (const group of descriptors.slice(3, groupsAt)) writeSync(group, "0");
+    const pid = clone(kernel, threadId);
+    if (pid === 0) {
+      for (const to of [0, 1, 2]) must("dup3", kernel.syscall(NR_DUP3, descriptors[to] as number, to, 0));
+      for (const fd of descriptors) closeSync(fd);
+      kernel.prctl(PR_SET_NAME, allocateText("cyrnel-run"));
+      loop.renew();
+      for (const fd of inherited) if (kernel.syscall(NR_FCNTL, fd, F_GETFD, 0) === 0) closeSync(fd);
+      return;
+    }
+    for (const group of descriptors.slice(groupsAt)) writeSync(group, "0");
+    for (const fd of descriptors) closeSync(fd);
+    if (pid > 0) notify("forked", { pid });
+    else notify("failed", { reason: `clone failed with errno ${-pid}` });
+  }
+}
+
+function must(step: string, result: number): void {
+  if (result < 0) throw new Error(`${step} failed with errno ${-result}`);
+}
+
+/** CLONE_PARENT: the parent of the fork is that of this process. 0 in the fork. */
+function clone(kernel: Kernel, threadId: bigint): number {
+  const flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
+  // The last two arguments change places between architectures; the other one is not used.
+  const tls = 0;
+  return isAarch64
+    ? kernel.syscall(NR_CLONE, flags, 0, 0, tls, threadId)
+    : kernel.syscall(NR_CLONE, flags, 0, 0, threadId, tls);
+}
+
+/** Where libc keeps the number of this thread, as the kernel was told when the thread began; a fork writes its own there. */
+function findThreadId(kernel: Kernel): bigint {
+  const address = allocate(8);
+  must("PR_GET_TID_ADDRESS", kernel.prctl(PR_GET_TID_ADDRESS, address));
+  return new DataView(address.buffer).getBigUint64(0, true);
+}
+
+/**
+ * All that is open beyond 0, 1 and 2 loses its close-on-exec. What the event loop of a fork opens anew has it: by this a
+ * fork knows what to close.
+ */
+function markInherited(kernel: Kernel): number[] {
+  const open: number[] = [];
+  for (let fd = 3; fd < MAX_DESCRIPTORS; fd++) {
+    if (kernel.syscall(NR_FCNTL, fd, F_SETFD, 0) === 0) open.push(fd);
+  }
+  return open;
+}

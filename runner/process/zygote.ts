@@ -1,0 +1,180 @@
+/**
+ * The zygote of an environment: one prepared process that children are forked from, at a tenth of what a boot costs. It is
+ * replaced by count and by age, and at once after a fork was suspected; where it cannot be had, children boot instead.
+ */
+import { z } from "zod";
+import type { ZygoteProcess } from "../jail/spawner/spawner.ts";
+import { type Child, type ChildLaunch, spawnChild } from "./spawn.ts";
+import type { Program, StartedProcess, StartProcess } from "./start-process.ts";
+
+/** All forks have the layout of the zygote's memory: this bounds how many share one, and for how long. */
+const MAX_FORKS = 10_000;
+const MAX_AGE_MS = 3_600_000;
+/** From the order to the pid. */
+const MAX_FORK_MS = 10_000;
+/** After a zygote that could not be started, or did not fork, children boot for this long. */
+const RETRY_MS = 10_000;
+
+const answerSchema = z.discriminatedUnion("method", [
+  z.object({ method: z.literal("forked"), params: z.strictObject({ pid: z.int().positive() }) }),
+  z.object({ method: z.literal("failed"), params: z.strictObject({ reason: z.string() }) }),
+]);
+
+export interface ZygoteStatus {
+  /** Of the present one, since it was ready. */
+  ageMs: number;
+  /** Children forked from the present one. */
+  forks: number;
+  /** How often it was replaced since the environment was activated. */
+  renewals: number;
+}
+
+export interface Zygotes extends AsyncDisposable {
+  /** Forks a child, which then is like one that has booted; boots one where there is no zygote. */
+  readonly start: StartProcess;
+  /** A fork was taken over, or may have been: no later child shares its layout of memory. */
+  suspect(): void;
+  /** Null: children boot at present. */
+  status(): ZygoteStatus | null;
+}
+
+export interface ZygoteOptions {
+  launch: ChildLaunch;
+  startZygote(program: Program): Promise<ZygoteProcess>;
+  /** Boots a child. */
+  boot: StartProcess;
+  /** The zygote was replaced because a fork was suspected: children that wait share its layout. */
+  onSuspicion(): void;
+  /** Why there is no zygote; children boot meanwhile. */
+  onTrouble(error: Error): void;
+}
+
+interface Zygote {
+  child: Child;
+  readySince: number;
+  forks: number;
+  fork(program: Program): Promise<StartedProcess>;
+}
+
+export function keepZygotes(options: ZygoteOptions): Zygotes {
+  const { launch, startZygote, boot, onSuspicion, onTrouble } = options;
+  const closing = new AbortController();
+  const ending = new Set<Promise<unknown>>();
+  /** Null until it is needed; resolves with null while children boot. */
+  let next: Promise<Zygote | null> | null = null;
+  let present: Zygote | null = null;
+  let renewals = 0;
+
+  async function open(): Promise<Zygote | null> {
+    try {
+      const zygote = await openZygote(launch, startZygote, closing.signal);
+      present = zygote;
+      void zygote.child.exited.then(() => retire(zygote));
+      return zygote;
+    } catch (error) {
+      bootMeanwhile(error as Error);
+      return null;
+    }
+  }
+
+  function bootMeanwhile(error: Error): void {
+    if (closing.signal.aborted) return;
+    next = Promise.resolve(null);
+    setTimeout(() => {
+      next = null;
+    }, RETRY_MS).unref();
+    onTrouble(new Error(`Children boot for ${RETRY_MS / 1000} s, as there is no zygote: ${error.message}`));
+  }
+
+  /** Its forks live on. */
+  function retire(zygote: Zygote): void {
+    if (present !== zygote) return;
+    present = null;
+    next = null;
+    renewals += 1;
+    zygote.child.kill();
+    zygote.child.channel.close();
+    const ended = zygote.child.exited.finally(() => ending.delete(ended));
+    ending.add(ended);
+  }
+
+  return {
+    async start(program) {
+      // One that has ended, or takes no order, gives way to another; not more than once, or a start could go on for ever.
+      for (let attempt = 1; ; attempt++) {
+        if (present !== null && isWornOut(present)) retire(present);
+        next ??= open();
+        const zygote = await next;
+        if (zygote === null) return boot(program);
+        try {
+          zygote.forks += 1;
+          return await zygote.fork(program);
+        } catch (error) {
+          retire(zygote);
+          if (attempt > 1) bootMeanwhile(error as Error);
+        }
+      }
+    },
+    suspect() {
+      if (present === null) return;
+      retire(present);
+      onSuspicion();
+    },
+    status: () =>
+      present && { ageMs: performance.now() - present.readySince, forks: present.forks, renewals },
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      await next;
+      if (present !== null) retire(present);
+      await Promise.all(ending);
+    },
+  };
+}
+
+function isWornOut({ forks, readySince }: Zygote): boolean {
+  return forks >= MAX_FORKS || performance.now() - readySince > MAX_AGE_MS;
+}
+
+async function openZygote(
+  launch: ChildLaunch,
+  startZygote: ZygoteOptions["startZygote"],
+  signal: AbortSignal,
+): Promise<Zygote> {
+  const started = Promise.withResolvers<ZygoteProcess>();
+  const child = await spawnChild(launch, signal, async (program) => {
+    const zygote = await startZygote(program);
+    started.resolve(zygote);
+    return zygote;
+  });
+  const zygote = await started.promise;
+  /** In the order in which they were asked for. */
+  const awaited: PromiseWithResolvers<number>[] = [];
+  const fail = (message: string) => {
+    for (const answer of awaited.splice(0)) answer.reject(new Error(message));
+    child.kill();
+  };
+  child.channel.attach({
+    message({ value }) {
+      const answer = answerSchema.safeParse(value).data;
+      const waiting = awaited.shift();
+      if (answer === undefined || waiting === undefined) fail("the zygote said something unexpected");
+      else if (answer.method === "forked") waiting.resolve(answer.params.pid);
+      else waiting.reject(new Error(answer.params.reason));
+    },
+    closed: () => fail("the zygote has ended"),
+  });
+
+  function readPid(): Promise<number> {
+    const answer = Promise.withResolvers<number>();
+    awaited.push(answer);
+    const timer = setTimeout(() => fail(`the zygote did not answer within ${MAX_FORK_MS} ms`), MAX_FORK_MS);
+    return answer.promise.finally(() => clearTimeout(timer));
+  }
+
+  return {
+    child,
+    readySince: performance.now(),
+    forks: 0,
+    fork: ({ group = null }) => zygote.fork(group, readPid),
+  };
+}

@@ -1,0 +1,285 @@
+/** Runs in processes that are forked from one: what they share with each other and with it, and what becomes of them. */
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { afterEach, describe, expect, test } from "vitest";
+import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
+import { openWall } from "#runner/isolation/wall.ts";
+import type { Attack, StepArgument } from "#runner/jail/attack.ts";
+import {
+  CLONE_PARENT,
+  EINVAL,
+  ENOSYS,
+  EPERM,
+  MADV_DONTFORK,
+  PR_SET_PDEATHSIG,
+  SIGCHLD,
+} from "#runner/jail/kernel/kernel-headers.ts";
+import { type SyscallName, syscallNumber } from "#runner/jail/seccomp/syscall-numbers.ts";
+import { DIST } from "#runner/places.ts";
+import { findNodeBinary } from "#runner/process/node-binary.ts";
+import { planProcessLaunch } from "#runner/process/process-launch.ts";
+import { spawnChild } from "#runner/process/spawn.ts";
+import { openEmptyFolder } from "#runner/process/temporary.ts";
+import { keepZygotes } from "#runner/process/zygote.ts";
+import type { BootedParams } from "#runner/wire/protocol.ts";
+import { type Bench, type EnvironmentUnderTest, openBench } from "../contract/bench.ts";
+
+const ENOTSOCK = 88;
+const MADV_DOFORK = 11;
+
+const opened: AsyncDisposable[] = [];
+afterEach(async () => {
+  for (const bench of opened.splice(0)) await bench[Symbol.asyncDispose]();
+});
+
+async function open(more: Partial<EnvironmentUnderTest> = {}): Promise<Bench> {
+  const config = { warmPool: { min: 2, max: 2 } };
+  const bench = await openBench({ instantiate: () => createProcessEnvironment(), config, ...more });
+  opened.push(bench);
+  return bench;
+}
+
+const zygoteOf = (bench: Bench) => bench.module.status?.().zygote;
+
+interface Seen {
+  pid: number;
+  parent: number;
+  name: string;
+}
+
+function listProcesses(): Seen[] {
+  return readdirSync("/proc").flatMap((pid) => {
+    if (!/^\d+$/.test(pid)) return [];
+    try {
+      const status = readFileSync(`/proc/${pid}/status`, "latin1");
+      const field = (name: string) => new RegExp(`^${name}:\\s*(.*)$`, "m").exec(status)?.[1] ?? "";
+      return [{ pid: Number(pid), parent: Number(field("PPid")), name: field("Name") }];
+    } catch {
+      return [];
+    }
+  });
+}
+const listForks = () =>
+  listProcesses().filter(({ parent, name }) => parent === process.pid && name === "cyrnel-run");
+function findZygote(): number {
+  const found = listProcesses().find(
+    ({ parent, name }) => parent === process.pid && name === "cyrnel-zygote",
+  );
+  if (found === undefined) throw new Error("there is no zygote");
+  return found.pid;
+}
+
+/** What a process has open, as what the kernel calls the same in every process that has it open too. */
+function listOpenFiles(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    const target = readlinkSync(`/proc/${pid}/fd/${fd}`);
+    if (!target.startsWith("anon_inode:")) return [target];
+    const id = /^eventfd-id:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/fdinfo/${fd}`, "latin1"))?.[1];
+    return id === undefined ? [] : [`eventfd ${id}`];
+  });
+}
+
+/** What is asked of the kernel in a fork before its lock and after it, beside what the self-test asks. */
+function planForkAttacks(): { birth: (Attack & Expected)[]; locked: (Attack & Expected)[] } {
+  const one = (
+    name: SyscallName,
+    args: StepArgument[],
+    answers: readonly number[],
+    more: Partial<Attack> = {},
+  ) => {
+    const call = syscallNumber(name, process.arch === "arm64" ? "aarch64" : "x86_64") ?? -1;
+    return { name: `${name} ${JSON.stringify(args)}`, answers, steps: [{ call, args }], ...more };
+  };
+  const message = { bytes: Array<number>(56).fill(0) };
+  const always = [
+    one("recvmsg", [3, message, 0], [-EPERM]),
+    one("kill", [0, 0], [-EPERM]),
+    one("kill", [-1, 0], [-EPERM]),
+    one("sendmsg", [0, message, 0], [-EPERM]),
+    one("madvise", [0, 0, MADV_DONTFORK], [-EINVAL, -EPERM]),
+    one("process_madvise", [-1, 0, 0, MADV_DOFORK, 0], [-EPERM, -ENOSYS]),
+    one("pidfd_getfd", [-1, 0, 0], [-EPERM]),
+  ];
+  return {
+    // The orders to the zygote are not there: standard input is a pipe of the fork's own.
+    birth: [...always, one("recvmsg", [0, message, 0], [-ENOTSOCK])],
+    locked: [
+      ...always,
+      one("recvmsg", [0, message, 0], [-EPERM]),
+      one("madvise", [0, 0, MADV_DOFORK], [-EPERM]),
+      one("clone", [CLONE_PARENT | SIGCHLD, 0, 0, 0, 0], [-EPERM], { isFork: true }),
+      one("prctl", [PR_SET_PDEATHSIG, 0], [-EPERM]),
+      one("setpgid", [0, 0], [-EPERM]),
+      // Nothing of the zygote is left open: three pipes, and what the event loop opened anew.
+      ...Array.from({ length: 61 }, (_, at) => at + 3).map((fd) => one("dup3", [fd, 63, 0], [-EPERM])),
+    ],
+  };
+}
+interface Expected {
+  name: string;
+  answers: readonly number[];
+}
+
+describe.runIf(process.platform === "linux")("the zygote", () => {
+  test("a fork is refused what a child is, before its lock and after it", async () => {
+    const bench = await open({
+      instantiate: () => createProcessEnvironment(undefined, { test: "in each child" }),
+    });
+    expect(zygoteOf(bench)?.forks).toBeGreaterThan(0);
+    expect(await bench.run("return 1")).toMatchObject({ result: 1 });
+    expect(bench.module.status?.().isolation.level).toBe("strict");
+  });
+
+  test("a fork cannot fork, reach the zygote or its siblings, or undo what keeps it apart", async () => {
+    await using stack = new AsyncDisposableStack();
+    const { path: cwd } = stack.use(await openEmptyFolder("run"));
+    const node = findNodeBinary();
+    const options = { level: "strict", nodePath: node.path, readable: [DIST], cwd, paranoid: false } as const;
+    const wall = stack.use(await openWall(options));
+    const attacks = planForkAttacks();
+    const given = ({ steps, isFork }: Attack): Attack => ({ steps, ...(isFork && { isFork }) });
+    const own = { birth: attacks.birth.map(given), locked: attacks.locked.map(given) };
+    const settings = { allowEval: false, allowWasm: false, paranoid: false };
+    const plan = planProcessLaunch(node, { ...wall, attacks: own }, settings, cwd);
+    const troubles: Error[] = [];
+    const zygotes = stack.use(
+      keepZygotes({
+        launch: plan(64, "zygote"),
+        startZygote: wall.startZygote as NonNullable<typeof wall.startZygote>,
+        boot: wall.start,
+        onSuspicion() {},
+        onTrouble: (error) => troubles.push(error),
+      }),
+    );
+    let seen: BootedParams["answers"];
+    const inspect = (_: number, booted: BootedParams) => {
+      seen = booted.answers;
+      return null;
+    };
+    const child = await spawnChild({ ...plan(64), inspect }, undefined, zygotes.start);
+    child.kill();
+    expect(troubles).toEqual([]);
+    expect(zygotes.status()?.forks).toBe(1);
+    for (const when of ["birth", "locked"] as const) {
+      expect(seen?.[when]).toHaveLength(attacks[when].length);
+      for (const [at, { name, answers }] of attacks[when].entries()) {
+        expect({ when, name, answer: seen?.[when][at] }).toEqual({
+          when,
+          name,
+          answer: answers.find((answer) => answer === seen?.[when][at]),
+        });
+      }
+    }
+  });
+
+  test("forks every child, and each has the server as its parent", async () => {
+    const bench = await open();
+    const before = zygoteOf(bench)?.forks ?? 0;
+    expect(before).toBeGreaterThan(0);
+    for (let run = 0; run < 5; run++) expect(await bench.run("return 1")).toMatchObject({ result: 1 });
+    expect(zygoteOf(bench)).toMatchObject({ renewals: 0 });
+    expect(zygoteOf(bench)?.forks).toBeGreaterThanOrEqual(before + 3);
+    expect(listForks().length).toBeGreaterThan(0);
+  });
+
+  test("shares no pipe and no event with a fork, nor does one fork with another", async () => {
+    const bench = await open();
+    const run = bench.start(
+      "console.log('up'); await new Promise((resolve) => setTimeout(resolve, 60_000))",
+      { timeoutMs: 60_000 },
+    );
+    await run.printed("up");
+    const forks = listForks();
+    expect(forks.length).toBeGreaterThan(1);
+    const held = [findZygote(), ...forks.map(({ pid }) => pid)].map((pid) => new Set(listOpenFiles(pid)));
+    for (const [at, files] of held.entries()) {
+      expect(files.size).toBeGreaterThan(3);
+      for (const other of held.slice(at + 1))
+        expect([...files].filter((file) => other.has(file))).toEqual([]);
+    }
+    await run.kill();
+  });
+
+  test("gives no two runs the same random numbers, and none an old clock", async () => {
+    const bench = await open();
+    const code = `const bytes = crypto.getRandomValues(new Uint8Array(8)).join();
+      const before = performance.now();
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      return { random: Math.random(), bytes, id: crypto.randomUUID(), now: Date.now(), waited: performance.now() - before }`;
+    const seen: { random: number; bytes: string; id: string; now: number; waited: number }[] = [];
+    for (let run = 0; run < 6; run++) {
+      const from = Date.now();
+      const { result } = await bench.run(code);
+      expect(result.now).toBeGreaterThanOrEqual(from);
+      expect(result.now).toBeLessThanOrEqual(Date.now());
+      // A timer that is armed against a clock of the time of the fork would fire at once.
+      expect(result.waited).toBeGreaterThanOrEqual(28);
+      seen.push(result);
+    }
+    for (const key of ["random", "bytes", "id"] as const) {
+      expect(new Set(seen.map((one) => one[key])).size).toBe(seen.length);
+    }
+  });
+
+  test("passes nothing of one run to the next", async () => {
+    const bench = await open();
+    const leave = `globalThis.left = 1; Array.prototype.left = 2; Object.prototype.left = 3; console.left = 4; return 1`;
+    await bench.run(leave);
+    const look = "return [globalThis.left, [].left, {}.left, console.left].every((one) => one === undefined)";
+    for (let run = 0; run < 4; run++) expect((await bench.run(look)).result).toBe(true);
+  });
+
+  test("costs no run that has begun when it is killed; the next have another", async () => {
+    const bench = await open();
+    const run = bench.start(
+      "console.log('up'); await new Promise((resolve) => setTimeout(resolve, 400)); return (await tools.test.echo({ a: 1 }))",
+    );
+    await run.printed("up");
+    process.kill(findZygote(), "SIGKILL");
+    expect(await run.done).toMatchObject({ state: "success" });
+    for (let more = 0; more < 5; more++) expect(await bench.run("return 1")).toMatchObject({ result: 1 });
+    expect(zygoteOf(bench)).toMatchObject({ renewals: 1 });
+  });
+
+  test.each(["SIGSEGV", "SIGSYS", "SIGILL"] as const)(
+    "is replaced at once after a fork that ended by %s, with the children that wait",
+    async (signal) => {
+      const bench = await open({ config: { warmPool: { min: 1, max: 1 } } });
+      const [taken, ...more] = listForks();
+      expect(more).toEqual([]);
+      const run = bench.start(
+        "console.log('up'); await new Promise((resolve) => setTimeout(resolve, 60_000))",
+        { timeoutMs: 60_000 },
+      );
+      await run.printed("up");
+      await expect.poll(() => listForks().length).toBe(2);
+      const waiting = listForks().find(({ pid }) => pid !== taken?.pid)?.pid;
+      const zygote = findZygote();
+      process.kill(taken?.pid as number, signal);
+      expect(await run.done).toMatchObject({ state: "failed" });
+      expect(await bench.run("return 1")).toMatchObject({ result: 1 });
+      expect(zygoteOf(bench)?.renewals).toBeGreaterThanOrEqual(1);
+      expect(findZygote()).not.toBe(zygote);
+      expect(listForks().filter(({ pid }) => pid === waiting)).toEqual([]);
+    },
+  );
+
+  test("can be switched off: every run has a process that was booted for it", async () => {
+    const bench = await open({ zygote: false });
+    expect(zygoteOf(bench)).toBeNull();
+    expect(await bench.run("return 1")).toMatchObject({ result: 1 });
+    expect(listForks()).toEqual([]);
+  });
+
+  test("is not used for a memory limit of a run's own, nor where WebAssembly needs threads", async () => {
+    const bench = await open();
+    const forks = () => zygoteOf(bench)?.forks;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const before = forks();
+    expect(await bench.run("return 1", { memoryMb: 64 })).toMatchObject({ result: 1 });
+    expect(forks()).toBe(before);
+    await bench.withConfig({ allowWasm: true }, async (other) => {
+      expect(zygoteOf(other)).toBeNull();
+      expect(await other.run("return 1")).toMatchObject({ result: 1 });
+    });
+  });
+});
