@@ -1,6 +1,7 @@
 /** What an audit record is, and what the audit feature takes and answers over HTTP. No behaviour. */
 import { z } from "zod";
 import { pageQuerySchema } from "../http/cursor.ts";
+import { periodFields, processIdSchema } from "../http/filters.ts";
 
 export const ACTOR_KINDS = ["anonymous", "bootstrap", "key", "system"] as const;
 export const OUTCOMES = ["ok", "refused", "failed"] as const;
@@ -38,9 +39,6 @@ const text = z
   .string()
   .max(200)
   .refine((value) => !value.includes("\0"), { error: "must not hold a NUL character" });
-const time = z.iso
-  .datetime({ offset: true, error: "expected a date and time such as 2030-01-31T12:00:00Z" })
-  .transform((value) => new Date(value));
 
 export const auditFilterSchema = z.strictObject({
   actor: text.optional().describe("A key id, `bootstrap` or `anonymous`."),
@@ -49,14 +47,9 @@ export const auditFilterSchema = z.strictObject({
   objectId: text.optional(),
   outcome: z.enum(OUTCOMES).optional(),
   decision: z.enum(DECISIONS).optional(),
-  processId: z
-    .string()
-    .regex(/^[1-9][0-9]{0,14}$/, "expected a process id in digits")
-    .transform(Number)
-    .optional(),
+  processId: processIdSchema,
   requestId: text.optional(),
-  from: time.optional().describe("Not before this time."),
-  to: time.optional().describe("Before this time."),
+  ...periodFields,
 });
 export type AuditFilter = z.output<typeof auditFilterSchema>;
 

@@ -4,9 +4,9 @@
  */
 import { z } from "zod";
 import { IDENTIFIER_PATTERN, TOOL_ID_PATTERN } from "#sdk";
+import { flagSchema, wordsSchema } from "../http/filters.ts";
 import { DECISIONS } from "./gate.ts";
 
-export const MAX_QUERY_CHARACTERS = 200;
 const MAX_SERVICE_ID_CHARACTERS = 100;
 const MAX_TOOL_ID_CHARACTERS = 200;
 
@@ -63,20 +63,10 @@ export const toolListSchema = z.object({
 
 export const toolFilterSchema = z.strictObject({
   serviceId: serviceId.optional().describe("Only tools of this service; 404 where there is none."),
-  query: z
-    .string()
-    .trim()
-    .max(MAX_QUERY_CHARACTERS)
-    .refine((text) => !text.includes("\0"), { error: "must not hold a NUL character" })
-    .optional()
-    .describe(
-      "What a tool should do, in any words. Each may be found in path, name, description or parameters: as it is, in another form, as the start of a word, misspelt, or as a synonym. More and rarer words rank higher.",
-    ),
-  enabled: z
-    .enum(["true", "false"], { error: "expected true or false" })
-    .transform((value) => value === "true")
-    .optional()
-    .describe("The tool's own flag."),
+  query: wordsSchema.describe(
+    "What a tool should do, in any words. Each may be found in path, name, description or parameters: as it is, in another form, as the start of a word, misspelt, or as a synonym. More and rarer words rank higher.",
+  ),
+  enabled: flagSchema.describe("The tool's own flag."),
 });
 
 export const toolParamsSchema = z.object({ serviceId, toolId });

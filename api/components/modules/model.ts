@@ -4,7 +4,8 @@
  */
 import { z } from "zod";
 import { MODULE_ID_PATTERN, MODULE_TYPES } from "#sdk";
-import { flagSchema, querySchema } from "../model.ts";
+import { flagSchema } from "../../http/filters.ts";
+import { querySchema } from "../model.ts";
 import { descriptorSchema } from "../registry.ts";
 
 export const MODULE_STATES = ["inactive", "active", "draining"] as const;

@@ -4,7 +4,8 @@
  */
 import { z } from "zod";
 import { IDENTIFIER_PATTERN, MODULE_ID_PATTERN } from "#sdk";
-import { flagSchema, querySchema } from "../model.ts";
+import { flagSchema } from "../../http/filters.ts";
+import { querySchema } from "../model.ts";
 import { descriptorSchema } from "../registry.ts";
 
 const MAX_ID_CHARACTERS = 100;

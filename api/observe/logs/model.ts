@@ -1,6 +1,7 @@
 /** What a log record is over HTTP, and what can be asked for. No behaviour. */
 import { z } from "zod";
 import { pageQuerySchema } from "#api/http/cursor.ts";
+import { periodFields, processIdSchema } from "#api/http/filters.ts";
 import { LOG_LEVELS } from "./record.ts";
 
 export const logRecordSchema = z
@@ -22,24 +23,16 @@ export const logRecordSchema = z
 export type LogAnswer = z.infer<typeof logRecordSchema>;
 
 const text = z.string().min(1).max(200);
-const time = z.iso
-  .datetime({ offset: true, error: "expected a date and time such as 2030-01-31T12:00:00Z" })
-  .transform((value) => new Date(value));
 
 export const logFilterSchema = z.strictObject({
   level: z.enum(LOG_LEVELS).optional().describe("Exactly this level."),
   levelMin: z.enum(LOG_LEVELS).optional().describe("This level and more severe ones."),
   type: text.optional(),
-  processId: z
-    .string()
-    .regex(/^[1-9][0-9]{0,14}$/, "expected a process id in digits")
-    .transform(Number)
-    .optional(),
+  processId: processIdSchema,
   serviceId: text.optional(),
   toolId: text.optional(),
   requestId: text.optional(),
-  from: time.optional().describe("Not before this time."),
-  to: time.optional().describe("Before this time."),
+  ...periodFields,
   query: text.optional().describe("Anywhere in the message or the values of the record, in any case."),
 });
 export type LogFilter = z.output<typeof logFilterSchema>;

@@ -1,0 +1,31 @@
+/** What the filters of lists have in common, as schemas of query strings. */
+import { z } from "zod";
+
+export const flagSchema = z
+  .enum(["true", "false"], { error: "expected true or false" })
+  .transform((value) => value === "true")
+  .optional();
+
+/** Words that are searched for. */
+export const wordsSchema = z
+  .string()
+  .trim()
+  .max(200)
+  .refine((text) => !text.includes("\0"), { error: "must not hold a NUL character" })
+  .optional();
+
+export const processIdSchema = z
+  .string()
+  .regex(/^[1-9][0-9]{0,14}$/, "expected a process id in digits")
+  .transform(Number)
+  .optional();
+
+const time = z.iso
+  .datetime({ offset: true, error: "expected a date and time such as 2030-01-31T12:00:00Z" })
+  .transform((value) => new Date(value))
+  .optional();
+/** Members of a filter by time. */
+export const periodFields = {
+  from: time.describe("Not before this time."),
+  to: time.describe("Before this time."),
+};
