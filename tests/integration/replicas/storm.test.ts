@@ -13,6 +13,8 @@ import {
 
 const RESETS = 24;
 const PAUSE_MS = 250;
+/** Between two processes submitted to a server: more than both can run on two processors, so that a queue grows. */
+const SUBMIT_MS = 40;
 /** Any statement is given up before; what waits for it goes on then. */
 const SETTLED_MS = 60_000;
 const CODE = "await new Promise((resolve) => setTimeout(resolve, 20)); return 42;";
@@ -67,7 +69,7 @@ test("the queue drains, blocking requests answer, readiness is honest, and both 
       answered.push(post(url, { code: CODE }).then(({ status }) => status));
       if (blocking.length < 40)
         blocking.push(post(url, { code: CODE, block: true }).then(({ status }) => status));
-      await sleep(15);
+      await sleep(SUBMIT_MS);
     }
   });
   let resets = 0;
