@@ -46,7 +46,11 @@ function personalPath(): string {
     .join(":");
 }
 
-export const PERSONAL_ENVIRONMENT = { PATH: personalPath(), HOME: process.env.HOME ?? "/" };
+export const PERSONAL_ENVIRONMENT = {
+  PATH: personalPath(),
+  HOME: process.env.HOME ?? "/",
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? "",
+};
 
 export interface StartOptions {
   /** The folder of the project. */
