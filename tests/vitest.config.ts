@@ -1,7 +1,16 @@
 import path from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const TUTORIAL = "tests/e2e/tutorial.test.ts";
+/** Each takes a minute or more, most of it waiting or on one processor: begun last, it would run alone. Longest first. */
+const LONG = [
+  "security/escape-script",
+  "integration/approvals/lost-answers",
+  "integration/lost-claims",
+  "integration/database-trouble",
+  "integration/database-network",
+].map((name) => path.resolve(import.meta.dirname, `${name}.test.ts`));
 const POSTGRES = ["tests/integration/harness/global-setup.ts"];
 
 const ROOT = path.resolve(import.meta.dirname, "..");
@@ -28,11 +37,20 @@ const retried = { ...shared, retry: 1 };
 /** What starts servers, browsers and npm as a person does. */
 const patient = { testTimeout: 180_000, hookTimeout: 180_000 };
 
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const long = LONG.flatMap((place) => sorted.filter(({ moduleId }) => moduleId === place));
+    return [...long, ...sorted.filter((file) => !long.includes(file))];
+  }
+}
+
 export default defineConfig({
   root: ROOT,
   test: {
-    // Two more than two processors: half of the time a test waits for a clock, a port or a process.
-    maxWorkers: 4,
+    // Three more than two processors: half of the time a test waits for a clock, a port or a process.
+    maxWorkers: 5,
+    sequence: { sequencer: LongFirst },
     reporters: ["default", "./tests/count-reporter.ts"],
     projects: [
       { test: { ...shared, name: "unit", include: ["tests/unit/**/*.test.ts"] } },
