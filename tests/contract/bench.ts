@@ -61,9 +61,11 @@ export interface EnvironmentCase {
 export interface EnvironmentUnderTest {
   instantiate(): EnvironmentModule;
   config: Record<string, unknown>;
-  /** False: every run gets a process that was booted for it. */
+  /** False: every run gets a process that was booted for it. Absent: as CYRNEL_ZYGOTE of the tests says. */
   zygote?: boolean;
 }
+/** All that goes through here may be run in both ways. */
+const ZYGOTE = process.env.CYRNEL_ZYGOTE !== "off";
 
 const DEFAULT_TIMEOUT_MS = 20_000;
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -85,7 +87,7 @@ export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & 
   };
   await module.setup({
     config: subject.config,
-    ...(subject.zygote === false && { zygote: false }),
+    zygote: subject.zygote ?? ZYGOTE,
     secrets: {},
     fetch: globalThis.fetch,
     logger,

@@ -33,7 +33,12 @@ afterEach(async () => {
 
 async function open(more: Partial<EnvironmentUnderTest> = {}): Promise<Bench> {
   const config = { warmPool: { min: 2, max: 2 } };
-  const bench = await openBench({ instantiate: () => createProcessEnvironment(), config, ...more });
+  const bench = await openBench({
+    instantiate: () => createProcessEnvironment(),
+    config,
+    zygote: true,
+    ...more,
+  });
   opened.push(bench);
   return bench;
 }
