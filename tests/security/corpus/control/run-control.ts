@@ -7,7 +7,7 @@ import type { ControlSign, Probe } from "../probe.ts";
 
 const PROGRAM = join(import.meta.dirname, "sandbox.cjs");
 /** Longer than such a probe gives its run. */
-const SPINS_FOR_MS = 300;
+const SPINS_FOR_MS = 400;
 /** Bare Node takes a third of this. */
 const GROWS_TO_BYTES = 128 * 1024 * 1024;
 const MAX_WAIT_MS = 60_000;
