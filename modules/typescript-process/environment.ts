@@ -94,7 +94,7 @@ async function openChildren(
     wall,
     readMemoryBytes,
     suspect: () => zygotes?.suspect(),
-    readZygote: () => zygotes?.status() ?? null,
+    readZygote: zygotes === null ? () => null : zygotes.status,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

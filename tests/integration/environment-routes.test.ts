@@ -66,6 +66,7 @@ test("tells which environment is active, what it can take, what waits, and how i
     environment: { id: "typescript-process", name: "TypeScript", version: "3.1.4" },
     capacity: { slots: 1, busy: 1, queued: 2, warm: 3, memoryBytes: null },
     isolation: environment.status().isolation,
+    zygote: null,
     draining: [],
   });
   environment.open("go");
@@ -78,6 +79,7 @@ test("an environment that reports nothing, nonsense or an exception is described
     environment: { id: "typescript-process", name: "TypeScript", version: "3.1.4" },
     capacity: { slots: null, busy: 0, queued: 0, warm: 0, memoryBytes: null },
     isolation: null,
+    zygote: null,
     draining: [],
   };
   for (const status of [

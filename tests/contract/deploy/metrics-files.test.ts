@@ -68,7 +68,11 @@ async function scrape(): Promise<string> {
   });
   const capacity = { slots: 1, busy: 0, queued: 0, warm: 1, memoryBytes: 1 };
   const layers = [{ layer: 0, name: "n", required: true, obtained: true, detail: "" }];
-  const environment = { capacity, isolation: { level: "strict", layers } };
+  const environment = {
+    capacity,
+    isolation: { level: "strict", layers },
+    zygote: { ageMs: 1, forks: 1, renewals: 0 },
+  };
   const app = await buildHttpApp({
     deps: {
       metrics: {
