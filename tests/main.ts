@@ -16,11 +16,12 @@ const CONFIG = ["--config", "tests/vitest.config.ts"];
 /** Apart from `npm test`: they take minutes, or need what few machines have. CONTRIBUTING.md says which run when. */
 const LANES: Record<string, string[][]> = {
   documents: [["vitest", "run", ...CONFIG, "--project", "documents"]],
+  console: [["vitest", "run", ...CONFIG, "--project", "console"]],
   tutorial: [["vitest", "run", ...CONFIG, "--project", "tutorial"]],
   container: ["security", "gvisor", "alerts", "build-and-run"].map((name) => [`tests/container/${name}.sh`]),
   cluster: [["tests/cluster/run.sh"]],
 };
-const WITHOUT_LANES = ["--project=!documents", "--project=!tutorial"];
+const WITHOUT_LANES = ["--project=!documents", "--project=!console", "--project=!tutorial"];
 
 /** What vitest does not see, because these tests read files or start programs: a change on the left asks for the right. */
 const BEYOND_IMPORTS: Record<string, string[]> = {

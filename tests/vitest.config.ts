@@ -55,7 +55,7 @@ export default defineConfig({
     projects: [
       { test: { ...shared, name: "unit", include: ["tests/unit/**/*.test.ts"] } },
       { test: { ...retried, name: "contract", include: ["tests/contract/**/*.test.ts"] } },
-      // Lanes of their own: `npm test -- documents`, `npm test -- tutorial`.
+      // Lanes of their own, like `console` below: `npm test -- documents`, `npm test -- tutorial`.
       { test: { ...retried, name: "documents", include: ["tests/documents/*.test.ts"] } },
       { test: { ...retried, ...patient, name: "tutorial", include: [TUTORIAL] } },
       {
@@ -79,10 +79,19 @@ export default defineConfig({
       {
         test: {
           ...retried,
+          name: "console",
+          ...patient,
+          include: ["tests/e2e/console/*.test.ts"],
+          globalSetup: POSTGRES,
+        },
+      },
+      {
+        test: {
+          ...retried,
           name: "e2e",
           ...patient,
           include: ["tests/e2e/**/*.test.ts"],
-          exclude: [TUTORIAL],
+          exclude: [TUTORIAL, "tests/e2e/console/**"],
           globalSetup: POSTGRES,
         },
       },
