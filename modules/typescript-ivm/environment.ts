@@ -121,7 +121,7 @@ async function openSlots(
     ],
     cwd,
     bootTimeoutMs: BOOT_TIMEOUT_MS,
-    isLocked: wall.lock !== null,
+    ownLayers: wall.lock === null ? [0, 1] : [0, 1, 3],
     // The largest run, what a slot may keep from earlier ones, and the code ranges of the isolates it holds at once.
     inspect: (pid) => wall.admit(pid, toKernelBudget(slotMb) + MORE_ISOLATES * CODE_RANGE_MB * BYTES_PER_MB),
     place: () => wall.place(toGroupBudget(slotMb)),

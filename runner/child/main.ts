@@ -121,7 +121,7 @@ if (options.isZygote) {
   if (kernel === null || options.lock === null) leaveWith("a zygote needs the jail");
   prepared = prepare();
   notify("booted", { protocol: PROTOCOL, node: version });
-  notify("ready", { layers: [0, 1], codeCache: prepared.isCacheAccepted });
+  notify("ready", { layers: [0], codeCache: prepared.isCacheAccepted });
   // Goes on in each fork, which from here on is a child like one that has booted.
   serveForks(kernel, options.lock.parentPid, notify);
 }

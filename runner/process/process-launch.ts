@@ -65,7 +65,8 @@ export function planProcessLaunch(
       ],
       cwd,
       bootTimeoutMs: BOOT_TIMEOUT_MS,
-      isLocked: lock !== null && !isZygote,
+      // A zygote needs its permissions to fork; each fork gives them up and locks itself.
+      ownLayers: isZygote ? [0] : lock === null ? [0, 1] : [0, 1, 3],
       inspect: isZygote
         ? (pid) => wall.findZygoteFault(pid)
         : (pid, { answers }) => wall.admit(pid, toKernelBudget(memoryMb), answers),

@@ -33,8 +33,8 @@ export interface ChildLaunch {
   cwd: string;
   /** From the start of the process to `ready`. */
   bootTimeoutMs: number;
-  /** It was given a lock to put on itself before it says `booted`. */
-  isLocked: boolean;
+  /** What it must say that it has made: the realm (0), that it gave up its permissions (1), its lock (3). */
+  ownLayers: readonly number[];
   /** Checks a child that says it has booted: what is wrong with it, as half a sentence; null: nothing. */
   inspect?(pid: number, booted: BootedParams): string | null;
   /** A control group for the child; null: there are none. It is not ready before it is there. */
@@ -110,10 +110,10 @@ export async function spawnChild(
       check = lookFromOutside(started.pid, launch, booted);
     };
     const ready = await receiveReady(channel, launch, look, signal);
-    const missing = listOwnLayers(launch).filter((layer) => !ready.layers.includes(layer));
+    const missing = launch.ownLayers.filter((layer) => !ready.layers.includes(layer));
     if (missing.length > 0) {
       throw new ChildStartError(
-        `The child did not confirm layer ${missing.join(", ")} of its isolation; ${listOwnLayers(launch).join(", ")} were expected. Build it, or the image, anew; Node ${launch.nodeVersion} must have process.permission.drop.`,
+        `The child did not confirm layer ${missing.join(", ")} of its isolation; ${launch.ownLayers.join(", ")} were expected. Build it, or the image, anew; Node ${launch.nodeVersion} must have process.permission.drop.`,
       );
     }
     await admitted?.catch((error: Error) => {
@@ -162,11 +162,6 @@ async function leaveGroup(placement: Placement, mayBeMemory: () => boolean): Pro
   const ranOut = mayBeMemory() && (await placement.ranOutOfMemory().catch(() => false));
   await placement.release();
   return ranOut;
-}
-
-/** Layers a child must say that it has made: realm, permissions, and the lock if it was given one. */
-function listOwnLayers({ isLocked }: ChildLaunch): number[] {
-  return isLocked ? [0, 1, 3] : [0, 1];
 }
 
 /** What a child that ended by itself left behind; empty for one that we killed. */

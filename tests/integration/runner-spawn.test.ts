@@ -69,7 +69,7 @@ describe("a child", () => {
   });
 
   test("that was given a lock and does not say that it is locked is refused", async () => {
-    await expect(spawnChild({ ...launchReal(), isLocked: true })).rejects.toThrow(
+    await expect(spawnChild({ ...launchReal(), ownLayers: [0, 1, 3] })).rejects.toThrow(
       "did not confirm layer 3 of its isolation; 0, 1, 3 were expected",
     );
   });

@@ -20,7 +20,7 @@ const common = {
   nodeVersion: node.version,
   cwd: tmpdir(),
   bootTimeoutMs: 20_000,
-  isLocked: false,
+  ownLayers: [0, 1],
 };
 
 /** How the real child is started. */

@@ -65,7 +65,7 @@ export async function playAsProcess(seed: number, monitor: Monitor): Promise<Hos
     args,
     cwd: folder,
     bootTimeoutMs: BOOT_TIMEOUT_MS,
-    isLocked: false,
+    ownLayers: [0, 1],
   });
   const host = createHost(prng, conversation.handlers, conversation.session, conversation.expected !== null);
   const kill = new AbortController();
