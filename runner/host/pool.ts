@@ -44,7 +44,7 @@ export interface Pool extends AsyncDisposable {
   take(signal: AbortSignal, memoryMb?: number): Promise<Child | null>;
   /** Takes back a child that can serve another run. */
   giveBack(child: Child): void;
-  /** Ends the children that wait, and starts others. */
+  /** Ends the children that wait, and those being started once they are ready, and starts others. */
   replaceIdle(): void;
   /** `target`: how many are kept warm at present; `replaced`: idle ones that died or broke the protocol, since the start. */
   status(): { warm: number; booting: number; target: number; waiting: number; replaced: number };
@@ -84,6 +84,8 @@ export function createPool(options: PoolOptions): Pool {
   /** Calls of `warmUp` that wait. */
   let warming = 0;
   let startCount = 0;
+  /** Starts up to this one began before the children that waited were replaced. */
+  let replacedUpTo = 0;
   let failures = 0;
   let deathsInARow = 0;
   /** The fewest children that were warm since the last look: they were not needed all that time. */
@@ -122,7 +124,8 @@ export function createPool(options: PoolOptions): Pool {
     booting--;
     failures = 0;
     own(child);
-    offer(child);
+    if (number > replacedUpTo) offer(child);
+    else end(child);
     if (deathsInARow === 0) fill();
     else fillIn(backOff(deathsInARow));
   }
@@ -267,6 +270,7 @@ export function createPool(options: PoolOptions): Pool {
     },
     giveBack: offer,
     replaceIdle() {
+      replacedUpTo = startCount;
       for (const entry of idle.splice(0)) {
         entry.detach();
         end(entry.child);

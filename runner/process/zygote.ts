@@ -12,8 +12,9 @@ const MAX_FORKS = 10_000;
 const MAX_AGE_MS = 3_600_000;
 /** From the order to the pid. */
 const MAX_FORK_MS = 10_000;
-/** After a zygote that could not be started, or did not fork, children boot for this long. */
-const RETRY_MS = 10_000;
+/** After a zygote that could not be started, or did not fork, children boot for this long, and each time twice as long. */
+const FIRST_RETRY_MS = 10_000;
+const MAX_RETRY_MS = 3_600_000;
 
 const answerSchema = z.discriminatedUnion("method", [
   z.object({ method: z.literal("forked"), params: z.strictObject({ pid: z.int().positive() }) }),
@@ -64,6 +65,7 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
   let next: Promise<Zygote | null> | null = null;
   let present: Zygote | null = null;
   let renewals = 0;
+  let retryMs = FIRST_RETRY_MS;
 
   async function open(): Promise<Zygote | null> {
     try {
@@ -82,8 +84,9 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
     next = Promise.resolve(null);
     setTimeout(() => {
       next = null;
-    }, RETRY_MS).unref();
-    onTrouble(new Error(`Children boot for ${RETRY_MS / 1000} s, as there is no zygote: ${error.message}`));
+    }, retryMs).unref();
+    onTrouble(new Error(`Children boot for ${retryMs / 1000} s, as there is no zygote: ${error.message}`));
+    retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
   }
 
   /** Its forks live on. */
@@ -108,7 +111,9 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
         if (zygote === null) return boot(program);
         try {
           zygote.forks += 1;
-          return await zygote.fork(program);
+          const child = await zygote.fork(program);
+          retryMs = FIRST_RETRY_MS;
+          return child;
         } catch (error) {
           retire(zygote);
           if (attempt > 1) bootMeanwhile(error as Error);

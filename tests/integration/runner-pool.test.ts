@@ -54,6 +54,31 @@ describe("a pool of children", () => {
     expect(troubles).toEqual([]);
   });
 
+  test("replaces those that wait, and those that were being started then, but none in use", async () => {
+    const started: Child[] = [];
+    const gate = Promise.withResolvers<void>();
+    const start: PoolOptions["start"] = async (signal) => {
+      const child = await spawnChild(launchReal(), signal);
+      started.push(child);
+      if (started.length === 3) await gate.promise;
+      return child;
+    };
+    const pool = open({ min: 2, max: 2, start });
+    await pool.warmUp();
+    const used = await take(pool);
+    await vi.waitFor(() => expect(started).toHaveLength(3), 10_000);
+    pool.replaceIdle();
+    gate.resolve();
+    await vi.waitFor(() => expect(pool.status()).toMatchObject({ warm: 2, booting: 0 }), 10_000);
+    const [first, second, third] = started;
+    for (const child of [first, second, third]) if (child !== used) await child?.exited;
+    expect(used.exit).toBeNull();
+    const later = await take(pool);
+    expect([first, second, third]).not.toContain(later);
+    await Promise.all([used, later].map(end));
+    expect(troubles).toEqual([]);
+  });
+
   test("starts one when none is warm, and as many as are asked for at once", async () => {
     const pool = open({ min: 0, max: 2 });
     const children = await Promise.all([1, 2, 3, 4, 5].map(() => take(pool)));
