@@ -19,7 +19,8 @@ const ROOT = path.resolve(import.meta.dirname, "..");
 const OURS = ["api", "runner", "modules", "sdk"].map((folder) => path.join(ROOT, folder) + path.sep);
 
 /** On a busy machine the child that replaces the one taken is started while the run still goes on. */
-const STARTS_CHILDREN = /^runner\/(?:jail\/|isolation\/|process\/(?!monitor|spawn))/;
+const STARTS_CHILDREN =
+  /^runner\/(?:jail\/|isolation\/|process\/(?!monitor|spawn))|^modules\/typescript-process\//;
 
 const PLAIN = 'console.log("hi"); return 42';
 const CALLING = "return await tools.demo.listTasks({})";
