@@ -40,6 +40,14 @@ describe("migrations", () => {
     expect(await listAppliedMigrations(database.pool)).toEqual(known);
   });
 
+  test("a sequence that a crash has set back does not stop the next migration", async () => {
+    const database = await create({ empty: true });
+    await migrateBefore(database, "0026_unanswered_requests");
+    await database.pool`alter sequence schema_migrations_id_seq restart`;
+    expect(await migrate(database.url)).toContain("0026_unanswered_requests");
+    expect(await listAppliedMigrations(database.pool)).toEqual(await listMigrations());
+  });
+
   test("what others hold is waited for, and what is about to be done is told", async () => {
     const database = await create({ empty: true });
     // It checks a constraint of processes.
