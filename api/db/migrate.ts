@@ -100,9 +100,10 @@ async function applyOne(db: Db, name: string): Promise<boolean> {
     );
   }
   await db.unsafe(await readFile(path.join(MIGRATIONS_DIRECTORY, `${name}.sql`), "utf8"));
-  // Not by the sequence: under wal_level minimal, one that was made and used in one transaction goes back in a crash.
-  await db`insert into ${db(MIGRATIONS_TABLE)} (id, name, run_on)
-    select coalesce(max(id), 0) + 1, ${name}, now() from ${db(MIGRATIONS_TABLE)}`;
+  // Under wal_level minimal, a sequence that was made and first used in one transaction goes back in a crash.
+  await db`select setval(pg_get_serial_sequence(${MIGRATIONS_TABLE}, 'id'),
+    (select coalesce(max(id), 0) + 1 from ${db(MIGRATIONS_TABLE)}), false)`;
+  await db`insert into ${db(MIGRATIONS_TABLE)} (name, run_on) values (${name}, now())`;
   return true;
 }
 
