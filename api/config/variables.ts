@@ -71,7 +71,7 @@ export const CONFIG_VARIABLES = {
     "zygote",
     z.enum(["on", "off"], { error: "expected on or off" }),
     "on",
-    "Where the processes of `typescript-process` come from. `on`: each is forked from a prepared one, where the machine allows it; all that are forked from one share the layout of its memory. `off`: a Node is booted for each, ten times the cost.",
+    "Where the processes of `typescript-process` come from. `on`: each is forked from a prepared one, where the machine allows it; all that are forked from one share the layout of its memory. `off`: a Node is booted for each, five times the cost.",
   ),
   CYRNEL_MAX_ACTIVE_PROCESSES: setting(
     "maxActiveProcesses",

@@ -42,7 +42,7 @@ export type Notify = {
  * would be in a wrong one.
  */
 export function serveForks(kernel: Kernel, parentPid: number, notify: Notify): void {
-  kernel.prctl(PR_SET_PDEATHSIG, SIGKILL);
+  must("PR_SET_PDEATHSIG", kernel.prctl(PR_SET_PDEATHSIG, SIGKILL));
   if (kernel.syscall(NR_GETPPID) !== parentPid) throw new Error("the server has ended");
   kernel.prctl(PR_SET_NAME, allocateText("cyrnel-zygote"));
   const loop = openEventLoop();

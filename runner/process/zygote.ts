@@ -1,5 +1,5 @@
 /**
- * The zygote of an environment: one prepared process that children are forked from, at a tenth of what a boot costs. It is
+ * The zygote of an environment: one prepared process that children are forked from, at a fifth of what a boot costs. It is
  * replaced by count and by age, and at once after a fork was suspected; where it cannot be had, children boot instead.
  */
 import { z } from "zod";
@@ -121,8 +121,8 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
       }
     },
     suspect() {
-      if (present === null) return;
-      retire(present);
+      // Also without one: children that wait may be of one that was replaced before.
+      if (present !== null) retire(present);
       onSuspicion();
     },
     status: () =>
