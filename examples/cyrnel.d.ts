@@ -35,6 +35,8 @@ declare const cyrnel: {
   ask(request: { message: string; schema?: object }): Promise<any>;
   /** The process this run belongs to. */
   readonly process: { readonly id: number; readonly ref: string | null };
+  /** What the process was given as `input`: JSON data, frozen; undefined without one. */
+  readonly input: any;
 };
 
 /** The same tools with less to write: `tools.<service>.<tool>(parameters)`. Cannot be enumerated. */

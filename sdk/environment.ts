@@ -58,6 +58,8 @@ export interface ExecutionInput {
   options?: ExecutionOptions;
   /** The client's own label of the process, shown to the script as `cyrnel.process.ref`. */
   ref?: string;
+  /** JSON data, shown to the script as `cyrnel.input`: at most 1 MiB of text, nested at most 64 levels deep. Absent: none. */
+  input?: unknown;
   /** What `pause` gave for an earlier execution of the same code: it is repeated up to there without asking the host again. */
   checkpoint?: unknown;
 }

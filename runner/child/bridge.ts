@@ -11,7 +11,7 @@ import type { BootedParams, PROTOCOL_VERSION, ReadyParams } from "../wire/protoc
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
 /** A literal, so that no schema library comes into this process; the type keeps it equal to the host's. */
-export const PROTOCOL: typeof PROTOCOL_VERSION = 3;
+export const PROTOCOL: typeof PROTOCOL_VERSION = 4;
 
 const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 const reader = createFrameReader(MAX_FRAME_BYTES);

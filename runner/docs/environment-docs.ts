@@ -101,6 +101,7 @@ const b = await cyrnel.services.github.tools.createIssue.invoke({ title: "Broken
 - \`cyrnel.getService(id)\`, \`cyrnel.getTool({ serviceId, toolId })\` give details with the JSON Schemas
 - \`cyrnel.getToolDocs({ serviceId, toolId })\` gives a TypeScript signature and an example call, as Markdown
 - \`cyrnel.ask({ message, schema? })\` asks a person and answers what they said
+- \`cyrnel.input\` is the JSON the process was given as \`input\`: plain data, frozen; \`undefined\` without one
 - \`cyrnel.process\` is \`{ id, ref }\` of this process
 
 Calls are concurrent: \`await Promise.all(...)\` over ten calls takes as long as the slowest. \`tools\` cannot be enumerated

@@ -244,7 +244,7 @@ const WIDE_CLOCKS = /Temporal|DateTimeFormat/;
 
 /** The `start` message of a run; `before`: of the run that it repeats. */
 function makeStart(
-  { eid, ref }: ExecutionInput,
+  { eid, ref, input }: ExecutionInput,
   { code, mappings }: Extract<PreparedSource, { ok: true }>,
   limits: SessionLimits,
   before: Checkpoint | null,
@@ -256,6 +256,7 @@ function makeStart(
     code,
     mappings,
     process: { id: eid, ref: ref ?? null },
+    ...(input !== undefined && { input }),
     seed,
     randomSeed,
     ...(before !== null && { journal: before.journal }),

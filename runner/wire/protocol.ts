@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Frame } from "./frames.ts";
 
 /** Raised whenever a message changes shape; a child with another version is refused. */
-export const PROTOCOL_VERSION = 3;
+export const PROTOCOL_VERSION = 4;
 
 /** Bounds of one connection. Configurable ones are defaults. */
 export const PROTOCOL_LIMITS = {
@@ -57,6 +57,8 @@ export interface StartParams {
   /** Source map `mappings` (VLQ) from `code` to the submitted source, for stacks. */
   mappings: string;
   process: { id: number; ref: string | null };
+  /** JSON data: what the script finds as `cyrnel.input`. Absent: none. */
+  input?: unknown;
   /** 32 random bytes, base64: seed of `crypto.getRandomValues`. */
   seed: string;
   /** Four integers from 0 to 2^32-1, not all zero: seed of `Math.random`. */

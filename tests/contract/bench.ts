@@ -7,6 +7,7 @@ import type {
   EnvironmentModule,
   ErrorDetail,
   ExecutionExitState,
+  ExecutionInput,
   ExecutionOptions,
   InvokeInput,
   Usage,
@@ -42,10 +43,12 @@ export interface Started {
   printed(text: string): Promise<void>;
 }
 
+type RunOptions = Partial<ExecutionOptions> & Pick<ExecutionInput, "ref" | "input">;
+
 export interface Bench {
   readonly module: EnvironmentModule;
-  run(code: string, options?: Partial<ExecutionOptions> & { ref?: string }): Promise<Run>;
-  start(code: string, options?: Partial<ExecutionOptions> & { ref?: string }): Started;
+  run(code: string, options?: RunOptions): Promise<Run>;
+  start(code: string, options?: RunOptions): Started;
   /** Another environment of the same kind with these settings on top, torn down afterwards. */
   withConfig<T>(config: Record<string, unknown>, use: (bench: Bench) => Promise<T>): Promise<T>;
 }
@@ -144,17 +147,18 @@ export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & 
     },
   });
 
-  function start(code: string, options: Partial<ExecutionOptions> & { ref?: string } = {}): Started {
+  function start(code: string, options: RunOptions = {}): Started {
     const eid = ++lastEid;
     const recording = createRecording();
     recordings.set(eid, recording);
     const startedAt = performance.now();
-    const { ref, ...limits } = options;
+    const { ref, input, ...limits } = options;
     const execution = module.execute({
       eid,
       code,
       options: { timeoutMs: DEFAULT_TIMEOUT_MS, ...limits },
       ...(ref !== undefined && { ref }),
+      ...(input !== undefined && { input }),
     });
     const done = execution.then((state) => {
       recording.state = state;

@@ -78,7 +78,10 @@ const GLOBALS = `declare const cyrnel: {
   /** Asks a person; resolves with the answer. */
   ask(request: { message: string; schema?: object }): Promise<unknown>;
   readonly process: { readonly id: number; readonly ref: string | null };
+  /** What the process was given as \`input\`: JSON data, frozen; undefined without one. */
+  readonly input: CyrnelInput;
 };
+type CyrnelInput = any;
 
 /** The same tools with less to write: \`tools.<service>.<tool>(parameters)\`. Cannot be enumerated. */
 declare const tools: CyrnelTools & {

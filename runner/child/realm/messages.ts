@@ -17,7 +17,15 @@ import {
 } from "./journal.ts";
 import { type Limits, run } from "./limits.ts";
 import { endTurn, fail, succeed } from "./outcome.ts";
-import { JSONParse, ObjectFreeze, onSettled, own, RealmSyntaxError, ReflectApply } from "./primordials.ts";
+import {
+  JSONParse,
+  ObjectFreeze,
+  ObjectKeys,
+  onSettled,
+  own,
+  RealmSyntaxError,
+  ReflectApply,
+} from "./primordials.ts";
 import { keepEngineClock, nowMs, seedRandom } from "./repeatable.ts";
 import { hasEnded, sendPaused, sendTimer } from "./sending.ts";
 import { setMappings } from "./stacks.ts";
@@ -85,6 +93,16 @@ function resume(): void {
   parked = null;
 }
 
+/** Freezes JSON data, whose nesting the host has bounded. */
+function freezeData(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const keys = ObjectKeys(value);
+  for (let index = 0; index < keys.length; index++) {
+    freezeData((value as Record<string, unknown>)[keys[index] as string]);
+  }
+  return ObjectFreeze(value);
+}
+
 function start(params: object, main: unknown): void {
   if (started) return;
   started = true;
@@ -93,6 +111,7 @@ function start(params: object, main: unknown): void {
   run.process.id = id;
   run.process.ref = ref;
   ObjectFreeze(run.process);
+  run.input = freezeData(own(params, "input"));
   run.seed = own(params, "seed") as string;
   seedRandom(own(params, "randomSeed") as number[]);
   setMappings(own(params, "mappings") as string);

@@ -1,8 +1,89 @@
-/** Cases: results and output. */
+/** Cases: input, results and output. */
 import { expect } from "vitest";
 import type { EnvironmentCase } from "../bench.ts";
 
 export const resultCases: EnvironmentCase[] = [
+  {
+    id: "input.values",
+    sentence: "a script finds the JSON it was given as cyrnel.input, and undefined when it was given none",
+    async check({ run }) {
+      const text = '\u0000\u2028"\\😀\u007f';
+      for (const input of [
+        null,
+        0,
+        "",
+        text,
+        false,
+        [],
+        {},
+        [1, [2, { a: null }]],
+        { "": 1, [text]: [text] },
+      ]) {
+        const { result } = await run("return [cyrnel.input, 'input' in cyrnel]", { input });
+        expect(result).toEqual([input, true]);
+      }
+      expect((await run("return typeof cyrnel.input + Object.keys(cyrnel).includes('input')")).result).toBe(
+        "undefinedtrue",
+      );
+    },
+  },
+  {
+    id: "input.frozen",
+    sentence: "the input is plain data of the script's own context, frozen all the way down",
+    async check({ run }) {
+      const { result } = await run(
+        `const { input } = cyrnel;
+        const attempt = (change) => { try { change(); return "done"; } catch (error) { return error.constructor.name; } };
+        return [input instanceof Object, Object.getPrototypeOf(input.list) === Array.prototype, input === cyrnel.input,
+          Object.isFrozen(input), Object.isFrozen(input.list), Object.isFrozen(input.list[0]), Object.isFrozen(input.deep.er.est),
+          attempt(() => { "use strict"; input.list[0].a = 2; }), attempt(() => { "use strict"; input.list.push(1); }),
+          attempt(() => { "use strict"; input.other = 1; }), attempt(() => { "use strict"; cyrnel.input = 1; }), input];`,
+        { input: { list: [{ a: 1 }], deep: { er: { est: [] } } } },
+      );
+      expect(result).toEqual([
+        ...[true, true, true, true, true, true, true],
+        ...Array(4).fill("TypeError"),
+        { list: [{ a: 1 }], deep: { er: { est: [] } } },
+      ]);
+    },
+  },
+  {
+    id: "input.prototypes",
+    sentence: "keys such as __proto__ and constructor in the input are data",
+    async check({ run }) {
+      const input = JSON.parse(
+        '{"__proto__": {"polluted": 1}, "constructor": {"prototype": {"polluted": 2}}, "toJSON": 3, "then": 4}',
+      );
+      const { state, result } = await run(
+        `const { input } = cyrnel;
+        return [Object.keys(input), Object.getPrototypeOf(input) === Object.prototype, ({}).polluted ?? null, input.polluted ?? null,
+          Object.isFrozen(Object.getOwnPropertyDescriptor(input, "__proto__").value), Object.isFrozen(Object.prototype),
+          Object.getOwnPropertyDescriptor(input, "__proto__").value.polluted]`,
+        { input },
+      );
+      expect([state, result]).toEqual([
+        "success",
+        [["__proto__", "constructor", "toJSON", "then"], true, null, null, true, false, 1],
+      ]);
+    },
+  },
+  {
+    id: "input.large",
+    sentence: "an input of a mebibyte arrives whole, nested as deep as is allowed",
+    async check({ run }) {
+      const rows = Array.from({ length: 20_000 }, (_, n) => ({ id: n, name: `row ${n}`, tags: ["a"] }));
+      let deep: unknown = "bottom";
+      for (let level = 0; level < 60; level++) deep = level % 2 === 0 ? [deep] : { deep };
+      const { result } = await run(
+        `const { rows, deep } = cyrnel.input;
+        let bottom = deep;
+        while (typeof bottom === "object") bottom = Array.isArray(bottom) ? bottom[0] : bottom.deep;
+        return [rows.length, rows.reduce((sum, { id }) => sum + id, 0), Object.isFrozen(rows[19999].tags), bottom]`,
+        { input: { rows, deep } },
+      );
+      expect(result).toEqual([20_000, 199_990_000, true, "bottom"]);
+    },
+  },
   {
     id: "result.values",
     sentence: "a script returns any JSON value",

@@ -18,7 +18,7 @@ function write(bytes) {
 }
 const say = (message) => write(frame(JSON.stringify({ jsonrpc: "2.0", ...message })));
 const booted = (changes = {}) =>
-  say({ method: "booted", params: { protocol: 3, node: process.version, ...changes } });
+  say({ method: "booted", params: { protocol: 4, node: process.version, ...changes } });
 const ready = (changes = {}) =>
   say({ method: "ready", params: { layers: [0, 1], codeCache: true, ...changes } });
 const call = (id) => ({ id, method: "invoke", params: { serviceId: "s", toolId: "t", parameters: {} } });

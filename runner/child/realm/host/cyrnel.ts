@@ -52,7 +52,7 @@ function refuseSize(bytes: number, maxBytes: number): Error {
   return new RealmError(`The output is larger than ${StringOf(maxBytes)} bytes.`);
 }
 
-/** `process` is filled in by `start`. */
+/** `process` is filled in by `start`, and so is what `input` answers. */
 export function createCyrnel(): object {
   // Methods, for their names: those of the bundle's functions are shortened.
   return ObjectFreeze({
@@ -79,5 +79,8 @@ export function createCyrnel(): object {
       return ask(request);
     },
     process: run.process,
+    get input(): unknown {
+      return run.input;
+    },
   });
 }
