@@ -57,8 +57,15 @@ export function notify(
   writeFrames(JSON.stringify({ jsonrpc: "2.0", method, params }));
 }
 
+/** Frames that came while a reply was waited for. */
+const early: string[] = [];
+
 /** The text of a frame that was read before; null: there is none. */
 export function takeFrame(): string | null {
+  return early.shift() ?? cutFrame();
+}
+
+function cutFrame(): string | null {
   try {
     return reader.next()?.toString() ?? null;
   } catch {
@@ -68,7 +75,20 @@ export function takeFrame(): string | null {
 
 /** The next frame's text; waits for it. End of input ends this process. */
 export function readFrame(): string {
-  for (let text = takeFrame(); ; text = takeFrame()) {
+  return early.shift() ?? readNew();
+}
+
+/** The reply to a call, waited for; what comes before it is kept for `takeFrame`. Not while a read is waiting. */
+export function readReply(id: number): string {
+  const start = `{"jsonrpc":"2.0","id":${id},`;
+  for (let text = readNew(); ; text = readNew()) {
+    if (text.startsWith(start)) return text;
+    early.push(text);
+  }
+}
+
+function readNew(): string {
+  for (let text = cutFrame(); ; text = cutFrame()) {
     if (text !== null) return text;
     try {
       takeIn(readSync(0, chunk, 0, CHUNK_BYTES, null));

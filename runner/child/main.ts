@@ -4,10 +4,10 @@
  * paid by each run.
  */
 import { Buffer } from "node:buffer";
-import { closeSync, fstat, readSync } from "node:fs";
+import { closeSync, readSync } from "node:fs";
 import { performAttacks } from "../jail/attack.ts";
 import { serveForks } from "../jail/fork.ts";
-import { mapFile, openKernel } from "../jail/kernel/syscalls.ts";
+import { mapFile, openKernel, preparePoll } from "../jail/kernel/syscalls.ts";
 import { lockKernel } from "../jail/lock-self.ts";
 import { decodeBootOptions } from "./boot-options.ts";
 import {
@@ -19,6 +19,7 @@ import {
   PROTOCOL,
   readFrame,
   readLater,
+  readReply,
   takeFrame,
   writeFrames,
 } from "./bridge.ts";
@@ -34,6 +35,10 @@ declare const CYRNEL_FILE: number;
 const END_PREFIX = '{"jsonrpc":"2.0","method":"end"';
 const EMBEDDER_PREFIX = '{"method":';
 
+/** How often V8 may go on with work of its own, where a script may have started some. */
+const ENGINE_EVERY_MS = 5;
+const MAX_WAIT_MS = 60_000;
+
 const options = decodeBootOptions(process.argv[2]);
 const version = process.version;
 const timers = createTimers((id) => receive(`{"method":"timer","params":{"id":${id}}}`));
@@ -43,20 +48,21 @@ let hasEnded = false;
 let isTurnDue = false;
 let hasStarted = false;
 
-function write(json: string): void {
-  if (hasEnded) return;
-  if (json.startsWith(EMBEDDER_PREFIX)) {
-    handleTimer(JSON.parse(json));
-    return;
-  }
+/** Answers the text of the reply that the realm waits for; else nothing. */
+function write(json: string): string | undefined {
+  if (hasEnded) return undefined;
+  if (json.startsWith(EMBEDDER_PREFIX)) return serve(JSON.parse(json));
   if (json.startsWith(END_PREFIX)) hasEnded = true;
   writeFrames(json);
+  return undefined;
 }
 
-function handleTimer({ method, params }: { method: string; params: { id: number; ms: number } }): void {
+function serve({ method, params }: { method: string; params: { id: number; ms: number } }) {
+  if (method === "wait") return isReading ? undefined : readReply(params.id);
   if (method === "clear") timers.clear(params.id);
   // More than the realm arms: it was taken over.
   else if (!timers.arm(params.id, params.ms)) leave(70);
+  return undefined;
 }
 
 function receive(json: string, main?: unknown): void {
@@ -79,9 +85,12 @@ function takeTurn(): void {
   // One message at a time: what a message sets going has come to rest before the next one.
   const next = takeFrame();
   if (next !== null) receive(next);
-  // Without a timer only a reply can go on with the script, and waiting for it here is quicker than in a thread.
+  // Without a timer only a reply can go on with the script.
   else if (timers.armed === 0 && !options.allowWasm) receive(readFrame());
-  else readLater(receive);
+  else if (poll === null) readLater(receive);
+  else if (poll(Math.min(timers.nextInMs, options.allowWasm ? ENGINE_EVERY_MS : MAX_WAIT_MS)))
+    receive(readFrame());
+  else takeTurnSoon();
 }
 
 /** The run is over: nothing may run here any more, and end of input means that the server is gone. */
@@ -96,8 +105,6 @@ function readPack(): Buffer {
 }
 
 closeInherited(options.closeFds);
-// biome-ignore lint/style/noProcessEnv: read by libuv when its first thread starts; nothing else of it is used.
-process.env.UV_THREADPOOL_SIZE = "1";
 process.on("unhandledRejection", (reason) => {
   realm.reject(reason);
   takeTurnSoon();
@@ -109,6 +116,8 @@ process.on("uncaughtException", (error) => {
   takeTurnSoon();
 });
 const kernel = options.lock === null ? null : openKernel();
+/** Null without the jail: a thread of libuv waits for messages then. */
+const poll = kernel === null ? null : preparePoll(kernel, 0);
 const pack = kernel === null ? readPack() : mapFile(kernel, CYRNEL_FILE, CYRNEL_HEAD.sizeBytes);
 closeSync(CYRNEL_FILE);
 const prepare = () =>
@@ -125,8 +134,6 @@ if (options.isZygote) {
   // Goes on in each fork, which from here on is a child like one that has booted.
   serveForks(kernel, options.lock.parentPid, notify);
 }
-// Starts that thread: after the lock none can be started.
-fstat(0, () => {});
 const attack = (phase: "birth" | "locked") =>
   kernel === null || !options.attacks ? undefined : performAttacks(kernel, options.attacks[phase]);
 const birth = attack("birth");

@@ -3,7 +3,7 @@
  * run ends, so that none fires in a later run.
  */
 // Kept from before the lockdown, which takes the globals away.
-const { setTimeout, setImmediate, clearTimeout, clearImmediate } = globalThis;
+const { setTimeout, setImmediate, clearTimeout, clearImmediate, performance } = globalThis;
 
 /** More than the realm lets a script arm: only a realm that was taken over gets there. */
 const MAX_TIMERS = 20_000;
@@ -16,12 +16,12 @@ export interface Timers {
   clearAll(): void;
   /** Armed and not fired yet. */
   readonly armed: number;
-  /** Of those, how many fire in the next turn of the event loop. */
-  readonly immediate: number;
+  /** Milliseconds until the next one is due, 0 if it is; Infinity without any. */
+  readonly nextInMs: number;
 }
 
 export function createTimers(fire: (id: number) => void): Timers {
-  const delayed = new Map<number, NodeJS.Timeout>();
+  const delayed = new Map<number, { timer: NodeJS.Timeout; dueAt: number }>();
   const immediate = new Map<number, NodeJS.Immediate>();
 
   return {
@@ -36,24 +36,22 @@ export function createTimers(fire: (id: number) => void): Timers {
           }),
         );
       } else {
-        delayed.set(
-          id,
-          setTimeout(() => {
-            delayed.delete(id);
-            fire(id);
-          }, ms),
-        );
+        const timer = setTimeout(() => {
+          delayed.delete(id);
+          fire(id);
+        }, ms);
+        delayed.set(id, { timer, dueAt: performance.now() + ms });
       }
       return true;
     },
     clear(id) {
-      clearTimeout(delayed.get(id));
+      clearTimeout(delayed.get(id)?.timer);
       clearImmediate(immediate.get(id));
       delayed.delete(id);
       immediate.delete(id);
     },
     clearAll() {
-      for (const timer of delayed.values()) clearTimeout(timer);
+      for (const { timer } of delayed.values()) clearTimeout(timer);
       for (const timer of immediate.values()) clearImmediate(timer);
       delayed.clear();
       immediate.clear();
@@ -61,8 +59,11 @@ export function createTimers(fire: (id: number) => void): Timers {
     get armed() {
       return delayed.size + immediate.size;
     },
-    get immediate() {
-      return immediate.size;
+    get nextInMs() {
+      if (immediate.size > 0) return 0;
+      let next = Number.POSITIVE_INFINITY;
+      for (const { dueAt } of delayed.values()) next = Math.min(next, dueAt);
+      return Math.max(0, next - performance.now());
     },
   };
 }

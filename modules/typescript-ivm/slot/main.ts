@@ -16,6 +16,7 @@ import {
   writeFrames,
 } from "#runner/child/bridge.ts";
 import { dropPermissions } from "#runner/child/lockdown.ts";
+import { openKernel, preparePoll } from "#runner/jail/kernel/syscalls.ts";
 import { lockKernel } from "#runner/jail/lock-self.ts";
 import type { BeginParams } from "../control.ts";
 import { exercise } from "./exercise.ts";
@@ -23,6 +24,7 @@ import { createIsolateFactory, type Library, type PreparedIsolate } from "./isol
 import { readRealmSource } from "./prelude.ts";
 import { CONTROL_PREFIX, createRun, type Run } from "./run.ts";
 
+const MAX_WAIT_MS = 60_000;
 const START_MEMBER = ',"start":';
 
 const [libraryPath = "", aheadMb = "", optionsText] = process.argv.slice(2);
@@ -49,7 +51,7 @@ function hasNoPermission(): boolean {
 /** A slot that cannot lock itself ends without having said that it is ready; the server reads why. */
 function lockOrEnd(): void {
   try {
-    if (options.lock !== null) lockKernel(options.lock);
+    if (kernel !== null && options.lock !== null) lockKernel(options.lock, kernel);
   } catch (error) {
     leaveWith(error);
   }
@@ -59,6 +61,9 @@ closeInherited(options.closeFds);
 const library = loadLibrary();
 const factory = createIsolateFactory(library, readRealmSource(), options, exercise);
 
+const kernel = options.lock === null ? null : openKernel();
+/** Null without the jail: a thread of libuv waits for messages then. */
+const poll = kernel === null ? null : preparePoll(kernel, 0);
 let spare: PreparedIsolate | null = factory.prepare(Number(aheadMb));
 lockOrEnd();
 const isPermissionGone = hasNoPermission();
@@ -105,9 +110,10 @@ async function next(): Promise<string> {
   for (let text = takeFrame(); ; text = takeFrame()) {
     if (text !== null) return text;
     if (tidying !== null) await tidying;
-    const awaits = run?.awaits ?? "messages";
-    if (awaits === "messages") return readFrame();
-    if (awaits === "later") return new Promise(readLater);
+    const waitMs = run?.waitMs ?? Number.POSITIVE_INFINITY;
+    if (waitMs === Number.POSITIVE_INFINITY) return readFrame();
+    if (poll === null && waitMs > 0) return new Promise(readLater);
+    if (poll?.(Math.min(waitMs, MAX_WAIT_MS))) return readFrame();
     await nextTurn();
   }
 }

@@ -22,8 +22,8 @@ export interface RunOutput {
 export interface Run {
   /** A message of the host: `start` first, then replies. */
   deliver(text: string): void;
-  /** What the run waits for besides messages: nothing, something in the next turn of the event loop, something later. */
-  readonly awaits: "messages" | "next_turn" | "later";
+  /** Milliseconds until something other than a message can go on with the run: 0 in the next turn, Infinity never. */
+  readonly waitMs: number;
 }
 
 /** How often V8 is let go on with work of its own, where a script may have started some. */
@@ -124,9 +124,8 @@ export function createRun(
       const { params } = JSON.parse(text) as { params: { code: string } };
       enter(() => isolate.start(text, params.code, backstopMs));
     },
-    get awaits() {
-      if (timers.immediate > 0) return "next_turn";
-      return timers.armed > 0 || hasTasks ? "later" : "messages";
+    get waitMs() {
+      return Math.min(timers.nextInMs, hasTasks ? TASKS_EVERY_MS : Number.POSITIVE_INFINITY);
     },
   };
 }

@@ -55,6 +55,9 @@ export const O_TRUNC = 0o1000;
 export const O_CLOEXEC = 0o2000000;
 export const O_PATH = 0o10000000;
 
+// asm-generic/poll.h
+export const POLLIN = 1;
+
 // linux/close_range.h
 export const CLOSE_RANGE_CLOEXEC = 4;
 
@@ -168,6 +171,7 @@ export const NR_SYSLOG = isAarch64 ? 116 : 103;
 export const NR_CAPSET = isAarch64 ? 91 : 126;
 export const NR_PRCTL = isAarch64 ? 167 : 157;
 export const NR_GETTID = isAarch64 ? 178 : 186;
+export const NR_PPOLL = isAarch64 ? 73 : 271;
 export const NR_PIPE2 = isAarch64 ? 59 : 293;
 export const NR_PRLIMIT64 = isAarch64 ? 261 : 302;
 export const NR_WAIT4 = isAarch64 ? 260 : 61;

@@ -2,7 +2,15 @@
  * The only place that reaches libc: five small functions behind which another backend could be put. Everything here
  * acts on the calling thread or, where a pid is given, on that process. Bundled into the child: Node only, no zod.
  */
-import { MAP_PRIVATE, NR_MMAP, NR_PRCTL, NR_PRLIMIT64, PROT_READ } from "./kernel-headers.ts";
+import {
+  MAP_PRIVATE,
+  NR_MMAP,
+  NR_PPOLL,
+  NR_PRCTL,
+  NR_PRLIMIT64,
+  POLLIN,
+  PROT_READ,
+} from "./kernel-headers.ts";
 
 /** A number, or memory whose address is passed; null is the null pointer. */
 export type KernelArgument = number | bigint | Uint8Array | null;
@@ -115,6 +123,26 @@ export function mapFile(kernel: Kernel, file: number, sizeBytes: number): Buffer
   const address = kernel.syscall(NR_MMAP, 0, sizeBytes, PROT_READ, MAP_PRIVATE, file, 0);
   if (address < 0) throw new Error(`mmap failed with errno ${-address}`);
   return loadFfi().toBuffer(BigInt(address), sizeBytes, false);
+}
+
+/**
+ * Waits until something can be read from `fd`, or its other end is closed: true; or for `ms`: false, also when a signal came.
+ * The function works after the permission to use `node:ffi` was given up.
+ */
+export function preparePoll(kernel: Kernel, fd: number): (ms: number) => boolean {
+  // struct pollfd, then struct timespec.
+  const descriptor = allocate(8);
+  const timeout = allocate(16);
+  const at = kernel.addressOf(descriptor, timeout);
+  const timeoutAt = kernel.addressOf(timeout, descriptor);
+  const view = new DataView(timeout.buffer);
+  new DataView(descriptor.buffer).setInt32(0, fd, true);
+  new DataView(descriptor.buffer).setInt16(4, POLLIN, true);
+  return (ms) => {
+    view.setBigInt64(0, BigInt(Math.trunc(ms / 1000)), true);
+    view.setBigInt64(8, BigInt(Math.ceil((ms % 1000) * 1e6)), true);
+    return kernel.syscall(NR_PPOLL, at, 1, timeoutAt, 0, 0) > 0;
+  };
 }
 
 /** libuv's default loop, as libuv exports it. */
