@@ -130,18 +130,16 @@ export function mapFile(kernel: Kernel, file: number, sizeBytes: number): Buffer
  * The function works after the permission to use `node:ffi` was given up.
  */
 export function preparePoll(kernel: Kernel, fd: number): (ms: number) => boolean {
-  // struct pollfd, then struct timespec.
-  const descriptor = allocate(8);
-  const timeout = allocate(16);
-  const at = kernel.addressOf(descriptor, timeout);
-  const timeoutAt = kernel.addressOf(timeout, descriptor);
-  const view = new DataView(timeout.buffer);
-  new DataView(descriptor.buffer).setInt32(0, fd, true);
-  new DataView(descriptor.buffer).setInt16(4, POLLIN, true);
+  // struct pollfd, then struct timespec; the view keeps the memory that their addresses are of.
+  const memory = allocate(24);
+  const at = kernel.addressOf(memory, memory);
+  const view = new DataView(memory.buffer);
+  view.setInt32(0, fd, true);
+  view.setInt16(4, POLLIN, true);
   return (ms) => {
-    view.setBigInt64(0, BigInt(Math.trunc(ms / 1000)), true);
-    view.setBigInt64(8, BigInt(Math.ceil((ms % 1000) * 1e6)), true);
-    return kernel.syscall(NR_PPOLL, at, 1, timeoutAt, 0, 0) > 0;
+    view.setBigInt64(8, BigInt(Math.trunc(ms / 1000)), true);
+    view.setBigInt64(16, BigInt(Math.ceil((ms % 1000) * 1e6)), true);
+    return kernel.syscall(NR_PPOLL, at, 1, at + 8n, 0, 0) > 0;
   };
 }
 
