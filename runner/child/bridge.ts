@@ -49,6 +49,12 @@ export function writeFrames(...texts: string[]): void {
   }
 }
 
+/** Takes the way of `writeFrames` without writing, and that of `readFrame` with `answer` for what is read. */
+export function rehearseFrames(text: string, answer: string | null): void {
+  writeSync(1, encodeFrameText(text), 0, 0);
+  if (answer !== null) reader.push(encodeFrameText(answer));
+}
+
 /** Says that this process has locked itself, and then that it can be given a script; or, of a zygote, what it has forked. */
 export function notify(
   method: "booted" | "ready" | "forked" | "failed",

@@ -47,22 +47,40 @@ function emptyPrototypes(): boolean {
   return isEmpty;
 }
 
+// Kept from before the host realm is emptied, which takes `process` away.
+const { permission } = process as unknown as {
+  permission?: { has(scope: string): boolean; drop?(scope: string): void };
+};
+
 /** Gives up every permission of Node for good. Answers whether all are gone. */
 export function dropPermissions(): boolean {
-  const { permission } = process as unknown as {
-    permission?: { has(scope: string): boolean; drop?(scope: string): void };
-  };
-  for (const scope of SCOPES) permission?.drop?.(scope);
+  return drop(SCOPES);
+}
+
+function drop(scopes: readonly string[]): boolean {
+  for (const scope of scopes) permission?.drop?.(scope);
   return SCOPES.every((scope) => permission?.has(scope) === false);
 }
 
-/** Gives up every permission and empties the global object and what errors inherit. Answers whether all are so. */
-export function lockDown(): boolean {
-  const isDropped = dropPermissions();
+/** Empties the global object and what errors inherit. Answers whether both are empty. */
+function emptyHost(): boolean {
   let isEmpty = true;
   for (const key of Reflect.ownKeys(globalThis)) {
     if (typeof key === "string" && !LANGUAGE.has(key) && !Reflect.deleteProperty(globalThis, key))
       isEmpty = false;
   }
-  return emptyPrototypes() && isDropped && isEmpty;
+  return emptyPrototypes() && isEmpty;
+}
+
+/** Gives up every permission and empties the host realm. Answers whether all is so. */
+export function lockDown(): boolean {
+  const isDropped = dropPermissions();
+  return emptyHost() && isDropped;
+}
+
+/** The part of `lockDown` that a zygote can do, which needs FFI; answers the rest of it, for its forks. */
+export function lockDownZygote(): () => boolean {
+  drop(SCOPES.filter((scope) => scope !== "ffi"));
+  const isEmpty = emptyHost();
+  return () => drop(["ffi"]) && isEmpty;
 }

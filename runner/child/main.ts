@@ -7,7 +7,7 @@ import { Buffer } from "node:buffer";
 import { closeSync, readSync } from "node:fs";
 import { performAttacks } from "../jail/attack.ts";
 import { serveForks } from "../jail/fork.ts";
-import { mapFile, openKernel, preparePoll } from "../jail/kernel/syscalls.ts";
+import { mapFile, openEventLoop, openKernel, preparePoll } from "../jail/kernel/syscalls.ts";
 import { lockKernel } from "../jail/lock-self.ts";
 import { decodeBootOptions } from "./boot-options.ts";
 import {
@@ -20,12 +20,14 @@ import {
   readFrame,
   readLater,
   readReply,
+  rehearseFrames,
   takeFrame,
   writeFrames,
 } from "./bridge.ts";
-import { createScriptContext } from "./contexts.ts";
-import { lockDown } from "./lockdown.ts";
+import { createScriptContext, type ScriptContext } from "./contexts.ts";
+import { lockDown, lockDownZygote } from "./lockdown.ts";
 import { cutLibraries, type RealmHead } from "./realm-pack.ts";
+import { answerRehearsed, prepareCollection, REHEARSED_CODE, REHEARSED_START } from "./rehearsal.ts";
 import { createTimers } from "./timers.ts";
 
 /** What load.ts calls this code with. */
@@ -38,6 +40,8 @@ const EMBEDDER_PREFIX = '{"method":';
 /** How often V8 may go on with work of its own, where a script may have started some. */
 const ENGINE_EVERY_MS = 5;
 const MAX_WAIT_MS = 60_000;
+/** Children of a pool wait longer than this for their script. */
+const BEFORE_REHEARSAL_MS = 5;
 
 const options = decodeBootOptions(process.argv[2]);
 const version = process.version;
@@ -53,7 +57,8 @@ function write(json: string): string | undefined {
   if (hasEnded) return undefined;
   if (json.startsWith(EMBEDDER_PREFIX)) return serve(JSON.parse(json));
   if (json.startsWith(END_PREFIX)) hasEnded = true;
-  writeFrames(json);
+  if (afterRehearsal === null) writeFrames(json);
+  else rehearseFrames(json, answerRehearsed(json));
   return undefined;
 }
 
@@ -66,7 +71,7 @@ function serve({ method, params }: { method: string; params: { id: number; ms: n
 }
 
 function receive(json: string, main?: unknown): void {
-  realm.receive(json, main);
+  present.realm.receive(json, main);
   takeTurnSoon();
 }
 
@@ -79,8 +84,12 @@ function takeTurnSoon(): void {
 
 function takeTurn(): void {
   isTurnDue = false;
-  realm.turn();
-  if (hasEnded) waitForTheKill();
+  present.realm.turn();
+  if (hasEnded) {
+    if (afterRehearsal === null) waitForTheKill();
+    afterRehearsal();
+    return;
+  }
   if (isReading) return;
   // One message at a time: what a message sets going has come to rest before the next one.
   const next = takeFrame();
@@ -106,13 +115,13 @@ function readPack(): Buffer {
 
 closeInherited(options.closeFds);
 process.on("unhandledRejection", (reason) => {
-  realm.reject(reason);
+  present.realm.reject(reason);
   takeTurnSoon();
 });
 // The value may be an object of the host realm, so it must not reach the script's; a finalizer of the script may be the cause.
 process.on("uncaughtException", (error) => {
   if (!hasStarted) leaveWith(error);
-  realm.reject("An exception was thrown outside of the script's own calls.");
+  present.realm.reject("An exception was thrown outside of the script's own calls.");
   takeTurnSoon();
 });
 const kernel = options.lock === null ? null : openKernel();
@@ -125,34 +134,71 @@ const prepare = () =>
     eval: options.allowEval,
     wasm: options.allowWasm,
   });
-let prepared: ReturnType<typeof prepare> | null = null;
-if (options.isZygote) {
-  if (kernel === null || options.lock === null) leaveWith("a zygote needs the jail");
-  prepared = prepare();
-  notify("booted", { protocol: PROTOCOL, node: version });
-  notify("ready", { layers: [0], codeCache: prepared.isCacheAccepted });
-  // Goes on in each fork, which from here on is a child like one that has booted.
-  serveForks(kernel, options.lock.parentPid, notify);
+/** The context of the run, or of a rehearsal. */
+let present: ScriptContext;
+/** Null unless a rehearsal is under way. */
+let afterRehearsal: (() => void) | null = null;
+
+/** Takes the whole way of a run, once per context. */
+function rehearse(context: ScriptContext, then: () => void): void {
+  present = context;
+  afterRehearsal = () => {
+    afterRehearsal = null;
+    hasEnded = false;
+    then();
+  };
+  receive(REHEARSED_START, context.compile(REHEARSED_CODE));
 }
-const attack = (phase: "birth" | "locked") =>
-  kernel === null || !options.attacks ? undefined : performAttacks(kernel, options.attacks[phase]);
-const birth = attack("birth");
-if (kernel !== null && options.lock !== null) lockKernel(options.lock, kernel);
-const locked = attack("locked");
-// The host looks at this process while it makes what a script will find.
-notify("booted", {
-  protocol: PROTOCOL,
-  node: version,
-  ...(birth !== undefined && locked !== undefined ? { answers: { birth, locked } } : {}),
-});
-const { realm, compile, isCacheAccepted } = prepared ?? prepare();
-const isLocked = lockDown();
-// A run would meet the pages that compiling touches for the first time: in a fork that costs it a tenth.
-compile("(async () => { await 1; return [1, { a: `x` }] })");
-notify("ready", {
-  layers: [0, ...(isLocked ? [1] : []), ...(options.lock === null ? [] : [3])],
-  codeCache: isCacheAccepted,
-});
-const start = readFrame();
-hasStarted = true;
-receive(start, compile(JSON.parse(start).params.code));
+
+/** Prepares all that forks share, and forks. What follows goes on in each fork. */
+function becomeZygote(): void {
+  const { lock } = options;
+  if (kernel === null || lock === null) leaveWith("a zygote needs the jail");
+  const own = prepare();
+  const spare = prepare();
+  const collect = prepareCollection();
+  const loop = openEventLoop();
+  rehearse(prepare(), () => {
+    const lockDownFork = lockDownZygote();
+    notify("booted", { protocol: PROTOCOL, node: version });
+    notify("ready", { layers: [0], codeCache: own.isCacheAccepted });
+    collect();
+    serveForks(kernel, lock.parentPid, loop, notify);
+    lockSelf(() => own, lockDownFork);
+    // Only while there is time: one that is given its script at once is not kept from it.
+    if (poll?.(BEFORE_REHEARSAL_MS)) awaitStart(own);
+    else rehearse(spare, () => awaitStart(own));
+  });
+}
+
+/** Locks this process, from outside and from inside, and says so. */
+function lockSelf(finish: () => ScriptContext, lockDown: () => boolean): ScriptContext {
+  const attack = (phase: "birth" | "locked") =>
+    kernel === null || !options.attacks ? undefined : performAttacks(kernel, options.attacks[phase]);
+  const birth = attack("birth");
+  if (kernel !== null && options.lock !== null) lockKernel(options.lock, kernel);
+  const locked = attack("locked");
+  // The host looks at this process while it makes what a script will find.
+  notify("booted", {
+    protocol: PROTOCOL,
+    node: version,
+    ...(birth !== undefined && locked !== undefined ? { answers: { birth, locked } } : {}),
+  });
+  const context = finish();
+  const isLocked = lockDown();
+  notify("ready", {
+    layers: [0, ...(isLocked ? [1] : []), ...(options.lock === null ? [] : [3])],
+    codeCache: context.isCacheAccepted,
+  });
+  return context;
+}
+
+function awaitStart(context: ScriptContext): void {
+  present = context;
+  const start = readFrame();
+  hasStarted = true;
+  receive(start, context.compile(JSON.parse(start).params.code));
+}
+
+if (options.isZygote) becomeZygote();
+else awaitStart(lockSelf(prepare, lockDown));

@@ -2,6 +2,7 @@
  * System calls tried from inside the jail, to see that it refuses them. The host says what to try, and which answers are
  * refusals. Bundled into children: Node only, no zod.
  */
+import { Buffer } from "node:buffer";
 import { NR_EXIT_GROUP } from "./kernel/kernel-headers.ts";
 import { allocate, type Kernel, type KernelArgument } from "./kernel/syscalls.ts";
 

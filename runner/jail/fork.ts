@@ -22,7 +22,7 @@ import {
   SIGKILL,
 } from "./kernel/kernel-headers.ts";
 import { receiveDescriptors } from "./kernel/passing.ts";
-import { allocate, allocateText, type Kernel, openEventLoop } from "./kernel/syscalls.ts";
+import { allocate, allocateText, type EventLoop, type Kernel } from "./kernel/syscalls.ts";
 
 /** The socket that orders come from takes the place of standard input. */
 const ORDERS = 0;
@@ -41,11 +41,12 @@ export type Notify = {
  * parent is the server, which reaps it. Throws where a control group cannot be entered or left: what this process forks next
  * would be in a wrong one.
  */
-export function serveForks(kernel: Kernel, parentPid: number, notify: Notify): void {
+export function serveForks(kernel: Kernel, parentPid: number, loop: EventLoop, notify: Notify): void {
   must("PR_SET_PDEATHSIG", kernel.prctl(PR_SET_PDEATHSIG, SIGKILL));
   if (kernel.syscall(NR_GETPPID) !== parentPid) throw new Error("the server has ended");
   kernel.prctl(PR_SET_NAME, allocateText("cyrnel-zygote"));
-  const loop = openEventLoop();
+  // So that it has been compiled before a fork does it.
+  loop.renew();
   const threadId = findThreadId(kernel);
   const inherited = markInherited(kernel);
   for (;;) {

@@ -2,6 +2,7 @@
  * What a child does to itself after it has booted and before it is given a script: nothing new can be opened, named or
  * reached afterwards, by JavaScript or by native code. Bundled into the child: Node only, no policy is built here.
  */
+import { Buffer } from "node:buffer";
 import {
   NR_CLOSE_RANGE,
   NR_GETPPID,

@@ -193,6 +193,7 @@ describe.runIf(process.platform === "linux")("the zygote", () => {
       { timeoutMs: 60_000 },
     );
     await run.printed("up");
+    await expect.poll(() => bench.module.status?.().warm).toBeGreaterThan(0);
     const forks = listForks();
     expect(forks.length).toBeGreaterThan(1);
     const held = [findZygote(), ...forks.map(({ pid }) => pid)].map((pid) => new Set(listOpenFiles(pid)));

@@ -13,7 +13,6 @@ import {
   type ProcessRow,
   type RunEnding,
   type RunLimits,
-  type Submitted,
 } from "../model/records.ts";
 import type { ApprovalState, ProcessState } from "../model/states.ts";
 import { CallLog } from "./calls.ts";
@@ -34,7 +33,7 @@ export class LiveRun {
   readonly claim: string;
   readonly environment: string;
   readonly execution: Pick<RunExecution, "requestEnd" | "confirmed" | "pause" | "resume">;
-  readonly submitted: Submitted;
+  readonly code: string;
   /** The memory limit in force. */
   readonly memoryMb: number | null;
   /** An earlier child began the run; this one repeats it. */
@@ -67,7 +66,7 @@ export class LiveRun {
     this.claim = row.claim as string;
     this.execution = options.execution;
     this.environment = options.environment;
-    this.submitted = options.submitted;
+    this.code = options.code;
     this.memoryMb = options.memoryMb;
     this.isRepeated = row.asked;
     this.results = new RunResults(limits, redactor);
@@ -292,8 +291,7 @@ export class LiveRun {
   }
 }
 
-export interface LiveRunOptions
-  extends Pick<LiveRun, "environment" | "execution" | "submitted" | "memoryMb"> {
+export interface LiveRunOptions extends Pick<LiveRun, "environment" | "execution" | "code" | "memoryMb"> {
   /** The row as it was claimed. */
   row: ProcessRow;
   /** While it is paused another run may have its slot. */

@@ -10,7 +10,6 @@ import type {
   ProcessView,
   QueuePlace,
   StoredResults,
-  Submitted,
   SummaryResults,
   TrailCall,
 } from "../model/records.ts";
@@ -28,7 +27,7 @@ export function viewLiveRun(live: LiveRun): ProcessView {
   const { truncated, ...results } = live.results.read();
   return {
     row: live.row,
-    ...live.submitted,
+    code: live.code,
     results: {
       ...results,
       stdoutTruncated: truncated.stdout,
@@ -40,10 +39,9 @@ export function viewLiveRun(live: LiveRun): ProcessView {
 }
 
 export function viewStored(
-  row: ProcessRow & Submitted & { [K in keyof StoredResults]: StoredResults[K] | null },
+  row: ProcessRow & { code: string } & { [K in keyof StoredResults]: StoredResults[K] | null },
 ): ProcessView {
-  const { code, input, inputSchema } = row;
-  return { row, code, input, inputSchema, results: resultsOf(row) };
+  return { row, code: row.code, results: resultsOf(row) };
 }
 
 export function renderSummary(row: ProcessRow, results: SummaryResults, queue?: QueuePlace): string {
@@ -51,13 +49,11 @@ export function renderSummary(row: ProcessRow, results: SummaryResults, queue?: 
   return `${head}${tail}`;
 }
 
-export function renderRecord({ row, code, input, inputSchema, results, queue }: ProcessView): string {
+export function renderRecord({ row, code, results, queue }: ProcessView): string {
   const { head, tail } = commonParts(row, results, queue);
   const stdout = JSON.stringify(results.stdout.toString("utf8"));
   const stderr = JSON.stringify(results.stderr.toString("utf8"));
-  // A server of an earlier version shows neither of these.
-  const given = `"input":${input ?? "null"},"inputSchema":${inputSchema ?? "null"}`;
-  return `${head},"code":${JSON.stringify(code)},${given},"stdout":${stdout},"stderr":${stderr}${tail}`;
+  return `${head},"code":${JSON.stringify(code)},"stdout":${stdout},"stderr":${stderr}${tail}`;
 }
 
 function commonParts(

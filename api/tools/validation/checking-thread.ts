@@ -27,8 +27,7 @@ export interface CheckingThread extends AsyncDisposable {
   ): Promise<ThreadOutcome>;
 }
 
-/** `isStrict`: see `compileCheck`. */
-export function createCheckingThread(isStrict = false): CheckingThread {
+export function createCheckingThread(): CheckingThread {
   const thread = createJobThread<CheckJob, CheckAnswer>(
     new URL("./thread.ts", import.meta.url),
     CHECK_LIMITS,
@@ -71,7 +70,7 @@ export function createCheckingThread(isStrict = false): CheckingThread {
       if (jobs.length === 0) queues.set(caller, jobs);
       jobs.push(async () => {
         let answer = await send({ kind: "check", hash, parameters });
-        if (answer.kind === "unknown") answer = await send({ kind: "prepare", hash, schema, isStrict });
+        if (answer.kind === "unknown") answer = await send({ kind: "prepare", hash, schema });
         if (answer.kind === "prepared") answer = await send({ kind: "check", hash, parameters });
         const isLost = answer.kind === "unknown" || answer.kind === "prepared";
         resolve(isLost ? { kind: "failed", message: "The schema was lost." } : (answer as ThreadOutcome));

@@ -2,6 +2,7 @@
  * The only place that reaches libc: five small functions behind which another backend could be put. Everything here
  * acts on the calling thread or, where a pid is given, on that process. Bundled into the child: Node only, no zod.
  */
+import { Buffer } from "node:buffer";
 import {
   MAP_PRIVATE,
   NR_MMAP,
@@ -130,10 +131,10 @@ export function mapFile(kernel: Kernel, file: number, sizeBytes: number): Buffer
  * The function works after the permission to use `node:ffi` was given up.
  */
 export function preparePoll(kernel: Kernel, fd: number): (ms: number) => boolean {
-  // struct pollfd, then struct timespec; the view keeps the memory that their addresses are of.
+  // struct pollfd, then struct timespec. The view keeps the memory for as long as the function lives.
   const memory = allocate(24);
-  const at = kernel.addressOf(memory, memory);
   const view = new DataView(memory.buffer);
+  const at = kernel.addressOf(memory, memory);
   view.setInt32(0, fd, true);
   view.setInt16(4, POLLIN, true);
   return (ms) => {

@@ -102,7 +102,4 @@ export const echoCalls: CallHandlers = {
   getTool: echo,
   getToolDocs: echo,
   ask: echo,
-  readFile: echo,
-  writeFile: echo,
-  removeFile: echo,
 };

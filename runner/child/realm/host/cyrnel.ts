@@ -15,7 +15,6 @@ import {
   StringOf,
 } from "../primordials.ts";
 import { quote, sendNotification } from "../sending.ts";
-import { callForFile, callForFileSync } from "./calls.ts";
 import { ask, discoverServices, discoverTools, getService, getTool, getToolDocs } from "./discovery.ts";
 import { servicesGlobal } from "./tools.ts";
 
@@ -53,16 +52,6 @@ function refuseSize(bytes: number, maxBytes: number): Error {
   return new RealmError(`The output is larger than ${StringOf(maxBytes)} bytes.`);
 }
 
-let fileLibrary: ReturnType<typeof import("./files.ts")["createFileLibrary"]> | undefined;
-
-function loadFiles() {
-  fileLibrary ??= (require("./files.ts") as typeof import("./files.ts")).createFileLibrary(
-    { call: callForFile, callSync: callForFileSync },
-    run.files,
-  );
-  return fileLibrary;
-}
-
 /** `process` is filled in by `start`, and so is what `input` answers. */
 export function createCyrnel(): object {
   // Methods, for their names: those of the bundle's functions are shortened.
@@ -90,9 +79,6 @@ export function createCyrnel(): object {
       return ask(request);
     },
     process: run.process,
-    get files(): object {
-      return loadFiles().files;
-    },
     get input(): unknown {
       return run.input;
     },
