@@ -4765,6 +4765,12 @@ export interface paths {
                         block?: boolean;
                         /** @description The script: TypeScript. */
                         code: string;
+                        /** @description JSON that the script finds as `cyrnel.input`; at most 1 MiB of JSON text, nested at most 64 levels deep. */
+                        input?: unknown;
+                        /** @description JSON Schema (draft 2020-12) that `input` has to fit, here and in every later run; at most 64 KiB of JSON text. Nothing is filled in. */
+                        inputSchema?: {
+                            [key: string]: unknown;
+                        };
                         /** @default {} */
                         options?: {
                             /** @description CPU time limit in milliseconds. Default: none, or the server maximum. */
@@ -4826,7 +4832,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: ref_taken */
+                /** @description Error: ref_taken, limit_reached */
                 409: {
                     headers: {
                         [name: string]: unknown;
@@ -5686,6 +5692,8 @@ export interface paths {
                          * @default false
                          */
                         force?: boolean;
+                        /** @description Replaces the input of the process, from this run on; has to fit its `inputSchema`. Absent: the input stays. */
+                        input?: unknown;
                     };
                 };
             };
@@ -5739,7 +5747,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: process_not_idle */
+                /** @description Error: process_not_idle, limit_reached */
                 409: {
                     headers: {
                         [name: string]: unknown;
@@ -9669,6 +9677,12 @@ export interface components {
             } | null;
             exitState: ("success" | "failed" | "timeout" | "canceled") | null;
             id: number;
+            /** @description What the script finds as `cyrnel.input`; null: none, or null. */
+            input: unknown;
+            /** @description What the input has to fit. */
+            inputSchema: {
+                [key: string]: unknown;
+            } | null;
             /** @description The limits in force. */
             options: {
                 cpuMs: number | null;
@@ -9710,7 +9724,7 @@ export interface components {
                 wallMs: number;
             };
         };
-        /** @description A process as lists show it: without code, stdout and stderr. */
+        /** @description A process as lists show it: without code, input, stdout and stderr. */
         ProcessSummary: {
             /** @description Ids of the approvals the process waits for. */
             approvals: string[];

@@ -6,7 +6,7 @@ import type { ErrorObject } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import type { JSONSchema } from "#sdk";
-import { compilePattern } from "./linear-pattern.ts";
+import { compilePattern, requirePattern } from "./linear-pattern.ts";
 
 const MAX_ISSUES = 10;
 const MAX_NAMES = 30;
@@ -27,18 +27,22 @@ export interface ParameterCheck {
   listIssues(): ParameterIssue[];
 }
 
-/** `schema` is trusted, or bounded as `readSchema` does it. Throws for one that the validator cannot compile. */
-export function compileCheck(schema: JSONSchema): ParameterCheck {
+/**
+ * `schema` is trusted, or bounded as `readSchema` does it. Throws for one that the validator cannot compile. `isStrict`:
+ * throws also for a pattern that it cannot check, and fills in nothing.
+ */
+export function compileCheck(schema: JSONSchema, isStrict = false): ParameterCheck {
+  const regExp = isStrict ? requirePattern : compilePattern;
   const ajv = new Ajv2020({
     strict: false,
     validateSchema: false,
     allErrors: true,
     verbose: true,
-    useDefaults: true,
+    useDefaults: !isStrict,
     logger: false,
     // Longer chains of references to references are called, not written out into each other.
     inlineRefs: 20,
-    code: { regExp: Object.assign(compilePattern, { code: "compilePattern" }) as never },
+    code: { regExp: Object.assign(regExp, { code: regExp.name }) as never },
   });
   // Its types describe a CommonJS module; Node hands over the function itself.
   (ajvFormats as unknown as (instance: unknown, options: unknown) => void)(ajv, { mode: "fast" });

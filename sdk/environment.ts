@@ -50,6 +50,24 @@ export interface ExecutionOptions {
   maxStderrBytes?: number;
 }
 
+/** A file as a script sees it: its name is a label, its size is in bytes. */
+export interface WorkspaceFile {
+  name: string;
+  size: number;
+  contentType: string;
+}
+
+/** A piece of what a script writes to a file. */
+export interface FileWrite {
+  name: string;
+  data: Uint8Array;
+  mode: "replace" | "append";
+  /** Another piece of this write follows: the file is as it was until the last one. */
+  more: boolean;
+  /** Of the execution's writes, the one that this is a piece of. */
+  write: number;
+}
+
 export interface ExecutionInput {
   /** Execution id: equal to the process id. */
   eid: number;
@@ -60,6 +78,8 @@ export interface ExecutionInput {
   ref?: string;
   /** JSON data, shown to the script as `cyrnel.input`: at most 1 MiB of text, nested at most 64 levels deep. Absent: none. */
   input?: unknown;
+  /** What is in the workspace when the run begins; absent without files. */
+  files?: readonly WorkspaceFile[];
   /** What `pause` gave for an earlier execution of the same code: it is repeated up to there without asking the host again. */
   checkpoint?: unknown;
 }
@@ -129,6 +149,15 @@ export interface EnvironmentBindings {
     request: { message: string; schema?: JSONSchema },
     call?: { seq: number; signal: AbortSignal },
   ): Promise<unknown>;
+  /**
+   * Fewer bytes than `length` at the end of the file. This and the next two are absent where runs have no files; they reject
+   * with `file_not_found` or `invalid_file_name`, or with an error whose `name` is `WorkspaceLimitError`, which has to end the
+   * execution as `failed` with `output_limit`.
+   */
+  readFile?(eid: number, range: { name: string; offset: number; length: number }): Promise<Uint8Array>;
+  /** Answers the size of the file, or of what was written so far of it. */
+  writeFile?(eid: number, write: FileWrite): Promise<{ size: number }>;
+  removeFile?(eid: number, file: { name: string }): Promise<void>;
   /** What the script returned, as JSON data: for an environment that answers with the exit state alone. */
   setResult(eid: number, value: unknown): void;
   setUsage(eid: number, usage: Partial<Usage>): void;

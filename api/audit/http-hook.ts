@@ -87,11 +87,18 @@ function readField(json: string | null, name: string): string | undefined {
   }
 }
 
+/** What a person answers a script, or gives it, is between the two. */
+const COVERED_MEMBERS: Readonly<Record<string, string>> = {
+  "approval.approve": "data",
+  "process.create": "input",
+  "process.run": "input",
+};
+
 /** Of secret settings only what was changed: a hash of a short secret gives the secret away. */
 function parametersOf(body: unknown, route: AuditedRoute): unknown {
-  // What a person answers a script is between the two.
-  if (route.action === "approval.approve" && typeof body === "object" && body !== null && "data" in body) {
-    return { ...body, data: "[redacted]" };
+  const covered = COVERED_MEMBERS[route.action];
+  if (covered !== undefined && typeof body === "object" && body !== null && covered in body) {
+    return { ...body, [covered]: "[redacted]" };
   }
   if (!route.secret) return body;
   if (!Array.isArray(body)) return "[redacted]";

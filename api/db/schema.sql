@@ -437,6 +437,8 @@ create table processes (
   replica uuid,
   trace_parent text,
   started_by text,
+  input json,
+  input_schema json,
   constraint processes_ref_key UNIQUE (ref),
   constraint processes_pkey PRIMARY KEY (id),
   constraint processes_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id),

@@ -5,6 +5,7 @@ import { clientGone, sendJson, sendText } from "#api/http/answers.ts";
 import type { App } from "#api/http/app-type.ts";
 import { type Caller, guardRoutes, requireScope } from "#api/http/auth.ts";
 import { decodeCursor, encodeCursor } from "#api/http/cursor.ts";
+import { MAX_BODY_WITH_INPUT_BYTES } from "#api/http/json/body.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
 import type { ProcessCreator, ProcessView } from "./model/records.ts";
 import {
@@ -53,6 +54,7 @@ export function registerProcessRoutes(
     {
       ...write,
       config: { whileDraining: "elsewhere" },
+      bodyLimit: MAX_BODY_WITH_INPUT_BYTES,
       // Before validation fills the body in: the same request is to be known again by any version.
       preValidation: async (request) => {
         request.sentBody = request.body;
@@ -70,6 +72,7 @@ export function registerProcessRoutes(
             "idempotency_mismatch",
             "too_many_processes",
             "no_environment",
+            "limit_reached",
           ),
         },
       },
@@ -152,6 +155,7 @@ export function registerProcessRoutes(
     {
       ...write,
       config: { whileDraining: "elsewhere" },
+      bodyLimit: MAX_BODY_WITH_INPUT_BYTES,
       schema: {
         tags,
         summary: "Run an idle process (again)",
@@ -166,6 +170,7 @@ export function registerProcessRoutes(
             "process_not_idle",
             "too_many_processes",
             "no_environment",
+            "limit_reached",
           ),
         },
       },

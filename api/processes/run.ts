@@ -83,7 +83,7 @@ export class Runs {
     for (const live of this.#options.registry.all()) this.#interrupt(live);
   }
 
-  #begin(slot: Slot, { row, code }: StoredRun): void {
+  #begin(slot: Slot, { row, submitted }: StoredRun): void {
     const { registry, feed, limits, environments, log, redactor } = this.#options;
     const { id: environment, module } = slot.lease;
     const execution = new RunExecution(row.id, module, log);
@@ -93,7 +93,7 @@ export class Runs {
       environment,
       execution,
       slot,
-      code,
+      submitted,
       memoryMb: memoryInForce(row.memoryMb, active?.module === module ? active.status() : null),
       limits,
       redactor,
@@ -187,9 +187,10 @@ function bounded(confirmed: Promise<void>): Promise<void> {
   return Promise.race([confirmed, sleep(KILL_GRACE_MS, undefined, { ref: false })]);
 }
 
-function describeExecution({ id, code, row, memoryMb }: LiveRun, limits: RunLimits): ExecutionInput {
+function describeExecution({ id, submitted, row, memoryMb }: LiveRun, limits: RunLimits): ExecutionInput {
   const { timeoutMs, cpuMs, ref } = row;
   const { maxStdoutBytes, maxStderrBytes } = limits;
+  const { code, input } = submitted;
   return {
     eid: id,
     code,
@@ -201,5 +202,6 @@ function describeExecution({ id, code, row, memoryMb }: LiveRun, limits: RunLimi
       ...(cpuMs !== null && { cpuMs }),
     },
     ...(ref !== null && { ref }),
+    ...(input !== null && { input: JSON.parse(input) }),
   };
 }

@@ -19,6 +19,7 @@ import type { ApprovalState } from "./model/states.ts";
 import { createProcess, IDEMPOTENCY_TTL_MS, type Submission } from "./operations/create.ts";
 import { followList } from "./operations/events.ts";
 import { followHeld, type HeldWait, openEvents, viewHeld } from "./operations/follow.ts";
+import { createInputChecks } from "./operations/input.ts";
 import {
   movedElsewhere,
   type ProcessesContext,
@@ -139,6 +140,7 @@ export function createProcessService(deps: ProcessesDeps) {
     onQueued: (id) => admission.noteRequeued(id),
     onEnded: (id) => feed.notify(id, "state"),
   });
+  const inputs = createInputChecks();
   /** Requests that wait for the end of a run. */
   let awaited = 0;
   const context: ProcessesContext = {
@@ -148,6 +150,7 @@ export function createProcessService(deps: ProcessesDeps) {
     feed,
     peers,
     maxima: config,
+    inputs,
     traceParent: deps.traceParent ?? (() => null),
     readApprovals: async (id) => pausing?.options.approvalStore.listEvents(db, id) ?? [],
     findPlaces: (ids) => estimates.find(ids),
@@ -231,6 +234,7 @@ export function createProcessService(deps: ProcessesDeps) {
       await waitUntilEmpty(SHUTDOWN_STORE_MS, false);
       admission[Symbol.dispose]();
       await retention?.[Symbol.asyncDispose]();
+      await inputs[Symbol.asyncDispose]();
       feed.close();
     },
 

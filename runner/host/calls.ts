@@ -9,11 +9,20 @@ import {
   type CallMethod,
   type ChildMessage,
   type callParamsSchemas,
+  FILE_METHODS,
+  PROTOCOL_LIMITS,
   type SessionLimits,
   type Violation,
   violation,
   type WireError,
 } from "../wire/protocol.ts";
+
+const WORKSPACE_LIMIT = "WorkspaceLimitError";
+
+/** A script wrote more than a run may. Known by its name: a binding may be of another copy of this file. */
+export class WorkspaceLimitError extends Error {
+  override readonly name = WORKSPACE_LIMIT;
+}
 
 /** How far a well-behaved child's count of its calls may run ahead of ours. */
 const CALL_SLACK = 8;
@@ -41,7 +50,10 @@ export interface LoggedCall {
   method: CallMethod;
   /** SHA-256 of its parameters, hexadecimal. */
   digest: string;
-  /** What the child was told: the members of the reply as JSON text, without its id. Null: not answered yet. */
+  /**
+   * What the child was told: the members of the reply as JSON text, without its id. Null: not answered yet, or a call of a file,
+   * which is made again when the run is repeated.
+   */
   reply: string | null;
 }
 
@@ -57,6 +69,8 @@ export interface CallOptions {
   limits: SessionLimits;
   /** The calls of the run that is repeated. */
   before?: readonly LoggedCall[] | undefined;
+  /** Ends the run: a call went beyond what a run may do. */
+  end(violation: Violation): void;
 }
 
 export type CallMessage = Extract<ChildMessage, { id: number }>;
@@ -77,12 +91,13 @@ export interface Calls {
   copyLog(): LoggedCall[] | null;
 }
 
-export function createCalls({ channel, handlers, limits, before = [] }: CallOptions): Calls {
+export function createCalls({ channel, handlers, limits, before = [], end }: CallOptions): Calls {
   const log: LoggedCall[] = [];
   const aborter = new AbortController();
   let logChars = 0;
   let lastId = 0;
   let toolCalls = 0;
+  let fileCalls = 0;
   let outstanding = 0;
   let replies: Promise<void> = Promise.resolve();
   let frozen: PromiseWithResolvers<void> | null = null;
@@ -121,7 +136,13 @@ export function createCalls({ channel, handlers, limits, before = [] }: CallOpti
     begin({ id, method, params }) {
       if (id <= lastId) return violation(`call id ${id} does not follow ${lastId}`);
       lastId = id;
-      if (log.length >= limits.maxCalls) return violation(`more than ${limits.maxCalls} calls were made`);
+      const isOfFile = FILE_METHODS.has(method);
+      if (isOfFile) fileCalls++;
+      if (fileCalls > PROTOCOL_LIMITS.maxFileCalls || log.length - fileCalls >= limits.maxCalls) {
+        return violation(
+          `more than ${limits.maxCalls} calls were made, or ${PROTOCOL_LIMITS.maxFileCalls} of files`,
+        );
+      }
       if (outstanding >= limits.maxConcurrentCalls + CALL_SLACK) {
         return violation(`more than ${limits.maxConcurrentCalls} calls were in flight`);
       }
@@ -159,8 +180,16 @@ export function createCalls({ channel, handlers, limits, before = [] }: CallOpti
       ) => Promise<unknown>;
       // Begun at once: what ends the run may stand in the same chunk, and after the end no call may begin.
       new Promise((begun) => begun(handler(params, aborter.signal, seq))).then(
-        (result) => answer(id, call, { result: result ?? null }),
-        (error: unknown) => answer(id, call, toErrorReply(error)),
+        (result) => {
+          if (isOfFile) sendReply(id, () => encodeReply({ result: result ?? null }));
+          else answer(id, call, { result: result ?? null });
+        },
+        (error: unknown) => {
+          if (error instanceof Error && error.name === WORKSPACE_LIMIT)
+            end(violation(error.message, "output_limit"));
+          else if (isOfFile) sendReply(id, () => encodeReply(toErrorReply(error)));
+          else answer(id, call, toErrorReply(error));
+        },
       );
       return null;
     },

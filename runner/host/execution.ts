@@ -32,6 +32,7 @@ import {
   type SupervisedRun,
   superviseRun,
 } from "./supervisor.ts";
+import { createFileHandlers } from "./workspace.ts";
 
 /** A place in use. */
 export interface Place {
@@ -171,6 +172,7 @@ export async function runExecution(
               { message, ...(schema !== undefined && { schema }) },
               { signal: callSignal, seq },
             ),
+          ...createFileHandlers(bindings, eid),
         },
         events: {
           stdout: (data) => bindings.emitStdout(eid, data),
@@ -244,7 +246,7 @@ const WIDE_CLOCKS = /Temporal|DateTimeFormat/;
 
 /** The `start` message of a run; `before`: of the run that it repeats. */
 function makeStart(
-  { eid, ref, input }: ExecutionInput,
+  { eid, ref, input, files }: ExecutionInput,
   { code, mappings }: Extract<PreparedSource, { ok: true }>,
   limits: SessionLimits,
   before: Checkpoint | null,
@@ -261,6 +263,7 @@ function makeStart(
     randomSeed,
     ...(before !== null && { journal: before.journal }),
     readsWideClocks: WIDE_CLOCKS.test(code),
+    ...(files !== undefined && files.length > 0 && { files: [...files] }),
     limits: {
       maxConcurrentCalls,
       maxCalls,

@@ -101,6 +101,7 @@ export function startSession(input: SessionInput): Session {
     try {
       totalBytes += frame.bytes;
       const checked = checkMessage(frame, totalBytes, limits);
+      if (!("kind" in checked) && checked.message.method === "writeFile") totalBytes -= frame.bytes;
       const end = "kind" in checked ? checked : handle(checked.message);
       if (end !== null) finish(end);
     } catch (error) {
@@ -139,7 +140,7 @@ export function startSession(input: SessionInput): Session {
       default:
         if (signal.aborted) return null;
         if (isFrozen) return violation("the child made a call while it was paused");
-        calls ??= createCalls({ channel, handlers: input.calls, limits, before: input.before });
+        calls ??= createCalls({ channel, handlers: input.calls, limits, before: input.before, end: finish });
         return calls.begin(message);
     }
   }

@@ -15,13 +15,17 @@ export const PROTOCOL_LIMITS = {
   maxMessageBytes: 1024 * 1024,
   /** The `end` and `output` frames, which carry a result or output. JSON text may be larger than the value's cap. */
   maxEndBytes: 8 * 1024 * 1024,
-  /** All frames of one run, child to host. */
+  /** All frames of one run, child to host; those with pieces of files do not count. */
   maxTotalBytes: 64 * 1024 * 1024,
   /** Nesting of a message; checked on the text, before it is parsed. */
   maxDepth: 64,
   maxResultDepth: 512,
   maxOutputBytes: 4 * 1024 * 1024,
   maxResultBytes: 4 * 1024 * 1024,
+  /** One piece of a file, either way, before it is encoded. */
+  maxFilePieceBytes: 256 * 1024,
+  /** Calls of one run that read or write files; they do not count against `maxCalls`. */
+  maxFileCalls: 50_000,
 } as const;
 
 /** Levels of the envelope round a value: the message and its `params`. */
@@ -65,6 +69,8 @@ export interface StartParams {
   randomSeed: number[];
   /** The script names a clock beside `Date` and `performance`: `Temporal`, or formats that default to the time it is. */
   readsWideClocks: boolean;
+  /** The workspace as the script finds it; absent without files. Sizes in bytes. */
+  files?: { name: string; size: number; contentType: string }[];
   /** What the run did before: it does the same again, then goes on. */
   journal?: Journal;
   limits: {
@@ -103,6 +109,10 @@ export const journalSchema = z.strictObject({
 });
 export type Journal = z.infer<typeof journalSchema>;
 
+/** Methods whose calls carry what is in files: the log of calls keeps neither what they carry nor their replies. */
+export const FILE_METHODS: ReadonlySet<CallMethod> = new Set(["readFile", "writeFile", "removeFile"]);
+
+const fileName = z.string().min(1).max(1000);
 const identifier = z.string().min(1).max(500);
 const toolId = z.strictObject({ serviceId: identifier, toolId: identifier });
 const query = z.string().max(1000).optional();
@@ -124,6 +134,24 @@ export const callParamsSchemas = {
     message: z.string().min(1).max(10_000),
     schema: z.record(z.string(), z.unknown()).optional(),
   }),
+  /** Answers `{data}`, base64; with `asText` `{text, bytes}`: whole characters of UTF-8, and how many bytes they are. */
+  readFile: z.strictObject({
+    name: fileName,
+    offset: z.int().min(0),
+    length: z.int().min(1).max(PROTOCOL_LIMITS.maxFilePieceBytes),
+    asText: z.literal(true).optional(),
+  }),
+  /** Pieces of one write have its number, counted by the child; the last one has no `more`. Answers `{size}`. */
+  writeFile: z.strictObject({
+    name: fileName,
+    write: z.int().min(1),
+    mode: z.enum(["replace", "append"]),
+    more: z.literal(true).optional(),
+    /** Base64. */
+    data: z.string().optional(),
+    text: z.string().optional(),
+  }),
+  removeFile: z.strictObject({ name: fileName }),
 } as const;
 export type CallMethod = keyof typeof callParamsSchemas;
 
@@ -206,6 +234,9 @@ export const childMessageSchema = z.union([
     callMessage("getTool"),
     callMessage("getToolDocs"),
     callMessage("ask"),
+    callMessage("readFile"),
+    callMessage("writeFile"),
+    callMessage("removeFile"),
   ]),
 ]);
 export type ChildMessage = z.infer<typeof childMessageSchema>;
@@ -235,7 +266,7 @@ export function checkMessage(
     return violation(`a message does not fit the protocol: ${describeIssue(parsed.error)}`);
   }
   const message = parsed.data;
-  const mayBeLarge = ["end", "output", "paused"].includes(message.method);
+  const mayBeLarge = ["end", "output", "paused", "writeFile"].includes(message.method);
   const maxBytes = mayBeLarge ? limits.maxEndBytes : limits.maxMessageBytes;
   if (frame.bytes > maxBytes) {
     return violation(

@@ -3,6 +3,8 @@
  * service `test` whose tools echo, delay, fail and hang.
  */
 
+import { contentTypeOf } from "#runner/file-names.ts";
+import { createWorkspace, type StoredFile, type Workspace } from "#runner/host/workspace.ts";
 import type {
   EnvironmentModule,
   ErrorDetail,
@@ -33,6 +35,8 @@ export interface Run {
   /** Calls of the tool `hang` whose signal has aborted. */
   aborted: number;
   wallMs: number;
+  /** What the run wrote, by name. */
+  artifacts: Record<string, Buffer>;
 }
 
 export interface Started {
@@ -43,7 +47,12 @@ export interface Started {
   printed(text: string): Promise<void>;
 }
 
-type RunOptions = Partial<ExecutionOptions> & Pick<ExecutionInput, "ref" | "input">;
+type RunOptions = Partial<ExecutionOptions> &
+  Pick<ExecutionInput, "ref" | "input"> & {
+    /** What is in the workspace. */
+    files?: Record<string, string | Uint8Array>;
+    maxWorkspaceBytes?: number;
+  };
 
 export interface Bench {
   readonly module: EnvironmentModule;
@@ -75,6 +84,7 @@ const logger = { debug() {}, info() {}, warn() {}, error() {} };
 let lastEid = 0;
 
 interface Recording extends Run {
+  workspace: Workspace;
   inFlight: number;
   onPrint: () => void;
 }
@@ -144,25 +154,39 @@ export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & 
         of(eid).hasResult = true;
       },
       setUsage: (eid, usage) => void Object.assign(of(eid).usage, usage),
+      readFile: (eid, { name, offset, length }) => of(eid).workspace.read(name, offset, length),
+      writeFile: (eid, write) => of(eid).workspace.write(write),
+      removeFile: (eid, { name }) => of(eid).workspace.remove(name),
     },
   });
 
   function start(code: string, options: RunOptions = {}): Started {
     const eid = ++lastEid;
-    const recording = createRecording();
+    const files = Object.entries(options.files ?? {}).map(([name, content]) => toStoredFile(name, content));
+    const workspace = createWorkspace({
+      files,
+      maxBytes: options.maxWorkspaceBytes ?? MAX_WORKSPACE_BYTES,
+      maxFiles: 1000,
+    });
+    const recording: Recording = { ...createRecording(), workspace };
     recordings.set(eid, recording);
     const startedAt = performance.now();
-    const { ref, input, ...limits } = options;
+    const { ref, input, files: _given, maxWorkspaceBytes: _max, ...limits } = options;
     const execution = module.execute({
       eid,
       code,
       options: { timeoutMs: DEFAULT_TIMEOUT_MS, ...limits },
       ...(ref !== undefined && { ref }),
       ...(input !== undefined && { input }),
+      ...(files.length > 0 && { files: files.map(({ read: _read, ...file }) => file) }),
     });
-    const done = execution.then((state) => {
+    const done = execution.then(async (state) => {
       recording.state = state;
       recording.wallMs = performance.now() - startedAt;
+      for (const { name, size, read } of workspace.artifacts()) {
+        recording.artifacts[name] = Buffer.from(await read(0, size));
+      }
+      await workspace[Symbol.asyncDispose]();
       return recording;
     });
     const printed = (text: string) =>
@@ -185,7 +209,15 @@ export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & 
   };
 }
 
-function createRecording(): Recording {
+const MAX_WORKSPACE_BYTES = 64 * 1024 * 1024;
+
+function toStoredFile(name: string, content: string | Uint8Array): StoredFile {
+  const bytes = Buffer.from(content);
+  const read = async (offset: number, length: number) => bytes.subarray(offset, offset + length);
+  return { name, size: bytes.length, contentType: contentTypeOf(name), read };
+}
+
+function createRecording(): Omit<Recording, "workspace"> {
   return {
     state: undefined as unknown as ExecutionExitState,
     error: undefined,
@@ -201,6 +233,7 @@ function createRecording(): Recording {
     inFlight: 0,
     aborted: 0,
     wallMs: 0,
+    artifacts: {},
     onPrint: () => {},
   };
 }

@@ -8,6 +8,7 @@ import { callCases } from "./cases/calls.ts";
 import { consoleCases } from "./cases/console.ts";
 import { documentationCases } from "./cases/documentation.ts";
 import { errorCases } from "./cases/errors.ts";
+import { fileCases } from "./cases/files.ts";
 import { globalCases } from "./cases/globals.ts";
 import { isolationCases } from "./cases/isolation.ts";
 import { limitCases } from "./cases/limits.ts";
@@ -21,6 +22,7 @@ export const ENVIRONMENT_CASES: readonly EnvironmentCase[] = [
   ...sourceCases,
   ...errorCases,
   ...callCases,
+  ...fileCases,
   ...limitCases,
   ...isolationCases,
   ...documentationCases,

@@ -157,7 +157,7 @@ describe("POST /processes", () => {
   test("refuses what is no JSON, and too much of it", async () => {
     const broken = await send<ErrorBody>(server, "POST", "/processes", '{"code":');
     expect([broken.status, broken.body.code]).toEqual([400, "invalid_json"]);
-    const large = await send<ErrorBody>(server, "POST", "/processes", { code: "x".repeat(1_100_000) });
+    const large = await send<ErrorBody>(server, "POST", "/processes", { code: "x".repeat(2_100_000) });
     expect([large.status, large.body.code]).toEqual([413, "body_too_large"]);
     const type = await send<ErrorBody>(server, "POST", "/processes", undefined, {
       body: "code",

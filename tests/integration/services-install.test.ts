@@ -106,7 +106,10 @@ describe("a direct installation", () => {
     expect(cut).toMatchObject({ status: 400, body: { code: "invalid_json" } });
     const elsewhere = await server.post("/processes", { code: filler });
     expect(elsewhere).toMatchObject({ status: 413, body: { code: "body_too_large" } });
-    expect(elsewhere.body.error).toContain("at most 1 MiB");
+    expect(elsewhere.body.error).toContain("at most 2 MiB");
+    const others = await server.post("/roles", { name: filler });
+    expect(others).toMatchObject({ status: 413, body: { code: "body_too_large" } });
+    expect(others.body.error).toContain("at most 1 MiB");
     expect((await server.get("/services/a")).status).toBe(404);
   });
 

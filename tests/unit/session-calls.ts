@@ -11,4 +11,7 @@ export const CALL_METHODS_FOR_TESTS: CallHandlers = {
   getTool: echo,
   getToolDocs: echo,
   ask: echo,
+  readFile: echo,
+  writeFile: echo,
+  removeFile: echo,
 };

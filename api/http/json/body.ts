@@ -8,6 +8,8 @@ import { createLargeJson, MAX_BODY_DEPTH } from "./large.ts";
 
 /** Of every route that does not say more (`bodyLimit`). */
 export const MAX_BODY_BYTES = 1024 * 1024;
+/** Of routes that take an input (1 MiB) beside the rest: still parsed where it is used. Larger limits are for `large.ts`. */
+export const MAX_BODY_WITH_INPUT_BYTES = 2 * MAX_BODY_BYTES;
 
 /** `application/json-patch+json` is what RFC 6902 calls a JSON Patch. */
 const JSON_TYPES = ["application/json", "application/json-patch+json"];
@@ -23,7 +25,7 @@ export function registerJsonBody(app: App): void {
     { parseAs: "buffer", bodyLimit: MAX_BODY_BYTES },
     (request, bytes, done) => {
       if (bytes.length === 0) return done(null, undefined);
-      if (bytes.length > MAX_BODY_BYTES) {
+      if (bytes.length > MAX_BODY_BYTES && request.routeOptions.bodyLimit !== MAX_BODY_WITH_INPUT_BYTES) {
         void large.parse(bytes).then((value) => done(null, value), done);
         return;
       }

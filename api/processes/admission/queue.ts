@@ -169,7 +169,7 @@ export class QueueClaims {
         if (this.#isStopped) return await this.#giveBack(rows);
         for (const row of rows) {
           this.change(-1);
-          start(free.pop() as Slot, { row, code: row.code });
+          start(free.pop() as Slot, { row, submitted: row });
         }
         if (rows.length > 0) {
           const ids = rows.map(({ id }) => id);

@@ -13,6 +13,7 @@ import {
   type ProcessRow,
   type RunEnding,
   type RunLimits,
+  type Submitted,
 } from "../model/records.ts";
 import type { ApprovalState, ProcessState } from "../model/states.ts";
 import { CallLog } from "./calls.ts";
@@ -33,7 +34,7 @@ export class LiveRun {
   readonly claim: string;
   readonly environment: string;
   readonly execution: Pick<RunExecution, "requestEnd" | "confirmed" | "pause" | "resume">;
-  readonly code: string;
+  readonly submitted: Submitted;
   /** The memory limit in force. */
   readonly memoryMb: number | null;
   /** An earlier child began the run; this one repeats it. */
@@ -66,7 +67,7 @@ export class LiveRun {
     this.claim = row.claim as string;
     this.execution = options.execution;
     this.environment = options.environment;
-    this.code = options.code;
+    this.submitted = options.submitted;
     this.memoryMb = options.memoryMb;
     this.isRepeated = row.asked;
     this.results = new RunResults(limits, redactor);
@@ -291,7 +292,8 @@ export class LiveRun {
   }
 }
 
-export interface LiveRunOptions extends Pick<LiveRun, "environment" | "execution" | "code" | "memoryMb"> {
+export interface LiveRunOptions
+  extends Pick<LiveRun, "environment" | "execution" | "submitted" | "memoryMb"> {
   /** The row as it was claimed. */
   row: ProcessRow;
   /** While it is paused another run may have its slot. */

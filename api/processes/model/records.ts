@@ -1,7 +1,7 @@
 /** What is known of a process and its run, as it is stored and passed on. Types and the few values that belong to them. */
 import type { ToolPath } from "#api/tools/gate.ts";
 import type { EXECUTION_REASONS, ExecutionExitState, ExecutionReason, Usage } from "#sdk";
-import type { CallStatus, CreateProcessBody, ProcessErrorDetail, ProcessSummary } from "./schemas.ts";
+import type { CallStatus, ProcessErrorDetail, ProcessSummary } from "./schemas.ts";
 import type { ApprovalState } from "./states.ts";
 
 /** Fields of a record that are not as they are in the row. */
@@ -37,12 +37,26 @@ export interface ProcessRow extends Omit<ProcessSummary, ComputedFields> {
 
 /** What is stored of a submission: its fields but those that only say how to go on, and limits in force. */
 export interface NewProcess
-  extends Omit<CreateProcessBody, "autorun" | "block" | "options" | "priority">,
+  extends Pick<Submitted, "code">,
+    Partial<StoredInput>,
     Pick<ProcessRow, "timeoutMs" | "memoryMb" | "cpuMs"> {
+  ref?: string | undefined;
   /** Among the processes of the same caller: higher first. */
   priority?: number;
   traceParent?: string | null;
   creator: ProcessCreator;
+}
+
+/** What runs of a process are given, as JSON text. Null: none. */
+export interface StoredInput {
+  input: string | null;
+  /** What the input has to fit. */
+  inputSchema: string | null;
+}
+
+/** What was submitted. */
+export interface Submitted extends StoredInput {
+  code: string;
 }
 
 /** Who submitted a process. `keyId` goes with `key` only. */
@@ -118,9 +132,8 @@ export interface StoredResults extends SummaryResults {
 }
 
 /** A process with everything a record shows. */
-export interface ProcessView {
+export interface ProcessView extends Submitted {
   row: ProcessRow;
-  code: string;
   results: StoredResults;
   /** While it is in the queue. */
   queue?: QueuePlace | undefined;
@@ -135,7 +148,7 @@ export interface QueuePlace {
 
 export interface StoredRun {
   row: ProcessRow;
-  code: string;
+  submitted: Submitted;
 }
 
 /** One call as it is stored. `parameters` and `result` are JSON text. */

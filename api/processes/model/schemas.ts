@@ -44,6 +44,13 @@ export const processOptionsSchema = z.strictObject({
     .describe("CPU time limit in milliseconds. Default: none, or the server maximum."),
 });
 
+const inputSchema = z
+  .unknown()
+  .optional()
+  .describe(
+    "JSON that the script finds as `cyrnel.input`; at most 1 MiB of JSON text, nested at most 64 levels deep.",
+  );
+
 /** The body of `POST /processes`. `maxCodeBytes` counts UTF-8 bytes. */
 export function createProcessBodySchema(maxCodeBytes: number) {
   return z.strictObject({
@@ -67,6 +74,13 @@ export function createProcessBodySchema(maxCodeBytes: number) {
       .default(0)
       .describe("Among the queued processes of the same key, higher ones run first."),
     options: processOptionsSchema.prefault({}),
+    input: inputSchema,
+    inputSchema: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe(
+        "JSON Schema (draft 2020-12) that `input` has to fit, here and in every later run; at most 64 KiB of JSON text. Nothing is filled in.",
+      ),
   });
 }
 export type CreateProcessBody = z.output<ReturnType<typeof createProcessBodySchema>>;
@@ -77,6 +91,9 @@ export const runSignalBodySchema = z.strictObject({
     .default(false)
     .describe("Run although there are results of an earlier run; they are cleared."),
   block: z.boolean().default(false).describe("Answer when the run has ended."),
+  input: inputSchema.describe(
+    "Replaces the input of the process, from this run on; has to fit its `inputSchema`. Absent: the input stays.",
+  ),
 });
 export type RunSignalBody = z.output<typeof runSignalBodySchema>;
 
@@ -183,13 +200,19 @@ export const processSummarySchema = z
   })
   .meta({
     id: "ProcessSummary",
-    description: "A process as lists show it: without code, stdout and stderr.",
+    description: "A process as lists show it: without code, input, stdout and stderr.",
   });
 
 export type ProcessSummary = z.output<typeof processSummarySchema>;
 
 export const processSchema = processSummarySchema
-  .extend({ code: z.string(), stdout: z.string(), stderr: z.string() })
+  .extend({
+    code: z.string(),
+    input: z.unknown().describe("What the script finds as `cyrnel.input`; null: none, or null."),
+    inputSchema: z.record(z.string(), z.unknown()).nullable().describe("What the input has to fit."),
+    stdout: z.string(),
+    stderr: z.string(),
+  })
   .meta({ id: "Process", description: "A submitted script, its state and its results." });
 export type ProcessRecord = z.output<typeof processSchema>;
 

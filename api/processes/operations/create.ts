@@ -4,9 +4,18 @@ import { AppError } from "#api/errors.ts";
 import type { EnvironmentStatus } from "#sdk";
 import { memoryInForce } from "../live/execution.ts";
 import { digestBody } from "../model/digest.ts";
-import type { IdempotencyKey, NewProcess, Placement, ProcessCreator, ProcessView } from "../model/records.ts";
+import type {
+  IdempotencyKey,
+  NewProcess,
+  Placement,
+  ProcessCreator,
+  ProcessView,
+  StoredInput,
+  Submitted,
+} from "../model/records.ts";
 import type { CreateProcessBody } from "../model/schemas.ts";
 import { findIdempotencyKey, type InsertOutcome, insertProcess } from "../store/changes.ts";
+import { refuseInput } from "./input.ts";
 import { type LimitMaxima, type ProcessesContext, waitForEnd } from "./lookup.ts";
 
 export const IDEMPOTENCY_TTL_MS = 24 * 60 * 60_000;
@@ -24,16 +33,21 @@ export interface Submission {
   signal: AbortSignal;
 }
 
+interface CheckedSubmission extends Submission {
+  submitted: Submitted;
+}
+
 /**
- * With `block` the view is that of the ended run. Throws no_environment, too_many_processes, shutting_down, ref_taken,
- * idempotency_mismatch.
+ * With `block` the view is that of the ended run. Throws invalid_request, no_environment, too_many_processes, shutting_down,
+ * ref_taken, idempotency_mismatch.
  */
 export async function createProcess(
   context: ProcessesContext,
-  submission: Submission,
+  asked: Submission,
 ): Promise<{ id: number; view: ProcessView | null }> {
-  const { body, signal } = submission;
-  const key = identify(submission);
+  const { body, signal } = asked;
+  const key = identify(asked);
+  const submission = { ...asked, submitted: { code: body.code, ...(await checkInput(context, asked)) } };
   for (let attempt = 0; attempt < MAX_KEY_ATTEMPTS; attempt += 1) {
     const outcome = await insertOrFind(context, submission, key);
     const id = await resolve(context, outcome, submission, key);
@@ -48,7 +62,7 @@ export async function createProcess(
 /** A server that takes nothing new still knows what it has taken: a request that is sent again is no new one. */
 async function insertOrFind(
   context: ProcessesContext,
-  submission: Submission,
+  submission: CheckedSubmission,
   key: IdempotencyKey | null,
 ): Promise<InsertOutcome> {
   try {
@@ -62,10 +76,10 @@ async function insertOrFind(
 
 async function insert(
   context: ProcessesContext,
-  submission: Submission,
+  submission: CheckedSubmission,
   key: IdempotencyKey | null,
 ): Promise<InsertOutcome> {
-  const { body } = submission;
+  const { body, submitted } = submission;
   const idempotency = key && { ...key, keyTtlMs: IDEMPOTENCY_TTL_MS };
   const store = (run: Placement | "queued" | null) =>
     insertProcess(context.db, describe(context, submission), run, idempotency);
@@ -74,7 +88,7 @@ async function insert(
     const outcome = await store(placement ?? "queued");
     return {
       inserted: outcome,
-      stored: outcome.kind === "stored" ? { row: outcome.row, code: body.code } : null,
+      stored: outcome.kind === "stored" ? { row: outcome.row, submitted } : null,
     };
   });
   return noteStored(context, inserted);
@@ -105,11 +119,30 @@ function noteStored({ feed }: ProcessesContext, outcome: InsertOutcome): InsertO
   return outcome;
 }
 
-function describe(context: ProcessesContext, { body, creator }: Submission): NewProcess {
+const NO_INPUT: StoredInput = { input: null, inputSchema: null };
+
+/** What is stored of the input. Throws invalid_request. */
+async function checkInput({ inputs }: ProcessesContext, { body, creator }: Submission): Promise<StoredInput> {
+  const { input, inputSchema = null, autorun } = body;
+  if (input === undefined && inputSchema === null) return NO_INPUT;
+  if (input === undefined && autorun) {
+    throw refuseInput("input", "is missing: a run of a process with an inputSchema needs one.");
+  }
+  return inputs.check(callerOf(creator), input, inputSchema);
+}
+
+function describe(context: ProcessesContext, { body, creator, submitted }: CheckedSubmission): NewProcess {
   const status = context.environments.active()?.status() ?? null;
-  const { autorun, block: _, options, ...stored } = body;
+  const { autorun, ref, priority, options } = body;
   const traceParent = autorun ? context.traceParent() : null;
-  return { ...stored, creator, traceParent, ...clampLimits(options, context.maxima, status) };
+  return {
+    ...submitted,
+    ref,
+    priority,
+    creator,
+    traceParent,
+    ...clampLimits(options, context.maxima, status),
+  };
 }
 
 /** The id to answer; null when the process of the key was deleted a moment ago, and the key with it. */
@@ -144,15 +177,20 @@ function findKey({ db }: ProcessesContext, { caller, key }: IdempotencyKey) {
   return findIdempotencyKey(db, caller, key, IDEMPOTENCY_TTL_MS);
 }
 
+function callerOf({ keyId, kind }: ProcessCreator): string {
+  return keyId ?? kind;
+}
+
 /** What was sent is what counts: what this version makes of it has fields that another version does not know. */
 function identify({ creator, idempotency }: Submission): IdempotencyKey | null {
-  const caller = creator.keyId ?? creator.kind;
+  const caller = callerOf(creator);
   return idempotency && { caller, key: idempotency.key, bodyHash: digestBody(idempotency.sent) };
 }
 
 /** What version 0.1 stored of a body: its fields in this order, defaults filled in. The last such key goes 24 hours after an upgrade. */
-function digestParsed({ code, ref, autorun, block, priority, options }: CreateProcessBody): Buffer {
+function digestParsed({ options, ...body }: CreateProcessBody): Buffer {
+  const { code, ref, autorun, block, priority, ...later } = body;
   const { timeout, memoryMb, cpuMs } = options;
-  const parsed = { code, ref, autorun, block, priority, options: { timeout, memoryMb, cpuMs } };
+  const parsed = { code, ref, autorun, block, priority, options: { timeout, memoryMb, cpuMs }, ...later };
   return createHash("sha256").update(JSON.stringify(parsed)).digest();
 }

@@ -20,6 +20,7 @@ import type {
 } from "../model/records.ts";
 import { HELD_STATES, type ProcessState } from "../model/states.ts";
 import { readProcess, readProcessRow, readSubmitter } from "../store/reads.ts";
+import type { InputChecks } from "./input.ts";
 import { viewLiveRun, viewStored } from "./render.ts";
 
 const SHUTDOWN_RETRY_AFTER_SECONDS = 5;
@@ -37,6 +38,7 @@ export interface ProcessesContext {
   feed: ProcessFeed;
   peers: Peers;
   maxima: LimitMaxima;
+  inputs: InputChecks;
   /** W3C `traceparent` of the request that is being served; null: it is not traced. */
   traceParent(): string | null;
   /** What the last run of a process has asked people, in the order in which it happened. */

@@ -92,7 +92,7 @@ function isHeld(state: ProcessState): boolean {
 }
 
 export async function getCode({ db, registry }: ProcessesContext, id: number): Promise<string> {
-  return registry.get(id)?.code ?? (await readCode(db, id)) ?? refuseUnknown(id);
+  return registry.get(id)?.submitted.code ?? (await readCode(db, id)) ?? refuseUnknown(id);
 }
 
 /** JSON text. Throws process_not_idle. */

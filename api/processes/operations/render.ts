@@ -10,6 +10,7 @@ import type {
   ProcessView,
   QueuePlace,
   StoredResults,
+  Submitted,
   SummaryResults,
   TrailCall,
 } from "../model/records.ts";
@@ -27,7 +28,7 @@ export function viewLiveRun(live: LiveRun): ProcessView {
   const { truncated, ...results } = live.results.read();
   return {
     row: live.row,
-    code: live.code,
+    ...live.submitted,
     results: {
       ...results,
       stdoutTruncated: truncated.stdout,
@@ -39,9 +40,10 @@ export function viewLiveRun(live: LiveRun): ProcessView {
 }
 
 export function viewStored(
-  row: ProcessRow & { code: string } & { [K in keyof StoredResults]: StoredResults[K] | null },
+  row: ProcessRow & Submitted & { [K in keyof StoredResults]: StoredResults[K] | null },
 ): ProcessView {
-  return { row, code: row.code, results: resultsOf(row) };
+  const { code, input, inputSchema } = row;
+  return { row, code, input, inputSchema, results: resultsOf(row) };
 }
 
 export function renderSummary(row: ProcessRow, results: SummaryResults, queue?: QueuePlace): string {
@@ -49,11 +51,13 @@ export function renderSummary(row: ProcessRow, results: SummaryResults, queue?: 
   return `${head}${tail}`;
 }
 
-export function renderRecord({ row, code, results, queue }: ProcessView): string {
+export function renderRecord({ row, code, input, inputSchema, results, queue }: ProcessView): string {
   const { head, tail } = commonParts(row, results, queue);
   const stdout = JSON.stringify(results.stdout.toString("utf8"));
   const stderr = JSON.stringify(results.stderr.toString("utf8"));
-  return `${head},"code":${JSON.stringify(code)},"stdout":${stdout},"stderr":${stderr}${tail}`;
+  // A server of an earlier version shows neither of these.
+  const given = `"input":${input ?? "null"},"inputSchema":${inputSchema ?? "null"}`;
+  return `${head},"code":${JSON.stringify(code)},${given},"stdout":${stdout},"stderr":${stderr}${tail}`;
 }
 
 function commonParts(

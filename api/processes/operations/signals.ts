@@ -12,7 +12,8 @@ import {
   terminateElsewhere,
 } from "../store/changes.ts";
 import { cancelDetached } from "../store/pauses.ts";
-import { readProcessRow } from "../store/reads.ts";
+import { readInput, readProcessRow } from "../store/reads.ts";
+import { refuseInput } from "./input.ts";
 import {
   findOwner,
   type ProcessesContext,
@@ -27,11 +28,11 @@ import { viewLiveRun } from "./render.ts";
 const CLAIM_VISIBLE_ATTEMPTS = 20;
 const CLAIM_VISIBLE_DELAY_MS = 25;
 
-/** Throws process_not_idle, process_has_outputs, and what admission throws. */
+/** Throws process_not_idle, process_has_outputs, invalid_request, and what admission throws. */
 export async function runProcess(
   context: ProcessesContext,
   id: number,
-  { force, block }: RunSignalBody,
+  { force, block, input }: RunSignalBody,
   startedBy: string,
   signal: AbortSignal,
 ): Promise<ProcessView> {
@@ -41,19 +42,35 @@ export async function runProcess(
       `The environment has not yet let go of the last run of process ${id}. Try again later.`,
     );
   }
+  const text = input === undefined ? null : await checkInput(context, id, input, startedBy);
   const { stored } = await context.submit(async (placement) => {
-    const how = { force, startedBy };
+    const how = { force, startedBy, input: text };
     const row = await restartProcess(context.db, id, placement, how, context.traceParent());
-    return { stored: row && { row, code: row.code } };
+    return { stored: row && { row, submitted: row } };
   });
-  if (!stored) return refuseRun(context, id);
+  if (!stored) return refuseRun(context, id, force);
   if (block) return waitForEnd(context, id, signal);
   return (await readView(context, id)) ?? refuseUnknown(id);
 }
 
-async function refuseRun({ db }: ProcessesContext, id: number): Promise<never> {
+/** The JSON text of an input that fits what the process was submitted with. Throws invalid_request. */
+async function checkInput(
+  { db, inputs }: ProcessesContext,
+  id: number,
+  input: unknown,
+  caller: string,
+): Promise<string | null> {
+  const { inputSchema } = (await readInput(db, id)) ?? refuseUnknown(id);
+  const schema = inputSchema === null ? null : JSON.parse(inputSchema);
+  return (await inputs.check(caller, input, schema)).input;
+}
+
+async function refuseRun({ db }: ProcessesContext, id: number, isForced: boolean): Promise<never> {
   const row = (await readProcessRow(db, id)) ?? refuseUnknown(id);
   requireIdle(id, row.state);
+  if (isForced || row.exitState === null) {
+    throw refuseInput("input", `is missing: process ${id} has an inputSchema and was given no input yet.`);
+  }
   throw new AppError(
     "process_has_outputs",
     `Process ${id} has results of an earlier run. Send {"force": true} to clear them and run it again.`,

@@ -10,6 +10,7 @@ import type {
   Placement,
   ProcessRow,
   RunEnding,
+  Submitted,
   TrailCall,
 } from "../model/records.ts";
 import { HELD_STATES, type ProcessState, statesBefore } from "../model/states.ts";
@@ -29,6 +30,11 @@ export function processColumns(db: Db, isSettled = false) {
     coalesce(p.key_id, p.creator) as "submittedBy", coalesce(p.started_by, p.key_id, p.creator) as "startedBy",
     p.trace_parent as "traceParent", p.usage, p.asked,
     ${approvals} as approvals, p.created_at as "createdAt", p.queued_at as "queuedAt", p.started_at as "startedAt", p.completed_at as "completedAt"`;
+}
+
+/** What the script of a run is, and is given. */
+export function submittedColumns(db: Db) {
+  return db`p.code, p.input::text as input, p.input_schema::text as "inputSchema"`;
 }
 
 export type InsertOutcome =
@@ -51,9 +57,10 @@ export async function insertProcess(
     ${input.ref ?? null}, ${input.code}, ${placement ? "running" : (run ?? "idle")}, ${placement?.claim ?? null}::uuid,
     ${placement?.environment ?? null}, ${input.timeoutMs}::int, ${input.memoryMb}::int, ${input.cpuMs}::int,
     case when ${run !== null}::boolean then now() end, case when ${placement !== null}::boolean then now() end,
-    ${input.creator.kind}, ${input.creator.keyId}, ${placement?.replica ?? null}::uuid, ${input.priority ?? 0}::smallint, ${input.traceParent ?? null}`;
+    ${input.creator.kind}, ${input.creator.keyId}, ${placement?.replica ?? null}::uuid, ${input.priority ?? 0}::smallint, ${input.traceParent ?? null},
+    ${input.input ?? null}::text::json, ${input.inputSchema ?? null}::text::json`;
   const columns = db`ref, code, state, claim, environment, timeout_ms, memory_mb, cpu_ms, queued_at, started_at,
-    creator, key_id, replica, priority, trace_parent`;
+    creator, key_id, replica, priority, trace_parent, input, input_schema`;
   try {
     const [row] = idempotency
       ? await db<ProcessRow[]>`
@@ -99,23 +106,24 @@ export async function findIdempotencyKey(
 
 /**
  * Starts an idle process again, as `queued` or `running`, and clears what its last run left. Null when it may not.
- * `startedBy`: see `ProcessRow`.
+ * `startedBy`: see `ProcessRow`. `input`: JSON text that replaces the input; null: it stays.
  */
 export async function restartProcess(
   db: Db,
   id: number,
   placement: Placement | null,
-  { force, startedBy }: { force: boolean; startedBy: string },
+  { force, startedBy, input = null }: { force: boolean; startedBy: string; input?: string | null },
   traceParent: string | null = null,
-): Promise<(ProcessRow & { code: string }) | null> {
-  const [row] = await db<(ProcessRow & { code: string })[]>`
+): Promise<(ProcessRow & Submitted) | null> {
+  const [row] = await db<(ProcessRow & Submitted)[]>`
     with restarted as (
       update processes as p set state = ${placement ? "running" : "queued"}, claim = ${placement?.claim ?? null}::uuid,
         environment = ${placement?.environment ?? null}, replica = ${placement?.replica ?? null}::uuid, exit_state = null, reason = null, usage = null,
         results_bytes = 0, asked = false, trace_parent = ${traceParent}, started_by = ${startedBy}, queued_at = now(), started_at = case when ${placement !== null}::boolean then now() end,
-        completed_at = null
+        completed_at = null${input === null ? db`` : db`, input = ${input}::text::json`}
       where id = ${id} and state = 'idle' and (${force}::boolean or exit_state is null)
-      returning ${processColumns(db)}, p.code
+        ${input === null ? db`and (input is not null or input_schema is null)` : db``}
+      returning ${processColumns(db)}, ${submittedColumns(db)}
     ), cleared_results as (
       delete from process_results where process_id in (select id from restarted)
     ), cleared_calls as (

@@ -1,10 +1,10 @@
 /** The statements about the queue: who takes which process, how long it is, and where in it a process is. */
 
 import type { Db, Fragment } from "#api/db/pool.ts";
-import type { Claim, ProcessRow } from "../model/records.ts";
+import type { Claim, ProcessRow, Submitted } from "../model/records.ts";
 import type { ProcessErrorDetail } from "../model/schemas.ts";
 import type { ProcessState } from "../model/states.ts";
-import { processColumns } from "./changes.ts";
+import { processColumns, submittedColumns } from "./changes.ts";
 
 export interface ClaimRequest {
   environment: string;
@@ -19,10 +19,10 @@ export interface ClaimRequest {
  * Claims queued processes, each with a token of its own: of the caller who has the fewest runs, and had in the last
  * second, first; of one caller the highest priority first, then the oldest.
  */
-export async function claimQueued(db: Db, request: ClaimRequest): Promise<(ProcessRow & { code: string })[]> {
+export async function claimQueued(db: Db, request: ClaimRequest): Promise<(ProcessRow & Submitted)[]> {
   const { environment, replica, maxRows, maxPerCaller } = request;
-  return db<(ProcessRow & { code: string })[]>`
-    select ${processColumns(db)}, p.code
+  return db<(ProcessRow & Submitted)[]>`
+    select ${processColumns(db)}, ${submittedColumns(db)}
     from claim_queued(${environment}, ${replica}::uuid, ${maxRows}::int, ${maxPerCaller}::int) p`;
 }
 

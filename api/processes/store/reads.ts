@@ -1,14 +1,21 @@
 /** The statements that read processes. Large values are read only where they are asked for; JSON stays text. */
 
 import type { Db } from "#api/db/pool.ts";
-import type { ProcessRow, StoredResults, SummaryResults, TrailCall } from "../model/records.ts";
+import type {
+  ProcessRow,
+  StoredInput,
+  StoredResults,
+  Submitted,
+  SummaryResults,
+  TrailCall,
+} from "../model/records.ts";
 import type { ListQuery } from "../model/schemas.ts";
 import type { ProcessState } from "../model/states.ts";
-import { processColumns } from "./changes.ts";
+import { processColumns, submittedColumns } from "./changes.ts";
 
 /** Results are null together when the process has none. */
 type Joined<R> = { [K in keyof R]: R[K] | null };
-type StoredProcess = ProcessRow & { code: string } & Joined<StoredResults>;
+type StoredProcess = ProcessRow & Submitted & Joined<StoredResults>;
 
 const NO_RESULTS: StoredResults = {
   stdout: Buffer.alloc(0),
@@ -32,7 +39,7 @@ export function summaryOf(row: Joined<SummaryResults>): SummaryResults {
 
 export async function readProcess(db: Db, id: number): Promise<StoredProcess | null> {
   const [row] = await db<StoredProcess[]>`
-    select ${processColumns(db)}, p.code, r.stdout, r.stderr, r.stdout_truncated as "stdoutTruncated",
+    select ${processColumns(db)}, ${submittedColumns(db)}, r.stdout, r.stderr, r.stdout_truncated as "stdoutTruncated",
       r.stderr_truncated as "stderrTruncated", r.output::text as output, r.outputs, r.result::text as result,
       r.error_detail as "errorDetail"
     from processes p left join process_results r on r.process_id = p.id
@@ -56,6 +63,12 @@ export async function readSubmitter(db: Db, id: number): Promise<string | null> 
 export async function readCode(db: Db, id: number): Promise<string | null> {
   const [row] = await db<{ code: string }[]>`select code from processes where id = ${id}`;
   return row?.code ?? null;
+}
+
+/** Null: there is no such process. */
+export async function readInput(db: Db, id: number): Promise<StoredInput | null> {
+  const [row] = await db<Submitted[]>`select ${submittedColumns(db)} from processes p where p.id = ${id}`;
+  return row ?? null;
 }
 
 export async function readStream(

@@ -27,7 +27,8 @@ export interface CheckingThread extends AsyncDisposable {
   ): Promise<ThreadOutcome>;
 }
 
-export function createCheckingThread(): CheckingThread {
+/** `isStrict`: see `compileCheck`. */
+export function createCheckingThread(isStrict = false): CheckingThread {
   const thread = createJobThread<CheckJob, CheckAnswer>(
     new URL("./thread.ts", import.meta.url),
     CHECK_LIMITS,
@@ -70,7 +71,7 @@ export function createCheckingThread(): CheckingThread {
       if (jobs.length === 0) queues.set(caller, jobs);
       jobs.push(async () => {
         let answer = await send({ kind: "check", hash, parameters });
-        if (answer.kind === "unknown") answer = await send({ kind: "prepare", hash, schema });
+        if (answer.kind === "unknown") answer = await send({ kind: "prepare", hash, schema, isStrict });
         if (answer.kind === "prepared") answer = await send({ kind: "check", hash, parameters });
         const isLost = answer.kind === "unknown" || answer.kind === "prepared";
         resolve(isLost ? { kind: "failed", message: "The schema was lost." } : (answer as ThreadOutcome));

@@ -18,50 +18,86 @@ export interface ReadableSchema {
    * value, by a pattern, or in pairs. Such a schema is safe to check where the time matters.
    */
   isLinear: boolean;
+  /** The first thing it says that will not be checked, as a sentence; null: all of it is checked, patterns aside. */
+  unread: string | null;
 }
 
 interface Walk {
   maxDepth: number;
   nodes: number;
   isLinear: boolean;
+  unread: string | null;
   references: { node: JSONSchema; target: string }[];
 }
 
 /** Never throws. A copy: the source is left as it is. */
 export function readSchema(source: JSONSchema): ReadableSchema {
   for (const maxDepth of DEPTHS) {
-    const walk: Walk = { maxDepth, nodes: 0, isLinear: true, references: [] };
+    const walk: Walk = { maxDepth, nodes: 0, isLinear: true, unread: null, references: [] };
     const schema = copyNode(walk, source, 0) as JSONSchema;
     if (walk.nodes > MAX_NODES) continue;
+    if (maxDepth < (DEPTHS[0] as number)) walk.unread = TOO_LARGE;
     // Afterwards: a reference has to lead to something that was copied.
     for (const { node, target } of walk.references) {
       const found = resolveReference(schema, target);
       const isSchema = isRecord(found) || typeof found === "boolean";
-      if ((node === schema && target === "#") || !isSchema) delete node.$ref;
+      if ((node !== schema || target !== "#") && isSchema) continue;
+      delete node.$ref;
+      walk.unread ??= `The reference ${JSON.stringify(target.slice(0, 100))} leads to no part of the schema.`;
     }
-    return { schema, nodes: walk.nodes, isLinear: walk.isLinear };
+    return { schema, nodes: walk.nodes, isLinear: walk.isLinear, unread: walk.unread };
   }
-  return { schema: {}, nodes: 1, isLinear: true };
+  return { schema: {}, nodes: 1, isLinear: true, unread: TOO_LARGE };
 }
+
+const TOO_LARGE = `It has more than ${MAX_NODES} parts, or nests deeper than ${DEPTHS[0]} levels.`;
+/** Keywords that are not known here and would refuse data; others that are not known only describe. */
+const UNCHECKED = new Set([
+  "$dynamicRef",
+  "$recursiveRef",
+  "dependencies",
+  "dependentRequired",
+  "dependentSchemas",
+  "maxContains",
+  "minContains",
+  "unevaluatedItems",
+  "unevaluatedProperties",
+]);
 
 type Node = JSONSchema | boolean;
 
 function copyNode(walk: Walk, source: unknown, depth: number): Node {
   if (typeof source === "boolean") return source;
-  if (!isRecord(source)) return true;
-  if (depth > walk.maxDepth || walk.nodes > MAX_NODES) return true;
+  if (!isRecord(source)) {
+    walk.unread ??= "A part of it is no schema: expected an object or a boolean.";
+    return true;
+  }
+  if (depth > walk.maxDepth || walk.nodes > MAX_NODES) {
+    walk.unread ??= TOO_LARGE;
+    return true;
+  }
   walk.nodes += 1;
   const node: JSONSchema = {};
   for (const keyword of Object.keys(source)) {
     const copy = COPIERS[keyword];
+    if (UNCHECKED.has(keyword)) walk.unread ??= `The keyword ${keyword} is not supported.`;
     if (copy === undefined || !Object.hasOwn(source, keyword)) continue;
     const value = copy(walk, source[keyword], depth);
     if (value !== undefined) node[keyword] = value;
+    else if (!saysNothing(keyword, source[keyword])) {
+      walk.unread ??= `The value of the keyword ${keyword} is none that can be checked.`;
+    }
     if (value !== undefined && isCostly(keyword, value)) walk.isLinear = false;
   }
   if (typeof node.$ref === "string") walk.references.push({ node, target: node.$ref });
   adaptDialects(source, node);
   return node;
+}
+
+/** Values that refuse no data, or are taken over by `adaptDialects`. */
+function saysNothing(keyword: string, value: unknown): boolean {
+  if (value === false || keyword === "default" || keyword.startsWith("exclusive")) return true;
+  return Array.isArray(value) && value.length === 0 && keyword !== "enum";
 }
 
 type Copier = (walk: Walk, value: unknown, depth: number) => unknown;

@@ -6,7 +6,7 @@ const MAX_CHECKS = 200;
 
 export type CheckJob =
   /** `schema` is JSON text. */
-  | { kind: "prepare"; hash: string; schema: string }
+  | { kind: "prepare"; hash: string; schema: string; isStrict: boolean }
   | { kind: "check"; hash: string; parameters: Record<string, unknown> };
 export type CheckAnswer =
   | { kind: "prepared" }
@@ -22,7 +22,7 @@ parentPort?.on("message", (job: CheckJob) => parentPort?.postMessage(answer(job)
 function answer(job: CheckJob): CheckAnswer {
   try {
     if (job.kind === "prepare") {
-      keep(job.hash, compileCheck(JSON.parse(job.schema)));
+      keep(job.hash, compileCheck(JSON.parse(job.schema), job.isStrict));
       return { kind: "prepared" };
     }
     const check = checks.get(job.hash);

@@ -23,8 +23,8 @@ export type Entry = "returned" | "timeout" | "gone";
 
 export interface PreparedIsolate {
   readonly memoryMb: number;
-  /** Set before the first entry; gets every message of the realm, as text, while an entry is under way. */
-  onMessage: (text: string) => void;
+  /** Set before the first entry; gets every message of the realm, as text, while an entry is under way. Answers a reply's text. */
+  onMessage: (text: string) => string | undefined;
   /** Hands `start` to the realm with its compiled code. */
   start(text: string, code: string, timeoutMs: number): Entry;
   /** Hands any other message to the realm. */
@@ -148,7 +148,7 @@ function enterRealm(
 ): PreparedIsolate {
   const emit = new library.Callback((text: unknown) => {
     // The realm sends strings only; anything else is a fault of the engine and goes no further.
-    if (typeof text === "string") prepared.onMessage(text);
+    return typeof text === "string" ? prepared.onMessage(text) : undefined;
   });
   // Called while the script is on the stack, in the same thread: what it enters is nested in that entry.
   const load = new library.Callback((name: unknown) => {
@@ -213,7 +213,7 @@ function enterRealm(
 
   const prepared: PreparedIsolate = {
     memoryMb,
-    onMessage: () => {},
+    onMessage: () => undefined,
     start(text, code, timeoutMs) {
       let main: ivm.Transferable;
       try {

@@ -2,6 +2,7 @@
  * One run in a slot: what goes into its isolate and what comes out. Ends exactly once; after that nothing enters the
  * isolate and nothing of it is passed on.
  */
+import { isReading, readReply } from "#runner/child/bridge.ts";
 import { createTimers } from "#runner/child/timers.ts";
 import type { BeginParams, DoneParams } from "../control.ts";
 import type { PreparedIsolate } from "./isolate.ts";
@@ -50,9 +51,9 @@ export function createRun(
   const timers = createTimers((id) => enter(() => isolate.receive(timerText(id), backstopMs)));
 
   isolate.onMessage = (text) => {
-    if (over) return;
-    if (text.startsWith(CONTROL_PREFIX)) setTimer(text);
-    else if (text.startsWith(RESULT_PREFIX)) {
+    if (over) return undefined;
+    if (text.startsWith(CONTROL_PREFIX)) return serve(text);
+    if (text.startsWith(RESULT_PREFIX)) {
       // Goes out with `done` a moment later: one write, one wake-up of the host.
       over = true;
       heldEnd = text;
@@ -60,12 +61,16 @@ export function createRun(
       output.write(text);
       over = text.startsWith(FAILURE_PREFIX);
     }
+    return undefined;
   };
 
-  function setTimer(text: string): void {
+  /** A timer; or a reply that the realm waits for, whose text is answered. */
+  function serve(text: string): string | undefined {
     const { method, params } = JSON.parse(text) as { method: string; params: { id: number; ms: number } };
+    if (method === "wait") return isReading ? undefined : readReply(params.id);
     if (method === "clear") timers.clear(params.id);
     else if (!timers.arm(params.id, params.ms)) cause = "memory_limit";
+    return undefined;
   }
 
   function enter(entry: EnterIsolate): void {

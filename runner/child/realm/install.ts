@@ -27,7 +27,7 @@ import { timerGlobals } from "./timers.ts";
 /** What a context brings along that a script must not have. */
 const REMOVED = ["SharedArrayBuffer", "Atomics"];
 
-export function install(emit: (text: string) => void, allowWasm: unknown): object {
+export function install(emit: (text: string) => string | undefined, allowWasm: unknown): object {
   connect(emit);
   lockStacks();
   for (let index = 0; index < REMOVED.length; index++)

@@ -7,7 +7,7 @@ export type Limits = StartParams["limits"];
 export const MAX_VALUE_DEPTH = 64;
 export const MAX_RESULT_DEPTH = 512;
 
-export const run: Pick<StartParams, "limits" | "process" | "seed" | "input"> = {
+export const run: Pick<StartParams, "limits" | "process" | "seed" | "input" | "files"> = {
   limits: {
     maxConcurrentCalls: 1,
     maxCalls: 0,

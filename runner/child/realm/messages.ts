@@ -2,7 +2,7 @@
  * What the embedder tells the realm: `start`, replies, timers, `pause` and `resume`, as JSON text; and the end of a turn.
  * A paused run is frozen: neither a timer nor a reply reaches the script until it is resumed.
  */
-import type { Journal } from "../../wire/protocol.ts";
+import type { Journal, StartParams } from "../../wire/protocol.ts";
 import { countOpenCalls, isCallOpen, settleCall } from "./host/calls.ts";
 import {
   advance,
@@ -113,6 +113,7 @@ function start(params: object, main: unknown): void {
   ObjectFreeze(run.process);
   run.input = freezeData(own(params, "input"));
   run.seed = own(params, "seed") as string;
+  run.files = (own(params, "files") ?? []) as NonNullable<StartParams["files"]>;
   seedRandom(own(params, "randomSeed") as number[]);
   setMappings(own(params, "mappings") as string);
   if (own(params, "readsWideClocks") === true) {

@@ -10,17 +10,17 @@ STACK_RESERVE.length = 4096;
 STACK_RESERVE.fill(0);
 const touchStack = () => {};
 
-let emit: (text: string) => void;
+let emit: (text: string) => string | undefined;
 let ended = false;
 
-export function connect(writer: (text: string) => void): void {
+export function connect(writer: (text: string) => string | undefined): void {
   emit = writer;
 }
 
 /** @throws RangeError of this realm when too little stack is left. */
-function send(text: string): void {
+function send(text: string): string | undefined {
   ReflectApply(touchStack, undefined, STACK_RESERVE);
-  emit(text);
+  return emit(text);
 }
 
 export function hasEnded(): boolean {
@@ -43,6 +43,11 @@ export function callText(id: number, method: string, params: string): string {
 
 export function sendCall(text: string): void {
   if (!ended) send(text);
+}
+
+/** The text of the reply to a call that was sent, waited for; undefined where the embedder cannot wait now. */
+export function awaitReply(id: number): string | undefined {
+  return send(`{"method":"wait","params":{"id":${StringOf(id)}}}`);
 }
 
 /** The last message: later ones of this realm are dropped. */

@@ -131,10 +131,10 @@ export function mapFile(kernel: Kernel, file: number, sizeBytes: number): Buffer
  * The function works after the permission to use `node:ffi` was given up.
  */
 export function preparePoll(kernel: Kernel, fd: number): (ms: number) => boolean {
-  // struct pollfd, then struct timespec. The view keeps the memory for as long as the function lives.
+  // struct pollfd, then struct timespec; the view keeps the memory that their addresses are of.
   const memory = allocate(24);
-  const view = new DataView(memory.buffer);
   const at = kernel.addressOf(memory, memory);
+  const view = new DataView(memory.buffer);
   view.setInt32(0, fd, true);
   view.setInt16(4, POLLIN, true);
   return (ms) => {

@@ -102,4 +102,7 @@ export const echoCalls: CallHandlers = {
   getTool: echo,
   getToolDocs: echo,
   ask: echo,
+  readFile: echo,
+  writeFile: echo,
+  removeFile: echo,
 };

@@ -28,6 +28,23 @@ const CALL_PARAMS: Record<CallMethod, (prng: Prng) => Json> = {
       message: json("m".repeat(prng.pick([1, 10, 10_000]))),
       ...maybe(prng, "schema", randomObject(prng)),
     }),
+  readFile: (prng) =>
+    object({
+      name: identifier(prng),
+      offset: json(prng.pick([0, 1, 2 ** 53 - 1])),
+      length: json(prng.pick([1, 262_144])),
+      ...maybe(prng, "asText", raw("true")),
+    }),
+  writeFile: (prng) =>
+    object({
+      name: identifier(prng),
+      write: json(prng.pick([1, 2, 1_000_000])),
+      mode: json(prng.pick(["replace", "append"])),
+      ...maybe(prng, "more", raw("true")),
+      ...maybe(prng, "data", json(prng.pick(["", "AA==", "no base64 ="]))),
+      ...maybe(prng, "text", raw(randomString(prng))),
+    }),
+  removeFile: (prng) => object({ name: identifier(prng) }),
 };
 export const CALL_METHODS = Object.keys(CALL_PARAMS) as CallMethod[];
 

@@ -2,12 +2,13 @@
  * Calls of a script to its host: at most `maxConcurrentCalls` in flight, the others wait in order, at most `maxCalls`
  * in a run. A failed call rejects with an Error of this realm whose stack shows where the script made the call.
  */
-import type { CallMethod } from "../../../wire/protocol.ts";
+import type { CallMethod, PROTOCOL_LIMITS } from "../../../wire/protocol.ts";
 import { noteReply } from "../journal.ts";
 import { utf8Length } from "../json.ts";
 import { run } from "../limits.ts";
 import {
   defineHidden,
+  JSONParse,
   mapDelete,
   mapGet,
   mapSet,
@@ -17,11 +18,17 @@ import {
   RealmPromise,
   StringOf,
 } from "../primordials.ts";
-import { callText, sendCall } from "../sending.ts";
+import { awaitReply, callText, sendCall } from "../sending.ts";
+
+/** Literals, so that no schema library comes into the realm; the types keep them equal to the host's. */
+const MAX_FILE_CALLS: (typeof PROTOCOL_LIMITS)["maxFileCalls"] = 50_000;
+/** The longest id a call can have, for sizes. */
+const MAX_ID = 1_000_000_000;
 
 interface Call {
-  id: number;
-  text: string;
+  method: CallMethod;
+  /** JSON text. */
+  params: string;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
   /** Made when the script made the call, for its stack; completed when the call fails. */
@@ -31,7 +38,10 @@ interface Call {
 
 const inFlight = new RealmMap<number, Call>();
 let inFlightCount = 0;
+/** Calls of scripts, and of files, made so far; a call is numbered when it is sent. */
 let madeCount = 0;
+let fileCount = 0;
+let sentCount = 0;
 let waitingHead: Call | null = null;
 let waitingTail: Call | null = null;
 
@@ -53,8 +63,7 @@ export function callHost(method: CallMethod, encodeParams: () => string): Promis
         code: "max_calls",
       });
     }
-    const text = callText(madeCount + 1, method, params);
-    const bytes = utf8Length(text);
+    const bytes = utf8Length(callText(MAX_ID, method, params));
     if (bytes > maxMessageBytes) {
       throw completeError(failure, {
         message: `The parameters of this call make a message of ${StringOf(bytes)} bytes; at most ${StringOf(maxMessageBytes)} are allowed (maxMessageBytes). Send less, or send it in parts.`,
@@ -62,8 +71,44 @@ export function callHost(method: CallMethod, encodeParams: () => string): Promis
       });
     }
     madeCount++;
-    enqueue({ id: madeCount, text, resolve, reject, failure, next: null });
+    enqueue({ method, params, resolve, reject, failure, next: null });
   });
+}
+
+/** A call about files: these are counted by themselves, and bounded by their pieces. `params`: JSON text. */
+export function callForFile(method: CallMethod, params: string): Promise<unknown> {
+  return new RealmPromise((resolve, reject) => {
+    const failure = new RealmError();
+    countFileCall();
+    enqueue({ method, params, resolve, reject, failure, next: null });
+  });
+}
+
+/** As `callForFile`; the script stands still until the answer has come. What else comes meanwhile waits. */
+export function callForFileSync(method: CallMethod, params: string): unknown {
+  const failure = new RealmError();
+  countFileCall();
+  sentCount++;
+  sendCall(callText(sentCount, method, params));
+  const text = awaitReply(sentCount);
+  if (text === undefined) {
+    throw new RealmError(
+      "Synchronous functions for files cannot wait here while a timer is set: use those of cyrnel.files or node:fs/promises.",
+    );
+  }
+  const message = JSONParse(text) as object;
+  const error = own(message, "error");
+  if (typeof error === "object" && error !== null) throw completeError(failure, readError(error));
+  return own(message, "result");
+}
+
+function countFileCall(): void {
+  if (fileCount >= MAX_FILE_CALLS) {
+    throw new RealmError(
+      `This run has read or written files ${StringOf(MAX_FILE_CALLS)} times, the most a run may. Read and write larger pieces.`,
+    );
+  }
+  fileCount++;
 }
 
 export function isCallOpen(id: number): boolean {
@@ -106,13 +151,15 @@ function sendNext(): void {
     const call = waitingHead;
     waitingHead = call.next;
     if (waitingHead === null) waitingTail = null;
-    mapSet(inFlight, call.id, call);
+    sentCount++;
+    const id = sentCount;
+    mapSet(inFlight, id, call);
     inFlightCount++;
     try {
-      sendCall(call.text);
-      call.text = "";
+      sendCall(callText(id, call.method, call.params));
+      call.params = "";
     } catch (error) {
-      mapDelete(inFlight, call.id);
+      mapDelete(inFlight, id);
       inFlightCount--;
       call.reject(error);
     }

@@ -15,6 +15,7 @@ import {
   StringOf,
 } from "../primordials.ts";
 import { quote, sendNotification } from "../sending.ts";
+import { callForFile, callForFileSync } from "./calls.ts";
 import { ask, discoverServices, discoverTools, getService, getTool, getToolDocs } from "./discovery.ts";
 import { servicesGlobal } from "./tools.ts";
 
@@ -52,6 +53,16 @@ function refuseSize(bytes: number, maxBytes: number): Error {
   return new RealmError(`The output is larger than ${StringOf(maxBytes)} bytes.`);
 }
 
+let fileLibrary: ReturnType<typeof import("./files.ts")["createFileLibrary"]> | undefined;
+
+function loadFiles() {
+  fileLibrary ??= (require("./files.ts") as typeof import("./files.ts")).createFileLibrary(
+    { call: callForFile, callSync: callForFileSync },
+    run.files,
+  );
+  return fileLibrary;
+}
+
 /** `process` is filled in by `start`, and so is what `input` answers. */
 export function createCyrnel(): object {
   // Methods, for their names: those of the bundle's functions are shortened.
@@ -79,6 +90,9 @@ export function createCyrnel(): object {
       return ask(request);
     },
     process: run.process,
+    get files(): object {
+      return loadFiles().files;
+    },
     get input(): unknown {
       return run.input;
     },

@@ -1,0 +1,296 @@
+/**
+ * The files of a run: `cyrnel.files`, and the access to them that node:fs stands on. Loaded with its first use. What there is is
+ * known here from the start, so only contents cross to the host, in pieces; the host checks every name and limit again.
+ */
+import { checkFileName, contentTypeOf } from "../../../file-names.ts";
+import type { CallMethod, PROTOCOL_LIMITS, StartParams } from "../../../wire/protocol.ts";
+
+/** What this needs of the realm's core; `params` are JSON text. */
+export interface FileHost {
+  call(method: CallMethod, params: string): Promise<unknown>;
+  callSync(method: CallMethod, params: string): unknown;
+}
+
+export interface FileStat {
+  name: string;
+  /** Bytes. */
+  size: number;
+  contentType: string;
+}
+
+/** The primitives: whole writes, pieces of any length for reads. A failure has a `code`: `file_not_found`, `invalid_file_name`. */
+export interface FileAccess {
+  /** By name. */
+  list(): FileStat[];
+  stat(name: string): FileStat | undefined;
+  /** As `stat`; throws an error that says what there is. */
+  find(name: string): FileStat;
+  read(name: string, offset: number, length: number): Promise<Uint8Array>;
+  readSync(name: string, offset: number, length: number): Uint8Array;
+  write(name: string, data: string | Uint8Array, mode: "replace" | "append"): Promise<void>;
+  writeSync(name: string, data: string | Uint8Array, mode: "replace" | "append"): void;
+  remove(name: string): Promise<void>;
+  removeSync(name: string): void;
+}
+
+/** A literal, so that no schema library comes into the realm; the type keeps it equal to the host's. */
+const PIECE_BYTES: (typeof PROTOCOL_LIMITS)["maxFilePieceBytes"] = 262_144;
+/** UTF-16 units of text in one piece: at most three times as many bytes. */
+const PIECE_UNITS = 65_536;
+const MAX_NAMES_IN_ERROR = 5;
+
+interface TextPiece {
+  text: string;
+  bytes: number;
+}
+
+/** `access`: what other libraries read and write files by. `files`: `cyrnel.files`. */
+export function createFileLibrary(host: FileHost, given: StartParams["files"]) {
+  const access = createFileAccess(host, given);
+  return { access, files: createFiles(access) };
+}
+
+function createFileAccess(host: FileHost, given: StartParams["files"]): FileAccess & TextAccess {
+  const files = new Map<string, FileStat>();
+  let writes = 0;
+  for (const { name, size, contentType } of given ?? []) files.set(name, { name, size, contentType });
+
+  function find(name: string): FileStat {
+    const found = files.get(name);
+    if (found !== undefined) return found;
+    const near = [...files.keys()].slice(0, MAX_NAMES_IN_ERROR).map((known) => JSON.stringify(known));
+    const more = files.size > near.length ? `, and ${files.size - near.length} more` : "";
+    const there = files.size === 0 ? "It is empty." : `There are ${near.join(", ")}${more}.`;
+    throw codedError("file_not_found", `There is no file ${JSON.stringify(name)} in the workspace. ${there}`);
+  }
+
+  /** Positions of the pieces of a range, within the file. */
+  function* cut(name: string, offset: number, length: number): Generator<{ at: number; length: number }> {
+    const { size } = find(name);
+    const end = Math.min(size, offset + length);
+    for (let at = offset; at < end; at += PIECE_BYTES) yield { at, length: Math.min(PIECE_BYTES, end - at) };
+  }
+
+  function room(name: string, offset: number, length: number): Uint8Array {
+    return new Uint8Array(Math.max(0, Math.min(find(name).size - offset, length)));
+  }
+
+  function readParams(name: string, offset: number, length: number, asText: boolean): string {
+    return JSON.stringify({ name, offset, length, ...(asText && { asText }) });
+  }
+
+  function fill(bytes: Uint8Array, at: number, reply: unknown): void {
+    (bytes.subarray(at) as Uint8Array & Base64).setFromBase64((reply as { data: string }).data);
+  }
+
+  /** The parameters of each piece of a write; one without content is a piece as well. */
+  function* writePieces(name: string, data: string | Uint8Array, mode: string): Generator<string> {
+    const wrong = checkFileName(name);
+    if (wrong !== null)
+      throw codedError("invalid_file_name", `The file name ${JSON.stringify(name.slice(0, 200))} ${wrong}.`);
+    writes++;
+    const write = writes;
+    for (let at = 0; ; ) {
+      let next = at + (typeof data === "string" ? PIECE_UNITS : PIECE_BYTES);
+      if (typeof data === "string" && isHighSurrogate(data.charCodeAt(next - 1))) next--;
+      const more = next < data.length;
+      const content =
+        typeof data === "string"
+          ? { text: data.slice(at, next) }
+          : { data: (data.subarray(at, next) as Uint8Array & Base64).toBase64() };
+      yield JSON.stringify({ name, write, mode, ...(more && { more }), ...content });
+      if (!more) return;
+      at = next;
+    }
+  }
+
+  function note(name: string, reply: unknown): void {
+    files.set(name, { name, size: (reply as { size: number }).size, contentType: contentTypeOf(name) });
+  }
+
+  return {
+    list: () => [...files.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).map((file) => ({ ...file })),
+    stat: (name) => (files.has(name) ? { ...find(name) } : undefined),
+    find: (name) => ({ ...find(name) }),
+    async read(name, offset, length) {
+      const bytes = room(name, offset, length);
+      let before: Promise<void> | undefined;
+      // The host reads the next piece while the last one is taken in.
+      for (const piece of cut(name, offset, bytes.length)) {
+        const reply = host.call("readFile", readParams(name, piece.at, piece.length, false));
+        const filled = reply.then((answer) => fill(bytes, piece.at - offset, answer));
+        filled.catch(ignore);
+        await before;
+        before = filled;
+      }
+      await before;
+      return bytes;
+    },
+    readSync(name, offset, length) {
+      const bytes = room(name, offset, length);
+      for (const { at, length: count } of cut(name, offset, bytes.length)) {
+        fill(bytes, at - offset, host.callSync("readFile", readParams(name, at, count, false)));
+      }
+      return bytes;
+    },
+    async write(name, data, mode) {
+      let before: Promise<unknown> | undefined;
+      for (const params of writePieces(name, data, mode)) {
+        const reply = host.call("writeFile", params);
+        reply.catch(ignore);
+        await before;
+        before = reply;
+      }
+      note(name, await before);
+    },
+    writeSync(name, data, mode) {
+      let reply: unknown;
+      for (const params of writePieces(name, data, mode)) reply = host.callSync("writeFile", params);
+      note(name, reply);
+    },
+    async remove(name) {
+      find(name);
+      await host.call("removeFile", JSON.stringify({ name }));
+      files.delete(name);
+    },
+    removeSync(name) {
+      find(name);
+      host.callSync("removeFile", JSON.stringify({ name }));
+      files.delete(name);
+    },
+    async *texts(name) {
+      const { size } = find(name);
+      const ask = (at: number) =>
+        host.call("readFile", readParams(name, at, PIECE_BYTES, true)) as Promise<TextPiece>;
+      let next: Promise<TextPiece> | null = size > 0 ? ask(0) : null;
+      for (let at = 0; next !== null; ) {
+        const { text, bytes } = await next;
+        const isFirst = at === 0;
+        at += bytes;
+        next = at < size && bytes > 0 ? ask(at) : null;
+        next?.catch(ignore);
+        yield isFirst && text.startsWith("\ufeff") ? text.slice(1) : text;
+      }
+    },
+    textSync(name) {
+      const { size } = find(name);
+      let text = "";
+      for (let at = 0; at < size; ) {
+        const piece = host.callSync("readFile", readParams(name, at, PIECE_BYTES, true)) as TextPiece;
+        if (piece.bytes === 0) break;
+        text += piece.text;
+        at += piece.bytes;
+      }
+      return text;
+    },
+  };
+}
+
+/** Reading UTF-8 as text, decoded by the host; what is no UTF-8 becomes U+FFFD. */
+interface TextAccess {
+  /** Pieces of whole characters, without a byte order mark. */
+  texts(name: string): AsyncGenerator<string>;
+  textSync(name: string): string;
+}
+
+function createFiles(access: FileAccess & TextAccess): object {
+  const text = async (name: unknown) => {
+    let all = "";
+    for await (const piece of access.texts(toName("text", name))) all += piece;
+    return all;
+  };
+  async function put(what: string, name: unknown, data: unknown, mode: "replace" | "append") {
+    const to = toName(what, name);
+    await access.write(to, toContent(what, data), mode);
+    return access.stat(to);
+  }
+  return Object.freeze({
+    async read(name: unknown, range?: unknown) {
+      const { offset, length } = toRange(range);
+      return access.read(toName("read", name), offset, length);
+    },
+    text,
+    async json(name: unknown) {
+      const content = await text(name);
+      try {
+        return JSON.parse(content);
+      } catch (error) {
+        throw new SyntaxError(`${JSON.stringify(name)} is no JSON: ${(error as Error).message}`);
+      }
+    },
+    async *lines(name: unknown) {
+      let rest = "";
+      for await (const piece of access.texts(toName("lines", name))) {
+        const lines = (rest + piece).split("\n");
+        rest = lines.pop() as string;
+        for (const line of lines) yield line.endsWith("\r") ? line.slice(0, -1) : line;
+      }
+      if (rest !== "") yield rest;
+    },
+    async list(prefix?: unknown) {
+      const start = prefix === undefined ? "" : toName("list", prefix);
+      return access.list().filter(({ name }) => name.startsWith(start));
+    },
+    async stat(name: unknown) {
+      return access.find(toName("stat", name));
+    },
+    async exists(name: unknown) {
+      return access.stat(toName("exists", name)) !== undefined;
+    },
+    async write(name: unknown, data: unknown) {
+      return put("write", name, data, "replace");
+    },
+    async append(name: unknown, data: unknown) {
+      return put("append", name, data, "append");
+    },
+    async remove(name: unknown) {
+      await access.remove(toName("remove", name));
+    },
+  });
+}
+
+function toName(what: string, name: unknown): string {
+  if (typeof name === "string") return name.startsWith("./") ? name.slice(2) : name;
+  throw new TypeError(
+    `cyrnel.files.${what} expects the name of a file as text; found ${name === null ? "null" : typeof name}.`,
+  );
+}
+
+function toRange(range: unknown): { offset: number; length: number } {
+  const { offset = 0, length = Number.MAX_SAFE_INTEGER } = (range ?? {}) as {
+    offset?: unknown;
+    length?: unknown;
+  };
+  for (const value of [offset, length]) {
+    if (!Number.isSafeInteger(value) || (value as number) < 0) {
+      throw new TypeError("cyrnel.files.read expects {offset?, length?} as whole numbers of bytes from 0.");
+    }
+  }
+  return { offset: offset as number, length: length as number };
+}
+
+/** Text and bytes as they are; anything else as JSON. */
+function toContent(what: string, data: unknown): string | Uint8Array {
+  if (typeof data === "string") return data;
+  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  if (data instanceof ArrayBuffer) return new Uint8Array(data);
+  const text = JSON.stringify(data);
+  if (text !== undefined) return text;
+  throw new TypeError(`cyrnel.files.${what} expects text, bytes or JSON data; found ${typeof data}.`);
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+function codedError(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+/** A rejection that is awaited later is no unhandled one meanwhile. */
+function ignore(): void {}
+
+interface Base64 {
+  toBase64(): string;
+  setFromBase64(text: string): { read: number; written: number };
+}

@@ -1,0 +1,73 @@
+/** Names of the files of a workspace: what a name may be, and the media type it says. A name is a label, never a path. */
+
+export const MAX_FILE_NAME_BYTES = 255;
+
+/** Null: a name that files may have. Else what is wrong with it, completing "The file name …". */
+export function checkFileName(name: string): string | null {
+  if (name === "") return "is empty";
+  if (!name.isWellFormed()) return "is no well-formed Unicode";
+  if (countBytes(name) > MAX_FILE_NAME_BYTES) return `is longer than ${MAX_FILE_NAME_BYTES} bytes of UTF-8`;
+  if (CONTROL.test(name)) return "holds a control character";
+  if (name.includes("\\")) return "holds a backslash; folders are separated by /";
+  if (name.startsWith("/")) return "begins with /; names are relative to the workspace";
+  if (name.normalize("NFC") !== name) return "is not in Unicode normalization form C";
+  const segments = name.split("/");
+  if (segments.includes("")) return "has an empty segment";
+  if (segments.some((segment) => segment === "." || segment === "..")) return 'has a segment "." or ".."';
+  return null;
+}
+
+/** Of UTF-8. Counted here: where scripts run there is no Buffer. */
+function countBytes(text: string): number {
+  let bytes = 0;
+  for (let index = 0; index < text.length && bytes <= MAX_FILE_NAME_BYTES; index++) {
+    const unit = text.charCodeAt(index);
+    // Half of a surrogate pair is half of four bytes.
+    bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit & 0xf800) === 0xd800 ? 2 : 3;
+  }
+  return bytes;
+}
+
+/** C0, DEL, C1, the separators of lines and paragraphs, and what turns the direction of text. */
+const CONTROL = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+
+const TYPES: Record<string, string> = {
+  csv: "text/csv",
+  css: "text/css",
+  gif: "image/gif",
+  gz: "application/gzip",
+  htm: "text/html",
+  html: "text/html",
+  jpeg: "image/jpeg",
+  jpg: "image/jpeg",
+  js: "text/javascript",
+  json: "application/json",
+  jsonl: "application/jsonl",
+  log: "text/plain",
+  md: "text/markdown",
+  mjs: "text/javascript",
+  mts: "text/typescript",
+  ndjson: "application/jsonl",
+  parquet: "application/vnd.apache.parquet",
+  pdf: "application/pdf",
+  png: "image/png",
+  sqlite: "application/vnd.sqlite3",
+  svg: "image/svg+xml",
+  tar: "application/x-tar",
+  ts: "text/typescript",
+  tsv: "text/tab-separated-values",
+  txt: "text/plain",
+  webp: "image/webp",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  xml: "application/xml",
+  yaml: "application/yaml",
+  yml: "application/yaml",
+  zip: "application/zip",
+  zst: "application/zstd",
+};
+
+/** The media type that a name's extension says, without parameters; `application/octet-stream` where it says none. */
+export function contentTypeOf(name: string): string {
+  const extension = /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? "";
+  return Object.hasOwn(TYPES, extension) ? (TYPES[extension] as string) : "application/octet-stream";
+}

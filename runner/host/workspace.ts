@@ -1,0 +1,274 @@
+/**
+ * The files of one run on the host: what it was given, read where it lies, and what it writes, kept in one temporary file
+ * without a name. No name that a script chose is ever opened: it is a key of a map here, and nothing else.
+ */
+import { randomUUID } from "node:crypto";
+import { type FileHandle, open, unlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { EnvironmentBindings, FileWrite, WorkspaceFile } from "#sdk";
+import { checkFileName, contentTypeOf } from "../file-names.ts";
+import { type CallHandlers, WorkspaceLimitError } from "./calls.ts";
+
+/** Reads at `offset`: fewer bytes than `length` only at the end of what is read. */
+export type ReadAt = (offset: number, length: number) => Promise<Uint8Array>;
+
+/** A file as it lies somewhere. */
+export interface StoredFile extends WorkspaceFile {
+  read: ReadAt;
+}
+
+export interface Workspace extends AsyncDisposable {
+  /** Fewer bytes than `length` at the end. Rejects with code `file_not_found`. */
+  read(name: string, offset: number, length: number): Promise<Uint8Array>;
+  /** The file's size, as the next read finds it. Rejects with code `invalid_file_name`, or with a WorkspaceLimitError. */
+  write(request: FileWrite): Promise<{ size: number }>;
+  /** Rejects with code `file_not_found`. */
+  remove(name: string): Promise<void>;
+  /** What was written and is complete, in the order of first writing. Can be read until the workspace is disposed. */
+  artifacts(): StoredFile[];
+}
+
+export interface WorkspaceOptions {
+  /** What the run finds. */
+  files: readonly StoredFile[];
+  /** Of all that was written and not replaced since. */
+  maxBytes: number;
+  maxFiles: number;
+}
+
+/** How much more than it may keep a run may write, replacing what it wrote before. */
+const MAX_REWRITES = 8;
+
+/** A piece of a file: of what was given, or of the spool. */
+interface Extent {
+  read: ReadAt | "spool";
+  at: number;
+  length: number;
+}
+
+interface Content {
+  extents: Extent[];
+  size: number;
+}
+
+export function createWorkspace({ files, maxBytes, maxFiles }: WorkspaceOptions): Workspace {
+  const contents = new Map<string, Content>();
+  for (const { name, size, read } of files) {
+    contents.set(name, { extents: size > 0 ? [{ read, at: 0, length: size }] : [], size });
+  }
+  const written = new Set<string>();
+  /** Writes whose last piece is still to come. */
+  const unfinished = new Map<number, { name: string; content: Content }>();
+  /** Resolves when the writes so far are done: they are done one after another. */
+  let writes: Promise<unknown> = Promise.resolve();
+  let spool: Promise<FileHandle> | null = null;
+  let spoolEnd = 0;
+
+  function find(name: string): Content {
+    const content = contents.get(name);
+    if (content === undefined)
+      throw fileError("file_not_found", `There is no file ${quote(name)} in the workspace.`);
+    return content;
+  }
+
+  async function append(content: Content, data: Uint8Array): Promise<void> {
+    if (data.length === 0) return;
+    spool ??= openSpool();
+    const at = spoolEnd;
+    spoolEnd += data.length;
+    if (spoolEnd > maxBytes * MAX_REWRITES) {
+      throw new WorkspaceLimitError(
+        `The run wrote more than ${maxBytes * MAX_REWRITES} bytes to files, counting what it replaced.`,
+      );
+    }
+    const last = content.extents.at(-1);
+    if (last?.read === "spool" && last.at + last.length === at) last.length += data.length;
+    else content.extents.push({ read: "spool", at, length: data.length });
+    content.size += data.length;
+    await writeWhole(await spool, data, at);
+  }
+
+  /** Everything a run keeps, and what of it is still being written. */
+  function checkLimits(): void {
+    let bytes = 0;
+    for (const name of written) bytes += contents.get(name)?.size ?? 0;
+    for (const { content } of unfinished.values()) bytes += content.size;
+    const count = written.size + unfinished.size;
+    if (bytes > maxBytes || count > maxFiles) {
+      throw new WorkspaceLimitError(
+        `The run wrote ${count} files of ${bytes} bytes together; at most ${maxFiles} files and ${maxBytes} bytes are kept.`,
+      );
+    }
+  }
+
+  async function write({ name, data, mode, more, write }: FileWrite): Promise<{ size: number }> {
+    const wrong = checkFileName(name);
+    if (wrong !== null) throw fileError("invalid_file_name", `The file name ${quote(name)} ${wrong}.`);
+    const begun = unfinished.get(write) ?? { name, content: { extents: [], size: 0 } };
+    if (begun.name !== name) throw fileError("invalid_file_name", "The pieces of one write name two files.");
+    unfinished.set(write, begun);
+    await append(begun.content, data);
+    checkLimits();
+    if (more) return { size: begun.content.size };
+    unfinished.delete(write);
+    const before = mode === "append" ? contents.get(name) : undefined;
+    if (before === undefined) checkRoom(contents, name);
+    const content = before === undefined ? begun.content : join(before, begun.content);
+    contents.set(name, content);
+    written.add(name);
+    checkLimits();
+    return { size: content.size };
+  }
+
+  async function readContent({ extents }: Content, offset: number, length: number): Promise<Uint8Array> {
+    const pieces: Uint8Array[] = [];
+    let from = offset;
+    let left = length;
+    for (const extent of extents) {
+      if (left <= 0) break;
+      if (from >= extent.length) {
+        from -= extent.length;
+        continue;
+      }
+      const count = Math.min(left, extent.length - from);
+      pieces.push(await readExtent(extent, from, count));
+      left -= count;
+      from = 0;
+    }
+    return pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
+  }
+
+  async function readExtent({ read, at }: Extent, offset: number, length: number): Promise<Uint8Array> {
+    if (read !== "spool") return read(at + offset, length);
+    const bytes = Buffer.allocUnsafe(length);
+    const { bytesRead } = await (await (spool as Promise<FileHandle>)).read(bytes, 0, length, at + offset);
+    if (bytesRead !== length)
+      throw new Error("the temporary file of a workspace is shorter than what was written");
+    return bytes;
+  }
+
+  return {
+    read: async (name, offset, length) => readContent(find(name), offset, length),
+    write(request) {
+      const done = writes.then(() => write(request));
+      writes = done.then(noop, noop);
+      return done;
+    },
+    async remove(name) {
+      find(name);
+      contents.delete(name);
+      written.delete(name);
+    },
+    artifacts: () =>
+      [...written].map((name) => {
+        const content = contents.get(name) as Content;
+        return {
+          name,
+          size: content.size,
+          contentType: contentTypeOf(name),
+          read: (offset, length) => readContent(content, offset, length),
+        };
+      }),
+    async [Symbol.asyncDispose]() {
+      const opened = spool;
+      contents.clear();
+      written.clear();
+      await (await opened?.catch(() => null))?.close();
+    },
+  };
+}
+
+/** A name cannot be a file and a folder: no archive and no folder on a disk could hold both. */
+function checkRoom(contents: ReadonlyMap<string, Content>, name: string): void {
+  if (contents.has(name)) return;
+  for (const other of contents.keys()) {
+    if (other.startsWith(`${name}/`) || name.startsWith(`${other}/`)) {
+      const [folder, file] = other.length > name.length ? [name, other] : [other, name];
+      throw fileError(
+        "invalid_file_name",
+        `${quote(folder)} cannot be a file and the folder of ${quote(file)} at once.`,
+      );
+    }
+  }
+}
+
+function join(before: Content, added: Content): Content {
+  const extents = before.extents.map((extent) => ({ ...extent }));
+  for (const extent of added.extents) {
+    const last = extents.at(-1);
+    if (last?.read === "spool" && extent.read === "spool" && last.at + last.length === extent.at) {
+      last.length += extent.length;
+    } else extents.push({ ...extent });
+  }
+  return { extents, size: before.size + added.size };
+}
+
+/** A temporary file without a name: nothing is left of it when this process ends, in whatever way. */
+async function openSpool(): Promise<FileHandle> {
+  const file = path.join(tmpdir(), `cyrnel-workspace-${randomUUID()}`);
+  const handle = await open(file, "wx+", 0o600);
+  await unlink(file);
+  return handle;
+}
+
+async function writeWhole(handle: FileHandle, data: Uint8Array, at: number): Promise<void> {
+  for (let done = 0; done < data.length; ) {
+    const { bytesWritten } = await handle.write(data, done, data.length - done, at + done);
+    done += bytesWritten;
+  }
+}
+
+function noop(): void {}
+
+function fileError(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+function quote(name: string): string {
+  return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name);
+}
+
+/** What the calls of a script about files come to: bytes as base64, or as text. */
+export function createFileHandlers(
+  bindings: EnvironmentBindings,
+  eid: number,
+): Pick<CallHandlers, "readFile" | "writeFile" | "removeFile"> {
+  return {
+    async readFile({ name, offset, length, asText }) {
+      if (bindings.readFile === undefined) throw noFiles();
+      const bytes = toBuffer(await bindings.readFile(eid, { name, offset, length }));
+      if (asText === undefined) return { data: bytes.toString("base64") };
+      const whole = bytes.subarray(0, bytes.length < length ? bytes.length : endOfText(bytes));
+      return { text: whole.toString(), bytes: whole.length };
+    },
+    async writeFile({ name, mode, more, write, data, text }) {
+      if (bindings.writeFile === undefined) throw noFiles();
+      const bytes = data === undefined ? Buffer.from(text ?? "") : Buffer.from(data, "base64");
+      return bindings.writeFile(eid, { name, data: bytes, mode, more: more === true, write });
+    },
+    async removeFile({ name }) {
+      if (bindings.removeFile === undefined) throw noFiles();
+      await bindings.removeFile(eid, { name });
+    },
+  };
+}
+
+/** Where the last whole character of UTF-8 ends; all of it where that is not within the last four bytes. */
+function endOfText(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(4, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] as number;
+    if ((byte & 0xc0) === 0x80) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return length > back ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+}
+
+function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function noFiles(): Error {
+  return fileError("files_unavailable", "This server gives scripts no files.");
+}

@@ -1,0 +1,26 @@
+/** What can be given to a run as its input: the bounds, the same on a server and without one. */
+import { Buffer } from "node:buffer";
+import { measureDepth } from "./wire/frames.ts";
+
+/** Of JSON text, in UTF-8. */
+export const MAX_INPUT_BYTES = 1024 * 1024;
+export const MAX_INPUT_DEPTH = 64;
+
+/** The JSON text of an input, or why it cannot be one: the rest of a sentence that begins with its name. Never throws. */
+export function writeInput(input: unknown): { text: string } | { problem: string } {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(input);
+  } catch (error) {
+    return { problem: `must be JSON data: ${(error as Error).message.split("\n")[0]}.` };
+  }
+  if (text === undefined) return { problem: `must be JSON data; found ${typeof input}.` };
+  const bytes = Buffer.from(text);
+  if (bytes.length > MAX_INPUT_BYTES) {
+    return { problem: `must be at most ${MAX_INPUT_BYTES} bytes of JSON text; found ${bytes.length}.` };
+  }
+  if (measureDepth(bytes, MAX_INPUT_DEPTH) > MAX_INPUT_DEPTH) {
+    return { problem: `must be nested at most ${MAX_INPUT_DEPTH} levels deep.` };
+  }
+  return { text };
+}
