@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { instantiate as instantiateIvm } from "#modules/typescript-ivm/index.ts";
 import { instantiate as instantiateProcess } from "#modules/typescript-process/index.ts";
+import { createWorkspace, type StoredFile, type Workspace } from "#runner/host/workspace.ts";
 import type { EnvironmentModule, ErrorDetail, ExecutionExitState, ExecutionInput, InvokeInput } from "#sdk";
 import { inParts } from "#tests/contract/in-parts.ts";
 
@@ -20,6 +21,13 @@ interface Recording {
   error: ErrorDetail | undefined;
   calls: (InvokeInput | { ask: string; seq: number | undefined })[];
 }
+
+const GIVEN_TEXT = "given ".repeat(60_000);
+const GIVEN_FILE = { name: "given.txt", size: GIVEN_TEXT.length, contentType: "text/plain" };
+const GIVEN: StoredFile = {
+  ...GIVEN_FILE,
+  read: async (offset, length) => Buffer.from(GIVEN_TEXT.slice(offset, offset + length)),
+};
 
 type Answer = (input: InvokeInput) => Promise<unknown>;
 
@@ -37,11 +45,11 @@ let lastEid = 0;
 describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config }) => {
   let module: Required<Pick<EnvironmentModule, "pause" | "resume" | "status">> &
     Omit<EnvironmentModule, "execute"> & { execute(input: ExecutionInput): Promise<ExecutionExitState> };
-  const executions = new Map<number, { recording: Recording; answer: Answer }>();
+  const executions = new Map<number, { recording: Recording; answer: Answer; workspace: Workspace }>();
 
   beforeAll(async () => {
     module = inParts((await instantiate()) as typeof module);
-    const of = (eid: number) => executions.get(eid) as { recording: Recording; answer: Answer };
+    const of = (eid: number) => executions.get(eid) as NonNullable<ReturnType<typeof executions.get>>;
     await module.setup({
       config,
       secrets: {},
@@ -82,6 +90,9 @@ describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config 
           outputSchema: {},
         }),
         getToolDocs: async () => "",
+        readFile: (eid, { name, offset, length }) => of(eid).workspace.read(name, offset, length),
+        writeFile: (eid, write) => of(eid).workspace.write(write),
+        removeFile: (eid, { name }) => of(eid).workspace.remove(name),
       },
     });
   }, 60_000);
@@ -102,11 +113,13 @@ describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config 
       await new Promise((resolve) => setTimeout(resolve, Number(parameters.ms ?? 0)));
       return parameters.value;
     };
-    executions.set(eid, { recording, answer });
+    const workspace = createWorkspace({ files: [GIVEN], maxBytes: 1e6, maxFiles: 10 });
+    executions.set(eid, { recording, answer, workspace });
     const ended = module.execute({
       eid,
       code,
       options: { timeoutMs },
+      files: [GIVEN_FILE],
       ...(checkpoint !== undefined && { checkpoint }),
     });
     return { eid, recording, ended, parked: parked.promise, unpark: (value) => parking.resolve(value) };
@@ -190,6 +203,25 @@ describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config 
     again.unpark("approved");
     expect(await again.ended).toBe("success");
     expect(again.recording.result).toMatchObject({ value: "approved", after: "number", now: true });
+  });
+
+  test("a repeated run reads and writes its files again; its checkpoint holds nothing of them", async () => {
+    const code = `const { files } = cyrnel;
+      const text = await files.text("given.txt");
+      const written = [files.write("out.txt", text.toUpperCase()), files.append("log.txt", "one\\n"), files.append("log.txt", "two\\n")];
+      await Promise.race(written); await Promise.all(written); await files.write("gone.txt", "x"); await files.remove("gone.txt");
+      console.log(text.length, await files.text("log.txt"));
+      const value = await tools.s.park({ size: (await files.stat("out.txt")).size });
+      await files.append("log.txt", value);
+      return [(await files.text("out.txt")) === text.toUpperCase(), await files.text("log.txt"), await files.exists("gone.txt")];`;
+    const { first, checkpoint } = await runToPark(code);
+    expect(JSON.stringify(checkpoint)).not.toMatch(/given|GIVEN|one|Z2l2ZW4/);
+    const again = start(code, checkpoint);
+    await again.parked;
+    expect(again.recording.stdout).toBe(first.stdout);
+    again.unpark("three");
+    expect(await again.ended).toBe("success");
+    expect(again.recording.result).toEqual([true, "one\ntwo\nthree", false]);
   });
 
   test("a repeated run can be paused and repeated again", async () => {
