@@ -17,6 +17,26 @@ interface ServiceSummary {
   description: string;
 }
 
+/** A file of the workspace; `size` in bytes. */
+interface CyrnelFile {
+  readonly name: string;
+  readonly size: number;
+  readonly contentType: string;
+}
+interface CyrnelFiles {
+  read(name: string, range?: { offset?: number; length?: number }): Promise<Uint8Array>;
+  text(name: string): Promise<string>;
+  json(name: string): Promise<any>;
+  lines(name: string): AsyncGenerator<string, void, void>;
+  list(prefix?: string): Promise<CyrnelFile[]>;
+  stat(name: string): Promise<CyrnelFile>;
+  exists(name: string): Promise<boolean>;
+  /** Text and bytes as they are, anything else as JSON. */
+  write(name: string, data: unknown): Promise<CyrnelFile>;
+  append(name: string, data: unknown): Promise<CyrnelFile>;
+  remove(name: string): Promise<void>;
+}
+
 declare const cyrnel: {
   /** The tools of installed services: `cyrnel.services.<service>.tools.<tool>.invoke(parameters)`. */
   readonly services: {
@@ -37,6 +57,8 @@ declare const cyrnel: {
   readonly process: { readonly id: number; readonly ref: string | null };
   /** What the process was given as `input`: JSON data, frozen; undefined without one. */
   readonly input: any;
+  /** The workspace: files the run was given, and those it writes, which become its artifacts. */
+  readonly files: CyrnelFiles;
 };
 
 /** The same tools with less to write: `tools.<service>.<tool>(parameters)`. Cannot be enumerated. */

@@ -42,6 +42,7 @@ export function generateEnvironmentDocs(facts: EnvironmentFacts): string {
     FORMS,
     GLOBALS,
     TOOLS,
+    FILES,
     OUTPUT,
     ERRORS,
     EXAMPLE,
@@ -107,11 +108,23 @@ const b = await cyrnel.services.github.tools.createIssue.invoke({ title: "Broken
 Calls are concurrent: \`await Promise.all(...)\` over ten calls takes as long as the slowest. \`tools\` cannot be enumerated
 (\`Object.keys(tools)\` is empty): use \`tools.search\`. A misspelt tool fails with suggestions.`;
 
+const FILES = `## Files
+
+\`cyrnel.files\` is the workspace of this run: the files it was given, by name (\`in/orders.csv\`), and those it writes. All of it
+returns promises; large files are read and written in pieces.
+
+- \`read(name, { offset?, length? })\` gives a \`Uint8Array\`; \`text(name)\`, \`json(name)\`; \`for await (const line of cyrnel.files.lines(name))\`
+- \`list(prefix?)\`, \`stat(name)\`: \`{ name, size, contentType }\`; \`exists(name)\`
+- \`write(name, text | bytes | JSON)\`, \`append(name, ...)\`, \`remove(name)\`
+
+What a run wrote is kept as its artifacts.`;
+
 const OUTPUT = `## What leaves the sandbox
 
 - \`return value\`: the process's \`result\`. JSON data; a class instance becomes what \`JSON.stringify\` makes of it.
 - \`cyrnel.output(object)\`: merged into the process's \`output\` (shallow, later keys win); visible while the script runs.
 - \`console\`: the process's \`stdout\` and \`stderr\`.
+- files it wrote or changed: its artifacts.
 
 The run ends when the top level has finished. Timers that are still pending do not keep it alive: \`await\` what matters.`;
 
@@ -127,7 +140,7 @@ other. What is not caught ends the process as \`failed\` with reason \`script_er
 | \`syntax_error\` | the source could not be parsed |
 | \`timeout\` | the run took longer than \`options.timeout\` (waiting for an approval does not count) |
 | \`memory_limit\`, \`cpu_limit\` | the run needed more than it was given |
-| \`output_limit\` | the output, the result or a message was too large |
+| \`output_limit\` | the output, the result, a message or what was written to files was too large |
 | \`sandbox_violation\` | the run did something a script has no reason to do |
 | \`killed\` | the process was killed on request |`;
 
@@ -193,8 +206,8 @@ function describeUnavailable(facts: EnvironmentFacts): string {
       "write the code into the script; the built-ins above cover most needs",
     ],
     [
-      "files (`fs`), `process`, environment variables",
-      "put data into the script; take results out with `return` or `cyrnel.output`",
+      "files of the machine, `process`, environment variables",
+      "`cyrnel.files`, `cyrnel.input`; take results out with `return`, `cyrnel.output` or a file",
     ],
     [
       "other Node built-ins (`Buffer`, `path`, `child_process`, ...)",

@@ -169,6 +169,7 @@ test("follows changes, and says when nothing has changed", async () => {
   expect(second.status).toBe(200);
   expect(second.text).not.toContain("get(");
   await server.post("/services/shop/enabled", { enabled: false });
-  expect(await read("?serviceId=shop")).not.toContain("list(");
+  expect(second.text).toContain("CyrnelService_shop");
+  expect(await read("?serviceId=shop")).not.toContain("CyrnelService_shop");
   expect((await server.get("/tools/types.d.ts?serviceId=shpo")).body.error).toContain("Did you mean");
 });

@@ -56,6 +56,25 @@ interface CyrnelToolDetails extends CyrnelToolSummary {
 interface CyrnelUntypedTools {
   [tool: string]: CyrnelUntypedTools & ((parameters?: Record<string, unknown>) => Promise<unknown>);
 }
+/** A file of the workspace; \`size\` in bytes. */
+interface CyrnelFile {
+  readonly name: string;
+  readonly size: number;
+  readonly contentType: string;
+}
+interface CyrnelFiles {
+  read(name: string, range?: { offset?: number; length?: number }): Promise<Uint8Array>;
+  text(name: string): Promise<string>;
+  json(name: string): Promise<any>;
+  lines(name: string): AsyncGenerator<string, void, void>;
+  list(prefix?: string): Promise<CyrnelFile[]>;
+  stat(name: string): Promise<CyrnelFile>;
+  exists(name: string): Promise<boolean>;
+  /** Text and bytes as they are, anything else as JSON. */
+  write(name: string, data: unknown): Promise<CyrnelFile>;
+  append(name: string, data: unknown): Promise<CyrnelFile>;
+  remove(name: string): Promise<void>;
+}
 type CyrnelInvocable<Tools> = {
   readonly [Tool in keyof Tools]: CyrnelInvocable<Tools[Tool]> &
     (Tools[Tool] extends (parameters: never) => unknown ? { readonly invoke: Tools[Tool] } : unknown);
@@ -80,6 +99,8 @@ const GLOBALS = `declare const cyrnel: {
   readonly process: { readonly id: number; readonly ref: string | null };
   /** What the process was given as \`input\`: JSON data, frozen; undefined without one. */
   readonly input: CyrnelInput;
+  /** The workspace: files the run was given, and those it writes, which become its artifacts. */
+  readonly files: CyrnelFiles;
 };
 type CyrnelInput = any;
 
