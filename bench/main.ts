@@ -11,6 +11,7 @@ const BENCHES: Record<string, { file: string; says: string }> = {
     says: "what a run costs, as ratios to a bare spawn; then the search over tools",
   },
   costs: { file: "runs/costs.ts", says: "what a run costs of CPU time, by the process that spends it" },
+  idle: { file: "runs/idle.ts", says: "what an idle server takes of memory, by process" },
   peers: {
     file: "peers/peers.ts",
     says: "what else runs a script, beside Cyrnel, and the probes that each stops",
