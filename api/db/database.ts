@@ -41,6 +41,8 @@ export interface OpenDatabaseOptions {
 }
 
 const MAX_CONNECTIONS = 15;
+/** Those that a burst has opened. The one that is used each second, for the self-check, stays. */
+const IDLE_TIMEOUT_MS = 30_000;
 const MAX_PRIORITY_CONNECTIONS = 2;
 /** A sign of life that hangs is given up while there is time for the next one. */
 const PRIORITY_STATEMENT_TIMEOUT_MS = 5000;
@@ -60,7 +62,11 @@ export async function openDatabase(
       : { url: config.databaseUrl, watch: undo.use(await watchGiven(config.databaseUrl, options)) };
   if (config.databaseUrl !== null) await requireOwnSessions(url);
   await migrate(url, options.onMigrate);
-  const pool = createPool(url, { maxConnections: MAX_CONNECTIONS, applicationName: "cyrnel" });
+  const pool = createPool(url, {
+    maxConnections: MAX_CONNECTIONS,
+    applicationName: "cyrnel",
+    idleTimeoutMs: IDLE_TIMEOUT_MS,
+  });
   undo.defer(() => pool.end({ timeout: 5 }));
   const priorityPool = createPool(url, {
     maxConnections: MAX_PRIORITY_CONNECTIONS,

@@ -38,6 +38,8 @@ export interface PoolOptions {
   onClose?: () => void;
   /** Keeps connections for ever; for session locks. */
   permanent?: boolean;
+  /** Closes a connection that was not used for so long: each is a process of some megabytes. Default: none is closed for that. */
+  idleTimeoutMs?: number;
   /** Told what the server says besides its answers. Default: ignored. */
   onNotice?: (message: string) => void;
 }
@@ -68,6 +70,7 @@ export function createPool(databaseUrl: string, options: PoolOptions = {}): Pool
     max_pipeline: 0,
     // The driver's own back-off grows to 20 s, and queries wait it out: a request has to be answered before that.
     backoff: () => 0.05,
+    ...(options.idleTimeoutMs === undefined ? {} : { idle_timeout: options.idleTimeoutMs / 1000 }),
     ...(options.permanent ? { max_lifetime: null, idle_timeout: 0 } : {}),
     ...(options.onClose ? { onclose: options.onClose } : {}),
     onnotice: ({ message }) => options.onNotice?.(message ?? ""),

@@ -218,7 +218,7 @@ function Postgres(a, b) {
     const queue = Queue()
     let lost = null
     const c = open.length
-      ? open.shift()
+      ? open.pop()
       : await new Promise((resolve, reject) => {
         const query = { reserve: resolve, reject }
         // Cyrnel: one that had a connection made for it also stayed in the queue, and was given two.
@@ -369,8 +369,9 @@ function Postgres(a, b) {
     if (ending)
       return query.reject(Errors.connection('CONNECTION_ENDED', options, options))
 
+    // Cyrnel: the one used last, so that few are busy, each with what it has kept, and the others reach their idle_timeout.
     if (open.length)
-      return go(open.shift(), query)
+      return go(open.pop(), query)
 
     if (closed.length)
       return connect(closed.shift(), query)
