@@ -65,7 +65,8 @@ function createProcessesPort({ config, processes, audit }: McpPortsOptions): Pro
     async submit(script, context) {
       const { caller } = context;
       const sent = toBody(script);
-      const entry = { action: "process.create", object: { kind: "process", id: null }, parameters: sent };
+      const parameters = "input" in sent ? { ...sent, input: COVERED } : sent;
+      const entry = { action: "process.create", object: { kind: "process", id: null }, parameters };
       return recorded(audit, context, entry, async () => {
         const { id } = await processes.create({
           body: read(bodySchema, sent),
@@ -93,13 +94,17 @@ function createProcessesPort({ config, processes, audit }: McpPortsOptions): Pro
   };
 }
 
-function toBody({ script, timeoutMs, ref }: Script): Record<string, unknown> {
+function toBody({ script, timeoutMs, ref, input }: Script): Record<string, unknown> {
   return {
     code: script,
+    ...(input !== undefined && { input }),
     ...(ref !== undefined && { ref }),
     ...(timeoutMs !== undefined && { options: { timeout: timeoutMs } }),
   };
 }
+
+/** As in the record of an HTTP request: what a client gives a script is between the two. */
+const COVERED = "[redacted]";
 
 /** What HTTP bodies call differently. */
 const ARGUMENT_NAMES: Readonly<Record<string, string>> = {

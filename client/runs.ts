@@ -21,6 +21,10 @@ export interface RunOptions extends WaitOptions {
   timeoutMs?: number | null;
   memoryMb?: number;
   cpuMs?: number;
+  /** JSON data: what the script finds as `cyrnel.input`. */
+  input?: unknown;
+  /** JSON Schema that the input has to fit: the server refuses one that does not. */
+  inputSchema?: Record<string, unknown>;
   /** Kills the process, and rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Called with each event. What it throws ends the wait, not the process. */
@@ -35,7 +39,7 @@ const KILL_TIMEOUT_MS = 10_000;
 
 /** @throws CyrnelError where the server refuses the script. A script that fails is a process like any other. */
 export async function runScript(api: Api, code: string, options: RunOptions = {}): Promise<ProcessRecord> {
-  const { ref, timeoutMs, memoryMb, cpuMs, signal, onEvent, untilPaused } = options;
+  const { ref, timeoutMs, memoryMb, cpuMs, input, inputSchema, signal, onEvent, untilPaused } = options;
   const { id } = unwrap(
     await api.POST("/processes", {
       // The request is repeated where the answer is lost; the script runs once.
@@ -43,6 +47,8 @@ export async function runScript(api: Api, code: string, options: RunOptions = {}
       body: {
         code,
         ...(ref !== undefined && { ref }),
+        ...(input !== undefined && { input }),
+        ...(inputSchema !== undefined && { inputSchema }),
         options: {
           ...(timeoutMs !== undefined && { timeout: timeoutMs }),
           ...(memoryMb !== undefined && { memoryMb }),

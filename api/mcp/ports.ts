@@ -24,6 +24,8 @@ export interface Script {
   /** Milliseconds; null: no limit; absent: the default of the server. */
   timeoutMs?: number | null | undefined;
   ref?: string | undefined;
+  /** JSON; absent: none. */
+  input?: unknown;
 }
 
 export interface ProcessesPort {

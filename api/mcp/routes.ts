@@ -10,6 +10,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../errors.ts";
 import type { App } from "../http/app-type.ts";
 import { requireKey } from "../http/auth.ts";
+import { MAX_BODY_WITH_INPUT_BYTES } from "../http/json/body.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";
 import { createSessions, type HeldSession, SESSION_LIMITS, type SessionLimits } from "./sessions.ts";
 
@@ -30,7 +31,7 @@ export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimi
   app.addHook("preClose", () => sessions.close());
   const route = { onRequest: requireKey(), schema: { hide: true } };
 
-  app.post("/mcp", route, async (request, reply) => {
+  app.post("/mcp", { ...route, bodyLimit: MAX_BODY_WITH_INPUT_BYTES }, async (request, reply) => {
     refuseOtherOrigins(request);
     const context = contextOf(request, reply);
     const { body } = request;

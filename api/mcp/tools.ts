@@ -41,6 +41,8 @@ const runInput = z.strictObject({
   script: z.string().describe("TypeScript. Top-level await and return; the returned JSON is `value`."),
   timeoutMs: z.int().positive().nullable().optional().describe("Default 30000."),
   ref: z.string().optional().describe("A label of your own, unique."),
+  // Any JSON: a schema that says so is recursive, which some models are not given.
+  input: z.unknown().optional().describe("JSON; the script reads it as `cyrnel.input`."),
 });
 
 const searchToolsInput = z.strictObject({
@@ -59,7 +61,7 @@ const readToolInput = z.strictObject({ path: path.describe("service.tool") });
 const resumeInput = z.strictObject({
   execution_id: z.string().max(MAX_ID_CHARACTERS).describe("`paused.executionId`"),
   approved: z.boolean(),
-  // Any JSON: a schema that says so is recursive, which some models are not given. The HTTP schema checks it.
+  // As `input` above; the HTTP schema checks it.
   data: z.unknown().optional().describe("The person's answer, where a form was asked."),
 });
 

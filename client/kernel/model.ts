@@ -69,6 +69,8 @@ export interface ExecuteOptions {
   cpuMs?: number;
   /** `cyrnel.process.ref` of the script. */
   ref?: string;
+  /** `cyrnel.input` of the script: JSON data, at most 1 MiB as text. */
+  input?: unknown;
   /** Kills the run. */
   signal?: AbortSignal;
   onStdout?: (text: string) => void;

@@ -3,6 +3,7 @@
  * the given functions as tools.
  */
 import type { BundledEnvironment } from "#runner/host/environment.ts";
+import { writeInput } from "#runner/input.ts";
 import type { LocalExecuteOptions, LocalOptions, LocalRuntime } from "../kernel/local-model.ts";
 import type { ExecutionResult } from "../kernel/model.ts";
 import { createCatalog } from "./catalog.ts";
@@ -46,9 +47,10 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
     code: string,
     executeOptions: LocalExecuteOptions,
   ): LocalRun {
-    const { timeoutMs = DEFAULT_TIMEOUT_MS, memoryMb, cpuMs, ref, signal } = executeOptions;
+    const { timeoutMs = DEFAULT_TIMEOUT_MS, memoryMb, cpuMs, ref, input, signal } = executeOptions;
     const { maxStdoutBytes = DEFAULT_MAX_STREAM_BYTES, maxStderrBytes = DEFAULT_MAX_STREAM_BYTES } =
       executeOptions;
+    const given = input === undefined ? {} : { input: toJsonData(input) };
     const { processId: id = ++lastId } = executeOptions;
     if (runs.has(id)) throw new Error(`The process ${id} is running already.`);
     const onWaiting = (executionId: string) => rememberAsked(executionId, run);
@@ -64,7 +66,7 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
     const kill = () => void environment.kill(id);
     signal?.addEventListener("abort", kill, { once: true });
     void environment
-      .execute({ eid: id, code, options: limits, ...(ref !== undefined && { ref }) })
+      .execute({ eid: id, code, options: limits, ...(ref !== undefined && { ref }), ...given })
       .finally(() => {
         signal?.removeEventListener("abort", kill);
         runs.delete(id);
@@ -127,4 +129,11 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
       await this.dispose();
     },
   };
+}
+
+/** What a server would store of it. @throws TypeError for what is no JSON data, or too much of it. */
+function toJsonData(input: unknown): unknown {
+  const written = writeInput(input);
+  if ("problem" in written) throw new TypeError(`input ${written.problem}`);
+  return JSON.parse(written.text);
 }

@@ -3,9 +3,10 @@ import { watch } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { Option } from "commander";
+import { writeInput } from "#runner/input.ts";
 import { addCommand } from "../commands/resource.ts";
 import { EXIT, type ExitCode, usageFailure } from "../failure.ts";
-import { collect, parseDuration, parseMemory, readText } from "../options.ts";
+import { collect, parseDuration, parseJson, parseMemory, parsePair, readText } from "../options.ts";
 import { act, type Session, type Shell } from "../session.ts";
 import { openRemoteRun } from "./remote.ts";
 import { type RunLimits, type RunScript, showReport } from "./report.ts";
@@ -13,6 +14,8 @@ import { checkNames } from "./requirements.ts";
 
 /** The most a server can be set to take. */
 const MAX_SCRIPT_BYTES = 1_000_000;
+/** With its spaces; what is given to the script may be 1 MiB. */
+const MAX_INPUT_FILE_BYTES = 8 * 1024 * 1024;
 
 interface RunFlags {
   local?: true;
@@ -23,6 +26,8 @@ interface RunFlags {
   watch?: true;
   require?: string[];
   isolation?: "strict" | "standard" | "development";
+  input?: string;
+  set?: [name: string, value: unknown][];
   tools?: string;
   yes?: true;
 }
@@ -39,6 +44,12 @@ export function addRun(program: Command, shell: Shell): void {
     .option("--memory <size>", "most memory: 256, 256mb, 1gb", parseMemory)
     .option("--cpu <time>", "most CPU time: 500ms, 10s", parseDuration)
     .option("--ref <label>", "your own label of the process")
+    .option("--input <file>", "JSON that the script finds as cyrnel.input; - reads standard input")
+    .option(
+      "--set <name=value>",
+      "a member of the input, as JSON or text; a.b=1 sets b of a; may be given several times",
+      (text: string, before: RunFlags["set"]) => [...(before ?? []), parsePair(text)],
+    )
     .option("--watch", "run again whenever the file changes, until Ctrl-C")
     .option(
       "--require <names>",
@@ -66,6 +77,7 @@ Examples:
   echo 'return 6 * 7' | cyrnel run - --local
   cyrnel run script.ts --local --require landlock,seccomp --json
   cyrnel run script.ts --local --tools tools.ts
+  cyrnel run script.ts --input orders.json --set currency=EUR --set limits.max=10
   cyrnel run script.ts --watch`,
     )
     .action(act(shell, run));
@@ -73,7 +85,7 @@ Examples:
 
 async function run(session: Session, path: string, flags: RunFlags): Promise<ExitCode> {
   checkFlags(path, flags);
-  const limits = readLimits(flags);
+  const limits = { ...readLimits(flags), input: await readInput(session, flags) };
   await using undo = new AsyncDisposableStack();
   const code = await readText(path, session, MAX_SCRIPT_BYTES);
   const runScript = await openRunner(session, flags, undo);
@@ -108,7 +120,10 @@ async function openRunner(session: Session, flags: RunFlags, undo: AsyncDisposab
   return undo.use(local).run;
 }
 
-function checkFlags(path: string, { local, watch, tools, isolation, yes }: RunFlags): void {
+function checkFlags(path: string, { local, watch, tools, isolation, yes, input }: RunFlags): void {
+  if (path === "-" && input === "-") {
+    throw usageFailure("The script and --input cannot both be read from standard input. Give one as a file.");
+  }
   if (watch && path === "-") throw usageFailure("--watch needs a file: standard input does not change.");
   if (local) return;
   const given = [tools && "--tools", isolation && "--isolation", yes && "--yes"].find(Boolean);
@@ -123,6 +138,32 @@ function readLimits({ timeout, memory, cpu, ref }: RunFlags): RunLimits {
     ...(cpu !== undefined && { cpuMs: cpu }),
     ...(ref !== undefined && { ref }),
   };
+}
+
+/** The input as `--input` and `--set` give it; undefined: none. */
+async function readInput(session: Session, { input: path, set = [] }: RunFlags): Promise<unknown> {
+  const what = path === "-" ? "Standard input (--input -)" : `The file of --input, ${path},`;
+  const given =
+    path === undefined ? undefined : parseJson(await readText(path, session, MAX_INPUT_FILE_BYTES), what);
+  if (given === undefined && set.length === 0) return undefined;
+  const input = given === undefined ? {} : given;
+  for (const [name, value] of set) setMember(input, name.split("."), value, name);
+  const written = writeInput(input);
+  if ("problem" in written) throw usageFailure(`The input ${written.problem}`, "invalid_input");
+  return input;
+}
+
+/** Defines members, as a name such as `__proto__` is one like any other. */
+function setMember(target: unknown, [key = "", ...rest]: string[], value: unknown, name: string): void {
+  if (key === "") throw usageFailure(`Expected --set name=value or a.b=value; found "${name}=…".`);
+  if (typeof target !== "object" || target === null || Array.isArray(target)) {
+    const found = target === null ? "null" : Array.isArray(target) ? "a list" : `a ${typeof target}`;
+    throw usageFailure(`--set ${name} needs an object to set "${key}" in; the input has ${found} there.`);
+  }
+  const known = Object.getOwnPropertyDescriptor(target, key)?.value;
+  const member = rest.length === 0 ? value : (known ?? {});
+  Object.defineProperty(target, key, { value: member, enumerable: true, writable: true, configurable: true });
+  if (rest.length > 0) setMember(member, rest, value, name);
 }
 
 /** Editors save in several steps, in place or by renaming another file. */

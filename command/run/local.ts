@@ -84,7 +84,7 @@ async function runHere(
   session: Session,
   runtime: LocalRuntime,
   code: string,
-  { timeoutMs, memoryMb, cpuMs, ref }: RunLimits,
+  { timeoutMs, memoryMb, cpuMs, ref, input }: RunLimits,
 ): Promise<RunReport> {
   const shown = openRunOutput(session);
   const kept = { stdout: "", stderr: "", output: {} as Record<string, unknown> };
@@ -95,6 +95,7 @@ async function runHere(
       ...(memoryMb !== undefined && { memoryMb }),
       ...(cpuMs !== undefined && { cpuMs }),
       ...(ref !== undefined && { ref }),
+      ...(input !== undefined && { input }),
       onStdout(text) {
         kept.stdout += text;
         shown.stdout(text);

@@ -10,6 +10,8 @@ export interface RunLimits {
   timeoutMs?: number | null;
   memoryMb?: number;
   cpuMs?: number;
+  /** JSON data; undefined: none. */
+  input?: unknown;
 }
 
 /** Runs a script to its end. Rejects where it could not be run; a failed script is a report. */

@@ -39,7 +39,7 @@ export function instantiateKernel(): EnvironmentModule {
     teardown: async () => {
       await runtime?.dispose();
     },
-    async execute({ eid, code, options, ref }) {
+    async execute({ eid, code, options, ref, input }) {
       const aborter = new AbortController();
       aborters.set(eid, aborter);
       try {
@@ -52,6 +52,7 @@ export function instantiateKernel(): EnvironmentModule {
           ...(maxStdoutBytes !== undefined && { maxStdoutBytes }),
           ...(maxStderrBytes !== undefined && { maxStderrBytes }),
           ...(ref !== undefined && { ref }),
+          ...(input !== undefined && { input }),
           signal: aborter.signal,
           onStdout: (text) => bindings.emitStdout(eid, Buffer.from(text)),
           onStderr: (text) => bindings.emitStderr(eid, Buffer.from(text)),

@@ -256,6 +256,30 @@ describe("a run", () => {
   });
   afterAll(() => runtime.dispose());
 
+  test("finds the input it is given as plain frozen data; what is no JSON data is refused", async () => {
+    const input = { rows: [{ id: 1 }], at: new Date(0), none: undefined };
+    const code = "return [cyrnel.input, Object.isFrozen(cyrnel.input.rows[0]), Object.keys(cyrnel.input)]";
+    expect(await runtime.execute(code, { input })).toMatchObject({
+      value: [{ rows: [{ id: 1 }], at: "1970-01-01T00:00:00.000Z" }, true, ["rows", "at"]],
+    });
+    const data = JSON.parse('{"__proto__": {"a": 1}}');
+    expect(
+      (await runtime.execute("return [Object.keys(cyrnel.input), 'a' in cyrnel.input]", { input: data }))
+        .value,
+    ).toEqual([["__proto__"], false]);
+    expect((await runtime.execute("return typeof cyrnel.input")).value).toBe("undefined");
+    const circular: Record<string, unknown> = {};
+    circular.self = circular;
+    for (const [wrong, message] of [
+      [circular, "input must be JSON data: Converting circular structure"],
+      [() => 1, "input must be JSON data; found function"],
+      ["x".repeat(1024 * 1024), "input must be at most 1048576 bytes of JSON text; found 1048578"],
+      [JSON.parse("[".repeat(65) + "]".repeat(65)), "input must be nested at most 64 levels deep"],
+    ] as const) {
+      await expect(runtime.execute("return 1", { input: wrong })).rejects.toThrow(message);
+    }
+  });
+
   test("that fails says where, and is a result", async () => {
     const result = await runtime.execute("const a = 1;\nthrow new RangeError('too far');");
     expect(result).toMatchObject({

@@ -105,6 +105,18 @@ describe("run", () => {
     expect([late.exitState, late.options.timeoutMs]).toEqual(["timeout", 300]);
   });
 
+  test("gives the script its input, which has to fit the schema", async () => {
+    const inputSchema = { type: "object", required: ["n"], properties: { n: { type: "integer" } } };
+    const record = await client.run("return cyrnel.input.n + 1", { input: { n: 41 }, inputSchema });
+    expect(record).toMatchObject({ result: 42, input: { n: 41 }, inputSchema });
+    await expect(client.run("return 1", { input: {}, inputSchema })).rejects.toMatchObject({
+      code: "invalid_request",
+      issues: [{ path: "body.input.n", message: "is missing" }],
+    });
+    await using runtime = createRuntime({ url: server.url, key: KEY });
+    expect(await runtime.execute("return cyrnel.input", { input: [1] })).toMatchObject({ value: [1] });
+  });
+
   test("that is aborted kills the process", async () => {
     const aborter = new AbortController();
     const running = client.run("console.log('up'); await new Promise(() => setInterval(() => {}, 1000));", {

@@ -149,7 +149,7 @@ test("the five tools describe themselves briefly, with what they may change", as
     tools.map(({ name, inputSchema }) => [name, Object.keys(inputSchema.properties ?? {})]),
   );
   expect(inputs).toEqual({
-    run: ["script", "timeoutMs", "ref"],
+    run: ["script", "timeoutMs", "ref", "input"],
     search_tools: ["query", "limit", "serviceId"],
     read_tool: ["path"],
     resume: ["execution_id", "approved", "data"],
@@ -192,6 +192,23 @@ test("a script that fails is an answer, with its place; one that is refused is a
   expect(await call("resume", { execution_id: "apr_unknown", approved: true })).toMatchObject({
     isError: true,
     value: { code: "not_found" },
+  });
+});
+
+test("a script finds the input it is given; one that cannot be an input is refused", async () => {
+  const { call } = await connect();
+  const input = { names: ["a", "b"], deep: { n: 1 } };
+  const { value } = await call("run", { script: "return [cyrnel.input, cyrnel.input.names.length]", input });
+  expect(value).toMatchObject({ success: true, value: [input, 2] });
+  expect(
+    await call("run", { script: "return cyrnel.input.length", input: "x".repeat(1024 * 1024 - 2) }),
+  ).toMatchObject({
+    isError: false,
+    value: { value: 1024 * 1024 - 2 },
+  });
+  expect(await call("run", { script: "return 1", input: "x".repeat(1024 * 1024) })).toMatchObject({
+    isError: true,
+    value: { code: "invalid_request", issues: [{ path: "input" }] },
   });
 });
 
@@ -309,7 +326,10 @@ describe("access", () => {
   test("a run is in the audit trail under the key, as a submission over HTTP is; reading is not", async () => {
     const { key, id } = await makeKey(["processes:write", "processes:read", "logs:read"]);
     const { call } = await connect(key);
-    const { value } = await call("run", { script: "return 'a secret plan'" });
+    const { value } = await call("run", {
+      script: "return 'a secret plan'",
+      input: { note: "another secret plan" },
+    });
     await call("run", { script: "x".repeat(200_000) });
     await call("result", { processId: value.processId });
     await expect

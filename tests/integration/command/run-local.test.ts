@@ -35,6 +35,55 @@ test("streams stdout and stderr, and prints the result last", async () => {
   });
 });
 
+describe("the input", () => {
+  const script = () => folder.write("input.ts", "return cyrnel.input");
+
+  test("comes from a file, from standard input and from --set, on top of each other", async () => {
+    const file = await folder.write("input.json", '{ "a": { "b": 1 }, "list": [1] }\n');
+    const all = ["--local", "--input", file, "--set", "a.c=2", "--set", "name=Ada L.", "--set", "on=true"];
+    expect((await cyrnel(["run", await script(), ...all])).stdout).toBe(
+      '{"a":{"b":1,"c":2},"list":[1],"name":"Ada L.","on":true}\n',
+    );
+    const piped = await cyrnel(["run", await script(), "--local", "--input", "-"], { input: "[1, null]" });
+    expect([piped.code, piped.stdout]).toEqual([0, "[1,null]\n"]);
+    const set = ["--set", "x.y.z=[1]", "--set", 'x.w="1"', "--set", "text=a=b"];
+    expect((await cyrnel(["run", await script(), "--local", ...set])).stdout).toBe(
+      '{"x":{"y":{"z":[1]},"w":"1"},"text":"a=b"}\n',
+    );
+    const names = await runLocal(
+      "return [Object.keys(cyrnel.input), cyrnel.input.a]",
+      "--set",
+      "__proto__.a=1",
+    );
+    expect(names.stdout).toBe('[["__proto__"],null]\n');
+    expect((await runLocal("return typeof cyrnel.input")).stdout).toBe('"undefined"\n');
+  });
+
+  test.each([
+    { flags: ["--input", "missing.json"], says: "missing.json cannot be read: there is no such file." },
+    { flags: ["--input", "-"], input: "{a: 1}", says: "Standard input (--input -) must be JSON: " },
+    { flags: ["--input", "-"], input: "[1]", more: ["--set", "a=1"], says: "the input has a list there" },
+    {
+      flags: ["--set", "a=1", "--set", "a.b=2"],
+      says: '--set a.b needs an object to set "b" in; the input has a number',
+    },
+    { flags: ["--set", "a..b=2"], says: "Expected --set name=value or a.b=value" },
+    { flags: ["--set", "a"], says: 'Expected name=value; found "a".' },
+  ])("that cannot be used is refused with 2: $says", async ({ flags, more = [], input = "", says }) => {
+    const ended = await cyrnel(["run", await script(), "--local", ...flags, ...more], { input });
+    expect(ended.stderr).toContain(says);
+    expect([ended.code, ended.stdout]).toEqual([2, ""]);
+  });
+
+  test("cannot come from standard input together with the script, and is bounded", async () => {
+    expect(await runLocal("return 1", "--input", "-")).toMatchObject({ code: 2, stdout: "" });
+    const file = await folder.write("large.json", JSON.stringify("x".repeat(1024 * 1024)));
+    const ended = await cyrnel(["run", await script(), "--local", "--input", file]);
+    expect(ended.stderr).toContain("The input must be at most 1048576 bytes of JSON text; found 1048578.");
+    expect([ended.code, ended.stdout]).toEqual([2, ""]);
+  });
+});
+
 describe("exit codes", () => {
   test.each([
     { ending: "success without a result", code: 0, script: "const nothing = 1;", says: "" },

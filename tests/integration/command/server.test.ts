@@ -64,6 +64,21 @@ describe("run", () => {
     expect(ended.code).toBe(code);
   });
 
+  test("gives the script an input from standard input and --set; one that is too large is refused with 2", async () => {
+    const folder = await makeFolder();
+    const file = await folder.write("input.ts", "return cyrnel.input");
+    const given = (input: string, ...flags: string[]) =>
+      cyrnel(["run", file, "--input", "-", ...flags], atServer({ input }));
+    const ended = await given('{"a": [1]}', "--set", "b.c=2");
+    expect([ended.code, ended.stdout]).toEqual([0, '{"a":[1],"b":{"c":2}}\n']);
+    const [{ id }] = (await server.get("/processes?limit=1")).body.processes;
+    expect((await server.get(`/processes/${id}`)).body.input).toEqual({ a: [1], b: { c: 2 } });
+    const large = await given(JSON.stringify("x".repeat(1024 * 1024)));
+    expect(large.stderr).toContain("The input must be at most 1048576 bytes of JSON text");
+    expect(large.code).toBe(2);
+    await folder[Symbol.asyncDispose]();
+  });
+
   test("--json gives the record of the process", async () => {
     const ended = await submit(
       'cyrnel.output({ a: 1 }); console.log("x"); return 2',
