@@ -39,6 +39,7 @@ import { createRedactor, type Redactor } from "./secrets/redactor.ts";
 import { createVault, learnStoredSecrets } from "./secrets/vault.ts";
 import { createTools, type Tools } from "./tools/service.ts";
 import { listKnownTools } from "./tools/store.ts";
+import { createStrictChecks } from "./tools/validation/strict-checks.ts";
 
 export interface ServerDeps {
   /** Migrated, and of this server only. Closed by the caller. `priorityPool`: see Database; default: the same. */
@@ -194,6 +195,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     registry,
     log: logger,
     config,
+    checks: undo.use(createStrictChecks()),
     redactor,
     pausing,
     peers: replicas.peers,

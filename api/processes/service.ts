@@ -19,7 +19,6 @@ import type { ApprovalState } from "./model/states.ts";
 import { createProcess, IDEMPOTENCY_TTL_MS, type Submission } from "./operations/create.ts";
 import { followList } from "./operations/events.ts";
 import { followHeld, type HeldWait, openEvents, viewHeld } from "./operations/follow.ts";
-import { createInputChecks } from "./operations/input.ts";
 import {
   movedElsewhere,
   type ProcessesContext,
@@ -63,6 +62,8 @@ export interface ProcessesDeps {
   config: ProcessesConfig;
   /** Knows the secrets that nothing of a run may hold. */
   redactor: Redactor;
+  /** Checks inputs against the schemas of clients. */
+  checks: ProcessesContext["checks"];
   /** The pauses that the bindings were made with. Absent: no person can be asked. */
   pausing?: Pausing | null;
   /** The other servers on the database. Default: there are none. */
@@ -140,7 +141,6 @@ export function createProcessService(deps: ProcessesDeps) {
     onQueued: (id) => admission.noteRequeued(id),
     onEnded: (id) => feed.notify(id, "state"),
   });
-  const inputs = createInputChecks();
   /** Requests that wait for the end of a run. */
   let awaited = 0;
   const context: ProcessesContext = {
@@ -150,7 +150,7 @@ export function createProcessService(deps: ProcessesDeps) {
     feed,
     peers,
     maxima: config,
-    inputs,
+    checks: deps.checks,
     traceParent: deps.traceParent ?? (() => null),
     readApprovals: async (id) => pausing?.options.approvalStore.listEvents(db, id) ?? [],
     findPlaces: (ids) => estimates.find(ids),
@@ -234,7 +234,6 @@ export function createProcessService(deps: ProcessesDeps) {
       await waitUntilEmpty(SHUTDOWN_STORE_MS, false);
       admission[Symbol.dispose]();
       await retention?.[Symbol.asyncDispose]();
-      await inputs[Symbol.asyncDispose]();
       feed.close();
     },
 

@@ -131,9 +131,11 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
   };
 }
 
-/** What a server would store of it. @throws TypeError for what is no JSON data, or too much of it. */
+/** What a server would store of it. @throws TypeError (code `invalid_input`) for what is no JSON data, or too much of it. */
 function toJsonData(input: unknown): unknown {
   const written = writeInput(input);
-  if ("problem" in written) throw new TypeError(`input ${written.problem}`);
+  if ("problem" in written) {
+    throw Object.assign(new TypeError(`The input ${written.problem}`), { code: "invalid_input" });
+  }
   return JSON.parse(written.text);
 }

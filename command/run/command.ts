@@ -3,7 +3,6 @@ import { watch } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { Option } from "commander";
-import { writeInput } from "#runner/input.ts";
 import { addCommand } from "../commands/resource.ts";
 import { EXIT, type ExitCode, usageFailure } from "../failure.ts";
 import { collect, parseDuration, parseJson, parseMemory, parsePair, readText } from "../options.ts";
@@ -145,11 +144,9 @@ async function readInput(session: Session, { input: path, set = [] }: RunFlags):
   const what = path === "-" ? "Standard input (--input -)" : `The file of --input, ${path},`;
   const given =
     path === undefined ? undefined : parseJson(await readText(path, session, MAX_INPUT_FILE_BYTES), what);
-  if (given === undefined && set.length === 0) return undefined;
+  if (set.length === 0) return given;
   const input = given === undefined ? {} : given;
   for (const [name, value] of set) setMember(input, name.split("."), value, name);
-  const written = writeInput(input);
-  if ("problem" in written) throw usageFailure(`The input ${written.problem}`, "invalid_input");
   return input;
 }
 

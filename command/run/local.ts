@@ -113,6 +113,9 @@ async function runHere(
     return toReport(result, kept);
   } catch (error) {
     if (session.signal.aborted) return { ...killedReport(null), ...kept };
+    if (error instanceof TypeError && "code" in error && error.code === "invalid_input") {
+      throw usageFailure(error.message, error.code);
+    }
     throw error;
   } finally {
     shown.end();

@@ -271,10 +271,10 @@ describe("a run", () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     for (const [wrong, message] of [
-      [circular, "input must be JSON data: Converting circular structure"],
-      [() => 1, "input must be JSON data; found function"],
-      ["x".repeat(1024 * 1024), "input must be at most 1048576 bytes of JSON text; found 1048578"],
-      [JSON.parse("[".repeat(65) + "]".repeat(65)), "input must be nested at most 64 levels deep"],
+      [circular, "The input must be JSON data: Converting circular structure"],
+      [() => 1, "The input must be JSON data; found function"],
+      ["x".repeat(1024 * 1024), "The input must be at most 1048576 bytes of JSON text; found 1048578"],
+      [JSON.parse("[".repeat(65) + "]".repeat(65)), "The input must be nested at most 64 levels deep"],
     ] as const) {
       await expect(runtime.execute("return 1", { input: wrong })).rejects.toThrow(message);
     }

@@ -16,6 +16,7 @@ import { NO_TOOLS } from "#api/processes/model/tool-host.ts";
 import { createProcessService } from "#api/processes/service.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 import { createVault } from "#api/secrets/vault.ts";
+import { createStrictChecks } from "#api/tools/validation/strict-checks.ts";
 import type { ModuleManifest } from "#sdk";
 
 export interface ModulesServer extends AsyncDisposable {
@@ -63,6 +64,7 @@ export async function startModulesServer(options: ModulesServerOptions): Promise
     registry,
     log: logger,
     config,
+    checks: createStrictChecks(),
     redactor,
   });
   const hosts = { module: modules.settings, service: modules.settings };

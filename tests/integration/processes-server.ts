@@ -17,6 +17,7 @@ import type { ProcessRecord } from "#api/processes/model/schemas.ts";
 import { NO_TOOLS, type ToolHost } from "#api/processes/model/tool-host.ts";
 import { createProcessService, type ProcessService } from "#api/processes/service.ts";
 import { createRedactor, type Redactor } from "#api/secrets/redactor.ts";
+import { createStrictChecks } from "#api/tools/validation/strict-checks.ts";
 import { ScriptedEnvironment } from "./scripted-environment.ts";
 
 export interface ProcessesServer extends AsyncDisposable {
@@ -70,6 +71,7 @@ export async function startProcessesServer(options: ProcessesServerOptions): Pro
     registry,
     log: logger,
     config,
+    checks: createStrictChecks(),
     redactor,
   });
   await service.start();

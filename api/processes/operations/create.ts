@@ -15,7 +15,7 @@ import type {
 } from "../model/records.ts";
 import type { CreateProcessBody } from "../model/schemas.ts";
 import { findIdempotencyKey, type InsertOutcome, insertProcess } from "../store/changes.ts";
-import { refuseInput } from "./input.ts";
+import { checkInput, refuseInput } from "./input.ts";
 import { type LimitMaxima, type ProcessesContext, waitForEnd } from "./lookup.ts";
 
 export const IDEMPOTENCY_TTL_MS = 24 * 60 * 60_000;
@@ -47,7 +47,7 @@ export async function createProcess(
 ): Promise<{ id: number; view: ProcessView | null }> {
   const { body, signal } = asked;
   const key = identify(asked);
-  const submission = { ...asked, submitted: { code: body.code, ...(await checkInput(context, asked)) } };
+  const submission = { ...asked, submitted: { code: body.code, ...(await readInput(context, asked)) } };
   for (let attempt = 0; attempt < MAX_KEY_ATTEMPTS; attempt += 1) {
     const outcome = await insertOrFind(context, submission, key);
     const id = await resolve(context, outcome, submission, key);
@@ -122,13 +122,13 @@ function noteStored({ feed }: ProcessesContext, outcome: InsertOutcome): InsertO
 const NO_INPUT: StoredInput = { input: null, inputSchema: null };
 
 /** What is stored of the input. Throws invalid_request. */
-async function checkInput({ inputs }: ProcessesContext, { body, creator }: Submission): Promise<StoredInput> {
+async function readInput({ checks }: ProcessesContext, { body, creator }: Submission): Promise<StoredInput> {
   const { input, inputSchema = null, autorun } = body;
   if (input === undefined && inputSchema === null) return NO_INPUT;
   if (input === undefined && autorun) {
     throw refuseInput("input", "is missing: a run of a process with an inputSchema needs one.");
   }
-  return inputs.check(callerOf(creator), input, inputSchema);
+  return checkInput(checks, callerOf(creator), input, inputSchema);
 }
 
 function describe(context: ProcessesContext, { body, creator, submitted }: CheckedSubmission): NewProcess {

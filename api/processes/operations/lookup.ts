@@ -6,6 +6,7 @@ import type { Environments } from "#api/components/modules/environments.ts";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { Caller } from "#api/http/auth.ts";
+import type { StrictChecks } from "#api/tools/validation/strict-checks.ts";
 import type { RunRegistry } from "../live/registry.ts";
 import { ChangeWaiter, type ProcessFeed } from "../live/registry.ts";
 import type { LiveRun } from "../live/run.ts";
@@ -20,7 +21,6 @@ import type {
 } from "../model/records.ts";
 import { HELD_STATES, type ProcessState } from "../model/states.ts";
 import { readProcess, readProcessRow, readSubmitter } from "../store/reads.ts";
-import type { InputChecks } from "./input.ts";
 import { viewLiveRun, viewStored } from "./render.ts";
 
 const SHUTDOWN_RETRY_AFTER_SECONDS = 5;
@@ -38,7 +38,8 @@ export interface ProcessesContext {
   feed: ProcessFeed;
   peers: Peers;
   maxima: LimitMaxima;
-  inputs: InputChecks;
+  /** Of inputs. */
+  checks: Pick<StrictChecks, "check">;
   /** W3C `traceparent` of the request that is being served; null: it is not traced. */
   traceParent(): string | null;
   /** What the last run of a process has asked people, in the order in which it happened. */

@@ -13,7 +13,7 @@ import {
 } from "../store/changes.ts";
 import { cancelDetached } from "../store/pauses.ts";
 import { readInput, readProcessRow } from "../store/reads.ts";
-import { refuseInput } from "./input.ts";
+import { checkInput, refuseInput } from "./input.ts";
 import {
   findOwner,
   type ProcessesContext,
@@ -42,7 +42,7 @@ export async function runProcess(
       `The environment has not yet let go of the last run of process ${id}. Try again later.`,
     );
   }
-  const text = input === undefined ? null : await checkInput(context, id, input, startedBy);
+  const text = input === undefined ? null : await readNextInput(context, id, input, startedBy);
   const { stored } = await context.submit(async (placement) => {
     const how = { force, startedBy, input: text };
     const row = await restartProcess(context.db, id, placement, how, context.traceParent());
@@ -54,15 +54,15 @@ export async function runProcess(
 }
 
 /** The JSON text of an input that fits what the process was submitted with. Throws invalid_request. */
-async function checkInput(
-  { db, inputs }: ProcessesContext,
+async function readNextInput(
+  { db, checks }: ProcessesContext,
   id: number,
   input: unknown,
   caller: string,
 ): Promise<string | null> {
   const { inputSchema } = (await readInput(db, id)) ?? refuseUnknown(id);
   const schema = inputSchema === null ? null : JSON.parse(inputSchema);
-  return (await inputs.check(caller, input, schema)).input;
+  return (await checkInput(checks, caller, input, schema)).input;
 }
 
 async function refuseRun({ db }: ProcessesContext, id: number, isForced: boolean): Promise<never> {

@@ -74,7 +74,7 @@ describe("run", () => {
     const [{ id }] = (await server.get("/processes?limit=1")).body.processes;
     expect((await server.get(`/processes/${id}`)).body.input).toEqual({ a: [1], b: { c: 2 } });
     const large = await given(JSON.stringify("x".repeat(1024 * 1024)));
-    expect(large.stderr).toContain("The input must be at most 1048576 bytes of JSON text");
+    expect(large.stderr).toContain("body.input: must be at most 1048576 bytes of JSON text");
     expect(large.code).toBe(2);
     await folder[Symbol.asyncDispose]();
   });

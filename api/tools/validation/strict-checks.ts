@@ -1,0 +1,41 @@
+/**
+ * Checks data against a schema that may be as hostile as the data: always in a thread with limits of time and memory, never
+ * in part, and without filling in anything.
+ */
+import { createHash } from "node:crypto";
+import type { JSONSchema } from "#sdk";
+import { createCheckingThread } from "./checking-thread.ts";
+import { readSchema } from "./readable-schema.ts";
+import type { CheckOutcome } from "./validator.ts";
+
+/** `message` of an outcome without issues is a sentence. */
+export type StrictOutcome = { kind: "fits" } | Exclude<CheckOutcome, { kind: "fits" }>;
+
+export interface StrictChecks extends AsyncDisposable {
+  /** Checks of one `caller` wait for each other. A schema of which a part would not be checked is `unusable`. Never rejects. */
+  check(caller: string, schema: JSONSchema, data: unknown): Promise<StrictOutcome>;
+}
+
+export function createStrictChecks(): StrictChecks {
+  const thread = createCheckingThread(true);
+  return {
+    async check(caller, source, data) {
+      const { schema, unread } = readSchema(source);
+      if (unread !== null) return { kind: "unusable", message: unread };
+      const text = JSON.stringify(schema);
+      const hash = createHash("sha256").update(text).digest("hex");
+      const outcome = await thread.check(caller, hash, text, data as Record<string, unknown>);
+      switch (outcome.kind) {
+        case "checked":
+          return outcome.issues.length === 0 ? { kind: "fits" } : { kind: "misfit", issues: outcome.issues };
+        case "busy":
+          return { kind: "busy", message: "Too many inputs wait to be checked. Try again shortly." };
+        case "timeout":
+          return { kind: "timeout", message: `It could not be checked within ${outcome.maxMs} ms.` };
+        case "failed":
+          return { kind: "unusable", message: outcome.message.slice(0, 300) };
+      }
+    },
+    [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
+  };
+}
