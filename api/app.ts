@@ -41,6 +41,9 @@ import type { Config } from "./config.ts";
 import { registerConsole } from "./console/pages.ts";
 import { registerEnvironmentRoutes } from "./environment/routes.ts";
 import { createEnvironmentService } from "./environment/service.ts";
+import { registerFileRoutes } from "./files/routes.ts";
+import { registerArtifactRoutes } from "./files/routes-artifacts.ts";
+import type { Files } from "./files/service.ts";
 import type { AccessDeps } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
 import { registerAuth, registerAuthRefusal, rightsOf } from "./http/auth.ts";
@@ -70,6 +73,7 @@ export interface AppDeps {
   database: { watch: { readonly reachable: boolean }; ping?(): Promise<unknown> };
   logs: Logs;
   processes: ProcessService;
+  files: Files;
   modules: Modules;
   /** Knows the secrets that no answer may hold. */
   redactor: Redactor;
@@ -152,6 +156,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
     processes: () => processes.health(),
     ...(deps.countSlots && { countSlots: deps.countSlots }),
     waiting: async () => deps.approvals.measureWaiting(),
+    stored: async () => deps.files.measure(),
     database: deps.database,
   });
   registerDatabaseGuard(app, deps.database.watch);
@@ -159,6 +164,8 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   registerAudit(app, access.audit);
   registerProcessRoutes(app, processes, config);
   registerEventRoutes(app, processes);
+  registerArtifactRoutes(app, deps.files);
+  await registerFileRoutes(app, deps.files);
   registerModuleRoutes(app, modules);
   registerSettingsRoutes(app, "module", moduleParamsSchema, deps.settings);
   registerServiceRoutes(app, deps.services, (request) => {

@@ -28,6 +28,7 @@ import { type Config, isLoopbackHost } from "./config.ts";
 import type { Pool } from "./db/pool.ts";
 import { createDownload } from "./egress/download.ts";
 import { createGuardedFetch } from "./egress/fetch.ts";
+import { openFileStorage } from "./files/storage.ts";
 import { createGovernance, type Governance } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
 import { createPausing } from "./processes/pausing/pausing.ts";
@@ -189,6 +190,15 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     },
     log: logger,
   });
+  const storage = undo.use(
+    await openFileStorage({
+      pool: database.pool,
+      config,
+      onUpload: metrics.fileUploaded,
+      onSwept: metrics.filesSwept,
+      log: logger,
+    }),
+  );
   const processes = createProcessService({
     db: database.pool,
     environments,
@@ -242,6 +252,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     database: { watch: database.watch, ping: () => priorityPool`select 1` },
     logs,
     processes,
+    files: storage.files,
     modules,
     services,
     settings,
@@ -268,6 +279,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   undo.defer(() => processes.drain(config.shutdownTimeoutMs));
   await processes.start();
   await approvals.start();
+  storage.start();
 
   const close = undo.move();
   let stopping: Promise<void> | null = null;

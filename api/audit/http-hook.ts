@@ -114,6 +114,8 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "DELETE /processes/:id": "process.delete",
   "POST /processes/:id/signals/run": "process.run",
   "POST /processes/:id/signals/kill": "process.kill",
+  "POST /files": "file.upload",
+  "DELETE /files/:id": "file.delete",
   "POST /services": "service.install",
   "POST /services/install": "service.install",
   "PATCH /services/:id": "service.update",
@@ -195,6 +197,7 @@ export function describeRoute(method: string, url: string): AuditedRoute | null 
 
 const SINGULAR: Readonly<Record<string, string>> = {
   processes: "process",
+  files: "file",
   services: "service",
   tools: "tool",
   modules: "module",

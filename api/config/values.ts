@@ -51,6 +51,13 @@ export const databaseUrl = text.refine(isDatabaseUrl, {
     "expected postgres://user:password@host:5432/database (the value is not shown, it may hold a password)",
 });
 
+/** Without a slash at its end. */
+export const bucketFolder = text
+  .regex(/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/[A-Za-z0-9!_.*'()-]+){0,20}\/?$/, {
+    error: "expected s3://bucket or s3://bucket/folder",
+  })
+  .transform((place) => place.replace(/\/$/, ""));
+
 export const hostName = text.refine(
   (host) => isIP(host) > 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(host),
   {

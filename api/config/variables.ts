@@ -6,6 +6,7 @@ import { MAKE_KEY_COMMAND } from "#api/secrets/key-material.ts";
 import { ISOLATION_LEVELS } from "#sdk";
 import {
   apiKey,
+  bucketFolder,
   collectorAddress,
   collectorHeaders,
   databaseUrl,
@@ -210,6 +211,36 @@ export const CONFIG_VARIABLES = {
     orNone(wholeNumber(0)),
     "0",
     "Finished processes kept at most, the oldest are removed first; one in a hundred more may stay for a while. 0: no maximum.",
+  ),
+  CYRNEL_MAX_FILE_BYTES: setting(
+    "maxFileBytes",
+    wholeNumber(1, 5 * 1024 ** 3),
+    "67108864",
+    "Largest file that may be uploaded, in bytes.",
+  ),
+  CYRNEL_MAX_WORKSPACE_BYTES: setting(
+    "maxWorkspaceBytes",
+    wholeNumber(0, 5 * 1024 ** 3),
+    "67108864",
+    "Bytes of all files that a run is given, and of all that it leaves.",
+  ),
+  CYRNEL_FILE_TTL_DAYS: setting(
+    "fileTtlDays",
+    wholeNumber(1, 36_500),
+    "30",
+    "Uploaded files are removed this many days after their last use. What a process was given stays with it.",
+  ),
+  CYRNEL_OBJECT_STORE: setting(
+    "objectStore",
+    bucketFolder,
+    null,
+    "Where new contents of files are kept: `s3://bucket/folder`, of any S3-compatible store. Its address, region and credentials are the usual variables of AWS (`AWS_ENDPOINT_URL_S3`, `AWS_REGION`, `AWS_ACCESS_KEY_ID` …). Unset: in Postgres.",
+  ),
+  CYRNEL_OBJECT_STORE_PATH_STYLE: setting(
+    "objectStorePathStyle",
+    flag,
+    "true",
+    "Whether the bucket is named in the path of a request, as all stores know it; `false`: in the host name.",
   ),
   CYRNEL_MAX_RUNNING_PER_KEY: setting(
     "maxRunningPerKey",

@@ -285,6 +285,54 @@ CREATE INDEX audit_log_by_request ON public.audit_log USING btree (request_id, i
 CREATE INDEX audit_log_by_time ON public.audit_log USING btree (at, id);
 CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change();
 
+create table blob_chunks (
+  project text not null default 'default'::text,
+  blob uuid not null,
+  ends_at bigint not null,
+  bytes bytea not null,
+  constraint blob_chunks_pkey PRIMARY KEY (project, blob, ends_at),
+  constraint blob_chunks_project_blob_fkey FOREIGN KEY (project, blob) REFERENCES blobs(project, id) ON DELETE CASCADE
+);
+alter table blob_chunks alter column bytes set storage external;
+
+create table blobs (
+  project text not null default 'default'::text,
+  id uuid not null default gen_random_uuid(),
+  place text not null,
+  doomed boolean not null default false,
+  touched_at timestamp with time zone not null default now(),
+  constraint blobs_pkey PRIMARY KEY (project, id)
+);
+CREATE INDEX blobs_by_touch ON public.blobs USING btree (touched_at);
+
+create table contents (
+  project text not null default 'default'::text,
+  digest text not null,
+  size bigint not null,
+  blob uuid not null,
+  used_at timestamp with time zone not null default now(),
+  constraint contents_pkey PRIMARY KEY (project, digest),
+  constraint contents_project_blob_fkey FOREIGN KEY (project, blob) REFERENCES blobs(project, id)
+);
+CREATE INDEX contents_by_blob ON public.contents USING btree (project, blob);
+
+create table files (
+  project text not null default 'default'::text,
+  owner text not null,
+  digest text not null,
+  name text,
+  content_type text not null,
+  created_at timestamp with time zone not null default now(),
+  used_at timestamp with time zone not null default now(),
+  "position" bigint not null generated always as identity,
+  constraint files_pkey PRIMARY KEY (project, owner, digest),
+  constraint files_project_digest_fkey FOREIGN KEY (project, digest) REFERENCES contents(project, digest)
+);
+CREATE INDEX files_by_digest ON public.files USING btree (project, digest);
+CREATE INDEX files_by_owner ON public.files USING btree (project, owner, "position");
+CREATE INDEX files_by_position ON public.files USING btree (project, "position");
+CREATE INDEX files_by_use ON public.files USING btree (used_at);
+
 create table idempotency_keys (
   caller text not null,
   key text not null,
@@ -366,6 +414,19 @@ create table policies (
 CREATE INDEX policies_by_role ON public.policies USING btree (role_id) WHERE (role_id IS NOT NULL);
 CREATE TRIGGER policies_revision AFTER INSERT OR DELETE OR UPDATE ON public.policies FOR EACH STATEMENT EXECUTE FUNCTION note_revision('policies');
 
+create table process_artifacts (
+  project text not null default 'default'::text,
+  process_id bigint not null,
+  name text not null,
+  digest text not null,
+  size bigint not null,
+  content_type text not null,
+  constraint process_artifacts_pkey PRIMARY KEY (process_id, name),
+  constraint process_artifacts_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE,
+  constraint process_artifacts_project_digest_fkey FOREIGN KEY (project, digest) REFERENCES contents(project, digest)
+);
+CREATE INDEX process_artifacts_by_digest ON public.process_artifacts USING btree (project, digest);
+
 create table process_checkpoints (
   process_id bigint not null,
   run uuid not null,
@@ -380,6 +441,19 @@ create table process_checkpoints (
   constraint process_checkpoints_replays_check CHECK ((replays >= 0))
 );
 CREATE TRIGGER process_checkpoints_forget_sealed AFTER DELETE ON public.process_checkpoints FOR EACH ROW EXECUTE FUNCTION forget_sealed('call_log');
+
+create table process_files (
+  project text not null default 'default'::text,
+  process_id bigint not null,
+  name text not null,
+  digest text not null,
+  size bigint not null,
+  content_type text not null,
+  constraint process_files_pkey PRIMARY KEY (process_id, name),
+  constraint process_files_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE,
+  constraint process_files_project_digest_fkey FOREIGN KEY (project, digest) REFERENCES contents(project, digest)
+);
+CREATE INDEX process_files_by_digest ON public.process_files USING btree (project, digest);
 
 create table process_journal (
   process_id bigint not null,
@@ -439,6 +513,8 @@ create table processes (
   started_by text,
   input json,
   input_schema json,
+  files integer not null default 0,
+  artifacts integer not null default 0,
   constraint processes_ref_key UNIQUE (ref),
   constraint processes_pkey PRIMARY KEY (id),
   constraint processes_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id),

@@ -23,6 +23,8 @@ export interface MetricsSources {
   countSlots?(): number | null;
   /** What waits for people, of all servers on the database together. Absent: it is not told. */
   waiting?(): Promise<{ approvals: number; oldestMs: number; paused: number }>;
+  /** What is stored of files, of all servers on the database together. Absent: it is not told. */
+  stored?(): Promise<{ contents: number; bytes: number }>;
   database: {
     watch: { readonly reachable: boolean };
     /** A statement that does nothing. Absent: its time is not told. */
@@ -32,6 +34,9 @@ export interface MetricsSources {
 
 export interface Metrics extends Required<Pick<RunObserver, "runEnded">> {
   callEnded(call: CallRecord): void;
+  /** `bytes`: that came of it. */
+  fileUploaded(outcome: "stored" | "failed", bytes: number): void;
+  filesSwept(what: "files" | "contents" | "blobs", count: number): void;
   /** Counts the requests of all routes and answers `GET /metrics`. */
   register(app: App, sources: MetricsSources): void;
 }
@@ -99,6 +104,13 @@ export function createMetrics(): Metrics {
     ["status"],
     LONG_SECONDS,
   );
+  const uploads = counter("file_uploads_total", "Uploads that are over.", ["outcome"]);
+  const uploadedBytes = counter("file_upload_bytes_total", "Bytes of uploads that came.", ["outcome"]);
+  const swept = counter(
+    "files_swept_total",
+    "What sweeps removed: files past their time, contents that nothing refers to, and their blobs.",
+    ["what"],
+  );
   const boundEnvironment = createLabelBound(50);
   // Each takes a series per bucket and status.
   const boundTool = createLabelBound(300);
@@ -122,6 +134,15 @@ export function createMetrics(): Metrics {
       const [service = path, tool = path] = path.split(".", 2);
       callSeconds.observe({ service, tool, status: outcome }, durationMs / MS_PER_SECOND);
       if (waitedMs > 0) waitSeconds.observe({ status: outcome }, waitedMs / MS_PER_SECOND);
+    },
+
+    fileUploaded(outcome, bytes) {
+      uploads.inc({ outcome });
+      uploadedBytes.inc({ outcome }, bytes);
+    },
+
+    filesSwept(what, count) {
+      swept.inc({ what }, count);
     },
 
     register(app, sources) {
@@ -195,6 +216,8 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
     "How long the oldest pending approval has waited; 0 without any.",
   );
   const paused = gauge("processes_paused", "Runs that stand still for a person, of all servers.");
+  const contents = gauge("file_contents", "Contents of files that are stored, of all servers.");
+  const storedBytes = gauge("file_stored_bytes", "Bytes of these contents.");
   const unstored = gauge("endings_unstored", "Finished runs that wait for the database.");
   const listeners = gauge("listeners", "Long-polls, blocking requests and event streams.");
   const up = gauge("database_up", "Whether the database answers.");
@@ -237,12 +260,17 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
 
   return async () => {
     const { database } = sources;
-    const [environment, seconds, waiting] = await Promise.all([
+    const [environment, seconds, waiting, stored] = await Promise.all([
       sources.environment().catch(() => null),
       database.watch.reachable && database.ping ? measurePing(database.ping) : null,
       database.watch.reachable && sources.waiting ? answerSoon(sources.waiting) : null,
+      database.watch.reachable && sources.stored ? answerSoon(sources.stored) : null,
     ]);
-    for (const one of [approvals, oldest, paused]) one.remove();
+    for (const one of [approvals, oldest, paused, contents, storedBytes]) one.remove();
+    if (stored !== null) {
+      contents.set(stored.contents);
+      storedBytes.set(stored.bytes);
+    }
     if (waiting !== null) {
       approvals.set(waiting.approvals);
       oldest.set(waiting.oldestMs / MS_PER_SECOND);

@@ -38,8 +38,18 @@ export const ROWS: Readonly<Record<string, Row>> = {
   "GET /processes/{id}/stderr": { about: "process", opens: READ },
   "GET /processes/{id}/calls": { about: "process", opens: READ },
   "GET /processes/{id}/events": { about: "process", opens: READ, isStream: true },
+  "GET /processes/{id}/artifacts": { about: "process", opens: READ },
+  // Of the process as well; none of the processes here has left a file.
+  "GET /processes/{id}/artifacts/{name}": { about: "nothing", opens: READ },
+  "GET /processes/{id}/artifacts.tar": { about: "process", opens: READ },
   "POST /processes/{id}/signals/run": { about: "process", opens: WRITE, json: { block: true } },
   "POST /processes/{id}/signals/kill": { about: "process", opens: WRITE },
+
+  "GET /files": { about: "nothing", opens: READ },
+  "POST /files": { about: "nothing", opens: WRITE },
+  "GET /files/{id}": { about: "nothing", opens: READ },
+  "DELETE /files/{id}": { about: "nothing", opens: WRITE },
+  "GET /files/{id}/content": { about: "nothing", opens: READ },
 
   "GET /tools": { about: "tools", opens: null },
   "GET /tools/types.d.ts": { about: "tools", opens: null },

@@ -36,6 +36,7 @@ export function describeOnly(logger: FastifyBaseLogger): AppDeps {
     database: { watch: { reachable: true } },
     logs: unused("logs"),
     processes: unused("processes"),
+    files: unused("files"),
     modules: unused("modules"),
     redactor: createRedactor(),
     services: unused("services"),

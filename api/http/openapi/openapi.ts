@@ -36,10 +36,17 @@ export async function registerOpenApi(app: App): Promise<void> {
       const access = config?.public
         ? { security: [] }
         : { security: [{ key: [] }], "x-scope": config?.scope };
-      return { url: transformed.url, schema: { ...transformed.schema, ...access } };
+      return nameRest({ url: transformed.url, schema: { ...transformed.schema, ...access } });
     },
     transformObject: (input) => sortUsedSchemas(jsonSchemaTransformObject(input)),
   });
+}
+
+/** The rest of a path has no name in the router; in the document it is a parameter `name`, percent-encoded. */
+function nameRest<T extends { url: string; schema: { params?: unknown } }>(route: T): T {
+  if (!route.url.endsWith("/*") || route.schema.params === undefined) return route;
+  const params = JSON.parse(JSON.stringify(route.schema.params).replaceAll('"*"', '"name"'));
+  return { ...route, url: route.url.replace(/\*$/, ":name"), schema: { ...route.schema, params } };
 }
 
 /** For agents that were given nothing but the address. The same on every server: says nothing of what is installed. */

@@ -1,0 +1,180 @@
+/**
+ * Contents: bytes known by their digest, each stored once. What is put is streamed to where bytes lie and becomes a content
+ * when it is complete, by one statement; what is broken off is given up, and removed at once or by a sweep.
+ */
+import { createHash } from "node:crypto";
+import type { Db } from "#api/db/pool.ts";
+import type { ModuleLogger } from "#sdk";
+import type { Digest } from "../model.ts";
+import { type BlobStore, CHUNK_BYTES } from "./blobs.ts";
+import { createChunkStore } from "./chunks.ts";
+import {
+  deleteBlobs,
+  doomBlob,
+  findContent,
+  insertBlob,
+  insertContent,
+  sumContents,
+  touchBlob,
+  touchContent,
+} from "./store-rows.ts";
+
+export const IN_POSTGRES = "postgres";
+/** What is being written says so this often; see ABANDONED_MS of sweep.ts. */
+const TOUCH_MS = 30_000;
+const MEASURED_MS = 60_000;
+
+export interface StoredContent {
+  digest: Digest;
+  size: number;
+}
+
+/** A content that is there. Reading rejects when its bytes are not. */
+export interface OpenContent {
+  size: number;
+  read(offset: number, length: number): Promise<Buffer>;
+  stream(offset: number, length: number): AsyncIterable<Buffer>;
+}
+
+export interface ContentStore {
+  /** Takes the bytes as fast as they are stored, and holds little of them at once. Rejects as `bytes` do. */
+  put(bytes: AsyncIterable<Uint8Array>): Promise<StoredContent>;
+  /** Null: there is none with this digest. */
+  open(digest: Digest): Promise<OpenContent | null>;
+  /** What is stored, by all servers on the database, as of the last minute. */
+  measure(): Promise<StoredBytes>;
+  /** Where blobs of this place lie. Throws for a bucket, where none is configured. */
+  placeOf(place: string): BlobStore;
+}
+
+export interface StoredBytes {
+  contents: number;
+  bytes: number;
+}
+
+export interface ContentsOptions {
+  db: Db;
+  /** Null: bytes are kept in Postgres. */
+  bucket: { place: string; open(place: string): BlobStore } | null;
+  log: Pick<ModuleLogger, "warn">;
+}
+
+export function createContents({ db, bucket, log }: ContentsOptions): ContentStore {
+  const target = bucket?.place ?? IN_POSTGRES;
+  const places = new Map<string, BlobStore>([[IN_POSTGRES, createChunkStore(db)]]);
+
+  function placeOf(place: string): BlobStore {
+    const known = places.get(place);
+    if (known !== undefined) return known;
+    if (bucket === null) {
+      throw new Error(`A content lies in ${place}, and CYRNEL_OBJECT_STORE is not set: set it to read it.`);
+    }
+    const opened = bucket.open(place);
+    places.set(place, opened);
+    return opened;
+  }
+
+  async function giveUp(id: string): Promise<void> {
+    try {
+      await doomBlob(db, id);
+      await placeOf(target).remove([id]);
+      await deleteBlobs(db, [id]);
+    } catch (error) {
+      log.warn({ err: error }, "an upload that was broken off is left to the next sweep");
+    }
+  }
+
+  async function store(chunks: AsyncIterable<Buffer>, measured: () => StoredContent): Promise<void> {
+    const id = await insertBlob(db, target);
+    const touching = setInterval(() => void touchBlob(db, id).catch(() => {}), TOUCH_MS);
+    let isContent = false;
+    try {
+      await placeOf(target).write(id, chunks);
+      const blob = await insertContent(db, { ...measured(), blob: id });
+      if (blob === null) throw new Error("an upload took too long and was given up meanwhile");
+      isContent = blob === id;
+    } finally {
+      clearInterval(touching);
+      if (!isContent) await giveUp(id);
+    }
+  }
+
+  let measured: { atMs: number; stored: Promise<StoredBytes> } | null = null;
+
+  return {
+    async put(bytes) {
+      const hash = createHash("sha256");
+      let size = 0;
+      const measured = inChunks(bytes, (chunk) => {
+        hash.update(chunk);
+        size += chunk.length;
+      })[Symbol.asyncIterator]();
+      try {
+        const first = await measured.next();
+        const second = first.done ? first : await measured.next();
+        // What is there already need not be stored to find that out.
+        const whole = () => ({ digest: hash.copy().digest("hex"), size });
+        if (second.done && (await touchContent(db, whole().digest))) return whole();
+        await store(joined([first, second], measured), whole);
+        return whole();
+      } finally {
+        await measured.return?.(undefined);
+      }
+    },
+    async open(digest) {
+      const found = await findContent(db, digest);
+      if (found === null) return null;
+      const { id, size } = found;
+      const place = placeOf(found.place);
+      return {
+        size,
+        read: (offset, length) => place.read(id, offset, Math.max(0, Math.min(length, size - offset))),
+        stream: (offset, length) => place.stream(id, offset, Math.max(0, Math.min(length, size - offset))),
+      };
+    },
+    measure() {
+      if (measured === null || performance.now() - measured.atMs > MEASURED_MS) {
+        measured = { atMs: performance.now(), stored: sumContents(db) };
+        measured.stored.catch(() => {
+          measured = null;
+        });
+      }
+      return measured.stored;
+    },
+    placeOf,
+  };
+}
+
+async function* inChunks(
+  bytes: AsyncIterable<Uint8Array>,
+  onChunk: (chunk: Buffer) => void,
+): AsyncGenerator<Buffer, undefined> {
+  let chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  let held = 0;
+  for await (const piece of bytes) {
+    for (let taken = 0; taken < piece.length; ) {
+      const part = piece.subarray(taken, taken + CHUNK_BYTES - held);
+      chunk.set(part, held);
+      taken += part.length;
+      held += part.length;
+      if (held < CHUNK_BYTES) continue;
+      onChunk(chunk);
+      yield chunk;
+      chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      held = 0;
+    }
+  }
+  if (held === 0) return;
+  const last = chunk.subarray(0, held);
+  onChunk(last);
+  yield last;
+}
+
+/** Those that were taken already, and the rest. */
+async function* joined(
+  taken: IteratorResult<Buffer, undefined>[],
+  rest: AsyncIterator<Buffer, undefined>,
+): AsyncGenerator<Buffer> {
+  for (const one of taken) if (!one.done) yield one.value;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+}

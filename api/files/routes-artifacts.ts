@@ -1,0 +1,98 @@
+/** What runs have left, over HTTP. Whose processes they are is checked for all routes below /processes/:id. */
+import { pipeline } from "node:stream/promises";
+import { pack } from "tar-stream";
+import { z } from "zod";
+import type { App } from "#api/http/app-type.ts";
+import { requireScope } from "#api/http/auth.ts";
+import { errorResponses } from "#api/http/responses.ts";
+import {
+  artifactListSchema,
+  artifactParamsSchema,
+  artifactsParamsSchema,
+  contentHeadersSchema,
+} from "./model.ts";
+import { contentResponses } from "./routes.ts";
+import { openStream, sendContent, setDownloadHeaders } from "./send-content.ts";
+import type { Files } from "./service.ts";
+
+const read = { onRequest: requireScope("processes:read") };
+const tags = ["processes"];
+const FILE_MODE = 0o644;
+
+/** After the routes of processes. */
+export function registerArtifactRoutes(app: App, files: Files): void {
+  app.get(
+    "/processes/:id/artifacts",
+    {
+      ...read,
+      schema: {
+        tags,
+        summary: "The files that the last run left",
+        params: artifactsParamsSchema,
+        response: { 200: artifactListSchema, ...errorResponses("invalid_request", "not_found") },
+      },
+    },
+    async (request) => ({ artifacts: await files.listArtifacts(request.params.id) }),
+  );
+
+  app.get(
+    "/processes/:id/artifacts/*",
+    {
+      ...read,
+      schema: {
+        tags,
+        summary: "Download a file that the last run left",
+        params: artifactParamsSchema,
+        headers: contentHeadersSchema,
+        response: {
+          ...contentResponses,
+          ...errorResponses("invalid_request", "not_found", "range_not_satisfiable", "storage_unavailable"),
+        },
+      },
+    },
+    async (request, reply) =>
+      sendContent(request, reply, await files.openArtifact(request.params.id, request.params["*"])),
+  );
+
+  app.get(
+    "/processes/:id/artifacts.tar",
+    {
+      ...read,
+      exposeHeadRoute: false,
+      schema: {
+        tags,
+        summary: "All files that the last run left, as a tar archive",
+        params: artifactsParamsSchema,
+        response: {
+          200: {
+            description: "The archive.",
+            content: { "application/x-tar": { schema: z.string().meta({ format: "binary" }) } },
+          },
+          ...errorResponses("invalid_request", "not_found", "storage_unavailable"),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params;
+      const archive = await openArchive(files, id);
+      setDownloadHeaders(reply, "application/x-tar", `process-${id}-artifacts.tar`);
+      return reply.send((await openStream(archive, reply)) as never);
+    },
+  );
+}
+
+/** Names are those of the workspace, which cannot lead out of the folder that the archive is unpacked in. */
+async function openArchive(files: Files, processId: number): Promise<AsyncIterable<Buffer>> {
+  const { completedAt, artifacts } = await files.openAllArtifacts(processId);
+  const archive = pack();
+  const write = async () => {
+    for (const { name, size, open } of artifacts) {
+      const { content } = await open();
+      const entry = archive.entry({ name, size, mode: FILE_MODE, mtime: completedAt });
+      await pipeline(content.stream(0, size), entry);
+    }
+    archive.finalize();
+  };
+  write().catch((error: Error) => archive.destroy(error));
+  return archive as unknown as AsyncIterable<Buffer>;
+}

@@ -1,0 +1,229 @@
+/** Files over HTTP: uploads as they come, and downloads that no browser runs. */
+import multipart from "@fastify/multipart";
+import type { FastifyPluginAsync, FastifyRequest } from "fastify";
+import { z } from "zod";
+import type { App } from "#api/http/app-type.ts";
+import { type Caller, requireScope } from "#api/http/auth.ts";
+import { createListing } from "#api/http/cursor.ts";
+import { errorResponses } from "#api/http/responses.ts";
+import { AppError } from "../errors.ts";
+import {
+  contentHeadersSchema,
+  digestOf,
+  fileListQuerySchema,
+  fileListSchema,
+  fileNameSchema,
+  fileParamsSchema,
+  filePositionSchema,
+  fileSchema,
+  isMediaType,
+  typeOfUpload,
+  uploadQuerySchema,
+} from "./model.ts";
+import { sendContent } from "./send-content.ts";
+import type { Files, Upload } from "./service.ts";
+
+const listing = createListing("files", filePositionSchema);
+const read = { onRequest: requireScope("processes:read") };
+const write = { onRequest: requireScope("processes:write") };
+const tags = ["files"];
+const params = fileParamsSchema;
+const MAX_FIELDS = 10;
+const MAX_FIELD_BYTES = 1024;
+
+export const contentResponses = {
+  200: {
+    description: "The content.",
+    content: { "application/octet-stream": { schema: z.string().meta({ format: "binary" }) } },
+  },
+  206: {
+    description: "The part of it that was asked for.",
+    content: { "application/octet-stream": { schema: z.string().meta({ format: "binary" }) } },
+  },
+  304: z.null().describe("The client has it."),
+};
+
+export async function registerFileRoutes(app: App, files: Files): Promise<void> {
+  const uploads: FastifyPluginAsync = async (scope) => registerUpload(scope as unknown as App, files);
+  await app.register(uploads);
+
+  app.get(
+    "/files",
+    {
+      ...read,
+      schema: {
+        tags,
+        summary: "List uploaded files, newest first",
+        querystring: fileListQuerySchema,
+        response: { 200: fileListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
+      },
+    },
+    async (request) =>
+      listing.answer(request.query, (page, filter) => files.list(callerOf(request), filter, page)),
+  );
+
+  app.get(
+    "/files/:id",
+    {
+      ...read,
+      schema: {
+        tags,
+        summary: "Read what is known of a file",
+        params,
+        response: { 200: fileSchema, ...errorResponses("invalid_request", "not_found") },
+      },
+    },
+    async (request) => files.get(callerOf(request), digestOf(request.params.id)),
+  );
+
+  app.delete(
+    "/files/:id",
+    {
+      ...write,
+      schema: {
+        tags,
+        summary: "Delete a file; processes that were given it keep its content",
+        params,
+        response: {
+          204: z.null().describe("Deleted."),
+          ...errorResponses("invalid_request", "not_found", "shutting_down"),
+        },
+      },
+    },
+    async (request, reply) => {
+      await files.remove(callerOf(request), digestOf(request.params.id));
+      return reply.status(204).send(null);
+    },
+  );
+
+  app.get(
+    "/files/:id/content",
+    {
+      ...read,
+      schema: {
+        tags,
+        summary: "Download a file",
+        params,
+        headers: contentHeadersSchema,
+        response: {
+          ...contentResponses,
+          ...errorResponses("invalid_request", "not_found", "range_not_satisfiable", "storage_unavailable"),
+        },
+      },
+    },
+    async (request, reply) =>
+      sendContent(request, reply, await files.open(callerOf(request), digestOf(request.params.id))),
+  );
+}
+
+/** In a scope of its own: here every type is taken, and a body is read by its route. */
+async function registerUpload(app: App, files: Files): Promise<void> {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null, undefined));
+  await app.register(multipart, {
+    throwFileSizeLimit: false,
+    limits: { fileSize: Number.MAX_SAFE_INTEGER, files: 1, fields: MAX_FIELDS, fieldSize: MAX_FIELD_BYTES },
+  });
+  app.post(
+    "/files",
+    {
+      ...write,
+      schema: {
+        tags,
+        summary: "Upload a file: its bytes with their Content-Type, or a form with one file",
+        consumes: ["application/octet-stream", "multipart/form-data"],
+        querystring: uploadQuerySchema,
+        response: {
+          200: fileSchema.describe("This key has it already; it is kept for as long again."),
+          201: fileSchema,
+          ...errorResponses(
+            "invalid_request",
+            "body_too_large",
+            "unsupported_media_type",
+            "too_many_uploads",
+            "shutting_down",
+            "storage_unavailable",
+          ),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { name } = request.query;
+      try {
+        const takes = () => (request.isMultipart() ? takePart(request, name) : takeBody(request, name));
+        const { record, isNew } = await files.upload(callerOf(request), declaredBytes(request), takes);
+        // For the audit trail: the body itself is in no record.
+        request.body = record;
+        return reply
+          .status(isNew ? 201 : 200)
+          .header("location", `/files/${record.id}`)
+          .send(record);
+      } catch (error) {
+        // What is still to come of the body is not waited for.
+        reply.header("connection", "close");
+        throw error;
+      }
+    },
+  );
+}
+
+/** Of a body that is the file; a form is a little longer than the file in it. */
+function declaredBytes(request: FastifyRequest): number | null {
+  const declared = request.headers["content-length"];
+  return declared === undefined || request.isMultipart() ? null : Number(declared);
+}
+
+async function takeBody(request: FastifyRequest, name: string | undefined): Promise<Upload> {
+  return {
+    name: name ?? null,
+    contentType: typeOfUpload(checkMediaType(request.headers["content-type"]), name),
+    bytes: request.raw,
+  };
+}
+
+async function takePart(request: FastifyRequest, name: string | undefined): Promise<Upload> {
+  const parts = request.files();
+  const { value: part } = await parts.next();
+  if (part === undefined) {
+    throw new AppError("invalid_request", "The form holds no file. Send one part with a file name.");
+  }
+  const partName = name ?? (part.filename || undefined);
+  const parsed = fileNameSchema.optional().safeParse(partName);
+  if (!parsed.success) {
+    part.file.resume();
+    throw new AppError("invalid_request", parsed.error.issues[0]?.message ?? "The file name is not valid.");
+  }
+  return {
+    name: partName ?? null,
+    contentType: typeOfUpload(checkMediaType(part.mimetype), partName),
+    bytes: untilTheEnd(request, part.file, parts),
+  };
+}
+
+/** A form that is broken off ends its file as if it were whole: only its own end says that it is. */
+async function* untilTheEnd(
+  request: FastifyRequest,
+  file: AsyncIterable<Buffer>,
+  parts: AsyncIterator<unknown>,
+): AsyncGenerator<Buffer> {
+  yield* file;
+  const next = await parts.next();
+  if (!next.done)
+    throw new AppError("invalid_request", "The form holds more than one file. Send one at a time.");
+  if (!request.raw.complete) {
+    throw new AppError("invalid_request", "The connection ended before the form was complete.");
+  }
+}
+
+function checkMediaType(type: string | undefined): string | undefined {
+  if (type === undefined || isMediaType(type)) return type;
+  throw new AppError(
+    "unsupported_media_type",
+    "The Content-Type of the file is no media type such as text/csv; charset=utf-8.",
+  );
+}
+
+function callerOf({ caller }: FastifyRequest): Caller {
+  if (caller === null) throw new Error("a file is asked about by a caller who is known");
+  return caller;
+}

@@ -1,0 +1,105 @@
+/**
+ * A stored content as an answer: whole, in part (RFC 9110, "Range Requests"), or not at all where the client has it. Its type
+ * and name are what a client or a script chose: a browser only ever saves it.
+ */
+import { Readable } from "node:stream";
+import { create as contentDisposition } from "content-disposition";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "../errors.ts";
+import type { OpenFile } from "./service.ts";
+
+/** A client that takes nothing for this long is cut off. */
+const MAX_STALL_MS = 30_000;
+
+/** The last part of a path, as which it is saved. */
+function savedAs(name: string | null): string | undefined {
+  return name?.split("/").at(-1);
+}
+
+/** What keeps a browser from taking an answer for a page, whatever type it has. */
+export function setDownloadHeaders(reply: FastifyReply, contentType: string, name: string | null): void {
+  reply.headers({
+    "content-type": contentType,
+    "content-disposition": contentDisposition(savedAs(name)),
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
+    "cache-control": "private, no-cache",
+  });
+}
+
+export async function sendContent(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { name, digest, contentType, content }: OpenFile,
+): Promise<FastifyReply> {
+  const { size } = content;
+  const tag = `"${digest}"`;
+  const { range, "if-range": ifRange, "if-none-match": known } = request.headers;
+  setDownloadHeaders(reply, contentType, name);
+  reply.headers({ etag: tag, "accept-ranges": "bytes" });
+  if (known !== undefined && isKnown(known, tag)) return reply.status(304).send();
+  const isRanged = range !== undefined && (ifRange === undefined || ifRange === tag);
+  const part = isRanged && request.method === "GET" ? parseRange(range, size) : "whole";
+  if (part === "unsatisfiable") {
+    reply.header("content-range", `bytes */${size}`).removeHeader("content-disposition");
+    throw new AppError("range_not_satisfiable", `The file has ${size} bytes; the range begins behind them.`);
+  }
+  const { from, length } = part === "whole" ? { from: 0, length: size } : part;
+  if (part !== "whole") {
+    reply.status(206).header("content-range", `bytes ${from}-${from + length - 1}/${size}`);
+  }
+  reply.header("content-length", length);
+  if (request.method === "HEAD") return reply.send(Readable.from([]));
+  return reply.send(await openStream(content.stream(from, length), reply));
+}
+
+/** The first bytes are there before the answer begins: what cannot be read is an error and no answer that breaks off. */
+export async function openStream(bytes: AsyncIterable<Buffer>, reply: FastifyReply): Promise<Readable> {
+  const pieces = bytes[Symbol.asyncIterator]();
+  const first = await pieces.next();
+  return Readable.from(
+    cutOffStalled(first, pieces, () => reply.raw.destroy()),
+    { objectMode: false },
+  );
+}
+
+async function* cutOffStalled(
+  first: IteratorResult<Buffer>,
+  pieces: AsyncIterator<Buffer>,
+  cutOff: () => void,
+): AsyncGenerator<Buffer> {
+  try {
+    for (let next = first; !next.done; next = await pieces.next()) {
+      const timer = setTimeout(cutOff, MAX_STALL_MS);
+      try {
+        yield next.value;
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+  } finally {
+    await pieces.return?.();
+  }
+}
+
+/** Compared weakly, as `If-None-Match` is. */
+function isKnown(header: string, tag: string): boolean {
+  return header.split(",").some((one) => ["*", tag, `W/${tag}`].includes(one.trim()));
+}
+
+type Part = { from: number; length: number } | "whole" | "unsatisfiable";
+
+/** One range. What is no range, and several, are answered whole, as they may be. */
+function parseRange(header: string, size: number): Part {
+  const found = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header.trim());
+  const [, first = "", last = ""] = found ?? [];
+  if (first === "" && last === "") return "whole";
+  if (first === "") {
+    const length = Math.min(Number(last), size);
+    return length === 0 ? "unsatisfiable" : { from: size - length, length };
+  }
+  const from = Number(first);
+  const to = last === "" ? size - 1 : Math.min(Number(last), size - 1);
+  if (last !== "" && Number(last) < from) return "whole";
+  return from >= size ? "unsatisfiable" : { from, length: to - from + 1 };
+}

@@ -1,0 +1,196 @@
+/**
+ * Files over one store of contents: uploads of each key, what processes are given, and what runs leave. A key sees its own
+ * uploads, and with the scope processes:all those of every key: to know a digest is not to have the content.
+ */
+import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
+import type { Db } from "#api/db/pool.ts";
+import type { Caller } from "#api/http/auth.ts";
+import { AppError } from "../errors.ts";
+import type { ContentStore, OpenContent } from "./contents/contents.ts";
+import {
+  type Artifact,
+  type Digest,
+  type FileFilter,
+  type FileRecord,
+  fileIdOf,
+  type NamedContent,
+  type StoredUpload,
+} from "./model.ts";
+import {
+  deleteFile,
+  findArtifact,
+  findFile,
+  listFiles,
+  listProcessFiles,
+  readCompletion,
+  upsertFile,
+  useFiles,
+} from "./store.ts";
+import { createUploadCount, limitBytes, tooLarge } from "./uploads.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+/** Reading an upload keeps it, and is noted this often. */
+const USE_NOTED_MS = 60 * 60_000;
+
+type Viewer = Pick<Caller, "id" | "scopes">;
+
+export interface FilesDeps {
+  db: Db;
+  contents: ContentStore;
+  config: { maxFileBytes: number; fileTtlDays: number };
+  /** Told of every upload that is over, with the bytes that came. */
+  onUpload?: (outcome: "stored" | "failed", bytes: number) => void;
+}
+
+export interface Upload {
+  name: string | null;
+  contentType: string;
+  bytes: AsyncIterable<Uint8Array>;
+}
+
+/** What a download is made of. */
+export interface OpenFile {
+  name: string | null;
+  digest: Digest;
+  contentType: string;
+  content: OpenContent;
+}
+
+export type Files = ReturnType<typeof createFiles>;
+
+export function createFiles({ db, contents, config, onUpload = () => {} }: FilesDeps) {
+  const uploads = createUploadCount();
+  const { maxFileBytes } = config;
+
+  function toRecord(file: StoredUpload): FileRecord {
+    return {
+      id: fileIdOf(file.digest),
+      ...(file.name !== null && { name: file.name }),
+      size: file.size,
+      contentType: file.contentType,
+      createdAt: file.createdAt.toISOString(),
+      expiresAt: new Date(file.usedAt.getTime() + config.fileTtlDays * DAY_MS).toISOString(),
+    };
+  }
+
+  async function find(viewer: Viewer, digest: Digest): Promise<StoredUpload> {
+    return (await findFile(db, digest, reachOf(viewer))) ?? refuseUnknown(digest);
+  }
+
+  async function open(file: Omit<OpenFile, "content">): Promise<OpenFile> {
+    const content = await contents.open(file.digest);
+    if (content === null) throw new Error("the content of a file is not there");
+    return { ...file, content };
+  }
+
+  return {
+    measure: () => contents.measure(),
+
+    /**
+     * Takes the bytes as they come. `takes`: opens them, once it is clear that they are taken. Throws body_too_large,
+     * too_many_uploads, and what the bytes throw.
+     */
+    async upload(
+      { id: owner }: Viewer,
+      declaredBytes: number | null,
+      takes: () => Promise<Upload>,
+    ): Promise<{ record: FileRecord; isNew: boolean }> {
+      if (declaredBytes !== null && declaredBytes > maxFileBytes) throw tooLarge(maxFileBytes);
+      using _counted = uploads.begin(owner);
+      let came = 0;
+      let outcome: "stored" | "failed" = "failed";
+      try {
+        const { name, contentType, bytes } = await takes();
+        const counted = limitBytes(bytes, maxFileBytes, (count) => {
+          came += count;
+        });
+        const { digest } = await contents.put(counted);
+        const { isNew, ...file } = await upsertFile(db, { owner, digest, name, contentType });
+        outcome = "stored";
+        return { record: toRecord(file), isNew };
+      } finally {
+        onUpload(outcome, came);
+      }
+    },
+
+    async list(
+      viewer: Viewer,
+      filter: FileFilter,
+      page: PageRequest<number>,
+    ): Promise<{ files: FileRecord[]; next: number | null }> {
+      const { owner, all } = reachOf(viewer);
+      const read = (at: PageRequest<number>) => listFiles(db, { ...filter, owner: all ? null : owner }, at);
+      const { rows, next } = await readNumberedPage(page, read);
+      return { files: rows.map(toRecord), next };
+    },
+
+    /** Throws not_found. */
+    get: async (viewer: Viewer, digest: Digest): Promise<FileRecord> => toRecord(await find(viewer, digest)),
+
+    /** Throws not_found. */
+    async open(viewer: Viewer, digest: Digest): Promise<OpenFile> {
+      const { name, contentType, usedAt } = await find(viewer, digest);
+      if (Date.now() - usedAt.getTime() > USE_NOTED_MS) await useFiles(db, [digest], reachOf(viewer));
+      return open({ name, digest, contentType });
+    },
+
+    /** What processes were given stays with them. Throws not_found. */
+    async remove(viewer: Viewer, digest: Digest): Promise<void> {
+      if (!(await deleteFile(db, digest, reachOf(viewer)))) refuseUnknown(digest);
+    },
+
+    /** Throws not_found. */
+    async listArtifacts(processId: number): Promise<Artifact[]> {
+      const rows = await listProcessFiles(db, "process_artifacts", processId);
+      if (rows.length === 0 && (await readCompletion(db, processId)) === undefined) refuseProcess(processId);
+      return rows.map(toArtifact);
+    },
+
+    /** Throws not_found. */
+    async openArtifact(processId: number, name: string): Promise<OpenFile> {
+      const found = await findArtifact(db, processId, name);
+      if (found === null) return refuseProcess(processId);
+      const { artifact } = found;
+      if (artifact === null) {
+        throw new AppError(
+          "not_found",
+          `Process ${processId} left no such file. GET /processes/${processId}/artifacts lists those it left.`,
+        );
+      }
+      return open(artifact);
+    },
+
+    /** All of them, opened one after the other as they are asked for. Throws not_found. */
+    async openAllArtifacts(processId: number): Promise<{
+      completedAt: Date;
+      artifacts: { name: string; size: number; open(): Promise<OpenFile> }[];
+    }> {
+      const completedAt = await readCompletion(db, processId);
+      if (completedAt === undefined) return refuseProcess(processId);
+      const rows = await listProcessFiles(db, "process_artifacts", processId);
+      return {
+        completedAt: completedAt ?? new Date(0),
+        artifacts: rows.map((row) => ({ name: row.name, size: row.size, open: () => open(row) })),
+      };
+    },
+  };
+}
+
+function reachOf({ id, scopes }: Viewer): { owner: string; all: boolean } {
+  return { owner: id, all: scopes.has("processes:all") };
+}
+
+function toArtifact({ name, size, digest, contentType }: NamedContent): Artifact {
+  return { name, size, sha256: digest, contentType };
+}
+
+function refuseUnknown(digest: Digest): never {
+  throw new AppError(
+    "not_found",
+    `This key has uploaded no file ${fileIdOf(digest)}, or it has expired. Those of other keys are for keys with the scope processes:all.`,
+  );
+}
+
+function refuseProcess(id: number): never {
+  throw new AppError("not_found", `There is no process ${id}.`);
+}

@@ -1,0 +1,57 @@
+/** The store of files of one server, put together: where contents lie, uploads and artifacts over it, and the sweeps. */
+import type { Config } from "#api/config.ts";
+import type { Pool } from "#api/db/pool.ts";
+import type { ModuleLogger } from "#sdk";
+import { type ContentStore, createContents } from "./contents/contents.ts";
+import { createFiles, type Files, type FilesDeps } from "./service.ts";
+import { type FileSweep, startFileSweeps } from "./sweep.ts";
+
+export interface FileStorage extends AsyncDisposable {
+  files: Files;
+  contents: ContentStore;
+  /** Begins the sweeps. */
+  start(): void;
+}
+
+export interface FileStorageOptions {
+  pool: Pool;
+  config: Pick<
+    Config,
+    "maxFileBytes" | "maxWorkspaceBytes" | "fileTtlDays" | "objectStore" | "objectStorePathStyle"
+  >;
+  onUpload: NonNullable<FilesDeps["onUpload"]>;
+  onSwept: NonNullable<FileSweep["onSwept"]>;
+  log: ModuleLogger;
+}
+
+export async function openFileStorage(options: FileStorageOptions): Promise<FileStorage> {
+  const { pool, config, onUpload, onSwept, log } = options;
+  const open = new AsyncDisposableStack();
+  const contents = createContents({ db: pool, bucket: await openBuckets(config, open), log });
+  const files = createFiles({ db: pool, contents, config, onUpload });
+  return {
+    files,
+    contents,
+    start() {
+      open.use(startFileSweeps({ pool, contents, ttlDays: config.fileTtlDays, log, onSwept }));
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+/** The client library is loaded only where a bucket is configured. */
+async function openBuckets(
+  { objectStore, objectStorePathStyle }: FileStorageOptions["config"],
+  opened: AsyncDisposableStack,
+) {
+  if (objectStore === null) return null;
+  const { createBucket } = await import("./contents/bucket.ts");
+  return {
+    place: objectStore,
+    open(place: string) {
+      const bucket = createBucket(place, objectStorePathStyle);
+      opened.defer(bucket.close);
+      return bucket;
+    },
+  };
+}

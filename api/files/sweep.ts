@@ -1,0 +1,92 @@
+/**
+ * Removes uploads that were not used for long, contents that nothing refers to any more, and what was left by uploads that
+ * were broken off. In small batches, by one of the servers on a database.
+ */
+import type { Db, Pool } from "#api/db/pool.ts";
+import { removeInBatches, startSweeps } from "#api/db/sweeps.ts";
+import type { ModuleLogger } from "#sdk";
+import type { ContentStore } from "./contents/contents.ts";
+import {
+  type BlobPlace,
+  deleteBlobs,
+  deleteUnusedContents,
+  doomBlobs,
+  lockUnusedContents,
+} from "./contents/store-rows.ts";
+import { deleteUnusedFiles } from "./store.ts";
+
+const SWEEP_INTERVAL_MS = 10 * 60_000;
+const BATCH_ROWS = 200;
+/** What is being written is touched every 30 s; what was just stored is referred to soon. Much less than this. */
+export const ABANDONED_MS = 10 * 60_000;
+
+export interface FileSweep {
+  pool: Pool;
+  contents: Pick<ContentStore, "placeOf">;
+  ttlDays: number;
+  log: Pick<ModuleLogger, "info" | "warn">;
+  /** Told what was removed. */
+  onSwept?: (what: "files" | "contents" | "blobs", count: number) => void;
+}
+
+export function startFileSweeps(sweep: FileSweep): AsyncDisposable {
+  return startSweeps(sweep.pool, {
+    name: "files",
+    everyMs: SWEEP_INTERVAL_MS,
+    what: "files",
+    log: sweep.log,
+    remove: (signal) => sweepFiles(sweep, ABANDONED_MS, signal),
+  });
+}
+
+/** One sweep. Returns how many files, contents and blobs it removed. Stops early when the signal aborts. */
+export async function sweepFiles(
+  { pool, contents, ttlDays, log, onSwept = () => {} }: FileSweep,
+  abandonedMs: number,
+  signal?: AbortSignal,
+): Promise<number> {
+  const steps = {
+    files: (maxRows: number) => deleteUnusedFiles(pool, ttlDays, maxRows),
+    contents: (maxRows: number) => pool.begin((db) => removeContents(db, abandonedMs, maxRows)),
+    blobs: (maxRows: number) => removeBlobs(pool, contents, abandonedMs, maxRows, log),
+  };
+  let removed = 0;
+  for (const what of ["files", "contents", "blobs"] as const) {
+    if (signal?.aborted) break;
+    const count = await removeInBatches(steps[what], BATCH_ROWS, signal);
+    onSwept(what, count);
+    removed += count;
+  }
+  return removed;
+}
+
+async function removeContents(db: Db, unusedMs: number, maxRows: number): Promise<number> {
+  const unused = await lockUnusedContents(db, unusedMs, maxRows);
+  return unused.length === 0 ? 0 : deleteUnusedContents(db, unused, unusedMs);
+}
+
+/** Bytes first: the row that knows of them goes when they are gone. What cannot be removed is tried again by the next sweep. */
+async function removeBlobs(
+  db: Db,
+  contents: Pick<ContentStore, "placeOf">,
+  untouchedMs: number,
+  maxRows: number,
+  log: FileSweep["log"],
+): Promise<number> {
+  const doomed = await doomBlobs(db, untouchedMs, maxRows);
+  let removed = 0;
+  for (const [place, blobs] of Map.groupBy(doomed, (blob: BlobPlace) => blob.place)) {
+    const ids = blobs.map(({ id }) => id);
+    try {
+      await contents.placeOf(place).remove(ids);
+      await deleteBlobs(db, ids);
+      removed += ids.length;
+    } catch (error) {
+      log.warn(
+        { err: error, place },
+        "contents that are not used any more could not be removed from their store",
+      );
+    }
+  }
+  return removed;
+}
