@@ -185,7 +185,7 @@ module.exports = {
       comment:
         "A client runs without the server's source; only the runtime in this program has an environment in it.",
       from: { path: "^(client|command|web)/", pathNot: "^client/local/" },
-      to: { path: "^(api|runner|modules|sdk)/", pathNot: "^runner/input\\.ts$" },
+      to: { path: "^(api|runner|modules|sdk)/", pathNot: "^runner/(?:input|file-names)\\.ts$" },
     },
     {
       name: "local-runtime-imports-the-process-environment",

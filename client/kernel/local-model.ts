@@ -74,7 +74,20 @@ export interface LocalOptions {
   environment?: Record<string, unknown>;
 }
 
+/** A file in place of its content: read in pieces, as the script reads it. `size` in bytes. */
+export interface LocalFile {
+  size: number;
+  /** By the extension of its name, if absent. */
+  contentType?: string;
+  /** Fewer bytes than `length` only at the end. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
+
 export interface LocalExecuteOptions extends ExecuteOptions {
+  /** What the script finds as `cyrnel.files`, by name: at most 1,000 files of 64 MiB together. */
+  files?: Readonly<Record<string, string | Uint8Array | LocalFile>>;
+  /** Takes each file that the script wrote, one after another, before the run is answered. Absent: they are dropped. */
+  onArtifact?: (name: string, artifact: Required<LocalFile>) => Promise<void> | void;
   /** `cyrnel.process.id` of the script and `processId` of its calls. Default: counted from 1. */
   processId?: number;
   /** Kept of each stream; the rest is cut off, and the last line says so. Default: 1 MiB. */

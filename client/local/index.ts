@@ -7,6 +7,7 @@ import { writeInput } from "#runner/input.ts";
 import type { LocalExecuteOptions, LocalOptions, LocalRuntime } from "../kernel/local-model.ts";
 import type { ExecutionResult } from "../kernel/model.ts";
 import { createCatalog } from "./catalog.ts";
+import { giveArtifacts, listGiven, openWorkspace } from "./files.ts";
 import { createRun, DEFAULT_MAX_STREAM_BYTES, type LocalRun } from "./run.ts";
 
 /** Calls a person was asked about whose runs are kept for `outcome`. */
@@ -51,10 +52,12 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
     const { maxStdoutBytes = DEFAULT_MAX_STREAM_BYTES, maxStderrBytes = DEFAULT_MAX_STREAM_BYTES } =
       executeOptions;
     const given = input === undefined ? {} : { input: toJsonData(input) };
+    const files = listGiven(executeOptions.files);
+    const workspace = openWorkspace(files);
     const { processId: id = ++lastId } = executeOptions;
     if (runs.has(id)) throw new Error(`The process ${id} is running already.`);
     const onWaiting = (executionId: string) => rememberAsked(executionId, run);
-    const run = createRun(id, executeOptions, engine ? { engine, environment, onWaiting } : null);
+    const run = createRun(id, executeOptions, workspace, engine ? { engine, environment, onWaiting } : null);
     runs.set(id, run);
     const limits = {
       timeoutMs,
@@ -65,16 +68,26 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
     };
     const kill = () => void environment.kill(id);
     signal?.addEventListener("abort", kill, { once: true });
-    void environment
-      .execute({ eid: id, code, options: limits, ...(ref !== undefined && { ref }), ...given })
-      .finally(() => {
+    const carryOut = async () => {
+      try {
+        return await environment.execute({
+          eid: id,
+          code,
+          options: limits,
+          ...(ref !== undefined && { ref }),
+          ...given,
+          ...(files.length > 0 && { files: files.map(({ read: _read, ...file }) => file) }),
+        });
+      } finally {
         signal?.removeEventListener("abort", kill);
         runs.delete(id);
-      })
-      .then(
-        (outcome) => run.end(outcome),
-        (error: unknown) => run.fail(error),
-      );
+        await giveArtifacts(workspace, executeOptions.onArtifact);
+      }
+    };
+    carryOut().then(
+      (outcome) => run.end(outcome),
+      (error: unknown) => run.fail(error),
+    );
     return run;
   }
 

@@ -1,4 +1,5 @@
 /** One run of a local runtime: its output and calls so far, its waits for a person, and the promise of how it goes on. */
+import type { Workspace } from "#runner/host/workspace.ts";
 import type { ErrorDetail, ExecutionOutcome, Usage } from "#sdk";
 import type { PendingElicitation } from "../kernel/elicitation.ts";
 import type { LocalExecuteOptions } from "../kernel/local-model.ts";
@@ -15,6 +16,7 @@ const NO_USAGE: Usage = { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemo
 export interface LocalRun {
   readonly id: number;
   readonly options: LocalExecuteOptions;
+  readonly workspace: Workspace;
   /** Null: the runtime has no elicitation engine. */
   readonly pauses: Pauses | null;
   /** The next time it pauses, or its end. A rejection that is not awaited is no unhandled one. */
@@ -29,6 +31,7 @@ export interface LocalRun {
 export function createRun(
   id: number,
   options: LocalExecuteOptions,
+  workspace: Workspace,
   pausing: Omit<PausesOptions, "eid" | "onPaused"> | null,
 ): LocalRun {
   const calls: ToolCallMade[] = [];
@@ -56,6 +59,7 @@ export function createRun(
   return {
     id,
     options,
+    workspace,
     pauses,
     next: () => awaited.promise,
     noteCall: (call) => {

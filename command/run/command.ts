@@ -7,6 +7,7 @@ import { addCommand } from "../commands/resource.ts";
 import { EXIT, type ExitCode, usageFailure } from "../failure.ts";
 import { collect, parseDuration, parseJson, parseMemory, parsePair, readText } from "../options.ts";
 import { act, type Session, type Shell } from "../session.ts";
+import { readFolder } from "./folder.ts";
 import { openRemoteRun } from "./remote.ts";
 import { type RunLimits, type RunScript, showReport } from "./report.ts";
 import { checkNames } from "./requirements.ts";
@@ -27,6 +28,8 @@ interface RunFlags {
   isolation?: "strict" | "standard" | "development";
   input?: string;
   set?: [name: string, value: unknown][];
+  dir?: string;
+  artifacts?: string;
   tools?: string;
   yes?: true;
 }
@@ -49,6 +52,8 @@ export function addRun(program: Command, shell: Shell): void {
       "a member of the input, as JSON or text; a.b=1 sets b of a; may be given several times",
       (text: string, before: RunFlags["set"]) => [...(before ?? []), parsePair(text)],
     )
+    .option("--dir <folder>", "the files that the script finds as cyrnel.files")
+    .option("--artifacts <folder>", "where the files that the script writes are put")
     .option("--watch", "run again whenever the file changes, until Ctrl-C")
     .option(
       "--require <names>",
@@ -77,6 +82,7 @@ Examples:
   cyrnel run script.ts --local --require landlock,seccomp --json
   cyrnel run script.ts --local --tools tools.ts
   cyrnel run script.ts --input orders.json --set currency=EUR --set limits.max=10
+  cyrnel run script.ts --dir ./data --artifacts ./out
   cyrnel run script.ts --watch`,
     )
     .action(act(shell, run));
@@ -84,7 +90,12 @@ Examples:
 
 async function run(session: Session, path: string, flags: RunFlags): Promise<ExitCode> {
   checkFlags(path, flags);
-  const limits = { ...readLimits(flags), input: await readInput(session, flags) };
+  const limits: RunLimits = {
+    ...readLimits(flags),
+    input: await readInput(session, flags),
+    ...(flags.dir !== undefined && { files: await readFolder(flags.dir) }),
+    ...(flags.artifacts !== undefined && { artifactsFolder: flags.artifacts }),
+  };
   await using undo = new AsyncDisposableStack();
   const code = await readText(path, session, MAX_SCRIPT_BYTES);
   const runScript = await openRunner(session, flags, undo);
@@ -119,7 +130,10 @@ async function openRunner(session: Session, flags: RunFlags, undo: AsyncDisposab
   return undo.use(local).run;
 }
 
-function checkFlags(path: string, { local, watch, tools, isolation, yes, input }: RunFlags): void {
+function checkFlags(
+  path: string,
+  { local, watch, tools, isolation, yes, input, dir, artifacts }: RunFlags,
+): void {
   if (path === "-" && input === "-") {
     throw usageFailure("The script and --input cannot both be read from standard input. Give one as a file.");
   }
@@ -127,6 +141,8 @@ function checkFlags(path: string, { local, watch, tools, isolation, yes, input }
   if (local) return;
   const given = [tools && "--tools", isolation && "--isolation", yes && "--yes"].find(Boolean);
   if (given) throw usageFailure(`${given} needs --local: a server has its own.`);
+  const folders = [dir && "--dir", artifacts && "--artifacts"].find(Boolean);
+  if (folders) throw usageFailure(`${folders} needs --local.`);
 }
 
 function readLimits({ timeout, memory, cpu, ref }: RunFlags): RunLimits {

@@ -9,6 +9,7 @@ import { createRuntime } from "#client/runtime.ts";
 import { visibleJson, visibleLine } from "#client/visible-text.ts";
 import { EXIT, Failure, usageFailure } from "../failure.ts";
 import type { Session } from "../session.ts";
+import { piecesOf, writeArtifact } from "./folder.ts";
 import { killedReport } from "./remote.ts";
 import { openRunOutput, type RunLimits, type RunReport, type RunScript } from "./report.ts";
 import { requireIsolation } from "./requirements.ts";
@@ -84,7 +85,7 @@ async function runHere(
   session: Session,
   runtime: LocalRuntime,
   code: string,
-  { timeoutMs, memoryMb, cpuMs, ref, input }: RunLimits,
+  { timeoutMs, memoryMb, cpuMs, ref, input, files, artifactsFolder }: RunLimits,
 ): Promise<RunReport> {
   const shown = openRunOutput(session);
   const kept = { stdout: "", stderr: "", output: {} as Record<string, unknown> };
@@ -96,6 +97,10 @@ async function runHere(
       ...(cpuMs !== undefined && { cpuMs }),
       ...(ref !== undefined && { ref }),
       ...(input !== undefined && { input }),
+      ...(files !== undefined && { files }),
+      ...(artifactsFolder !== undefined && {
+        onArtifact: (name, artifact) => writeArtifact(artifactsFolder, name, piecesOf(artifact)),
+      }),
       onStdout(text) {
         kept.stdout += text;
         shown.stdout(text);

@@ -1,4 +1,5 @@
 /** The report of a run, the same for remote and local runs, and how it is shown. */
+import type { LocalFile } from "#client/kernel/local-model.ts";
 import { visibleJson, visibleLine } from "#client/visible-text.ts";
 import { type ExitCode, exitCodeOfRun } from "../failure.ts";
 import type { Session } from "../session.ts";
@@ -12,6 +13,10 @@ export interface RunLimits {
   cpuMs?: number;
   /** JSON data; undefined: none. */
   input?: unknown;
+  /** The workspace, by name. */
+  files?: Record<string, LocalFile>;
+  /** Where what the script writes is put. */
+  artifactsFolder?: string;
 }
 
 /** Runs a script to its end. Rejects where it could not be run; a failed script is a report. */

@@ -16,13 +16,7 @@ import {
   violation,
   type WireError,
 } from "../wire/protocol.ts";
-
-const WORKSPACE_LIMIT = "WorkspaceLimitError";
-
-/** A script wrote more than a run may. Known by its name: a binding may be of another copy of this file. */
-export class WorkspaceLimitError extends Error {
-  override readonly name = WORKSPACE_LIMIT;
-}
+import { WORKSPACE_LIMIT_ERROR } from "./workspace.ts";
 
 /** How far a well-behaved child's count of its calls may run ahead of ours. */
 const CALL_SLACK = 8;
@@ -185,7 +179,7 @@ export function createCalls({ channel, handlers, limits, before = [], end }: Cal
           else answer(id, call, { result: result ?? null });
         },
         (error: unknown) => {
-          if (error instanceof Error && error.name === WORKSPACE_LIMIT)
+          if (error instanceof Error && error.name === WORKSPACE_LIMIT_ERROR)
             end(violation(error.message, "output_limit"));
           else if (isOfFile) sendReply(id, () => encodeReply(toErrorReply(error)));
           else answer(id, call, toErrorReply(error));

@@ -8,7 +8,15 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { EnvironmentBindings, FileWrite, WorkspaceFile } from "#sdk";
 import { checkFileName, contentTypeOf } from "../file-names.ts";
-import { type CallHandlers, WorkspaceLimitError } from "./calls.ts";
+import type { CallHandlers } from "./calls.ts";
+
+/** By its name such an error is known: a binding may be of another copy of this file. */
+export const WORKSPACE_LIMIT_ERROR = "WorkspaceLimitError";
+
+/** A script wrote more than a run may. */
+class WorkspaceLimitError extends Error {
+  override readonly name = WORKSPACE_LIMIT_ERROR;
+}
 
 /** Reads at `offset`: fewer bytes than `length` only at the end of what is read. */
 export type ReadAt = (offset: number, length: number) => Promise<Uint8Array>;

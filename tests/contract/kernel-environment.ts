@@ -9,6 +9,11 @@ export function instantiateKernel(): EnvironmentModule {
   let runtime: LocalRuntime | null = null;
   let bindings: EnvironmentBindings;
   let status: EnvironmentStatus;
+  let writes = 0;
+  const readFile = (...args: Parameters<NonNullable<EnvironmentBindings["readFile"]>>) =>
+    bindings.readFile?.(...args) ?? Promise.reject(new Error("The suite gives no files."));
+  const writeFile = (...args: Parameters<NonNullable<EnvironmentBindings["writeFile"]>>) =>
+    bindings.writeFile?.(...args);
   const aborters = new Map<number, AbortController>();
   const required = () => {
     if (runtime === null) throw new Error("The environment is not set up.");
@@ -39,7 +44,7 @@ export function instantiateKernel(): EnvironmentModule {
     teardown: async () => {
       await runtime?.dispose();
     },
-    async execute({ eid, code, options, ref, input }) {
+    async execute({ eid, code, options, ref, input, files = [] }) {
       const aborter = new AbortController();
       aborters.set(eid, aborter);
       try {
@@ -53,6 +58,21 @@ export function instantiateKernel(): EnvironmentModule {
           ...(maxStderrBytes !== undefined && { maxStderrBytes }),
           ...(ref !== undefined && { ref }),
           ...(input !== undefined && { input }),
+          files: Object.fromEntries(
+            files.map(({ name, size, contentType }) => {
+              const read = (offset: number, length: number) => readFile(eid, { name, offset, length });
+              return [name, { size, contentType, read }];
+            }),
+          ),
+          async onArtifact(name, { size, read }) {
+            await writeFile(eid, {
+              name,
+              data: await read(0, size),
+              mode: "replace",
+              more: false,
+              write: ++writes,
+            });
+          },
           signal: aborter.signal,
           onStdout: (text) => bindings.emitStdout(eid, Buffer.from(text)),
           onStderr: (text) => bindings.emitStderr(eid, Buffer.from(text)),

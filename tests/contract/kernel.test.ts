@@ -22,9 +22,42 @@ defineEnvironmentCases(
     "call.discovery":
       "the runtime answers from its own tools, see below; the suite wants to see its queries passed on",
     "limit.stdout": "what was cut off is followed by a line that says so, see below",
+    "files.limits": "the workspace of a local run has always 64 MiB, and the suite asks for less",
     "limit.states": "execute answers with a result, not with states",
   },
 );
+
+test("files of a run are given whole, or read by a function; what it writes is handed out before the answer", async () => {
+  await using runtime = createRuntime({ local: true, environment: ENVIRONMENT });
+  const written: [string, number, string, string][] = [];
+  const result = await runtime.execute(
+    `await cyrnel.files.write("out.json", [await cyrnel.files.text("a.txt"), await cyrnel.files.text("b.bin"), await cyrnel.files.text("c")])`,
+    {
+      files: {
+        "a.txt": "text",
+        "b.bin": Buffer.from("bytes"),
+        c: {
+          size: 6,
+          read: async (offset, length) => Buffer.from("pieces").subarray(offset, offset + length),
+        },
+      },
+      onArtifact: async (name, { size, contentType, read }) => {
+        written.push([name, size, contentType, Buffer.from(await read(0, size)).toString()]);
+      },
+    },
+  );
+  expect(result.error).toBeUndefined();
+  expect(written).toEqual([["out.json", 25, "application/json", '["text","bytes","pieces"]']]);
+  await expect(runtime.execute("return 1", { files: { "../a": "" } })).rejects.toThrow('".."');
+  const large = { size: 64 * 1024 * 1024 + 1, read: async () => Buffer.alloc(0) };
+  await expect(runtime.execute("return 1", { files: { large } })).rejects.toThrow("at most 1000 files");
+  const failing = runtime.execute('await cyrnel.files.write("a", "x")', {
+    onArtifact() {
+      throw new Error("the disk is full");
+    },
+  });
+  await expect(failing).rejects.toThrow("the disk is full");
+});
 
 describe("tools", () => {
   let runtime: LocalRuntime;

@@ -1,6 +1,6 @@
 /** The command as people start it: its own program, with nothing of this process' environment but what a test gives it. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -82,6 +82,7 @@ export async function makeFolder(): Promise<Folder> {
     path: folder,
     async write(name, text) {
       const file = path.join(folder, name);
+      await mkdir(path.dirname(file), { recursive: true });
       await writeFile(file, text);
       return file;
     },

@@ -1,7 +1,8 @@
 /** `cyrnel run --local`: no server, no database; every way a script ends as an exit code. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CYRNEL, cyrnel, type Folder, makeFolder, type Started, startCyrnel } from "./cyrnel.ts";
@@ -32,6 +33,55 @@ test("streams stdout and stderr, and prints the result last", async () => {
     code: 0,
     stdout: 'out\n{"words":["a","b"]}\n',
     stderr: "err\n",
+  });
+});
+
+describe("files", () => {
+  test("--dir is the workspace, --artifacts takes what the script writes", async () => {
+    await folder.write("data/in/orders.csv", "id\n1\n2\n");
+    await folder.write("data/.git/config", "secret");
+    await folder.write("data/node_modules/a/index.js", "x");
+    await symlink("/etc/passwd", join(folder.path, "data/link"));
+    const script = await folder.write(
+      "files.ts",
+      `const ids = []; for await (const line of cyrnel.files.lines("in/orders.csv")) ids.push(line);
+      await cyrnel.files.write("out/ids.json", ids); await cyrnel.files.append("in/orders.csv", "3\\n");
+      return (await cyrnel.files.list()).map(({ name }) => name);`,
+    );
+    const out = join(folder.path, "out-folder");
+    const data = join(folder.path, "data");
+    const run = await cyrnel(["run", script, "--local", "--dir", data, "--artifacts", out]);
+    expect([run.code, run.stdout, run.stderr]).toEqual([0, '["in/orders.csv","out/ids.json"]\n', ""]);
+    expect(readFileSync(join(out, "out/ids.json"), "utf8")).toBe('["id","1","2"]');
+    expect(readFileSync(join(out, "in/orders.csv"), "utf8")).toBe("id\n1\n2\n3\n");
+    expect(readFileSync(join(data, "in/orders.csv"), "utf8")).toBe("id\n1\n2\n");
+  });
+
+  test("an artifact is written to no place that a link leads to, and takes the place of a link", async () => {
+    const out = join(folder.path, "linked");
+    await folder.write("linked/keep.txt", "x");
+    const outside = await folder.write("outside/a.txt", "untouched");
+    await symlink(join(folder.path, "outside"), join(out, "sub"));
+    await symlink(outside, join(out, "a.txt"));
+    const through = await runLocal('await cyrnel.files.write("sub/a.txt", "changed")', "--artifacts", out);
+    expect(through.code).not.toBe(0);
+    expect(through.stderr).toContain("is no folder");
+    const over = await runLocal('await cyrnel.files.write("a.txt", "changed")', "--artifacts", out);
+    expect(over.code).toBe(0);
+    expect(readFileSync(outside, "utf8")).toBe("untouched");
+    expect(readFileSync(join(out, "a.txt"), "utf8")).toBe("changed");
+  });
+
+  test("what was complete when a run failed is kept; a folder that is none is a usage error", async () => {
+    const out = join(folder.path, "failed");
+    const run = await runLocal(
+      'await cyrnel.files.write("a.txt", "kept"); throw new Error("no")',
+      "--artifacts",
+      out,
+    );
+    expect([run.code, readFileSync(join(out, "a.txt"), "utf8")]).toEqual([1, "kept"]);
+    const none = await runLocal("return 1", "--dir", join(folder.path, "nowhere"));
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("is no folder")]);
   });
 });
 

@@ -1,0 +1,48 @@
+/** The files of a run of a local runtime: those it is given, and what becomes of those it writes. */
+import { checkFileName, contentTypeOf } from "#runner/file-names.ts";
+import { createWorkspace, type StoredFile, type Workspace } from "#runner/host/workspace.ts";
+import type { LocalExecuteOptions } from "../kernel/local-model.ts";
+
+/** Of what a run is given, and of what it leaves; a server has the same unless it is set otherwise. */
+export const MAX_WORKSPACE_BYTES = 64 * 1024 * 1024;
+export const MAX_WORKSPACE_FILES = 1_000;
+
+type Given = NonNullable<LocalExecuteOptions["files"]>;
+
+/** @throws TypeError for a name that files cannot have, and for too much of them. */
+export function listGiven(given: Given = {}): StoredFile[] {
+  const files = Object.entries(given).map(([name, content]) => {
+    const wrong = checkFileName(name);
+    if (wrong !== null) throw new TypeError(`The file name ${JSON.stringify(name)} ${wrong}.`);
+    if (typeof content !== "string" && "read" in content) {
+      const { size, contentType = contentTypeOf(name), read } = content;
+      return { name, size, contentType, read };
+    }
+    const bytes = Buffer.from(content);
+    const read = async (offset: number, length: number) => bytes.subarray(offset, offset + length);
+    return { name, size: bytes.length, contentType: contentTypeOf(name), read };
+  });
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  if (files.length > MAX_WORKSPACE_FILES || bytes > MAX_WORKSPACE_BYTES) {
+    throw new TypeError(
+      `A run is given at most ${MAX_WORKSPACE_FILES} files of ${MAX_WORKSPACE_BYTES} bytes together; found ${files.length} of ${bytes}.`,
+    );
+  }
+  return files;
+}
+
+export function openWorkspace(files: readonly StoredFile[]): Workspace {
+  return createWorkspace({ files, maxBytes: MAX_WORKSPACE_BYTES, maxFiles: MAX_WORKSPACE_FILES });
+}
+
+/** Hands out what the run wrote, and forgets it. */
+export async function giveArtifacts(
+  workspace: Workspace,
+  onArtifact: LocalExecuteOptions["onArtifact"],
+): Promise<void> {
+  await using taken = workspace;
+  if (onArtifact === undefined) return;
+  for (const { name, size, contentType, read } of taken.artifacts()) {
+    await onArtifact(name, { size, contentType, read });
+  }
+}

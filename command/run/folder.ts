@@ -1,0 +1,104 @@
+/** Folders of this machine as the workspace of a run, and as the place of its artifacts. */
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import path from "node:path";
+import type { LocalFile } from "#client/kernel/local-model.ts";
+import { checkFileName } from "#runner/file-names.ts";
+import { usageFailure } from "../failure.ts";
+
+const IGNORED = new Set([".git", "node_modules"]);
+const MAX_FILES = 1_000;
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Folders and files looked at: more is not the folder that was meant. */
+const MAX_ENTRIES = 100_000;
+
+/**
+ * Every file below a folder by its name in the workspace, read when the script reads it. Symbolic links, sockets and the like are left
+ * out, and so are `.git` and `node_modules`. Throws a usage failure for names and sizes that a workspace cannot have.
+ */
+export async function readFolder(folder: string): Promise<Record<string, LocalFile>> {
+  const files: Record<string, LocalFile> = Object.create(null);
+  let count = 0;
+  let bytes = 0;
+  let entries = 0;
+  async function visit(inside: string): Promise<void> {
+    for (const entry of await readdir(path.join(folder, inside), { withFileTypes: true })) {
+      entries += 1;
+      if (entries > MAX_ENTRIES)
+        throw usageFailure(`--dir ${folder} holds more than ${MAX_ENTRIES} entries.`);
+      const name = inside === "" ? entry.name : `${inside}/${entry.name}`;
+      if (entry.isDirectory() && !IGNORED.has(entry.name)) await visit(name);
+      if (!entry.isFile()) continue;
+      const wrong = checkFileName(name);
+      if (wrong !== null)
+        throw usageFailure(`--dir ${folder}: the file name ${JSON.stringify(name)} ${wrong}.`);
+      const file = path.join(folder, name);
+      const { size } = await lstat(file);
+      count += 1;
+      bytes += size;
+      if (count > MAX_FILES || bytes > MAX_BYTES) {
+        throw usageFailure(
+          `--dir ${folder} holds more than a workspace may: at most ${MAX_FILES} files of ${MAX_BYTES} bytes together.`,
+        );
+      }
+      files[name] = { size, read: (offset, length) => readPiece(file, offset, length) };
+    }
+  }
+  try {
+    await visit("");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") throw usageFailure(`--dir ${folder} is no folder.`);
+    throw error;
+  }
+  return files;
+}
+
+async function readPiece(file: string, offset: number, length: number): Promise<Uint8Array> {
+  await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+  const bytes = Buffer.alloc(length);
+  const { bytesRead } = await handle.read(bytes, 0, length, offset);
+  return bytes.subarray(0, bytesRead);
+}
+
+/**
+ * Writes an artifact into a folder, which is made. A name leads nowhere else: each folder on the way has to be one, not a link to
+ * one, and what is there under the name is replaced, not written through.
+ */
+export async function writeArtifact(
+  folder: string,
+  name: string,
+  content: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const wrong = checkFileName(name);
+  if (wrong !== null) throw new Error(`The artifact ${JSON.stringify(name)} ${wrong}.`);
+  const segments = name.split("/");
+  const last = segments.pop() as string;
+  await mkdir(folder, { recursive: true });
+  let parent = folder;
+  for (const segment of segments) {
+    parent = path.join(parent, segment);
+    await mkdir(parent).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+    if (!(await lstat(parent)).isDirectory()) {
+      throw new Error(`${parent} is no folder, so the artifact ${name} cannot be written there.`);
+    }
+  }
+  const temporary = path.join(parent, `.cyrnel-${randomUUID()}`);
+  try {
+    await using handle = await open(temporary, "wx", 0o666);
+    for await (const bytes of content) await handle.writeFile(bytes);
+    await rename(temporary, path.join(parent, last));
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** The content of a file in pieces. */
+export async function* piecesOf({ size, read }: LocalFile): AsyncGenerator<Uint8Array> {
+  const piece = 1024 * 1024;
+  for (let at = 0; at < size; at += piece) yield await read(at, Math.min(piece, size - at));
+}
