@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { type BuildOptions, build, type Plugin, type PluginBuild } from "esbuild";
-import { CHILD_V8_FLAGS, SINGLE_THREADED } from "./child/flags.ts";
+import { CHILD_V8_FLAGS, ZYGOTE_V8_FLAGS } from "./child/flags.ts";
 import { DIST, ZYGOTE_FOLDER } from "./places.ts";
 
 const ROOT = import.meta.dirname;
@@ -146,7 +146,7 @@ const child = await buildProcess(join(ROOT, "child/main.ts"), {});
 const loader = await buildProcess(join(ROOT, "child/load.ts"), {});
 for (const [folder, flags] of [
   [DIST, CHILD_V8_FLAGS],
-  [join(DIST, ZYGOTE_FOLDER), [...CHILD_V8_FLAGS, SINGLE_THREADED]],
+  [join(DIST, ZYGOTE_FOLDER), [...CHILD_V8_FLAGS, ...ZYGOTE_V8_FLAGS]],
 ] as const) {
   await mkdir(folder, { recursive: true });
   await writePack(realm, child, flags, folder);

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { encodeBootOptions } from "../child/boot-options.ts";
-import { CHILD_FLAGS, SINGLE_THREADED } from "../child/flags.ts";
+import { CHILD_FLAGS, ZYGOTE_V8_FLAGS } from "../child/flags.ts";
 import type { Wall } from "../isolation/wall.ts";
 import { DIST, ZYGOTE_FOLDER } from "../places.ts";
 import { toGroupBudget, toKernelBudget } from "./monitor.ts";
@@ -50,7 +50,7 @@ export function planProcessLaunch(
       args: [
         ...CHILD_FLAGS,
         ...wall.nodeFlags,
-        ...(isZygote ? [SINGLE_THREADED] : []),
+        ...(isZygote ? ZYGOTE_V8_FLAGS : []),
         // The bundle of the realm and its code cache are there; the permission is dropped before a script comes.
         `--allow-fs-read=${built}/`,
         `--max-old-space-size=${memoryMb}`,
