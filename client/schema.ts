@@ -900,11 +900,11 @@ export interface paths {
                             } | null;
                             /** @description The prepared process that those of runs are forked from; null: a process is booted for every run, or the environment does not say. */
                             zygote: {
-                                /** @description Since it was ready. */
+                                /** @description Since the one for the usual limit of memory was ready. */
                                 ageMs: number;
-                                /** @description Processes forked from it. */
+                                /** @description Processes forked from it, and from those for other limits of memory. */
                                 forks: number;
-                                /** @description How many before it were replaced, since the environment was activated. */
+                                /** @description How many before them were replaced, since the environment was activated. */
                                 renewals: number;
                             } | null;
                         };

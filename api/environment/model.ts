@@ -25,9 +25,9 @@ const count = z.number().min(0);
 
 const zygoteSchema = z
   .object({
-    ageMs: count.describe("Since it was ready."),
-    forks: count.describe("Processes forked from it."),
-    renewals: count.describe("How many before it were replaced, since the environment was activated."),
+    ageMs: count.describe("Since the one for the usual limit of memory was ready."),
+    forks: count.describe("Processes forked from it, and from those for other limits of memory."),
+    renewals: count.describe("How many before them were replaced, since the environment was activated."),
   })
   .nullable();
 

@@ -43,7 +43,6 @@ await using zygotes = keepZygotes({
     booted += 1;
     return wall.start(program);
   },
-  onSuspicion() {},
   onTrouble: (error) => void troubles.push(error.message),
 });
 

@@ -11,7 +11,7 @@ import { PROCESS_OBSERVED, planProcessLaunch } from "#runner/process/process-lau
 import { spawnChild } from "#runner/process/spawn.ts";
 import type { StartProcess } from "#runner/process/start-process.ts";
 import { openEmptyFolder } from "#runner/process/temporary.ts";
-import { keepZygotes } from "#runner/process/zygote.ts";
+import { keepZygoteClasses } from "#runner/process/zygote.ts";
 import type { ModuleLogger } from "#sdk";
 import { type ProcessConfig, readConfig } from "./config.ts";
 
@@ -64,8 +64,7 @@ async function openChildren(
   const zygotes =
     zygote && startZygote !== null && !config.allowWasm && existsSync(join(folder, ZYGOTE_FOLDER))
       ? undo.use(
-          keepZygotes({
-            launch: plan(config.memoryMb, "zygote"),
+          keepZygoteClasses(config.memoryMb, (memoryMb) => plan(memoryMb, "zygote"), {
             startZygote: async (program) => track(await startZygote(program)),
             boot: start,
             onSuspicion: () => pool.replaceIdle(),
@@ -73,13 +72,13 @@ async function openChildren(
           }),
         )
       : null;
-  const startUsual: StartProcess =
-    zygotes === null ? start : async (program) => track(await zygotes.start(program));
+  const startWith = (memoryMb: number): StartProcess => {
+    const startOne = zygotes?.start(memoryMb) ?? wall.start;
+    return async (program) => track(await startOne(program));
+  };
   const pool: Pool = undo.use(
     createPool({
-      // The limit of the heap is fixed when V8 starts: a child with another one boots.
-      start: (signal, memoryMb) =>
-        spawnChild(plan(memoryMb ?? config.memoryMb), signal, memoryMb === undefined ? startUsual : start),
+      start: (signal, memoryMb = config.memoryMb) => spawnChild(plan(memoryMb), signal, startWith(memoryMb)),
       isReused: false,
       ...config.warmPool,
       quietMs: QUIET_MS,

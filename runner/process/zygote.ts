@@ -1,6 +1,6 @@
 /**
- * The zygote of an environment: one prepared process that children are forked from, at a fifth of what a boot costs. It is
- * replaced by count and by age, and at once after a fork was suspected; where it cannot be had, children boot instead.
+ * The zygotes of an environment: prepared processes that children are forked from, at a tenth of what a boot costs. Each is
+ * replaced by count and by age, and at once after a fork was suspected; where none can be had, children boot instead.
  */
 import { z } from "zod";
 import type { ZygoteProcess } from "../jail/spawner/spawner.ts";
@@ -12,6 +12,9 @@ const MAX_FORKS = 10_000;
 const MAX_AGE_MS = 3_600_000;
 /** From the order to the pid. */
 const MAX_FORK_MS = 10_000;
+/** Beside the usual one, for other limits of memory; of more, the one that was used longest ago is ended. */
+const MAX_OTHERS = 4;
+const OTHER_IDLE_MS = 600_000;
 /** After a zygote that could not be started, or did not fork, children boot for this long, and each time twice as long. */
 const FIRST_RETRY_MS = 10_000;
 const MAX_RETRY_MS = 3_600_000;
@@ -33,9 +36,19 @@ export interface ZygoteStatus {
 export interface Zygotes extends AsyncDisposable {
   /** Forks a child, which then is like one that has booted; boots one where there is no zygote. */
   readonly start: StartProcess;
+  /** Starts the zygote, unless there is one, or children boot for a while. */
+  prepare(): void;
   /** A fork was taken over, or may have been: no later child shares its layout of memory. */
   suspect(): void;
   /** Null: children boot at present. */
+  status(): ZygoteStatus | null;
+}
+
+/** One zygote for each limit of memory, which is fixed when V8 starts. */
+export interface ZygoteClasses extends AsyncDisposable, Pick<Zygotes, "suspect"> {
+  /** Starts a child for runs with this limit. The usual one's is kept; another limit's zygote starts when it is first asked for. */
+  start(memoryMb: number): StartProcess;
+  /** Of all together; the age is that of the usual one. Null: usual children boot at present. */
   status(): ZygoteStatus | null;
 }
 
@@ -44,8 +57,6 @@ export interface ZygoteOptions {
   startZygote(program: Program): Promise<ZygoteProcess>;
   /** Boots a child. */
   boot: StartProcess;
-  /** The zygote was replaced because a fork was suspected: children that wait share its layout. */
-  onSuspicion(): void;
   /** Why there is no zygote; children boot meanwhile. */
   onTrouble(error: Error): void;
 }
@@ -58,7 +69,7 @@ interface Zygote {
 }
 
 export function keepZygotes(options: ZygoteOptions): Zygotes {
-  const { launch, startZygote, boot, onSuspicion, onTrouble } = options;
+  const { launch, startZygote, boot, onTrouble } = options;
   const closing = new AbortController();
   const ending = new Set<Promise<unknown>>();
   /** Null until it is needed; resolves with null while children boot. */
@@ -120,10 +131,11 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
         }
       }
     },
+    prepare() {
+      next ??= open();
+    },
     suspect() {
-      // Also without one: children that wait may be of one that was replaced before.
       if (present !== null) retire(present);
-      onSuspicion();
     },
     status: () =>
       present && { ageMs: performance.now() - present.readySince, forks: present.forks, renewals },
@@ -132,6 +144,69 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
       await next;
       if (present !== null) retire(present);
       await Promise.all(ending);
+    },
+  };
+}
+
+/** `launchFor`: of a zygote with that limit; `onSuspicion`: what waits may share the layout of a zygote that was replaced. */
+export function keepZygoteClasses(
+  usualMb: number,
+  launchFor: (memoryMb: number) => ChildLaunch,
+  options: Omit<ZygoteOptions, "launch"> & { onSuspicion(): void },
+): ZygoteClasses {
+  const keep = (memoryMb: number) => keepZygotes({ ...options, launch: launchFor(memoryMb) });
+  const usual = keep(usualMb);
+  /** The one that was used longest ago comes first. */
+  const others = new Map<number, { zygotes: Zygotes; idle: NodeJS.Timeout }>();
+  const ending = new Set<Promise<unknown>>();
+  let endedRenewals = 0;
+
+  function add(memoryMb: number) {
+    const [oldest] = others.keys();
+    if (oldest !== undefined && others.size >= MAX_OTHERS) end(oldest);
+    return { zygotes: keep(memoryMb), idle: setTimeout(end, OTHER_IDLE_MS, memoryMb).unref() };
+  }
+
+  function end(memoryMb: number): void {
+    const other = others.get(memoryMb);
+    if (other === undefined) return;
+    others.delete(memoryMb);
+    clearTimeout(other.idle);
+    endedRenewals += other.zygotes.status()?.renewals ?? 0;
+    const ended = Promise.resolve(other.zygotes[Symbol.asyncDispose]()).finally(() => ending.delete(ended));
+    ending.add(ended);
+  }
+
+  const list = () => [usual, ...[...others.values()].map(({ zygotes }) => zygotes)];
+  return {
+    start(memoryMb) {
+      if (memoryMb === usualMb) return usual.start;
+      const isOneStarting = [...others.values()].some(({ zygotes }) => zygotes.status() === null);
+      // One at a time: runs that each have another limit cost no more than a boot and now and then a zygote.
+      if (isOneStarting && !others.has(memoryMb)) return options.boot;
+      const other = others.get(memoryMb) ?? add(memoryMb);
+      others.delete(memoryMb);
+      others.set(memoryMb, other);
+      other.idle.refresh();
+      if (other.zygotes.status() !== null) return other.zygotes.start;
+      other.zygotes.prepare();
+      return options.boot;
+    },
+    suspect() {
+      for (const zygotes of list()) zygotes.suspect();
+      // Also without one: children that wait may be of one that was replaced before.
+      options.onSuspicion();
+    },
+    status() {
+      const present = usual.status();
+      if (present === null) return null;
+      const all = list().flatMap((zygotes) => zygotes.status() ?? []);
+      const sum = (of: "forks" | "renewals") => all.reduce((total, one) => total + one[of], 0);
+      return { ageMs: present.ageMs, forks: sum("forks"), renewals: sum("renewals") + endedRenewals };
+    },
+    async [Symbol.asyncDispose]() {
+      for (const memoryMb of [...others.keys()]) end(memoryMb);
+      await Promise.all([usual[Symbol.asyncDispose](), ...ending]);
     },
   };
 }

@@ -65,10 +65,10 @@ function listProcesses(): Seen[] {
 }
 const listForks = () =>
   listProcesses().filter(({ parent, name }) => parent === process.pid && name === "cyrnel-run");
+const listZygotes = () =>
+  listProcesses().filter(({ parent, name }) => parent === process.pid && name === "cyrnel-zygote");
 function findZygote(): number {
-  const found = listProcesses().find(
-    ({ parent, name }) => parent === process.pid && name === "cyrnel-zygote",
-  );
+  const [found] = listZygotes();
   if (found === undefined) throw new Error("there is no zygote");
   return found.pid;
 }
@@ -151,7 +151,6 @@ describe.runIf(process.platform === "linux")("the zygote", () => {
         launch: plan(64, "zygote"),
         startZygote: wall.startZygote as NonNullable<typeof wall.startZygote>,
         boot: wall.start,
-        onSuspicion() {},
         onTrouble: (error) => troubles.push(error),
       }),
     );
@@ -234,6 +233,18 @@ describe.runIf(process.platform === "linux")("the zygote", () => {
     for (let run = 0; run < 4; run++) expect((await bench.run(look)).result).toBe(true);
   });
 
+  test("lets a script find nothing of the run its process has rehearsed", async () => {
+    const look = `const names = (value) => value === null || value === undefined ? [] : Reflect.ownKeys(value).map(String);
+      const built = [globalThis, console, cyrnel, Object.prototype, Function.prototype, Error, Error.prototype, Promise, Array.prototype];
+      return { names: built.map(names), gc: typeof gc, timer: typeof setTimeout(() => {}, 0), stack: new Error("x").stack, regExp: [RegExp.lastMatch, RegExp.input, RegExp.$1] }`;
+    const forked = await open({ config: { warmPool: { min: 1, max: 1 } } });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const rehearsed = await forked.run(look);
+    const booted = await open({ zygote: false });
+    expect(rehearsed.result).toEqual((await booted.run(look)).result);
+    expect(rehearsed.result.gc).toBe("undefined");
+  });
+
   test("costs no run that has begun when it is killed; the next have another", async () => {
     const bench = await open();
     const run = bench.start(
@@ -276,13 +287,56 @@ describe.runIf(process.platform === "linux")("the zygote", () => {
     expect(listForks()).toEqual([]);
   });
 
-  test("is not used for a memory limit of a run's own, nor where WebAssembly needs threads", async () => {
+  test("has one beside it for another memory limit once that was asked for, which holds in its forks", async () => {
     const bench = await open();
-    const forks = () => zygoteOf(bench)?.forks;
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const forks = () => zygoteOf(bench)?.forks ?? 0;
+    await expect.poll(() => bench.module.status?.().warm).toBe(2);
     const before = forks();
     expect(await bench.run("return 1", { memoryMb: 64 })).toMatchObject({ result: 1 });
     expect(forks()).toBe(before);
+    await expect.poll(() => listZygotes().length, { timeout: 5000 }).toBe(2);
+    await expect
+      .poll(
+        async () => {
+          expect(await bench.run("return 1", { memoryMb: 64 })).toMatchObject({ result: 1 });
+          return forks();
+        },
+        { timeout: 5000 },
+      )
+      .toBeGreaterThan(before);
+    const filled = forks();
+    const grow = "const kept = []; for (;;) kept.push(new Array(100_000).fill(kept.length))";
+    const limited = await bench.run(grow, { memoryMb: 64 });
+    expect(limited.error).toMatchObject({
+      reason: "memory_limit",
+      message: expect.stringContaining("64"),
+    });
+    expect(forks()).toBe(filled + 1);
+    // Below the usual limit and above its own.
+    const fits =
+      "const kept = []; for (let i = 0; i < 100; i++) kept.push(new Array(100_000).fill(i)); return kept.length";
+    expect((await bench.run(fits, { memoryMb: 64 })).error).toMatchObject({ reason: "memory_limit" });
+    expect(await bench.run(fits)).toMatchObject({ result: 100 });
+    const renewals = zygoteOf(bench)?.renewals ?? 0;
+    for (const { pid } of listZygotes()) process.kill(pid, "SIGKILL");
+    await expect.poll(() => listZygotes().length).toBe(0);
+    expect(await bench.run("return 1", { memoryMb: 64 })).toMatchObject({ result: 1 });
+    expect(await bench.run("return 1")).toMatchObject({ result: 1 });
+    await expect.poll(() => zygoteOf(bench)?.renewals).toBe(renewals + 2);
+  });
+
+  test("keeps at most four beside the usual one", async () => {
+    const bench = await open();
+    for (const memoryMb of [40, 48, 56, 64, 72]) {
+      await bench.run("return 1", { memoryMb });
+      await expect.poll(() => listZygotes().length, { timeout: 5000 }).toBeGreaterThan(1);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    await expect.poll(() => listZygotes().length, { timeout: 5000 }).toBe(5);
+  });
+
+  test("is not used where WebAssembly needs threads", async () => {
+    const bench = await open();
     await bench.withConfig({ allowWasm: true }, async (other) => {
       expect(zygoteOf(other)).toBeNull();
       expect(await other.run("return 1")).toMatchObject({ result: 1 });
