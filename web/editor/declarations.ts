@@ -160,3 +160,80 @@ function readComment(text: string): string {
     .join("\n")
     .trim();
 }
+
+/** How the server declares the type of an input that it does not know. */
+const ANY_INPUT = "type CyrnelInput = any;";
+const MAX_INPUT_DEPTH = 8;
+const MAX_INPUT_MEMBERS = 100;
+
+/** Declarations in which `cyrnel.input` has the type of a schema or, without one, of an example. `undefined`: of neither. */
+export function declareInput(text: string, schema: JsonObject | null, example: unknown): string {
+  if (schema === null && example === undefined) return text;
+  const type = schema === null ? typeOfValue(example, 0) : typeOfSchema(schema, schema, 0);
+  return text.replace(ANY_INPUT, () => `type CyrnelInput = ${type};`);
+}
+
+type JsonObject = Record<string, unknown>;
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What it does not understand is `any`. */
+function typeOfSchema(schema: unknown, root: JsonObject, depth: number): string {
+  if (!isObject(schema) || depth > MAX_INPUT_DEPTH) return "any";
+  const { $ref, properties, required, items, type } = schema;
+  const options = [schema.enum, schema.anyOf, schema.oneOf].find(Array.isArray);
+  if (typeof $ref === "string") return typeOfSchema(follow($ref, root), root, depth + 1);
+  if (isObject(properties)) {
+    const isRequired = (name: string) => Array.isArray(required) && required.includes(name);
+    const members = Object.entries(properties).map(([name, member]): Printed => {
+      const { description } = isObject(member) ? member : {};
+      return [name, isRequired(name), typeOfSchema(member, root, depth + 1), description];
+    });
+    return printMembers(members);
+  }
+  if (options !== undefined) {
+    const isEnum = options === schema.enum;
+    const types = options
+      .slice(0, MAX_INPUT_MEMBERS)
+      .map((one) => (isEnum ? JSON.stringify(one) : typeOfSchema(one, root, depth + 1)));
+    return [...new Set(types)].join(" | ");
+  }
+  if (type === "array" || items !== undefined) return `(${typeOfSchema(items, root, depth + 1)})[]`;
+  return [type].flat().map(nameType).join(" | ");
+}
+
+function nameType(type: unknown): string {
+  if (type === "integer") return "number";
+  return ["string", "number", "boolean", "null"].includes(type as string) ? (type as string) : "any";
+}
+
+function follow(reference: string, root: JsonObject): unknown {
+  const names = reference.split("/").slice(1);
+  return names.reduce<unknown>(
+    (at, name) => (isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined),
+    root,
+  );
+}
+
+function typeOfValue(value: unknown, depth: number): string {
+  if (value === null) return "null";
+  if (typeof value !== "object") return typeof value;
+  if (depth > MAX_INPUT_DEPTH) return "any";
+  if (Array.isArray(value)) return value.length === 0 ? "any[]" : `(${typeOfValue(value[0], depth + 1)})[]`;
+  return printMembers(
+    Object.entries(value).map(([name, member]) => [name, true, typeOfValue(member, depth + 1), undefined]),
+  );
+}
+
+type Printed = [name: string, isRequired: boolean, type: string, description: unknown];
+
+function printMembers(members: Printed[]): string {
+  const lines = members.slice(0, MAX_INPUT_MEMBERS).map(([name, isRequired, type, description]) => {
+    const doc = typeof description === "string" ? `/** ${description.replaceAll("*/", "* /")} */ ` : "";
+    const written = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
+    return `${doc}${written}${isRequired ? "" : "?"}: ${type};`;
+  });
+  return `{ ${lines.join(" ")} }`;
+}

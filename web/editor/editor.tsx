@@ -25,7 +25,7 @@ import {
 import { useEffect, useRef } from "preact/hooks";
 import { editorTheme, errorLine, goToLine, type MarkedError, showError, styleNonce } from "./appearance.ts";
 import { completeDeclared } from "./completion.ts";
-import { type Declarations, readDeclarations } from "./declarations.ts";
+import { type Declarations, declareInput, readDeclarations } from "./declarations.ts";
 
 /** What the page may ask of the editor. */
 export interface EditorHandle {
@@ -40,6 +40,8 @@ interface EditorProps {
   error?: MarkedError | null;
   /** The text of `/tools/types.d.ts`. */
   declarations?: string | null;
+  /** What types `cyrnel.input`: its schema, or an example. */
+  input?: { inputSchema?: Record<string, unknown>; input?: unknown };
   isReadOnly?: boolean;
   label: string;
   onReady: (handle: EditorHandle) => void;
@@ -55,7 +57,8 @@ export default function Editor(props: EditorProps) {
   current.current = props;
   /** Stays open while there are none. */
   const known = useRef(Promise.withResolvers<Declarations>());
-  const { error = null, declarations = null } = props;
+  const { error = null, declarations: declared = null, input = {} } = props;
+  const declarations = declared && declareInput(declared, input.inputSchema ?? null, input.input);
 
   useEffect(() => {
     if (parent.current === null) return;

@@ -10,6 +10,7 @@ import { formatMs, formatTime } from "../parts/format.tsx";
 import { Card, Facts, PageHead } from "../parts/layout.tsx";
 import { editScript } from "../runs/draft.ts";
 import { useRun } from "../runs/feed.ts";
+import { GivenInput } from "../runs/input.tsx";
 import { isActive, markedError } from "../runs/outcome.tsx";
 import { RunPanel } from "../runs/run-panel.tsx";
 import { type Process, post, remove } from "../server/api.ts";
@@ -44,7 +45,7 @@ export default function ProcessPage({ id }: { id: string }) {
       >
         {process === null ? null : (
           <>
-            <Button icon="pencil" onClick={() => editScript(process.code)}>
+            <Button icon="pencil" onClick={() => editScript(process.code, process)}>
               Edit a copy
             </Button>
             <Button icon="rotate-cw" disabled={isActive(process) || doing.isBusy} onClick={runAgain}>
@@ -64,7 +65,9 @@ export default function ProcessPage({ id }: { id: string }) {
         <Failure error={doing.error} />
         {process === null && feed.error === null ? <Loading /> : null}
         <div class="workbench">
-          {process === null ? null : <Source process={process} editor={editor} />}
+          {process === null ? null : (
+            <Source process={process} editor={editor} onRun={() => setRound(round + 1)} />
+          )}
           <RunPanel feed={feed} onShowLine={(line) => editor.current?.goToLine(line)} />
         </div>
       </div>
@@ -72,7 +75,14 @@ export default function ProcessPage({ id }: { id: string }) {
   );
 }
 
-function Source({ process, editor }: { process: Process; editor: { current: EditorHandle | null } }) {
+interface SourceProps {
+  process: Process;
+  editor: { current: EditorHandle | null };
+  /** It was run again. */
+  onRun: () => void;
+}
+
+function Source({ process, editor, onRun }: SourceProps) {
   const { options, code, createdAt, startedAt, completedAt } = process;
   return (
     <div class="stack">
@@ -93,6 +103,7 @@ function Source({ process, editor }: { process: Process; editor: { current: Edit
           />
         </Suspense>
       </section>
+      <GivenInput key={process.startedAt} process={process} onRun={onRun} />
       <Card title="Limits and times">
         <Facts
           facts={{

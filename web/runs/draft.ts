@@ -1,6 +1,7 @@
-/** The script that is being written and its limits: kept in this tab, through other pages, a sign-in and a reload. */
+/** The script that is being written, its input and its limits: kept in this tab, through other pages, a sign-in and a reload. */
 import { effect, signal } from "@preact/signals";
 import { navigate } from "wouter-preact/use-hash-location";
+import type { Process } from "../server/api.ts";
 import { storedText } from "../session/storage.ts";
 
 const FIRST_SCRIPT = `// A script is a plain body: await and return work at its top.
@@ -21,14 +22,19 @@ const stored = storedText(() => sessionStorage, "cyrnel.script");
 
 export const draft = signal(stored.read() ?? FIRST_SCRIPT);
 export const limits = signal(NO_LIMITS);
+/** JSON as it stands in its fields; empty: none. */
+export const input = signal("");
+export const inputSchema = signal("");
 /** The process started last from here. */
 export const started = signal<number | null>(null);
 
 effect(() => stored.write(draft.value === FIRST_SCRIPT ? null : draft.value));
 
-/** Opens the page of the editor with `code` in it. */
-export function editScript(code: string): void {
+/** Opens the page of the editor with `code` in it, and what it is given. */
+export function editScript(code: string, given: Partial<Pick<Process, "input" | "inputSchema">> = {}): void {
   draft.value = code;
+  input.value = writeJson(given.input);
+  inputSchema.value = writeJson(given.inputSchema);
   started.value = null;
   navigate("/run");
 }
@@ -37,7 +43,32 @@ export function editScript(code: string): void {
 export function forgetDraft(): void {
   draft.value = FIRST_SCRIPT;
   limits.value = NO_LIMITS;
+  input.value = "";
+  inputSchema.value = "";
   started.value = null;
+}
+
+/** A field's text for a value of a record; null stands for none there. */
+export function writeJson(value: unknown): string {
+  return value === undefined || value === null ? "" : JSON.stringify(value, null, 2);
+}
+
+/** The JSON of a field; undefined for an empty one. Throws with what is wrong with it. */
+export function readJson(what: string, text: string): unknown {
+  if (text.trim() === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${what} must be JSON: ${(error as Error).message}`);
+  }
+}
+
+/** The schema of a field, as an object; undefined for an empty field. Throws with what is wrong with it. */
+export function readSchema(text: string): Record<string, unknown> | undefined {
+  const schema = readJson("The input schema", text);
+  if (schema === undefined) return undefined;
+  if (typeof schema === "object" && schema !== null && !Array.isArray(schema)) return { ...schema };
+  throw new Error("The input schema must be a JSON object.");
 }
 
 /** Limits as the API takes them. Throws with what is wrong with one. */

@@ -8,8 +8,9 @@ import { Failure } from "../parts/failure.tsx";
 import { TextField } from "../parts/fields.tsx";
 import { Card, Empty, PageHead } from "../parts/layout.tsx";
 import { post, useGet } from "../server/api.ts";
-import { draft, limits, readLimits, started } from "./draft.ts";
+import { draft, input, inputSchema, limits, readJson, readLimits, readSchema, started } from "./draft.ts";
 import { useRun } from "./feed.ts";
+import { DraftInput } from "./input.tsx";
 import { isActive, markedError } from "./outcome.tsx";
 import { RunPanel } from "./run-panel.tsx";
 
@@ -25,18 +26,20 @@ export default function RunPage() {
   const feed = useRun(started.value);
   const starting = useAction();
   const editor = useRef<EditorHandle | null>(null);
-  const [showsLimits, setShowsLimits] = useState(false);
+  const [shown, setShown] = useState<"input" | "limits" | null>(null);
   const types = useGet("/tools/types.d.ts", { parseAs: "text" });
   const { process } = feed;
   const isLive = process !== null && isActive(process);
   const error = useMemo(() => (process?.code === draft.peek() ? markedError(process) : null), [process]);
+
+  const given = useMemo(() => readTyped(), [input.value, inputSchema.value]);
 
   const run = () =>
     starting.run(async () => {
       const { id } = await post("/processes", {
         // Where the answer is lost, asking again does not run it twice.
         params: { header: { "idempotency-key": makeRequestKey() } },
-        body: { code: draft.value, options: readLimits(limits.value) },
+        body: { code: draft.value, options: readLimits(limits.value), ...readInput() },
       });
       started.value = id;
     });
@@ -54,9 +57,17 @@ export default function RunPage() {
             <div class="row">
               <Button
                 look="quiet small"
+                icon="inbox"
+                aria-expanded={shown === "input"}
+                onClick={() => setShown(shown === "input" ? null : "input")}
+              >
+                Input
+              </Button>
+              <Button
+                look="quiet small"
                 icon="sliders-horizontal"
-                aria-expanded={showsLimits}
-                onClick={() => setShowsLimits(!showsLimits)}
+                aria-expanded={shown === "limits"}
+                onClick={() => setShown(shown === "limits" ? null : "limits")}
               >
                 Limits
               </Button>
@@ -71,6 +82,7 @@ export default function RunPage() {
               label="Script"
               error={error}
               declarations={types.data}
+              input={given}
               onChange={(text) => {
                 draft.value = text;
               }}
@@ -82,7 +94,8 @@ export default function RunPage() {
               }}
             />
           </Suspense>
-          {showsLimits ? (
+          {shown === "input" ? <DraftInput /> : null}
+          {shown === "limits" ? (
             <div class="card-foot fields">
               <LimitField name="timeoutSeconds" label="Time, seconds" placeholder="30" />
               <LimitField name="memoryMb" label="Memory, MiB" placeholder="default" />
@@ -111,6 +124,25 @@ export default function RunPage() {
       </div>
     </>
   );
+}
+
+/** As the API takes them. Throws with what is wrong with one. */
+function readInput(): { input?: unknown; inputSchema?: Record<string, unknown> } {
+  const value = readJson("The input", input.value);
+  const schema = readSchema(inputSchema.value);
+  return {
+    ...(value !== undefined && { input: value }),
+    ...(schema !== undefined && { inputSchema: schema }),
+  };
+}
+
+/** For the editor, while they are being written. */
+function readTyped(): ReturnType<typeof readInput> {
+  try {
+    return readInput();
+  } catch {
+    return {};
+  }
 }
 
 interface LimitFieldProps {

@@ -95,6 +95,51 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     await page.getByText(`Process ${id} is deleted.`).waitFor();
   });
 
+  test("an input is written as JSON or in a form after its schema, typed in the editor, shown, and changed for a run again", async () => {
+    await goTo("Run");
+    const editor = page.getByRole("textbox", { name: "Script" });
+    await editor.fill("return cyrnel.input.");
+    await button("Input").click();
+    const json = page.getByLabel("Input, JSON");
+    await json.fill('{"count": 1,');
+    await page.getByText(/The input must be JSON/).waitFor();
+    await json.fill('{"count": 1}');
+    await editor.press("ControlOrMeta+End");
+    await editor.press("Control+Space");
+    await page.getByRole("option", { name: /^count/ }).waitFor();
+    await editor.press("Escape");
+    const schema = {
+      type: "object",
+      properties: { count: { type: "integer" }, label: { type: "string" } },
+      required: ["count"],
+    };
+    await page.getByLabel("Input schema, JSON Schema").fill(JSON.stringify(schema));
+    await page.getByLabel(/^label/).fill("ten");
+    await page.getByLabel(/^count/).fill("10");
+    await editor.fill("return [cyrnel.input.count * 2, cyrnel.input.label]");
+    await button(/^Run/).click();
+    await page.getByText("success", { exact: true }).waitFor();
+    await page.locator(".tree").getByText("20").waitFor();
+    await page.getByRole("link", { name: /^Process \d+/ }).click();
+    const input = page
+      .locator(".card")
+      .filter({ has: page.getByRole("heading", { name: "Input", exact: true }) });
+    await input.getByText('"ten"').waitFor();
+    await input.getByRole("button", { name: "Change" }).click();
+    await input.getByLabel(/^count/).fill("21");
+    await input.getByRole("button", { name: "Run with this input" }).click();
+    await page.locator(".tree").getByText("42").waitFor();
+    await input.getByText("21").waitFor();
+    const id = Number(page.url().split("/").at(-1));
+    expect(await read(id)).toMatchObject({ input: { count: 21, label: "ten" }, result: [42, "ten"] });
+    await button("Edit a copy").click();
+    await button("Input").click();
+    expect(await page.getByLabel(/^count/).inputValue()).toBe("21");
+    await page.getByLabel("Input schema, JSON Schema").fill("");
+    await page.getByLabel("Input, JSON").fill("");
+    await show("processes");
+  });
+
   test("approved for the rest of its process, a tool asks no more there, and the rule that says so can be seen", async () => {
     const code =
       "for (const reason of ['a', 'b', 'c']) await tools.demo.clearBoard({ reason }); return 'all';";

@@ -1,0 +1,146 @@
+/** The input of a run: written as a form after its schema, or as JSON; and what a process was given. */
+import { lazy, Suspense } from "preact/compat";
+import { useState } from "preact/hooks";
+import { type Action, useAction } from "../parts/action.tsx";
+import { Button } from "../parts/controls.tsx";
+import { Failure } from "../parts/failure.tsx";
+import { TextField } from "../parts/fields.tsx";
+import { JsonTree } from "../parts/json-tree.tsx";
+import { Card } from "../parts/layout.tsx";
+import { type Process, post } from "../server/api.ts";
+import { input, inputSchema, readJson, readSchema, writeJson } from "./draft.ts";
+import { isActive } from "./outcome.tsx";
+
+const SchemaForm = lazy(() => import("../forms/schema-form.tsx"));
+
+/** A value, or why there is none. */
+function attempt<T>(read: () => T): { value: T | undefined; problem: string | null } {
+  try {
+    return { value: read(), problem: null };
+  } catch (error) {
+    return { value: undefined, problem: (error as Error).message };
+  }
+}
+
+interface InputFieldProps {
+  text: string;
+  /** Undefined: there is none. */
+  schema: Record<string, unknown> | undefined;
+  onChange: (text: string) => void;
+}
+
+function InputField({ text, schema, onChange }: InputFieldProps) {
+  const { value, problem } = attempt(() => readJson("The input", text));
+  const asJson = (
+    <TextField
+      label="Input, JSON"
+      hint="The script reads it as cyrnel.input."
+      rows={6}
+      code
+      value={text}
+      error={problem}
+      onChange={onChange}
+    />
+  );
+  if (schema === undefined || problem !== null) return asJson;
+  return (
+    <Suspense fallback={asJson}>
+      <SchemaForm
+        schema={schema}
+        value={value}
+        onChange={(next) => onChange(JSON.stringify(next, null, 2))}
+      />
+    </Suspense>
+  );
+}
+
+/** The fields of the draft's input and its schema. */
+export function DraftInput() {
+  const { value: schema, problem } = attempt(() => readSchema(inputSchema.value));
+  return (
+    <div class="card-foot stack">
+      <InputField
+        text={input.value}
+        schema={schema}
+        onChange={(text) => {
+          input.value = text;
+        }}
+      />
+      <TextField
+        label="Input schema, JSON Schema"
+        hint="Optional: what the input has to fit. It makes a form of the input, and types it in the editor."
+        rows={3}
+        code
+        value={inputSchema.value}
+        error={problem}
+        onChange={(text) => {
+          inputSchema.value = text;
+        }}
+      />
+    </div>
+  );
+}
+
+/** What a process was given; it may be run again with another input. */
+export function GivenInput({ process, onRun }: { process: Process; onRun: () => void }) {
+  const [text, setText] = useState<string | null>(null);
+  const running = useAction();
+  const { input: given, inputSchema: schema } = process;
+  const isNone = given === null || given === undefined;
+  const change = (
+    <Button
+      look="quiet small"
+      aria-expanded={text !== null}
+      onClick={() => setText(text === null ? writeJson(given) : null)}
+    >
+      {isNone ? "Give one" : "Change"}
+    </Button>
+  );
+  return (
+    <Card title="Input" side={change}>
+      {text !== null ? (
+        <NextInput
+          process={process}
+          text={text}
+          schema={schema ?? undefined}
+          onChange={setText}
+          running={running}
+          onRun={onRun}
+        />
+      ) : isNone ? (
+        <p class="muted small">None.</p>
+      ) : (
+        <JsonTree value={given} />
+      )}
+    </Card>
+  );
+}
+
+interface NextInputProps extends InputFieldProps {
+  process: Process;
+  running: Action;
+  onRun: () => void;
+}
+
+function NextInput({ process, running, onRun, ...field }: NextInputProps) {
+  const run = () =>
+    running.run(async () => {
+      const next = readJson("The input", field.text);
+      await post("/processes/{id}/signals/run", {
+        params: { path: { id: String(process.id) } },
+        body: { force: true, ...(next !== undefined && { input: next }) },
+      });
+      onRun();
+    });
+  return (
+    <div class="stack">
+      <InputField {...field} />
+      <Failure error={running.error} />
+      <div class="row end">
+        <Button look="primary" icon="rotate-cw" disabled={isActive(process) || running.isBusy} onClick={run}>
+          Run with this input
+        </Button>
+      </div>
+    </div>
+  );
+}
