@@ -1,7 +1,6 @@
 // Summarises an OpenAPI document: operations per tag, what is deprecated, which schemas are used most.
 //
-// A script has no files and no network: what it works on is put in front of it by whoever submits it, as
-//     const openapi = { … };
+// What it works on comes with it as its input: the OpenAPI document.
 // Expected: success; `result` is the summary, `output.markdown` a table for a person.
 
 interface Operation {
@@ -19,7 +18,7 @@ interface OpenApiDocument {
   components?: { schemas?: Record<string, unknown> };
 }
 
-declare const openapi: OpenApiDocument;
+const openapi: OpenApiDocument = cyrnel.input;
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 

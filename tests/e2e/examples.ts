@@ -8,7 +8,7 @@ import { PROJECT } from "./started-server.ts";
 export interface Example {
   file: string;
   options?: { timeout: number };
-  /** JSON that becomes `const openapi`. */
+  /** JSON that becomes the input. */
   document?: string;
   expected: Record<string, unknown>;
 }
@@ -142,10 +142,13 @@ export function listScripts(): string[] {
   );
 }
 
-/** The text that is submitted. What comes in front stays on the first line, so that lines keep their numbers. */
-export function readCode(example: Example): string {
-  const script = readFileSync(path.join(PROJECT, "examples", example.file), "utf8");
-  if (example.document === undefined) return script;
-  const document = createRequire(import.meta.url)(`@readme/oas-examples/${example.document}`) as unknown;
-  return `const openapi = ${JSON.stringify(document)}; ${script}`;
+/** What is submitted. */
+export function readSubmission({ file, document, options }: Example): Record<string, unknown> {
+  return {
+    code: readFileSync(path.join(PROJECT, "examples", file), "utf8"),
+    ...(document !== undefined && {
+      input: createRequire(import.meta.url)(`@readme/oas-examples/${document}`) as unknown,
+    }),
+    ...(options && { options }),
+  };
 }

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { EXAMPLES, listScripts, readCode } from "./examples.ts";
+import { EXAMPLES, listScripts, readSubmission } from "./examples.ts";
 import {
   listDescendants,
   listProcesses,
@@ -62,12 +62,7 @@ describe.each(["typescript-ivm", "typescript-process"])("runs the example script
   });
 
   test.each(EXAMPLES)("$file", async (example) => {
-    const submission = {
-      code: readCode(example),
-      block: true,
-      ...(example.options && { options: example.options }),
-    };
-    const answer = await server.request("POST", "/processes", submission);
+    const answer = await server.request("POST", "/processes", { ...readSubmission(example), block: true });
     expect(answer.status).toBe(201);
     expect(answer.headers.get("location")).toBe(`/processes/${answer.body.id}`);
     expect(answer.body).toMatchObject({ state: "idle", environment, ...example.expected });
@@ -76,14 +71,14 @@ describe.each(["typescript-ivm", "typescript-process"])("runs the example script
 });
 
 test("concurrent work takes the time of the slowest, not the sum", async () => {
-  const code = readCode({ file: "parallel-work.ts", expected: {} });
+  const { code } = readSubmission({ file: "parallel-work.ts", expected: {} });
   const { body } = await server.request("POST", "/processes", { code, block: true });
   expect(body.result.elapsedMs).toBeGreaterThanOrEqual(190);
   expect(body.result.elapsedMs).toBeLessThan(550);
 });
 
 test("a script is followed while it runs, and the same events come again afterwards", async () => {
-  const code = readCode({ file: "stream-output.ts", expected: {} });
+  const { code } = readSubmission({ file: "stream-output.ts", expected: {} });
   const { body } = await server.request("POST", "/processes", { code, ref: "followed" });
 
   async function follow(): Promise<{ event: string; data: unknown; atMs: number }[]> {
