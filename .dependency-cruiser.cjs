@@ -142,11 +142,11 @@ module.exports = {
       name: "features-do-not-import-each-other",
       severity: "error",
       comment:
-        "app.ts puts features together; a feature may only name the types of another. Shared by all: http, db, bounds, and the checking of schemas.",
+        "app.ts puts features together; a feature may only name the types of another. Shared by all: http, db, bounds.",
       from: { path: "^api/([^/]+)/", pathNot: "^api/(http|config)/" },
       to: {
         path: "^api/[^/]+/",
-        pathNot: "^api/(http|db|bounds|tools/validation|$1)/",
+        pathNot: "^api/(http|db|bounds|$1)/",
         dependencyTypesNot: ["type-only"],
       },
     },

@@ -194,6 +194,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     await openFileStorage({
       pool: database.pool,
       config,
+      redactor,
       onUpload: metrics.fileUploaded,
       onSwept: metrics.filesSwept,
       log: logger,
@@ -207,6 +208,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     config,
     checks: undo.use(createStrictChecks()),
     redactor,
+    files: storage.workspaces,
     pausing,
     peers: replicas.peers,
     countSlots: replicas.countSlots,

@@ -5292,6 +5292,18 @@ export interface paths {
                         block?: boolean;
                         /** @description The script: TypeScript. */
                         code: string;
+                        /** @description Files that the script finds in its workspace, by name. */
+                        files?: {
+                            [key: string]: {
+                                /** @description Of an upload: `POST /files`. */
+                                id: string;
+                            } | {
+                                text: string;
+                            } | {
+                                /** Format: byte */
+                                base64: string;
+                            };
+                        };
                         /** @description JSON that the script finds as `cyrnel.input`; at most 1 MiB of JSON text, nested at most 64 levels deep. */
                         input?: unknown;
                         /** @description JSON Schema (draft 2020-12) that `input` has to fit, here and in every later run; at most 64 KiB of JSON text. Nothing is filled in. */
@@ -10549,6 +10561,8 @@ export interface components {
         Process: {
             /** @description Ids of the approvals the process waits for. */
             approvals: string[];
+            /** @description What the last run left. */
+            artifacts: components["schemas"]["ProcessArtifact"][];
             code: string;
             /** @description ISO 8601, UTC. */
             completedAt: string | null;
@@ -10566,6 +10580,8 @@ export interface components {
                 stack: string | null;
             } | null;
             exitState: ("success" | "failed" | "timeout" | "canceled") | null;
+            /** @description What runs find in their workspace. */
+            files: components["schemas"]["ProcessFile"][];
             id: number;
             /** @description What the script finds as `cyrnel.input`; null: none, or null. */
             input: unknown;
@@ -10613,6 +10629,23 @@ export interface components {
                 toolCalls: number;
                 wallMs: number;
             };
+        };
+        /** @description A file that the last run left. */
+        ProcessArtifact: {
+            contentType: string;
+            name: string;
+            /** @description Of the content, in hexadecimal. */
+            sha256: string;
+            /** @description Bytes. */
+            size: number;
+        };
+        /** @description A file that a process is given. */
+        ProcessFile: {
+            contentType: string;
+            id: string;
+            name: string;
+            /** @description Bytes. */
+            size: number;
         };
         /** @description A process as lists show it: without code, input, stdout and stderr. */
         ProcessSummary: {

@@ -88,17 +88,20 @@ function readField(json: string | null, name: string): string | undefined {
 }
 
 /** What a person answers a script, or gives it, is between the two. */
-const COVERED_MEMBERS: Readonly<Record<string, string>> = {
-  "approval.approve": "data",
-  "process.create": "input",
-  "process.run": "input",
+const COVERED_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  "approval.approve": ["data"],
+  "process.create": ["input", "files"],
+  "process.run": ["input"],
 };
 
 /** Of secret settings only what was changed: a hash of a short secret gives the secret away. */
 function parametersOf(body: unknown, route: AuditedRoute): unknown {
   const covered = COVERED_MEMBERS[route.action];
-  if (covered !== undefined && typeof body === "object" && body !== null && covered in body) {
-    return { ...body, [covered]: "[redacted]" };
+  if (covered !== undefined && typeof body === "object" && body !== null) {
+    const members = Object.entries(body);
+    return Object.fromEntries(
+      members.map(([name, value]) => [name, covered.includes(name) ? "[redacted]" : value]),
+    );
   }
   if (!route.secret) return body;
   if (!Array.isArray(body)) return "[redacted]";

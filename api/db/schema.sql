@@ -481,6 +481,7 @@ create table process_results (
   outputs integer not null default 0,
   result json,
   error_detail json,
+  artifacts json,
   constraint process_results_pkey PRIMARY KEY (process_id),
   constraint process_results_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE,
   constraint process_results_outputs_check CHECK ((outputs >= 0))
@@ -513,8 +514,7 @@ create table processes (
   started_by text,
   input json,
   input_schema json,
-  files integer not null default 0,
-  artifacts integer not null default 0,
+  files json,
   constraint processes_ref_key UNIQUE (ref),
   constraint processes_pkey PRIMARY KEY (id),
   constraint processes_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id),

@@ -1,14 +1,18 @@
 /** The store of files of one server, put together: where contents lie, uploads and artifacts over it, and the sweeps. */
 import type { Config } from "#api/config.ts";
 import type { Pool } from "#api/db/pool.ts";
+import type { ProcessFiles } from "#api/processes/model/files.ts";
+import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ModuleLogger } from "#sdk";
-import { type ContentStore, createContents } from "./contents/contents.ts";
+import { createContents } from "./contents/contents.ts";
 import { createFiles, type Files, type FilesDeps } from "./service.ts";
 import { type FileSweep, startFileSweeps } from "./sweep.ts";
+import { createWorkspaces } from "./workspaces.ts";
 
 export interface FileStorage extends AsyncDisposable {
   files: Files;
-  contents: ContentStore;
+  /** For processes. */
+  workspaces: ProcessFiles;
   /** Begins the sweeps. */
   start(): void;
 }
@@ -19,19 +23,25 @@ export interface FileStorageOptions {
     Config,
     "maxFileBytes" | "maxWorkspaceBytes" | "fileTtlDays" | "objectStore" | "objectStorePathStyle"
   >;
+  redactor: Redactor;
   onUpload: NonNullable<FilesDeps["onUpload"]>;
   onSwept: NonNullable<FileSweep["onSwept"]>;
   log: ModuleLogger;
 }
 
 export async function openFileStorage(options: FileStorageOptions): Promise<FileStorage> {
-  const { pool, config, onUpload, onSwept, log } = options;
+  const { pool, config, redactor, onUpload, onSwept, log } = options;
   const open = new AsyncDisposableStack();
   const contents = createContents({ db: pool, bucket: await openBuckets(config, open), log });
   const files = createFiles({ db: pool, contents, config, onUpload });
   return {
     files,
-    contents,
+    workspaces: createWorkspaces({
+      db: pool,
+      contents,
+      redactor,
+      maxWorkspaceBytes: config.maxWorkspaceBytes,
+    }),
     start() {
       open.use(startFileSweeps({ pool, contents, ttlDays: config.fileTtlDays, log, onSwept }));
     },

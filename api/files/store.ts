@@ -82,6 +82,8 @@ export async function useFiles(
       where f.project = ${PROJECT} and f.digest = any(${[...digests]}::text[])
         ${all ? db`` : db`and f.owner = ${owner}`}
       returning f.project, f.digest, f.content_type
+    ), kept as (
+      update contents c set used_at = now() from used u where c.project = u.project and c.digest = u.digest
     )
     select distinct on (u.digest) u.digest, c.size, u.content_type as "contentType"
     from used u join contents c on c.project = u.project and c.digest = u.digest`;

@@ -82,6 +82,7 @@ export function registerProcessRoutes(
       const { id, view } = await service.create({
         body: request.body,
         creator: creatorOf(callerOf(request)),
+        seesAll: callerOf(request).scopes.has("processes:all"),
         idempotency: key === undefined ? null : { key, sent: request.sentBody },
         signal: clientGone(reply),
       });

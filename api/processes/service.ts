@@ -7,11 +7,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Environments } from "#api/components/modules/environments.ts";
 import type { Config } from "#api/config.ts";
 import type { Db } from "#api/db/pool.ts";
+import { AppError } from "#api/errors.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ModuleLogger } from "#sdk";
 import { Admission, createQueueEstimates } from "./admission/admission.ts";
 import type { RunRegistry } from "./live/registry.ts";
 import { ProcessFeed } from "./live/registry.ts";
+import type { ProcessFiles } from "./model/files.ts";
 import { ALONE, type Peers } from "./model/peers.ts";
 import type { RunObserver } from "./model/records.ts";
 import type { ListQuery, RunSignalBody } from "./model/schemas.ts";
@@ -60,6 +62,8 @@ export interface ProcessesDeps {
   registry: RunRegistry;
   log: ModuleLogger;
   config: ProcessesConfig;
+  /** Default: none can be given. */
+  files?: ProcessFiles;
   /** Knows the secrets that nothing of a run may hold. */
   redactor: Redactor;
   /** Checks inputs against the schemas of clients. */
@@ -89,6 +93,11 @@ export interface ProcessesHealth {
   /** Long-polls, blocking requests and event streams. */
   listeners: number;
 }
+
+const refuseFiles = () => {
+  throw new AppError("invalid_request", "This server has no store of files.");
+};
+const NO_FILES: ProcessFiles = { take: refuseFiles, open: refuseFiles, storeArtifacts: refuseFiles };
 
 export type ProcessService = ReturnType<typeof createProcessService>;
 
@@ -151,6 +160,7 @@ export function createProcessService(deps: ProcessesDeps) {
     peers,
     maxima: config,
     checks: deps.checks,
+    files: deps.files ?? NO_FILES,
     traceParent: deps.traceParent ?? (() => null),
     readApprovals: async (id) => pausing?.options.approvalStore.listEvents(db, id) ?? [],
     findPlaces: (ids) => estimates.find(ids),

@@ -71,6 +71,7 @@ function finish(pool: Pool, { id, claim }: { id: number; claim: string | null })
     outputs: 0,
     result: '{"order":1}',
     calls: [],
+    artifacts: [],
   });
 }
 

@@ -31,5 +31,6 @@ export async function finish(db: Db, id: number, claim: string): Promise<void> {
     outputs: 0,
     result: "1",
     calls: [],
+    artifacts: [],
   });
 }

@@ -318,11 +318,20 @@ describe("GET /processes", () => {
     return ids;
   };
 
-  test("items have everything but code, input, stdout and stderr", async () => {
+  test("items have everything but code, input, files, stdout and stderr", async () => {
     const record = await runScript(server, 'print x\noutput {"a":1}\nreturn [2]');
     const page = processListSchema.parse(await list("?limit=1"));
     const [item] = page.processes;
-    const { code: _code, input: _input, inputSchema: _schema, stdout: _out, stderr: _err, ...rest } = record;
+    const {
+      code: _code,
+      input: _input,
+      inputSchema: _schema,
+      files: _files,
+      artifacts: _artifacts,
+      stdout: _out,
+      stderr: _err,
+      ...rest
+    } = record;
     expect(processSummarySchema.strict().parse((await list("?limit=1")).processes[0])).toEqual(rest);
     expect(item).toEqual(rest);
   });

@@ -345,6 +345,7 @@ describe("changes of state in the database", () => {
     outputs: 0,
     result: null,
     calls: [],
+    artifacts: [],
   });
 
   /** The statements by which a state is entered. */

@@ -17,7 +17,7 @@ describe("a run that its environment does not end", () => {
     const live = new LiveRun({
       row: { id: 1, claim: "claim", timeoutMs, queuedAt: new Date(), startedAt: new Date() } as ProcessRow,
       environment: "deaf",
-      submitted: { code: "for (;;);", input: null, inputSchema: null },
+      submitted: { code: "for (;;);", input: null, inputSchema: null, files: null },
       memoryMb: null,
       limits: { maxStdoutBytes: 10, maxStderrBytes: 10, maxOutputBytes: 10, maxResultBytes: 10 },
       redactor: createRedactor(),

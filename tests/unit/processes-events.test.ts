@@ -12,6 +12,7 @@ const position: fc.Arbitrary<EventPosition> = fc.record({
   outputs: count,
   calls: count,
   approvals: count,
+  artifacts: fc.integer({ min: 0, max: 1000 }),
 });
 
 test("an event id is the position, and nothing else is an event id", () => {

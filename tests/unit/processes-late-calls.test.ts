@@ -18,7 +18,7 @@ function beginRun(): LiveRun {
       startedAt: new Date(),
     } as ProcessRow,
     environment: "test",
-    submitted: { code: "await tools.shop.buy({});", input: null, inputSchema: null },
+    submitted: { code: "await tools.shop.buy({});", input: null, inputSchema: null, files: null },
     memoryMb: null,
     limits: { maxStdoutBytes: 10, maxStderrBytes: 10, maxOutputBytes: 10, maxResultBytes: 10 },
     redactor: createRedactor(),

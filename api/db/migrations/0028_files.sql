@@ -56,7 +56,7 @@ create index files_by_position on files (project, position);
 create index files_by_owner on files (project, owner, position);
 create index files_by_use on files (used_at);
 
--- What a script is given, and what it left. The columns of processes tell without a look here whether there is anything.
+-- What a script is given, and what it left: what keeps contents from being swept.
 create table process_files (
   project text not null default 'default',
   process_id bigint not null references processes on delete cascade,
@@ -81,5 +81,6 @@ create table process_artifacts (
 );
 create index process_artifacts_by_digest on process_artifacts (project, digest);
 
-alter table processes add column files integer not null default 0;
-alter table processes add column artifacts integer not null default 0;
+-- The same as records show it, so that to show it and to run takes no other statement. Null: none.
+alter table processes add column files json;
+alter table process_results add column artifacts json;

@@ -6,6 +6,7 @@
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { CallCaller } from "#api/tools/gate.ts";
 import type { ErrorDetail, ExecutionState, Usage } from "#sdk";
+import type { ProcessArtifact } from "../model/files.ts";
 import {
   type CarriedRun,
   type Ending,
@@ -40,6 +41,8 @@ export class LiveRun {
   /** An earlier child began the run; this one repeats it. */
   readonly isRepeated: boolean;
   readonly results: RunResults;
+  /** What is stored of the files it wrote; told with its ending. */
+  artifacts: readonly ProcessArtifact[] = [];
   /** What was opened for the run; run.ts disposes it when no child of this server holds the run any more. */
   readonly opened = new DisposableStack();
 
@@ -277,6 +280,7 @@ export class LiveRun {
       ...this.results.read(),
       result: this.results.result,
       calls: this.#log?.ended ?? [],
+      artifacts: this.artifacts,
     };
   }
 

@@ -1,6 +1,7 @@
 /** What is known of a process and its run, as it is stored and passed on. Types and the few values that belong to them. */
 import type { ToolPath } from "#api/tools/gate.ts";
 import type { EXECUTION_REASONS, ExecutionExitState, ExecutionReason, Usage } from "#sdk";
+import type { ProcessArtifact } from "./files.ts";
 import type { CallStatus, ProcessErrorDetail, ProcessSummary } from "./schemas.ts";
 import type { ApprovalState } from "./states.ts";
 
@@ -39,6 +40,7 @@ export interface ProcessRow extends Omit<ProcessSummary, ComputedFields> {
 export interface NewProcess
   extends Pick<Submitted, "code">,
     Partial<StoredInput>,
+    Partial<Pick<Submitted, "files">>,
     Pick<ProcessRow, "timeoutMs" | "memoryMb" | "cpuMs"> {
   ref?: string | undefined;
   /** Among the processes of the same caller: higher first. */
@@ -57,6 +59,8 @@ export interface StoredInput {
 /** What was submitted. */
 export interface Submitted extends StoredInput {
   code: string;
+  /** JSON text of what records show of the files that runs are given. Null: none. */
+  files: string | null;
 }
 
 /** Who submitted a process. `keyId` goes with `key` only. */
@@ -108,6 +112,8 @@ export interface RunEnding {
   outputs: number;
   result: string | null;
   calls: readonly TrailCall[];
+  /** Their contents are stored. */
+  artifacts: readonly ProcessArtifact[];
 }
 
 /** A process in the hands of one server, by the token it was given with it. */
@@ -126,6 +132,8 @@ export interface SummaryResults {
 }
 
 export interface StoredResults extends SummaryResults {
+  /** JSON text of what records show of the files that the run left. Null: none. */
+  artifacts: string | null;
   stdout: Buffer;
   stderr: Buffer;
   outputs: number;

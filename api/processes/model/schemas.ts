@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { EXECUTION_EXIT_STATES, EXECUTION_REASONS, type ExecutionReason } from "#sdk";
+import { givenFilesSchema, processArtifactSchema, processFileSchema } from "./files.ts";
 import { PROCESS_STATES } from "./states.ts";
 
 export const EXIT_STATES = EXECUTION_EXIT_STATES;
@@ -74,6 +75,7 @@ export function createProcessBodySchema(maxCodeBytes: number) {
       .default(0)
       .describe("Among the queued processes of the same key, higher ones run first."),
     options: processOptionsSchema.prefault({}),
+    files: givenFilesSchema.optional(),
     input: inputSchema,
     inputSchema: z
       .record(z.string(), z.unknown())
@@ -210,8 +212,10 @@ export const processSchema = processSummarySchema
     code: z.string(),
     input: z.unknown().describe("What the script finds as `cyrnel.input`; null: none, or null."),
     inputSchema: z.record(z.string(), z.unknown()).nullable().describe("What the input has to fit."),
+    files: z.array(processFileSchema).describe("What runs find in their workspace."),
     stdout: z.string(),
     stderr: z.string(),
+    artifacts: z.array(processArtifactSchema).describe("What the last run left."),
   })
   .meta({ id: "Process", description: "A submitted script, its state and its results." });
 export type ProcessRecord = z.output<typeof processSchema>;
@@ -276,6 +280,8 @@ export const processEventSchemas = {
   /** Keys to merge into what the client has: shallow, later ones win. */
   output: z.record(z.string(), z.unknown()),
   call: toolCallSchema,
+  /** When the run has ended: each file that it left. */
+  artifact: processArtifactSchema,
   approval: z.object({ id: z.string(), state: z.enum(["pending", "approved", "denied", "expired"]) }),
   end: endingSchema,
 } as const;

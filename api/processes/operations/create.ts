@@ -27,6 +27,8 @@ const REFUSALS = new Set(["too_many_processes", "no_environment", "shutting_down
 export interface Submission {
   body: CreateProcessBody;
   creator: ProcessCreator;
+  /** Whether uploads of every key may be given. Default: its own only. */
+  seesAll?: boolean;
   /** Of this creator: the same key of another one is another key. `sent`: the body as the client wrote it. */
   idempotency: { key: string; sent: unknown } | null;
   /** Aborts when the client has gone. */
@@ -47,7 +49,9 @@ export async function createProcess(
 ): Promise<{ id: number; view: ProcessView | null }> {
   const { body, signal } = asked;
   const key = identify(asked);
-  const submission = { ...asked, submitted: { code: body.code, ...(await readInput(context, asked)) } };
+  const input = await readInput(context, asked);
+  const files = await takeFiles(context, asked);
+  const submission = { ...asked, submitted: { code: body.code, files, ...input } };
   for (let attempt = 0; attempt < MAX_KEY_ATTEMPTS; attempt += 1) {
     const outcome = await insertOrFind(context, submission, key);
     const id = await resolve(context, outcome, submission, key);
@@ -129,6 +133,13 @@ async function readInput({ checks }: ProcessesContext, { body, creator }: Submis
     throw refuseInput("input", "is missing: a run of a process with an inputSchema needs one.");
   }
   return checkInput(checks, callerOf(creator), input, inputSchema);
+}
+
+/** What is stored of the files that are given. Throws invalid_request. */
+async function takeFiles({ files }: ProcessesContext, asked: Submission): Promise<string | null> {
+  const { body, creator, seesAll = false } = asked;
+  if (body.files === undefined || Object.keys(body.files).length === 0) return null;
+  return JSON.stringify(await files.take(body.files, { owner: callerOf(creator), all: seesAll }));
 }
 
 function describe(context: ProcessesContext, { body, creator, submitted }: CheckedSubmission): NewProcess {

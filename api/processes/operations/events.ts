@@ -29,6 +29,8 @@ export interface EventPosition {
   calls: number;
   /** Left out of an id while it is 0: few runs ask a person. */
   approvals: number;
+  /** Likewise: few runs leave files. */
+  artifacts: number;
 }
 
 const STATE_LETTERS = {
@@ -44,17 +46,25 @@ const STATES_BY_LETTER = new Map(
   Object.entries(STATE_LETTERS).map(([state, letter]) => [letter as string, state as EventPosition["state"]]),
 );
 const ID_PATTERN =
-  /^([0-9a-f]{8})\.([nqrptie])\.(\d{1,10})\.(\d{1,10})\.(\d{1,10})\.(\d{1,10})(?:\.([1-9]\d{0,9}))?$/;
+  /^([0-9a-f]{8})\.([nqrptie])\.(\d{1,10})\.(\d{1,10})\.(\d{1,10})\.(\d{1,10})(?:\.([1-9]\d{0,9}))?(?:-([1-9]\d{0,3}))?$/;
 const RUN_CHARACTERS = 8;
-const NOTHING = { state: "none", stdout: 0, stderr: 0, outputs: 0, calls: 0, approvals: 0 } as const;
+const NOTHING = {
+  state: "none",
+  stdout: 0,
+  stderr: 0,
+  outputs: 0,
+  calls: 0,
+  approvals: 0,
+  artifacts: 0,
+} as const;
 const NO_RUN = "0".repeat(RUN_CHARACTERS);
 
 export const EXPECTED_EVENT_ID =
   'the id of an event of this stream, like "3f2a91bc.r.120.0.1.3" (run, state, bytes of stdout and stderr, outputs, calls, approvals)';
 
 export function formatEventId(position: EventPosition): string {
-  const { run, state, stdout, stderr, outputs, calls, approvals } = position;
-  const last = approvals === 0 ? "" : `.${approvals}`;
+  const { run, state, stdout, stderr, outputs, calls, approvals, artifacts } = position;
+  const last = `${approvals === 0 ? "" : `.${approvals}`}${artifacts === 0 ? "" : `-${artifacts}`}`;
   return `${run}.${STATE_LETTERS[state]}.${stdout}.${stderr}.${outputs}.${calls}${last}`;
 }
 
@@ -64,7 +74,8 @@ export function parseEventId(id: string): EventPosition | null {
   const state = STATES_BY_LETTER.get(match?.[2] ?? "");
   if (!match || !state) return null;
   const [stdout, stderr, outputs, calls] = match.slice(3, 7).map(Number) as [number, number, number, number];
-  return { run: match[1] as string, state, stdout, stderr, outputs, calls, approvals: Number(match[7] ?? 0) };
+  const rare = { approvals: Number(match[7] ?? 0), artifacts: Number(match[8] ?? 0) };
+  return { run: match[1] as string, state, stdout, stderr, outputs, calls, ...rare };
 }
 
 /** What events are made of, from memory or from the database. */
@@ -165,6 +176,12 @@ function* eventsSince(source: EventSource, position: EventPosition): Generator<s
   if (position.state !== "idle" && position.state !== "ended") {
     position.state = "idle";
     yield formatEvent("state", position, ending(source));
+  }
+  const artifacts: unknown[] = results.artifacts ? JSON.parse(results.artifacts) : [];
+  while (position.artifacts < artifacts.length) {
+    const artifact = artifacts[position.artifacts];
+    position.artifacts += 1;
+    yield formatEvent("artifact", position, JSON.stringify(artifact));
   }
   position.state = "ended";
   yield formatEvent("end", position, ending(source));

@@ -10,6 +10,7 @@ import type { StrictChecks } from "#api/tools/validation/strict-checks.ts";
 import type { RunRegistry } from "../live/registry.ts";
 import { ChangeWaiter, type ProcessFeed } from "../live/registry.ts";
 import type { LiveRun } from "../live/run.ts";
+import type { ProcessFiles } from "../model/files.ts";
 import type { Peers, WaitUntil } from "../model/peers.ts";
 import type {
   ApprovalEvent,
@@ -40,6 +41,7 @@ export interface ProcessesContext {
   maxima: LimitMaxima;
   /** Of inputs. */
   checks: Pick<StrictChecks, "check">;
+  files: ProcessFiles;
   /** W3C `traceparent` of the request that is being served; null: it is not traced. */
   traceParent(): string | null;
   /** What the last run of a process has asked people, in the order in which it happened. */

@@ -35,6 +35,7 @@ export function viewLiveRun(live: LiveRun): ProcessView {
       stderrTruncated: truncated.stderr,
       result: live.results.result,
       errorDetail: live.isStored ? (live.ending?.error ?? null) : null,
+      artifacts: live.isStored && live.artifacts.length > 0 ? JSON.stringify(live.artifacts) : null,
     },
   };
 }
@@ -42,8 +43,8 @@ export function viewLiveRun(live: LiveRun): ProcessView {
 export function viewStored(
   row: ProcessRow & Submitted & { [K in keyof StoredResults]: StoredResults[K] | null },
 ): ProcessView {
-  const { code, input, inputSchema } = row;
-  return { row, code, input, inputSchema, results: resultsOf(row) };
+  const { code, input, inputSchema, files } = row;
+  return { row, code, input, inputSchema, files, results: resultsOf(row) };
 }
 
 export function renderSummary(row: ProcessRow, results: SummaryResults, queue?: QueuePlace): string {
@@ -51,13 +52,15 @@ export function renderSummary(row: ProcessRow, results: SummaryResults, queue?: 
   return `${head}${tail}`;
 }
 
-export function renderRecord({ row, code, input, inputSchema, results, queue }: ProcessView): string {
+export function renderRecord(view: ProcessView): string {
+  const { row, code, input, inputSchema, files, results, queue } = view;
   const { head, tail } = commonParts(row, results, queue);
   const stdout = JSON.stringify(results.stdout.toString("utf8"));
   const stderr = JSON.stringify(results.stderr.toString("utf8"));
-  // A server of an earlier version shows neither of these.
-  const given = `"input":${input ?? "null"},"inputSchema":${inputSchema ?? "null"}`;
-  return `${head},"code":${JSON.stringify(code)},${given},"stdout":${stdout},"stderr":${stderr}${tail}`;
+  // A server of an earlier version shows none of these.
+  const given = `"input":${input ?? "null"},"inputSchema":${inputSchema ?? "null"},"files":${files ?? "[]"}`;
+  const left = `"stdout":${stdout},"stderr":${stderr},"artifacts":${results.artifacts ?? "[]"}`;
+  return `${head},"code":${JSON.stringify(code)},${given},${left}${tail}`;
 }
 
 function commonParts(

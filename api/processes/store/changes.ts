@@ -4,6 +4,7 @@
  */
 
 import type { Db } from "#api/db/pool.ts";
+import type { ProcessArtifact } from "../model/files.ts";
 import type {
   IdempotencyKey,
   NewProcess,
@@ -34,7 +35,7 @@ export function processColumns(db: Db, isSettled = false) {
 
 /** What the script of a run is, and is given. */
 export function submittedColumns(db: Db) {
-  return db`p.code, p.input::text as input, p.input_schema::text as "inputSchema"`;
+  return db`p.code, p.input::text as input, p.input_schema::text as "inputSchema", p.files::text as files`;
 }
 
 export type InsertOutcome =
@@ -58,30 +59,43 @@ export async function insertProcess(
     ${placement?.environment ?? null}, ${input.timeoutMs}::int, ${input.memoryMb}::int, ${input.cpuMs}::int,
     case when ${run !== null}::boolean then now() end, case when ${placement !== null}::boolean then now() end,
     ${input.creator.kind}, ${input.creator.keyId}, ${placement?.replica ?? null}::uuid, ${input.priority ?? 0}::smallint, ${input.traceParent ?? null},
-    ${input.input ?? null}::text::json, ${input.inputSchema ?? null}::text::json`;
+    ${input.input ?? null}::text::json, ${input.inputSchema ?? null}::text::json, ${input.files ?? null}::text::json`;
   const columns = db`ref, code, state, claim, environment, timeout_ms, memory_mb, cpu_ms, queued_at, started_at,
-    creator, key_id, replica, priority, trace_parent, input, input_schema`;
+    creator, key_id, replica, priority, trace_parent, input, input_schema, files`;
+  const insert = idempotency
+    ? db`insert into processes as p (id, ${columns}) select process_id, ${values} from fresh_key
+        returning ${processColumns(db, true)}`
+    : db`insert into processes as p (${columns}) values (${values}) returning ${processColumns(db, true)}`;
   try {
-    const [row] = idempotency
-      ? await db<ProcessRow[]>`
-          with fresh_key as (
-            insert into idempotency_keys as k (caller, key, body_hash, process_id)
-            values (${idempotency.caller}, ${idempotency.key}, ${idempotency.bodyHash}, nextval('processes_id_seq'))
-            on conflict (caller, key) do update
-              set body_hash = excluded.body_hash, process_id = excluded.process_id, created_at = now()
-              where k.created_at <= now() - make_interval(secs => ${idempotency.keyTtlMs / 1000})
-            returning process_id
-          )
-          insert into processes as p (id, ${columns})
-          select process_id, ${values} from fresh_key
-          returning ${processColumns(db, true)}`
-      : await db<ProcessRow[]>`
-          insert into processes as p (${columns}) values (${values}) returning ${processColumns(db, true)}`;
+    const [row] = await db<ProcessRow[]>`${idempotency || input.files ? db`with` : db``}
+      ${idempotency ? freshKey(db, idempotency) : db``} ${idempotency && input.files ? db`,` : db``}
+      ${input.files ? db`p as (${insert}), ${givenFiles(db, input.files)} select * from p` : insert}`;
     return row ? { kind: "stored", row } : { kind: "key_known" };
   } catch (error) {
     if (isRefTaken(error)) return { kind: "ref_taken" };
     throw error;
   }
+}
+
+/** Of a key that is new, or was used too long ago. */
+function freshKey(db: Db, { caller, key, bodyHash, keyTtlMs }: IdempotencyKey & { keyTtlMs: number }) {
+  return db`fresh_key as (
+    insert into idempotency_keys as k (caller, key, body_hash, process_id)
+    values (${caller}, ${key}, ${bodyHash}, nextval('processes_id_seq'))
+    on conflict (caller, key) do update
+      set body_hash = excluded.body_hash, process_id = excluded.process_id, created_at = now()
+      where k.created_at <= now() - make_interval(secs => ${keyTtlMs / 1000})
+    returning process_id
+  )`;
+}
+
+/** What keeps the contents of files as long as the process. `files`: as records show them. */
+function givenFiles(db: Db, files: string) {
+  return db`given as (
+    insert into process_files (process_id, name, digest, size, content_type)
+    select p.id, f.name, substr(f.id, length('sha256-') + 1), f.size, f."contentType"
+    from p, json_to_recordset(${files}::text::json) as f (name text, id text, size bigint, "contentType" text)
+  )`;
 }
 
 function isRefTaken(error: unknown): boolean {
@@ -126,6 +140,8 @@ export async function restartProcess(
       returning ${processColumns(db)}, ${submittedColumns(db)}
     ), cleared_results as (
       delete from process_results where process_id in (select id from restarted)
+    ), cleared_artifacts as (
+      delete from process_artifacts where process_id in (select id from restarted)
     ), cleared_calls as (
       delete from tool_calls where process_id in (select id from restarted)
     )
@@ -189,12 +205,15 @@ export async function finishRun(db: Db, ending: RunEnding): Promise<ProcessRow |
       returning ${processColumns(db, true)}
     ), results as (
       insert into process_results (
-        process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs, result, error_detail
+        process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs, result, error_detail,
+        artifacts
       )
       select id, ${ending.stdout}, ${ending.stderr}, ${ending.truncated.stdout}, ${ending.truncated.stderr},
-        ${ending.output}::text::json, ${ending.outputs}, ${ending.result}::text::json, ${errorDetail}::text::json
+        ${ending.output}::text::json, ${ending.outputs}, ${ending.result}::text::json, ${errorDetail}::text::json,
+        ${ending.artifacts.length === 0 ? null : JSON.stringify(ending.artifacts)}::text::json
       from finished
     )${ending.calls.length === 0 ? db`` : callsOfFinished(db, ending.calls)}
+    ${ending.artifacts.length === 0 ? db`` : artifactsOfFinished(db, ending.artifacts)}
     select * from finished`;
   return row ?? null;
 }
@@ -203,6 +222,16 @@ export async function finishRun(db: Db, ending: RunEnding): Promise<ProcessRow |
 export async function insertCalls(db: Db, id: number, calls: readonly TrailCall[]): Promise<void> {
   if (calls.length === 0) return;
   await db`with finished as (select ${id}::bigint as id)${callsOfFinished(db, calls)} select from finished`;
+}
+
+/** The part of `finishRun` that keeps the contents of what the run left. */
+function artifactsOfFinished(db: Db, artifacts: readonly ProcessArtifact[]) {
+  return db`, artifacts as (
+      insert into process_artifacts (process_id, name, digest, size, content_type)
+      select finished.id, a.name, a.sha256, a.size, a."contentType"
+      from finished, json_to_recordset(${JSON.stringify(artifacts)}::text::json)
+        as a (name text, sha256 text, size bigint, "contentType" text)
+    )`;
 }
 
 /** The part of `finishRun` that stores the call trail; most runs have none. */

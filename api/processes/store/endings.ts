@@ -91,5 +91,6 @@ function withoutValues(ending: RunEnding): RunEnding {
     outputs: 0,
     result: null,
     calls: [],
+    artifacts: [],
   };
 }

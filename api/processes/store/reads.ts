@@ -26,6 +26,7 @@ const NO_RESULTS: StoredResults = {
   outputs: 0,
   result: null,
   errorDetail: null,
+  artifacts: null,
 };
 
 export function resultsOf(row: Joined<StoredResults>): StoredResults {
@@ -41,7 +42,7 @@ export async function readProcess(db: Db, id: number): Promise<StoredProcess | n
   const [row] = await db<StoredProcess[]>`
     select ${processColumns(db)}, ${submittedColumns(db)}, r.stdout, r.stderr, r.stdout_truncated as "stdoutTruncated",
       r.stderr_truncated as "stderrTruncated", r.output::text as output, r.outputs, r.result::text as result,
-      r.error_detail as "errorDetail"
+      r.error_detail as "errorDetail", r.artifacts::text as artifacts
     from processes p left join process_results r on r.process_id = p.id
     where p.id = ${id}`;
   return row ?? null;

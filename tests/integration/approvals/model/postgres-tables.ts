@@ -68,6 +68,7 @@ export function createPostgresTables(pool: Pool, vault: Vault): Tables {
         outputs: 0,
         result: null,
         calls: [],
+        artifacts: [],
       });
       return row !== null;
     },

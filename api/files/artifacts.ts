@@ -1,0 +1,50 @@
+/** What a run leaves, as it is stored: read piece by piece, text without known secrets. */
+import type { ArtifactSource } from "#api/processes/model/files.ts";
+import type { Redactor } from "#api/secrets/redactor.ts";
+
+const READ_BYTES = 256 * 1024;
+const TEXT_TYPE =
+  /^text\/|^application\/(?:.+\+)?(?:json|xml|yaml|x-yaml|javascript|sql|toml|x-ndjson|jsonl|x-sh)\b|\+(?:json|xml)\b/;
+
+/** What is to be stored of it: known secrets in text are replaced as in output, so it may have another size. */
+export async function readArtifact(
+  artifact: ArtifactSource,
+  redactor: Pick<Redactor, "createByteStream">,
+): Promise<AsyncIterable<Buffer>> {
+  const isText = TEXT_TYPE.test(artifact.contentType) || (await holdsText(artifact));
+  return isText ? redact(readAll(artifact), redactor) : readAll(artifact);
+}
+
+async function* readAll({ size, read }: ArtifactSource): AsyncGenerator<Buffer> {
+  for (let at = 0; at < size; ) {
+    const bytes = await read(at, Math.min(READ_BYTES, size - at));
+    if (bytes.length === 0) throw new Error("an artifact is shorter than it was said to be");
+    at += bytes.length;
+    yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+}
+
+/** Whether all of it is UTF-8 without a NUL character. */
+async function holdsText(artifact: ArtifactSource): Promise<boolean> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  try {
+    for await (const bytes of readAll(artifact)) {
+      if (bytes.includes(0)) return false;
+      decoder.decode(bytes, { stream: true });
+    }
+    decoder.decode();
+    return true;
+  } catch (error) {
+    if (error instanceof TypeError) return false;
+    throw error;
+  }
+}
+
+async function* redact(
+  bytes: AsyncIterable<Buffer>,
+  redactor: Pick<Redactor, "createByteStream">,
+): AsyncGenerator<Buffer> {
+  const stream = redactor.createByteStream();
+  for await (const piece of bytes) yield stream.push(piece);
+  yield stream.end();
+}

@@ -1,0 +1,77 @@
+/** What a process is given as files and what its run leaves: as clients send and see it. */
+import { z } from "zod";
+import { checkFileName } from "#runner/file-names.ts";
+
+const MAX_FILES = 1000;
+
+const fileSourceSchema = z.union([
+  z.strictObject({ id: z.string().max(100).describe("Of an upload: `POST /files`.") }),
+  z.strictObject({ text: z.string().refine((text) => text.isWellFormed(), "must be well-formed Unicode.") }),
+  z.strictObject({ base64: z.base64() }),
+]);
+
+/** By name: where the content comes from. */
+export const givenFilesSchema = z
+  .record(z.string(), fileSourceSchema)
+  .superRefine((files, context) => {
+    const names = Object.keys(files);
+    const refuse = (name: string, message: string) =>
+      context.addIssue({ code: "custom", path: [name.slice(0, 300)], message });
+    if (names.length > MAX_FILES) {
+      context.addIssue({
+        code: "custom",
+        message: `at most ${MAX_FILES} files may be given, found ${names.length}.`,
+      });
+      return;
+    }
+    const known = new Set(names);
+    for (const name of names) {
+      const wrong = checkFileName(name);
+      if (wrong !== null) refuse(name, `The file name ${wrong}.`);
+      for (let end = name.indexOf("/"); end !== -1; end = name.indexOf("/", end + 1)) {
+        const folder = name.slice(0, end);
+        if (known.has(folder)) refuse(name, `${folder} cannot be a file and the folder of another at once.`);
+      }
+    }
+  })
+  .describe("Files that the script finds in its workspace, by name.");
+export type GivenFiles = z.output<typeof givenFilesSchema>;
+
+const fields = { name: z.string(), size: z.int().nonnegative().describe("Bytes."), contentType: z.string() };
+export const processFileSchema = z
+  .object({ ...fields, id: z.string() })
+  .meta({ id: "ProcessFile", description: "A file that a process is given." });
+export type ProcessFile = z.output<typeof processFileSchema>;
+export const processArtifactSchema = z
+  .object({ ...fields, sha256: z.string().describe("Of the content, in hexadecimal.") })
+  .meta({ id: "ProcessArtifact", description: "A file that the last run left." });
+export type ProcessArtifact = z.output<typeof processArtifactSchema>;
+
+/** Whose uploads may be given: the caller's own, and with `all` those of every key. */
+export interface FilesOwner {
+  owner: string;
+  all: boolean;
+}
+
+/** A file of a workspace, as it lies somewhere. */
+export interface ArtifactSource {
+  name: string;
+  /** Bytes. */
+  size: number;
+  contentType: string;
+  /** Fewer bytes than `length` only at the end. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
+
+/** What processes need of the store of files. */
+export interface ProcessFiles {
+  /** Looks up what was uploaded, and stores what is given as text. Throws invalid_request, naming the file. */
+  take(given: GivenFiles, owner: FilesOwner): Promise<ProcessFile[]>;
+  /** As runs read them. Nothing is read before that. */
+  open(files: readonly ProcessFile[]): ArtifactSource[];
+  /**
+   * Stores contents, and answers what to store with the ending (`LiveRun.artifacts`): from then on they are kept. Known secrets
+   * in text are replaced. Rejects when one cannot be stored or read.
+   */
+  storeArtifacts(artifacts: readonly ArtifactSource[]): Promise<ProcessArtifact[]>;
+}
