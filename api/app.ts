@@ -6,7 +6,6 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import helmet from "@fastify/helmet";
 import Fastify, { type FastifyBaseLogger, LogController } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
 import {
@@ -132,7 +131,6 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
 
   registerRequestTrace(app);
   deps.tracing?.register(app);
-  await registerSecurityHeaders(app);
   registerErrorHandler(app, deps.redactor);
   if (config.apiKey === null) registerLocalGuard(app);
   registerLifecycle(app, deps.lifecycle, () => processes.isHandingOver());
@@ -208,10 +206,30 @@ function chooseRequestId(request: IncomingMessage): string {
   return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** The id on every answer, and one log line per request: health checks and files of the console only at level debug. */
+/**
+ * Answers are data, never pages of this origin: nothing in them may run, be framed or be kept by a proxy. Transport
+ * security belongs to the proxy that terminates TLS; this server speaks plain HTTP.
+ */
+const ANSWER_HEADERS = {
+  "content-security-policy": "default-src 'none';frame-ancestors 'none'",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "origin-agent-cluster": "?1",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-dns-prefetch-control": "off",
+  "x-download-options": "noopen",
+  "x-frame-options": "SAMEORIGIN",
+  "x-permitted-cross-domain-policies": "none",
+  "x-xss-protection": "0",
+  "cache-control": "no-store",
+};
+
+/** What every answer carries, and one log line per request: health checks and files of the console only at level debug. */
 function registerRequestTrace(app: App): void {
-  app.addHook("onRequest", async (request, reply) => {
-    reply.header("x-request-id", request.id);
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.header("x-request-id", request.id).headers(ANSWER_HEADERS);
+    done();
   });
   app.addHook("onResponse", async (request, reply) => {
     const isQuiet = /^\/(health|console\/)/.test(request.routeOptions.url ?? "");
@@ -227,22 +245,6 @@ function registerRequestTrace(app: App): void {
       },
       "request",
     );
-  });
-}
-
-/** Answers are data, never pages of this origin: nothing in them may run, be framed or be kept by a proxy. */
-async function registerSecurityHeaders(app: App): Promise<void> {
-  await app.register(helmet, {
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-    },
-    crossOriginResourcePolicy: { policy: "same-origin" },
-    // Transport security belongs to the proxy that terminates TLS; this server speaks plain HTTP.
-    strictTransportSecurity: false,
-  });
-  app.addHook("onRequest", async (_request, reply) => {
-    reply.header("cache-control", "no-store");
   });
 }
 

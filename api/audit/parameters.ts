@@ -19,6 +19,8 @@ const MAX_ITEMS = 20;
 const MAX_DEPTH = 5;
 /** Beyond this nesting the data is told apart by its place only: JSON from outside is bounded to less. */
 const MAX_HASH_DEPTH = 200;
+/** Hashed at a time: each call of the hash costs as much as a few hundred characters. */
+const HASHED_CHARACTERS = 64 * 1024;
 const COVERED = "[redacted]";
 const SOUNDS_SECRET =
   /secret|passw|passphrase|token|credential|authori[sz]ation|api[-_]?key|private[-_]?key|cookie|bearer/i;
@@ -30,8 +32,17 @@ export function describeParameters(
   redact: Redact = (json) => json,
 ): DescribedParameters {
   const hash = createHash("sha256");
-  updateCanonical(parameters, 0, (text) => hash.update(text));
-  return { sha256: hash.digest(), preview: cutText(preview(parameters, redact), MAX_PREVIEW_CHARACTERS) };
+  let pending = "";
+  updateCanonical(parameters, 0, (text) => {
+    pending += text;
+    if (pending.length < HASHED_CHARACTERS) return;
+    hash.update(pending);
+    pending = "";
+  });
+  return {
+    sha256: hash.update(pending).digest(),
+    preview: cutText(preview(parameters, redact), MAX_PREVIEW_CHARACTERS),
+  };
 }
 
 /** JSON with sorted keys, piece by piece, so that equal parameters hash equally whatever the order of their keys. */

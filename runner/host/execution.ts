@@ -276,8 +276,14 @@ function makeStart(
   };
 }
 
+const SEED_BYTES = 48;
+/** Made for many runs at once: a call of the generator costs the same for 48 bytes and for 3000. */
+let seeds = Buffer.alloc(0);
+
 function makeSeeds(): Pick<StartParams, "seed" | "randomSeed"> {
-  const bytes = randomBytes(48);
+  if (seeds.length === 0) seeds = randomBytes(SEED_BYTES * 64);
+  const bytes = seeds.subarray(0, SEED_BYTES);
+  seeds = seeds.subarray(SEED_BYTES);
   const randomSeed = [
     bytes.readUInt32LE(32),
     bytes.readUInt32LE(36),

@@ -47,9 +47,10 @@ export class LiveRun {
   readonly opened = new DisposableStack();
 
   readonly #options: LiveRunOptions;
-  readonly #over = new AbortController();
   readonly #usage: RunUsage;
   /** Most runs call nothing and ask no person. */
+  #over: AbortController | null = null;
+  #hasEndedCalls = false;
   #log: CallLog | null = null;
   #approvals: RunApprovals | null = null;
   #isLeft = false;
@@ -121,6 +122,8 @@ export class LiveRun {
 
   /** Aborts when the run is killed or over. */
   get signal(): AbortSignal {
+    this.#over ??= new AbortController();
+    if (this.#hasEndedCalls) abortOnce(this.#over);
     return this.#over.signal;
   }
 
@@ -223,12 +226,13 @@ export class LiveRun {
     this.#options.onChange(state === "pending" ? "state" : "data");
   }
 
-  /** No call outlives the run. Making the reason costs more than the rest of an ending: once is enough. */
+  /** No call outlives the run. */
   #endCalls(): void {
     this.#usage.stopBackstop();
     // The trail is read as soon as the run is over.
     this.#log?.cutOff("The run of this call has ended.");
-    if (!this.#over.signal.aborted) this.#over.abort(new DOMException("The run has ended.", "AbortError"));
+    this.#hasEndedCalls = true;
+    if (this.#over !== null) abortOnce(this.#over);
   }
 
   /** Its calls and its child. */
@@ -294,6 +298,11 @@ export class LiveRun {
     this.#queuedByEnvironment = false;
     this.#options.onChange("state");
   }
+}
+
+/** Making the reason costs more than the rest of an ending. */
+function abortOnce(controller: AbortController): void {
+  if (!controller.signal.aborted) controller.abort(new DOMException("The run has ended.", "AbortError"));
 }
 
 export interface LiveRunOptions

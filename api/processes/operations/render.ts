@@ -78,9 +78,10 @@ function commonParts(
     truncated: { stdout: results.stdoutTruncated, stderr: results.stderrTruncated },
     usage: row.usage ?? NO_USAGE,
   };
-  const head = JSON.stringify(Object.fromEntries(SHOWN.map((name) => [name, fields[name]])));
+  const shown: Record<string, unknown> = {};
+  for (const name of SHOWN) shown[name] = fields[name];
   return {
-    head: head.slice(0, -1),
+    head: JSON.stringify(shown).slice(0, -1),
     tail: `,"output":${results.output},"result":${results.result ?? "null"}}`,
   };
 }

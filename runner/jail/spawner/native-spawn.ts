@@ -107,10 +107,12 @@ export function openNativeSpawn(): StartProgram {
   };
 }
 
+/** Written by the kernel for each child that is asked about, which is every one at every SIGCHLD. */
+const status = allocate(4);
+const usage = allocate(RUSAGE_BYTES);
+
 /** Reaps a child that has ended; null while it runs. One that was reaped elsewhere has neither code nor signal. */
 export function reap(kernel: Kernel, pid: number): ChildExit | null {
-  const status = allocate(4);
-  const usage = allocate(RUSAGE_BYTES);
   const result = kernel.syscall(NR_WAIT4, pid, status, WNOHANG, usage);
   if (result === 0) return null;
   if (result < 0) return { code: null, signal: null, cpuMs: 0 };
@@ -120,7 +122,7 @@ export function reap(kernel: Kernel, pid: number): ChildExit | null {
   const signal = word & 0x7f;
   return {
     code: signal === 0 ? (word >> 8) & 0xff : null,
-    signal: signal === 0 ? null : signalName(signal),
+    signal: signal === 0 ? null : (SIGNAL_NAMES.get(signal) ?? "SIGKILL"),
     cpuMs: (long(0) + long(16)) * 1000 + (long(8) + long(24)) / 1000,
   };
 }
@@ -132,7 +134,9 @@ export function findEnded(kernel: Kernel, group: number): number {
   return result < 0 ? result : new DataView(info.buffer).getInt32(SIGINFO_PID_AT, true);
 }
 
-function signalName(signal: number): NodeJS.Signals {
-  const found = Object.entries(constants.signals).find(([, number]) => number === signal);
-  return (found?.[0] ?? "SIGKILL") as NodeJS.Signals;
-}
+/** The first name of each number: some have two. */
+const SIGNAL_NAMES = new Map(
+  Object.entries(constants.signals)
+    .toReversed()
+    .map(([name, number]) => [number as number, name as NodeJS.Signals]),
+);
