@@ -39,7 +39,7 @@ async function examine(): Promise<Answer> {
   const config = parsed.ok ? parsed.config : null;
   const asked = config?.isolation ?? "strict";
   const [diagnosis, database] = await Promise.all([
-    diagnose(asked),
+    diagnose(asked, config?.zygote !== "off"),
     config === null ? null : examineDatabase(config),
   ]);
   return {

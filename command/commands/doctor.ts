@@ -26,6 +26,7 @@ interface Answer {
     obtained: string | null;
     refusals: { level: string; reason: string }[];
     layers: Layer[];
+    processes: string | null;
     versions: Record<string, string>;
   };
   database: { kind: string; ok: boolean; found: string; fix?: string } | null;
@@ -97,6 +98,8 @@ function describe(terminal: Terminal, { ok, problems, isolation, database, egres
     );
   }
   for (const { level, reason } of isolation.refusals) add(mark(false), level, reason);
+  if (isolation.processes !== null)
+    lines.push("  Processes of runs", ...wrap(visibleLine(isolation.processes), width));
   section("Configuration");
   if (problems.length === 0) lines.push(`  ${mark(true)} no contradictions`);
   for (const problem of problems) lines.push(`  ${mark(false)} ${visibleLine(problem)}`);

@@ -5,7 +5,7 @@ import { type Diagnosis, diagnose } from "./doctor.ts";
 const wanted = process.argv[2] ?? "strict";
 if (ISOLATION_LEVELS.includes(wanted as IsolationLevel)) {
   const level = wanted as IsolationLevel;
-  const diagnosis = await diagnose(level);
+  const diagnosis = await diagnose(level, true);
   process.stdout.write(format(level, diagnosis));
   process.exitCode = diagnosis.obtained === level ? 0 : 1;
 } else {
@@ -13,7 +13,10 @@ if (ISOLATION_LEVELS.includes(wanted as IsolationLevel)) {
   process.exitCode = 2;
 }
 
-function format(level: IsolationLevel, { obtained, refusals, layers, versions }: Diagnosis): string {
+function format(
+  level: IsolationLevel,
+  { obtained, refusals, layers, processes, versions }: Diagnosis,
+): string {
   const rows = layers.map((layer) => {
     const state = layer.obtained ? "there" : layer.required ? "MISSING" : "not there";
     const lines = [`${layer.layer} ${layer.name}: ${state}${layer.required ? ", required" : ""}`];
@@ -27,5 +30,6 @@ function format(level: IsolationLevel, { obtained, refusals, layers, versions }:
     obtained === level
       ? `Level ${level} stands.`
       : `Level ${level} does not stand; ${obtained ?? "none"} does.`;
-  return `${[...facts, "", ...rows, "", ...reasons, verdict].join("\n")}\n`;
+  const made = processes === null ? [] : [`Processes of runs: ${processes}`, ""];
+  return `${[...facts, "", ...rows, "", ...made, ...reasons, verdict].join("\n")}\n`;
 }

@@ -6,11 +6,17 @@ import { release } from "node:os";
 import { ISOLATION_LEVELS, type IsolationLayer, type IsolationLevel } from "#sdk";
 import { createMonitor } from "../process/monitor.ts";
 import { findNodeBinary } from "../process/node-binary.ts";
-import { PROCESS_OBSERVED, PROCESS_READABLE, planProcessLaunch } from "../process/process-launch.ts";
+import {
+  PROCESS_OBSERVED,
+  PROCESS_READABLE,
+  type ProcessLaunch,
+  planProcessLaunch,
+} from "../process/process-launch.ts";
 import { spawnChild } from "../process/spawn.ts";
 import { openEmptyFolder } from "../process/temporary.ts";
+import { keepZygotes } from "../process/zygote.ts";
 import { listLayers, REQUIRED_LAYERS } from "./report.ts";
-import { openWall } from "./wall.ts";
+import { openWall, type Wall } from "./wall.ts";
 
 export interface Diagnosis {
   /** The strongest level that holds, at most the one asked for; null: not even `development`. */
@@ -19,14 +25,16 @@ export interface Diagnosis {
   refusals: { level: IsolationLevel; reason: string }[];
   /** As seen at `obtained`, with what the level asked for requires. */
   layers: IsolationLayer[];
+  /** Where the processes of runs come from at `obtained`, as a sentence; null: from nowhere. */
+  processes: string | null;
   /** By name, for a report of a problem. */
   versions: Record<string, string>;
 }
 
 const TEST_MEMORY_MB = 64;
 
-/** Tries the level, then the lower ones until one holds. Starts two children per level; ends everything it starts. */
-export async function diagnose(level: IsolationLevel): Promise<Diagnosis> {
+/** Tries the level, then the lower ones until one holds. Starts a few children per level; ends everything it starts. */
+export async function diagnose(level: IsolationLevel, zygote: boolean): Promise<Diagnosis> {
   const refusals: Diagnosis["refusals"] = [];
   const node = findNodeBinary();
   const versions = {
@@ -37,7 +45,7 @@ export async function diagnose(level: IsolationLevel): Promise<Diagnosis> {
   };
   for (const candidate of ISOLATION_LEVELS.slice(ISOLATION_LEVELS.indexOf(level))) {
     try {
-      const seen = await examine(candidate);
+      const { layers: seen, processes } = await examine(candidate, zygote);
       const missing = seen.find(
         (layer) => REQUIRED_LAYERS[candidate].includes(layer.layer) && !layer.obtained,
       );
@@ -46,16 +54,16 @@ export async function diagnose(level: IsolationLevel): Promise<Diagnosis> {
         ...layer,
         required: REQUIRED_LAYERS[level].includes(layer.layer),
       }));
-      return { obtained: candidate, refusals, layers, versions };
+      return { obtained: candidate, refusals, layers, processes, versions };
     } catch (error) {
       refusals.push({ level: candidate, reason: (error as Error).message });
     }
   }
-  return { obtained: null, refusals, layers: [], versions };
+  return { obtained: null, refusals, layers: [], processes: null, versions };
 }
 
 /** Opens the level as the process environment does, and looks at one child. */
-async function examine(level: IsolationLevel) {
+async function examine(level: IsolationLevel, zygote: boolean) {
   await using undo = new AsyncDisposableStack();
   const node = findNodeBinary();
   const { path: cwd } = undo.use(await openEmptyFolder("doctor"));
@@ -64,12 +72,35 @@ async function examine(level: IsolationLevel) {
   );
   using monitor = createMonitor();
   const settings = { allowEval: false, allowWasm: false, paranoid: false };
-  const launch = planProcessLaunch(node, wall, settings, cwd)(TEST_MEMORY_MB);
-  const first = await spawnChild(launch, undefined, wall.start);
+  const plan = planProcessLaunch(node, wall, settings, cwd);
+  const first = await spawnChild(plan(TEST_MEMORY_MB), undefined, wall.start);
   undo.defer(async () => {
     first.kill();
     first.channel.close();
     await first.exited;
   });
-  return listLayers({ wall, node, first, isMonitored: monitor.isSupported, observed: PROCESS_OBSERVED });
+  const isMonitored = monitor.isSupported;
+  const layers = listLayers({ wall, node, first, isMonitored, observed: PROCESS_OBSERVED });
+  return { layers, processes: zygote ? await tryFork(wall, plan) : "Each boots: CYRNEL_ZYGOTE is off." };
+}
+
+async function tryFork(wall: Wall, plan: ProcessLaunch): Promise<string> {
+  if (wall.startZygote === null)
+    return "Each boots: what they could be forked from needs level strict or seccomp.";
+  let trouble = "";
+  await using zygotes = keepZygotes({
+    launch: plan(TEST_MEMORY_MB, "zygote"),
+    startZygote: wall.startZygote,
+    boot: wall.start,
+    onTrouble: ({ message }) => {
+      trouble = message;
+    },
+  });
+  const fork = await spawnChild(plan(TEST_MEMORY_MB), undefined, zygotes.start);
+  fork.kill();
+  fork.channel.close();
+  await fork.exited;
+  return zygotes.status() === null
+    ? `Each boots: ${trouble}`
+    : "Each is forked from a prepared one, the zygote; seen of one.";
 }

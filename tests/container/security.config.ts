@@ -7,7 +7,10 @@ export default defineConfig({
     root: new URL("../..", import.meta.url).pathname,
     fsModuleCachePath: "/tmp/cyrnel-vitest",
     // What depends on the kernel and its limits; the server's side of the bridge is the same everywhere.
-    include: ["tests/security/{escape,jail,self-test,wall}*.test.ts", "tests/container/restricted.test.ts"],
+    include: [
+      "tests/security/{escape,jail,self-test,wall,zygote}*.test.ts",
+      "tests/container/restricted.test.ts",
+    ],
     globalSetup: ["tests/integration/harness/global-setup.ts"],
     environment: "node",
     pool: "forks",

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the escape corpus and the jail's tests as a restricted pod would run the server: uid 1000, no capability, no new
 # privileges, read-only root, the runtime's default seccomp profile, no network but loopback. Needs root, podman and runc;
-# without them it says why and counts as one skipped test. `npm run build` must have run. Arguments go to vitest.
+# without them it says why and counts as one skipped test. `npm run build` must have run. Arguments go to vitest;
+# CYRNEL_ZYGOTE=off runs it with a booted process for every script.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -47,5 +48,5 @@ if ! reason=$("${podman[@]}" "${volumes[@]}" --rootfs "$rootfs" /bin/true 2>&1);
 fi
 echo "Inside a container: ${restricted[*]}"
 "${podman[@]}" "${volumes[@]}" --volume "$project:/cyrnel:ro" --workdir /cyrnel \
-  --env HOME=/tmp --env NO_COLOR="${NO_COLOR:-}" --env CYRNEL_TEST_RESTRICTED=1 --rootfs "$rootfs" \
+  --env HOME=/tmp --env NO_COLOR="${NO_COLOR:-}" --env CYRNEL_TEST_RESTRICTED=1 --env CYRNEL_ZYGOTE="${CYRNEL_ZYGOTE:-on}" --rootfs "$rootfs" \
   node_modules/.bin/node tests/packages/node_modules/vitest/vitest.mjs run --configLoader native --config tests/container/security.config.ts "$@"

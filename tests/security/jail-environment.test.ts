@@ -272,6 +272,7 @@ describe.runIf(process.platform === "linux")("the doctor", () => {
       expect(stdout).toMatch(new RegExp(`^${layer} [a-z -]+: there, required$`, "m"));
     }
     expect(stdout).toContain("Level strict stands.");
+    expect(stdout).toMatch(/^Processes of runs: Each is forked/m);
     expect(stdout).toContain(`Node of the server: ${process.version}`);
   });
 

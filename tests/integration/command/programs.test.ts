@@ -72,6 +72,7 @@ describe("doctor", () => {
     });
     for (const text of [
       "ok   2 birth jail, required",
+      "Each is forked from a prepared one",
       "its schema is up to date",
       "allowed: 10.0.0.0/8",
       "stands.",
