@@ -31,14 +31,16 @@ const REALM_OPTIONS: BuildOptions = {
   format: "cjs",
   minify: true,
   alias: { "@exodus/bytes/encoding.js": "@exodus/bytes/encoding-lite.js" },
-  plugins: [{ name: "tr46-on-demand", setup: loadOnDemand }],
+  plugins: [{ name: "replacements", setup: replaceLibraries }],
   inject: [join(ROOT, "child/realm/globals/absent.ts")],
 };
 
-/** Puts our small front before tr46 for everyone but that front itself. */
-function loadOnDemand({ onResolve }: PluginBuild): void {
+/** Puts our small front before tr46 for everyone but that front itself, and ours in place of libraries' `process`. */
+function replaceLibraries({ onResolve }: PluginBuild): void {
   const front = join(ROOT, "child/realm/globals/tr46-on-demand.ts");
   onResolve({ filter: /^tr46$/ }, ({ importer }) => (importer === front ? null : { path: front }));
+  const shim = join(ROOT, "child/realm/modules/process-shim.ts");
+  onResolve({ filter: /^process\/?$/ }, () => ({ path: shim }));
 }
 
 /**

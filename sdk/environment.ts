@@ -94,6 +94,8 @@ export const errorDetailSchema = z.object({
   stack: z.string().max(100_000).optional(),
   line: z.int().positive().optional(),
   column: z.int().positive().optional(),
+  /** Name of the source file that line and column are in; absent for the submitted script itself. */
+  file: z.string().max(255).optional(),
   reason: z
     .enum(Object.values(EXECUTION_REASONS).flat() as [ExecutionReason, ...ExecutionReason[]])
     .optional(),

@@ -2,6 +2,7 @@
  * The documentation of an environment, as Markdown for the author of a script (usually an agent).
  * The text is the same for both bundled environments; what differs comes in as facts.
  */
+import { BUILTINS } from "../source/modules/names.ts";
 import { PROTOCOL_LIMITS } from "../wire/protocol.ts";
 
 /** What one environment says about itself. */
@@ -40,6 +41,7 @@ export function generateEnvironmentDocs(facts: EnvironmentFacts): string {
     OVERVIEW,
     `Isolation: ${facts.isolation}`,
     FORMS,
+    MODULES,
     GLOBALS,
     TOOLS,
     FILES,
@@ -68,6 +70,16 @@ const FORMS = `## What a script is
 A Markdown code fence round any of these is removed. TypeScript syntax is accepted and erased: types are **not** checked.
 The language level is ES2024. A syntax error ends the process as \`failed\` with reason \`syntax_error\` and the line and
 column in your source; nothing is executed.`;
+
+const MODULES = `## Imports
+
+- Built-in modules, with or without \`node:\`: ${BUILTINS.map((name) => `\`${name}\``).join(", ")}. There is no global
+  \`Buffer\` or \`process\`: \`import { Buffer } from "node:buffer"\`.
+- Files of the workspace, relative to the script: \`import { x } from "./lib/x.ts"\` (\`.ts\`, \`.mts\`, \`.js\`, \`.mjs\`), JSON
+  (\`import data from "./d.json"\`), and any other file as its text (\`import text from "./note.md"\`, or any file with
+  \`with { type: "text" }\`). At most 1,000 files, 1 MiB together. Errors name the file, line and column.
+- \`import()\` takes a literal name. Imports also stand in a body with top-level \`return\`.
+- npm packages cannot be imported.`;
 
 const GLOBALS = `## Globals
 
@@ -201,17 +213,14 @@ function describeLimits({ limits }: EnvironmentFacts): string {
 function describeUnavailable(facts: EnvironmentFacts): string {
   const rows: [string, string][] = [
     ["`fetch`, `XMLHttpRequest`, `WebSocket`, sockets", "call a tool of an installed service"],
-    [
-      "`import`, `require`, npm packages",
-      "write the code into the script; the built-ins above cover most needs",
-    ],
+    ["`require`, npm packages", "`import` of the modules above; write the rest into files of the workspace"],
     [
       "files of the machine, `process`, environment variables",
       "`cyrnel.files`, `cyrnel.input`; take results out with `return`, `cyrnel.output` or a file",
     ],
     [
-      "other Node built-ins (`Buffer`, `path`, `child_process`, ...)",
-      "`Uint8Array`, `TextEncoder`, `URL`, `atob`/`btoa`",
+      "other Node built-ins (`child_process`, `http`, `os`, ...)",
+      "the modules above; services through `tools`",
     ],
     [
       "secrets and API keys",

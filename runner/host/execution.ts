@@ -247,7 +247,7 @@ const WIDE_CLOCKS = /Temporal|DateTimeFormat/;
 /** The `start` message of a run; `before`: of the run that it repeats. */
 function makeStart(
   { eid, ref, input, files }: ExecutionInput,
-  { code, mappings }: Extract<PreparedSource, { ok: true }>,
+  { code, mappings, sources }: Extract<PreparedSource, { ok: true }>,
   limits: SessionLimits,
   before: Checkpoint | null,
 ): StartParams {
@@ -257,6 +257,7 @@ function makeStart(
   return {
     code,
     mappings,
+    ...(sources !== undefined && { sources }),
     process: { id: eid, ref: ref ?? null },
     ...(input !== undefined && { input }),
     seed,

@@ -88,7 +88,14 @@ function insertLines(mappings: string, line: number, count: number): string {
 
 /** The submitted position of a place in generated code: `line` 1-based, `column` 0-based as parsers count. */
 export function findSource(mappings: string, generated: Position): Position | undefined {
+  return createFinder(mappings)(generated);
+}
+
+/** The same for many places: the mappings are decoded once. */
+export function createFinder(mappings: string): (generated: Position) => Position | undefined {
   const map = new TraceMap({ version: 3, names: [], sources: ["script.ts"], mappings });
-  const { line, column } = originalPositionFor(map, generated);
-  return line === null || column === null || line < 1 ? undefined : { line, column: column + 1 };
+  return (generated) => {
+    const { line, column } = originalPositionFor(map, generated);
+    return line === null || column === null || line < 1 ? undefined : { line, column: column + 1 };
+  };
 }

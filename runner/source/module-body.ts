@@ -1,6 +1,6 @@
 /**
  * A source with `export`: its default is called if it is a function and returned if it is a value; other exports are
- * plain declarations. Imports are refused by the caller.
+ * plain declarations. What imports is made linkable instead (modules/linkable.ts), with parts of this.
  */
 import type { ExportDefaultDeclaration, ModuleDeclaration, Program, Statement } from "acorn";
 import { completeStatements } from "./body.ts";
@@ -21,36 +21,48 @@ export function parseModule(code: string): Program {
   });
 }
 
-/** The first statement that would load another module. */
-export function findImport(program: Program): Statement | ModuleDeclaration | undefined {
-  return program.body.find(
-    (statement) =>
-      statement.type === "ImportDeclaration" ||
-      statement.type === "ExportAllDeclaration" ||
-      (statement.type === "ExportNamedDeclaration" && statement.source),
-  );
-}
-
-/** Generated code of a module, made into an expression for the function the realm calls. */
+/** Generated code of a module that imports nothing, made into an expression for the function the realm calls. */
 export function completeModule(draft: Draft, program: Program): Draft {
-  const name = DEFAULT_NAMES.find((candidate) => !draft.code.includes(candidate)) ?? "__default";
+  const name = defaultName(draft.code);
   const statements = program.body.filter(({ type }) => !type.startsWith("Export")) as Statement[];
   const returned = program.body
     .map((statement) => readDefault(statement, name))
     .find((value) => value !== undefined);
-  let edited = overwrite(
+  const replaced = overwrite(
     draft,
     program.body.flatMap((statement) => replaceExport(statement, name) ?? []),
   );
-  // From the end to the start, so that the positions of the parse stay right.
-  if (returned !== undefined) edited = insertAtLineEnd(edited, draft.code.length, `return ${returned};\n`);
-  const unnamed = program.body.find(isUnnamedDefault);
-  if (unnamed !== undefined) edited = insertAtLineEnd(edited, unnamed.end, ";");
-  if (returned === undefined) edited = completeStatements(edited, statements, draft.code.length);
+  const edited = finishModule(replaced, program.body, returned, statements, draft.code.length);
   return {
     code: `${START_LINES.join("\n")}${edited.code}})`,
     mappings: ";".repeat(START_LINES.length - 1) + edited.mappings,
   };
+}
+
+/** The variable that holds a default export without a name of its own. */
+export function defaultName(code: string): string {
+  return DEFAULT_NAMES.find((candidate) => !code.includes(candidate)) ?? "__default";
+}
+
+/**
+ * Returns the default export, or waits for the last of `statements`, which end at `end`. `draft`: with exports replaced in
+ * the same length.
+ */
+export function finishModule(
+  draft: Draft,
+  body: Program["body"],
+  returned: string | undefined,
+  statements: readonly Statement[] | null,
+  end: number,
+): Draft {
+  // From the end to the start, so that the positions of the parse stay right.
+  let edited = draft;
+  if (returned !== undefined) edited = insertAtLineEnd(edited, draft.code.length, `return ${returned};\n`);
+  const unnamed = body.find(isUnnamedDefault);
+  if (unnamed !== undefined) edited = insertAtLineEnd(edited, unnamed.end, ";");
+  const isOwn = end === draft.code.length;
+  if (statements === null || (isOwn && returned !== undefined)) return edited;
+  return completeStatements(edited, statements, end);
 }
 
 /** The expression that gives what the script returns. */
@@ -68,12 +80,12 @@ function readDefault(statement: Statement | ModuleDeclaration, name: string): st
   return undefined;
 }
 
-function callIfFunction(name: string): string {
+export function callIfFunction(name: string): string {
   return `typeof ${name} === "function" ? ${name}() : ${name}`;
 }
 
 /** What is to stand in place of `export`, or of a list of what is exported. */
-function replaceExport(statement: Statement | ModuleDeclaration, name: string): Replacement | null {
+export function replaceExport(statement: Statement | ModuleDeclaration, name: string): Replacement | null {
   const { start } = statement;
   if (statement.type === "ExportNamedDeclaration") {
     return { start, end: statement.declaration ? start + "export".length : statement.end };

@@ -3,37 +3,54 @@
  * to the submitted lines; or one syntax error with its place. Nothing of the source is executed here.
  */
 import { hash } from "node:crypto";
-import { BODY_END, BODY_START, completeBody, EscapedWrapper, parseBody } from "./body.ts";
-import { findSource, moveUpOneLine, type Position } from "./draft.ts";
+import { BODY_END, BODY_START, completeBody, parseBody } from "./body.ts";
+import { createBoundedCache } from "./bounded-cache.ts";
+import { moveUpOneLine } from "./draft.ts";
+import { attempt, type Refused, refuse } from "./errors.ts";
+import { type Excerpt, endOf, wrap } from "./excerpt.ts";
 import { extractFence, startsWithFence } from "./fence.ts";
-import { completeModule, findImport, parseModule } from "./module-body.ts";
+import { completeModule, parseModule } from "./module-body.ts";
+import { prepareHoisted, prepareLinkable, refuseRequire } from "./modules/entry.ts";
+import { type ReadModule, readGraph } from "./modules/graph.ts";
+import { listDynamicSites, readStaticSite } from "./modules/imports.ts";
+import { link } from "./modules/link.ts";
+import type { Linkable } from "./modules/linkable.ts";
 import { callsTemplate, findRequire, replaceImportCalls } from "./program.ts";
 import { type Transpiled, transpile } from "./transpile.ts";
 import { withoutTypeImports, withoutTypeStatement } from "./type-imports.ts";
 
-/** Lines and columns are 1-based and count in the submitted text; columns in UTF-16 units. */
-export interface SourceError {
-  name: "SyntaxError";
-  message: string;
-  line: number;
-  column: number;
+/** `sources`: names by index of the mappings; absent: the submitted text is all, under the name script.ts. */
+export type PreparedSource = { ok: true; code: string; mappings: string; sources?: string[] } | Refused;
+
+export interface PrepareOptions {
+  /** The script's own name in the workspace: imports are relative to it, and stacks show it. */
+  name?: string | undefined;
+  /** Answers imported files; without it, there are none. */
+  readModule?: ReadModule | undefined;
 }
 
-export type PreparedSource = { ok: true; code: string; mappings: string } | { ok: false; error: SourceError };
-
+const ENTRY_NAME = "script.ts";
 const MAX_CACHE_BYTES = 16 * 1024 * 1024;
-const cache = createBoundedCache<PreparedSource>(MAX_CACHE_BYTES);
+const cache = createBoundedCache<PreparedSource | Linkable>(MAX_CACHE_BYTES);
 /** A longer source is known by its digest. */
 const MAX_KEY_CHARS = 4096;
+/** Of all modules together, linked. In UTF-16 units. */
+const MAX_LINKED_CHARS = 8 * 1024 * 1024;
 /** Preparations under way. */
-const preparing = new Map<string, Promise<PreparedSource>>();
-
-const INSTEAD =
-  "a script has no modules. Call services through tools.<service>.<tool>(parameters), and use the globals there are: URL, crypto, TextEncoder, structuredClone and the rest of ECMAScript.";
+const preparing = new Map<string, Promise<PreparedSource | Linkable>>();
 
 /** Prepares a source of any form; the same source is answered from a cache. Rejects only for faults of ours. */
-export async function prepareSource(submitted: string): Promise<PreparedSource> {
+export async function prepareSource(
+  submitted: string,
+  { name = ENTRY_NAME, readModule }: PrepareOptions = {},
+): Promise<PreparedSource> {
   const key = submitted.length <= MAX_KEY_CHARS ? submitted : `sha256 ${hash("sha256", submitted, "base64")}`;
+  const prepared = await prepareOnce(key, submitted);
+  if ("imports" in prepared) return linkImports(key, prepared, name, readModule ?? null);
+  return prepared.ok && name !== ENTRY_NAME ? { ...prepared, sources: [name] } : prepared;
+}
+
+async function prepareOnce(key: string, submitted: string): Promise<PreparedSource | Linkable> {
   const known = cache.get(key) ?? preparing.get(key);
   if (known !== undefined) return known;
   const preparation = prepareFor(key, submitted).finally(() => preparing.delete(key));
@@ -41,26 +58,47 @@ export async function prepareSource(submitted: string): Promise<PreparedSource> 
   return preparation;
 }
 
-async function prepareFor(key: string, submitted: string): Promise<PreparedSource> {
+async function prepareFor(key: string, submitted: string): Promise<PreparedSource | Linkable> {
   const prepared = await prepare(submitted);
-  const size = prepared.ok ? prepared.code.length + prepared.mappings.length : prepared.error.message.length;
-  cache.set(key, prepared, size * 2 + key.length);
+  cache.set(key, prepared, sizeOf(prepared) + key.length);
   return prepared;
 }
 
-/** A source cut out of the submitted text: `firstLine` is the 0-based line it starts at. */
-interface Excerpt {
-  text: string;
-  firstLine: number;
+function sizeOf(prepared: PreparedSource | Linkable): number {
+  return (
+    2 *
+    ("error" in prepared ? prepared.error.message.length : prepared.code.length + prepared.mappings.length)
+  );
 }
 
-async function prepare(submitted: string): Promise<PreparedSource> {
+/** The files are read each time; what they are made into is known by all of their texts. */
+async function linkImports(
+  key: string,
+  entry: Linkable,
+  name: string,
+  readModule: ReadModule | null,
+): Promise<PreparedSource> {
+  const graph = await readGraph(entry, name, readModule);
+  if ("error" in graph) return graph;
+  const linkedKey = `linked ${name} ${graph.digest} ${key}`;
+  const known = cache.get(linkedKey);
+  if (known !== undefined && "ok" in known) return known;
+  const linked: PreparedSource = { ok: true, ...link(graph.modules) };
+  if (linked.code.length > MAX_LINKED_CHARS) {
+    const message = `The script and what it imports become more than ${MAX_LINKED_CHARS / 1024 / 1024} MB of JavaScript.`;
+    return refuse(message, { line: 1, column: 1 });
+  }
+  cache.set(linkedKey, linked, sizeOf(linked) + linkedKey.length);
+  return linked;
+}
+
+async function prepare(submitted: string): Promise<PreparedSource | Linkable> {
   const text = submitted.replace(/^\uFEFF/, "").replace(/^#!.*/, "");
   const whole = { text, firstLine: 0 };
   if (!FENCE_LINE.test(text)) return prepareExcerpt(whole);
   if (!startsWithFence(text)) {
     const prepared = await prepareExcerpt(whole);
-    if (prepared.ok) return prepared;
+    if (!("error" in prepared)) return prepared;
   }
   const fence = extractFence(text);
   if (fence.kind === "refused") return refuse(fence.message, { line: fence.line + 1, column: 1 });
@@ -71,12 +109,14 @@ const FENCE_LINE = /^ {0,3}(?:```|~~~)/m;
 /** Statements about types that are taken out of one body; each is another try. */
 const MAX_TYPE_STATEMENTS = 50;
 
-async function prepareExcerpt(excerpt: Excerpt, taken = 0): Promise<PreparedSource> {
+async function prepareExcerpt(excerpt: Excerpt, taken = 0): Promise<PreparedSource | Linkable> {
   // Only a hint: the words may stand in a string or a comment. A body is tried if it turns out to be no module.
   const asModule = MODULE_HINT.test(excerpt.text) ? await prepareModule(excerpt) : undefined;
   if (asModule?.kind === "decided") return asModule.prepared;
   if (asModule?.failure?.isFinal) return refuseAt(excerpt, asModule.failure);
-  const body = await transpile(wrapBody(excerpt));
+  const hoisted = asModule?.failure === undefined ? null : await prepareHoisted(excerpt, false);
+  if (hoisted !== null && "prepared" in hoisted) return hoisted.prepared;
+  const body = hoisted?.failure ?? (await transpile(wrapBody(excerpt)));
   if (body.ok) return prepareBody(excerpt, body);
   if (body.isFinal) return refuseAt(excerpt, body);
   let text = withoutTypeImports(excerpt.text);
@@ -84,26 +124,32 @@ async function prepareExcerpt(excerpt: Excerpt, taken = 0): Promise<PreparedSour
     text = withoutTypeStatement(text, lineIndex(excerpt, body), body.position.column - 1);
   }
   if (text !== excerpt.text) return prepareExcerpt({ ...excerpt, text }, taken + 1);
-  return refuseAt(excerpt, await explainFailure(excerpt, body, asModule?.failure));
+  return refuseAt(excerpt, await explainFailure(excerpt, body, asModule?.failure, hoisted !== null));
 }
 /** `namespace` is only allowed outside of functions, so outside of the wrapper of a body. */
 const MODULE_HINT = /(?:^|[;}])[ \t]*(?:export|import|namespace|module)\b/m;
 
-/** The error for what an agent most likely meant. `body` and `module`: what transpiling it as either said. */
+/** The error for what an agent most likely meant. `body` and `module`: what transpiling it as either said; `isHoisted`: as a body without its imports. */
 async function explainFailure(
   excerpt: Excerpt,
   body: Failure,
   module: Failure | undefined,
+  isHoisted: boolean,
 ): Promise<Failure> {
   const line = sourceLine(excerpt, body);
   const found = MODULE_STATEMENT.exec(line);
   const word = found?.groups?.word ?? "";
   const at = (found?.index ?? 0) + (found?.[0].length ?? 0) - word.length;
-  if (word === "import") return moveTo(body, at, `import is not available: ${INSTEAD}`);
+  if (word === "import") {
+    const message =
+      'This import cannot be read here: write import { x } from "./lib/x.ts"; at the top level of the script.';
+    return moveTo(body, at, message);
+  }
   if (word === "export" && module?.message.startsWith(TOP_LEVEL_RETURN)) {
     return moveTo(body, at, "export cannot be combined with a top-level return: use one of them.");
   }
-  const failure = module ?? body;
+  const isReturning = module?.message.startsWith(TOP_LEVEL_RETURN);
+  const failure = module === undefined || (isReturning && isHoisted) ? body : module;
   if (failure.message.startsWith(TOP_LEVEL_RETURN)) {
     const message =
       "namespace cannot be combined with both top-level await and return: use a plain object instead.";
@@ -130,24 +176,33 @@ function lineIndex({ firstLine }: Excerpt, { position }: Failure): number {
 }
 
 type Failure = Extract<Transpiled, { ok: false }>;
-type ModuleAttempt = { kind: "decided"; prepared: PreparedSource } | { kind: "undecided"; failure?: Failure };
+type ModuleAttempt =
+  | { kind: "decided"; prepared: PreparedSource | Linkable }
+  | { kind: "undecided"; failure?: Failure };
+
+/** With its place as if the source stood in the wrapper of a body. */
+function asOfBody({ firstLine }: Excerpt, failure: Failure): Failure {
+  const { position } = failure;
+  if (position === undefined || firstLine > 0) return failure;
+  return { ...failure, position: { ...position, line: position.line + 1 } };
+}
 
 async function prepareModule(excerpt: Excerpt): Promise<ModuleAttempt> {
   const transpiled = await transpile("\n".repeat(excerpt.firstLine) + excerpt.text);
-  if (!transpiled.ok) return { kind: "undecided", failure: transpiled };
+  if (!transpiled.ok) return { kind: "undecided", failure: asOfBody(excerpt, transpiled) };
   const result = attempt(transpiled, () => {
     const program = parseModule(transpiled.code);
-    const found = findImport(program);
-    if (found !== undefined) return refuseNode(transpiled, found, `import is not available: ${INSTEAD}`);
+    if (program.body.some(readStaticSite)) return { program };
     const required = findRequire(program, transpiled.code);
-    if (required !== undefined)
-      return refuseNode(transpiled, required, `require is not available: ${INSTEAD}`);
+    if (required !== undefined) return refuseRequire(transpiled, required);
     const isModule = program.body.some(({ type }) => type.startsWith("Export"));
-    return isModule || NAMESPACE.test(excerpt.text)
-      ? prepared(completeModule(replaceImportCalls(transpiled, program), program))
-      : undefined;
+    if (!isModule && !NAMESPACE.test(excerpt.text)) return undefined;
+    if (listDynamicSites(program, transpiled.code).length > 0) return { program };
+    return prepared(completeModule(replaceImportCalls(transpiled, program), program));
   });
-  return result === undefined ? { kind: "undecided" } : { kind: "decided", prepared: result };
+  if (result === undefined) return { kind: "undecided" };
+  if (!("program" in result)) return { kind: "decided", prepared: result };
+  return { kind: "decided", prepared: await prepareLinkable(excerpt, transpiled, result.program) };
 }
 const NAMESPACE = /^[ \t]*(?:namespace|module)\s+[\w.]+\s*\{/m;
 
@@ -155,56 +210,36 @@ function prepared({ code, mappings }: { code: string; mappings: string }): Prepa
   return { ok: true, code, mappings };
 }
 
-/** The line before the source holds the wrapper: in a fenced block the fence's own, else an extra one. */
-function wrapBody({ text, firstLine }: Excerpt): string {
-  return `${"\n".repeat(Math.max(0, firstLine - 1))}${BODY_START}\n${text}${BODY_END}`;
+function wrapBody(excerpt: Excerpt): string {
+  return wrap(excerpt, BODY_START, BODY_END);
 }
 
-function prepareBody(excerpt: Excerpt, transpiled: Extract<Transpiled, { ok: true }>): PreparedSource {
+async function prepareBody(
+  excerpt: Excerpt,
+  transpiled: Extract<Transpiled, { ok: true }>,
+): Promise<PreparedSource | Linkable> {
   const mappings = excerpt.firstLine === 0 ? moveUpOneLine(transpiled.mappings) : transpiled.mappings;
   const draft = { code: transpiled.code, mappings };
   const result = attempt(draft, () => {
     const { program, wrapper } = parseBody(draft.code);
     const required = findRequire(program, draft.code);
-    if (required !== undefined) return refuseNode(draft, required, `require is not available: ${INSTEAD}`);
+    if (required !== undefined) return refuseRequire(draft, required);
     if (FENCE_LINE.test(excerpt.text) && callsTemplate(program))
       return refuse("Found a code fence.", { line: 1, column: 1 });
+    if (listDynamicSites(program, draft.code).length > 0) return "imports";
     return prepared(completeBody(replaceImportCalls(draft, program), wrapper));
   });
+  if (result === "imports") {
+    const hoisted = await prepareHoisted(excerpt, true);
+    if (hoisted !== null && "prepared" in hoisted) return hoisted.prepared;
+    return refuseAt(
+      excerpt,
+      hoisted?.failure ?? { ok: false, message: "The imports of this source cannot be read." },
+    );
+  }
   const end = endOf(excerpt);
   // What closes the wrapper may stand behind the source, on the wrapper's own line.
   return result.ok || result.error.line <= end.line ? result : refuse(result.error.message, end);
-}
-
-/** Turns what the parser throws into an error with its submitted place. */
-function attempt<T>(generated: { code: string; mappings: string }, parse: () => T): T | PreparedSource {
-  try {
-    return parse();
-  } catch (error) {
-    if (error instanceof EscapedWrapper) return refuseNode(generated, { start: error.index }, error.message);
-    // Parsing and walking recurse.
-    if (error instanceof RangeError)
-      return refuse("The source is nested too deeply.", { line: 1, column: 1 });
-    if (!(error instanceof SyntaxError)) throw error;
-    const { pos } = error as SyntaxError & { pos: number };
-    return refuseNode(generated, { start: pos }, error.message.replace(/ \(\d+:\d+\)$/, ""));
-  }
-}
-
-function refuseNode(
-  generated: { code: string; mappings: string },
-  node: { start: number },
-  message: string,
-): PreparedSource {
-  const before = generated.code.slice(0, node.start).split("\n");
-  const place = { line: before.length, column: before.at(-1)?.length ?? 0 };
-  return refuse(message, findSource(generated.mappings, place) ?? { line: 1, column: 1 });
-}
-
-/** The place after an excerpt. */
-function endOf({ text, firstLine }: Excerpt): Position {
-  const lines = text.split("\n");
-  return { line: firstLine + lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
 }
 
 /** A failure of transpiling a wrapped source, at its place in the submitted text. */
@@ -214,40 +249,4 @@ function refuseAt(excerpt: Excerpt, { message, position }: Failure): PreparedSou
   if (line <= end.line)
     return refuse(message, { line: Math.max(1, line), column: line < 1 ? 1 : (position?.column ?? 1) });
   return refuse("The source ends unexpectedly: brackets, quotes or a comment are not balanced.", end);
-}
-
-function refuse(message: string, position: Position): PreparedSource {
-  return { ok: false, error: { name: "SyntaxError", message, ...position } };
-}
-
-interface BoundedCache<V> {
-  get(key: string): V | undefined;
-  /** `bytes`: what the entry occupies, about. One larger than the whole cache is not kept. */
-  set(key: string, value: V, bytes: number): void;
-}
-
-/** A cache that forgets what was not asked for the longest. */
-export function createBoundedCache<V>(maxBytes: number): BoundedCache<V> {
-  const entries = new Map<string, { value: V; bytes: number }>();
-  let heldBytes = 0;
-  return {
-    get(key) {
-      const entry = entries.get(key);
-      if (entry === undefined) return undefined;
-      entries.delete(key);
-      entries.set(key, entry);
-      return entry.value;
-    },
-    set(key, value, bytes) {
-      if (bytes > maxBytes) return;
-      heldBytes += bytes - (entries.get(key)?.bytes ?? 0);
-      entries.delete(key);
-      entries.set(key, { value, bytes });
-      for (const [oldest, entry] of entries) {
-        if (heldBytes <= maxBytes) break;
-        entries.delete(oldest);
-        heldBytes -= entry.bytes;
-      }
-    },
-  };
 }

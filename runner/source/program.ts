@@ -80,7 +80,10 @@ const DECLARING = new Set([
 ]);
 
 /** Every node below `node`. */
-function visit(node: Program | AnyNode, enter: (node: AnyNode, parent: AnyNode, key: string) => void): void {
+export function visit(
+  node: Program | AnyNode,
+  enter: (node: AnyNode, parent: AnyNode, key: string) => void,
+): void {
   for (const [key, value] of Object.entries(node)) {
     for (const child of Array.isArray(value) ? value : [value]) {
       if (typeof child?.type !== "string") continue;

@@ -13,12 +13,17 @@ import { findPackage } from "../places.ts";
 export const TRANSFORM_OPTIONS = {
   target: "es2024",
   // Run as it is: this engine has it, and the lowered form hides where an error came from.
-  supported: { using: true },
+  supported: { using: true, "import-attributes": true },
   charset: "ascii",
   sourcefile: "script.ts",
   legalComments: "none",
   tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
 } as const;
+
+export type Loader = "ts" | "tsx" | "js";
+
+/** In place of a module's imports of names, members of what a `require` answers. */
+export const LINK_OPTIONS = { format: "cjs", define: { this: "undefined" } } as const;
 
 /** Code and a source map, as the service answers them. */
 export interface Transformed {
@@ -51,23 +56,24 @@ const enter = createGate(availableParallelism());
 /** `refused`: something is wrong with the source, or it cannot be had this way: the service says what. `lost`: it took too much. */
 export async function transformAlone(
   source: string,
-  loader: "ts" | "tsx",
+  loader: Loader,
   maxMs: number,
+  isLinking = false,
 ): Promise<Transformed | "refused" | "lost"> {
   const path = findEsbuild();
   if (path === null) return "refused";
-  return enter(() => run(path, source, loader, maxMs));
+  return enter(() => run(path, source, listFlags(loader, isLinking), maxMs));
 }
 
 function run(
   path: string,
   source: string,
-  loader: "ts" | "tsx",
+  flags: string[],
   maxMs: number,
 ): Promise<Transformed | "refused" | "lost"> {
   return new Promise((resolve) => {
     // What it writes to standard error is a trace of its own stack, if anything.
-    const child = spawn(path, listFlags(loader), {
+    const child = spawn(path, flags, {
       cwd: "/",
       env: { GOMAXPROCS: "1" },
       stdio: ["pipe", "pipe", "ignore"],
@@ -120,7 +126,7 @@ function findEsbuild(): string | null {
 }
 
 /** For a source on standard input, whose code and map are to come out at standard output. */
-function listFlags(loader: "ts" | "tsx"): string[] {
+function listFlags(loader: Loader, isLinking: boolean): string[] {
   const { target, supported, charset, sourcefile, legalComments, tsconfigRaw } = TRANSFORM_OPTIONS;
   return [
     `--loader=${loader}`,
@@ -130,6 +136,7 @@ function listFlags(loader: "ts" | "tsx"): string[] {
     `--sourcefile=${sourcefile}`,
     `--legal-comments=${legalComments}`,
     `--tsconfig-raw=${JSON.stringify(tsconfigRaw)}`,
+    ...(isLinking ? [`--format=${LINK_OPTIONS.format}`, `--define:this=${LINK_OPTIONS.define.this}`] : []),
     "--sourcemap=inline",
     "--sources-content=false",
     "--log-level=silent",

@@ -1,7 +1,14 @@
 /** TypeScript to JavaScript by esbuild, and its errors as positions in the text it was given. */
 import { type Message, stop, transform } from "esbuild";
 import type { Position } from "./draft.ts";
-import { createGate, TRANSFORM_OPTIONS, type Transformed, transformAlone } from "./transpile-alone.ts";
+import {
+  createGate,
+  LINK_OPTIONS,
+  type Loader,
+  TRANSFORM_OPTIONS,
+  type Transformed,
+  transformAlone,
+} from "./transpile-alone.ts";
 
 export type Transpiled =
   | { ok: true; code: string; mappings: string }
@@ -32,23 +39,36 @@ const waiting = new Set<(outcome: "gone") => void>();
 /** The last such comment counts: a source map in the script itself would map its errors to an unknown file. */
 const NO_MAP = "\n//# sourceMappingURL=none";
 
-/** Never rejects for what is in the source. */
-export async function transpile(text: string, loader: "ts" | "tsx" = "ts"): Promise<Transpiled> {
-  const source = text + NO_MAP;
-  if (source.length > MAX_SHARED_CHARS) {
-    const result = await transformAlone(source, loader, MAX_TRANSPILE_MS);
+/**
+ * Never rejects for what is in the source. `linkedFrom`: mappings of `text`, which was transpiled before and is to have members of
+ * modules in place of the names it imports.
+ */
+export async function transpile(
+  text: string,
+  loader: Loader = "ts",
+  linkedFrom?: string,
+): Promise<Transpiled> {
+  const isLinking = linkedFrom !== undefined;
+  const source = text + (isLinking ? inlineMap(linkedFrom) : NO_MAP);
+  if (text.length > MAX_SHARED_CHARS) {
+    const result = await transformAlone(source, loader, MAX_TRANSPILE_MS, isLinking);
     if (result === "lost") return { ok: false, message: TOO_MUCH, isFinal: true };
     if (result !== "refused") return read(result);
   }
-  return enterService(() => transpileShared(source, loader));
+  return enterService(() => transpileShared(source, loader, isLinking));
 }
 
-async function transpileShared(source: string, loader: "ts" | "tsx"): Promise<Transpiled> {
+function inlineMap(mappings: string): string {
+  const map = JSON.stringify({ version: 3, sources: [TRANSFORM_OPTIONS.sourcefile], names: [], mappings });
+  return `\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString("base64")}`;
+}
+
+async function transpileShared(source: string, loader: Loader, isLinking: boolean): Promise<Transpiled> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const service = stopped;
     const startedAt = performance.now();
     try {
-      const result = await transformInTime(source, loader);
+      const result = await transformInTime(source, loader, isLinking);
       if (result === "gone" && performance.now() - startedAt < SUSPECT_AFTER_MS) continue;
       if (typeof result !== "string") return read(result);
       await stopService(service);
@@ -77,7 +97,11 @@ async function stopService(service: number): Promise<void> {
 }
 
 /** `late`: the service still works on the source. `gone`: it was stopped because of another source. */
-async function transformInTime(source: string, loader: "ts" | "tsx"): Promise<Transformed | "late" | "gone"> {
+async function transformInTime(
+  source: string,
+  loader: Loader,
+  isLinking: boolean,
+): Promise<Transformed | "late" | "gone"> {
   const early = Promise.withResolvers<"late" | "gone">();
   const timer = setTimeout(() => early.resolve("late"), MAX_TRANSPILE_MS);
   waiting.add(early.resolve);
@@ -86,6 +110,7 @@ async function transformInTime(source: string, loader: "ts" | "tsx"): Promise<Tr
       early.promise,
       transform(source, {
         ...TRANSFORM_OPTIONS,
+        ...(isLinking && LINK_OPTIONS),
         loader,
         sourcemap: "external",
         sourcesContent: false,

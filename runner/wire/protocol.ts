@@ -56,7 +56,10 @@ export const DEFAULT_SESSION_LIMITS: SessionLimits = {
 
 /** How the realm is set up; the same for the process child and for an isolate. */
 export interface StartParams {
-  /** JavaScript: an expression that evaluates to an async function without parameters. ASCII or UTF-16 as it is. */
+  /**
+   * JavaScript: an expression that evaluates to an async function, which is given `module(specifier)` of
+   * runner/child/realm/host/imports.ts. ASCII or UTF-16 as it is.
+   */
   code: string;
   /** Source map `mappings` (VLQ) from `code` to the submitted source, for stacks. */
   mappings: string;
@@ -199,6 +202,8 @@ const scriptErrorSchema = z.strictObject({
   stack: z.string().max(100_000),
   line: z.int().positive().optional(),
   column: z.int().positive().optional(),
+  /** Of the source file in the workspace; absent for the submitted one. */
+  file: z.string().max(255).optional(),
 });
 
 /** How a script ended, as the realm saw it. `result` is absent when the script returned nothing. */

@@ -30,6 +30,7 @@ export interface RealmRun {
 export interface RealmOptions {
   limits?: Partial<Record<string, number>>;
   mappings?: string;
+  sources?: string[] | undefined;
   allowWasm?: boolean;
   /** Answers a call: what it returns is the result; what it throws is sent as `{name, message, code, status}`. */
   answer?: (message: RealmMessage) => unknown;
@@ -121,6 +122,7 @@ export async function runCode(code: string, options: RealmOptions = {}): Promise
     const start = {
       code,
       mappings: options.mappings ?? "",
+      ...(options.sources && { sources: options.sources }),
       process: { id: 7, ref: null },
       seed: Buffer.alloc(32, 7).toString("base64"),
       randomSeed: [1, 2, 3, 4],

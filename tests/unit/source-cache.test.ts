@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createBoundedCache } from "#runner/source/prepare.ts";
+import { createBoundedCache } from "#runner/source/bounded-cache.ts";
 
 describe("the cache of prepared sources", () => {
   test("forgets what was not asked for the longest, by bytes", () => {

@@ -5,6 +5,7 @@
 
 import { lazyGlobals } from "./globals/lazy.ts";
 import { createCyrnel } from "./host/cyrnel.ts";
+import { importError } from "./host/imports.ts";
 import { toolsGlobal } from "./host/tools.ts";
 import { giveUpJournal } from "./journal.ts";
 import { receive, takeTurn } from "./messages.ts";
@@ -14,13 +15,11 @@ import {
   ObjectDefineProperty,
   ObjectFreeze,
   ObjectKeys,
-  RealmError,
   ReflectDeleteProperty,
-  StringOf,
 } from "./primordials.ts";
 import { consoleGlobal } from "./printing/console.ts";
 import { installClock, installRandom } from "./repeatable.ts";
-import { connect, quote } from "./sending.ts";
+import { connect } from "./sending.ts";
 import { lockStacks } from "./stacks.ts";
 import { timerGlobals } from "./timers.ts";
 
@@ -50,10 +49,7 @@ export function install(emit: (text: string) => string | undefined, allowWasm: u
     receive,
     turn: takeTurn,
     reject: (reason: unknown) => fail(reason),
-    importError: (specifier: unknown) =>
-      new RealmError(
-        `import(${quote(StringOf(specifier))}) is not available: a script has no modules. Use the globals it has, and services through tools.<service>.<tool>(parameters).`,
-      ),
+    importError,
   });
 }
 

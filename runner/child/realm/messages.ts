@@ -4,6 +4,7 @@
  */
 import type { Journal, StartParams } from "../../wire/protocol.ts";
 import { countOpenCalls, isCallOpen, settleCall } from "./host/calls.ts";
+import { importModule } from "./host/imports.ts";
 import {
   advance,
   connectReplay,
@@ -115,7 +116,7 @@ function start(params: object, main: unknown): void {
   run.seed = own(params, "seed") as string;
   run.files = (own(params, "files") ?? []) as NonNullable<StartParams["files"]>;
   seedRandom(own(params, "randomSeed") as number[]);
-  setMappings(own(params, "mappings") as string);
+  setMappings(own(params, "mappings") as string, own(params, "sources") as string[] | undefined);
   if (own(params, "readsWideClocks") === true) {
     const wide = require("./globals/clocks.ts") as typeof import("./globals/clocks.ts");
     keepEngineClock(wide.installWideClocks(nowMs));
@@ -123,6 +124,12 @@ function start(params: object, main: unknown): void {
   const journal = own(params, "journal");
   if (typeof journal === "object" && journal !== null) startReplay(journal as Journal);
   if (typeof main === "function") {
-    onSettled(ReflectApply(main as () => unknown, undefined, []) as Promise<unknown>, succeed, fail);
+    onSettled(
+      ReflectApply(main as (module: typeof importModule) => unknown, undefined, [
+        importModule,
+      ]) as Promise<unknown>,
+      succeed,
+      fail,
+    );
   } else fail(new RealmSyntaxError(typeof main === "string" ? main : "No script."));
 }

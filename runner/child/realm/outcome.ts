@@ -6,17 +6,9 @@
 import { endsEarly, WAKE_TIMER_ID } from "./journal.ts";
 import { cutAt, encodeJson } from "./json.ts";
 import { MAX_RESULT_DEPTH, run } from "./limits.ts";
-import {
-  ArrayIsArray,
-  ErrorIsError,
-  own,
-  RealmError,
-  regExpExec,
-  StringOf,
-  symbolToString,
-} from "./primordials.ts";
+import { ArrayIsArray, ErrorIsError, own, RealmError, StringOf, symbolToString } from "./primordials.ts";
 import { hasEnded, quote, sendEnd, sendTimer } from "./sending.ts";
-import { type Position, positionOf } from "./stacks.ts";
+import { type Position, positionOf, readPosition, sourceName } from "./stacks.ts";
 
 let result: string | null = null;
 let mayWaitOnItsOwn = false;
@@ -116,7 +108,9 @@ function encodeFailure(reason: "script_error" | "output_limit", detail: ThrownDe
   const { name, message, stack, position } = detail;
   const place =
     position === undefined ? "" : `,"line":${StringOf(position.line)},"column":${StringOf(position.column)}`;
-  return `{"ok":false,"reason":"${reason}","error":{"name":${quote(name)},"message":${quote(message)},"stack":${quote(stack)}${place}}}`;
+  const file =
+    position === undefined || position.source === 0 ? "" : `,"file":${quote(sourceName(position.source))}`;
+  return `{"ok":false,"reason":"${reason}","error":{"name":${quote(name)},"message":${quote(message)},"stack":${quote(stack)}${place}${file}}}`;
 }
 
 function describeOne(value: unknown): ThrownDetail {
@@ -148,17 +142,6 @@ function describeError(error: Error): ThrownDetail {
     stack: cutAt(stack, MAX_STACK_CHARS),
     position: positionOf(error) ?? readPosition(stack),
   };
-}
-
-const FRAME = /script\.ts:(\d{1,9}):(\d{1,9})/;
-
-/** For an error whose stack was not formatted by this realm but copied into it. */
-function readPosition(stack: string): Position | undefined {
-  const found = regExpExec(FRAME, stack);
-  if (found === null) return undefined;
-  const line = +(found[1] as string);
-  const column = +(found[2] as string);
-  return line > 0 && column > 0 ? { line, column } : undefined;
 }
 
 function describeObject(value: object): ThrownDetail {

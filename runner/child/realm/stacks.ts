@@ -9,12 +9,14 @@ import {
   ObjectDefineProperty,
   RealmError,
   RealmWeakMap,
+  regExpExec,
   StringOf,
   weakMapGet,
   weakMapSet,
 } from "./primordials.ts";
 
-export const SCRIPT_NAME = "script.ts";
+/** The name a script is compiled under; without other names, also that of its source. */
+const SCRIPT_NAME = "script.ts";
 const MAX_FRAMES = 50;
 const MAX_NAME_CHARS = 200;
 const MAX_HEADER_CHARS = 50_000;
@@ -23,19 +25,42 @@ export interface Position {
   /** 1-based, in the submitted source. */
   line: number;
   column: number;
+  /** Index of the source file; the entry is the first. */
+  source: number;
 }
 
 /** Generated column, source index, source line, source column; all 0-based. */
 type Segment = readonly number[];
 
 let mappings = "";
+let sources: readonly string[] = [SCRIPT_NAME];
 let decoded: readonly (readonly Segment[])[] | null = null;
 const positions = new RealmWeakMap<object, Position>();
 
-export function setMappings(text: string): void {
+export function setMappings(text: string, names: readonly string[] = [SCRIPT_NAME]): void {
   mappings = text;
+  sources = names;
   decoded = null;
 }
+
+/** The name of a source file. */
+export function sourceName(source: number): string {
+  return sources[source] ?? SCRIPT_NAME;
+}
+
+/** For a stack that was not formatted by this realm but copied into it: its first frame in a source file. */
+export function readPosition(stack: string): Position | undefined {
+  const found = regExpExec(FRAME, stack);
+  if (found === null) return undefined;
+  const line = +(found[2] as string);
+  const column = +(found[3] as string);
+  if (line < 1 || column < 1) return undefined;
+  for (let source = 0; source < sources.length; source++) {
+    if (sources[source] === found[1]) return { line, column, source };
+  }
+  return undefined;
+}
+const FRAME = /^ {4}at (?:async |new )?(?:[^\n]* \()?([^\n()]{1,300}):(\d{1,9}):(\d{1,9})\)?$/m;
 
 /** The first script frame of an error whose stack was read before. */
 export function positionOf(error: object): Position | undefined {
@@ -93,7 +118,7 @@ function describeHeader(error: unknown): string {
 }
 
 function describeFrame(site: NodeJS.CallSite, position: Position): string {
-  const place = `${SCRIPT_NAME}:${StringOf(position.line)}:${StringOf(position.column)}`;
+  const place = `${sourceName(position.source)}:${StringOf(position.line)}:${StringOf(position.column)}`;
   const name = site.getFunctionName();
   const prefix = (site as unknown as { isAsync(): boolean }).isAsync()
     ? "async "
@@ -107,7 +132,7 @@ function describeFrame(site: NodeJS.CallSite, position: Position): string {
 /** Null for code the host put around the source. Without mappings the position is returned as it is. */
 function findSource(line: number | null, column: number | null): Position | null {
   if (line === null || column === null) return null;
-  if (mappings === "") return { line, column };
+  if (mappings === "") return { line, column, source: 0 };
   decoded ??= decodeMappings(mappings);
   const segments = decoded[line - 1];
   if (segments === undefined) return null;
@@ -123,8 +148,10 @@ function findSource(line: number | null, column: number | null): Position | null
     } else high = middle - 1;
   }
   if (found === undefined || found.length < 4) return null;
-  const source = { line: (found[2] as number) + 1, column: (found[3] as number) + 1 };
-  return source.line < 1 || source.column < 1 ? null : source;
+  const [, source, sourceLine, sourceColumn] = found as [number, number, number, number];
+  return sourceLine < 0 || sourceColumn < 0
+    ? null
+    : { line: sourceLine + 1, column: sourceColumn + 1, source };
 }
 
 function decodeMappings(text: string): readonly (readonly Segment[])[] {

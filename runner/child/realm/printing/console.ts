@@ -45,7 +45,7 @@ function withFormatter(use: (formatter: typeof import("./format.ts")) => string)
 }
 
 /** The inspector copies the members of `Atomics`, which a script does not have: it gets an empty one while it loads. */
-function loadFormatter(): typeof import("./format.ts") {
+export function loadFormatter(): typeof import("./format.ts") {
   if (loaded !== null) return loaded;
   defineHidden(globalThis, "Atomics", {});
   try {

@@ -2,12 +2,15 @@
  * The costly half of `console`: formatting by the extracted inspector of Node, tables, traces. Loaded on first use;
  * what a script did to its realm by then can only spoil its own text.
  */
-import { format, formatWithOptions, inspect } from "node-inspect-extracted";
+import { format, formatWithOptions, inspect, stripVTControlCharacters } from "node-inspect-extracted";
 
 const MAX_ROWS = 1000;
 const MAX_COLUMNS = 100;
 const INDEX = "(index)";
 const VALUES = "Values";
+
+/** For `node:util`. */
+export const inspector = { inspect, format, formatWithOptions, stripVTControlCharacters };
 
 export function formatArguments(args: unknown[]): string {
   return format(...args);

@@ -1,0 +1,90 @@
+/**
+ * The modules a script can import that are no files of its own. Each is a library that is loaded with its first import and
+ * evaluated in the script's context: it has what the script has, and no more. May use prototypes a script can change: only the
+ * script itself depends on it.
+ */
+
+type Exports = Record<string, unknown>;
+
+/** What modules need of the realm; importing it would build the realm into them a second time. */
+export interface ModuleHost {
+  importError(specifier: unknown): Error;
+  /** The inspector, which util takes from the console. */
+  loadFormatter(): unknown;
+}
+
+/** The rules of POSIX, with the root of the workspace as the working folder. */
+function loadPath(): object {
+  const library = require("path-browserify") as typeof import("node:path").posix;
+  const resolve = (...names: string[]): string => library.resolve("/", ...names);
+  const relative = (from: string, to: string): string => library.relative(resolve(from), resolve(to));
+  const path = { ...library, resolve, relative, toNamespacedPath: (name: unknown) => name };
+  return Object.assign(path, { posix: path, win32: undefined });
+}
+
+function loadStream() {
+  return require("./stream.ts") as typeof import("./stream.ts");
+}
+
+function loadTimers() {
+  return require("./timers.ts") as typeof import("./timers.ts");
+}
+
+/** Answers namespaces by name, without `node:`; unknown names are refused before a script runs. */
+export function createModules(host: ModuleHost): (specifier: string) => unknown {
+  const namespaces = new Map<string, Exports>();
+  const loaders: Record<string, () => object> = {
+    assert() {
+      load("util");
+      return (require("./assert.ts") as typeof import("./assert.ts")).assert;
+    },
+    "assert/strict": () => (load("assert") as { strict: Exports }).strict,
+    buffer: () => (require("./buffer.ts") as typeof import("./buffer.ts")).buffer,
+    crypto: () => (require("./crypto.ts") as typeof import("./crypto.ts")).crypto,
+    events: () => (require("./events.ts") as typeof import("./events.ts")).events,
+    path: loadPath,
+    "path/posix": () => load("path"),
+    stream: () => loadStream().stream,
+    "stream/promises": () => loadStream().stream.promises,
+    string_decoder: () => loadStream().stringDecoder,
+    timers: () => loadTimers().timers,
+    "timers/promises": () => loadTimers().promises,
+    url: () => (require("./url.ts") as typeof import("./url.ts")).url,
+    util() {
+      host.loadFormatter();
+      return (require("./util.ts") as typeof import("./util.ts")).util;
+    },
+    "util/types": () => (load("util") as { types: Exports }).types,
+  };
+  const modules = new Map<string, Exports>();
+
+  function load(name: string): Exports {
+    let module = modules.get(name);
+    if (module === undefined) {
+      const loader = Object.hasOwn(loaders, name) ? loaders[name] : undefined;
+      if (loader === undefined) throw host.importError(name);
+      module = loader() as Exports;
+      modules.set(name, module);
+    }
+    return module;
+  }
+
+  function find(name: string): Exports {
+    let namespace = namespaces.get(name);
+    if (namespace === undefined) {
+      const module = load(name);
+      namespace = Object.create(null, { [Symbol.toStringTag]: { value: "Module" } }) as Exports;
+      for (const key of Object.keys(module)) namespace[key] = module[key];
+      Object.assign(namespace, { default: module });
+      Object.freeze(namespace);
+      namespaces.set(name, namespace);
+    }
+    return namespace;
+  }
+
+  return (specifier) => {
+    if (specifier !== "cyrnel:link") return find(specifier);
+    const { link } = require("./link.ts") as typeof import("./link.ts");
+    return (files: Parameters<typeof link>[0]) => link(files, find, host.importError);
+  };
+}

@@ -1,0 +1,47 @@
+/** What is wrong with a source, and where. */
+import { EscapedWrapper } from "./body.ts";
+import { findSource, type Position } from "./draft.ts";
+
+/** Lines and columns are 1-based and count in the submitted text; columns in UTF-16 units. */
+export interface SourceError {
+  name: "SyntaxError";
+  message: string;
+  line: number;
+  column: number;
+  /** Name of the source file in the workspace; absent for the submitted one. */
+  file?: string;
+}
+
+export type Refused = { ok: false; error: SourceError };
+
+export function refuse(message: string, { line, column }: Position, file?: string): Refused {
+  return {
+    ok: false,
+    error: { name: "SyntaxError", message, line, column, ...(file !== undefined && { file }) },
+  };
+}
+
+export function refuseNode(
+  generated: { code: string; mappings: string },
+  node: { start: number },
+  message: string,
+): Refused {
+  const before = generated.code.slice(0, node.start).split("\n");
+  const place = { line: before.length, column: before.at(-1)?.length ?? 0 };
+  return refuse(message, findSource(generated.mappings, place) ?? { line: 1, column: 1 });
+}
+
+/** Turns what the parser throws into an error with its submitted place. */
+export function attempt<T>(generated: { code: string; mappings: string }, parse: () => T): T | Refused {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof EscapedWrapper) return refuseNode(generated, { start: error.index }, error.message);
+    // Parsing and walking recurse.
+    if (error instanceof RangeError)
+      return refuse("The source is nested too deeply.", { line: 1, column: 1 });
+    if (!(error instanceof SyntaxError)) throw error;
+    const { pos } = error as SyntaxError & { pos: number };
+    return refuseNode(generated, { start: pos }, error.message.replace(/ \(\d+:\d+\)$/, ""));
+  }
+}

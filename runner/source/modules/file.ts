@@ -1,0 +1,65 @@
+/** One imported file of code, made linkable: known again by what is in it, whatever its name. */
+import { hash } from "node:crypto";
+import { createBoundedCache } from "../bounded-cache.ts";
+import { attempt, type Refused, refuse, refuseNode } from "../errors.ts";
+import { parseModule } from "../module-body.ts";
+import { findRequire } from "../program.ts";
+import { transpile } from "../transpile.ts";
+import type { Loader } from "../transpile-alone.ts";
+import { refuseRequire } from "./entry.ts";
+import { type Linkable, makeLinkable } from "./linkable.ts";
+
+/** Of one file of code: reading one holds up everything else on this thread. In UTF-16 units. */
+const MAX_CODE_CHARS = 256 * 1024;
+const MAX_CACHE_BYTES = 16 * 1024 * 1024;
+const prepared = createBoundedCache<Linkable | Refused>(MAX_CACHE_BYTES);
+
+/** Its errors do not name the file. */
+export async function prepareFile(name: string, text: string): Promise<Linkable | Refused> {
+  const loader: Loader = /\.[cm]?js$/i.test(name) ? "js" : "ts";
+  const key = `${loader} ${hash("sha256", text, "base64")}`;
+  const known = prepared.get(key);
+  if (known !== undefined) return known;
+  const result = await readCode(text, loader);
+  const size = "error" in result ? 100 : result.code.length + result.mappings.length;
+  prepared.set(key, result, 2 * size + key.length);
+  return result;
+}
+
+async function readCode(text: string, loader: Loader): Promise<Linkable | Refused> {
+  const start = { line: 1, column: 1 };
+  if (text.length > MAX_CODE_CHARS) {
+    return refuse(
+      `A file of code has at most ${MAX_CODE_CHARS / 1024} KiB; this one has more. Split it.`,
+      start,
+    );
+  }
+  const source = text.replace(/^\uFEFF/, "").replace(/^#!.*/, "");
+  const transpiled = await transpile(source, loader);
+  if (!transpiled.ok) {
+    const isJsx = /<[\w>]/.test(source) && !transpiled.isFinal && (await transpile(source, "tsx")).ok;
+    const message = isJsx ? "JSX is not available: a script has nothing to render." : transpiled.message;
+    return refuse(message, transpiled.position ?? start);
+  }
+  const program = attempt(transpiled, () => parseModule(transpiled.code));
+  if ("error" in program) return program;
+  const refused = attempt(transpiled, () => {
+    const required = findRequire(program, transpiled.code);
+    if (required !== undefined) return refuseRequire(transpiled, required);
+    const isPlain = program.body.every(
+      ({ type }) => !type.startsWith("Import") && !type.startsWith("Export"),
+    );
+    const common = isPlain ? COMMON_EXPORT.exec(transpiled.code) : null;
+    if (common === null) return null;
+    return refuseNode(
+      transpiled,
+      { start: common.index },
+      "This is a CommonJS module: write `export` in place of `module.exports` and `exports`.",
+    );
+  });
+  if (refused !== null) return refused;
+  const linkable = await makeLinkable(transpiled, program, { isEntry: false });
+  if (!("ok" in linkable)) return linkable;
+  return refuse(linkable.message, linkable.position ?? start);
+}
+const COMMON_EXPORT = /^(?:module\.exports\b|exports\.[\w$]+ *=)/m;

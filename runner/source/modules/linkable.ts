@@ -1,0 +1,247 @@
+/**
+ * A transpiled module (JavaScript with imports and exports) made into code that can be linked: statements that call
+ * `\u0131define` with the module's body, in which each imported name has become a member of the module it is from.
+ */
+import type { AnyNode, ModuleDeclaration, Pattern, Program, Statement } from "acorn";
+import {
+  createFinder,
+  type Draft,
+  insertLineBefore,
+  overwrite,
+  type Position,
+  type Replacement,
+} from "../draft.ts";
+import { callIfFunction, defaultName, finishModule, replaceExport } from "../module-body.ts";
+import { replaceImportCalls, visit } from "../program.ts";
+import { type Transpiled, transpile } from "../transpile.ts";
+import { type ImportSite, listDynamicSites, readStaticSite } from "./imports.ts";
+
+/** An import with its place in the submitted file. */
+export interface Import extends Omit<ImportSite, "start"> {
+  position: Position;
+  /** Names that are used, beyond being passed on: each must be there. */
+  names: string[];
+}
+
+export interface Linkable {
+  /** Statements; `require(n)` is the module of the nth of `imports`. */
+  code: string;
+  mappings: string;
+  imports: Import[];
+  /** Names it exports itself. */
+  exports: ReadonlySet<string>;
+  /** Indices of the imports that are exported whole, without a name. */
+  stars: number[];
+  /** Lines that were put before the submitted ones, and are in no file. */
+  linesBefore: number;
+}
+
+/** Names in generated code that no script has: with a dotless i, as `import` has in runner/child/import-function.ts. */
+const DEFINE = "\u0131define";
+const NAMESPACE = "\u0131namespace";
+const EXPORTS = "\u0131exports";
+const TURN = "\u0131turn";
+const LOCAL = "\u0131from";
+/** What the linker calls a module's code with. */
+export const MODULE_PARAMETERS = ["require", NAMESPACE, DEFINE, "\u0131mport"];
+/** Before each name in what `require` answers: esbuild treats `default` as something else than a name. */
+const NAME_PREFIX = "$";
+
+interface LinkableOptions {
+  /** Its default export is called or returned: it is the entry. */
+  isEntry: boolean;
+  /** Statements whose value is waited for, where they are not the module's own; see HoistedImport. */
+  body?: {
+    statements: Statement[];
+    end: number;
+    markers: Statement[];
+    positions: Position[];
+    linesBefore: number;
+  };
+}
+
+type Refusal = Extract<Transpiled, { ok: false }>;
+
+/** `draft` and `program`: of the module as transpiled. A failure has its place in the submitted file, as all positions here. */
+export async function makeLinkable(
+  draft: Draft,
+  program: Program,
+  { isEntry, body }: LinkableOptions,
+): Promise<Linkable | Refusal> {
+  const used = listUsedNames(program);
+  const imports: Import[] = [];
+  const named: string[] = [];
+  const namespaces: string[] = [];
+  const exported = new Map<string, string>();
+  const stars: number[] = [];
+  const ownDefault = defaultName(draft.code);
+  const lines = lineStarts(draft.code);
+  const findSource = createFinder(draft.mappings);
+  const placeOf = (index: number) => {
+    const { line, column } = findSource(positionOf(lines, index)) ?? { line: 1, column: 1 };
+    return { line: Math.max(1, line - (body?.linesBefore ?? 0)), column };
+  };
+
+  for (const statement of program.body) {
+    const site = readStaticSite(statement);
+    if (site === null) {
+      for (const [name, local] of listOwnExports(statement, ownDefault)) exported.set(name, local);
+      continue;
+    }
+    const index = imports.length;
+    const position = body?.positions[index] ?? placeOf(site.start);
+    const taken = takeNames(statement, index);
+    const members = taken.named.map(({ local, from }) => `${JSON.stringify(NAME_PREFIX + from)} as ${local}`);
+    if (members.length > 0) named.push(`import{${members.join(",")}}from"${index}";`);
+    if (taken.namespace !== null) namespaces.push(`const ${taken.namespace}=${NAMESPACE}(${index});`);
+    for (const [name, local] of taken.exports) exported.set(name, local);
+    if (taken.isStar) stars.push(index);
+    const names = taken.named.filter(({ local }) => used.has(local)).map(({ from }) => from);
+    imports.push({ specifier: site.specifier, type: site.type, isDynamic: false, position, names });
+  }
+  for (const { start, ...site } of listDynamicSites(program, draft.code)) {
+    imports.push({ ...site, position: placeOf(start), names: [] });
+  }
+
+  const meta = findMeta(program, draft.code);
+  if (meta !== undefined) {
+    return {
+      ok: false,
+      message: "import.meta is not available: a file of the workspace has no address.",
+      position: placeOf(meta.start),
+    };
+  }
+  const removed: Replacement[] = program.body
+    .filter((statement) => readStaticSite(statement))
+    .map(({ start, end }) => ({ start, end }));
+  const own = program.body.filter((statement) => !readStaticSite(statement));
+  const edits = own.flatMap((statement) => replaceExport(statement, ownDefault) ?? []);
+  const markers = (body?.markers ?? []).map(({ start, end }) => ({ start, end }));
+  let edited = overwrite(replaceImportCalls(draft, program), [...removed, ...edits, ...markers]);
+  const ownEnd = draft.code.length;
+  const local = exported.get("default");
+  edited = finishModule(
+    edited,
+    own,
+    isEntry && local !== undefined ? callIfFunction(local) : undefined,
+    isEntry
+      ? (body?.statements ?? (own.filter(({ type }) => !type.startsWith("Export")) as Statement[]))
+      : null,
+    body?.end ?? ownEnd,
+  );
+  const getters = [...exported].map(([name, local]) => `[${JSON.stringify(name)}]:()=>${local}`);
+  const head = `${named.join("")}${namespaces.join("")}${DEFINE}(async(${EXPORTS},${TURN})=>{"use strict";${EXPORTS}({__proto__:null,${getters.join(",")}});await ${TURN};`;
+  edited = insertLineBefore(edited, 0, head);
+  const text = { ...edited, code: `${edited.code}\n});` };
+  const rest = { imports, exports: new Set(exported.keys()), stars, linesBefore: body?.linesBefore ?? 0 };
+  if (named.length === 0) return { ...text, ...rest };
+  const bound = await transpile(text.code, "js", text.mappings);
+  return bound.ok ? { code: bound.code, mappings: bound.mappings, ...rest } : bound;
+}
+
+interface TakenNames {
+  named: { local: string; from: string }[];
+  namespace: string | null;
+  /** Exported name and expression. */
+  exports: [string, string][];
+  isStar: boolean;
+}
+
+function takeNames(statement: Statement | ModuleDeclaration, index: number): TakenNames {
+  const taken: TakenNames = { named: [], namespace: null, exports: [], isStar: false };
+  if (statement.type === "ImportDeclaration") {
+    for (const specifier of statement.specifiers) {
+      const local = specifier.local.name;
+      if (specifier.type === "ImportNamespaceSpecifier") taken.namespace = local;
+      else if (specifier.type === "ImportDefaultSpecifier") taken.named.push({ local, from: "default" });
+      else taken.named.push({ local, from: nameOf(specifier.imported) });
+    }
+  } else if (statement.type === "ExportNamedDeclaration") {
+    for (const [count, { local, exported }] of statement.specifiers.entries()) {
+      const own = `${LOCAL}${index}_${count}`;
+      taken.named.push({ local: own, from: nameOf(local) });
+      taken.exports.push([nameOf(exported), own]);
+    }
+  } else if (statement.type === "ExportAllDeclaration") {
+    if (statement.exported) {
+      taken.namespace = `${LOCAL}${index}`;
+      taken.exports.push([nameOf(statement.exported), taken.namespace]);
+    } else taken.isStar = true;
+  }
+  return taken;
+}
+
+/** What a statement without a specifier exports: the name, and the expression for it. */
+function* listOwnExports(
+  statement: Statement | ModuleDeclaration,
+  ownDefault: string,
+): Generator<[string, string]> {
+  if (statement.type === "ExportDefaultDeclaration") {
+    const { declaration } = statement;
+    const isNamed = declaration.type === "FunctionDeclaration" || declaration.type === "ClassDeclaration";
+    yield ["default", (isNamed && declaration.id?.name) || ownDefault];
+  }
+  if (statement.type !== "ExportNamedDeclaration") return;
+  for (const { local, exported } of statement.specifiers) yield [nameOf(exported), nameOf(local)];
+  const { declaration } = statement;
+  if (declaration?.type === "VariableDeclaration") {
+    for (const { id } of declaration.declarations) for (const name of listBound(id)) yield [name, name];
+  } else if (declaration) yield [declaration.id.name, declaration.id.name];
+}
+
+function* listBound(pattern: Pattern): Generator<string> {
+  if (pattern.type === "Identifier") yield pattern.name;
+  else if (pattern.type === "AssignmentPattern") yield* listBound(pattern.left);
+  else if (pattern.type === "RestElement") yield* listBound(pattern.argument);
+  else if (pattern.type === "ArrayPattern") {
+    for (const element of pattern.elements) if (element) yield* listBound(element);
+  } else if (pattern.type === "ObjectPattern") {
+    for (const property of pattern.properties) {
+      yield* listBound(property.type === "Property" ? property.value : property);
+    }
+  }
+}
+
+function nameOf(node: { type: string; name?: string; value?: unknown }): string {
+  return node.type === "Identifier" ? (node.name as string) : String(node.value);
+}
+
+function findMeta(program: Program, code: string): AnyNode | undefined {
+  let found: AnyNode | undefined;
+  if (/\bimport\s*\.\s*meta\b/.test(code)) {
+    visit(program, (node) => {
+      if (node.type === "MetaProperty" && node.meta.name === "import") found ??= node;
+    });
+  }
+  return found;
+}
+
+/** Names that stand anywhere but in an import: of a name that is only imported, TypeScript may have meant a type. */
+function listUsedNames(program: Program): Set<string> {
+  const names = new Set<string>();
+  for (const statement of program.body) {
+    if (statement.type === "ImportDeclaration") continue;
+    visit({ ...program, body: [statement] } as Program, (node: AnyNode) => {
+      if (node.type === "Identifier") names.add(node.name);
+    });
+  }
+  return names;
+}
+
+function lineStarts(code: string): number[] {
+  const starts = [0];
+  for (let at = code.indexOf("\n"); at !== -1; at = code.indexOf("\n", at + 1)) starts.push(at + 1);
+  return starts;
+}
+
+/** As source maps count: lines from 1, columns from 0. */
+function positionOf(starts: readonly number[], index: number): Position {
+  let low = 0;
+  let high = starts.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((starts[middle] as number) <= index) low = middle;
+    else high = middle - 1;
+  }
+  return { line: low + 1, column: index - (starts[low] as number) };
+}

@@ -1,0 +1,156 @@
+/**
+ * What a specifier of `import` means: a file of the workspace, a built-in module of the realm, or neither. Names of files
+ * are those of the workspace (`lib/x.ts`): nothing here is a path of the host.
+ */
+
+/** How the text of an imported file is read. */
+export type SourceKind = "code" | "json" | "text";
+
+export type Specifier =
+  /** `paths`: names to look for, in this order. */
+  | { is: "file"; paths: string[] }
+  | { is: "builtin"; name: string }
+  /** `message` says why, and what there is instead. */
+  | { is: "refused"; message: string };
+
+/** What `import` finds without a file; the realm makes them (runner/child/realm/modules). */
+export const BUILTINS: readonly string[] = [
+  "assert",
+  "assert/strict",
+  "buffer",
+  "crypto",
+  "events",
+  "path",
+  "path/posix",
+  "stream",
+  "stream/promises",
+  "string_decoder",
+  "timers",
+  "timers/promises",
+  "url",
+  "util",
+  "util/types",
+];
+
+const CODE_EXTENSIONS = ["ts", "tsx", "mts", "js", "mjs"];
+/** What a specifier without the extension of a file may mean. */
+const GUESSED = [...CODE_EXTENSIONS.slice(0, 3), "js", "mjs", "json"];
+/** TypeScript lets a file be imported under the name it would be compiled to. */
+const COMPILED_FROM: Record<string, string[]> = { js: ["ts", "tsx"], jsx: ["tsx"], mjs: ["mts"] };
+const MAX_NAME_BYTES = 255;
+
+/** `from`: the name of the file that imports. */
+export function readSpecifier(specifier: string, from: string): Specifier {
+  if (!/^\.{0,2}\//.test(specifier) && specifier !== "." && specifier !== "..") return readBare(specifier);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are what no name may have.
+  if (/[\u0000-\u001f\u007f\\]/.test(specifier) || !specifier.isWellFormed()) {
+    return {
+      is: "refused",
+      message: `${quote(specifier)} is no name of a file: it has a backslash or a control character.`,
+    };
+  }
+  const segments = specifier.startsWith("/") ? [] : from.split("/").slice(0, -1);
+  for (const segment of specifier.split("/")) {
+    if (segment === "" || segment === ".") continue;
+    if (segment !== "..") segments.push(segment);
+    else if (segments.pop() === undefined) {
+      return {
+        is: "refused",
+        message: `${quote(specifier)} in ${from} leads out of the workspace: its files are all there is.`,
+      };
+    }
+  }
+  const name = segments.join("/").normalize("NFC");
+  if (Buffer.byteLength(name) > MAX_NAME_BYTES - ".json".length) {
+    return {
+      is: "refused",
+      message: `${quote(specifier)} is longer than the ${MAX_NAME_BYTES} bytes that a name may have.`,
+    };
+  }
+  return { is: "file", paths: listPaths(name, /(?:^|\/)\.{0,2}$/.test(specifier)) };
+}
+
+function listPaths(name: string, isFolder: boolean): string[] {
+  const index = GUESSED.map((extension) =>
+    name === "" ? `index.${extension}` : `${name}/index.${extension}`,
+  );
+  if (isFolder || name === "") return index;
+  const extension = extensionOf(name);
+  const stem = name.slice(0, name.length - extension.length);
+  const compiled = (COMPILED_FROM[extension] ?? []).map((other) => stem + other);
+  const guessed = GUESSED.map((other) => `${name}.${other}`);
+  return [...new Set([name, ...compiled, ...guessed, ...index])];
+}
+
+/** Lower case, without the point; empty: there is none. */
+export function extensionOf(name: string): string {
+  return /\.([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
+}
+
+/** `type`: of the import's attributes. Null: this type is not known. */
+export function kindOf(name: string, type: string | null): SourceKind | null {
+  if (type === "json" || type === "text") return type;
+  if (type !== null) return null;
+  const extension = extensionOf(name);
+  if (extension === "json") return "json";
+  return CODE_EXTENSIONS.includes(extension) ||
+    extension === "jsx" ||
+    extension === "cts" ||
+    extension === "cjs"
+    ? "code"
+    : "text";
+}
+
+const ABSENT: Record<string, string> = {
+  child_process: "a script starts no processes",
+  worker_threads: "a script has one thread",
+  cluster: "a script has one thread",
+  http: "a script has no network; call services through tools.<service>.<tool>(parameters)",
+  https: "a script has no network; call services through tools.<service>.<tool>(parameters)",
+  http2: "a script has no network; call services through tools.<service>.<tool>(parameters)",
+  net: "a script has no network; call services through tools.<service>.<tool>(parameters)",
+  tls: "a script has no network; call services through tools.<service>.<tool>(parameters)",
+  dns: "a script has no network; call services through tools.<service>.<tool>(parameters)",
+  dgram: "a script has no network; call services through tools.<service>.<tool>(parameters)",
+  process: "what a script is given is in cyrnel.input and cyrnel.process",
+  os: "a script is told nothing of the machine it runs on",
+  vm: "no code is made from strings here",
+  module: "use import",
+  perf_hooks: "use the global performance",
+  zlib: "use a service for compressed data",
+  test: "throw an error where something is not as expected, or use node:assert",
+};
+
+function readBare(specifier: string): Specifier {
+  const name = specifier.replace(/^node:/, "");
+  if (BUILTINS.includes(name)) return { is: "builtin", name };
+  const root = name.split("/")[0] as string;
+  const why = ABSENT[root];
+  if (specifier.startsWith("node:") || why !== undefined) {
+    const reason = why === undefined ? "" : `: ${why}`;
+    return { is: "refused", message: `${quote(specifier)} is not available${reason}. ${INSTEAD}` };
+  }
+  if (/^(?:https?|data|file|blob):/.test(specifier)) {
+    return {
+      is: "refused",
+      message: `${quote(specifier)} cannot be imported: nothing is loaded from an address. ${INSTEAD}`,
+    };
+  }
+  return {
+    is: "refused",
+    message: `${quote(specifier)} cannot be imported: packages are not available. ${INSTEAD}`,
+  };
+}
+
+/** What can be imported, and what to use for the rest. */
+export const INSTEAD = `A script can import files of its workspace ("./lib/x.ts") and ${listBuiltins()}; services are called through tools.<service>.<tool>(parameters).`;
+
+function listBuiltins(): string {
+  const names = BUILTINS.filter((name) => !name.includes("/") && name !== "string_decoder");
+  return names.map((name) => `node:${name}`).join(", ");
+}
+
+/** A text of the script's in a message: bounded. */
+export function quote(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
+}
