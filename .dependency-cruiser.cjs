@@ -22,7 +22,7 @@ const NPM = "(^|/)node_modules/";
 
 /** Libraries that build.ts bundles into the child; nothing else of npm may get there. */
 const REALM_LIBRARIES =
-  "(^|/)node_modules/(@noble/|@ungap/structured-clone|@jridgewell/|@exodus/bytes|whatwg-url|node-inspect-extracted|tr46|webidl-conversions|punycode)";
+  "(^|/)node_modules/(@noble/|@ungap/structured-clone|@jridgewell/|@exodus/bytes|whatwg-url|node-inspect-extracted|tr46|webidl-conversions|punycode|buffer/|events/|path-browserify|readable-stream|string_decoder)";
 
 /** The half of runner/ that a child may use: framing, names of files, the jail's own half, itself; of the messages only the types. */
 const CHILD_MAY_USE = "^runner/wire/frames\\.ts$|^runner/file-names\\.ts$|^runner/jail/|^runner/child/";

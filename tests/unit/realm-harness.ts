@@ -31,6 +31,7 @@ export interface RealmOptions {
   limits?: Partial<Record<string, number>>;
   mappings?: string;
   sources?: string[] | undefined;
+  files?: { name: string; size: number; contentType: string }[];
   allowWasm?: boolean;
   /** Answers a call: what it returns is the result; what it throws is sent as `{name, message, code, status}`. */
   answer?: (message: RealmMessage) => unknown;
@@ -75,11 +76,23 @@ export async function runCode(code: string, options: RealmOptions = {}): Promise
     realm.receive(text, main);
     setImmediate(() => realm.turn());
   };
-  const emit = (text: string): void => {
-    texts.push(text);
+  const waitedFor = new Map<number, RealmMessage>();
+  const emit = (text: string): string | undefined => {
     const message = JSON.parse(text) as RealmMessage;
+    if (message.method === "wait") {
+      const { id } = message.params;
+      const asked = waitedFor.get(id) as RealmMessage;
+      waitedFor.delete(id);
+      return JSON.stringify({ jsonrpc: "2.0", id, result: options.answer?.(asked) ?? null });
+    }
+    texts.push(text);
     if (message.method === "end") ended.resolve(message);
-    if (message.id !== undefined) void reply(message);
+    if (message.id !== undefined) {
+      const { id } = message;
+      waitedFor.set(id, message);
+      // Unless the realm waits for it at once.
+      queueMicrotask(() => waitedFor.delete(id) && void reply(message));
+    }
     if (message.method === "timer") {
       const { id, ms } = message.params;
       const due = () => receive(`{"method":"timer","params":{"id":${id}}}`);
@@ -90,6 +103,7 @@ export async function runCode(code: string, options: RealmOptions = {}): Promise
       clearTimeout(timer as NodeJS.Timeout);
       clearImmediate(timer as NodeJS.Immediate);
     }
+    return undefined;
   };
   const reply = async (message: RealmMessage): Promise<void> => {
     try {
@@ -123,6 +137,7 @@ export async function runCode(code: string, options: RealmOptions = {}): Promise
       code,
       mappings: options.mappings ?? "",
       ...(options.sources && { sources: options.sources }),
+      ...(options.files && { files: options.files }),
       process: { id: 7, ref: null },
       seed: Buffer.alloc(32, 7).toString("base64"),
       randomSeed: [1, 2, 3, 4],

@@ -20,6 +20,8 @@ export const BUILTINS: readonly string[] = [
   "buffer",
   "crypto",
   "events",
+  "fs",
+  "fs/promises",
   "path",
   "path/posix",
   "stream",

@@ -55,7 +55,8 @@ function refuseSize(bytes: number, maxBytes: number): Error {
 
 let fileLibrary: ReturnType<typeof import("./files.ts")["createFileLibrary"]> | undefined;
 
-function loadFiles() {
+/** `cyrnel.files`, and what node:fs stands on. */
+export function loadFiles() {
   fileLibrary ??= (require("./files.ts") as typeof import("./files.ts")).createFileLibrary(
     { call: callForFile, callSync: callForFileSync },
     run.files,

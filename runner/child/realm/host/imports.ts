@@ -3,6 +3,7 @@
 import { RealmError, StringOf } from "../primordials.ts";
 import { loadFormatter } from "../printing/console.ts";
 import { quote } from "../sending.ts";
+import { loadFiles } from "./cyrnel.ts";
 
 let find: ((specifier: string) => unknown) | undefined;
 
@@ -14,6 +15,7 @@ export function importModule(specifier: string): unknown {
   find ??= (require("../modules/index.ts") as typeof import("../modules/index.ts")).createModules({
     importError,
     loadFormatter,
+    loadFiles,
   });
   return find(specifier);
 }

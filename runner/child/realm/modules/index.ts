@@ -4,6 +4,8 @@
  * script itself depends on it.
  */
 
+import type { FileAccess } from "../host/files.ts";
+
 type Exports = Record<string, unknown>;
 
 /** What modules need of the realm; importing it would build the realm into them a second time. */
@@ -11,6 +13,7 @@ export interface ModuleHost {
   importError(specifier: unknown): Error;
   /** The inspector, which util takes from the console. */
   loadFormatter(): unknown;
+  loadFiles(): { access: FileAccess };
 }
 
 /** The rules of POSIX, with the root of the workspace as the working folder. */
@@ -42,6 +45,8 @@ export function createModules(host: ModuleHost): (specifier: string) => unknown 
     buffer: () => (require("./buffer.ts") as typeof import("./buffer.ts")).buffer,
     crypto: () => (require("./crypto.ts") as typeof import("./crypto.ts")).crypto,
     events: () => (require("./events.ts") as typeof import("./events.ts")).events,
+    fs: () => loadFs().fs,
+    "fs/promises": () => loadFs().promises,
     path: loadPath,
     "path/posix": () => load("path"),
     stream: () => loadStream().stream,
@@ -55,6 +60,12 @@ export function createModules(host: ModuleHost): (specifier: string) => unknown 
       return (require("./util.ts") as typeof import("./util.ts")).util;
     },
     "util/types": () => (load("util") as { types: Exports }).types,
+  };
+  let fs: ReturnType<typeof import("./fs/index.ts")["createFs"]> | undefined;
+  const loadFs = () => {
+    const { createFs } = require("./fs/index.ts") as typeof import("./fs/index.ts");
+    fs ??= createFs(host.loadFiles().access);
+    return fs;
   };
   const modules = new Map<string, Exports>();
 
