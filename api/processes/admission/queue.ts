@@ -8,7 +8,7 @@ import type { Db } from "#api/db/pool.ts";
 import type { ModuleLogger } from "#sdk";
 import type { ProcessFeed } from "../live/registry.ts";
 import type { Peers, ProcessNews } from "../model/peers.ts";
-import type { ProcessRow, StoredRun } from "../model/records.ts";
+import { type ProcessRow, type StoredRun, toStoredRun } from "../model/records.ts";
 import { claimQueued, countQueued, returnClaims } from "../store/queue.ts";
 
 const RETRY_MS = 500;
@@ -169,7 +169,7 @@ export class QueueClaims {
         if (this.#isStopped) return await this.#giveBack(rows);
         for (const row of rows) {
           this.change(-1);
-          start(free.pop() as Slot, { row, submitted: row });
+          start(free.pop() as Slot, toStoredRun(row));
         }
         if (rows.length > 0) {
           const ids = rows.map(({ id }) => id);

@@ -159,6 +159,11 @@ export interface StoredRun {
   submitted: Submitted;
 }
 
+/** Of a row with both: what was submitted may be large, and is kept once. */
+export function toStoredRun({ code, input, inputSchema, files, ...row }: ProcessRow & Submitted): StoredRun {
+  return { row, submitted: { code, input, inputSchema, files } };
+}
+
 /** One call as it is stored. `parameters` and `result` are JSON text. */
 export interface TrailCall {
   /** Its place among all that the run asked of the host, where the environment says it; not stored with the call. */

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "#api/errors.ts";
 import type { LiveRun } from "../live/run.ts";
-import type { ProcessView } from "../model/records.ts";
+import { type ProcessView, toStoredRun } from "../model/records.ts";
 import type { RunSignalBody } from "../model/schemas.ts";
 import {
   cancelQueued,
@@ -46,7 +46,7 @@ export async function runProcess(
   const { stored } = await context.submit(async (placement) => {
     const how = { force, startedBy, input: text };
     const row = await restartProcess(context.db, id, placement, how, context.traceParent());
-    return { stored: row && { row, submitted: row } };
+    return { stored: row && toStoredRun(row) };
   });
   if (!stored) return refuseRun(context, id, force);
   if (block) return waitForEnd(context, id, signal);
