@@ -4,23 +4,30 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Environments } from "#api/components/modules/environments.ts";
+import { retryUntil } from "#api/db/retry.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
+import { createWorkspace } from "#runner/host/workspace.ts";
 import type { ExecutionInput, ModuleLogger } from "#sdk";
 import type { Slot } from "./admission/queue.ts";
 import { type EnvironmentAnswer, isOutcome } from "./live/ending.ts";
 import { KILL_GRACE_MS, memoryInForce, RunExecution } from "./live/execution.ts";
 import type { ProcessFeed, RunRegistry } from "./live/registry.ts";
 import { LiveRun } from "./live/run.ts";
+import { MAX_FILES, type ProcessFile, type ProcessFiles } from "./model/files.ts";
 import {
   type Claim,
+  failedWith,
   INTERRUPTED,
   type RunLimits,
   type RunObserver,
   type StoredRun,
+  type Submitted,
 } from "./model/records.ts";
 import type { Pausing } from "./pausing/pausing.ts";
 import type { EndingWriter } from "./store/endings.ts";
 
+/** How long storing what a run wrote is tried. */
+const MAX_STORING_MS = 30_000;
 export const SHUTDOWN_KILL_GRACE_MS = 3000;
 const NO_APPROVALS = {
   name: "InterruptedError",
@@ -35,6 +42,7 @@ export interface RunsOptions {
   writer: EndingWriter;
   limits: RunLimits;
   redactor: Redactor;
+  files: ProcessFiles;
   /** Null: no person can be asked. */
   pausing: Pausing | null;
   log: ModuleLogger;
@@ -96,6 +104,12 @@ export class Runs {
       submitted,
       memoryMb: memoryInForce(row.memoryMb, active?.module === module ? active.status() : null),
       limits,
+      openWorkspace: () =>
+        createWorkspace({
+          files: this.#options.files.open(readGiven(submitted)),
+          maxBytes: limits.maxWorkspaceBytes,
+          maxFiles: MAX_FILES,
+        }),
       redactor,
       onChange: (change) => feed.notify(row.id, change),
       onOverdue() {
@@ -123,6 +137,7 @@ export class Runs {
     if (live.isRepeated && answer.kind === "returned" && answer.value === "success") {
       pausing?.checkAllRepeated(live);
     }
+    await this.#keepFiles(live);
     const ending = live.conclude(answer);
     live.opened.dispose();
     for (const observer of observers) observer.runEnded?.(ending, live.environment);
@@ -130,6 +145,28 @@ export class Runs {
     const row = await writer.store(ending);
     registry.remove(live);
     live.markStored(row);
+  }
+
+  /** Stores what the run wrote. Where that fails the run has failed: its record names no file that is not there. */
+  async #keepFiles(live: LiveRun): Promise<void> {
+    const written = live.takeWritten();
+    if (written.length === 0) return;
+    const { files, log } = this.#options;
+    const inTime = AbortSignal.timeout(MAX_STORING_MS);
+    const stored = await retryUntil(
+      () => files.storeArtifacts(written),
+      inTime,
+      (error) =>
+        log.warn(
+          { err: error, processId: live.id },
+          "the files of a run could not be stored; they are tried again",
+        ),
+    );
+    if (stored !== null) live.artifacts = stored;
+    else
+      live.decide(
+        failedWith("interrupted", "StorageError", "The files that the script wrote could not be stored."),
+      );
   }
 
   /** A later child of a run that an earlier one left. `unread`: the database did not say what to repeat. */
@@ -203,5 +240,13 @@ function describeExecution({ id, submitted, row, memoryMb }: LiveRun, limits: Ru
     },
     ...(ref !== null && { ref }),
     ...(input !== null && { input: JSON.parse(input) }),
+    ...(submitted.files !== null && {
+      files: readGiven(submitted).map(({ name, size, contentType }) => ({ name, size, contentType })),
+    }),
   };
+}
+
+/** What runs of it find in their workspace. */
+function readGiven({ files }: Submitted): ProcessFile[] {
+  return files === null ? [] : JSON.parse(files);
 }

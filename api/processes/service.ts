@@ -48,6 +48,7 @@ export type ProcessesConfig = Pick<
   | "maxActiveProcesses"
   | "maxStdoutBytes"
   | "maxStderrBytes"
+  | "maxWorkspaceBytes"
   | "maxTimeoutMs"
   | "maxCpuMs"
   | "retentionDays"
@@ -107,8 +108,10 @@ export function createProcessService(deps: ProcessesDeps) {
   const feed = new ProcessFeed();
   const writer = new EndingWriter(db, log);
   const { maxActiveProcesses, maxStdoutBytes, maxStderrBytes, retentionDays, retentionMax } = config;
+  const files = deps.files ?? NO_FILES;
   const limits = {
     maxStdoutBytes,
+    maxWorkspaceBytes: config.maxWorkspaceBytes,
     maxStderrBytes,
     maxOutputBytes: MAX_VALUE_BYTES,
     maxResultBytes: MAX_VALUE_BYTES,
@@ -124,6 +127,7 @@ export function createProcessService(deps: ProcessesDeps) {
     writer,
     limits,
     redactor,
+    files,
     pausing,
     log,
     observers: [estimates, ...(deps.observers ?? [])],
@@ -160,7 +164,7 @@ export function createProcessService(deps: ProcessesDeps) {
     peers,
     maxima: config,
     checks: deps.checks,
-    files: deps.files ?? NO_FILES,
+    files,
     traceParent: deps.traceParent ?? (() => null),
     readApprovals: async (id) => pausing?.options.approvalStore.listEvents(db, id) ?? [],
     findPlaces: (ids) => estimates.find(ids),

@@ -4,6 +4,7 @@ import { BACKSTOP_MS } from "#api/processes/live/execution.ts";
 import { LiveRun } from "#api/processes/live/run.ts";
 import type { ProcessRow } from "#api/processes/model/records.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
+import { createWorkspace } from "#runner/host/workspace.ts";
 
 const LIMIT_MS = 5_000;
 const AFTER_ALL_MS = LIMIT_MS + BACKSTOP_MS;
@@ -19,7 +20,14 @@ describe("a run that its environment does not end", () => {
       environment: "deaf",
       submitted: { code: "for (;;);", input: null, inputSchema: null, files: null },
       memoryMb: null,
-      limits: { maxStdoutBytes: 10, maxStderrBytes: 10, maxOutputBytes: 10, maxResultBytes: 10 },
+      limits: {
+        maxStdoutBytes: 10,
+        maxStderrBytes: 10,
+        maxOutputBytes: 10,
+        maxResultBytes: 10,
+        maxWorkspaceBytes: 10,
+      },
+      openWorkspace: () => createWorkspace({ files: [], maxBytes: 10, maxFiles: 10 }),
       redactor: createRedactor(),
       onChange() {},
       execution: {

@@ -7,6 +7,7 @@ import type { ProcessRow } from "#api/processes/model/records.ts";
 import { type HostedCall, NO_TOOLS } from "#api/processes/model/tool-host.ts";
 import { createPausing, type PausingOptions } from "#api/processes/pausing/pausing.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
+import { createWorkspace } from "#runner/host/workspace.ts";
 
 function beginRun(): LiveRun {
   return new LiveRun({
@@ -20,7 +21,14 @@ function beginRun(): LiveRun {
     environment: "test",
     submitted: { code: "await tools.shop.buy({});", input: null, inputSchema: null, files: null },
     memoryMb: null,
-    limits: { maxStdoutBytes: 10, maxStderrBytes: 10, maxOutputBytes: 10, maxResultBytes: 10 },
+    limits: {
+      maxStdoutBytes: 10,
+      maxStderrBytes: 10,
+      maxOutputBytes: 10,
+      maxResultBytes: 10,
+      maxWorkspaceBytes: 10,
+    },
+    openWorkspace: () => createWorkspace({ files: [], maxBytes: 10, maxFiles: 10 }),
     redactor: createRedactor(),
     onChange() {},
     execution: { requestEnd() {}, confirmed: Promise.resolve(), pause: async () => null, resume() {} },

@@ -3,6 +3,7 @@
  * are made on behalf of their run, recorded in its trail, and cut off when the run is over.
  */
 import type { CallCaller } from "#api/tools/gate.ts";
+import type { Workspace } from "#runner/host/workspace.ts";
 import type { CallContext, EnvironmentBindings, InvokeInput } from "#sdk";
 import { MAX_TRAIL_CALLS } from "../live/calls.ts";
 import type { RunRegistry } from "../live/registry.ts";
@@ -39,7 +40,16 @@ export function createBindings(options: BindingsOptions): EnvironmentBindings {
     getTool: async (path, context) => tools.getTool(path, asker(context)),
     getToolDocs: async (path, context) => tools.getToolDocs(path, asker(context)),
     ask: (eid, request, call) => ask(options, eid, request, call),
+    readFile: async (eid, { name, offset, length }) => workspaceOf(registry, eid).read(name, offset, length),
+    writeFile: async (eid, write) => workspaceOf(registry, eid).write(write),
+    removeFile: async (eid, { name }) => workspaceOf(registry, eid).remove(name),
   };
+}
+
+function workspaceOf(registry: RunRegistry, eid: number): Workspace {
+  const run = registry.get(eid);
+  if (!run || run.isOver || run.opened.disposed) throw runIsOver();
+  return run.workspace;
 }
 
 function callerOf(run: LiveRun): CallCaller {

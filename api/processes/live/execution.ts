@@ -183,9 +183,10 @@ export class RunUsage {
     this.#backstop[Symbol.dispose]();
   }
 
-  /** The run is over: its time ends here. */
+  /** The script is over: its time ends here. Idempotent. */
   stop(): void {
-    this.#wallMs = this.#elapsedMs();
+    this.stopBackstop();
+    this.#wallMs ??= this.#elapsedMs();
   }
 
   read(toolCalls: number): Usage {

@@ -5,6 +5,7 @@
 
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { CallCaller } from "#api/tools/gate.ts";
+import type { StoredFile, Workspace } from "#runner/host/workspace.ts";
 import type { ErrorDetail, ExecutionState, Usage } from "#sdk";
 import type { ProcessArtifact } from "../model/files.ts";
 import {
@@ -53,6 +54,7 @@ export class LiveRun {
   #hasEndedCalls = false;
   #log: CallLog | null = null;
   #approvals: RunApprovals | null = null;
+  #workspace: Workspace | null = null;
   #isLeft = false;
   #row: ProcessRow;
   #state: ProcessState = "running";
@@ -98,6 +100,23 @@ export class LiveRun {
   get approvals(): RunApprovals {
     this.#approvals ??= new RunApprovals();
     return this.#approvals;
+  }
+
+  /** Its files. @throws once `opened` was disposed of. */
+  get workspace(): Workspace {
+    if (this.#workspace === null) {
+      const workspace = this.#options.openWorkspace();
+      this.opened.defer(() => void workspace[Symbol.asyncDispose]());
+      this.#workspace = workspace;
+    }
+    return this.#workspace;
+  }
+
+  /** What it wrote; its clock stands when that is read. */
+  takeWritten(): StoredFile[] {
+    const written = this.#workspace?.artifacts() ?? [];
+    if (written.length > 0) this.#usage.stop();
+    return written;
   }
 
   /** Whether `row` is the stored ending of this run. */
@@ -312,6 +331,8 @@ export interface LiveRunOptions
   /** While it is paused another run may have its slot. */
   slot: { giveUp(): void; takeBack(): void };
   limits: RunLimits;
+  /** Called at the first read or write of a file. */
+  openWorkspace: () => Workspace;
   /** Takes secrets out of what the run reports, before it is kept. */
   redactor: Redactor;
   /** Called after every change that a reader could see. */

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { checkFileName } from "#runner/file-names.ts";
 
-const MAX_FILES = 1000;
+/** Given to a run, and left by one. */
+export const MAX_FILES = 1000;
 
 const fileSourceSchema = z.union([
   z.strictObject({ id: z.string().max(100).describe("Of an upload: `POST /files`.") }),

@@ -224,6 +224,8 @@ export const INTERRUPTED = failedWith(
 );
 
 export interface RunLimits {
+  /** Of what a run writes to files. */
+  maxWorkspaceBytes: number;
   maxStdoutBytes: number;
   maxStderrBytes: number;
   maxOutputBytes: number;
