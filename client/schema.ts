@@ -10573,6 +10573,8 @@ export interface components {
             errorDetail: {
                 /** @description 1-based, in the submitted source. */
                 column: number | null;
+                /** @description The source file these are in; absent for the submitted script itself. */
+                file?: string;
                 /** @description 1-based, in the submitted source. */
                 line: number | null;
                 message: string;
@@ -10660,6 +10662,8 @@ export interface components {
             errorDetail: {
                 /** @description 1-based, in the submitted source. */
                 column: number | null;
+                /** @description The source file these are in; absent for the submitted script itself. */
+                file?: string;
                 /** @description 1-based, in the submitted source. */
                 line: number | null;
                 message: string;

@@ -73,7 +73,8 @@ function finish(record: ProcessRecord, paused: Json | null, cut: readonly string
 
 function placeOf({ errorDetail }: ProcessRecord): Json {
   if (errorDetail?.line == null) return {};
-  return { line: errorDetail.line, ...(errorDetail.column !== null && { column: errorDetail.column }) };
+  const { line, column, file } = errorDetail;
+  return { ...(file !== undefined && { file }), line, ...(column !== null && { column }) };
 }
 
 function describeNext({ id, state }: ProcessRecord, paused: Json | null): string | null {

@@ -35,6 +35,8 @@ export interface RunReport {
     message: string;
     line?: number | null;
     column?: number | null;
+    /** The source file, if it is not the script itself. */
+    file?: string | undefined;
     stack?: string | null;
   } | null;
   stdout: string;
@@ -100,8 +102,8 @@ export function showReport(session: Session, report: RunReport, name: string): E
 }
 
 function describeEnding({ reason, error, errorDetail, exitState }: RunReport, name: string): string {
-  const { name: kind, line, column } = errorDetail ?? {};
-  const place = line == null ? "" : ` (${name}:${line}${column == null ? "" : `:${column}`})`;
+  const { name: kind, line, column, file } = errorDetail ?? {};
+  const place = line == null ? "" : ` (${file ?? name}:${line}${column == null ? "" : `:${column}`})`;
   const sentence = error ?? `The run ended as ${exitState}.`;
   const isOwnError = reason === "script_error" || reason === "syntax_error";
   const text = isOwnError && kind !== undefined ? `${kind}: ${sentence}` : sentence;

@@ -14,6 +14,7 @@ import type {
 import type { Wall } from "../isolation/wall.ts";
 import type { Monitor } from "../process/monitor.ts";
 import type { Child } from "../process/spawn.ts";
+import type { ReadModule } from "../source/modules/graph.ts";
 import { type PreparedSource, prepareSource } from "../source/prepare.ts";
 import {
   DEFAULT_SESSION_LIMITS,
@@ -112,10 +113,12 @@ export async function runExecution(
   // In line from the first moment: preparing takes longer for one source than for another.
   const acquiring = on.places.acquire(config.queueTtlMs, signal);
   const leaveLine = () => void acquiring.then((unused) => typeof unused === "object" && unused.release());
-  const source = await prepareSource(input.code).catch((error) => {
-    leaveLine();
-    throw error;
-  });
+  const source = await prepareSource(input.code, { readModule: createModuleReader(input, bindings) }).catch(
+    (error) => {
+      leaveLine();
+      throw error;
+    },
+  );
   const preparedAt = performance.now();
   if (!source.ok) {
     leaveLine();
@@ -215,6 +218,20 @@ export async function runExecution(
     if (left === undefined) place.release();
     else void left.then(place.release);
   }
+}
+
+/** Reads the files that a script imports. More than may be imported is cut: it is refused by its length. */
+function createModuleReader(
+  { eid, files = [] }: ExecutionInput,
+  bindings: EnvironmentBindings,
+): ReadModule | undefined {
+  if (files.length === 0 || bindings.readFile === undefined) return undefined;
+  return async (name, maxBytes) => {
+    const size = files.find((file) => file.name === name)?.size;
+    if (size === undefined) return null;
+    const bytes = await bindings.readFile?.(eid, { name, offset: 0, length: Math.min(size, maxBytes + 1) });
+    return bytes === undefined ? null : new TextDecoder().decode(bytes);
+  };
 }
 
 function refuse(exitState: ExecutionExitState, error: ErrorDetail, queuedMs: number): ExecutionOutcome {

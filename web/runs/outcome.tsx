@@ -44,7 +44,7 @@ export function isActive(process: Pick<Stated, "state">): boolean {
 
 /** For the editor that shows the source; null without a line. */
 export function markedError({ errorDetail }: Pick<Process, "errorDetail">): MarkedError | null {
-  if (!errorDetail?.line) return null;
+  if (!errorDetail?.line || errorDetail.file) return null;
   const { line, column, name, message } = errorDetail;
   return { line, column, message: `${name}: ${message}` };
 }

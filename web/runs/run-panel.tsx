@@ -73,7 +73,7 @@ function RunError({ process, onShowLine }: { process: Process; onShowLine: (line
   const { error, errorDetail, reason, exitState } = process;
   if (isActive(process) || exitState === "success" || exitState === null) return null;
   const wasDecided = isDecided(process);
-  const { line, column, stack } = errorDetail ?? {};
+  const { line, column, file, stack } = errorDetail ?? {};
   return (
     <Notice
       look={wasDecided ? "wait" : "bad"}
@@ -87,7 +87,8 @@ function RunError({ process, onShowLine }: { process: Process; onShowLine: (line
       </p>
       <p class="details small">
         {error === null ? null : REASONS[reason ?? ""]}{" "}
-        {line ? (
+        {line && file ? <Plain text={`${file}:${line}${column ? `:${column}` : ""}`} /> : null}
+        {line && !file ? (
           <Button look="small" onClick={() => onShowLine(line)}>
             Show line {line}
             {column ? `, column ${column}` : ""}

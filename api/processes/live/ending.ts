@@ -126,7 +126,9 @@ export function parseReportedError(
 ): ReportedError {
   const detail = typeof error === "string" ? { name: "Error", message: error } : error;
   if (typeof detail !== "object" || detail === null || typeof detail.message !== "string") {
-    throw new TypeError("setError takes a message or { name, message, stack?, line?, column?, reason? }.");
+    throw new TypeError(
+      "setError takes a message or { name, message, stack?, line?, column?, file?, reason? }.",
+    );
   }
   // Before it is cut: half a secret would not be recognised.
   const clean = (text: string, maxCharacters: number) => cut(redactor.text(text), maxCharacters);
@@ -136,6 +138,7 @@ export function parseReportedError(
     stack: typeof detail.stack === "string" ? clean(detail.stack, MAX_TEXT_CHARACTERS) : null,
     line: positiveOrNull(detail.line),
     column: positiveOrNull(detail.column),
+    ...(typeof detail.file === "string" && { file: clean(detail.file, MAX_NAME_CHARACTERS) }),
     reason: detail.reason ?? null,
   };
 }

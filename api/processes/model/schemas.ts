@@ -150,6 +150,10 @@ const errorDetailResponseSchema = z
     stack: z.string().nullable(),
     line: z.int().positive().nullable().describe("1-based, in the submitted source."),
     column: z.int().positive().nullable().describe("1-based, in the submitted source."),
+    file: z
+      .string()
+      .optional()
+      .describe("The source file these are in; absent for the submitted script itself."),
   })
   .describe("Why the run ended without success.");
 export type ProcessErrorDetail = z.output<typeof errorDetailResponseSchema>;

@@ -61,7 +61,83 @@ const WRONG: [code: string, message: RegExp, line: number, column: number][] = [
   ["```python\nprint(1)\n```", /python/, 1, 1],
 ];
 
+/** Each module of Node does its work, and what it gives is of the script's own realm. */
+const NODE_MODULES = `import fs from "fs";
+import { readFile, writeFile } from "node:fs/promises";
+import * as path from "path";
+import { Buffer } from "buffer";
+import util from "util";
+import { EventEmitter, once } from "events";
+import { Readable, Transform } from "stream";
+import { pipeline } from "stream/promises";
+import { createHash } from "crypto";
+import assert from "assert";
+import { fileURLToPath } from "url";
+import { setTimeout as sleep } from "timers/promises";
+import { StringDecoder } from "string_decoder";
+fs.mkdirSync("out", { recursive: true });
+fs.writeFileSync(path.join("out", "a.txt"), Buffer.from("aGk=", "base64"));
+await writeFile("out/b.txt", (await readFile("out/a.txt", "utf8")).toUpperCase());
+await pipeline(Readable.from(["x", "y"]), new Transform({ transform(c, _, done) { done(null, c + "!") } }), fs.createWriteStream("out/c.txt"));
+const emitter = new EventEmitter();
+sleep(1).then(() => emitter.emit("go", 1));
+const [gone] = await once(emitter, "go");
+let failed; try { assert.deepEqual({ a: 1 }, { a: 2 }) } catch (e) { failed = e.code }
+let missing; try { fs.readFileSync("none") } catch (e) { missing = [e.code, e instanceof Error] }
+let made; try { made = fs.readFileSync.constructor("return process")() } catch (e) { made = e.name }
+return [fs.readdirSync("out").map((n) => fs.readFileSync("out/" + n, "utf8")), gone, failed, missing, made,
+  util.inspect({ a: { b: {} } }, { depth: 0 }), createHash("sha1").update("").digest("hex").slice(0, 8), fileURLToPath("file:///x"), new StringDecoder().end(Buffer.from("z"))];`;
+
 export const sourceCases: EnvironmentCase[] = [
+  {
+    id: "source.node-modules",
+    sentence: "modules of Node can be imported, and work on the workspace",
+    async check({ run }) {
+      const { result, error, artifacts } = await run(NODE_MODULES, { files: { "in.txt": "in" } });
+      expect(error).toBeUndefined();
+      expect(result).toEqual([
+        ["hi", "HI", "x!y!"],
+        1,
+        "ERR_ASSERTION",
+        ["ENOENT", true],
+        "EvalError",
+        "{ a: [Object] }",
+        "da39a3ee",
+        "/x",
+        "z",
+      ]);
+      expect(Object.keys(artifacts).sort()).toEqual(["out/a.txt", "out/b.txt", "out/c.txt"]);
+    },
+  },
+  {
+    id: "source.files",
+    sentence: "a script imports files of its workspace, and an error in one names it",
+    async check({ run }) {
+      const files = {
+        "lib/x.ts":
+          'import data from "../d.json";\nexport const x: number = data.n;\nexport function bad(): never {\n  throw new Error("bad");\n}',
+        "d.json": '{"n": 4}',
+        "wrong.ts": "const a = ;",
+      };
+      const good = await run(
+        'import { x } from "./lib/x.ts";\nconst { bad } = await import("./lib/x");\nreturn [x, typeof bad]',
+        { files },
+      );
+      expect([good.error, good.result]).toEqual([undefined, [4, "function"]]);
+      const thrown = await run('import { bad } from "./lib/x.ts";\nbad();\nreturn 1', { files });
+      expect(thrown.error).toMatchObject({ file: "lib/x.ts", line: 4, column: 9, reason: "script_error" });
+      const rejected = await run(
+        'import { bad } from "./lib/x.ts";\nvoid (async () => bad())();\nawait new Promise((r) => setTimeout(r, 50));',
+        { files },
+      );
+      expect(rejected.error).toMatchObject({ file: "lib/x.ts", line: 4, column: 9 });
+      const wrong = await run('import "./wrong.ts";', { files });
+      expect(wrong.error).toMatchObject({ file: "wrong.ts", line: 1, column: 11, reason: "syntax_error" });
+      const own = await run('import { x } from "./lib/x.ts";\nthrow new Error(String(x))', { files });
+      expect(own.error).toMatchObject({ line: 2, column: 7 });
+      expect(own.error).not.toHaveProperty("file");
+    },
+  },
   {
     id: "source.results",
     sentence: "every form of source gives its result",

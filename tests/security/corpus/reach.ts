@@ -28,6 +28,14 @@ const WALK = String.raw`
 /** Values of each part of the language and of the sandbox whose makers live where a walk from the globals does not come. */
 const SOURCES: [name: string, expression: string][] = [
   [
+    "node-modules",
+    "await Promise.all([import('fs'), import('fs/promises'), import('path'), import('buffer'), import('util'), import('events'), import('stream'), import('stream/promises'), import('crypto'), import('assert'), import('assert/strict'), import('url'), import('timers'), import('timers/promises'), import('string_decoder'), import('util/types')])",
+  ],
+  [
+    "node-module-values",
+    "await Promise.all([import('fs'), import('buffer'), import('crypto'), import('stream'), import('events'), import('util'), import('url')]).then(([fs, buffer, crypto, stream, events, util, url]) => [attempt(() => fs.readFileSync('none')), attempt(() => fs.statSync('.')), attempt(() => fs.openSync('../../etc/passwd')), attempt(() => fs.readFileSync('/proc/self/environ')), attempt(() => fs.createReadStream('none').on('error', () => {})), buffer.Buffer.from('x'), crypto.createHash('sha256'), crypto.randomBytes(4), crypto.webcrypto, new stream.Readable(), new stream.PassThrough(), new events.EventEmitter(), util.promisify(() => {}), util.inspect, url.pathToFileURL('/x'), fs.promises.readFile('none').catch((e) => e)])",
+  ],
+  [
     "iterators",
     "[[][Symbol.iterator](), new Map().entries(), new Set().values(), ''[Symbol.iterator](), 'a'.matchAll(/a/g), Iterator.from([]), [].values().map((x) => x), (function* () {})(), (async function* () {})()]",
   ],
