@@ -20,7 +20,7 @@ const COMMON_SCRIPT = `(async () => {
   return { items: [{ id: 1, name: "a", price: 1.5, active: false, note: null }] };
 })`;
 /** Uses each library the way scripts do. The tables for international host names are larger than all of the rest. */
-const LIBRARY_SCRIPT = `(async () => {
+const LIBRARY_SCRIPT = `(async (module) => {
   "use strict";
   class Point { x = 1; }
   console.log(new Map([["a", { b: [1] }]]), new Set([1]), new Point(), new Date(0), /x/, () => 1, "it's\\n", [new Point()]);
@@ -41,6 +41,27 @@ const LIBRARY_SCRIPT = `(async () => {
   crypto.getRandomValues(new Uint8Array(4));
   await crypto.subtle.digest("SHA-256", new Uint8Array(4));
   performance.now();
+  const [{ Buffer }, { EventEmitter }, { Readable, Transform, promises }] = ["buffer", "events", "stream"].map(module);
+  new EventEmitter().once("a", () => {}).emit("a");
+  await promises.pipeline(Readable.from(["a"]), new Transform({ transform: (chunk, _, done) => done(null, chunk) }), async function* (all) {
+    for await (const chunk of all) Buffer.from(chunk).toString("hex");
+  });
+  module("crypto").createHash("sha256").update("a").digest("hex");
+  module("crypto").createHmac("sha256", "a").update("b").digest("base64");
+  module("util").inspect(module("util").promisify(() => {}));
+  module("assert").deepStrictEqual({ a: [1] }, { a: [1] });
+  module("path").join("a", module("path").relative("b", "c"));
+  module("url").fileURLToPath("file:///a");
+  await module("timers/promises").setTimeout(1);
+  const fs = module("fs");
+  fs.mkdirSync("a/b", { recursive: true });
+  fs.readdirSync("a", { withFileTypes: true });
+  fs.existsSync("a");
+  await fs.promises.readFile("none").catch(() => {});
+  await module("cyrnel:link")([
+    { targets: [1, "path"], statics: 2, calls: {}, names: {}, stars: [], run: (require, namespace, define) => define(async (exports, turn) => { exports({ a: () => require(0) }); await turn; }) },
+    { json: "{}" },
+  ]);
 })`;
 /** Loop turns a script above needs, and some. */
 const MAX_TURNS = 50;

@@ -85,7 +85,11 @@ export function createModules(host: ModuleHost): (specifier: string) => unknown 
     if (namespace === undefined) {
       const module = load(name);
       namespace = Object.create(null, { [Symbol.toStringTag]: { value: "Module" } }) as Exports;
-      for (const key of Object.keys(module)) namespace[key] = module[key];
+      // What is a getter loads something larger with its first use.
+      const members = Object.entries(Object.getOwnPropertyDescriptors(module)).filter(
+        ([, { enumerable }]) => enumerable,
+      );
+      Object.defineProperties(namespace, Object.fromEntries(members));
       Object.assign(namespace, { default: module });
       Object.freeze(namespace);
       namespaces.set(name, namespace);

@@ -84,7 +84,9 @@ export function link(
     if (facade === undefined) {
       facade = Object.create(null) as Namespace;
       const namespace = builtin(name);
-      for (const key of Object.keys(namespace)) facade[`$${key}`] = namespace[key];
+      for (const key of Object.keys(namespace)) {
+        Object.defineProperty(facade, `$${key}`, { get: () => namespace[key] });
+      }
       facades.set(name, facade);
     }
     return facade;

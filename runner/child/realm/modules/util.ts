@@ -197,6 +197,10 @@ export const util = {
     new Promise<void>((resolve) =>
       signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true }),
     ),
-  TextEncoder: globalThis.TextEncoder,
-  TextDecoder: globalThis.TextDecoder,
+  get TextEncoder() {
+    return globalThis.TextEncoder;
+  },
+  get TextDecoder() {
+    return globalThis.TextDecoder;
+  },
 };

@@ -13,7 +13,10 @@ import {
 } from "./operations.ts";
 import { fsError, type PathLike, pathText, type Stats, type Tree } from "./tree.ts";
 
-const { Readable, Writable } = (require("../stream.ts") as typeof import("../stream.ts")).stream;
+/** Loaded with the first stream: most scripts that import fs make none. */
+const loadStreams = () => (require("../stream.ts") as typeof import("../stream.ts")).stream;
+type Readable = InstanceType<ReturnType<typeof loadStreams>["Readable"]>;
+type Writable = InstanceType<ReturnType<typeof loadStreams>["Writable"]>;
 
 export interface OpenFile {
   name: string;
@@ -186,7 +189,7 @@ export function createHandles(tree: Tree, operations: Operations) {
     } = typeof options === "string" ? { encoding: options } : options;
     let name = "";
     let at = start;
-    const stream = new Readable({
+    const stream = new (loadStreams().Readable)({
       highWaterMark,
       ...(encoding !== undefined && { encoding: encoding as BufferEncoding }),
       construct(done) {
@@ -209,7 +212,7 @@ export function createHandles(tree: Tree, operations: Operations) {
           (error) => stream.destroy(error),
         );
       },
-    }) as InstanceType<typeof Readable> & { bytesRead: number; path: string };
+    }) as Readable & { bytesRead: number; path: string };
     return Object.assign(stream, { bytesRead: 0, path: pathText(path) });
   }
 
@@ -218,7 +221,7 @@ export function createHandles(tree: Tree, operations: Operations) {
     const { appends } = readFlags(flags);
     let name = "";
     let at = start ?? 0;
-    const stream = new Writable({
+    const stream = new (loadStreams().Writable)({
       defaultEncoding: (encoding ?? "utf8") as BufferEncoding,
       construct(done) {
         promised(operations.open(path, flags)).then((found) => {
@@ -235,7 +238,7 @@ export function createHandles(tree: Tree, operations: Operations) {
           done();
         }, done);
       },
-    }) as InstanceType<typeof Writable> & { bytesWritten: number; path: string };
+    }) as Writable & { bytesWritten: number; path: string };
     return Object.assign(stream, { bytesWritten: 0, path: pathText(path) });
   }
 
