@@ -300,6 +300,7 @@ create table blobs (
   id uuid not null default gen_random_uuid(),
   place text not null,
   doomed boolean not null default false,
+  upload text,
   touched_at timestamp with time zone not null default now(),
   constraint blobs_pkey PRIMARY KEY (project, id)
 );

@@ -6,13 +6,7 @@ import type { Db, Pool } from "#api/db/pool.ts";
 import { removeInBatches, startSweeps } from "#api/db/sweeps.ts";
 import type { ModuleLogger } from "#sdk";
 import type { ContentStore } from "./contents/contents.ts";
-import {
-  type BlobPlace,
-  deleteBlobs,
-  deleteUnusedContents,
-  doomBlobs,
-  lockUnusedContents,
-} from "./contents/store-rows.ts";
+import { deleteBlobs, deleteUnusedContents, doomBlobs, lockUnusedContents } from "./contents/store-rows.ts";
 import { deleteUnusedFiles } from "./store.ts";
 
 const SWEEP_INTERVAL_MS = 10 * 60_000;
@@ -75,10 +69,10 @@ async function removeBlobs(
 ): Promise<number> {
   const doomed = await doomBlobs(db, untouchedMs, maxRows);
   let removed = 0;
-  for (const [place, blobs] of Map.groupBy(doomed, (blob: BlobPlace) => blob.place)) {
+  for (const [place, blobs] of Map.groupBy(doomed, (blob) => blob.place)) {
     const ids = blobs.map(({ id }) => id);
     try {
-      await contents.placeOf(place).remove(ids);
+      await contents.placeOf(place).remove(blobs);
       await deleteBlobs(db, ids);
       removed += ids.length;
     } catch (error) {

@@ -10,6 +10,8 @@ create table blobs (
   place text not null,
   -- Given up: it is being removed, and becomes no content any more.
   doomed boolean not null default false,
+  -- Of a bucket, the upload in parts that is or was under way: what is left of it has to be given up there.
+  upload text,
   touched_at timestamptz not null default now(),
   primary key (project, id)
 );

@@ -7,11 +7,18 @@
 export const CHUNK_BYTES = 256 * 1024;
 
 export interface BlobStore {
-  /** Resolves when all of it is stored. `chunks` have CHUNK_BYTES but the last one, and are asked for as they are stored. */
-  write(id: string, chunks: AsyncIterable<Buffer>): Promise<void>;
+  /**
+   * Resolves when all of it is stored. `chunks` have CHUNK_BYTES but the last one, and are asked for as they are stored.
+   * `noteUpload` is waited for before anything lies where only the name of an upload tells of it.
+   */
+  write(
+    id: string,
+    chunks: AsyncIterable<Buffer>,
+    noteUpload: (upload: string) => Promise<void>,
+  ): Promise<void>;
   /** Exactly these bytes; rejects when they are not there. */
   read(id: string, offset: number, length: number): Promise<Buffer>;
   stream(id: string, offset: number, length: number): AsyncIterable<Buffer>;
   /** Also parts of blobs that were never finished; blobs that are not there do no harm. */
-  remove(ids: readonly string[]): Promise<void>;
+  remove(blobs: readonly { id: string; upload: string | null }[]): Promise<void>;
 }

@@ -14,6 +14,7 @@ import {
   findContent,
   insertBlob,
   insertContent,
+  noteUpload,
   sumContents,
   touchBlob,
   touchContent,
@@ -76,8 +77,9 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
 
   async function giveUp(id: string): Promise<void> {
     try {
-      await doomBlob(db, id);
-      await placeOf(target).remove([id]);
+      const doomed = await doomBlob(db, id);
+      if (doomed === null) return;
+      await placeOf(target).remove([doomed]);
       await deleteBlobs(db, [id]);
     } catch (error) {
       log.warn({ err: error }, "an upload that was broken off is left to the next sweep");
@@ -89,7 +91,7 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
     const touching = setInterval(() => void touchBlob(db, id).catch(() => {}), TOUCH_MS);
     let isContent = false;
     try {
-      await placeOf(target).write(id, chunks);
+      await placeOf(target).write(id, chunks, (upload) => noteUpload(db, id, upload));
       const blob = await insertContent(db, { ...measured(), blob: id });
       if (blob === null) throw new Error("an upload took too long and was given up meanwhile");
       isContent = blob === id;

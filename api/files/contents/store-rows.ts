@@ -9,11 +9,21 @@ export interface BlobPlace {
   place: string;
 }
 
+/** One that is given up. */
+export interface DoomedBlob extends BlobPlace {
+  upload: string | null;
+}
+
 /** A blob that is about to be written. Returns its id. */
 export async function insertBlob(db: Db, place: string): Promise<string> {
   const [row] = await db<{ id: string }[]>`
     insert into blobs (project, place) values (${PROJECT}, ${place}) returning id`;
   return (row as { id: string }).id;
+}
+
+/** Before a part of it is stored. */
+export async function noteUpload(db: Db, id: string, upload: string): Promise<void> {
+  await db`update blobs set upload = ${upload} where project = ${PROJECT} and id = ${id}::uuid`;
 }
 
 /** It is still being written. */
@@ -84,8 +94,8 @@ function isUnused(db: Db) {
 }
 
 /** Gives up blobs that no content has and that are not being written; those that were given up before as well. */
-export async function doomBlobs(db: Db, untouchedMs: number, maxRows: number): Promise<BlobPlace[]> {
-  return db<BlobPlace[]>`
+export async function doomBlobs(db: Db, untouchedMs: number, maxRows: number): Promise<DoomedBlob[]> {
+  return db<DoomedBlob[]>`
     update blobs b set doomed = true
     where b.project = ${PROJECT} and touched_at <= now() - make_interval(secs => ${untouchedMs / 1000})
       and not exists (select from contents c where c.project = b.project and c.blob = b.id)
@@ -94,14 +104,16 @@ export async function doomBlobs(db: Db, untouchedMs: number, maxRows: number): P
           and touched_at <= now() - make_interval(secs => ${untouchedMs / 1000})
           and not exists (select from contents c where c.project = o.project and c.blob = o.id)
         limit ${maxRows} for update skip locked))
-    returning id, place`;
+    returning id, place, upload`;
 }
 
-/** One blob that its own writer has given up. */
-export async function doomBlob(db: Db, id: string): Promise<void> {
-  await db`
+/** One blob that its own writer has given up. Null: it is a content. */
+export async function doomBlob(db: Db, id: string): Promise<DoomedBlob | null> {
+  const [row] = await db<DoomedBlob[]>`
     update blobs b set doomed = true where project = ${PROJECT} and id = ${id}::uuid
-      and not exists (select from contents c where c.project = b.project and c.blob = b.id)`;
+      and not exists (select from contents c where c.project = b.project and c.blob = b.id)
+    returning id, place, upload`;
+  return row ?? null;
 }
 
 /** With their chunks, where they have any. */
