@@ -1,11 +1,21 @@
 /** The typed client of the HTTP API: every route of docs/openapi.json, and the helpers that most callers want. */
 import createFetchClient, { type Client } from "openapi-fetch";
+import { unwrap } from "./errors.ts";
 import { type FollowOptions, followEvents, type ProcessEvent } from "./events.ts";
 import { createRetryingFetch, type RetryOptions } from "./retry.ts";
 import { type RunOptions, runScript, type WaitOptions, waitUntilIdle } from "./runs.ts";
 import type { components, paths } from "./schema.ts";
 
 export type ProcessRecord = components["schemas"]["Process"];
+
+export type FileRecord = components["schemas"]["File"];
+
+export interface UploadOptions {
+  /** What it is called when it is downloaded. */
+  name?: string;
+  /** Default: that of a Blob, else the server goes by the name. */
+  contentType?: string;
+}
 
 export interface ClientOptions extends RetryOptions {
   /** Of the server, with the path it is reachable under if any: `https://cyrnel.example.com`. */
@@ -25,7 +35,13 @@ export interface CyrnelClient extends Client<paths> {
   waitForIdle(id: number, options?: WaitOptions): Promise<ProcessRecord>;
   /** What happened in the current run, then what happens, to its end; connects anew where a connection breaks. */
   events(id: number, options?: FollowOptions): AsyncGenerator<ProcessEvent, void>;
+  /** Its `id` can be given to processes (`files`). */
+  upload(content: Blob | Uint8Array<ArrayBuffer> | string, options?: UploadOptions): Promise<FileRecord>;
+  /** The bytes of an upload, by its id. */
+  download(id: string): Promise<ReadableStream<Uint8Array>>;
 }
+
+const OCTETS = "application/octet-stream";
 
 /** @throws TypeError for a URL that cannot be a server's. */
 export function createClient(options: ClientOptions): CyrnelClient {
@@ -44,6 +60,21 @@ export function createClient(options: ClientOptions): CyrnelClient {
     run: (code, runOptions) => runScript(api, code, runOptions),
     waitForIdle: (id, waitOptions) => waitUntilIdle(api, id, waitOptions),
     events: (id, followOptions) => followEvents(api, id, followOptions),
+    async upload(content, { name, contentType } = {}) {
+      const type = contentType ?? (content instanceof Blob && content.type !== "" ? content.type : OCTETS);
+      return unwrap(
+        await api.POST("/files", {
+          params: { query: { ...(name !== undefined && { name }) } },
+          headers: { "content-type": type },
+          body: content as never,
+          bodySerializer: (body: unknown) => body as never,
+        }),
+      );
+    },
+    async download(id) {
+      const answer = await api.GET("/files/{id}/content", { params: { path: { id } }, parseAs: "stream" });
+      return unwrap(answer) as unknown as ReadableStream<Uint8Array>;
+    },
   };
 }
 

@@ -1,5 +1,12 @@
 /** The client library: docs/client.md. Nothing here needs Node, except a runtime with `local: true`. */
-export { type ClientOptions, type CyrnelClient, createClient, type ProcessRecord } from "./client.ts";
+export {
+  type ClientOptions,
+  type CyrnelClient,
+  createClient,
+  type FileRecord,
+  type ProcessRecord,
+  type UploadOptions,
+} from "./client.ts";
 export { CyrnelError, type ErrorIssue, unwrap } from "./errors.ts";
 export type { EndingData, FollowOptions, ProcessEvent, ProcessEventData } from "./events.ts";
 export {

@@ -76,6 +76,19 @@ function catchError(action: () => unknown): CyrnelError {
   throw new Error("no CyrnelError was thrown");
 }
 
+test("files are uploaded, given to a process and downloaded", async () => {
+  const blob = new Blob(["a;b"], { type: "text/csv" });
+  const file = await client.upload(blob, { name: "in/orders.csv" });
+  expect(file).toMatchObject({ name: "in/orders.csv", size: 3, contentType: "text/csv" });
+  expect(await new Response(await client.download(file.id)).text()).toBe("a;b");
+  const body = { code: "return 1", autorun: false, files: { "x.csv": { id: file.id } } };
+  const created = unwrap(await client.POST("/processes", { body }));
+  const path = { id: String(created.id) };
+  const record = unwrap(await client.GET("/processes/{id}", { params: { path } }));
+  expect(record.files).toMatchObject([{ name: "x.csv", id: file.id }]);
+  await expect(client.download("sha256-0")).rejects.toMatchObject({ code: "invalid_request" });
+});
+
 describe("run", () => {
   test("submits, tells the events as they come, and answers the process", async () => {
     const events: ProcessEvent[] = [];

@@ -66,6 +66,8 @@ async function scrape(): Promise<string> {
     durationMs: 1,
     waitedMs: 1,
   });
+  metrics.fileUploaded("stored", 1);
+  metrics.filesSwept("files", 1);
   const capacity = { slots: 1, busy: 0, queued: 0, warm: 1, memoryBytes: 1 };
   const layers = [{ layer: 0, name: "n", required: true, obtained: true, detail: "" }];
   const environment = {
@@ -80,6 +82,7 @@ async function scrape(): Promise<string> {
         register: (on, sources) =>
           metrics.register(on, {
             ...sources,
+            stored: async () => ({ contents: 1, bytes: 1 }),
             environment: async () => environment as never,
             waiting: async () => ({ approvals: 1, oldestMs: 1, paused: 1 }),
             processes: () =>
