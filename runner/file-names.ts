@@ -1,6 +1,8 @@
 /** Names of the files of a workspace: what a name may be, and the media type it says. A name is a label, never a path. */
 
 export const MAX_FILE_NAME_BYTES = 255;
+/** By this name an error is known that says a script wrote more than a run may: it ends the run as `output_limit`. */
+export const WORKSPACE_LIMIT_ERROR = "WorkspaceLimitError";
 
 /** Null: a name that files may have. Else what is wrong with it, completing "The file name …". */
 export function checkFileName(name: string): string | null {

@@ -4,6 +4,7 @@
  */
 import { hash } from "node:crypto";
 import type { z } from "zod";
+import { WORKSPACE_LIMIT_ERROR } from "../file-names.ts";
 import type { Channel } from "../wire/channel.ts";
 import {
   type CallMethod,
@@ -16,7 +17,6 @@ import {
   violation,
   type WireError,
 } from "../wire/protocol.ts";
-import { WORKSPACE_LIMIT_ERROR } from "./workspace.ts";
 
 /** How far a well-behaved child's count of its calls may run ahead of ours. */
 const CALL_SLACK = 8;

@@ -99,9 +99,9 @@ export function startSession(input: SessionInput): Session {
   function receive(frame: Frame): void {
     if (over) return;
     try {
-      totalBytes += frame.bytes;
+      // Pieces of files have bounds of their own.
+      if ((frame.value as { method?: unknown } | null)?.method !== "writeFile") totalBytes += frame.bytes;
       const checked = checkMessage(frame, totalBytes, limits);
-      if (!("kind" in checked) && checked.message.method === "writeFile") totalBytes -= frame.bytes;
       const end = "kind" in checked ? checked : handle(checked.message);
       if (end !== null) finish(end);
     } catch (error) {

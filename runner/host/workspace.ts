@@ -7,11 +7,8 @@ import { type FileHandle, open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { EnvironmentBindings, FileWrite, WorkspaceFile } from "#sdk";
-import { checkFileName, contentTypeOf } from "../file-names.ts";
+import { checkFileName, contentTypeOf, WORKSPACE_LIMIT_ERROR } from "../file-names.ts";
 import type { CallHandlers } from "./calls.ts";
-
-/** By its name such an error is known: a binding may be of another copy of this file. */
-export const WORKSPACE_LIMIT_ERROR = "WorkspaceLimitError";
 
 /** A script wrote more than a run may. */
 class WorkspaceLimitError extends Error {

@@ -206,9 +206,10 @@ function speakPolitely(
 function allowAllBut(conversation: Conversation, index: number): void {
   const payloadBytes = conversation.steps
     .slice(0, index + 1)
-    .map(({ bytes }) => bytes.length - FRAME_HEADER_BYTES);
+    // Pieces of files do not count.
+    .map(({ bytes }) => (bytes.includes('"method":"writeFile"') ? 0 : bytes.length - FRAME_HEADER_BYTES));
   const [last = 0] = payloadBytes.splice(-1);
-  if (last < 1) return;
+  if (last < 1 && !conversation.steps[index]?.bytes.includes('"method":"writeFile"')) return;
   conversation.steps[index] = toStep(createMessage(createPrng(conversation.seed), "stdout", 0));
   const own = (conversation.steps[index] as Step).bytes.length - FRAME_HEADER_BYTES;
   const maxTotalBytes = payloadBytes.reduce((sum, bytes) => sum + bytes, 0) + own - 1;

@@ -6,6 +6,7 @@
 import type { CallHandlers } from "#runner/host/calls.ts";
 import type { SessionEvents } from "#runner/host/session.ts";
 import type { CallMethod } from "#runner/wire/protocol.ts";
+import { FILE_METHODS } from "#runner/wire/protocol.ts";
 import type { ExpectedEvent } from "./conversation.ts";
 import { findFaultInCall, findFaultInOutput } from "./legitimate.ts";
 import { CALL_METHODS } from "./messages.ts";
@@ -44,6 +45,8 @@ export function createHost(
   const open = new Set<() => void>();
   const left = { stdout: limits.maxStdoutBytes + 1, stderr: limits.maxStderrBytes + 1 };
   let handled = 0;
+  /** Against `maxCalls`: calls about files are counted by themselves. */
+  let counted = 0;
   let isOver = false;
 
   function report(fault: string | null): void {
@@ -52,9 +55,10 @@ export function createHost(
 
   function handle(method: CallMethod, params: unknown, signal: AbortSignal): Promise<unknown> {
     handled++;
+    if (!FILE_METHODS.has(method)) counted++;
     if (isOver) report(`after the end: ${method} was called`);
     if (signal.aborted) report(`${method} was called with a signal that had aborted`);
-    if (handled > limits.maxCalls) report(`call ${handled} of ${limits.maxCalls} was made`);
+    if (counted > limits.maxCalls) report(`call ${counted} of ${limits.maxCalls} was made`);
     if (open.size >= limits.maxConcurrentCalls + CALL_SLACK) report(`${open.size + 1} calls at once`);
     report(findFaultInCall(method, params));
     if (keepsHeard) heard.push(["call", method, params]);

@@ -11,6 +11,21 @@ const METHODS: Record<string, Record<string, (value: unknown) => boolean>> = {
   getTool: { serviceId: isIdentifier, toolId: isIdentifier },
   getToolDocs: { serviceId: isIdentifier, toolId: isIdentifier },
   ask: { message: (value) => isText(value, 1, 10_000), "schema?": isRecord },
+  readFile: {
+    name: isFileName,
+    offset: (value) => value === 0 || isPositive(value),
+    length: (value) => isPositive(value) && (value as number) <= 262_144,
+    "asText?": (value) => value === true,
+  },
+  writeFile: {
+    name: isFileName,
+    write: isPositive,
+    mode: (value) => value === "replace" || value === "append",
+    "more?": (value) => value === true,
+    "data?": (value) => typeof value === "string",
+    "text?": (value) => typeof value === "string",
+  },
+  removeFile: { name: isFileName },
 };
 
 const MAX_MESSAGE_DEPTH = 64;
@@ -91,6 +106,10 @@ function isText(value: unknown, min: number, max: number): boolean {
 
 function isIdentifier(value: unknown): boolean {
   return isText(value, 1, 500);
+}
+
+function isFileName(value: unknown): boolean {
+  return isText(value, 1, 1000);
 }
 
 function isQuery(value: unknown): boolean {

@@ -22,8 +22,11 @@ export interface Played {
 }
 
 const PIPE_BYTES = 64 * 1024;
-/** The chunk being cut into frames, and what the stream reads ahead: up to its mark and one chunk beyond. */
-const MAX_CHUNKS_HELD = 3;
+/**
+ * The chunk being cut into frames, one that came when nothing listened any more, and what the stream reads ahead: up to its mark
+ * and one chunk beyond.
+ */
+const MAX_CHUNKS_HELD = 4;
 /** One reply at most is queued beyond what the peer takes: 16 Mi characters, each up to three bytes. */
 const MAX_REPLY_BYTES = 3 * 16 * 1024 * 1024;
 const MAX_TURNS = 5_000;
