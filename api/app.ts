@@ -188,6 +188,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
     createMcpPorts({
       config,
       processes,
+      files: deps.files,
       tools: deps.tools,
       approvals: deps.approvals,
       readDocs: () => environment.readDocs(),

@@ -1,4 +1,5 @@
 /** The operations of the other features as the MCP surface uses them: the same schemas, services and records as HTTP. */
+import { buffer } from "node:stream/consumers";
 import type { z } from "zod";
 import { createProcessBodySchema } from "#api/processes/model/schemas.ts";
 import { renderCalls, renderRecord } from "#api/processes/operations/render.ts";
@@ -8,6 +9,7 @@ import type { Approvals } from "./approvals/service.ts";
 import type { AuditEntry, AuditLog } from "./audit/log.ts";
 import type { Config } from "./config.ts";
 import { AppError } from "./errors.ts";
+import type { Files } from "./files/service.ts";
 import type { Caller, KeyVerifier } from "./http/auth.ts";
 import { describeError } from "./http/error-handler.ts";
 import type { ApprovalsPort, McpPorts, ProcessesPort, RequestContext, Script } from "./mcp/ports.ts";
@@ -21,6 +23,7 @@ const MAX_RECORD_MS = 3000;
 export interface McpPortsOptions {
   config: Pick<Config, "maxCodeSizeBytes" | "allowSelfApproval">;
   processes: ProcessService;
+  files: Pick<Files, "openArtifact">;
   tools: Tools;
   approvals: Approvals;
   readDocs(): Promise<string>;
@@ -58,19 +61,24 @@ export function createMcpPorts(options: McpPortsOptions): McpPorts {
   };
 }
 
-function createProcessesPort({ config, processes, audit }: McpPortsOptions): ProcessesPort {
+function createProcessesPort({ config, processes, files, audit }: McpPortsOptions): ProcessesPort {
   const bodySchema = createProcessBodySchema(config.maxCodeSizeBytes);
   const never = new AbortController().signal;
   return {
     async submit(script, context) {
       const { caller } = context;
       const sent = toBody(script);
-      const parameters = "input" in sent ? { ...sent, input: COVERED } : sent;
+      const parameters = {
+        ...sent,
+        ...("input" in sent && { input: COVERED }),
+        ...("files" in sent && { files: COVERED }),
+      };
       const entry = { action: "process.create", object: { kind: "process", id: null }, parameters };
       return recorded(audit, context, entry, async () => {
         const { id } = await processes.create({
           body: read(bodySchema, sent),
           creator: { kind: caller.kind, keyId: caller.keyId ?? null },
+          seesAll: caller.scopes.has("processes:all"),
           idempotency: null,
           signal: context.signal,
         });
@@ -91,13 +99,21 @@ function createProcessesPort({ config, processes, audit }: McpPortsOptions): Pro
       await processes.requireVisible(id, caller);
       return JSON.parse(renderCalls(await processes.getCalls(id))).calls;
     },
+    async readArtifact(id, name, maxBytes, { caller }) {
+      await processes.requireVisible(id, caller);
+      const { contentType, content } = await files.openArtifact(id, name);
+      const { size } = content;
+      const bytes = size > maxBytes ? null : await buffer(content.stream(0, size));
+      return { size, contentType, bytes };
+    },
   };
 }
 
-function toBody({ script, timeoutMs, ref, input }: Script): Record<string, unknown> {
+function toBody({ script, timeoutMs, ref, input, files }: Script): Record<string, unknown> {
   return {
     code: script,
     ...(input !== undefined && { input }),
+    ...(files !== undefined && { files }),
     ...(ref !== undefined && { ref }),
     ...(timeoutMs !== undefined && { options: { timeout: timeoutMs } }),
   };

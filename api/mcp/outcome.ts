@@ -1,7 +1,7 @@
 /**
  * What tools answer: JSON as text for the model and as data for programs, refusals marked as errors; and a process as
- * `run`, `resume` and `result` answer it. What would flood a model's context is cut, and the answer says where to read
- * the whole.
+ * `run`, `resume` and `result` answer it, with the files that it left. What would flood a model's context is cut, and the
+ * answer says where to read the whole.
  */
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
@@ -9,6 +9,7 @@ import type { ProcessRecord } from "#api/processes/model/schemas.ts";
 import { describeOrigin, visibleText } from "#client/visible-text.ts";
 import type { ApprovalRecord } from "../approvals/model.ts";
 import { AppError } from "../errors.ts";
+import { attachArtifacts } from "./artifacts.ts";
 import { describeDeciders } from "./deciding.ts";
 import { describeForm } from "./elicitation.ts";
 import type { CallTrailEntry, McpPorts, RequestContext } from "./ports.ts";
@@ -21,42 +22,59 @@ const MAX_CALLS_CHARACTERS = 64 * 1024;
 
 type Json = Record<string, unknown>;
 
-/** For `run` and `resume`: the outcome of a run, as the runtime of the client library gives it too. */
-export async function describeRun(ports: McpPorts, id: number, context: RequestContext): Promise<Json> {
-  const { record, calls, paused } = await readOutcome(ports, id, context);
-  const cut: string[] = [];
+/** For `run` and `resume`: the outcome of a run, as the runtime of the client library gives it too. `before` comes first. */
+export async function answerRun(
+  ports: McpPorts,
+  id: number,
+  context: RequestContext,
+  before: Json = {},
+): Promise<CallToolResult> {
+  const { record, calls, cut, ...rest } = await readOutcome(ports, id, context);
   const stdout = cutText("stdout", record.stdout, record.truncated.stdout, cut);
   const stderr = cutText("stderr", record.stderr, record.truncated.stderr, cut);
-  return finish(record, paused, cut, {
-    ...valuesOf(record, cut),
+  const printed = {
     calls: cutCalls(calls, cut).map(({ path, args }) => ({ path, ...(args !== undefined && { args }) })),
     logs: [...linesOf(stdout, "info", cut), ...linesOf(stderr, "error", cut)],
-    usage: record.usage,
-  });
+  };
+  return answerOutcome({ record, cut, ...rest }, before, printed);
 }
 
 /** For `result`. */
-export async function describeResult(ports: McpPorts, id: number, context: RequestContext): Promise<Json> {
-  const { record, calls, paused } = await readOutcome(ports, id, context);
-  const cut: string[] = [];
-  return finish(record, paused, cut, {
-    ...valuesOf(record, cut),
+export async function answerResult(
+  ports: McpPorts,
+  id: number,
+  context: RequestContext,
+): Promise<CallToolResult> {
+  const { record, calls, cut, ...rest } = await readOutcome(ports, id, context);
+  const printed = {
     stdout: cutText("stdout", record.stdout, record.truncated.stdout, cut),
     stderr: cutText("stderr", record.stderr, record.truncated.stderr, cut),
     calls: cutCalls(calls, cut),
-    usage: record.usage,
-  });
+  };
+  return answerOutcome({ record, cut, ...rest }, {}, printed);
 }
 
 async function readOutcome(ports: McpPorts, id: number, context: RequestContext) {
   const { processes } = ports;
   const [record, calls] = await Promise.all([processes.read(id, context), processes.readCalls(id, context)]);
-  return { record, calls, paused: await describePause(ports, record, context) };
+  /** What is left out. */
+  const cut: string[] = [];
+  const [paused, left] = await Promise.all([
+    describePause(ports, record, context),
+    attachArtifacts(ports, record, context, cut),
+  ]);
+  return { record, calls, cut, paused, left };
 }
 
-function finish(record: ProcessRecord, paused: Json | null, cut: readonly string[], rest: Json): Json {
+function answerOutcome(
+  { record, cut, paused, left }: Omit<Awaited<ReturnType<typeof readOutcome>>, "calls">,
+  before: Json,
+  printed: Json,
+): CallToolResult {
+  const values = valuesOf(record, cut);
   const next = describeNext(record, paused);
-  return {
+  const answer = answerWith({
+    ...before,
     processId: record.id,
     ...(record.ref !== undefined && { ref: record.ref }),
     success: record.exitState === "success",
@@ -64,11 +82,15 @@ function finish(record: ProcessRecord, paused: Json | null, cut: readonly string
     exitState: record.exitState,
     reason: record.reason,
     ...(record.error !== null && { error: record.error, ...placeOf(record) }),
-    ...rest,
+    ...values,
+    ...printed,
+    ...(left.artifacts.length > 0 && { artifacts: left.artifacts }),
+    usage: record.usage,
     ...(paused !== null && { paused }),
     ...(cut.length > 0 && { cut: `${cut.join("; ")}. The whole: GET /processes/${record.id}.` }),
     ...(next !== null && { next }),
-  };
+  });
+  return { ...answer, content: [...answer.content, ...left.content] };
 }
 
 function placeOf({ errorDetail }: ProcessRecord): Json {

@@ -26,6 +26,8 @@ export interface Script {
   ref?: string | undefined;
   /** JSON; absent: none. */
   input?: unknown;
+  /** By name, as `POST /processes` takes them; absent: none. */
+  files?: Record<string, unknown> | undefined;
 }
 
 export interface ProcessesPort {
@@ -41,6 +43,13 @@ export interface ProcessesPort {
   ): Promise<{ state: ProcessState; approvals: readonly string[] }>;
   read(id: number, context: RequestContext): Promise<ProcessRecord>;
   readCalls(id: number, context: RequestContext): Promise<CallTrailEntry[]>;
+  /** A file that the last run left. `bytes`: null where it has more than `maxBytes`. Throws not_found, storage_unavailable. */
+  readArtifact(
+    id: number,
+    name: string,
+    maxBytes: number,
+    context: RequestContext,
+  ): Promise<{ size: number; contentType: string; bytes: Buffer | null }>;
 }
 
 export type Decision =

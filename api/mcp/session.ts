@@ -1,4 +1,4 @@
-/** One client's session: the official server over the official transport, answering with the tools and the one resource. */
+/** One client's session: the official server over the official transport, answering with the tools and the resources. */
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
@@ -7,12 +7,14 @@ import {
   CallToolRequestSchema,
   ErrorCode,
   ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
   ListToolsRequestSchema,
   McpError,
   ReadResourceRequestSchema,
   type ServerNotification,
   type ServerRequest,
 } from "@modelcontextprotocol/sdk/types.js";
+import { ARTIFACTS_TEMPLATE, readArtifactResource } from "./artifacts.ts";
 import type { ClientLink } from "./following.ts";
 import { PATIENCE_KEY } from "./following.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";
@@ -58,7 +60,7 @@ export async function openSession(
     },
   );
   registerTools(server, ports);
-  registerDocs(server, ports);
+  registerResources(server, ports);
   server.onerror = (error) =>
     ports.log.debug({ err: error, session: id }, "an MCP message could not be handled");
   const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id });
@@ -91,7 +93,7 @@ function registerTools(server: Server, ports: McpPorts): void {
   });
 }
 
-function registerDocs(server: Server, ports: McpPorts): void {
+function registerResources(server: Server, ports: McpPorts): void {
   server.setRequestHandler(ListResourcesRequestSchema, async () => ({
     resources: [
       {
@@ -103,19 +105,28 @@ function registerDocs(server: Server, ports: McpPorts): void {
       },
     ],
   }));
-  server.setRequestHandler(ReadResourceRequestSchema, async ({ params }, extra) => {
-    if (params.uri !== DOCS_URI) {
-      throw new McpError(RESOURCE_NOT_FOUND, `There is no resource ${show(params.uri)}. See resources/list.`);
-    }
-    try {
-      return { contents: [{ uri: DOCS_URI, mimeType: "text/markdown", text: await ports.readDocs() }] };
-    } catch (error) {
+  server.setRequestHandler(ListResourceTemplatesRequestSchema, async (_request, extra) => ({
+    resourceTemplates: contextOf(extra).caller.scopes.has("processes:read") ? [ARTIFACTS_TEMPLATE] : [],
+  }));
+  server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }, extra) => {
+    const context = contextOf(extra);
+    const resource = await readResource(ports, uri, context).catch((error: unknown) => {
       const { code, message, status } = ports.describeError(error);
-      const { requestId } = contextOf(extra);
+      const { requestId } = context;
       if (status >= 500) ports.log.error({ err: error, requestId }, "an MCP request failed");
-      throw new McpError(ErrorCode.InternalError, message, { code, requestId });
-    }
+      const rpcCode = code === "not_found" ? RESOURCE_NOT_FOUND : ErrorCode.InternalError;
+      throw new McpError(rpcCode, message, { code, requestId });
+    });
+    if (resource !== null) return { contents: [resource] };
+    throw new McpError(RESOURCE_NOT_FOUND, `There is no resource ${show(uri)}. See resources/list.`);
   });
+}
+
+/** Null: there is none of this address. */
+async function readResource(ports: McpPorts, uri: string, context: RequestContext) {
+  return uri === DOCS_URI
+    ? { uri, mimeType: "text/markdown", text: await ports.readDocs() }
+    : readArtifactResource(ports, uri, context);
 }
 
 /** The context of the HTTP request a message came with: other requests of the session may have other rights. */

@@ -7,7 +7,7 @@ import { AppError } from "../errors.ts";
 import { rightsOf, type Scope } from "../http/auth.ts";
 import type { ToolPath } from "../tools/gate.ts";
 import { type ClientLink, followRun } from "./following.ts";
-import { answerInvalid, answerRefusal, answerWith, describeResult, describeRun } from "./outcome.ts";
+import { answerInvalid, answerRefusal, answerResult, answerRun, answerWith } from "./outcome.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";
 
 interface Call {
@@ -24,7 +24,7 @@ interface SurfaceTool<Input extends z.ZodType> {
   /** Null: any key. */
   scope: Scope | null;
   input: Input;
-  perform(input: z.output<Input>, call: Call): Promise<Record<string, unknown>>;
+  perform(input: z.output<Input>, call: Call): Promise<CallToolResult>;
 }
 
 const MAX_SEARCH_LIMIT = 50;
@@ -43,6 +43,11 @@ const runInput = z.strictObject({
   ref: z.string().optional().describe("A label of your own, unique."),
   // Any JSON: a schema that says so is recursive, which some models are not given.
   input: z.unknown().optional().describe("JSON; the script reads it as `cyrnel.input`."),
+  // As `input`: the HTTP schema checks them.
+  files: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe("{name: {text} | {base64} | {id: of an upload}}, for `cyrnel.files`."),
 });
 
 const searchToolsInput = z.strictObject({
@@ -86,7 +91,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
       async perform(input, { ports, context, link }) {
         const id = await ports.processes.submit(input, context);
         await followRun(ports, id, link, context);
-        return describeRun(ports, id, context);
+        return answerRun(ports, id, context);
       },
     }),
   ],
@@ -106,7 +111,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
           query === ""
             ? await ports.tools.list(filter, page, asker)
             : await ports.tools.search(query, filter, page, asker);
-        return {
+        return answerWith({
           ...(services && { note: NOTHING_FOUND, services }),
           tools: tools.map((tool) => ({
             path: `${tool.serviceId}.${tool.id}`,
@@ -117,7 +122,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
             ...(tool.signature !== undefined && { signature: tool.signature }),
           })),
           ...(next !== null && { more: true }),
-        };
+        });
       },
     }),
   ],
@@ -133,7 +138,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
         const tool = await ports.tools.get(splitPath(path), rightsOf(context.caller));
         const { serviceId, id, name, description, destructive, policy, effectivelyEnabled } = tool;
         const { inputSchema, outputSchema } = tool;
-        return {
+        return answerWith({
           path: `${serviceId}.${id}`,
           name,
           description,
@@ -144,7 +149,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
           example: writeExampleCall({ serviceId, toolId: id, inputSchema }),
           inputSchema,
           outputSchema,
-        };
+        });
       },
     }),
   ],
@@ -164,10 +169,10 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
         const decided = { id, state: approval.state, decidedBy: approval.decidedBy };
         if (!(await mayReadOutcome(approval.processId, ports, context))) {
           const next = "What became of the run is for keys with the scopes processes:read and processes:all.";
-          return { approval: decided, processId: approval.processId, next };
+          return answerWith({ approval: decided, processId: approval.processId, next });
         }
         await followRun(ports, approval.processId, link, context, { answered: [id] });
-        return { approval: decided, ...(await describeRun(ports, approval.processId, context)) };
+        return answerRun(ports, approval.processId, context, { approval: decided });
       },
     }),
   ],
@@ -182,7 +187,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
       async perform({ processId }, { ports, context, link }) {
         // Reading a result asks no person.
         await followRun(ports, processId, link, context, { asksPerson: false });
-        return describeResult(ports, processId, context);
+        return answerResult(ports, processId, context);
       },
     }),
   ],
@@ -233,7 +238,7 @@ export async function callSurfaceTool(
     }
     const parsed = tool.input.safeParse(input ?? {});
     if (!parsed.success) return answerInvalid(name, parsed.error, requestId);
-    return answerWith(await tool.perform(parsed.data, call));
+    return await tool.perform(parsed.data, call);
   } catch (error) {
     return answerRefusal(error, ports, requestId);
   }
@@ -241,8 +246,16 @@ export async function callSurfaceTool(
 
 const INPUT_SCHEMAS = new Map([...TOOLS].map(([name, { input }]) => [name, describeInput(input)]));
 
+/** Bounds that no model comes near are left out: it pays for every character, and they are checked all the same. */
 function describeInput(input: z.ZodType): Record<string, unknown> {
-  const { $schema: _, ...schema } = z.toJSONSchema(input, { io: "input" });
+  const { $schema: _, ...schema } = z.toJSONSchema(input, {
+    io: "input",
+    override({ jsonSchema }) {
+      delete jsonSchema.maxLength;
+      delete jsonSchema.propertyNames;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
+  });
   return schema;
 }
 

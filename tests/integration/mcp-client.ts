@@ -14,6 +14,8 @@ export interface ToolAnswer {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   value: any;
   isError: boolean;
+  /** What follows the JSON: embedded resources and links. */
+  attached: unknown[];
 }
 
 export interface McpClient extends AsyncDisposable {
@@ -53,10 +55,10 @@ export async function connectWith(transport: Transport, options: McpClientOption
     async call(name, args = {}, { patienceMs, ...rest } = {}) {
       const _meta = patienceMs === undefined ? {} : { _meta: { "cyrnel/patienceMs": patienceMs } };
       const answer = await client.callTool({ name, arguments: args, ..._meta }, undefined, rest);
-      const [text] = answer.content as { type: string; text: string }[];
+      const [text, ...attached] = answer.content as { type: string; text: string }[];
       const value = JSON.parse(text?.text ?? "");
       if (JSON.stringify(answer.structuredContent) !== text?.text) throw new Error("text and data differ");
-      return { value, isError: answer.isError === true };
+      return { value, isError: answer.isError === true, attached };
     },
     [Symbol.asyncDispose]: () => client.close(),
   };

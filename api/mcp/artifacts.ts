@@ -1,0 +1,111 @@
+/**
+ * What a run left, as MCP clients get it: small files embedded in the answer, others as links, all as resources. An answer
+ * holds so much of it and says what it left out; the whole is for HTTP.
+ */
+import { isUtf8 } from "node:buffer";
+import type { EmbeddedResource, ResourceLink, ResourceTemplate } from "@modelcontextprotocol/sdk/types.js";
+import type { ProcessArtifact } from "#api/processes/model/files.ts";
+import type { ProcessRecord } from "#api/processes/model/schemas.ts";
+import { AppError } from "../errors.ts";
+import type { McpPorts, RequestContext } from "./ports.ts";
+
+const MAX_EMBEDDED_BYTES = 64 * 1024;
+/** Of one answer. */
+const MAX_EMBEDDED_TOTAL_BYTES = 256 * 1024;
+const MAX_ATTACHED = 50;
+/** Of one that is read as a resource: it lies in memory, in base64 and in an answer. */
+const MAX_READ_BYTES = 4 * 1024 * 1024;
+const URI = /^cyrnel:\/\/processes\/([1-9][0-9]{0,14})\/artifacts\/(.+)$/s;
+
+export const ARTIFACTS_TEMPLATE: ResourceTemplate = {
+  uriTemplate: "cyrnel://processes/{processId}/artifacts/{+name}",
+  name: "artifacts",
+  title: "Files that a run left",
+  description: `Up to ${MAX_READ_BYTES} bytes; percent-encode the parts of the name.`,
+};
+
+interface Attached {
+  /** For the JSON of the answer. */
+  artifacts: { name: string; size: number; contentType: string; uri: string }[];
+  content: (EmbeddedResource | ResourceLink)[];
+}
+
+/** `cut` is told what is left out. */
+export async function attachArtifacts(
+  ports: McpPorts,
+  { id, artifacts }: ProcessRecord,
+  context: RequestContext,
+  cut: string[],
+): Promise<Attached> {
+  const shown = artifacts.slice(0, MAX_ATTACHED);
+  if (shown.length < artifacts.length) {
+    cut.push(
+      `${shown.length} of ${artifacts.length} artifacts are shown (all: GET /processes/${id}/artifacts)`,
+    );
+  }
+  let leftBytes = MAX_EMBEDDED_TOTAL_BYTES;
+  const content = shown.map(async (artifact) => {
+    const isEmbedded = artifact.size < MAX_EMBEDDED_BYTES && artifact.size <= leftBytes;
+    if (!isEmbedded) return linkTo(id, artifact);
+    leftBytes -= artifact.size;
+    try {
+      const resource = await readArtifact(ports, id, artifact.name, context);
+      return { type: "resource" as const, resource };
+    } catch (error) {
+      // Another run has taken its place, or the store is away: the outcome is answered all the same.
+      ports.log.debug({ err: error, requestId: context.requestId }, "an artifact could not be embedded");
+      return linkTo(id, artifact);
+    }
+  });
+  const described = shown.map(({ name, size, contentType }) => ({
+    name,
+    size,
+    contentType,
+    uri: uriOf(id, name),
+  }));
+  return { artifacts: described, content: await Promise.all(content) };
+}
+
+/** Null: not the address of an artifact. Throws forbidden, not_found, body_too_large. */
+export async function readArtifactResource(ports: McpPorts, uri: string, context: RequestContext) {
+  const place = parseUri(uri);
+  if (place === null) return null;
+  if (!context.caller.scopes.has("processes:read")) {
+    throw new AppError("forbidden", "Reading artifacts needs a key with the scope processes:read.");
+  }
+  return readArtifact(ports, place.id, place.name, context);
+}
+
+async function readArtifact({ processes }: McpPorts, id: number, name: string, context: RequestContext) {
+  const { size, contentType, bytes } = await processes.readArtifact(id, name, MAX_READ_BYTES, context);
+  if (bytes === null) {
+    throw new AppError(
+      "invalid_request",
+      `The artifact has ${size} bytes; a resource may have ${MAX_READ_BYTES}. Download it: GET /processes/${id}/artifacts/${encodeName(name)}.`,
+    );
+  }
+  const base = { uri: uriOf(id, name), mimeType: contentType };
+  const isText = isUtf8(bytes) && !bytes.includes(0);
+  return isText ? { ...base, text: bytes.toString() } : { ...base, blob: bytes.toString("base64") };
+}
+
+function linkTo(id: number, { name, size, contentType }: ProcessArtifact): ResourceLink {
+  return { type: "resource_link", uri: uriOf(id, name), name, size, mimeType: contentType };
+}
+
+function uriOf(id: number, name: string): string {
+  return `cyrnel://processes/${id}/artifacts/${encodeName(name)}`;
+}
+
+function encodeName(name: string): string {
+  return name.split("/").map(encodeURIComponent).join("/");
+}
+
+function parseUri(uri: string): { id: number; name: string } | null {
+  const [, id, name = ""] = URI.exec(uri) ?? [];
+  try {
+    return id === undefined ? null : { id: Number(id), name: decodeURIComponent(name) };
+  } catch {
+    return null;
+  }
+}
