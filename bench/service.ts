@@ -20,6 +20,7 @@ export interface Answer {
 
 export interface BenchService extends AsyncDisposable {
   pid: number;
+  url: string;
   request(method: string, path: string, body?: unknown): Promise<Answer>;
 }
 
@@ -94,7 +95,7 @@ export async function startService(
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  return { pid: child.pid as number, request, [Symbol.asyncDispose]: stop };
+  return { pid: child.pid as number, url: `http://127.0.0.1:${port}`, request, [Symbol.asyncDispose]: stop };
 }
 
 /** Process ids below a server, also below a spawner, whose command line, or whose name, holds `program`. */
