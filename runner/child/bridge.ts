@@ -14,6 +14,8 @@ const CHUNK_BYTES = 64 * 1024;
 export const PROTOCOL: typeof PROTOCOL_VERSION = 4;
 
 const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+/** What is written one frame at a time is written from here: pieces of files would leave much behind otherwise. */
+const written = Buffer.allocUnsafeSlow(512 * 1024);
 const reader = createFrameReader(MAX_FRAME_BYTES);
 // Kept from before the lockdown, which takes `process` away.
 const exit = process.exit.bind(process);
@@ -41,7 +43,9 @@ export function leaveWith(reason: unknown): never {
 export function writeFrames(...texts: string[]): void {
   try {
     const frames =
-      texts.length === 1 ? encodeFrameText(texts[0] as string) : Buffer.concat(texts.map(encodeFrameText));
+      texts.length === 1
+        ? encodeFrameText(texts[0] as string, written)
+        : Buffer.concat(texts.map((text) => encodeFrameText(text)));
     for (let at = 0; at < frames.length; ) at += writeSync(1, frames, at, frames.length - at);
   } catch (error) {
     if (error instanceof RangeError) throw error;

@@ -35,6 +35,9 @@ export interface FrameReader {
   readonly bufferedBytes: number;
 }
 
+/** A buffer for pieces up to this is kept for the next frame that comes in pieces. */
+const MAX_KEPT_PIECE_BYTES = 512 * 1024;
+
 /** Cuts a byte stream into payloads. Holds at most one pushed chunk and one frame of `maxFrameBytes`. */
 export function createFrameReader(maxFrameBytes: number): FrameReader {
   let chunk: Buffer = Buffer.alloc(0);
@@ -44,6 +47,7 @@ export function createFrameReader(maxFrameBytes: number): FrameReader {
   let frameBytes = -1;
   let piece: Buffer | null = null;
   let pieceFilled = 0;
+  let kept: Buffer | null = null;
 
   /** Answers whether the whole header is there. */
   function readHeader(): boolean {
@@ -66,6 +70,7 @@ export function createFrameReader(maxFrameBytes: number): FrameReader {
 
   function grow(current: Buffer | null, needed: number): Buffer {
     if (current !== null && current.length >= needed) return current;
+    if (current === null && kept !== null && kept.length >= needed) return kept;
     const size = Math.min(frameBytes, Math.max(needed, FIRST_PIECE_BYTES, (current?.length ?? 0) * 2));
     const grown = Buffer.allocUnsafeSlow(size);
     current?.copy(grown, 0, 0, pieceFilled);
@@ -102,7 +107,8 @@ export function createFrameReader(maxFrameBytes: number): FrameReader {
         at += n;
       }
       if (piece === null || pieceFilled < frameBytes) return null;
-      const done = piece;
+      const done = piece.subarray(0, frameBytes);
+      if (piece.length <= MAX_KEPT_PIECE_BYTES) kept = piece;
       finish();
       return done;
     },
@@ -117,10 +123,12 @@ export function encodeFrame(message: unknown): Buffer {
   return encodeFrameText(JSON.stringify(message));
 }
 
-/** JSON text as one frame. */
-export function encodeFrameText(text: string): Buffer {
+/** JSON text as one frame; in `room` where it fits. */
+export function encodeFrameText(text: string, room?: Buffer): Buffer {
   const length = Buffer.byteLength(text);
-  const frame = Buffer.allocUnsafe(FRAME_HEADER_BYTES + length);
+  const bytes = FRAME_HEADER_BYTES + length;
+  const frame =
+    room !== undefined && room.length >= bytes ? room.subarray(0, bytes) : Buffer.allocUnsafe(bytes);
   frame.writeUInt32BE(length, 0);
   frame.write(text, FRAME_HEADER_BYTES, "utf8");
   return frame;
