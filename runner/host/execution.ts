@@ -33,7 +33,7 @@ import {
   type SupervisedRun,
   superviseRun,
 } from "./supervisor.ts";
-import { createFileHandlers } from "./workspace.ts";
+import { fileCalls } from "./workspace.ts";
 
 /** A place in use. */
 export interface Place {
@@ -175,7 +175,9 @@ export async function runExecution(
               { message, ...(schema !== undefined && { schema }) },
               { signal: callSignal, seq },
             ),
-          ...createFileHandlers(bindings, eid),
+          readFile: (range) => fileCalls.readFile(bindings, eid, range),
+          writeFile: (piece) => fileCalls.writeFile(bindings, eid, piece),
+          removeFile: (file) => fileCalls.removeFile(bindings, eid, file),
         },
         events: {
           stdout: (data) => bindings.emitStdout(eid, data),

@@ -235,29 +235,33 @@ function quote(name: string): string {
 }
 
 /** What the calls of a script about files come to: bytes as base64, or as text. */
-export function createFileHandlers(
-  bindings: EnvironmentBindings,
-  eid: number,
-): Pick<CallHandlers, "readFile" | "writeFile" | "removeFile"> {
-  return {
-    async readFile({ name, offset, length, asText }) {
-      if (bindings.readFile === undefined) throw noFiles();
-      const bytes = toBuffer(await bindings.readFile(eid, { name, offset, length }));
-      if (asText === undefined) return { data: bytes.toString("base64") };
-      const whole = bytes.subarray(0, bytes.length < length ? bytes.length : endOfText(bytes));
-      return { text: whole.toString(), bytes: whole.length };
-    },
-    async writeFile({ name, mode, more, write, data, text }) {
-      if (bindings.writeFile === undefined) throw noFiles();
-      const bytes = data === undefined ? Buffer.from(text ?? "") : Buffer.from(data, "base64");
-      return bindings.writeFile(eid, { name, data: bytes, mode, more: more === true, write });
-    },
-    async removeFile({ name }) {
-      if (bindings.removeFile === undefined) throw noFiles();
-      await bindings.removeFile(eid, { name });
-    },
-  };
-}
+export const fileCalls = {
+  async readFile(
+    bindings: EnvironmentBindings,
+    eid: number,
+    { name, offset, length, asText }: Params<"readFile">,
+  ) {
+    if (bindings.readFile === undefined) throw noFiles();
+    const bytes = toBuffer(await bindings.readFile(eid, { name, offset, length }));
+    if (asText === undefined) return { data: bytes.toString("base64") };
+    const whole = bytes.subarray(0, bytes.length < length ? bytes.length : endOfText(bytes));
+    return { text: whole.toString(), bytes: whole.length };
+  },
+  async writeFile(
+    bindings: EnvironmentBindings,
+    eid: number,
+    { name, mode, more, write, data, text }: Params<"writeFile">,
+  ) {
+    if (bindings.writeFile === undefined) throw noFiles();
+    const bytes = data === undefined ? Buffer.from(text ?? "") : Buffer.from(data, "base64");
+    return bindings.writeFile(eid, { name, data: bytes, mode, more: more === true, write });
+  },
+  async removeFile(bindings: EnvironmentBindings, eid: number, { name }: Params<"removeFile">) {
+    if (bindings.removeFile === undefined) throw noFiles();
+    await bindings.removeFile(eid, { name });
+  },
+};
+type Params<M extends keyof CallHandlers> = Parameters<CallHandlers[M]>[0];
 
 /** Where the last whole character of UTF-8 ends; all of it where that is not within the last four bytes. */
 function endOfText(bytes: Buffer): number {
