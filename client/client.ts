@@ -15,6 +15,7 @@ export interface UploadOptions {
   name?: string;
   /** Default: that of a Blob, else the server goes by the name. */
   contentType?: string;
+  signal?: AbortSignal;
 }
 
 export interface ClientOptions extends RetryOptions {
@@ -39,6 +40,12 @@ export interface CyrnelClient extends Client<paths> {
   upload(content: Blob | Uint8Array<ArrayBuffer> | string, options?: UploadOptions): Promise<FileRecord>;
   /** The bytes of an upload, by its id. */
   download(id: string): Promise<ReadableStream<Uint8Array>>;
+  /** The bytes of a file that the last run of a process left. */
+  downloadArtifact(
+    id: number,
+    name: string,
+    options?: { signal?: AbortSignal },
+  ): Promise<ReadableStream<Uint8Array>>;
 }
 
 const OCTETS = "application/octet-stream";
@@ -46,7 +53,8 @@ const OCTETS = "application/octet-stream";
 /** @throws TypeError for a URL that cannot be a server's. */
 export function createClient(options: ClientOptions): CyrnelClient {
   const url = readUrl(options.url);
-  const fetch = createRetryingFetch(options.fetch ?? ((request) => globalThis.fetch(request)), options);
+  const fetchOnce = options.fetch ?? ((request: Request) => globalThis.fetch(request));
+  const fetch = createRetryingFetch(fetchOnce, options);
   const api = createFetchClient<paths>({
     baseUrl: url,
     fetch,
@@ -60,22 +68,41 @@ export function createClient(options: ClientOptions): CyrnelClient {
     run: (code, runOptions) => runScript(api, code, runOptions),
     waitForIdle: (id, waitOptions) => waitUntilIdle(api, id, waitOptions),
     events: (id, followOptions) => followEvents(api, id, followOptions),
-    async upload(content, { name, contentType } = {}) {
+    async upload(content, { name, contentType, signal } = {}) {
       const type = contentType ?? (content instanceof Blob && content.type !== "" ? content.type : OCTETS);
       return unwrap(
         await api.POST("/files", {
           params: { query: { ...(name !== undefined && { name }) } },
           headers: { "content-type": type },
-          body: content as never,
-          bodySerializer: (body: unknown) => body as never,
+          // A request that is to be repeated is copied with its body, in memory: each attempt reads this one anew instead.
+          fetch: createRetryingFetch((head) => fetchOnce(new Request(head, { body: content })), options),
+          ...(signal !== undefined && { signal }),
         }),
       );
     },
     async download(id) {
       const answer = await api.GET("/files/{id}/content", { params: { path: { id } }, parseAs: "stream" });
-      return unwrap(answer) as unknown as ReadableStream<Uint8Array>;
+      return streamOf(answer);
+    },
+    async downloadArtifact(id, name, { signal } = {}) {
+      const answer = await api.GET("/processes/{id}/artifacts/{name}", {
+        params: { path: { id: String(id), name } },
+        parseAs: "stream",
+        ...(signal !== undefined && { signal }),
+      });
+      return streamOf(answer);
     },
   };
+}
+
+/** openapi-fetch answers no data for an empty body. */
+function streamOf(answer: {
+  data?: unknown;
+  error?: unknown;
+  response: Response;
+}): ReadableStream<Uint8Array> {
+  const body = unwrap(answer) as ReadableStream<Uint8Array> | undefined;
+  return body ?? new Blob().stream();
 }
 
 function readUrl(text: string): string {

@@ -19,7 +19,7 @@ const REPEATABLE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
 /** With these two statuses a server says that it did not do what was asked, so any request may be repeated. */
 export function createRetryingFetch(
-  base: typeof globalThis.fetch,
+  base: (request: Request) => Promise<Response>,
   options: RetryOptions = {},
 ): (request: Request) => Promise<Response> {
   const { maxRetries = DEFAULT_MAX_RETRIES, maxWaitMs = DEFAULT_MAX_WAIT_MS } = options;
@@ -35,7 +35,7 @@ export function createRetryingFetch(
 
 /** The answer, or how long to wait before asking again. */
 async function tryOnce(
-  base: typeof globalThis.fetch,
+  base: (request: Request) => Promise<Response>,
   request: Request,
   attempt: number,
   isLast: boolean,

@@ -7,6 +7,7 @@ import type { components, paths } from "./schema.ts";
 
 type Api = Pick<Client<paths>, "GET" | "POST">;
 type ProcessRecord = components["schemas"]["Process"];
+type Submission = NonNullable<paths["/processes"]["post"]["requestBody"]>["content"]["application/json"];
 
 export interface WaitOptions {
   signal?: AbortSignal;
@@ -25,10 +26,14 @@ export interface RunOptions extends WaitOptions {
   input?: unknown;
   /** JSON Schema that the input has to fit: the server refuses one that does not. */
   inputSchema?: Record<string, unknown>;
+  /** What the script finds as `cyrnel.files`, by name: ids of uploads, texts, or base64. */
+  files?: NonNullable<Submission["files"]>;
   /** Kills the process, and rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Called with each event. What it throws ends the wait, not the process. */
   onEvent?: (event: ProcessEvent) => void;
+  /** Called with the id of the process, before its first event. */
+  onSubmit?: (id: number) => void;
 }
 
 /** Shorter than the minute after which proxies tend to cut a request. */
@@ -39,7 +44,8 @@ const KILL_TIMEOUT_MS = 10_000;
 
 /** @throws CyrnelError where the server refuses the script. A script that fails is a process like any other. */
 export async function runScript(api: Api, code: string, options: RunOptions = {}): Promise<ProcessRecord> {
-  const { ref, timeoutMs, memoryMb, cpuMs, input, inputSchema, signal, onEvent, untilPaused } = options;
+  const { ref, timeoutMs, memoryMb, cpuMs, input, inputSchema, files, signal, onEvent, untilPaused } =
+    options;
   const { id } = unwrap(
     await api.POST("/processes", {
       // The request is repeated where the answer is lost; the script runs once.
@@ -49,6 +55,7 @@ export async function runScript(api: Api, code: string, options: RunOptions = {}
         ...(ref !== undefined && { ref }),
         ...(input !== undefined && { input }),
         ...(inputSchema !== undefined && { inputSchema }),
+        ...(files !== undefined && { files }),
         options: {
           ...(timeoutMs !== undefined && { timeout: timeoutMs }),
           ...(memoryMb !== undefined && { memoryMb }),
@@ -58,6 +65,7 @@ export async function runScript(api: Api, code: string, options: RunOptions = {}
       ...(signal !== undefined && { signal }),
     }),
   );
+  options.onSubmit?.(id);
   try {
     return await followToStop(api, id, { signal, onEvent, untilPaused });
   } catch (error) {

@@ -93,7 +93,7 @@ async function run(session: Session, path: string, flags: RunFlags): Promise<Exi
   const limits: RunLimits = {
     ...readLimits(flags),
     input: await readInput(session, flags),
-    ...(flags.dir !== undefined && { files: await readFolder(flags.dir) }),
+    ...(flags.dir !== undefined && { files: await readFolder(flags.dir, flags.local === true) }),
     ...(flags.artifacts !== undefined && { artifactsFolder: flags.artifacts }),
   };
   await using undo = new AsyncDisposableStack();
@@ -130,10 +130,7 @@ async function openRunner(session: Session, flags: RunFlags, undo: AsyncDisposab
   return undo.use(local).run;
 }
 
-function checkFlags(
-  path: string,
-  { local, watch, tools, isolation, yes, input, dir, artifacts }: RunFlags,
-): void {
+function checkFlags(path: string, { local, watch, tools, isolation, yes, input }: RunFlags): void {
   if (path === "-" && input === "-") {
     throw usageFailure("The script and --input cannot both be read from standard input. Give one as a file.");
   }
@@ -141,8 +138,6 @@ function checkFlags(
   if (local) return;
   const given = [tools && "--tools", isolation && "--isolation", yes && "--yes"].find(Boolean);
   if (given) throw usageFailure(`${given} needs --local: a server has its own.`);
-  const folders = [dir && "--dir", artifacts && "--artifacts"].find(Boolean);
-  if (folders) throw usageFailure(`${folders} needs --local.`);
 }
 
 function readLimits({ timeout, memory, cpu, ref }: RunFlags): RunLimits {

@@ -1,6 +1,6 @@
 /** Folders of this machine as the workspace of a run, and as the place of its artifacts. */
 import { randomUUID } from "node:crypto";
-import { constants } from "node:fs";
+import { constants, openAsBlob } from "node:fs";
 import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import type { LocalFile } from "#client/kernel/local-model.ts";
@@ -9,16 +9,23 @@ import { usageFailure } from "../failure.ts";
 
 const IGNORED = new Set([".git", "node_modules"]);
 const MAX_FILES = 1_000;
-const MAX_BYTES = 64 * 1024 * 1024;
+/** Of a local run; a server has a limit of its own. */
+const MAX_LOCAL_BYTES = 64 * 1024 * 1024;
 /** Folders and files looked at: more is not the folder that was meant. */
 const MAX_ENTRIES = 100_000;
+
+export interface FolderFile extends LocalFile {
+  /** To send it: it is read from the disk as it is sent. */
+  open(): Promise<Blob>;
+}
 
 /**
  * Every file below a folder by its name in the workspace, read when the script reads it. Symbolic links, sockets and the like are left
  * out, and so are `.git` and `node_modules`. Throws a usage failure for names and sizes that a workspace cannot have.
  */
-export async function readFolder(folder: string): Promise<Record<string, LocalFile>> {
-  const files: Record<string, LocalFile> = Object.create(null);
+export async function readFolder(folder: string, isLocal: boolean): Promise<Record<string, FolderFile>> {
+  const files: Record<string, FolderFile> = Object.create(null);
+  const maxBytes = isLocal ? MAX_LOCAL_BYTES : Number.POSITIVE_INFINITY;
   let count = 0;
   let bytes = 0;
   let entries = 0;
@@ -37,12 +44,16 @@ export async function readFolder(folder: string): Promise<Record<string, LocalFi
       const { size } = await lstat(file);
       count += 1;
       bytes += size;
-      if (count > MAX_FILES || bytes > MAX_BYTES) {
+      if (count > MAX_FILES || bytes > maxBytes) {
         throw usageFailure(
-          `--dir ${folder} holds more than a workspace may: at most ${MAX_FILES} files of ${MAX_BYTES} bytes together.`,
+          `--dir ${folder} holds more than a workspace may: at most ${MAX_FILES} files${isLocal ? ` of ${maxBytes} bytes together` : ""}.`,
         );
       }
-      files[name] = { size, read: (offset, length) => readPiece(file, offset, length) };
+      files[name] = {
+        size,
+        read: (offset, length) => readPiece(file, offset, length),
+        open: () => openAsBlob(file),
+      };
     }
   }
   try {

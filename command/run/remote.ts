@@ -5,6 +5,10 @@ import { visibleLine } from "#client/visible-text.ts";
 import type { Session } from "../session.ts";
 import { openRunOutput, type RunLimits, type RunReport, type RunScript } from "./report.ts";
 import { requireIsolation } from "./requirements.ts";
+import { downloadArtifacts, uploadFiles } from "./transfer.ts";
+
+/** A killed run ends at once; what it had written is stored then. */
+const MAX_KILLED_WAIT_MS = 10_000;
 
 /** Reads the server's isolation report first where something is required of it. */
 export async function openRemoteRun(session: Session, required: readonly string[]): Promise<RunScript> {
@@ -15,10 +19,17 @@ export async function openRemoteRun(session: Session, required: readonly string[
   return (code, limits) => runOnServer(session, code, limits);
 }
 
-async function runOnServer(session: Session, code: string, limits: RunLimits): Promise<RunReport> {
+async function runOnServer(
+  session: Session,
+  code: string,
+  { files, artifactsFolder, ...limits }: RunLimits,
+): Promise<RunReport> {
   const { client, json, stderr, signal } = session;
   const output = openRunOutput(session);
   let id: number | null = null;
+  const onSubmit = (submitted: number) => {
+    id = submitted;
+  };
   const announced = new Set<string>();
   const onEvent = ({ event, data }: ProcessEvent) => {
     if (event === "stdout") output.stdout(data.text);
@@ -30,11 +41,18 @@ async function runOnServer(session: Session, code: string, limits: RunLimits): P
     }
   };
   try {
-    const record = await client.run(code, { ...limits, signal, onEvent });
-    id = record.id;
+    const given = files && (await session.during("Uploading files", uploadFiles(session, files)));
+    const record = await client.run(code, {
+      ...limits,
+      ...(given !== undefined && { files: given }),
+      signal,
+      onEvent,
+      onSubmit,
+    });
+    if (artifactsFolder !== undefined) await downloadArtifacts(session, record, artifactsFolder);
     const { exitState, reason, result, error, errorDetail, stdout, stderr: errors, usage } = record;
     return {
-      id,
+      id: record.id,
       exitState,
       reason,
       result: result ?? null,
@@ -46,8 +64,12 @@ async function runOnServer(session: Session, code: string, limits: RunLimits): P
       usage: usage as unknown as Record<string, number>,
     };
   } catch (error) {
-    if (signal.aborted && !(error instanceof CyrnelError)) return killedReport(id);
-    throw error;
+    if (!signal.aborted || error instanceof CyrnelError) throw error;
+    if (id !== null && artifactsFolder !== undefined) {
+      const record = await client.waitForIdle(id, { signal: AbortSignal.timeout(MAX_KILLED_WAIT_MS) });
+      await downloadArtifacts(session, record, artifactsFolder);
+    }
+    return killedReport(id);
   } finally {
     output.end();
   }

@@ -1,9 +1,9 @@
 /** The report of a run, the same for remote and local runs, and how it is shown. */
-import type { LocalFile } from "#client/kernel/local-model.ts";
 import { visibleJson, visibleLine } from "#client/visible-text.ts";
 import { type ExitCode, exitCodeOfRun } from "../failure.ts";
 import type { Session } from "../session.ts";
 import { createSafeStream } from "../terminal.ts";
+import type { FolderFile } from "./folder.ts";
 
 export interface RunLimits {
   ref?: string;
@@ -14,7 +14,7 @@ export interface RunLimits {
   /** JSON data; undefined: none. */
   input?: unknown;
   /** The workspace, by name. */
-  files?: Record<string, LocalFile>;
+  files?: Record<string, FolderFile>;
   /** Where what the script writes is put. */
   artifactsFolder?: string;
 }

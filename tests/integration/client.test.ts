@@ -87,6 +87,7 @@ test("files are uploaded, given to a process and downloaded", async () => {
   const record = unwrap(await client.GET("/processes/{id}", { params: { path } }));
   expect(record.files).toMatchObject([{ name: "x.csv", id: file.id }]);
   await expect(client.download("sha256-0")).rejects.toMatchObject({ code: "invalid_request" });
+  await expect(client.downloadArtifact(created.id, "none")).rejects.toMatchObject({ status: 404 });
 });
 
 describe("run", () => {

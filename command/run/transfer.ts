@@ -1,0 +1,73 @@
+/** Files of a run on a server: uploaded before it, and what it left downloaded after it, both as streams. */
+import type { ProcessRecord } from "#client/client.ts";
+import type { RunOptions } from "#client/runs.ts";
+import { visibleLine } from "#client/visible-text.ts";
+import { checkFileName } from "#runner/file-names.ts";
+import { Failure, toFailure } from "../failure.ts";
+import type { Session } from "../session.ts";
+import { type FolderFile, writeArtifact } from "./folder.ts";
+
+/** At a time: a server takes 8 of one key. */
+const MAX_UPLOADS = 4;
+
+/** Uploads each file; answers what to submit. Rejects with a Failure that names the file. */
+export async function uploadFiles(
+  { client, signal, url }: Session,
+  files: Record<string, FolderFile>,
+): Promise<NonNullable<RunOptions["files"]>> {
+  const given: NonNullable<RunOptions["files"]> = Object.create(null);
+  const left = Object.entries(files);
+  async function uploadNext(): Promise<void> {
+    for (let next = left.pop(); next !== undefined; next = left.pop()) {
+      const [name, file] = next;
+      try {
+        const { id } = await client.upload(await file.open(), { name, signal });
+        given[name] = { id };
+      } catch (error) {
+        left.length = 0;
+        throw explain(`${name} was not uploaded`, error, url);
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: MAX_UPLOADS }, uploadNext));
+  return given;
+}
+
+/** Writes what the run left into a folder. What a server says is not believed: names are checked, and sizes have to fit. */
+export async function downloadArtifacts(
+  { client, url }: Session,
+  { id, artifacts }: Pick<ProcessRecord, "id" | "artifacts">,
+  folder: string,
+): Promise<void> {
+  for (const { name, size } of artifacts) {
+    try {
+      // Before it becomes part of an address.
+      const wrong = checkFileName(name);
+      if (wrong !== null) throw new Error(`the name ${wrong}`);
+      await writeArtifact(folder, name, withSize(await client.downloadArtifact(id, name), size));
+    } catch (error) {
+      throw explain(
+        `Process ${id} has ended; its artifact ${JSON.stringify(name)} was not written`,
+        error,
+        url,
+      );
+    }
+  }
+}
+
+/** @throws where there is more or less of it than was said. */
+async function* withSize(content: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
+  let seen = 0;
+  for await (const bytes of content) {
+    seen += bytes.length;
+    if (seen > size) break;
+    yield bytes;
+  }
+  if (seen !== size)
+    throw new Error(`the server named ${size} bytes and sent ${seen > size ? "more" : seen}.`);
+}
+
+function explain(what: string, error: unknown, url: string): Failure {
+  const { code, message, exitCode } = toFailure(error, url);
+  return new Failure(code, visibleLine(`${what}: ${message}`), exitCode, { cause: error });
+}
