@@ -28,7 +28,8 @@ function policyFor(nonce: string): string {
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
-    "img-src 'self' data:",
+    // Previews of files that runs left: bytes that the page has looked at.
+    "img-src 'self' data: blob:",
     "font-src 'self'",
     "connect-src 'self'",
     "base-uri 'none'",

@@ -7,7 +7,7 @@ import { SelectField, TextField, useFields } from "../parts/fields.tsx";
 import { formatTime } from "../parts/format.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { Empty, Fold, List, PageHead } from "../parts/layout.tsx";
-import { type AuditRecord, fetchPath, useGet } from "../server/api.ts";
+import { type AuditRecord, saveAs, useGet } from "../server/api.ts";
 
 const OUTCOMES = [
   ["", "All outcomes"],
@@ -38,12 +38,7 @@ export default function AuditPage() {
   );
   const exporting = useAction();
   const save = () =>
-    exporting.run(async () => {
-      const response = await fetchPath(`/audit/export?${new URLSearchParams(filter)}`);
-      const url = URL.createObjectURL(await response.blob());
-      Object.assign(document.createElement("a"), { href: url, download: "audit.jsonl" }).click();
-      URL.revokeObjectURL(url);
-    });
+    exporting.run(() => saveAs(`/audit/export?${new URLSearchParams(filter)}`, "audit.jsonl"));
   return (
     <>
       <PageHead

@@ -3,6 +3,7 @@ import { lazy, Suspense } from "preact/compat";
 import { useRef, useState } from "preact/hooks";
 import { navigate } from "wouter-preact/use-hash-location";
 import type { EditorHandle } from "../editor/editor.tsx";
+import { GivenFileList } from "../files/file-fields.tsx";
 import { tell, useAction } from "../parts/action.tsx";
 import { Button, ConfirmButton, CopyButton } from "../parts/controls.tsx";
 import { Failure, Loading } from "../parts/failure.tsx";
@@ -54,7 +55,7 @@ export default function ProcessPage({ id }: { id: string }) {
             {isActive(process) ? null : (
               <ConfirmButton
                 label="Delete"
-                question={`Process ${id}, its output and its call trail will be gone.`}
+                question={`Process ${id}, its output, its files and its call trail will be gone.`}
                 onConfirm={forget}
               />
             )}
@@ -104,6 +105,11 @@ function Source({ process, editor, onRun }: SourceProps) {
         </Suspense>
       </section>
       <GivenInput key={process.startedAt} process={process} onRun={onRun} />
+      {process.files.length === 0 ? null : (
+        <Card title="Files it was given">
+          <GivenFileList files={process.files} />
+        </Card>
+      )}
       <Card title="Limits and times">
         <Facts
           facts={{

@@ -1,6 +1,7 @@
-/** The script that is being written, its input and its limits: kept in this tab, through other pages, a sign-in and a reload. */
+/** The script that is being written, its input, files and limits: kept in this tab, the script also through a reload. */
 import { effect, signal } from "@preact/signals";
 import { navigate } from "wouter-preact/use-hash-location";
+import { replaceFiles } from "../files/given-files.ts";
 import type { Process } from "../server/api.ts";
 import { storedText } from "../session/storage.ts";
 
@@ -31,10 +32,14 @@ export const started = signal<number | null>(null);
 effect(() => stored.write(draft.value === FIRST_SCRIPT ? null : draft.value));
 
 /** Opens the page of the editor with `code` in it, and what it is given. */
-export function editScript(code: string, given: Partial<Pick<Process, "input" | "inputSchema">> = {}): void {
+export function editScript(
+  code: string,
+  given: Partial<Pick<Process, "input" | "inputSchema" | "files">> = {},
+): void {
   draft.value = code;
   input.value = writeJson(given.input);
   inputSchema.value = writeJson(given.inputSchema);
+  replaceFiles(given.files ?? []);
   started.value = null;
   navigate("/run");
 }
@@ -45,6 +50,7 @@ export function forgetDraft(): void {
   limits.value = NO_LIMITS;
   input.value = "";
   inputSchema.value = "";
+  replaceFiles([]);
   started.value = null;
 }
 

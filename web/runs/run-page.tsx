@@ -2,6 +2,8 @@
 import { lazy, Suspense } from "preact/compat";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { EditorHandle } from "../editor/editor.tsx";
+import { DropArea, FileFields } from "../files/file-fields.tsx";
+import { givenFiles, readFiles } from "../files/given-files.ts";
 import { useAction } from "../parts/action.tsx";
 import { Button } from "../parts/controls.tsx";
 import { Failure } from "../parts/failure.tsx";
@@ -26,7 +28,7 @@ export default function RunPage() {
   const feed = useRun(started.value);
   const starting = useAction();
   const editor = useRef<EditorHandle | null>(null);
-  const [shown, setShown] = useState<"input" | "limits" | null>(null);
+  const [shown, setShown] = useState<"input" | "files" | "limits" | null>(null);
   const types = useGet("/tools/types.d.ts", { parseAs: "text" });
   const { process } = feed;
   const isLive = process !== null && isActive(process);
@@ -39,7 +41,7 @@ export default function RunPage() {
       const { id } = await post("/processes", {
         // Where the answer is lost, asking again does not run it twice.
         params: { header: { "idempotency-key": makeRequestKey() } },
-        body: { code: draft.value, options: readLimits(limits.value), ...readInput() },
+        body: { code: draft.value, options: readLimits(limits.value), ...readInput(), ...readFiles() },
       });
       started.value = id;
     });
@@ -48,10 +50,10 @@ export default function RunPage() {
     <>
       <PageHead
         title="Run"
-        about="A script runs in a sandbox of its own: no files, no network, only the tools you installed."
+        about="A script runs in a sandbox of its own: no disk, no network, only the files you give it and the tools you installed."
       />
       <div class="workbench">
-        <section class="card" aria-label="Script">
+        <DropArea class="card" label="Script" onDrop={() => setShown("files")}>
           <div class="card-head">
             <h2>Script</h2>
             <div class="row">
@@ -62,6 +64,14 @@ export default function RunPage() {
                 onClick={() => setShown(shown === "input" ? null : "input")}
               >
                 Input
+              </Button>
+              <Button
+                look="quiet small"
+                icon="paperclip"
+                aria-expanded={shown === "files"}
+                onClick={() => setShown(shown === "files" ? null : "files")}
+              >
+                Files{givenFiles.value.length === 0 ? "" : ` · ${givenFiles.value.length}`}
               </Button>
               <Button
                 look="quiet small"
@@ -95,6 +105,7 @@ export default function RunPage() {
             />
           </Suspense>
           {shown === "input" ? <DraftInput /> : null}
+          {shown === "files" ? <FileFields /> : null}
           {shown === "limits" ? (
             <div class="card-foot fields">
               <LimitField name="timeoutSeconds" label="Time, seconds" placeholder="30" />
@@ -102,7 +113,7 @@ export default function RunPage() {
               <LimitField name="cpuMs" label="Processor, ms" placeholder="default" />
             </div>
           ) : null}
-        </section>
+        </DropArea>
         <div class="stack">
           <Failure error={starting.error} />
           {started.value === null ? (

@@ -1,5 +1,6 @@
 /** A run from its start to its end: state, what waits for a person, result, what it printed, which tools it called. */
 import { PendingApproval } from "../approvals/pending-approval.tsx";
+import { Artifacts } from "../files/artifacts.tsx";
 import { useAction } from "../parts/action.tsx";
 import { Button, CopyButton } from "../parts/controls.tsx";
 import { Failure } from "../parts/failure.tsx";
@@ -60,6 +61,7 @@ export function RunPanel({ feed, onShowLine }: RunPanelProps) {
           <JsonTree value={process.output} />
         </Card>
       )}
+      <Artifacts process={process} />
       <Printed feed={feed} isLive={isLive} />
       <Card title="Calls" flush side={<span class="muted small">{count(calls.length, "call")}</span>}>
         <CallTrail calls={calls} now={Date.now()} />

@@ -86,6 +86,14 @@ export async function fetchPath(path: string, init: RequestInit = {}): Promise<R
   return response;
 }
 
+/** Saves what a path answers as a file, under a type that no browser shows. */
+export async function saveAs(path: string, name: string): Promise<void> {
+  const bytes = await (await fetchPath(path)).arrayBuffer();
+  const url = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
+  Object.assign(document.createElement("a"), { href: url, download: name }).click();
+  URL.revokeObjectURL(url);
+}
+
 async function fetchAsSession(request: Request): Promise<Response> {
   const sentWith = key.value;
   let response: Response;

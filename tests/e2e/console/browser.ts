@@ -1,8 +1,10 @@
 /** The system's Chromium, with an empty profile and no requests outside; and what its console reports. */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
 
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const FLAGS = [
   "--no-sandbox",
@@ -40,6 +42,8 @@ export interface OpenPage {
   forgive(expected: RegExp): Promise<void>;
   /** How much what stood there has moved by itself since the last question, as browsers count it (layout shift). */
   readShift(): Promise<number>;
+  /** What axe finds not to be accessible, one line each. */
+  audit(): Promise<string[]>;
 }
 
 const ACTION_TIMEOUT_MS = 30_000;
@@ -71,10 +75,22 @@ export async function launchBrowser(origin: string): Promise<ConsoleBrowser> {
         await expect.poll(isThere, { message: `the browser complained of ${expected}` }).toBe(true);
         complaints.push(...complaints.splice(0).filter((text) => !expected.test(text)));
       };
-      return { page, context, complaints, forgive, readShift };
+      return { page, context, complaints, forgive, readShift, audit: () => audit(page) };
     },
     [Symbol.asyncDispose]: () => browser.close(),
   };
+}
+
+async function audit(page: Page): Promise<string[]> {
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: injected above
+    const { violations } = await (globalThis as any).axe.run(document, { resultTypes: ["violations"] });
+    return violations.flatMap(
+      (violation: { id: string; nodes: { target: unknown; failureSummary: string }[] }) =>
+        violation.nodes.map((node) => `${violation.id}: ${node.target} ${node.failureSummary}`),
+    );
+  });
 }
 
 interface ShiftCount {

@@ -1,13 +1,11 @@
 /** Every page: accessible in light and dark, no wider than a phone, and hostile data inert in all of them. */
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TEST_KEY } from "#tests/integration/harness/http-app.ts";
 import { type ConsoleBrowser, chromiumPath, launchBrowser, type OpenPage, signIn } from "./browser.ts";
 import { type ConsoleServer, startConsoleServer } from "./console-server.ts";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const WIDE = { width: 1440, height: 900 };
 const NARROW = { width: 380, height: 800 };
 /** What a page shows may not move while the rest of it loads. Beyond this, browsers call it noticeable. */
@@ -80,24 +78,11 @@ describe.skipIf(chromiumPath === null)("every page (skipped without a Chromium)"
     opened = await browser.open({ viewport: WIDE });
     page = opened.page;
     await signIn(page, server.url, TEST_KEY);
-    await page.evaluate(AXE);
   });
   afterAll(async () => {
     await browser?.[Symbol.asyncDispose]();
     await server?.[Symbol.asyncDispose]();
   });
-
-  /** What axe finds, one line each. */
-  async function audit(): Promise<string[]> {
-    return page.evaluate(async () => {
-      // biome-ignore lint/suspicious/noExplicitAny: injected above
-      const { violations } = await (globalThis as any).axe.run(document, { resultTypes: ["violations"] });
-      return violations.flatMap(
-        (violation: { id: string; nodes: { target: unknown; failureSummary: string }[] }) =>
-          violation.nodes.map((node) => `${violation.id}: ${node.target} ${node.failureSummary}`),
-      );
-    });
-  }
 
   async function show(view: string, ready: string): Promise<void> {
     await page.evaluate((hash) => {
@@ -138,7 +123,7 @@ describe.skipIf(chromiumPath === null)("every page (skipped without a Chromium)"
     const address = view.replace("FAILED", String(failed)).replace("PAUSED", String(paused));
     await opened.readShift();
     await show(address, ready);
-    expect(await audit()).toEqual([]);
+    expect(await opened.audit()).toEqual([]);
     expect(await opened.readShift()).toBeLessThan(MAX_SHIFT);
 
     await page.setViewportSize(NARROW);
@@ -148,7 +133,7 @@ describe.skipIf(chromiumPath === null)("every page (skipped without a Chromium)"
     await show(address, ready);
     expect(await opened.readShift()).toBeLessThan(MAX_SHIFT);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(NARROW.width);
-    expect(await audit()).toEqual([]);
+    expect(await opened.audit()).toEqual([]);
     expect(await page.evaluate(() => "cyrnelMark" in window)).toBe(false);
     expect(
       await page
@@ -187,7 +172,7 @@ describe.skipIf(chromiumPath === null)("every page (skipped without a Chromium)"
         const isFocused = () => button.evaluate((element) => element === document.activeElement);
         await button.click();
         await page.getByRole("dialog").waitFor();
-        expect(await audit()).toEqual([]);
+        expect(await opened.audit()).toEqual([]);
         expect(await page.evaluate(() => document.activeElement?.closest("dialog") !== null)).toBe(true);
         expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(
           size.width,

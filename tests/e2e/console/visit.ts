@@ -8,9 +8,12 @@ export interface Visit extends OpenPage, AsyncDisposable {
   server: ConsoleServer;
 }
 
-export async function visitConsole(options: BrowserContextOptions): Promise<Visit> {
+export async function visitConsole(
+  options: BrowserContextOptions,
+  environment: Record<string, string> = {},
+): Promise<Visit> {
   await using undo = new AsyncDisposableStack();
-  const server = undo.use(await startConsoleServer());
+  const server = undo.use(await startConsoleServer(environment));
   await server.send("POST", "/services", { id: "demo", adapter: "demo", content: "{}" });
   await server.send("POST", "/services/demo/enabled", { enabled: true });
   const browser = undo.use(await launchBrowser(server.url));

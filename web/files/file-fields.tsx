@@ -1,0 +1,147 @@
+/** The files that a run is given: dropped or picked, named, removed. */
+import type { ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
+import { tell } from "../parts/action.tsx";
+import { Button } from "../parts/controls.tsx";
+import { describeFailure } from "../parts/failure.tsx";
+import { TextField } from "../parts/fields.tsx";
+import { formatBytes } from "../parts/format.tsx";
+import { Plain } from "../parts/json-tree.tsx";
+import { addFiles, type GivenFile, givenFiles, problemOf, removeFile, renameFile } from "./given-files.ts";
+
+const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes("Files") ?? false;
+
+interface DropAreaProps {
+  class: string;
+  label: string;
+  /** Files were dropped; they are among the draft's. */
+  onDrop: () => void;
+  children: ComponentChildren;
+}
+
+/** Takes files before what is inside does: an editor would insert their text. */
+export function DropArea({ class: name, label, onDrop, children }: DropAreaProps) {
+  /** Elements within that the pointer is over: each is entered before the one before is left. */
+  const depth = useRef(0);
+  const [isOver, setOver] = useState(false);
+  const enter = (by: number) => (event: DragEvent) => {
+    if (!hasFiles(event)) return;
+    depth.current += by;
+    setOver(depth.current > 0);
+  };
+  const allow = (event: DragEvent) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const drop = (event: DragEvent) => {
+    if (!hasFiles(event)) return;
+    allow(event);
+    depth.current = 0;
+    setOver(false);
+    const items = [...(event.dataTransfer?.items ?? [])].filter(({ kind }) => kind === "file");
+    const folders = items.filter((item) => item.webkitGetAsEntry()?.isDirectory);
+    if (folders.length > 0) tell("Folders are left out: drop the files in them.");
+    const files = items.filter((item) => !folders.includes(item)).map((item) => item.getAsFile());
+    addFiles(files.filter((file) => file !== null));
+    onDrop();
+  };
+  return (
+    <section
+      class={name}
+      aria-label={label}
+      data-over={isOver}
+      onDragEnterCapture={enter(1)}
+      onDragLeaveCapture={enter(-1)}
+      onDragOverCapture={allow}
+      onDropCapture={drop}
+    >
+      {children}
+    </section>
+  );
+}
+
+export function FileFields() {
+  const picker = useRef<HTMLInputElement>(null);
+  const files = givenFiles.value;
+  return (
+    <div class="card-foot stack">
+      <p class="muted small">
+        {files.length === 0 ? "None yet: drop files on the editor, or choose them. " : ""}The script reads
+        them with <code>cyrnel.files</code>, by the names given here.
+      </p>
+      {files.length === 0 ? null : (
+        <ul class="stack tight">
+          {files.map((file, index) => (
+            <FileField key={file.key} file={file} number={index + 1} />
+          ))}
+        </ul>
+      )}
+      <div class="row">
+        <Button look="small" icon="plus" onClick={() => picker.current?.click()}>
+          Choose files
+        </Button>
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          onChange={({ currentTarget }) => {
+            addFiles(currentTarget.files ?? []);
+            // The same file may be picked again.
+            currentTarget.value = "";
+          }}
+        />
+      </div>
+    </div>
+  );
+}
+
+function FileField({ file, number }: { file: GivenFile; number: number }) {
+  const { key, name, size, id, sent, error } = file;
+  return (
+    <li class="given-file">
+      <TextField
+        label={`File ${number}`}
+        hint={<Upload size={size} sent={sent} isThere={id !== null} hasFailed={error !== null} />}
+        error={error === null ? problemOf(file) : describeFailure(error)}
+        value={name}
+        onChange={(text) => renameFile(key, text)}
+      />
+      <Button look="quiet small" icon="x" label={`Remove file ${number}`} onClick={() => removeFile(key)} />
+    </li>
+  );
+}
+
+interface UploadProps extends Pick<GivenFile, "size" | "sent"> {
+  isThere: boolean;
+  hasFailed: boolean;
+}
+
+function Upload({ size, sent, isThere, hasFailed }: UploadProps) {
+  if (isThere || hasFailed) return <span class="number">{formatBytes(size)}</span>;
+  return (
+    <span class="row">
+      <progress max={Math.max(1, size)} value={sent} aria-label="Uploaded" />
+      <span class="number">
+        {formatBytes(sent)} of {formatBytes(size)}
+      </span>
+    </span>
+  );
+}
+
+/** What a process was given. */
+export function GivenFileList({ files }: { files: readonly { name: string; size: number }[] }) {
+  return (
+    <ul class="stack tight">
+      {files.map(({ name, size }) => (
+        <li key={name} class="row apart">
+          <span class="mono wrap">
+            <Plain text={name} />
+          </span>
+          <span class="muted small number">{formatBytes(size)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
