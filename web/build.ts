@@ -112,7 +112,7 @@ async function hashSources(): Promise<string> {
 }
 
 async function listFiles(place: string): Promise<string[]> {
-  if (path.extname(place) !== "") return [place];
+  if (/\.(?:json|ts)$/.test(place)) return [place];
   const entries = await readdir(place, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile())
