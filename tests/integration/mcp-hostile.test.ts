@@ -66,7 +66,7 @@ describe("what is no message", () => {
     ["a key of the prototype", '{"__proto__":{"a":1}}', 400],
     ["a wrong version", '{"jsonrpc":"1.0","id":1,"method":"tools/list"}', 400],
     ["an id that is an object", '{"jsonrpc":"2.0","id":{},"method":"tools/list"}', 400],
-    ["more than a mebibyte", JSON.stringify({ ...LIST, params: { x: "x".repeat(1024 * 1024) } }), 413],
+    ["more than two mebibytes", JSON.stringify({ ...LIST, params: { x: "x".repeat(2 * 1024 * 1024) } }), 413],
     ["101 messages", JSON.stringify(Array.from({ length: 101 }, (_, id) => ({ ...LIST, id }))), 429],
     ["two greetings", JSON.stringify([INITIALIZE, INITIALIZE]), 400],
   ])("%s is refused", async (_name, body, status) => {
