@@ -4,6 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { EmbeddedResource, ResourceLink, ResourceTemplate } from "@modelcontextprotocol/sdk/types.js";
+import { createGate } from "#api/bounds/parallel.ts";
 import type { ProcessArtifact } from "#api/processes/model/files.ts";
 import type { ProcessRecord } from "#api/processes/model/schemas.ts";
 import { AppError } from "../errors.ts";
@@ -13,6 +14,8 @@ const MAX_EMBEDDED_BYTES = 64 * 1024;
 /** Of one answer. */
 const MAX_EMBEDDED_TOTAL_BYTES = 256 * 1024;
 const MAX_ATTACHED = 50;
+/** Of one answer, that are read from the store at once. */
+const MAX_READING = 4;
 /** Of one that is read as a resource: it lies in memory, in base64 and in an answer. */
 const MAX_READ_BYTES = 4 * 1024 * 1024;
 const URI = /^cyrnel:\/\/processes\/([1-9][0-9]{0,14})\/artifacts\/(.+)$/s;
@@ -43,13 +46,14 @@ export async function attachArtifacts(
       `${shown.length} of ${artifacts.length} artifacts are shown (all: GET /processes/${id}/artifacts)`,
     );
   }
+  const gate = createGate({ maxRunning: MAX_READING });
   let leftBytes = MAX_EMBEDDED_TOTAL_BYTES;
   const content = shown.map(async (artifact) => {
     const isEmbedded = artifact.size < MAX_EMBEDDED_BYTES && artifact.size <= leftBytes;
     if (!isEmbedded) return linkTo(id, artifact);
     leftBytes -= artifact.size;
     try {
-      const resource = await readArtifact(ports, id, artifact.name, context);
+      const resource = await gate.run(() => readArtifact(ports, id, artifact.name, context));
       return { type: "resource" as const, resource };
     } catch (error) {
       // Another run has taken its place, or the store is away: the outcome is answered all the same.

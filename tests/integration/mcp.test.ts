@@ -378,6 +378,13 @@ describe("stdio", () => {
     );
     expect(value).toMatchObject({ success: true, value: ["apples", "pears"] });
     expect(heard[0]).toContain(`Process ${value.processId}`);
+    const left = await call("run", {
+      script: "await cyrnel.files.write('large.txt', await cyrnel.files.text('a.txt'));",
+      files: { "a.txt": { text: "x".repeat(100_000) } },
+    });
+    expect(left.attached).toMatchObject([{ type: "resource_link", name: "large.txt", size: 100_000 }]);
+    const { contents } = await client.readResource({ uri: left.value.artifacts[0].uri });
+    expect(contents).toMatchObject([{ text: "x".repeat(100_000) }]);
   });
 
   test("goes on when the server has forgotten the session", async () => {

@@ -1,6 +1,6 @@
 /** The files that a run is given: dropped or picked, named, removed. */
 import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { tell } from "../parts/action.tsx";
 import { Button } from "../parts/controls.tsx";
 import { describeFailure } from "../parts/failure.tsx";
@@ -24,6 +24,16 @@ export function DropArea({ class: name, label, onDrop, children }: DropAreaProps
   /** Elements within that the pointer is over: each is entered before the one before is left. */
   const depth = useRef(0);
   const [isOver, setOver] = useState(false);
+  useEffect(() => {
+    // A file that is dropped beside it would be opened in place of the page.
+    const stay = (event: DragEvent) => hasFiles(event) && event.preventDefault();
+    document.addEventListener("dragover", stay);
+    document.addEventListener("drop", stay);
+    return () => {
+      document.removeEventListener("dragover", stay);
+      document.removeEventListener("drop", stay);
+    };
+  }, []);
   const enter = (by: number) => (event: DragEvent) => {
     if (!hasFiles(event)) return;
     depth.current += by;

@@ -148,7 +148,7 @@ function Sheet({ text, separator }: { text: string; separator: string }) {
   );
 }
 
-/** RFC 4180, and whatever is no CSV as well as it can be: the first rows, columns and characters of cells. */
+/** RFC 4180; other text as well as it fits. Only the first rows, columns and characters of cells. */
 function parseRows(text: string, separator: string): { rows: string[][]; isCut: boolean } {
   const rows: string[][] = [];
   let row: string[] = [];
