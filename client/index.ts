@@ -19,6 +19,7 @@ export {
 } from "./kernel/elicitation.ts";
 export type {
   CallContext,
+  CallFiles,
   FoundTool,
   IsolationReport,
   LocalExecuteOptions,

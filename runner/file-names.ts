@@ -68,6 +68,13 @@ const TYPES: Record<string, string> = {
   zst: "application/zstd",
 };
 
+const TEXT_TYPE =
+  /^text\/|^application\/(?:.+\+)?(?:json|xml|yaml|x-yaml|javascript|sql|toml|x-ndjson|jsonl|x-sh)\b|\+(?:json|xml)\b/;
+
+export function isTextType(contentType: string): boolean {
+  return TEXT_TYPE.test(contentType);
+}
+
 /** The media type that a name's extension says, without parameters; `application/octet-stream` where it says none. */
 export function contentTypeOf(name: string): string {
   const extension = /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? "";

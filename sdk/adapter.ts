@@ -1,6 +1,31 @@
 import { z } from "zod";
 import { type JSONSchema, type Module, type ModuleSetupContext, TOOL_ID_PATTERN } from "./module.ts";
 
+/** What a file of a run's workspace holds. */
+export interface FileContent {
+  /** Bytes. */
+  size: number;
+  /** By the extension of its name, or as it was uploaded. */
+  contentType: string;
+  /** From its beginning, each time it is called. */
+  stream(): AsyncIterable<Uint8Array>;
+}
+
+/** The files of a run as they were when the script made a call, however long the call waits for a person. */
+export interface CallFiles {
+  /** Rejects with code `file_not_found`. */
+  open(name: string): Promise<FileContent>;
+}
+
+/** An answer that became a file: what the script gets in its place. */
+export interface SavedFile {
+  file: string;
+  /** Bytes. */
+  size: number;
+  /** What the one who sent it said of it: data, like the content. */
+  contentType: string;
+}
+
 /** One tool call as an adapter or a binding sees it. `eid` and `signal` are set by the host. */
 export interface InvokeInput {
   serviceId: string;
@@ -15,6 +40,13 @@ export interface InvokeInput {
   signal?: AbortSignal;
   /** From an environment to the host: which of the execution's calls this is, counted from 1. The same when it is repeated. */
   seq?: number;
+  /** From the host: files that `parameters` may name. Absent where no script calls. */
+  files?: CallFiles;
+  /**
+   * From the host, to an adapter with `savesAnswers`: the script wants the body of the answer as a file. What is given becomes
+   * that file when all of it has come; rejects when the call is over, or when the run may not write as much.
+   */
+  save?(contentType: string, bytes: AsyncIterable<Uint8Array>): Promise<SavedFile>;
 }
 
 const jsonSchema = z.record(z.string(), z.unknown());
@@ -93,6 +125,11 @@ export interface AdapterModule extends Module {
   dehydrateService(id: string): Promise<void>;
   /** Throws on any failure. */
   invoke(input: InvokeInput): Promise<unknown>;
+  /**
+   * Optional. `invoke` heeds `save`. For an adapter without this member the host saves what `invoke` answers: a text as it is,
+   * anything else as JSON.
+   */
+  readonly savesAnswers?: boolean;
   /**
    * Optional. Every destination that a secret of the service would be sent to: origins of URLs (`https://api.example.com`),
    * for a program a text that identifies it. The host hands secrets over only while each destination is one of those they

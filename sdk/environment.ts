@@ -122,6 +122,19 @@ export interface ExecutionOutcome {
   usage?: Partial<Usage>;
 }
 
+/** A tool call as an environment passes it on. */
+export interface ToolRequest extends Omit<InvokeInput, "files" | "save"> {
+  /** Name of the file of the workspace that the answer is to become. */
+  saveAs?: string;
+}
+
+export interface SavedAnswer {
+  /** What the script gets. */
+  answer: unknown;
+  /** Bytes of the file; null: nothing was saved, the answer says why. */
+  size: number | null;
+}
+
 /** The execution a request is made for: what it may see depends on who submitted it. */
 export interface CallContext {
   eid: number;
@@ -132,7 +145,8 @@ export interface CallContext {
  * `code` and sometimes `status`; an environment passes exactly those four on to the script.
  */
 export interface EnvironmentBindings {
-  invokeTool(input: InvokeInput): Promise<unknown>;
+  /** With `saveAs` it answers a SavedAnswer. */
+  invokeTool(input: ToolRequest): Promise<unknown>;
   setState(eid: number, state: ExecutionState): void;
   setError(eid: number, error: string | ErrorDetail): void;
   emitStdout(eid: number, data: Buffer): void;

@@ -1,17 +1,16 @@
 /** What a run leaves, as it is stored: read piece by piece, text without known secrets. */
 import type { ArtifactSource } from "#api/processes/model/files.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
+import { isTextType } from "#runner/file-names.ts";
 
 const READ_BYTES = 256 * 1024;
-const TEXT_TYPE =
-  /^text\/|^application\/(?:.+\+)?(?:json|xml|yaml|x-yaml|javascript|sql|toml|x-ndjson|jsonl|x-sh)\b|\+(?:json|xml)\b/;
 
 /** What is to be stored of it: known secrets in text are replaced as in output, so it may have another size. */
 export async function readArtifact(
   artifact: ArtifactSource,
   redactor: Pick<Redactor, "createByteStream">,
 ): Promise<AsyncIterable<Buffer>> {
-  const isText = TEXT_TYPE.test(artifact.contentType) || (await holdsText(artifact));
+  const isText = isTextType(artifact.contentType) || (await holdsText(artifact));
   return isText ? redact(readAll(artifact), redactor) : readAll(artifact);
 }
 

@@ -2,9 +2,9 @@
  * The one path of every tool call: visible ► policy ► (approval) ► fit ► record ► invoke ► redact. Ends at the first step
  * that refuses it, when it is canceled, or when its time is over. Writes no trail: the caller does.
  */
-import { measureDepth } from "#runner/wire/frames.ts";
 import type { AdapterModule, JSONSchema } from "#sdk";
 import { type CallClock, startCallClock } from "../bounds/call-clock.ts";
+import type { Redactor } from "../secrets/redactor.ts";
 import {
   readAdapterFailure,
   refuseCall,
@@ -25,6 +25,7 @@ import type {
   ToolCall,
   ToolPath,
 } from "./gate.ts";
+import { createSave, type Save, saveResult, toJsonResult } from "./results.ts";
 import type { CallTarget } from "./targets.ts";
 import type { ParameterValidator } from "./validation/validator.ts";
 
@@ -41,7 +42,7 @@ export interface ToolCallerOptions {
   failureOf(serviceId: string): string | null;
   gate: CallGate;
   validator: ParameterValidator;
-  redactor: { text(text: string): string; value<T>(json: T): T };
+  redactor: Pick<Redactor, "text" | "value" | "createByteStream">;
   limits: CallLimits;
   /** Called before the adapter: rejects when the audit log cannot record the call, which is then not made. */
   admit?: () => Promise<void>;
@@ -71,8 +72,6 @@ interface OpenCall extends ToolCall {
   decision: GateDecision | null;
 }
 
-const MAX_RESULT_DEPTH = 200;
-
 export function createToolCaller(options: ToolCallerOptions): ToolCaller {
   const { gate, validator, redactor, limits } = options;
   const openByCaller = new Map<string, number>();
@@ -89,8 +88,10 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     }
     const parameters = await fitParameters(call, tool);
     const adapter = await record(call, tool);
-    const value = await invoke(call, adapter, parameters);
-    return redactor.value(toJsonResult(value, limits.maxResultBytes));
+    const save = createSave(call, redactor);
+    const value = await invoke(call, adapter, parameters, save);
+    const result = redactor.value(toJsonResult(value, limits.maxResultBytes));
+    return save === undefined || adapter.savesAnswers === true ? result : saveResult(result, save);
   }
 
   async function findVisible(call: OpenCall): Promise<CallTarget> {
@@ -164,11 +165,22 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     return adapter;
   }
 
-  async function invoke(call: OpenCall, adapter: AdapterModule, parameters: Record<string, unknown>) {
-    const { serviceId, toolId, signal, caller } = call;
-    const eid = caller.processId === undefined ? {} : { eid: caller.processId };
+  async function invoke(
+    { serviceId, toolId, signal, caller, workspace }: OpenCall,
+    adapter: AdapterModule,
+    parameters: Record<string, unknown>,
+    save: Save | undefined,
+  ) {
     try {
-      return await adapter.invoke({ serviceId, toolId, parameters, signal, ...eid });
+      return await adapter.invoke({
+        serviceId,
+        toolId,
+        parameters,
+        signal,
+        ...(caller.processId !== undefined && { eid: caller.processId }),
+        ...(workspace !== undefined && { files: workspace.files }),
+        ...(save !== undefined && adapter.savesAnswers === true && { save }),
+      });
     } catch (error) {
       throw readAdapterFailure(error, redactor.text);
     }
@@ -261,40 +273,4 @@ function throwRefusal(refusal: CallRefusal | null): void {
 /** Whose limits and whose turn of checks a call counts against. */
 function nameCaller({ processId, keyId }: CallCaller): string {
   return processId !== undefined ? `process ${processId}` : `key ${keyId ?? ""}`;
-}
-
-/**
- * A copy of an adapter's result as JSON makes it, detached from what the adapter holds. Counts while it writes: an answer
- * of a gigabyte must not become a text of a gigabyte. Throws CallError `result_too_large` or `result_invalid`.
- */
-function toJsonResult(result: unknown, maxBytes: number): unknown {
-  if (result === undefined || result === null) return null;
-  let left = maxBytes;
-  let isTooLarge = false;
-  function count(this: unknown, name: string, value: unknown): unknown {
-    left -= 1 + (Array.isArray(this) ? 0 : name.length);
-    if (typeof value === "string") left -= value.length;
-    isTooLarge = left < (Array.isArray(value) ? value.length : 0);
-    if (isTooLarge) throw new Error("too large");
-    return value;
-  }
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(result, count);
-  } catch {
-    // Too large, or not JSON data; an error of the adapter's own making is not looked at.
-  }
-  if (isTooLarge || (text !== undefined && Buffer.byteLength(text) > maxBytes)) {
-    throw refuseCall(
-      "result_too_large",
-      `The tool's answer is larger than ${maxBytes} bytes (CYRNEL_MAX_CALL_RESULT_BYTES). Ask for less: a page, a filter, fewer fields.`,
-    );
-  }
-  if (text === undefined) {
-    throw refuseCall("result_invalid", "The tool answered something that is no JSON data.");
-  }
-  if (measureDepth(Buffer.from(text), MAX_RESULT_DEPTH) > MAX_RESULT_DEPTH) {
-    throw refuseCall("result_invalid", `The tool's answer is nested deeper than ${MAX_RESULT_DEPTH} levels.`);
-  }
-  return JSON.parse(text);
 }

@@ -1,4 +1,5 @@
 /** A tool call as types: who calls, what is called, what roles and policies answer about it, and how it ended. */
+import type { CallFiles } from "#sdk";
 import type { CallClock } from "../bounds/call-clock.ts";
 
 /** On whose behalf a tool is looked for or called. Empty in anonymous mode. */
@@ -67,9 +68,18 @@ export interface CallInRun {
   begin(tool: { destructive: boolean }): Promise<CallRefusal | null>;
 }
 
+/** The workspace of a run, as one of its calls uses it. */
+export interface CallWorkspace {
+  files: CallFiles;
+  /** Where the answer goes; absent: to the script. Rejects where it cannot be written. */
+  saveAs?: { name: string; save(bytes: AsyncIterable<Uint8Array>): Promise<{ size: number }> };
+}
+
 export interface ToolCall extends ToolPath {
   parameters: Record<string, unknown>;
   caller: CallCaller;
+  /** Absent for a direct call. */
+  workspace?: CallWorkspace | undefined;
   /** Aborts when the run is killed or over, or the client of a direct call has gone. */
   signal?: AbortSignal | undefined;
   /** Absent for a direct call: there is no run that could wait for an approval. */

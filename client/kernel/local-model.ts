@@ -18,6 +18,13 @@ export interface CallContext {
   seq: number;
   /** Aborts when the run is over. */
   signal: AbortSignal;
+  /** The files of the run as they were when the script made the call. */
+  files: CallFiles;
+}
+
+/** `open` rejects with code `file_not_found`; `stream` begins anew each time. `size` in bytes. */
+export interface CallFiles {
+  open(name: string): Promise<{ size: number; contentType: string; stream(): AsyncIterable<Uint8Array> }>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the parameters of a tool are what its own schema says.

@@ -5,10 +5,11 @@
 import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
 import { generateToolDocs } from "#runner/docs/tool-docs.ts";
 import type { BundledEnvironment } from "#runner/host/environment.ts";
-import type { EnvironmentBindings, InvokeInput, JSONSchema } from "#sdk";
+import type { EnvironmentBindings, JSONSchema, ToolRequest } from "#sdk";
 import type { LocalOptions, LocalTool } from "../kernel/local-model.ts";
 import { toolError } from "../kernel/proxy.ts";
 import type { Catalog } from "./catalog.ts";
+import { saveResult } from "./files.ts";
 import type { LocalRun } from "./run.ts";
 
 /** Undefined for a run that has ended. */
@@ -63,9 +64,11 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
   }
 
   // Synchronous up to the call of the tool: the next message of the child may be the end of the run.
-  async function invokeTool({ serviceId, toolId, parameters, eid, seq, signal }: InvokeInput) {
+  async function invokeTool({ serviceId, toolId, parameters, saveAs, eid, seq, signal }: ToolRequest) {
     const run = findRun(eid);
     const over = signal ?? AbortSignal.abort();
+    if (saveAs !== undefined) run.workspace.checkName(saveAs);
+    const files = run.workspace.snapshot();
     run.noteCall({ path: `${serviceId}.${toolId}`, args: parameters });
     const tool = catalog.find(serviceId, toolId);
     const fitting = fitParameters(tool, parameters);
@@ -75,7 +78,8 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
       // It may have been approved as the run ended.
       over.throwIfAborted();
     }
-    return tool.invoke(fitting, { processId: run.id, seq: seq ?? 0, signal: over });
+    const made = tool.invoke(fitting, { processId: run.id, seq: seq ?? 0, signal: over, files });
+    return saveAs === undefined ? made : saveResult(run.workspace, saveAs, await made);
   }
 
   function findRun(eid: number | undefined): LocalRun {

@@ -1,6 +1,7 @@
 /** The files of a run of a local runtime: those it is given, and what becomes of those it writes. */
 import { checkFileName, contentTypeOf } from "#runner/file-names.ts";
 import { createWorkspace, type StoredFile, type Workspace } from "#runner/host/workspace.ts";
+import type { SavedAnswer } from "#sdk";
 import type { LocalExecuteOptions } from "../kernel/local-model.ts";
 
 /** Of what a run is given, and of what it leaves; a server has the same unless it is set otherwise. */
@@ -33,6 +34,21 @@ export function listGiven(given: Given = {}): StoredFile[] {
 
 export function openWorkspace(files: readonly StoredFile[]): Workspace {
   return createWorkspace({ files, maxBytes: MAX_WORKSPACE_BYTES, maxFiles: MAX_WORKSPACE_FILES });
+}
+
+/** What a tool answered becomes a file: bytes and text as they are, anything else as JSON. */
+export async function saveResult(workspace: Workspace, name: string, result: unknown): Promise<SavedAnswer> {
+  const [contentType, bytes] =
+    result instanceof Uint8Array
+      ? [contentTypeOf(name), result]
+      : typeof result === "string"
+        ? ["text/plain", Buffer.from(result)]
+        : ["application/json", Buffer.from(JSON.stringify(result ?? null))];
+  const pieces = (async function* () {
+    yield bytes;
+  })();
+  const { size } = await workspace.save(name, pieces);
+  return { answer: { file: name, size, contentType }, size };
 }
 
 /** Hands out what the run wrote, and forgets it. */

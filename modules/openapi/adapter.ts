@@ -71,6 +71,7 @@ export function createOpenApiAdapter(): AdapterModule {
     },
 
     invoke: ({ fetch }, service, tool, input) => call(fetch, service, tool, input),
+    savesAnswers: true,
 
     stop: async () => thread[Symbol.asyncDispose](),
 
@@ -142,14 +143,14 @@ async function call(
   fetch: typeof globalThis.fetch,
   { bases, config, credentials, domain }: Service,
   plan: ToolDomain,
-  { parameters, signal: wish }: InvokeInput,
+  { parameters, signal: wish, files, save }: InvokeInput,
 ): Promise<Answer> {
   if (plan.method === "TRACE") {
     throw new CallError("unsupported_method", "TRACE cannot be sent: the fetch standard forbids it.");
   }
   const { timeoutMs, maxResponseBytes } = config;
   const base = bases.get(plan) as string;
-  const prepare = () => prepareRequest(plan, base, config.headers, parameters);
+  const prepare = () => prepareRequest(plan, base, config.headers, { parameters, ...(files && { files }) });
   const request = await prepare();
   const what = nameOf(request);
   const deadline = performance.now() + timeoutMs;
@@ -160,7 +161,13 @@ async function call(
     onCancel: () => new CallError("aborted", `${what} was stopped.`),
   };
   return withLimits(limits, async (signal) => {
-    const sending = { fetch, maxResponseBytes, signal, remainingMs: () => deadline - performance.now() };
+    const sending = {
+      fetch,
+      maxResponseBytes,
+      save,
+      signal,
+      remainingMs: () => deadline - performance.now(),
+    };
     const used = await credentials.apply(request, plan.security ?? domain.security, signal);
     const answer = await send(request, sending);
     if (answer.status !== "401" || !used.renew()) return answer;

@@ -27,6 +27,8 @@ export interface AdapterParts<Host, Service, Tool> {
   define(host: Host, input: string, given: DefinitionContext | undefined): Promise<ServiceDefinition>;
   hydrate(host: Host, state: ServiceState, tools: ReadonlyMap<string, Tool>): Service | Promise<Service>;
   invoke(host: Host, service: Service, tool: Tool, input: InvokeInput): Promise<unknown>;
+  /** As in the contract. */
+  savesAnswers?: boolean;
   /** Frees what a service holds, when it is taken down or replaced by another state. */
   release?(service: Service, why: "gone" | "replaced"): void | Promise<void>;
   stop?(): Promise<void>;
@@ -83,6 +85,7 @@ export function createAdapter<Host, Service, Tool>(parts: AdapterParts<Host, Ser
       }
       return parts.invoke(requireHost(), found.service, tool, input);
     },
+    savesAnswers: parts.savesAnswers === true,
     secretOrigins: (use) => parts.secretOrigins(use),
   };
 }

@@ -129,6 +129,10 @@ returns promises; large files are read and written in pieces.
 - \`list(prefix?)\`, \`stat(name)\`: \`{ name, size, contentType }\`; \`exists(name)\`
 - \`write(name, text | bytes | JSON)\`, \`append(name, ...)\`, \`remove(name)\`
 
+A tool that takes bytes takes \`{ file: "in/photo.png" }\` too, and the answer of any tool can become a file that the script never
+holds: \`tools.store.report({ ... }, { saveAs: "out/report.pdf" })\` gives \`{ file, size, contentType }\`, in \`body\` where the answer has a
+status.
+
 What a run wrote is kept as its artifacts.`;
 
 const OUTPUT = `## What leaves the sandbox

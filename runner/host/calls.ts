@@ -4,6 +4,7 @@
  */
 import { hash } from "node:crypto";
 import type { z } from "zod";
+import type { SavedAnswer } from "#sdk";
 import { WORKSPACE_LIMIT_ERROR } from "../file-names.ts";
 import type { Channel } from "../wire/channel.ts";
 import {
@@ -81,7 +82,7 @@ export interface Calls {
   abort(): void;
   /** Resolves when every reply that can be sent by now has been. */
   sent(): Promise<void>;
-  /** A copy of the log; null: there was more than is kept. */
+  /** A copy of the log; null: there was more than is kept, or an answer was saved as a file, which no log holds. */
   copyLog(): LoggedCall[] | null;
 }
 
@@ -89,6 +90,7 @@ export function createCalls({ channel, handlers, limits, before = [], end }: Cal
   const log: LoggedCall[] = [];
   const aborter = new AbortController();
   let logChars = 0;
+  let hasSaved = false;
   let lastId = 0;
   let toolCalls = 0;
   let fileCalls = 0;
@@ -96,18 +98,28 @@ export function createCalls({ channel, handlers, limits, before = [], end }: Cal
   let replies: Promise<void> = Promise.resolve();
   let frozen: PromiseWithResolvers<void> | null = null;
 
-  const isLogFull = () => logChars > MAX_LOG_CHARS;
+  const isGivenUp = () => hasSaved || logChars > MAX_LOG_CHARS;
 
   function keepReply(call: LoggedCall, reply: string): void {
     logChars += reply.length;
     call.reply = reply;
-    // The run cannot be repeated any more: the memory is given back.
-    if (isLogFull()) for (const kept of log) kept.reply = null;
+    if (isGivenUp()) dropReplies();
   }
 
-  /** Kept before it is sent: the call must not be made again. With a full log it is encoded only when it can be sent. */
+  /** The run cannot be repeated any more: the memory is given back. */
+  function dropReplies(): void {
+    for (const kept of log) kept.reply = null;
+  }
+
+  function noteSaved(result: unknown): void {
+    if ((result as Partial<SavedAnswer> | null)?.size === null) return;
+    hasSaved = true;
+    dropReplies();
+  }
+
+  /** Kept before it is sent: the call must not be made again. Without a log it is encoded only when it can be sent. */
   function answer(id: number, call: LoggedCall, body: { result: unknown } | { error: unknown }): void {
-    const members = isLogFull() ? null : encodeReply(body);
+    const members = isGivenUp() ? null : encodeReply(body);
     if (members !== null) keepReply(call, members);
     sendReply(id, () => members ?? encodeReply(body));
   }
@@ -162,7 +174,7 @@ export function createCalls({ channel, handlers, limits, before = [], end }: Cal
       }
       if (logged?.reply != null) {
         const { reply } = logged;
-        if (!isLogFull()) keepReply(call, reply);
+        if (!isGivenUp()) keepReply(call, reply);
         sendReply(id, () => reply);
         return null;
       }
@@ -175,6 +187,7 @@ export function createCalls({ channel, handlers, limits, before = [], end }: Cal
       // Begun at once: what ends the run may stand in the same chunk, and after the end no call may begin.
       new Promise((begun) => begun(handler(params, aborter.signal, seq))).then(
         (result) => {
+          if (method === "invoke" && params.saveAs !== undefined) noteSaved(result);
           if (isOfFile) sendReply(id, () => encodeReply({ result: result ?? null }));
           else answer(id, call, { result: result ?? null });
         },
@@ -200,7 +213,7 @@ export function createCalls({ channel, handlers, limits, before = [], end }: Cal
       frozen?.resolve();
     },
     sent: () => replies,
-    copyLog: () => (isLogFull() ? null : log.map((call) => ({ ...call }))),
+    copyLog: () => (isGivenUp() ? null : log.map((call) => ({ ...call }))),
   };
 }
 

@@ -23,6 +23,7 @@ import {
   type StartParams,
 } from "../wire/protocol.ts";
 import { type Checkpoint, makeCheckpoint, readCheckpoint } from "./checkpoint.ts";
+import { fileCalls } from "./file-calls.ts";
 import { isSuspicious, logSuspicion } from "./outcome.ts";
 import type { Pool } from "./pool.ts";
 import type { RunSettings } from "./settings-schema.ts";
@@ -33,7 +34,6 @@ import {
   type SupervisedRun,
   superviseRun,
 } from "./supervisor.ts";
-import { fileCalls } from "./workspace.ts";
 
 /** A place in use. */
 export interface Place {
@@ -162,8 +162,8 @@ export async function runExecution(
         monitor: on.monitor,
         start,
         calls: {
-          invoke: ({ serviceId, toolId, parameters }, callSignal, seq) =>
-            bindings.invokeTool({ serviceId, toolId, parameters, eid, signal: callSignal, seq }),
+          invoke: (call, callSignal, seq) =>
+            bindings.invokeTool({ ...dropUndefined(call), eid, signal: callSignal, seq }),
           discoverServices: (query) => bindings.discoverServices(dropUndefined(query), { eid }),
           discoverTools: (query) => bindings.discoverTools(dropUndefined(query), { eid }),
           getService: ({ id }) => bindings.getService(id, { eid }),

@@ -6,9 +6,8 @@ import { randomUUID } from "node:crypto";
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { EnvironmentBindings, FileWrite, WorkspaceFile } from "#sdk";
+import type { CallFiles, FileWrite, WorkspaceFile } from "#sdk";
 import { checkFileName, contentTypeOf, WORKSPACE_LIMIT_ERROR } from "../file-names.ts";
-import type { CallHandlers } from "./calls.ts";
 
 /** A script wrote more than a run may. */
 class WorkspaceLimitError extends Error {
@@ -30,6 +29,12 @@ export interface Workspace extends AsyncDisposable {
   write(request: FileWrite): Promise<{ size: number }>;
   /** Rejects with code `file_not_found`. */
   remove(name: string): Promise<void>;
+  /** Throws with code `invalid_file_name` where no file of this name could be written now. */
+  checkName(name: string): void;
+  /** Writes a file of these bytes: all of them, or nothing is changed. Rejects as `write`, and as `bytes`. */
+  save(name: string, bytes: AsyncIterable<Uint8Array>): Promise<{ size: number }>;
+  /** The files as they are now, with what has been asked to be written: nothing that is written later is in them. */
+  snapshot(): CallFiles;
   /** What was written and is complete, in the order of first writing. Can be read until the workspace is disposed. */
   artifacts(): StoredFile[];
 }
@@ -42,6 +47,8 @@ export interface WorkspaceOptions {
   maxFiles: number;
 }
 
+/** Of what is read in one go for a call. */
+const READ_BYTES = 256 * 1024;
 /** How much more than it may keep a run may write, replacing what it wrote before. */
 const MAX_REWRITES = 8;
 
@@ -52,29 +59,39 @@ interface Extent {
   length: number;
 }
 
+/** Never changed once it has a name. */
 interface Content {
   extents: Extent[];
   size: number;
+  contentType: string;
 }
 
 export function createWorkspace({ files, maxBytes, maxFiles }: WorkspaceOptions): Workspace {
   const contents = new Map<string, Content>();
-  for (const { name, size, read } of files) {
-    contents.set(name, { extents: size > 0 ? [{ read, at: 0, length: size }] : [], size });
+  for (const { name, size, contentType, read } of files) {
+    contents.set(name, { extents: size > 0 ? [{ read, at: 0, length: size }] : [], size, contentType });
   }
   const written = new Set<string>();
   /** Writes whose last piece is still to come. */
   const unfinished = new Map<number, { name: string; content: Content }>();
-  /** Resolves when the writes so far are done: they are done one after another. */
-  let writes: Promise<unknown> = Promise.resolve();
+  /** Resolves when the changes so far are made: they are made one after another. */
+  let changes: Promise<unknown> = Promise.resolve();
+  /** Numbers of the host's own writes: those of scripts are positive. */
+  let lastSave = 0;
   let spool: Promise<FileHandle> | null = null;
   let spoolEnd = 0;
 
-  function find(name: string): Content {
-    const content = contents.get(name);
-    if (content === undefined)
-      throw fileError("file_not_found", `There is no file ${quote(name)} in the workspace.`);
-    return content;
+  /** Does `change` once those before are done. */
+  function queue<T>(change: () => T | Promise<T>): Promise<T> {
+    const done = changes.then(change);
+    changes = done.then(noop, noop);
+    return done;
+  }
+
+  function checkName(name: string): void {
+    const wrong = checkFileName(name);
+    if (wrong !== null) throw fileError("invalid_file_name", `The file name ${quote(name)} ${wrong}.`);
+    checkRoom(contents, name);
   }
 
   async function append(content: Content, data: Uint8Array): Promise<void> {
@@ -110,7 +127,10 @@ export function createWorkspace({ files, maxBytes, maxFiles }: WorkspaceOptions)
   async function write({ name, data, mode, more, write }: FileWrite): Promise<{ size: number }> {
     const wrong = checkFileName(name);
     if (wrong !== null) throw fileError("invalid_file_name", `The file name ${quote(name)} ${wrong}.`);
-    const begun = unfinished.get(write) ?? { name, content: { extents: [], size: 0 } };
+    const begun = unfinished.get(write) ?? {
+      name,
+      content: { extents: [], size: 0, contentType: contentTypeOf(name) },
+    };
     if (begun.name !== name) throw fileError("invalid_file_name", "The pieces of one write name two files.");
     unfinished.set(write, begun);
     await append(begun.content, data);
@@ -153,17 +173,39 @@ export function createWorkspace({ files, maxBytes, maxFiles }: WorkspaceOptions)
     return bytes;
   }
 
+  async function* readAll(content: Content): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < content.size; at += READ_BYTES) yield readContent(content, at, READ_BYTES);
+  }
+
   return {
-    read: async (name, offset, length) => readContent(find(name), offset, length),
-    write(request) {
-      const done = writes.then(() => write(request));
-      writes = done.then(noop, noop);
-      return done;
+    read: async (name, offset, length) => readContent(find(contents, name), offset, length),
+    write: (request) => queue(() => write(request)),
+    remove: (name) =>
+      queue(() => {
+        find(contents, name);
+        contents.delete(name);
+        written.delete(name);
+      }),
+    checkName,
+    async save(name, bytes) {
+      lastSave -= 1;
+      const piece = { name, mode: "replace", write: lastSave } as const;
+      try {
+        for await (const data of bytes) await queue(() => write({ ...piece, data, more: true }));
+        return await queue(() => write({ ...piece, data: new Uint8Array(), more: false }));
+      } finally {
+        unfinished.delete(piece.write);
+      }
     },
-    async remove(name) {
-      find(name);
-      contents.delete(name);
-      written.delete(name);
+    snapshot() {
+      const taken = queue(() => new Map(contents));
+      return {
+        async open(name) {
+          const content = find(await taken, name);
+          const { size, contentType } = content;
+          return { size, contentType, stream: () => readAll(content) };
+        },
+      };
     },
     artifacts: () =>
       [...written].map((name) => {
@@ -171,7 +213,7 @@ export function createWorkspace({ files, maxBytes, maxFiles }: WorkspaceOptions)
         return {
           name,
           size: content.size,
-          contentType: contentTypeOf(name),
+          contentType: content.contentType,
           read: (offset, length) => readContent(content, offset, length),
         };
       }),
@@ -182,6 +224,13 @@ export function createWorkspace({ files, maxBytes, maxFiles }: WorkspaceOptions)
       await (await opened?.catch(() => null))?.close();
     },
   };
+}
+
+function find(contents: ReadonlyMap<string, Content>, name: string): Content {
+  const content = contents.get(name);
+  if (content === undefined)
+    throw fileError("file_not_found", `There is no file ${quote(name)} in the workspace.`);
+  return content;
 }
 
 /** A name cannot be a file and a folder: no archive and no folder on a disk could hold both. */
@@ -206,7 +255,7 @@ function join(before: Content, added: Content): Content {
       last.length += extent.length;
     } else extents.push({ ...extent });
   }
-  return { extents, size: before.size + added.size };
+  return { extents, size: before.size + added.size, contentType: added.contentType };
 }
 
 /** A temporary file without a name: nothing is left of it when this process ends, in whatever way. */
@@ -232,52 +281,4 @@ function fileError(code: string, message: string): Error {
 
 function quote(name: string): string {
   return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name);
-}
-
-/** What the calls of a script about files come to: bytes as base64, or as text. */
-export const fileCalls = {
-  async readFile(
-    bindings: EnvironmentBindings,
-    eid: number,
-    { name, offset, length, asText }: Params<"readFile">,
-  ) {
-    if (bindings.readFile === undefined) throw noFiles();
-    const bytes = toBuffer(await bindings.readFile(eid, { name, offset, length }));
-    if (asText === undefined) return { data: bytes.toString("base64") };
-    const whole = bytes.subarray(0, bytes.length < length ? bytes.length : endOfText(bytes));
-    return { text: whole.toString(), bytes: whole.length };
-  },
-  async writeFile(
-    bindings: EnvironmentBindings,
-    eid: number,
-    { name, mode, more, write, data, text }: Params<"writeFile">,
-  ) {
-    if (bindings.writeFile === undefined) throw noFiles();
-    const bytes = data === undefined ? Buffer.from(text ?? "") : Buffer.from(data, "base64");
-    return bindings.writeFile(eid, { name, data: bytes, mode, more: more === true, write });
-  },
-  async removeFile(bindings: EnvironmentBindings, eid: number, { name }: Params<"removeFile">) {
-    if (bindings.removeFile === undefined) throw noFiles();
-    await bindings.removeFile(eid, { name });
-  },
-};
-type Params<M extends keyof CallHandlers> = Parameters<CallHandlers[M]>[0];
-
-/** Where the last whole character of UTF-8 ends; all of it where that is not within the last four bytes. */
-function endOfText(bytes: Buffer): number {
-  for (let back = 1; back <= Math.min(4, bytes.length); back++) {
-    const byte = bytes[bytes.length - back] as number;
-    if ((byte & 0xc0) === 0x80) continue;
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-    return length > back ? bytes.length - back : bytes.length;
-  }
-  return bytes.length;
-}
-
-function toBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-function noFiles(): Error {
-  return fileError("files_unavailable", "This server gives scripts no files.");
 }

@@ -123,10 +123,12 @@ const limit = z.int().min(1).max(200).optional();
 
 /** Calls a script can make of its host, by method: the parameters of each. */
 export const callParamsSchemas = {
+  /** With `saveAs` it answers `{answer, size}`: bytes of the file, null where the tool saved nothing. */
   invoke: z.strictObject({
     serviceId: identifier,
     toolId: identifier,
     parameters: z.record(z.string(), z.unknown()),
+    saveAs: fileName.optional(),
   }),
   discoverServices: z.strictObject({ query, limit }),
   discoverTools: z.strictObject({ query, serviceId: identifier.optional(), limit }),

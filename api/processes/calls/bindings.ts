@@ -2,9 +2,10 @@
  * What the host does for environments: reports of a run land on the live run they name, and nowhere else; tool calls
  * are made on behalf of their run, recorded in its trail, and cut off when the run is over.
  */
-import type { CallCaller } from "#api/tools/gate.ts";
+import type { CallCaller, CallWorkspace } from "#api/tools/gate.ts";
+import { WORKSPACE_LIMIT_ERROR } from "#runner/file-names.ts";
 import type { Workspace } from "#runner/host/workspace.ts";
-import type { CallContext, EnvironmentBindings, InvokeInput } from "#sdk";
+import type { CallContext, EnvironmentBindings, SavedAnswer, ToolRequest } from "#sdk";
 import { MAX_TRAIL_CALLS } from "../live/calls.ts";
 import type { RunRegistry } from "../live/registry.ts";
 import type { LiveRun } from "../live/run.ts";
@@ -110,31 +111,61 @@ async function ask(
 
 async function invokeTool(
   { registry, tools, pausing }: BindingsOptions,
-  input: InvokeInput,
+  input: ToolRequest,
 ): Promise<unknown> {
   const run = findCaller(registry, input.eid);
-  if (!run || run.signal.aborted) throw runIsOver();
+  if (!run || run.signal.aborted || run.opened.disposed) throw runIsOver();
   if (run.calls.isFull()) {
     throw new ToolError("too_many_calls", `A run may make at most ${MAX_TRAIL_CALLS} tool calls.`, 429);
   }
-  const { serviceId, toolId, parameters } = input;
+  const { serviceId, toolId, parameters, saveAs } = input;
+  const workspace = openForCall(run, saveAs);
   const seq = input.seq ?? run.calls.nextSeq();
-  const logged = run.calls.begin({ seq, serviceId, toolId, parameters });
+  const logged = run.calls.begin({ seq, serviceId, toolId, parameters, saveAs });
   const request = pausing && createCallRequest(pausing, askingRun(pausing, run), logged);
   const signal = input.signal === undefined ? run.signal : AbortSignal.any([run.signal, input.signal]);
   const caller = callerOf(run);
+  const { clock } = logged;
   const invoke = () =>
-    tools.invoke({ serviceId, toolId, parameters, caller, signal, run: request, clock: logged.clock });
+    tools.invoke({ serviceId, toolId, parameters, caller, signal, run: request, clock, workspace });
   try {
     const result = await (request ? (request.repeated() ?? request.carryOut(invoke)) : invoke());
     logged.end({ status: "ok", result });
-    return result;
+    return saveAs === undefined ? result : ({ answer: result, size: workspace.size } satisfies SavedAnswer);
   } catch (error) {
     logged.end(endingOf(error));
-    throw error;
+    throw workspace.exceeded ?? error;
   } finally {
     run.noteCall();
   }
+}
+
+interface OpenedForCall extends CallWorkspace {
+  /** Of what was saved. */
+  size: number | null;
+  /** More was to be saved than a run may write: it ends by this. */
+  exceeded?: unknown;
+}
+
+/** The files as they are at the call, whenever it is made. Throws for a name that no file can have. */
+function openForCall({ workspace }: LiveRun, name: string | undefined): OpenedForCall {
+  const opened: OpenedForCall = { files: workspace.snapshot(), size: null };
+  if (name === undefined) return opened;
+  workspace.checkName(name);
+  opened.saveAs = {
+    name,
+    async save(bytes) {
+      try {
+        const { size } = await workspace.save(name, bytes);
+        opened.size = size;
+        return { size };
+      } catch (error) {
+        if (error instanceof Error && error.name === WORKSPACE_LIMIT_ERROR) opened.exceeded = error;
+        throw error;
+      }
+    },
+  };
+  return opened;
 }
 
 function askingRun(pausing: Pausing, run: LiveRun): AskingRun {

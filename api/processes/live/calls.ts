@@ -23,6 +23,8 @@ const UNKNOWN_DIGEST = Buffer.alloc(32);
 /** A call while it is under way. */
 export interface LoggedCall extends JournaledCall {
   readonly clock: CallClock;
+  /** Its answer becomes a file. */
+  readonly isSaved: boolean;
   /** Its adapter is about to be called. */
   called(destructive: boolean): void;
   /** Its adapter was not called after all. */
@@ -37,6 +39,7 @@ export interface LoggedCall extends JournaledCall {
 export interface RequestedCall extends ToolPath {
   seq: number;
   parameters: Record<string, unknown>;
+  saveAs?: string | undefined;
 }
 
 export class CallLog {
@@ -110,7 +113,7 @@ export class CallLog {
   }
 
   begin(request: RequestedCall): LoggedCall {
-    const { seq, serviceId, toolId, parameters } = request;
+    const { seq, serviceId, toolId, parameters, saveAs } = request;
     const restored = this.#restored.get(seq);
     this.#restored.delete(seq);
     // Since then its run stood still.
@@ -123,9 +126,10 @@ export class CallLog {
       serviceId,
       toolId,
       destructive: true,
+      isSaved: saveAs !== undefined,
       // Most calls are never compared with another.
       get digest() {
-        digest ??= digestCall({ serviceId, toolId }, parameters);
+        digest ??= digestCall({ serviceId, toolId }, parameters, saveAs);
         return digest;
       },
       clock,

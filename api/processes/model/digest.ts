@@ -2,9 +2,13 @@
 import { createHash } from "node:crypto";
 import type { ToolPath } from "#api/tools/gate.ts";
 
-/** SHA-256. `parameters` are JSON data. */
-export function digestCall({ serviceId, toolId }: ToolPath, parameters: unknown): Buffer {
-  return digest(["call", serviceId, toolId, parameters]);
+/** SHA-256. `parameters` are JSON data; `saveAs` names the file that the answer becomes. */
+export function digestCall(
+  { serviceId, toolId }: ToolPath,
+  parameters: unknown,
+  saveAs: string | undefined,
+): Buffer {
+  return digest(["call", serviceId, toolId, parameters, ...(saveAs === undefined ? [] : [saveAs])]);
 }
 
 /** SHA-256. */

@@ -1,7 +1,7 @@
 /** What runs ask of the tools of installed services, and the error shape a script sees when they cannot have it. */
 import type { CallClock } from "#api/bounds/call-clock.ts";
 import type { CallStatus } from "#api/processes/model/schemas.ts";
-import type { CallCaller, CallInRun, ToolPath } from "#api/tools/gate.ts";
+import type { CallCaller, CallInRun, CallWorkspace, ToolPath } from "#api/tools/gate.ts";
 import type {
   DiscoverServices,
   DiscoverTools,
@@ -20,6 +20,7 @@ export interface HostedCall extends ToolPath {
   run?: CallInRun | undefined;
   /** That of its trail. */
   clock: CallClock;
+  workspace: CallWorkspace;
 }
 
 /** What it rejects with may say its `outcome` for the trail: `error` where it does not. */

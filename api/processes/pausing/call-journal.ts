@@ -5,7 +5,7 @@
 import { retryUntil } from "#api/db/retry.ts";
 import type { CallRefusal } from "#api/tools/gate.ts";
 import type { CallLog, LoggedCall } from "../live/calls.ts";
-import type { CallReply, CarriedCall, JournaledCall } from "../model/records.ts";
+import type { CallReply, CarriedCall } from "../model/records.ts";
 import type { PauseRecord, RunRecords } from "./run-records.ts";
 
 export interface CallJournalOptions {
@@ -14,12 +14,20 @@ export interface CallJournalOptions {
   /** Aborts when nothing more may be written of the run. */
   over: AbortSignal;
   diverged(message: string): void;
+  /** Ends the run: it cannot be repeated. `message` is a whole sentence. */
+  lost(message: string): void;
 }
+
+const RUN_HAS_ENDED: CallReply = {
+  ok: false,
+  error: { name: "ToolError", message: "The run has ended.", code: "run_ended" },
+};
 
 export class CallJournal {
   readonly #options: CallJournalOptions;
   readonly #carried = new Map<number, CarriedCall>();
   #isKept = false;
+  #hasSaved = false;
   /** Resolves when what is being written of the run as a whole is written, or was not. */
   #gate: Promise<unknown> | null = null;
 
@@ -30,6 +38,11 @@ export class CallJournal {
   /** Whether the run has paused, so that its calls are stored. */
   get isKept(): boolean {
     return this.#isKept;
+  }
+
+  /** Whether an answer became a file: a repetition would not have it. */
+  get hasSaved(): boolean {
+    return this.#hasSaved;
   }
 
   /** Of the child before. */
@@ -49,7 +62,7 @@ export class CallJournal {
   }
 
   /** The reply to a call that the child before has had; null: it is to be made. */
-  replyTo(call: JournaledCall): CallReply | null {
+  replyTo(call: LoggedCall): CallReply | null {
     const { seq } = call;
     const carried = this.#carried.get(seq);
     if (carried === undefined) return null;
@@ -58,13 +71,20 @@ export class CallJournal {
       this.#options.diverged(
         `Request ${seq} of the script was a call of ${carried.serviceId}.${carried.toolId}, and is another one now`,
       );
-      return { ok: false, error: { name: "ToolError", message: "The run has ended.", code: "run_ended" } };
+      return RUN_HAS_ENDED;
+    }
+    if (call.isSaved && carried.reply?.ok) {
+      this.#options.lost(
+        `The run cannot be repeated: the answer of ${carried.serviceId}.${carried.toolId} was saved as a file, and is not there any more.`,
+      );
+      return RUN_HAS_ENDED;
     }
     return carried.reply;
   }
 
   /** After `called`, before the adapter is called. A refusal means that it must not be. */
   async begin(call: LoggedCall, approvalId: string | null): Promise<CallRefusal | null> {
+    this.#hasSaved ||= call.isSaved;
     if (!this.#isKept && this.#gate === null) return null;
     await this.#gate?.catch(() => {});
     const refuse = (message: string): CallRefusal => {

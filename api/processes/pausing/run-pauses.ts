@@ -85,6 +85,7 @@ export class RunPauses {
       log: calls,
       over,
       diverged: (message) => this.#diverged(message),
+      lost: (message) => this.#endRepetition(message),
     });
     this.#kept = new KeptPause({
       id: name.id,
@@ -195,7 +196,7 @@ export class RunPauses {
 
   /** The server stops. True: the database has enough to repeat the run; false: it goes to its end here. */
   abandon(): boolean {
-    const canBeRepeated = this.journal.isKept && this.#kept.isReplayable;
+    const canBeRepeated = this.journal.isKept && !this.journal.hasSaved && this.#kept.isReplayable;
     if (this.#state.isOver || !canBeRepeated || !mayEnter(this.phase, "detached")) return false;
     this.#end("detached");
     return true;
@@ -208,7 +209,10 @@ export class RunPauses {
   }
 
   #diverged(message: string): void {
-    const sentence = `${message}: the script did not do again what it had done before.`;
+    this.#endRepetition(`${message}: the script did not do again what it had done before.`);
+  }
+
+  #endRepetition(sentence: string): void {
     this.#options.hooks.end(failedWith("replay_divergence", "ReplayError", sentence));
   }
 

@@ -1,5 +1,6 @@
 /** An HTTP answer to what a script gets: `{status, headers, body}`, read within a limit and not deeper than JSON may nest. */
 import { readBytes } from "#modules/shared/limits.ts";
+import type { InvokeInput } from "#sdk";
 import { CallError } from "../failures.ts";
 import { essence, isJson, isText } from "../media-types.ts";
 
@@ -24,6 +25,16 @@ export async function readAnswer(response: Response, maxBytes: number, what: str
     headers: readHeaders(response.headers),
     body: decode(bytes, response, what),
   };
+}
+
+/** The body goes where the script wants it; it gets the name and size of the file in its place. */
+export async function saveAnswer(
+  response: Response,
+  save: NonNullable<InvokeInput["save"]>,
+): Promise<Answer> {
+  const contentType = response.headers.get("content-type") ?? "application/octet-stream";
+  const body = await save(contentType, response.body ?? new Blob().stream());
+  return { status: String(response.status), headers: readHeaders(response.headers), body };
 }
 
 /** Of the connection, not of the answer: RFC 9110, 7.6.1. */

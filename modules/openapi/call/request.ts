@@ -2,11 +2,13 @@
  * One request from a tool's plan and a script's parameters: address, headers, cookies, body. Only what the plan names is
  * sent. Nothing a script gives can change the server, leave its path segment, or add a header line.
  */
+import type { InvokeInput } from "#sdk";
 import type { ToolDomain } from "../domain.ts";
 import { SLOTS } from "../domain.ts";
 import { CallError } from "../failures.ts";
 import { own, ownRecord } from "../records.ts";
-import { type WrittenBody, writeBody } from "./body.ts";
+import { writeBody } from "./body.ts";
+import type { WrittenBody } from "./files.ts";
 import { writeHeader, writePairs, writeSegment } from "./values.ts";
 
 export interface PreparedRequest {
@@ -28,7 +30,7 @@ export async function prepareRequest(
   plan: ToolDomain,
   base: string,
   configured: Record<string, string>,
-  parameters: Record<string, unknown>,
+  { parameters, files }: Pick<InvokeInput, "parameters" | "files">,
 ): Promise<PreparedRequest> {
   const headers = new Headers();
   const query = plan.staticQuery === undefined ? [] : [plan.staticQuery];
@@ -41,19 +43,12 @@ export async function prepareRequest(
     else setHeader(headers, parameter.name, writeHeader(parameter, value));
   }
   for (const [name, value] of Object.entries(configured)) setHeader(headers, name, value);
-  const body = await prepareBody(plan, parameters);
+  const given = own(parameters, "body");
+  const body =
+    plan.body === undefined || given === undefined ? undefined : await writeBody(plan.body, given, files);
   if (body !== undefined) setHeader(headers, "content-type", body.contentType);
   if (!headers.has("accept")) setHeader(headers, "accept", plan.accept);
   return { method: plan.method, address: base + writePath(plan, parameters), query, cookies, headers, body };
-}
-
-async function prepareBody(
-  plan: ToolDomain,
-  parameters: Record<string, unknown>,
-): Promise<WrittenBody | undefined> {
-  const value = own(parameters, "body");
-  if (plan.body === undefined || value === undefined) return undefined;
-  return writeBody(plan.body, value);
 }
 
 /**

@@ -1,9 +1,12 @@
 /**
  * Sends one request and reads its answer: redirects within the origin, retries of a GET, one deadline over everything.
  */
+import { ReadableStream } from "node:stream/web";
 import { setTimeout as wait } from "node:timers/promises";
+import type { InvokeInput } from "#sdk";
 import { CallError, describeTransportFailure, isConnectionReset } from "../failures.ts";
-import { type Answer, readAnswer } from "./answer.ts";
+import { type Answer, readAnswer, saveAnswer } from "./answer.ts";
+import type { StreamedBody, WrittenBody } from "./files.ts";
 import { nameOf, type PreparedRequest, urlOf } from "./request.ts";
 
 const LIMITS = { maxAttempts: 3, maxRedirects: 5, resetPauseMs: 100 } as const;
@@ -11,6 +14,8 @@ const LIMITS = { maxAttempts: 3, maxRedirects: 5, resetPauseMs: 100 } as const;
 export interface Sending {
   fetch: typeof globalThis.fetch;
   maxResponseBytes: number;
+  /** Where the body of a good answer goes; absent: into the answer. */
+  save: InvokeInput["save"];
   /** Aborts with the caller's wish or at the deadline. */
   signal: AbortSignal;
   /** Time left before the deadline, in milliseconds. */
@@ -26,7 +31,9 @@ export async function send(request: PreparedRequest, sending: Sending): Promise<
       const response = await follow(request, sending, what);
       const pauseMs = mayRetry && response.status === 503 ? readRetryAfter(response) : undefined;
       if (pauseMs === undefined || pauseMs >= sending.remainingMs()) {
-        return await readAnswer(response, sending.maxResponseBytes, what);
+        return await (sending.save !== undefined && response.ok
+          ? saveAnswer(response, sending.save)
+          : readAnswer(response, sending.maxResponseBytes, what));
       }
       await response.body?.cancel();
       await wait(pauseMs, undefined, { signal: sending.signal });
@@ -60,13 +67,14 @@ async function follow(request: PreparedRequest, sending: Sending, what: string):
     const before = headers.get("cookie");
     headers.set("cookie", [...(before === null ? [] : [before]), ...request.cookies].join("; "));
   }
+  if (isStreamed(body)) headers.set("content-length", String(body.size));
   for (let redirects = 0; ; redirects += 1) {
     const response = await sending.fetch(url.href, {
       method,
       headers: Object.fromEntries(headers),
       redirect: "manual",
       signal: sending.signal,
-      ...(body === undefined ? {} : { body }),
+      ...openBody(body),
     });
     const target = redirectTarget(response, url);
     if (target === undefined || target.origin !== url.origin) return response;
@@ -81,9 +89,24 @@ async function follow(request: PreparedRequest, sending: Sending, what: string):
       method = "GET";
       body = undefined;
       headers.delete("content-type");
+      headers.delete("content-length");
     }
     url = target;
   }
+}
+
+type Content = WrittenBody["content"] | undefined;
+
+function isStreamed(content: Content): content is StreamedBody {
+  return typeof content === "object" && "stream" in content;
+}
+
+/** What is streamed is opened anew for each request. */
+function openBody(content: Content): RequestInit & { duplex?: "half" } {
+  if (content === undefined) return {};
+  return isStreamed(content)
+    ? { body: ReadableStream.from(content.stream()) as BodyInit, duplex: "half" }
+    : { body: content };
 }
 
 function redirectTarget(response: Response, from: URL): URL | undefined {

@@ -3,7 +3,7 @@ import type { JSONSchema } from "#sdk";
 import { type BodyKind, type BodyPlan, type FieldPlan, QUERY_STYLES } from "../domain.ts";
 import { essence, isJson, isText } from "../media-types.ts";
 import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
-import { FILE_SCHEMA, type SchemaUse } from "./schemas/convert-schema.ts";
+import { FILE_SCHEMAS, type SchemaUse } from "./schemas/convert-schema.ts";
 import type { References } from "./schemas/references.ts";
 import type { SchemaTable } from "./schemas/schema-table.ts";
 
@@ -83,8 +83,8 @@ function describeBody(
 }
 
 const BINARY_BODY: JSONSchema = {
-  description: "The content: a text, or bytes in base64.",
-  anyOf: [{ type: "string" }, FILE_SCHEMA],
+  description: "The content: a text, bytes in base64, or a file of the workspace.",
+  anyOf: [{ type: "string" }, ...FILE_SCHEMAS],
 };
 
 /** How the fields of a form are written, as far as it is not the default. */

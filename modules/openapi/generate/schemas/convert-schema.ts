@@ -20,17 +20,23 @@ export interface Conversion {
   maxDepth: number;
 }
 
-export const FILE_SCHEMA: JSONSchema = {
+const describeFile = (source: string, description: string): JSONSchema => ({
   type: "object",
-  description: "A file.",
   properties: {
     filename: { type: "string" },
     contentType: { type: "string" },
-    base64: { type: "string", description: "The content, base64." },
+    [source]: { type: "string", description },
   },
-  required: ["base64"],
+  required: [source],
   additionalProperties: false,
-};
+});
+
+/** What a script gives for bytes. */
+export const FILE_SCHEMAS = [
+  describeFile("base64", "The content, base64."),
+  describeFile("file", "Name of a file of the script's workspace, which is sent."),
+];
+const FILE_SCHEMA: JSONSchema = { description: "A file.", anyOf: FILE_SCHEMAS };
 
 /** Schemas looked at for the properties that one `allOf` puts together. */
 const MAX_PARTS = 50;

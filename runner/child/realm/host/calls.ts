@@ -50,9 +50,17 @@ export function countOpenCalls(): number {
   return inFlightCount + (waitingHead === null ? 0 : 1);
 }
 
-/** `encodeParams` returns JSON text and may throw; the promise then rejects with what it threw. */
-export function callHost(method: CallMethod, encodeParams: () => string): Promise<unknown> {
-  return new RealmPromise((resolve, reject) => {
+/**
+ * `encodeParams` returns JSON text and may throw; the promise then rejects with what it threw. `read`: what the script gets of
+ * the reply.
+ */
+export function callHost(
+  method: CallMethod,
+  encodeParams: () => string,
+  read?: (reply: unknown) => unknown,
+): Promise<unknown> {
+  return new RealmPromise((settle, reject) => {
+    const resolve = read === undefined ? settle : (reply: unknown) => settle(read(reply));
     const failure = new RealmError();
     const { maxCalls, maxMessageBytes } = run.limits;
     // Getters and toJSON of the parameters run in here and may make calls: calls are counted and numbered afterwards.
@@ -100,6 +108,17 @@ export function callForFileSync(method: CallMethod, params: string): unknown {
   const error = own(message, "error");
   if (typeof error === "object" && error !== null) throw completeError(failure, readError(error));
   return own(message, "result");
+}
+
+let fileLibrary: ReturnType<typeof import("./files.ts")["createFileLibrary"]> | undefined;
+
+/** `cyrnel.files`, and what node:fs stands on. */
+export function loadFiles() {
+  fileLibrary ??= (require("./files.ts") as typeof import("./files.ts")).createFileLibrary(
+    { call: callForFile, callSync: callForFileSync },
+    run.files,
+  );
+  return fileLibrary;
 }
 
 function countFileCall(): void {

@@ -15,7 +15,7 @@ import {
   StringOf,
 } from "../primordials.ts";
 import { quote, sendNotification } from "../sending.ts";
-import { callForFile, callForFileSync } from "./calls.ts";
+import { loadFiles } from "./calls.ts";
 import { ask, discoverServices, discoverTools, getService, getTool, getToolDocs } from "./discovery.ts";
 import { servicesGlobal } from "./tools.ts";
 
@@ -51,17 +51,6 @@ function emitOutput(data: unknown): void {
 function refuseSize(bytes: number, maxBytes: number): Error {
   failTooLarge("output", bytes, maxBytes);
   return new RealmError(`The output is larger than ${StringOf(maxBytes)} bytes.`);
-}
-
-let fileLibrary: ReturnType<typeof import("./files.ts")["createFileLibrary"]> | undefined;
-
-/** `cyrnel.files`, and what node:fs stands on. */
-export function loadFiles() {
-  fileLibrary ??= (require("./files.ts") as typeof import("./files.ts")).createFileLibrary(
-    { call: callForFile, callSync: callForFileSync },
-    run.files,
-  );
-  return fileLibrary;
 }
 
 /** `process` is filled in by `start`, and so is what `input` answers. */

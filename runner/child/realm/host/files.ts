@@ -44,13 +44,13 @@ interface TextPiece {
   bytes: number;
 }
 
-/** `access`: what other libraries read and write files by. `files`: `cyrnel.files`. */
+/** `access`: what other libraries read and write files by. `files`: `cyrnel.files`. `saving`: of answers to calls. */
 export function createFileLibrary(host: FileHost, given: StartParams["files"]) {
-  const access = createFileAccess(host, given);
-  return { access, files: createFiles(access) };
+  const { note, ...access } = createFileAccess(host, given);
+  return { access, files: createFiles(access), saving: { checkName, note } };
 }
 
-function createFileAccess(host: FileHost, given: StartParams["files"]): FileAccess & TextAccess {
+function createFileAccess(host: FileHost, given: StartParams["files"]) {
   const files = new Map<string, FileStat>();
   let writes = 0;
   for (const { name, size, contentType } of given ?? []) files.set(name, { name, size, contentType });
@@ -85,9 +85,7 @@ function createFileAccess(host: FileHost, given: StartParams["files"]): FileAcce
 
   /** The parameters of each piece of a write; one without content is a piece as well. */
   function* writePieces(name: string, data: string | Uint8Array, mode: string): Generator<string> {
-    const wrong = checkFileName(name);
-    if (wrong !== null)
-      throw codedError("invalid_file_name", `The file name ${JSON.stringify(name.slice(0, 200))} ${wrong}.`);
+    checkName(name);
     writes++;
     const write = writes;
     for (let at = 0; ; ) {
@@ -108,7 +106,7 @@ function createFileAccess(host: FileHost, given: StartParams["files"]): FileAcce
     files.set(name, { name, size: (reply as { size: number }).size, contentType: contentTypeOf(name) });
   }
 
-  return {
+  const access: FileAccess & TextAccess = {
     list: () => [...files.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).map((file) => ({ ...file })),
     stat: (name) => (files.has(name) ? { ...find(name) } : undefined),
     find: (name) => ({ ...find(name) }),
@@ -184,6 +182,7 @@ function createFileAccess(host: FileHost, given: StartParams["files"]): FileAcce
       return text;
     },
   };
+  return { ...access, note };
 }
 
 /** Reading UTF-8 as text, decoded by the host; what is no UTF-8 becomes U+FFFD. */
@@ -254,6 +253,12 @@ function toName(what: string, name: unknown): string {
   throw new TypeError(
     `cyrnel.files.${what} expects the name of a file as text; found ${name === null ? "null" : typeof name}.`,
   );
+}
+
+function checkName(name: string): void {
+  const wrong = checkFileName(name);
+  if (wrong === null) return;
+  throw codedError("invalid_file_name", `The file name ${JSON.stringify(name.slice(0, 200))} ${wrong}.`);
 }
 
 function toRange(range: unknown): { offset: number; length: number } {

@@ -3,7 +3,7 @@
 import { RealmError, StringOf } from "../primordials.ts";
 import { loadFormatter } from "../printing/console.ts";
 import { quote } from "../sending.ts";
-import { loadFiles } from "./cyrnel.ts";
+import { loadFiles } from "./calls.ts";
 
 let find: ((specifier: string) => unknown) | undefined;
 

@@ -9,6 +9,8 @@ import {
   ArrayIsArray,
   indexOf,
   ObjectHasOwn,
+  ObjectKeys,
+  own,
   RealmPromise,
   RealmProxy,
   RealmTypeError,
@@ -16,7 +18,7 @@ import {
   slice,
 } from "../primordials.ts";
 import { quote } from "../sending.ts";
-import { callHost } from "./calls.ts";
+import { callHost, loadFiles } from "./calls.ts";
 import { discoverTools, getTool } from "./discovery.ts";
 
 const MAX_ID_CHARS = 500;
@@ -41,12 +43,38 @@ const QUIET_NAMES = {
   prototype: true,
 };
 
-export function invokeTool(serviceId: string, toolId: string, parameters: unknown): Promise<unknown> {
-  return callHost("invoke", () => {
+/** `args`: the parameters, and `{saveAs}`. */
+export function invokeTool(serviceId: string, toolId: string, args: unknown[]): Promise<unknown> {
+  let saveAs: string | undefined;
+  const encode = () => {
     checkId("service", serviceId);
     checkId("tool", toolId);
-    return `{"serviceId":${quote(serviceId)},"toolId":${quote(toolId)},"parameters":${encodeParameters(serviceId, toolId, parameters)}}`;
-  });
+    saveAs = readSaveAs(serviceId, toolId, args[1]);
+    const saving = saveAs === undefined ? "" : `,"saveAs":${quote(saveAs)}`;
+    return `{"serviceId":${quote(serviceId)},"toolId":${quote(toolId)},"parameters":${encodeParameters(serviceId, toolId, args[0])}${saving}}`;
+  };
+  return callHost("invoke", encode, (reply) => (saveAs === undefined ? reply : takeSaved(saveAs, reply)));
+}
+
+/** The name of the file that the answer is to become. A number is an index: `list.map(tools.service.tool)` passes it. */
+function readSaveAs(serviceId: string, toolId: string, options: unknown): string | undefined {
+  if (options === undefined || typeof options === "number") return undefined;
+  const isObject = typeof options === "object" && options !== null;
+  const names = isObject ? ObjectKeys(options) : [];
+  const saveAs = isObject ? (options as { saveAs?: unknown }).saveAs : undefined;
+  if (names.length !== 1 || names[0] !== "saveAs" || typeof saveAs !== "string") {
+    throw new RealmTypeError(
+      `tools.${serviceId}.${toolId} takes {saveAs: "name of a file"} as its second argument, or none.`,
+    );
+  }
+  loadFiles().saving.checkName(saveAs);
+  return saveAs;
+}
+
+function takeSaved(name: string, reply: unknown): unknown {
+  const size = own(reply as object, "size");
+  if (typeof size === "number") loadFiles().saving.note(name, { size });
+  return own(reply as object, "answer");
 }
 
 function encodeParameters(serviceId: string, toolId: string, parameters: unknown): string {
@@ -144,7 +172,7 @@ function callTools(path: Path | null, args: unknown[]): unknown {
     if (path.length === 2 && path.parent.name === "describe" && path.name === "tool") {
       return describeTool(args[0]);
     }
-    return invokeTool(firstName(path), joinFrom(path, 2), args[0]);
+    return invokeTool(firstName(path), joinFrom(path, 2), args);
   }
   if (path !== null && path.length === 1 && path.name === "search") return discoverTools(args[0]);
   return refuse(
@@ -172,7 +200,7 @@ function callServices(path: Path | null, args: unknown[]): unknown {
   if (path?.name === "invoke" && tool && path.length >= 4 && path.length <= MAX_SEGMENTS + 2) {
     let second = tool;
     while (second.length > 2 && second.parent !== null) second = second.parent;
-    if (second.name === "tools") return invokeTool(firstName(path), joinFrom(tool, 3), args[0]);
+    if (second.name === "tools") return invokeTool(firstName(path), joinFrom(tool, 3), args);
   }
   return refuse(
     `${describeServices(path)} cannot be called: call cyrnel.services.<service>.tools.<tool>.invoke(parameters).`,

@@ -410,7 +410,7 @@ test("whatever a script gives, the request goes to the path and the names of the
         plan,
         base,
         {},
-        { path: { id: path }, query: { q: query }, cookies: { c: query } },
+        { parameters: { path: { id: path }, query: { q: query }, cookies: { c: query } } },
       ).catch((error: unknown) => {
         expect(error).toMatchObject({ code: "invalid_parameters" });
         return null;

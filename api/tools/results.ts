@@ -1,0 +1,107 @@
+/** What an adapter has answered as what a script gets: JSON within limits, or a file of the run's workspace. */
+import { orAborted } from "#modules/shared/limits.ts";
+import { contentTypeOf, isTextType } from "#runner/file-names.ts";
+import { measureDepth } from "#runner/wire/frames.ts";
+import type { InvokeInput, SavedFile } from "#sdk";
+import type { Redactor } from "../secrets/redactor.ts";
+import { refuseCall } from "./failure.ts";
+import type { ToolCall } from "./gate.ts";
+
+export type Save = NonNullable<InvokeInput["save"]>;
+
+const MAX_RESULT_DEPTH = 200;
+/** `type/subtype`, and parameters. */
+const MEDIA_TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(;[\x20-\x7e]{0,100})?$/;
+
+/** Writes an answer to the workspace: none of it after the call is over, and nothing of an answer that breaks off. */
+export function createSave(
+  { workspace, signal }: Pick<ToolCall, "workspace"> & { signal: AbortSignal },
+  redactor: Pick<Redactor, "createByteStream">,
+): Save | undefined {
+  const saveAs = workspace?.saveAs;
+  if (saveAs === undefined) return undefined;
+  const { name, save } = saveAs;
+  return async (type, bytes) => {
+    const contentType = MEDIA_TYPE.test(type) ? type : "application/octet-stream";
+    const isText = [contentType.toLowerCase(), contentTypeOf(name)].some(isTextType);
+    const pieces = whileOpen(bytes, signal);
+    const { size } = await save(isText ? redactBytes(pieces, redactor) : pieces);
+    return { file: name, size, contentType };
+  };
+}
+
+/** For an adapter that saves nothing by itself: a text as it is, anything else as JSON. */
+export function saveResult(result: unknown, save: Save): Promise<SavedFile> {
+  const [contentType, text] =
+    typeof result === "string" ? ["text/plain", result] : ["application/json", JSON.stringify(result)];
+  return save(contentType, once(Buffer.from(text)));
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+/** Ends with the signal's reason, also while the source is silent. */
+async function* whileOpen(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const source = bytes[Symbol.asyncIterator]();
+  let isDone = false;
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const { done, value } = await orAborted(source.next(), signal);
+      isDone = done === true;
+      if (isDone) break;
+      if (!(value instanceof Uint8Array)) throw new TypeError("An answer is saved from pieces of bytes.");
+      yield Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    }
+    signal.throwIfAborted();
+  } finally {
+    // Not awaited: a source that hangs would keep the call.
+    if (!isDone) void source.return?.()?.catch(() => {});
+  }
+}
+
+async function* redactBytes(
+  bytes: AsyncIterable<Buffer>,
+  redactor: Pick<Redactor, "createByteStream">,
+): AsyncGenerator<Buffer> {
+  const stream = redactor.createByteStream();
+  for await (const piece of bytes) yield stream.push(piece);
+  yield stream.end();
+}
+
+/**
+ * A copy of an adapter's result as JSON makes it, detached from what the adapter holds. Counts while it writes: an answer
+ * of a gigabyte must not become a text of a gigabyte. Throws CallError `result_too_large` or `result_invalid`.
+ */
+export function toJsonResult(result: unknown, maxBytes: number): unknown {
+  if (result === undefined || result === null) return null;
+  let left = maxBytes;
+  let isTooLarge = false;
+  function count(this: unknown, name: string, value: unknown): unknown {
+    left -= 1 + (Array.isArray(this) ? 0 : name.length);
+    if (typeof value === "string") left -= value.length;
+    isTooLarge = left < (Array.isArray(value) ? value.length : 0);
+    if (isTooLarge) throw new Error("too large");
+    return value;
+  }
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(result, count);
+  } catch {
+    // Too large, or not JSON data; an error of the adapter's own making is not looked at.
+  }
+  if (isTooLarge || (text !== undefined && Buffer.byteLength(text) > maxBytes)) {
+    throw refuseCall(
+      "result_too_large",
+      `The tool's answer is larger than ${maxBytes} bytes (CYRNEL_MAX_CALL_RESULT_BYTES). Ask for less: a page, a filter, fewer fields.`,
+    );
+  }
+  if (text === undefined) {
+    throw refuseCall("result_invalid", "The tool answered something that is no JSON data.");
+  }
+  if (measureDepth(Buffer.from(text), MAX_RESULT_DEPTH) > MAX_RESULT_DEPTH) {
+    throw refuseCall("result_invalid", `The tool's answer is nested deeper than ${MAX_RESULT_DEPTH} levels.`);
+  }
+  return JSON.parse(text);
+}

@@ -1,0 +1,63 @@
+/** Files that a script sends: bytes in base64, or a file of its workspace by name, which is read while it is sent. */
+import type { CallFiles, FileContent } from "#sdk";
+import { CallError } from "../failures.ts";
+import { ownText } from "../records.ts";
+
+/** Bytes that are read each time they are sent: for a retry or a redirect, once more. */
+export type StreamedBody = Pick<FileContent, "size" | "stream">;
+
+export interface GivenFile {
+  content: Uint8Array<ArrayBuffer> | StreamedBody;
+  /** As the script said; safe to stand in a header. */
+  contentType?: string | undefined;
+  /** Of a file of the workspace. */
+  ownType?: string | undefined;
+  filename?: string | undefined;
+}
+
+export interface WrittenBody {
+  content: string | GivenFile["content"];
+  contentType: string;
+}
+
+/**
+ * Undefined: the value is no file.
+ * @param files absent for a call that no script makes
+ * @throws CallError; as `open` of the host, where there is no such file
+ */
+export async function readGivenFile(
+  value: unknown,
+  files: CallFiles | undefined,
+): Promise<GivenFile | undefined> {
+  const said = { contentType: safeType(ownText(value, "contentType")), filename: ownText(value, "filename") };
+  const base64 = ownText(value, "base64");
+  if (base64 !== undefined) return { ...said, content: readBase64(base64) };
+  const name = ownText(value, "file");
+  if (name === undefined) return undefined;
+  if (files === undefined) {
+    throw new CallError(
+      "invalid_parameters",
+      "A file of the workspace can be sent by the call of a script only. Send its bytes as {base64}.",
+    );
+  }
+  const content = await files.open(name);
+  return {
+    content,
+    contentType: said.contentType,
+    ownType: safeType(content.contentType),
+    filename: said.filename ?? name.slice(name.lastIndexOf("/") + 1),
+  };
+}
+
+/** A media type that can stand in a header as it is. */
+export function safeType(contentType: string | undefined): string | undefined {
+  if (contentType === undefined || contentType.length > 200) return undefined;
+  return /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(;[\x20-\x7e]*)?$/.test(contentType) ? contentType : undefined;
+}
+
+function readBase64(text: string): Uint8Array<ArrayBuffer> {
+  if (!/^[A-Za-z0-9+/_\s-]*={0,2}\s*$/.test(text)) {
+    throw new CallError("invalid_parameters", "A file's base64 holds a character that base64 does not have.");
+  }
+  return new Uint8Array(Buffer.from(text, "base64"));
+}
