@@ -184,8 +184,16 @@ module.exports = {
       severity: "error",
       comment:
         "A client runs without the server's source; only the runtime in this program has an environment in it.",
-      from: { path: "^(client|command|web)/", pathNot: "^client/local/" },
+      from: { path: "^(client|command|web)/", pathNot: "^client/local/|^command/run/imports\\.ts$" },
       to: { path: "^(api|runner|modules|sdk)/", pathNot: "^runner/(?:input|file-names)\\.ts$" },
+    },
+    {
+      name: "imports-are-found-as-a-run-finds-them",
+      severity: "error",
+      comment:
+        "What the command sends with a script is what preparing it asks for; it needs no more of the runner.",
+      from: { path: "^command/run/imports\\.ts$" },
+      to: { path: OWN, pathNot: "^command/|^runner/(?:file-names|source/prepare)\\.ts$" },
     },
     {
       name: "local-runtime-imports-the-process-environment",

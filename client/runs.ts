@@ -28,6 +28,8 @@ export interface RunOptions extends WaitOptions {
   inputSchema?: Record<string, unknown>;
   /** What the script finds as `cyrnel.files`, by name: ids of uploads, texts, or base64. */
   files?: NonNullable<Submission["files"]>;
+  /** The name of the script among its files, which its imports are relative to. Default: script.ts. */
+  name?: string;
   /** Kills the process, and rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Called with each event. What it throws ends the wait, not the process. */
@@ -44,7 +46,7 @@ const KILL_TIMEOUT_MS = 10_000;
 
 /** @throws CyrnelError where the server refuses the script. A script that fails is a process like any other. */
 export async function runScript(api: Api, code: string, options: RunOptions = {}): Promise<ProcessRecord> {
-  const { ref, timeoutMs, memoryMb, cpuMs, input, inputSchema, files, signal, onEvent, untilPaused } =
+  const { ref, timeoutMs, memoryMb, cpuMs, input, inputSchema, files, name, signal, onEvent, untilPaused } =
     options;
   const { id } = unwrap(
     await api.POST("/processes", {
@@ -56,6 +58,7 @@ export async function runScript(api: Api, code: string, options: RunOptions = {}
         ...(input !== undefined && { input }),
         ...(inputSchema !== undefined && { inputSchema }),
         ...(files !== undefined && { files }),
+        ...(name !== undefined && { name }),
         options: {
           ...(timeoutMs !== undefined && { timeout: timeoutMs }),
           ...(memoryMb !== undefined && { memoryMb }),

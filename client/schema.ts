@@ -5310,6 +5310,8 @@ export interface paths {
                         inputSchema?: {
                             [key: string]: unknown;
                         };
+                        /** @description The name of the script among its files: its imports are relative to it, and errors show it. Default: script.ts. */
+                        name?: string;
                         /** @default {} */
                         options?: {
                             /** @description CPU time limit in milliseconds. Default: none, or the server maximum. */
@@ -10591,6 +10593,8 @@ export interface components {
             inputSchema: {
                 [key: string]: unknown;
             } | null;
+            /** @description The name of the script among its files; null: script.ts. */
+            name: string | null;
             /** @description The limits in force. */
             options: {
                 cpuMs: number | null;

@@ -78,6 +78,8 @@ export interface ExecutionInput {
   ref?: string;
   /** JSON data, shown to the script as `cyrnel.input`: at most 1 MiB of text, nested at most 64 levels deep. Absent: none. */
   input?: unknown;
+  /** The name of the source among the files, which its imports are relative to and errors show. Absent: `script.ts`. */
+  name?: string;
   /** What is in the workspace when the run begins; absent without files. */
   files?: readonly WorkspaceFile[];
   /** What `pause` gave for an earlier execution of the same code: it is repeated up to there without asking the host again. */

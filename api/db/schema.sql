@@ -516,6 +516,7 @@ create table processes (
   input json,
   input_schema json,
   files json,
+  name text,
   constraint processes_ref_key UNIQUE (ref),
   constraint processes_pkey PRIMARY KEY (id),
   constraint processes_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id),

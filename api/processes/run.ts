@@ -227,7 +227,7 @@ function bounded(confirmed: Promise<void>): Promise<void> {
 function describeExecution({ id, submitted, row, memoryMb }: LiveRun, limits: RunLimits): ExecutionInput {
   const { timeoutMs, cpuMs, ref } = row;
   const { maxStdoutBytes, maxStderrBytes } = limits;
-  const { code, input } = submitted;
+  const { code, input, name } = submitted;
   return {
     eid: id,
     code,
@@ -240,6 +240,7 @@ function describeExecution({ id, submitted, row, memoryMb }: LiveRun, limits: Ru
     },
     ...(ref !== null && { ref }),
     ...(input !== null && { input: JSON.parse(input) }),
+    ...(name !== null && { name }),
     ...(submitted.files !== null && {
       files: readGiven(submitted).map(({ name, size, contentType }) => ({ name, size, contentType })),
     }),

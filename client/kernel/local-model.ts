@@ -93,6 +93,8 @@ export interface LocalFile {
 export interface LocalExecuteOptions extends ExecuteOptions {
   /** What the script finds as `cyrnel.files`, by name: at most 1,000 files of 64 MiB together. */
   files?: Readonly<Record<string, string | Uint8Array | LocalFile>>;
+  /** The name of the script among its files, which its imports are relative to. Default: script.ts. */
+  name?: string;
   /** Takes each file that the script wrote, one after another, before the run is answered. Absent: they are dropped. */
   onArtifact?: (name: string, artifact: Required<LocalFile>) => Promise<void> | void;
   /** `cyrnel.process.id` of the script and `processId` of its calls. Default: counted from 1. */

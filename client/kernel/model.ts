@@ -32,6 +32,8 @@ export interface RunError {
   stack?: string;
   line?: number;
   column?: number;
+  /** The source file that they are in; absent: the script itself. */
+  file?: string;
 }
 
 /** Times in milliseconds. */

@@ -33,6 +33,7 @@ interface ErrorParts {
   stack?: string | null | undefined;
   line?: number | null | undefined;
   column?: number | null | undefined;
+  file?: string | null | undefined;
 }
 
 /** Empty for a run without an error. */
@@ -41,7 +42,7 @@ export function describeError(
   parts: ErrorParts | null | undefined,
 ): Pick<ExecutionResult, "error" | "errorDetail"> {
   if (message == null) return {};
-  const { name = "Error", stack, line, column } = parts ?? {};
+  const { name = "Error", stack, line, column, file } = parts ?? {};
   return {
     error: message,
     errorDetail: {
@@ -50,6 +51,7 @@ export function describeError(
       ...(stack != null && { stack }),
       ...(line != null && { line }),
       ...(column != null && { column }),
+      ...(file != null && { file }),
     },
   };
 }

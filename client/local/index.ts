@@ -2,6 +2,8 @@
  * The local runtime: scripts without a server and a database, each in a locked-down Node process that this program starts, with
  * the given functions as tools.
  */
+
+import { checkFileName } from "#runner/file-names.ts";
 import type { BundledEnvironment } from "#runner/host/environment.ts";
 import { writeInput } from "#runner/input.ts";
 import type { LocalExecuteOptions, LocalOptions, LocalRuntime } from "../kernel/local-model.ts";
@@ -48,10 +50,12 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
     code: string,
     executeOptions: LocalExecuteOptions,
   ): LocalRun {
-    const { timeoutMs = DEFAULT_TIMEOUT_MS, memoryMb, cpuMs, ref, input, signal } = executeOptions;
+    const { timeoutMs = DEFAULT_TIMEOUT_MS, memoryMb, cpuMs, ref, input, name, signal } = executeOptions;
     const { maxStdoutBytes = DEFAULT_MAX_STREAM_BYTES, maxStderrBytes = DEFAULT_MAX_STREAM_BYTES } =
       executeOptions;
     const given = input === undefined ? {} : { input: toJsonData(input) };
+    const wrong = name === undefined ? null : checkFileName(name);
+    if (wrong !== null) throw new TypeError(`The script's name ${JSON.stringify(name)} ${wrong}.`);
     const files = listGiven(executeOptions.files);
     const workspace = openWorkspace(files);
     const { processId: id = ++lastId } = executeOptions;
@@ -76,6 +80,7 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
           options: limits,
           ...(ref !== undefined && { ref }),
           ...given,
+          ...(name !== undefined && { name }),
           ...(files.length > 0 && { files: files.map(({ read: _read, ...file }) => file) }),
         });
       } finally {

@@ -1,5 +1,5 @@
 /** `cyrnel run`: a script from a file or standard input, on the server or on this machine. */
-import { watch } from "node:fs/promises";
+import { watch } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { Option } from "commander";
@@ -9,7 +9,7 @@ import { collect, parseDuration, parseJson, parseMemory, parsePair, readText } f
 import { act, type Session, type Shell } from "../session.ts";
 import { readFolder } from "./folder.ts";
 import { openRemoteRun } from "./remote.ts";
-import { type RunLimits, type RunScript, showReport } from "./report.ts";
+import { emptyReport, type RunLimits, type RunReport, type RunScript, showReport } from "./report.ts";
 import { checkNames } from "./requirements.ts";
 
 /** The most a server can be set to take. */
@@ -30,6 +30,7 @@ interface RunFlags {
   set?: [name: string, value: unknown][];
   dir?: string;
   artifacts?: string;
+  root?: string;
   tools?: string;
   yes?: true;
 }
@@ -54,7 +55,11 @@ export function addRun(program: Command, shell: Shell): void {
     )
     .option("--dir <folder>", "the files that the script finds as cyrnel.files")
     .option("--artifacts <folder>", "where the files that the script writes are put")
-    .option("--watch", "run again whenever the file changes, until Ctrl-C")
+    .option(
+      "--root <folder>",
+      "imported files have to lie in it (default: the nearest folder with package.json or .git, else the script's)",
+    )
+    .option("--watch", "run again whenever the script or a file it imports changes, until Ctrl-C")
     .option(
       "--require <names>",
       "refuse unless this isolation is available: landlock,seccomp,cgroup,strict,…",
@@ -83,6 +88,7 @@ Examples:
   cyrnel run script.ts --local --tools tools.ts
   cyrnel run script.ts --input orders.json --set currency=EUR --set limits.max=10
   cyrnel run script.ts --dir ./data --artifacts ./out
+  cyrnel run src/script.ts --root .
   cyrnel run script.ts --watch`,
     )
     .action(act(shell, run));
@@ -93,25 +99,47 @@ async function run(session: Session, path: string, flags: RunFlags): Promise<Exi
   const limits: RunLimits = {
     ...readLimits(flags),
     input: await readInput(session, flags),
-    ...(flags.dir !== undefined && { files: await readFolder(flags.dir, flags.local === true) }),
     ...(flags.artifacts !== undefined && { artifactsFolder: flags.artifacts }),
   };
   await using undo = new AsyncDisposableStack();
-  const code = await readText(path, session, MAX_SCRIPT_BYTES);
+  let script = await readScript(session, path, flags);
   const runScript = await openRunner(session, flags, undo);
-  const once = async (text: string) => showReport(session, await runScript(text, limits), path);
-  let exitCode = await once(code);
-  while (flags.watch && !session.signal.aborted) {
+  for (;;) {
+    using changes = flags.watch ? watchFiles([path, ...script.paths]) : undefined;
+    const report = script.refused ?? (await runScript(script.code, { ...limits, ...script.given }));
+    const exitCode = showReport(session, report, path);
+    if (changes === undefined || session.signal.aborted) return exitCode;
     session.stderr.write(session.stderr.paint("dim", `Waiting for a change of ${path} …\n`));
-    try {
-      await waitForChange(path, session.signal);
-    } catch (error) {
-      if (session.signal.aborted) return EXIT.ok;
-      throw error;
-    }
-    exitCode = await once(await readText(path, session, MAX_SCRIPT_BYTES));
+    if (!(await changes.next(session.signal))) return EXIT.ok;
+    script = await readScript(session, path, flags);
   }
-  return exitCode;
+}
+
+interface Script {
+  code: string;
+  given: Pick<RunLimits, "files" | "name">;
+  /** Of the files it imports. */
+  paths: string[];
+  /** What comes of it, where it cannot be run for an error in it or in what it imports. */
+  refused?: RunReport;
+}
+
+/** Imports of files name them by `./`, `../` or `/`. */
+const MAY_IMPORT = [/\b(?:import|export)\b/, /["'`][./]/];
+
+/** The script with what it is given as files. */
+async function readScript(session: Session, path: string, { dir, root, local }: RunFlags): Promise<Script> {
+  const code = await readText(path, session, MAX_SCRIPT_BYTES);
+  const folder = dir === undefined ? undefined : await readFolder(dir, local === true);
+  if (!MAY_IMPORT.every((hint) => hint.test(code)))
+    return { code, given: folder ? { files: folder } : {}, paths: [] };
+  const { readImports } = await import("./imports.ts");
+  const { name, files, paths, error } = await readImports(code, path, root, folder ?? {});
+  const given = { files: { ...files, ...folder }, ...(name !== undefined && { name }) };
+  if (error === undefined) return { code, given, paths };
+  const { message } = error;
+  const refused = { ...emptyReport(null), exitState: "failed", reason: "syntax_error", error: message };
+  return { code, given, paths, refused: { ...refused, errorDetail: { stack: null, ...error } } };
 }
 
 async function openRunner(session: Session, flags: RunFlags, undo: AsyncDisposableStack): Promise<RunScript> {
@@ -177,17 +205,27 @@ function setMember(target: unknown, [key = "", ...rest]: string[], value: unknow
 /** Editors save in several steps, in place or by renaming another file. */
 const SETTLE_MS = 100;
 
-/** Resolves at the next change; rejects with the signal's reason. */
-export async function waitForChange(path: string, signal: AbortSignal): Promise<void> {
-  const name = basename(path);
-  const watching = new AbortController();
-  const events = watch(dirname(resolve(path)), {
-    signal: AbortSignal.any([signal, watching.signal]),
+/** Notes changes from now on. `next` answers after the first of them; false: stopped by the signal. */
+function watchFiles(paths: readonly string[]): Disposable & { next(signal: AbortSignal): Promise<boolean> } {
+  const changed = Promise.withResolvers<boolean>();
+  const folders = Map.groupBy(paths, (path) => dirname(resolve(path)));
+  const watchers = [...folders].map(([folder, inside]) => {
+    const names = inside.map((path) => basename(path));
+    return watch(folder, (_event, name) => {
+      if (name === null || names.includes(name)) changed.resolve(true);
+    }).on("error", changed.reject);
   });
-  try {
-    for await (const { filename } of events) if (filename === null || filename === name) break;
-  } finally {
-    watching.abort();
-  }
-  await new Promise((settle) => setTimeout(settle, SETTLE_MS));
+  changed.promise.catch(() => {});
+  return {
+    async next(signal) {
+      const stop = () => changed.resolve(false);
+      signal.addEventListener("abort", stop, { once: true });
+      if (signal.aborted || !(await changed.promise)) return false;
+      await new Promise((settle) => setTimeout(settle, SETTLE_MS));
+      return !signal.aborted;
+    },
+    [Symbol.dispose]() {
+      for (const watcher of watchers) watcher.close();
+    },
+  };
 }

@@ -85,7 +85,7 @@ async function runHere(
   session: Session,
   runtime: LocalRuntime,
   code: string,
-  { timeoutMs, memoryMb, cpuMs, ref, input, files, artifactsFolder }: RunLimits,
+  { timeoutMs, memoryMb, cpuMs, ref, input, files, name, artifactsFolder }: RunLimits,
 ): Promise<RunReport> {
   const shown = openRunOutput(session);
   const kept = { stdout: "", stderr: "", output: {} as Record<string, unknown> };
@@ -98,6 +98,7 @@ async function runHere(
       ...(ref !== undefined && { ref }),
       ...(input !== undefined && { input }),
       ...(files !== undefined && { files }),
+      ...(name !== undefined && { name }),
       ...(artifactsFolder !== undefined && {
         onArtifact: (name, artifact) => writeArtifact(artifactsFolder, name, piecesOf(artifact)),
       }),

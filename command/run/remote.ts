@@ -3,7 +3,7 @@ import { CyrnelError, unwrap } from "#client/errors.ts";
 import type { ProcessEvent } from "#client/events.ts";
 import { visibleLine } from "#client/visible-text.ts";
 import type { Session } from "../session.ts";
-import { openRunOutput, type RunLimits, type RunReport, type RunScript } from "./report.ts";
+import { emptyReport, openRunOutput, type RunLimits, type RunReport, type RunScript } from "./report.ts";
 import { requireIsolation } from "./requirements.ts";
 import { downloadArtifacts, uploadFiles } from "./transfer.ts";
 
@@ -77,16 +77,5 @@ async function runOnServer(
 
 /** Of a run that ended because this program was stopped. */
 export function killedReport(id: number | null): RunReport {
-  return {
-    id,
-    exitState: "canceled",
-    reason: "killed",
-    result: null,
-    error: "The run was killed.",
-    errorDetail: null,
-    stdout: "",
-    stderr: "",
-    output: {},
-    usage: null,
-  };
+  return { ...emptyReport(id), exitState: "canceled", reason: "killed", error: "The run was killed." };
 }

@@ -13,8 +13,10 @@ export interface RunLimits {
   cpuMs?: number;
   /** JSON data; undefined: none. */
   input?: unknown;
-  /** The workspace, by name. */
-  files?: Record<string, FolderFile>;
+  /** The workspace, by name: files of a folder, and texts. */
+  files?: Record<string, FolderFile | string>;
+  /** The script's own name among them. */
+  name?: string;
   /** Where what the script writes is put. */
   artifactsFolder?: string;
 }
@@ -44,6 +46,22 @@ export interface RunReport {
   /** What the script put out, merged. */
   output: Record<string, unknown>;
   usage: Record<string, number> | null;
+}
+
+/** Of a run that nothing is known of. */
+export function emptyReport(id: number | null): RunReport {
+  return {
+    id,
+    exitState: null,
+    reason: null,
+    result: null,
+    error: null,
+    errorDetail: null,
+    stdout: "",
+    stderr: "",
+    output: {},
+    usage: null,
+  };
 }
 
 /** Shows what a script writes while it runs: as it is in a pipe, made safe on a terminal, not at all before JSON. */

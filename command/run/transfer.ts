@@ -9,19 +9,28 @@ import { type FolderFile, writeArtifact } from "./folder.ts";
 
 /** At a time: a server takes 8 of one key. */
 const MAX_UPLOADS = 4;
+/** Longer texts would fill the request that submits the script. */
+const MAX_INLINE_CHARACTERS = 16 * 1024;
 
 /** Uploads each file; answers what to submit. Rejects with a Failure that names the file. */
 export async function uploadFiles(
   { client, signal, url }: Session,
-  files: Record<string, FolderFile>,
+  files: Record<string, FolderFile | string>,
 ): Promise<NonNullable<RunOptions["files"]>> {
   const given: NonNullable<RunOptions["files"]> = Object.create(null);
   const left = Object.entries(files);
   async function uploadNext(): Promise<void> {
     for (let next = left.pop(); next !== undefined; next = left.pop()) {
       const [name, file] = next;
+      if (typeof file === "string" && file.length <= MAX_INLINE_CHARACTERS) {
+        given[name] = { text: file };
+        continue;
+      }
       try {
-        const { id } = await client.upload(await file.open(), { name, signal });
+        const { id } = await client.upload(typeof file === "string" ? file : await file.open(), {
+          name,
+          signal,
+        });
         given[name] = { id };
       } catch (error) {
         left.length = 0;

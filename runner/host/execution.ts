@@ -113,12 +113,11 @@ export async function runExecution(
   // In line from the first moment: preparing takes longer for one source than for another.
   const acquiring = on.places.acquire(config.queueTtlMs, signal);
   const leaveLine = () => void acquiring.then((unused) => typeof unused === "object" && unused.release());
-  const source = await prepareSource(input.code, { readModule: createModuleReader(input, bindings) }).catch(
-    (error) => {
-      leaveLine();
-      throw error;
-    },
-  );
+  const readModule = createModuleReader(input, bindings);
+  const source = await prepareSource(input.code, { name: input.name, readModule }).catch((error) => {
+    leaveLine();
+    throw error;
+  });
   const preparedAt = performance.now();
   if (!source.ok) {
     leaveLine();

@@ -128,6 +128,59 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     expect(await artifact(body.id, "out/before.txt")).toBe("GIVEN and after");
   });
 
+  test("a script imports files of its process, under the name that it has among them", async () => {
+    const files = {
+      "lib/tax.ts": {
+        text: 'import { rate } from "../rates.json"; export const tax = (net: number) => net * rate;',
+      },
+      "rates.json": { text: '{ "rate": 0.19 }' },
+      "wrong.ts": { text: "export const a = 1;\n\nexport const = 2;" },
+      "fails.ts": { text: "export function fail() {\n  throw new TypeError('no');\n}" },
+    };
+    const top = await post({ code: 'import { tax } from "./lib/tax.ts"; return tax(100)', files });
+    expect([top.exitState, top.result, top.name]).toEqual(["success", 19, null]);
+    const below = await post({
+      code: 'import { tax } from "./tax.ts"; return tax(100)',
+      name: "lib/main.ts",
+      files,
+    });
+    expect([below.exitState, below.result, below.name]).toEqual(["success", 19, "lib/main.ts"]);
+    expect((await on.read(below.id)).name).toBe("lib/main.ts");
+
+    const wrong = await post({ code: 'import { a } from "./wrong.ts"; return a', files });
+    expect([wrong.exitState, wrong.reason]).toEqual(["failed", "syntax_error"]);
+    expect(wrong.errorDetail).toMatchObject({ file: "wrong.ts", line: 3, column: 14 });
+    const fails = await post({
+      code: '\nimport { fail } from "../fails.ts";\nfail();',
+      name: "src/main.ts",
+      files,
+    });
+    expect([fails.reason, fails.error]).toEqual(["script_error", "no"]);
+    expect(fails.errorDetail).toMatchObject({ name: "TypeError", file: "fails.ts", line: 2, column: 9 });
+    expect(fails.errorDetail.stack).toMatch(/fails\.ts:2:9.*\n.*src\/main\.ts:3:1/);
+
+    const refused = await on.agent.send("POST", "/processes", { code: "return 1", name: "../x.ts" });
+    expect(refused.status).toBe(400);
+    expect(JSON.stringify(refused.body)).toContain("body.name");
+  });
+
+  test("a run that waits for a person imports its files again on the next server", async () => {
+    const { body } = await on.agent.send("POST", "/processes", {
+      code: `import { ask } from "../lib/ask.ts"; import { word } from "./word.ts"; return [await ask(word), word]`,
+      name: "src/main.ts",
+      files: {
+        "lib/ask.ts": { text: "export const ask = (name: string) => tools.shop.delete_item({ name });" },
+        "src/word.ts": { text: 'export const word = "x" + String(Math.random()).slice(0, 0);' },
+      },
+    });
+    const [approval = ""] = await on.paused(body.id);
+    await on[Symbol.asyncDispose]();
+    on = await start();
+    await on.decide(approval, "approve");
+    const record = await on.read(body.id, "?wait=30000");
+    expect([record.exitState, record.result[1], record.error]).toEqual(["success", "x", null]);
+  });
+
   test("an upload of several chunks arrives whole, and leaves whole", async () => {
     const bytes = Buffer.from(Uint8Array.from({ length: 3_000_000 }, (_, index) => (index * 7) % 251));
     const uploaded = await fetch(`${on.server.url}/files?name=bytes`, {

@@ -318,12 +318,13 @@ describe("GET /processes", () => {
     return ids;
   };
 
-  test("items have everything but code, input, files, stdout and stderr", async () => {
+  test("items have everything but code, name, input, files, stdout and stderr", async () => {
     const record = await runScript(server, 'print x\noutput {"a":1}\nreturn [2]');
     const page = processListSchema.parse(await list("?limit=1"));
     const [item] = page.processes;
     const {
       code: _code,
+      name: _name,
       input: _input,
       inputSchema: _schema,
       files: _files,

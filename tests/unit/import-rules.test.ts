@@ -141,6 +141,11 @@ const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[
   { rule: "the-image-has-no-clients", file: "api/mcp/outcome.ts", imports: "#client/retry.ts" },
   { rule: "clients-know-the-document-only", file: "client/index.ts", imports: "#sdk" },
   {
+    rule: "imports-are-found-as-a-run-finds-them",
+    file: "command/run/imports.ts",
+    imports: "#runner/process/spawn.ts",
+  },
+  {
     rule: "local-runtime-imports-the-process-environment",
     file: "client/local/index.ts",
     imports: "#api/errors.ts",

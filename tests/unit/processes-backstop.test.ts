@@ -18,7 +18,7 @@ describe("a run that its environment does not end", () => {
     const live = new LiveRun({
       row: { id: 1, claim: "claim", timeoutMs, queuedAt: new Date(), startedAt: new Date() } as ProcessRow,
       environment: "deaf",
-      submitted: { code: "for (;;);", input: null, inputSchema: null, files: null },
+      submitted: { code: "for (;;);", input: null, inputSchema: null, files: null, name: null },
       memoryMb: null,
       limits: {
         maxStdoutBytes: 10,

@@ -19,7 +19,7 @@ function beginRun(): LiveRun {
       startedAt: new Date(),
     } as ProcessRow,
     environment: "test",
-    submitted: { code: "await tools.shop.buy({});", input: null, inputSchema: null, files: null },
+    submitted: { code: "await tools.shop.buy({});", input: null, inputSchema: null, files: null, name: null },
     memoryMb: null,
     limits: {
       maxStdoutBytes: 10,

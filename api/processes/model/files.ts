@@ -38,6 +38,12 @@ export const givenFilesSchema = z
   .describe("Files that the script finds in its workspace, by name.");
 export type GivenFiles = z.output<typeof givenFilesSchema>;
 
+/** Of a script among its files. */
+export const scriptNameSchema = z.string().superRefine((name, context) => {
+  const wrong = checkFileName(name);
+  if (wrong !== null) context.addIssue({ code: "custom", message: `The file name ${wrong}.` });
+});
+
 const fields = { name: z.string(), size: z.int().nonnegative().describe("Bytes."), contentType: z.string() };
 export const processFileSchema = z
   .object({ ...fields, id: z.string() })

@@ -40,7 +40,7 @@ export interface ProcessRow extends Omit<ProcessSummary, ComputedFields> {
 export interface NewProcess
   extends Pick<Submitted, "code">,
     Partial<StoredInput>,
-    Partial<Pick<Submitted, "files">>,
+    Partial<Pick<Submitted, "files" | "name">>,
     Pick<ProcessRow, "timeoutMs" | "memoryMb" | "cpuMs"> {
   ref?: string | undefined;
   /** Among the processes of the same caller: higher first. */
@@ -61,6 +61,8 @@ export interface Submitted extends StoredInput {
   code: string;
   /** JSON text of what records show of the files that runs are given. Null: none. */
   files: string | null;
+  /** Of the script among its files. Null: script.ts. */
+  name: string | null;
 }
 
 /** Who submitted a process. `keyId` goes with `key` only. */
@@ -160,8 +162,15 @@ export interface StoredRun {
 }
 
 /** Of a row with both: what was submitted may be large, and is kept once. */
-export function toStoredRun({ code, input, inputSchema, files, ...row }: ProcessRow & Submitted): StoredRun {
-  return { row, submitted: { code, input, inputSchema, files } };
+export function toStoredRun({
+  code,
+  input,
+  inputSchema,
+  files,
+  name,
+  ...row
+}: ProcessRow & Submitted): StoredRun {
+  return { row, submitted: { code, input, inputSchema, files, name } };
 }
 
 /** One call as it is stored. `parameters` and `result` are JSON text. */

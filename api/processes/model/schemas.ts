@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { EXECUTION_EXIT_STATES, EXECUTION_REASONS, type ExecutionReason } from "#sdk";
-import { givenFilesSchema, processArtifactSchema, processFileSchema } from "./files.ts";
+import { givenFilesSchema, processArtifactSchema, processFileSchema, scriptNameSchema } from "./files.ts";
 import { PROCESS_STATES } from "./states.ts";
 
 export const EXIT_STATES = EXECUTION_EXIT_STATES;
@@ -76,6 +76,11 @@ export function createProcessBodySchema(maxCodeBytes: number) {
       .describe("Among the queued processes of the same key, higher ones run first."),
     options: processOptionsSchema.prefault({}),
     files: givenFilesSchema.optional(),
+    name: scriptNameSchema
+      .optional()
+      .describe(
+        "The name of the script among its files: its imports are relative to it, and errors show it. Default: script.ts.",
+      ),
     input: inputSchema,
     inputSchema: z
       .record(z.string(), z.unknown())
@@ -217,6 +222,7 @@ export const processSchema = processSummarySchema
     input: z.unknown().describe("What the script finds as `cyrnel.input`; null: none, or null."),
     inputSchema: z.record(z.string(), z.unknown()).nullable().describe("What the input has to fit."),
     files: z.array(processFileSchema).describe("What runs find in their workspace."),
+    name: z.string().nullable().describe("The name of the script among its files; null: script.ts."),
     stdout: z.string(),
     stderr: z.string(),
     artifacts: z.array(processArtifactSchema).describe("What the last run left."),

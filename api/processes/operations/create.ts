@@ -51,7 +51,7 @@ export async function createProcess(
   const key = identify(asked);
   const input = await readInput(context, asked);
   const files = await takeFiles(context, asked);
-  const submission = { ...asked, submitted: { code: body.code, files, ...input } };
+  const submission = { ...asked, submitted: { code: body.code, name: body.name ?? null, files, ...input } };
   for (let attempt = 0; attempt < MAX_KEY_ATTEMPTS; attempt += 1) {
     const outcome = await insertOrFind(context, submission, key);
     const id = await resolve(context, outcome, submission, key);

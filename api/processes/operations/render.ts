@@ -43,8 +43,8 @@ export function viewLiveRun(live: LiveRun): ProcessView {
 export function viewStored(
   row: ProcessRow & Submitted & { [K in keyof StoredResults]: StoredResults[K] | null },
 ): ProcessView {
-  const { code, input, inputSchema, files } = row;
-  return { row, code, input, inputSchema, files, results: resultsOf(row) };
+  const { code, input, inputSchema, files, name } = row;
+  return { row, code, input, inputSchema, files, name, results: resultsOf(row) };
 }
 
 export function renderSummary(row: ProcessRow, results: SummaryResults, queue?: QueuePlace): string {
@@ -53,12 +53,12 @@ export function renderSummary(row: ProcessRow, results: SummaryResults, queue?: 
 }
 
 export function renderRecord(view: ProcessView): string {
-  const { row, code, input, inputSchema, files, results, queue } = view;
+  const { row, code, input, inputSchema, files, name, results, queue } = view;
   const { head, tail } = commonParts(row, results, queue);
   const stdout = JSON.stringify(results.stdout.toString("utf8"));
   const stderr = JSON.stringify(results.stderr.toString("utf8"));
   // A server of an earlier version shows none of these.
-  const given = `"input":${input ?? "null"},"inputSchema":${inputSchema ?? "null"},"files":${files ?? "[]"}`;
+  const given = `"input":${input ?? "null"},"inputSchema":${inputSchema ?? "null"},"files":${files ?? "[]"},"name":${JSON.stringify(name ?? null)}`;
   const left = `"stdout":${stdout},"stderr":${stderr},"artifacts":${results.artifacts ?? "[]"}`;
   return `${head},"code":${JSON.stringify(code)},${given},${left}${tail}`;
 }

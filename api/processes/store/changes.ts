@@ -35,7 +35,7 @@ export function processColumns(db: Db, isSettled = false) {
 
 /** What the script of a run is, and is given. */
 export function submittedColumns(db: Db) {
-  return db`p.code, p.input::text as input, p.input_schema::text as "inputSchema", p.files::text as files`;
+  return db`p.code, p.input::text as input, p.input_schema::text as "inputSchema", p.files::text as files, p.name`;
 }
 
 export type InsertOutcome =
@@ -59,9 +59,10 @@ export async function insertProcess(
     ${placement?.environment ?? null}, ${input.timeoutMs}::int, ${input.memoryMb}::int, ${input.cpuMs}::int,
     case when ${run !== null}::boolean then now() end, case when ${placement !== null}::boolean then now() end,
     ${input.creator.kind}, ${input.creator.keyId}, ${placement?.replica ?? null}::uuid, ${input.priority ?? 0}::smallint, ${input.traceParent ?? null},
-    ${input.input ?? null}::text::json, ${input.inputSchema ?? null}::text::json, ${input.files ?? null}::text::json`;
+    ${input.input ?? null}::text::json, ${input.inputSchema ?? null}::text::json, ${input.files ?? null}::text::json,
+    ${input.name ?? null}::text`;
   const columns = db`ref, code, state, claim, environment, timeout_ms, memory_mb, cpu_ms, queued_at, started_at,
-    creator, key_id, replica, priority, trace_parent, input, input_schema, files`;
+    creator, key_id, replica, priority, trace_parent, input, input_schema, files, name`;
   const insert = idempotency
     ? db`insert into processes as p (id, ${columns}) select process_id, ${values} from fresh_key
         returning ${processColumns(db, true)}`

@@ -1,0 +1,140 @@
+/**
+ * The files that a script imports, found on this machine as a run finds them in its workspace, so that a run can be given
+ * them. A script need not be trusted: nothing outside of the root is read, no hidden file, and nothing through a link that leads out.
+ */
+import { constants, existsSync } from "node:fs";
+import { open, realpath } from "node:fs/promises";
+import path from "node:path";
+import { checkFileName } from "#runner/file-names.ts";
+import { prepareSource } from "#runner/source/prepare.ts";
+import { usageFailure } from "../failure.ts";
+import type { FolderFile } from "./folder.ts";
+
+export interface Imports {
+  /** The script's name among them, if it imports any. */
+  name?: string;
+  /** By name in the workspace. */
+  files: Record<string, string>;
+  /** Where they lie. */
+  paths: string[];
+  /** The script or a file has an error that the run would have, too. */
+  error?: { name: string; message: string; line: number; column: number; file?: string };
+}
+
+/** `script`: its path; `-`: of no file, in the current folder. `root`: of `--root`. `given`: the files of `--dir`. */
+export async function readImports(
+  code: string,
+  script: string,
+  root: string | undefined,
+  given: Record<string, FolderFile>,
+): Promise<Imports> {
+  const folder = await realpath(script === "-" ? "." : path.dirname(script));
+  const base = root === undefined ? findRoot(folder) : await readRoot(root);
+  const inside = path.relative(base, folder).split(path.sep).join("/");
+  if (inside === ".." || inside.startsWith("../") || path.isAbsolute(inside)) {
+    throw usageFailure(`The script has to lie in the folder of --root: ${folder} is outside of ${base}.`);
+  }
+  const ownName = script === "-" ? "script.ts" : path.basename(script);
+  const prefix = inside === "" ? "" : `${inside}/`;
+  const texts = new Map<string, string>();
+  const asked: string[] = [];
+  await prepareSource(code, {
+    name: prefix + ownName,
+    async readModule(name, maxBytes) {
+      asked.push(name);
+      const text = await readInside(base, prefix, name, maxBytes);
+      if (text !== null) texts.set(name, text);
+      return text ?? readGiven(given, withoutPrefix(name, prefix), maxBytes);
+    },
+  });
+  // Names begin at the script's folder, unless it imports from above it.
+  const cut = asked.every((name) => name.startsWith(prefix)) ? prefix.length : 0;
+  const files: Record<string, string> = Object.create(null);
+  for (const [name, text] of texts) files[name.slice(cut)] = text;
+  const name = (prefix + ownName).slice(cut);
+  const prepared = await prepareSource(code, {
+    name,
+    readModule: async (file, maxBytes) => files[file] ?? readGiven(given, file, maxBytes),
+  });
+  const paths = [...texts.keys()].map((file) => path.join(base, file));
+  if (!prepared.ok) return { files, paths, error: prepared.error };
+  for (const [file, text] of Object.entries(files)) {
+    await checkAgainst(given, file, text, path.join(base, prefix.slice(0, cut), file));
+  }
+  return { ...(paths.length > 0 && { name }), files, paths };
+}
+
+/** The nearest folder upwards that is a project, else `folder` itself. */
+function findRoot(folder: string): string {
+  for (let at = folder; ; at = path.dirname(at)) {
+    if (existsSync(path.join(at, "package.json")) || existsSync(path.join(at, ".git"))) return at;
+    if (path.dirname(at) === at) return folder;
+  }
+}
+
+async function readRoot(root: string): Promise<string> {
+  return realpath(root).catch(() => {
+    throw usageFailure(`--root ${root} is no folder.`);
+  });
+}
+
+function withoutPrefix(name: string, prefix: string): string {
+  return name.startsWith(prefix) ? name.slice(prefix.length) : name;
+}
+
+/** Null: there is no such file. More than `maxBytes` is cut, and refused by its length. `own`: where the script lies. */
+async function readInside(root: string, own: string, name: string, maxBytes: number): Promise<string | null> {
+  const meant = path.join(root, name);
+  let found: string;
+  try {
+    found = await realpath(meant);
+  } catch {
+    return null;
+  }
+  const inside = path.relative(root, found);
+  if (inside === ".." || inside.startsWith(`..${path.sep}`) || path.isAbsolute(inside)) {
+    throw usageFailure(
+      `${meant} is a link to ${found}, outside of ${root}: a script imports files of that folder only. Name a folder that holds both by --root.`,
+    );
+  }
+  const names = [name, inside.split(path.sep).join("/")].map((one) => withoutPrefix(one, own));
+  if (names.some((one) => /(?:^|\/)\./.test(one))) {
+    throw usageFailure(`${meant} cannot be imported: it is hidden, or lies in a hidden folder.`);
+  }
+  // A pipe would wait for its writer.
+  await using handle = await open(found, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  if (!(await handle.stat()).isFile()) return null;
+  const wrong = checkFileName(name);
+  if (wrong !== null) throw usageFailure(`${meant} cannot be imported: the file name ${wrong}.`);
+  const bytes = Buffer.alloc(maxBytes + 1);
+  let size = 0;
+  for (let read = -1; read !== 0 && size < bytes.length; size += read) {
+    ({ bytesRead: read } = await handle.read(bytes, size, bytes.length - size));
+  }
+  return new TextDecoder().decode(bytes.subarray(0, size));
+}
+
+async function readGiven(
+  given: Record<string, FolderFile>,
+  name: string,
+  maxBytes: number,
+): Promise<string | null> {
+  const file = given[name];
+  if (file === undefined) return null;
+  return new TextDecoder().decode(await file.read(0, Math.min(file.size, maxBytes + 1)));
+}
+
+/** One name cannot stand for two contents. */
+async function checkAgainst(
+  given: Record<string, FolderFile>,
+  name: string,
+  text: string,
+  meant: string,
+): Promise<void> {
+  // A mark of the byte order is not part of the text.
+  const same = await readGiven(given, name, Buffer.byteLength(text) + 3);
+  if (same === null || same === text) return;
+  throw usageFailure(
+    `${name} of --dir and ${meant}, which the script imports, have different contents under one name. Rename one of them.`,
+  );
+}
