@@ -5,9 +5,9 @@
 import { signal } from "@preact/signals";
 import { CyrnelError } from "#client/errors.ts";
 import { checkFileName } from "#runner/file-names.ts";
-import { fetchPath, type Process } from "../server/api.ts";
+import { endRefusedSession, fetchPath, type Process } from "../server/api.ts";
 import { SERVER_URL, waitForServer } from "../server/connection.ts";
-import { key, signOut } from "../session/access.ts";
+import { key } from "../session/access.ts";
 
 /** A key may have 8 uploads under way. */
 const MAX_AT_ONCE = 3;
@@ -136,7 +136,7 @@ function send(
     request.onload = () => {
       const { status, statusText, response } = request;
       if (status === 200 || status === 201) return resolve(response.id);
-      if (status === 401 && sentWith === key.value) signOut("The server no longer accepts this key.");
+      endRefusedSession(request, sentWith);
       reject(new CyrnelError(new Response(null, { status, statusText }), response));
     };
     stop.addEventListener("abort", () => request.abort());

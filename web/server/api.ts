@@ -104,10 +104,14 @@ async function fetchAsSession(request: Request): Promise<Response> {
     throw error;
   }
   if (!isAnswered(response)) void waitForServer();
-  if (response.status === 401 && sentWith === key.value) {
-    signOut("The server no longer accepts this key: it was revoked, or has expired. Your script is kept.");
-  }
+  endRefusedSession(response, sentWith);
   return response;
+}
+
+/** Ends the session where the key that was sent is still its own, and refused. */
+export function endRefusedSession({ status }: Pick<Response, "status">, sentWith: string | null): void {
+  if (status !== 401 || sentWith !== key.value) return;
+  signOut("The server no longer accepts this key: it was revoked, or has expired. Your script is kept.");
 }
 
 export interface Resource<T> {

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { TEST_KEY } from "#tests/integration/harness/http-app.ts";
 import { chromiumPath } from "./browser.ts";
 import type { ConsoleServer } from "./console-server.ts";
 import { type Visit, visitConsole } from "./visit.ts";
@@ -286,6 +287,30 @@ describe.skipIf(chromiumPath === null)("files (skipped without a Chromium)", { r
       );
       await page.setViewportSize(WIDE);
       await page.emulateMedia({ colorScheme: "light" });
+    });
+
+    test("opened by its address, in a browser that has the key, it is downloaded and not shown", async () => {
+      const uploaded = await fetch(`${server.url}/files?name=page.html`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${TEST_KEY}`, "content-type": "text/html" },
+        body: HOSTILE,
+      });
+      const { id } = (await uploaded.json()) as { id: string };
+      const other = await opened.context.newPage();
+      await other.setExtraHTTPHeaders({ authorization: `Bearer ${TEST_KEY}` });
+      for (const path of [
+        `/files/${id}/content`,
+        `/processes/${left}/artifacts/page.html`,
+        `/processes/${left}/artifacts/picture.svg`,
+      ]) {
+        const [download] = await Promise.all([
+          other.waitForEvent("download"),
+          other.goto(server.url + path).catch(() => null),
+        ]);
+        expect(await readFile(await download.path(), "utf8")).toBe(path.endsWith(".svg") ? SVG : HOSTILE);
+        expect(other.url()).toBe("about:blank");
+      }
+      await other.close();
     });
 
     test("it is saved to the disk, each file and all of them, and opens nothing", async () => {
