@@ -50,7 +50,7 @@ export default function RunPage() {
     <>
       <PageHead
         title="Run"
-        about="A script runs in a sandbox of its own: no disk, no network, only the files you give it and the tools you installed."
+        about="A script runs in a sandbox of its own: only your files, and the tools you installed."
       />
       <div class="workbench">
         <DropArea class="card" label="Script" onDrop={() => setShown("files")}>
