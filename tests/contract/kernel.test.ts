@@ -49,6 +49,16 @@ test("files of a run are given whole, or read by a function; what it writes is h
   expect(result.error).toBeUndefined();
   expect(written).toEqual([["out.json", 25, "application/json", '["text","bytes","pieces"]']]);
   await expect(runtime.execute("return 1", { files: { "../a": "" } })).rejects.toThrow('".."');
+  const named = { name: "src/main.ts", files: { "lib/x.ts": "export const x = 1;" } };
+  expect(await runtime.execute('import { x } from "../lib/x.ts"; return x', named)).toMatchObject({
+    value: 1,
+  });
+  const wrong = await runtime.execute('import { x } from "../lib/x.ts"; return x', {
+    ...named,
+    files: { "lib/x.ts": "export const x = 1;\nx.y.z;" },
+  });
+  expect(wrong.errorDetail).toMatchObject({ file: "lib/x.ts", line: 2 });
+  await expect(runtime.execute("return 1", { name: "../x.ts" })).rejects.toThrow('".."');
   const large = { size: 64 * 1024 * 1024 + 1, read: async () => Buffer.alloc(0) };
   await expect(runtime.execute("return 1", { files: { large } })).rejects.toThrow("at most 1000 files");
   const failing = runtime.execute('await cyrnel.files.write("a", "x")', {

@@ -90,6 +90,22 @@ test("files are uploaded, given to a process and downloaded", async () => {
   await expect(client.downloadArtifact(created.id, "none")).rejects.toMatchObject({ status: 404 });
 });
 
+test("an upload that is refused for a moment is sent again, whole", async () => {
+  let attempts = 0;
+  const retrying = createClient({
+    url: server.url,
+    key: KEY,
+    fetch: async (input, init) => {
+      attempts += 1;
+      if (attempts > 1) return fetch(input, init);
+      await new Request(input, init).arrayBuffer();
+      return new Response("{}", { status: 429, headers: { "retry-after": "0" } });
+    },
+  });
+  const file = await retrying.upload(new Blob(["x".repeat(300_000)]));
+  expect([attempts, file.size]).toEqual([2, 300_000]);
+});
+
 describe("run", () => {
   test("submits, tells the events as they come, and answers the process", async () => {
     const events: ProcessEvent[] = [];

@@ -26,6 +26,8 @@ export const limits = signal(NO_LIMITS);
 /** JSON as it stands in its fields; empty: none. */
 export const input = signal("");
 export const inputSchema = signal("");
+/** Of the script among its files, where it has one: its imports are relative to it. */
+export const scriptName = signal<string | null>(null);
 /** The process started last from here. */
 export const started = signal<number | null>(null);
 
@@ -34,12 +36,13 @@ effect(() => stored.write(draft.value === FIRST_SCRIPT ? null : draft.value));
 /** Opens the page of the editor with `code` in it, and what it is given. */
 export function editScript(
   code: string,
-  given: Partial<Pick<Process, "input" | "inputSchema" | "files">> = {},
+  given: Partial<Pick<Process, "input" | "inputSchema" | "files" | "name">> = {},
 ): void {
   draft.value = code;
   input.value = writeJson(given.input);
   inputSchema.value = writeJson(given.inputSchema);
   replaceFiles(given.files ?? []);
+  scriptName.value = given.name ?? null;
   started.value = null;
   navigate("/run");
 }
@@ -51,6 +54,7 @@ export function forgetDraft(): void {
   input.value = "";
   inputSchema.value = "";
   replaceFiles([]);
+  scriptName.value = null;
   started.value = null;
 }
 

@@ -10,7 +10,17 @@ import { Failure } from "../parts/failure.tsx";
 import { TextField } from "../parts/fields.tsx";
 import { Card, Empty, PageHead } from "../parts/layout.tsx";
 import { post, useGet } from "../server/api.ts";
-import { draft, input, inputSchema, limits, readJson, readLimits, readSchema, started } from "./draft.ts";
+import {
+  draft,
+  input,
+  inputSchema,
+  limits,
+  readJson,
+  readLimits,
+  readSchema,
+  scriptName,
+  started,
+} from "./draft.ts";
 import { useRun } from "./feed.ts";
 import { DraftInput } from "./input.tsx";
 import { isActive, markedError } from "./outcome.tsx";
@@ -41,7 +51,13 @@ export default function RunPage() {
       const { id } = await post("/processes", {
         // Where the answer is lost, asking again does not run it twice.
         params: { header: { "idempotency-key": makeRequestKey() } },
-        body: { code: draft.value, options: readLimits(limits.value), ...readInput(), ...readFiles() },
+        body: {
+          code: draft.value,
+          options: readLimits(limits.value),
+          ...(scriptName.value !== null && { name: scriptName.value }),
+          ...readInput(),
+          ...readFiles(),
+        },
       });
       started.value = id;
     });
