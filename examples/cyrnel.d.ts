@@ -41,7 +41,7 @@ declare const cyrnel: {
   /** The tools of installed services: `cyrnel.services.<service>.tools.<tool>.invoke(parameters)`. */
   readonly services: {
     readonly [service: string]: {
-      readonly tools: { readonly [tool: string]: { invoke(parameters?: object): Promise<any> } };
+      readonly tools: { readonly [tool: string]: { invoke(parameters?: object, options?: { saveAs: string }): Promise<any> } };
     };
   };
   /** Merges `value` into the output of the process; later keys win. May be called any number of times. */
@@ -63,7 +63,7 @@ declare const cyrnel: {
 
 /** The same tools with less to write: `tools.<service>.<tool>(parameters)`. Cannot be enumerated. */
 declare const tools: {
-  readonly [service: string]: { readonly [tool: string]: (parameters?: object) => Promise<any> };
+  readonly [service: string]: { readonly [tool: string]: (parameters?: object, options?: { saveAs: string }) => Promise<any> };
 } & {
   search(query: { query: string; limit?: number }): Promise<ToolSummary[]>;
   describe: { tool(tool: { path: string }): Promise<unknown> };

@@ -66,6 +66,13 @@ test("declares calls, results and what is optional, so that mistakes are found b
         },
       },
     },
+    http: {
+      outputSchema: {
+        type: "object",
+        properties: { status: { type: "string" }, body: { type: "boolean" } },
+        required: ["status"],
+      },
+    },
     get: {
       inputSchema: { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
       outputSchema: {
@@ -81,6 +88,9 @@ test("declares calls, results and what is optional, so that mistakes are found b
     const { other } = await cyrnel.services.shop.tools.get.invoke({ id: id ?? "x" });
     const flag: boolean | undefined = other;
     const found = await tools.search({ query: "x" });
+    const saved: { file: string; size: number; contentType: string } = await tools.shop.list({}, { saveAs: "a" });
+    const part: { status: string; body: typeof saved } = await tools.shop.http({}, { saveAs: saved.file });
+    const same: typeof part = await cyrnel.services.shop.tools.http.invoke({}, { saveAs: "b" });
     cyrnel.output({ flag, first: found[0]?.path, docs: await cyrnel.getToolDocs({ serviceId: "shop", toolId: "get" }) });`;
   expect(await compile(declarations, fine)).toBe("");
   for (const wrong of [
@@ -89,6 +99,9 @@ test("declares calls, results and what is optional, so that mistakes are found b
     'await tools.shop.list({ state: "shut" });',
     "await tools.shop.lst();",
     "await tools.shopp.list();",
+    'await tools.shop.list({}, { as: "a" });',
+    'await tools.shop.get({ id: 5 }, { saveAs: "a" });',
+    'for (const order of await tools.shop.list({}, { saveAs: "a" })) order;',
   ]) {
     expect(await compile(declarations, wrong), wrong).toContain("error TS");
   }

@@ -16,6 +16,7 @@ export function printAmbient(services: readonly DeclaredService[]): string {
   const members = services.map(({ id, namespace }) => ({
     id,
     type: namespace === null ? "CyrnelUntypedTools" : `${namespace}.Tools`,
+    callable: namespace === null ? "CyrnelUntypedTools" : `CyrnelCallable<${namespace}.Tools>`,
   }));
   return [
     HEAD,
@@ -24,7 +25,7 @@ export function printAmbient(services: readonly DeclaredService[]): string {
     "}",
     "",
     "interface CyrnelTools {",
-    ...members.map(({ id, type }) => `  readonly ${id}: ${type};`),
+    ...members.map(({ id, callable }) => `  readonly ${id}: ${callable};`),
     "}",
     "",
     GLOBALS,
@@ -54,8 +55,30 @@ interface CyrnelToolDetails extends CyrnelToolSummary {
   outputSchema: Record<string, unknown>;
 }
 interface CyrnelUntypedTools {
-  [tool: string]: CyrnelUntypedTools & ((parameters?: Record<string, unknown>) => Promise<unknown>);
+  [tool: string]: CyrnelUntypedTools &
+    ((parameters?: Record<string, unknown>, options?: CyrnelSaving) => Promise<unknown>);
 }
+/** The answer becomes this file of the workspace. */
+interface CyrnelSaving {
+  saveAs: string;
+}
+/** In place of what was saved; \`size\` in bytes, \`contentType\` as its sender says. */
+interface CyrnelSavedFile {
+  file: string;
+  size: number;
+  contentType: string;
+}
+/** The file stands in place of the answer, or of its \`body\` where it has one. */
+type CyrnelSaved<Answer> = Answer extends { body?: unknown }
+  ? Omit<Answer, "body"> & { body: CyrnelSavedFile }
+  : CyrnelSavedFile;
+type CyrnelCallable<Tools> = {
+  readonly [Tool in keyof Tools]: Tools[Tool] &
+    CyrnelCallable<Tools[Tool]> &
+    (Tools[Tool] extends (parameters: infer Parameters) => Promise<infer Answer>
+      ? (parameters: Parameters, options: CyrnelSaving) => Promise<CyrnelSaved<Answer>>
+      : unknown);
+};
 /** A file of the workspace; \`size\` in bytes. */
 interface CyrnelFile {
   readonly name: string;
@@ -77,7 +100,7 @@ interface CyrnelFiles {
 }
 type CyrnelInvocable<Tools> = {
   readonly [Tool in keyof Tools]: CyrnelInvocable<Tools[Tool]> &
-    (Tools[Tool] extends (parameters: never) => unknown ? { readonly invoke: Tools[Tool] } : unknown);
+    (Tools[Tool] extends (parameters: never) => unknown ? { readonly invoke: CyrnelCallable<Tools>[Tool] } : unknown);
 };
 `;
 
