@@ -135,6 +135,14 @@ describe.each(["--local", "typescript-process", "typescript-ivm"])("%s", (where)
     expect([ended.code, ended.stdout]).toEqual([exit, ""]);
   });
 
+  test("a script in a hidden folder imports what lies beside it", async () => {
+    await folder.write("project/.ci/lib.ts", "export const one = 1;");
+    const ended = await run([
+      await folder.write("project/.ci/check.ts", 'import { one } from "./lib.ts"; return one'),
+    ]);
+    expect([ended.stderr, ended.stdout]).toEqual(["", "1\n"]);
+  });
+
   test("--dir files can be imported; one name with two contents is refused with both", async () => {
     await folder.write("data/given.ts", 'import { net } from "./rates.json"; export const half = net / 2;');
     const data = join(folder.path, "data");
