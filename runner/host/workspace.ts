@@ -78,12 +78,16 @@ export function createWorkspace({ files, maxBytes, maxFiles }: WorkspaceOptions)
   let changes: Promise<unknown> = Promise.resolve();
   /** Numbers of the host's own writes: those of scripts are positive. */
   let lastSave = 0;
+  let isDisposed = false;
   let spool: Promise<FileHandle> | null = null;
   let spoolEnd = 0;
 
   /** Does `change` once those before are done. */
   function queue<T>(change: () => T | Promise<T>): Promise<T> {
-    const done = changes.then(change);
+    const done = changes.then(() => {
+      if (isDisposed) throw new Error("The run of this workspace has ended.");
+      return change();
+    });
     changes = done.then(noop, noop);
     return done;
   }
@@ -218,10 +222,12 @@ export function createWorkspace({ files, maxBytes, maxFiles }: WorkspaceOptions)
         };
       }),
     async [Symbol.asyncDispose]() {
-      const opened = spool;
+      isDisposed = true;
       contents.clear();
       written.clear();
-      await (await opened?.catch(() => null))?.close();
+      // What is being written may open the file.
+      await changes;
+      await (await spool?.catch(() => null))?.close();
     },
   };
 }

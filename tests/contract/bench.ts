@@ -3,6 +3,7 @@
  * service `test` whose tools echo, delay, fail and hang.
  */
 
+import { saveResult } from "#client/local/files.ts";
 import { contentTypeOf } from "#runner/file-names.ts";
 import { createWorkspace, type StoredFile, type Workspace } from "#runner/host/workspace.ts";
 import type {
@@ -111,7 +112,9 @@ export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & 
         recording.inFlight++;
         recording.maxInFlight = Math.max(recording.maxInFlight, recording.inFlight);
         try {
-          return await invokeTestTool(input, () => recording.aborted++);
+          const answer = await invokeTestTool(input, () => recording.aborted++);
+          const { saveAs } = input;
+          return saveAs === undefined ? answer : await saveResult(recording.workspace, saveAs, answer);
         } finally {
           recording.inFlight--;
         }

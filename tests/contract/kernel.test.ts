@@ -27,6 +27,43 @@ defineEnvironmentCases(
   },
 );
 
+test("functions read files of the script's workspace, and what they return can become one", async () => {
+  const read: string[] = [];
+  await using runtime = createRuntime({
+    local: true,
+    environment: ENVIRONMENT,
+    tools: {
+      store: {
+        async send({ file }, { files }) {
+          await new Promise((done) => setTimeout(done, 50));
+          for await (const piece of (await files.open(file)).stream())
+            read.push(Buffer.from(piece).toString());
+        },
+        photo: () => Uint8Array.of(0, 255),
+        page: () => "<p>",
+      },
+    },
+  });
+  const result = await runtime.execute(
+    `await cyrnel.files.write("in.txt", "at the call");
+    const sending = tools.store.send({ file: "in.txt" });
+    await cyrnel.files.write("in.txt", "changed");
+    await sending;
+    const saved = [await tools.store.photo({}, { saveAs: "a.png" }), await tools.store.page({}, { saveAs: "b" })];
+    return [saved, [...await cyrnel.files.read("a.png")], await tools.store.send({ file: "x" }).catch(({ code }) => code)];`,
+  );
+  expect(result.error).toBeUndefined();
+  expect(read).toEqual(["at the call"]);
+  expect(result.value).toEqual([
+    [
+      { file: "a.png", size: 2, contentType: "image/png" },
+      { file: "b", size: 3, contentType: "text/plain" },
+    ],
+    [0, 255],
+    "file_not_found",
+  ]);
+});
+
 test("files of a run are given whole, or read by a function; what it writes is handed out before the answer", async () => {
   await using runtime = createRuntime({ local: true, environment: ENVIRONMENT });
   const written: [string, number, string, string][] = [];

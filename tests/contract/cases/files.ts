@@ -140,6 +140,36 @@ export const fileCases: EnvironmentCase[] = [
     },
   },
   {
+    id: "files.saved",
+    sentence: "the answer of a call can become a file, which the script finds in its workspace",
+    async check({ run }) {
+      const { result, artifacts, error } = await run(
+        `const { files } = cyrnel;
+        const tell = (attempt) => attempt.then(() => "done", (error) => (error.code ?? error.name) + ": " + error.message);
+        const { echo } = tools.test;
+        const saved = await echo({ a: 1 }, { saveAs: "out/echo.json" });
+        const again = await cyrnel.services.test.tools.echo.invoke({ b: 2 }, { saveAs: "out/echo.json" });
+        return [saved, again, await files.json(saved.file), (await files.list()).map(({ name, size }) => name + " " + size),
+          await tell(echo({}, { saveAs: "../up" })), await tell(echo({}, { saveas: "a" })), await tell(echo({}, null)),
+          await Promise.all([{ c: 3 }].map(echo))];`,
+      );
+      expect(error).toBeUndefined();
+      const refused = /^TypeError: tools.test.echo takes {saveAs: "name of a file"} as its second argument/;
+      const file = { file: "out/echo.json", size: 7, contentType: "application/json" };
+      expect(result).toEqual([
+        file,
+        file,
+        { b: 2 },
+        ["out/echo.json 7"],
+        expect.stringMatching(/^invalid_file_name: .*"\.\."/),
+        expect.stringMatching(refused),
+        expect.stringMatching(refused),
+        [{ c: 3 }],
+      ]);
+      expect(artifacts["out/echo.json"]?.toString()).toBe('{"b":2}');
+    },
+  },
+  {
     id: "files.missing",
     sentence: "a file that is not there is named in the error, with what is there",
     async check({ run }) {

@@ -142,3 +142,55 @@ test("what is removed is no artifact, and what is put again is one", async () =>
   await put(workspace, "a.txt", "anew", "append");
   expect(workspace.artifacts().map(({ name, size }) => [name, size])).toEqual([["a.txt", 4]]);
 });
+
+test("what is saved is there whole or not at all, and what a call sends is what was there at the call", async () => {
+  await using workspace = open({ "given.txt": "given" });
+  async function* pieces(...texts: (string | Error)[]) {
+    for (const text of texts) {
+      if (text instanceof Error) throw text;
+      yield Buffer.from(text);
+    }
+  }
+  const read = async (files: ReturnType<Workspace["snapshot"]>, name: string) => {
+    const { size, contentType, stream } = await files.open(name);
+    const all: Uint8Array[] = [];
+    for await (const piece of stream()) all.push(piece);
+    return [size, contentType, Buffer.concat(all).toString()];
+  };
+  const before = workspace.snapshot();
+  const changing = put(workspace, "given.txt", "changed");
+  const between = workspace.snapshot();
+  const removing = workspace.remove("given.txt");
+  const after = workspace.snapshot();
+  await Promise.all([changing, removing]);
+  expect(await read(before, "given.txt")).toEqual([5, "text/plain", "given"]);
+  expect(await read(between, "given.txt")).toEqual([7, "text/plain", "changed"]);
+  await expect(after.open("given.txt")).rejects.toMatchObject({ code: "file_not_found" });
+
+  expect(await workspace.save("out.pdf", pieces("one ", "two"))).toEqual({ size: 7 });
+  expect(await workspace.save("empty", pieces())).toEqual({ size: 0 });
+  const broken = workspace.save("out.pdf", pieces("half", new Error("broken off")));
+  await expect(broken).rejects.toThrow("broken off");
+  await expect(workspace.save("half", pieces("x", new Error("no")))).rejects.toThrow("no");
+  await expect(
+    workspace.save(
+      "large",
+      pieces(
+        ..."x"
+          .repeat(20)
+          .split("")
+          .map((x) => x.repeat(1e5)),
+      ),
+    ),
+  ).rejects.toThrow("are kept");
+  expect(workspace.artifacts().map(({ name, size }) => [name, size])).toEqual([
+    ["out.pdf", 7],
+    ["empty", 0],
+  ]);
+  for (const name of ["..", "/x", "out.pdf/x"]) {
+    expect(() => workspace.checkName(name), name).toThrow();
+    await expect(workspace.save(name, pieces("x")), name).rejects.toMatchObject({
+      code: "invalid_file_name",
+    });
+  }
+});

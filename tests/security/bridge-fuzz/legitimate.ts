@@ -4,7 +4,7 @@
  */
 
 const METHODS: Record<string, Record<string, (value: unknown) => boolean>> = {
-  invoke: { serviceId: isIdentifier, toolId: isIdentifier, parameters: isRecord },
+  invoke: { serviceId: isIdentifier, toolId: isIdentifier, parameters: isRecord, "saveAs?": isFileName },
   discoverServices: { "query?": isQuery, "limit?": isLimit },
   discoverTools: { "query?": isQuery, "limit?": isLimit, "serviceId?": isIdentifier },
   getService: { id: isIdentifier },

@@ -17,7 +17,12 @@ const toolId = (prng: Prng) => object({ serviceId: identifier(prng), toolId: ide
 
 const CALL_PARAMS: Record<CallMethod, (prng: Prng) => Json> = {
   invoke: (prng) =>
-    object({ serviceId: identifier(prng), toolId: identifier(prng), parameters: randomObject(prng) }),
+    object({
+      serviceId: identifier(prng),
+      toolId: identifier(prng),
+      parameters: randomObject(prng),
+      ...maybe(prng, "saveAs", identifier(prng)),
+    }),
   discoverServices: (prng) => object(query(prng)),
   discoverTools: (prng) => object({ ...query(prng), ...maybe(prng, "serviceId", identifier(prng)) }),
   getService: (prng) => object({ id: identifier(prng) }),

@@ -71,10 +71,12 @@ function readSaveAs(serviceId: string, toolId: string, options: unknown): string
   return saveAs;
 }
 
+/** Of a host that does not know of saving, the reply is the answer. */
 function takeSaved(name: string, reply: unknown): unknown {
-  const size = own(reply as object, "size");
+  if (typeof reply !== "object" || reply === null || own(reply, "size") === undefined) return reply;
+  const size = own(reply, "size");
   if (typeof size === "number") loadFiles().saving.note(name, { size });
-  return own(reply as object, "answer");
+  return own(reply, "answer");
 }
 
 function encodeParameters(serviceId: string, toolId: string, parameters: unknown): string {
