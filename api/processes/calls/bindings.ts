@@ -148,9 +148,10 @@ interface OpenedForCall extends CallWorkspace {
 }
 
 /** The files as they are at the call, whenever it is made. Throws for a name that no file can have. */
-function openForCall({ workspace }: LiveRun, name: string | undefined): OpenedForCall {
-  const opened: OpenedForCall = { files: workspace.snapshot(), size: null };
+function openForCall(run: LiveRun, name: string | undefined): OpenedForCall {
+  const opened: OpenedForCall = { files: run.snapshotFiles(), size: null };
   if (name === undefined) return opened;
+  const { workspace } = run;
   workspace.checkName(name);
   opened.saveAs = {
     name,

@@ -5,8 +5,8 @@
 
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { CallCaller } from "#api/tools/gate.ts";
-import type { StoredFile, Workspace } from "#runner/host/workspace.ts";
-import type { ErrorDetail, ExecutionState, Usage } from "#sdk";
+import { createWorkspace, type StoredFile, type Workspace } from "#runner/host/workspace.ts";
+import type { CallFiles, ErrorDetail, ExecutionState, Usage } from "#sdk";
 import type { ProcessArtifact } from "../model/files.ts";
 import {
   type CarriedRun,
@@ -30,6 +30,8 @@ import {
 import { KILL_GRACE_MS, type RunExecution, RunUsage } from "./execution.ts";
 import type { StreamName } from "./results.ts";
 import { RunResults } from "./results.ts";
+
+const EMPTY = createWorkspace({ files: [], maxBytes: 0, maxFiles: 0 }).snapshot();
 
 export class LiveRun {
   readonly id: number;
@@ -110,6 +112,12 @@ export class LiveRun {
       this.#workspace = workspace;
     }
     return this.#workspace;
+  }
+
+  /** Its files as they are now; for a run that was given none, and has used none, no workspace is opened. */
+  snapshotFiles(): CallFiles {
+    const hasFiles = this.#workspace !== null || this.submitted.files !== null;
+    return hasFiles ? this.workspace.snapshot() : EMPTY;
   }
 
   /** What it wrote; its clock stands when that is read. */
