@@ -127,7 +127,7 @@ process.on("uncaughtException", (error) => {
 const kernel = options.lock === null ? null : openKernel();
 /** Null without the jail: a thread of libuv waits for messages then. */
 const poll = kernel === null ? null : preparePoll(kernel, 0);
-const pack = kernel === null ? readPack() : mapFile(kernel, CYRNEL_FILE, CYRNEL_HEAD.sizeBytes);
+const pack = kernel === null ? readPack() : mapFile(CYRNEL_FILE, CYRNEL_HEAD.sizeBytes);
 closeSync(CYRNEL_FILE);
 const prepare = () =>
   createScriptContext({ core: CYRNEL_HEAD.core, libraries: cutLibraries(pack, CYRNEL_HEAD) }, write, {

@@ -166,7 +166,6 @@ export const NR_SENDMSG = isAarch64 ? 211 : 46;
 export const NR_RECVMSG = isAarch64 ? 212 : 47;
 export const NR_CLONE = isAarch64 ? 220 : 56;
 export const NR_EXIT_GROUP = isAarch64 ? 94 : 231;
-export const NR_MMAP = isAarch64 ? 222 : 9;
 export const NR_SYSLOG = isAarch64 ? 116 : 103;
 export const NR_CAPSET = isAarch64 ? 91 : 126;
 export const NR_PRCTL = isAarch64 ? 167 : 157;

@@ -5,7 +5,6 @@
 import { Buffer } from "node:buffer";
 import {
   MAP_PRIVATE,
-  NR_MMAP,
   NR_PPOLL,
   NR_PRCTL,
   NR_PRLIMIT64,
@@ -18,7 +17,7 @@ export type KernelArgument = number | bigint | Uint8Array | null;
 
 /** Calls into the kernel. Results are those of the kernel: `-errno` for a failure, never an exception. */
 export interface Kernel {
-  /** One system call by its number, up to six arguments. */
+  /** One system call by its number, up to six arguments, whose results fit into 32 bits: of an address only these are answered. */
   syscall(number: number, ...args: KernelArgument[]): number;
   /** `prctl(2)`: options of linux/prctl.h. */
   prctl(option: number, ...args: KernelArgument[]): number;
@@ -35,8 +34,13 @@ export interface ResourceLimit {
 }
 
 const SYSCALL = {
-  return: "int64",
+  // A small number: making a BigInt of the result could take memory of V8's, and change errno before it is read.
+  return: "int32",
   arguments: ["int64", "uint64", "uint64", "uint64", "uint64", "uint64", "uint64"],
+} as const;
+const MMAP = {
+  return: "uint64",
+  arguments: ["uint64", "uint64", "int32", "int32", "int32", "int64"],
 } as const;
 const ERRNO_LOCATION = { return: "pointer", arguments: [] } as const;
 
@@ -69,7 +73,9 @@ function resolveKernel(): Kernel {
   // Each resolved function costs a child 0.1 ms of its start: one for all calls. Resolving changes errno, so not later.
   const libc = new ffi.DynamicLibrary(null);
   const call = libc.getFunction("syscall", SYSCALL);
-  const errnoLocation = libc.getFunction("__errno_location", ERRNO_LOCATION);
+  // Of this thread, and of a fork of it. Looked up and read once ahead: what Node does at a first call changes errno.
+  const errno = libc.getFunction("__errno_location", ERRNO_LOCATION)();
+  ffi.getInt32(errno);
   /** Memory stays reachable during a call: an address alone does not keep it from being collected. */
   const pinned: { arguments: readonly unknown[] } = { arguments: [] };
   const pointedTo = new WeakMap<Uint8Array, Uint8Array>();
@@ -85,8 +91,8 @@ function resolveKernel(): Kernel {
   function syscall(number: number, ...args: KernelArgument[]): number {
     pinned.arguments = args;
     const [a, b, c, d, e, f] = args;
-    const result = Number(call(BigInt(number), word(a), word(b), word(c), word(d), word(e), word(f)));
-    return result === -1 ? -ffi.getInt32(errnoLocation()) : result;
+    const result = call(BigInt(number), word(a), word(b), word(c), word(d), word(e), word(f));
+    return result === -1 ? -ffi.getInt32(errno) : result;
   }
 
   return {
@@ -120,10 +126,12 @@ function layOutLimit(limit: ResourceLimit): Uint8Array {
  * Maps the first `sizeBytes` of an open file, read-only, for as long as the process lives; the descriptor may be closed.
  * The file must never shrink: touching what is gone would kill the process. Throws when the kernel refuses.
  */
-export function mapFile(kernel: Kernel, file: number, sizeBytes: number): Buffer {
-  const address = kernel.syscall(NR_MMAP, 0, sizeBytes, PROT_READ, MAP_PRIVATE, file, 0);
-  if (address < 0) throw new Error(`mmap failed with errno ${-address}`);
-  return loadFfi().toBuffer(BigInt(address), sizeBytes, false);
+export function mapFile(file: number, sizeBytes: number): Buffer {
+  const ffi = loadFfi();
+  const mmap = new ffi.DynamicLibrary(null).getFunction("mmap", MMAP);
+  const address = mmap(0n, BigInt(sizeBytes), PROT_READ, MAP_PRIVATE, file, 0n);
+  if (BigInt.asIntN(64, address) === -1n) throw new Error("the file could not be mapped into memory");
+  return ffi.toBuffer(address, sizeBytes, false);
 }
 
 /**
