@@ -136,7 +136,7 @@ describe.runIf(process.platform === "linux").each(SUBJECTS)("$name in its jail",
     const own = readThreads("self").find(({ threadId }) => threadId === process.pid)?.filters ?? 0;
     const [pid] = listChildren();
     const threads = readThreads(pid as number);
-    expect(threads.length).toBeGreaterThan(1);
+    expect(threads.length).toBeGreaterThan(0);
     for (const thread of threads) expect(thread).toMatchObject({ filters: own + 2, noNewPrivileges: true });
   });
 

@@ -68,9 +68,12 @@ export async function insertProcess(
         returning ${processColumns(db, true)}`
     : db`insert into processes as p (${columns}) values (${values}) returning ${processColumns(db, true)}`;
   try {
-    const [row] = await db<ProcessRow[]>`${idempotency || input.files ? db`with` : db``}
-      ${idempotency ? freshKey(db, idempotency) : db``} ${idempotency && input.files ? db`,` : db``}
-      ${input.files ? db`p as (${insert}), ${givenFiles(db, input.files)} select * from p` : insert}`;
+    const [row] =
+      idempotency || input.files
+        ? await db<ProcessRow[]>`with
+            ${idempotency ? freshKey(db, idempotency) : db``} ${idempotency && input.files ? db`,` : db``}
+            ${input.files ? db`p as (${insert}), ${givenFiles(db, input.files)} select * from p` : insert}`
+        : ((await insert) as unknown as ProcessRow[]);
     return row ? { kind: "stored", row } : { kind: "key_known" };
   } catch (error) {
     if (isRefTaken(error)) return { kind: "ref_taken" };

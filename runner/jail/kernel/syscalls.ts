@@ -3,14 +3,7 @@
  * acts on the calling thread or, where a pid is given, on that process. Bundled into the child: Node only, no zod.
  */
 import { Buffer } from "node:buffer";
-import {
-  MAP_PRIVATE,
-  NR_PPOLL,
-  NR_PRCTL,
-  NR_PRLIMIT64,
-  POLLIN,
-  PROT_READ,
-} from "./kernel-headers.ts";
+import { MAP_PRIVATE, NR_PPOLL, NR_PRCTL, NR_PRLIMIT64, POLLIN, PROT_READ } from "./kernel-headers.ts";
 
 /** A number, or memory whose address is passed; null is the null pointer. */
 export type KernelArgument = number | bigint | Uint8Array | null;
@@ -92,7 +85,7 @@ function resolveKernel(): Kernel {
     pinned.arguments = args;
     const [a, b, c, d, e, f] = args;
     const result = call(BigInt(number), word(a), word(b), word(c), word(d), word(e), word(f));
-    return result === -1 ? -ffi.getInt32(errno) : result;
+    return result === -1 ? -ffi.getInt32(errno) : result >>> 0;
   }
 
   return {

@@ -6,13 +6,13 @@ const control = { in: "naive-vm", shows: "loot" } as const;
 
 /** Sources that must be refused before anything runs, with the line of the fault. */
 const REFUSED: [id: string, script: string, line: number][] = [
-  ["static-import", '\nimport fs from "node:fs"; console.log("ran");', 2],
-  ["side-effect-import", 'console.log("ran");\nimport "node:fs";', 2],
+  ["static-import", '\nimport run from "node:child_process"; console.log("ran");', 2],
+  ["side-effect-import", 'console.log("ran");\nimport "node:child_process";', 2],
   ["import-meta", '\n\nconsole.log("ran", import.meta.url);', 3],
   ["import-source", '\nimport source x from "x"; console.log("ran");', 2],
   ["import-defer", '\nimport defer * as x from "node:fs"; console.log("ran");', 2],
   ["escaped-import", '\nim\\u0070ort("node:fs"); console.log("ran");', 2],
-  ["re-export", '\nexport * from "node:fs"; console.log("ran");', 2],
+  ["re-export", '\nexport * from "node:child_process"; console.log("ran");', 2],
   ["require", '\nconst fs = require("node:fs"); console.log("ran");', 2],
 ];
 
@@ -129,10 +129,10 @@ export const codeProbes: Probe[] = [
     steals:
       "a module by any name: a built-in, a file, a data URL, with attributes, or spelled so that a filter misses it",
     attack: String.raw`
-      const names = ["node:fs", "fs", "node:process", "node:module", "child_process", "node:vm", "node:ffi", "isolated-vm", "./script.ts", "/etc/passwd", "file:///etc/passwd", "data:text/javascript,export default 1", "data:application/json,{}", "http://127.0.0.1/", "blob:x", "cyrnel:realm", "", "\0", "node:fs\0", "..", "#runner/x.ts"];
+      const names = ["node:process", "node:module", "child_process", "node:vm", "node:ffi", "isolated-vm", "./script.ts", "/etc/passwd", "file:///etc/passwd", "data:text/javascript,export default 1", "data:application/json,{}", "http://127.0.0.1/", "blob:x", "cyrnel:realm", "", "\0", "node:fs\0", "..", "#runner/x.ts"];
       for (const name of names) await import(name).then(() => note("module " + name), (error) => { take(name, error); if (!(error instanceof Error)) note("an error of another realm for " + name); });
       for (const name of names.slice(0, 3)) await import(name, { with: { type: "json" } }).then(() => note("json " + name), (error) => take("json " + name, error));
-      await import/**/("node:fs").then(() => note("commented"), (error) => take("commented", error));
+      await import/**/("node:child_process").then(() => note("commented"), (error) => take("commented", error));
       await (async () => { const fetchModule = (name) => import(name); return fetchModule(["node", "os"].join(":")); })().then(() => note("computed"), (error) => take("computed", error));`,
     control,
   }),

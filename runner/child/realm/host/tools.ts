@@ -49,7 +49,8 @@ export function invokeTool(serviceId: string, toolId: string, args: unknown[]): 
   const encode = () => {
     checkId("service", serviceId);
     checkId("tool", toolId);
-    saveAs = readSaveAs(serviceId, toolId, args[1]);
+    // By its length: a script may have put something behind the end of every array.
+    saveAs = readSaveAs(serviceId, toolId, args.length > 1 ? args[1] : undefined);
     const saving = saveAs === undefined ? "" : `,"saveAs":${quote(saveAs)}`;
     return `{"serviceId":${quote(serviceId)},"toolId":${quote(toolId)},"parameters":${encodeParameters(serviceId, toolId, args[0])}${saving}}`;
   };
