@@ -96,7 +96,10 @@ describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config 
       },
     });
   }, 60_000);
-  afterAll(() => module?.teardown());
+  afterAll(async () => {
+    await module?.teardown();
+    for (const { workspace } of executions.values()) await workspace[Symbol.asyncDispose]();
+  });
 
   function start(code: string, checkpoint?: unknown, timeoutMs = 30_000): Execution {
     const eid = ++lastEid;

@@ -144,16 +144,10 @@ async function takeFiles({ files }: ProcessesContext, asked: Submission): Promis
 
 function describe(context: ProcessesContext, { body, creator, submitted }: CheckedSubmission): NewProcess {
   const status = context.environments.active()?.status() ?? null;
-  const { autorun, ref, priority, options } = body;
+  const { autorun, block: _, options, ...rest } = body;
   const traceParent = autorun ? context.traceParent() : null;
-  return {
-    ...submitted,
-    ref,
-    priority,
-    creator,
-    traceParent,
-    ...clampLimits(options, context.maxima, status),
-  };
+  // What of it is stored in another form than it was sent is in `submitted`.
+  return { ...rest, ...submitted, creator, traceParent, ...clampLimits(options, context.maxima, status) };
 }
 
 /** The id to answer; null when the process of the key was deleted a moment ago, and the key with it. */
