@@ -3,14 +3,22 @@
  * acts on the calling thread or, where a pid is given, on that process. Bundled into the child: Node only, no zod.
  */
 import { Buffer } from "node:buffer";
-import { MAP_PRIVATE, NR_PPOLL, NR_PRCTL, NR_PRLIMIT64, POLLIN, PROT_READ } from "./kernel-headers.ts";
+import {
+  isAarch64,
+  MAP_PRIVATE,
+  NR_PPOLL,
+  NR_PRCTL,
+  NR_PRLIMIT64,
+  POLLIN,
+  PROT_READ,
+} from "./kernel-headers.ts";
 
 /** A number, or memory whose address is passed; null is the null pointer. */
 export type KernelArgument = number | bigint | Uint8Array | null;
 
 /** Calls into the kernel. Results are those of the kernel: `-errno` for a failure, never an exception. */
 export interface Kernel {
-  /** One system call by its number, up to six arguments, whose results fit into 32 bits: of an address only these are answered. */
+  /** One system call by its number, up to six arguments. */
   syscall(number: number, ...args: KernelArgument[]): number;
   /** `prctl(2)`: options of linux/prctl.h. */
   prctl(option: number, ...args: KernelArgument[]): number;
@@ -31,6 +39,9 @@ const SYSCALL = {
   return: "int32",
   arguments: ["int64", "uint64", "uint64", "uint64", "uint64", "uint64", "uint64"],
 } as const;
+const ADDRESS_SYSCALL = { ...SYSCALL, return: "int64" } as const;
+/** brk, mmap, mremap, shmat: all others answer what fits into 32 bits. asm/unistd_64.h, asm-generic/unistd.h. */
+const RETURNS_ADDRESS = new Set(isAarch64 ? [214, 222, 216, 196] : [12, 9, 25, 30]);
 const MMAP = {
   return: "uint64",
   arguments: ["uint64", "uint64", "int32", "int32", "int32", "int64"],
@@ -66,6 +77,8 @@ function resolveKernel(): Kernel {
   // Each resolved function costs a child 0.1 ms of its start: one for all calls. Resolving changes errno, so not later.
   const libc = new ffi.DynamicLibrary(null);
   const call = libc.getFunction("syscall", SYSCALL);
+  // A library answers one signature for each name.
+  const addressCall = new ffi.DynamicLibrary(null).getFunction("syscall", ADDRESS_SYSCALL);
   // Of this thread, and of a fork of it. Looked up and read once ahead: what Node does at a first call changes errno.
   const errno = libc.getFunction("__errno_location", ERRNO_LOCATION)();
   ffi.getInt32(errno);
@@ -84,8 +97,13 @@ function resolveKernel(): Kernel {
   function syscall(number: number, ...args: KernelArgument[]): number {
     pinned.arguments = args;
     const [a, b, c, d, e, f] = args;
-    const result = call(BigInt(number), word(a), word(b), word(c), word(d), word(e), word(f));
-    return result === -1 ? -ffi.getInt32(errno) : result >>> 0;
+    const words = [word(a), word(b), word(c), word(d), word(e), word(f)] as const;
+    if (RETURNS_ADDRESS.has(number)) {
+      const address = addressCall(BigInt(number), ...words);
+      return address === -1n ? -ffi.getInt32(errno) : Number(address);
+    }
+    const result = call(BigInt(number), ...words);
+    return result === -1 ? -ffi.getInt32(errno) : result;
   }
 
   return {
