@@ -27,11 +27,30 @@ export function setDownloadHeaders(reply: FastifyReply, contentType: string, nam
   });
 }
 
+/** What a browser asks for to execute or apply it (Fetch, "request destination"): a content is data. */
+const APPLIED = new Set([
+  "script",
+  "worker",
+  "sharedworker",
+  "serviceworker",
+  "audioworklet",
+  "paintworklet",
+  "style",
+  "xslt",
+  "manifest",
+]);
+
 export async function sendContent(
   request: FastifyRequest,
   reply: FastifyReply,
   { name, digest, contentType, content }: OpenFile,
 ): Promise<FastifyReply> {
+  if (APPLIED.has(String(request.headers["sec-fetch-dest"] ?? ""))) {
+    throw new AppError(
+      "forbidden",
+      "A stored file can be downloaded or shown as data, not loaded into a page as code.",
+    );
+  }
   const { size } = content;
   const tag = `"${digest}"`;
   const { range, "if-range": ifRange, "if-none-match": known } = request.headers;

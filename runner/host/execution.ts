@@ -2,7 +2,6 @@
  * One execution from its submission to its outcome, the same in every environment: prepares the source, waits for a place,
  * takes a child and has the run on it supervised.
  */
-import { randomBytes } from "node:crypto";
 import type {
   EnvironmentBindings,
   ErrorDetail,
@@ -14,19 +13,14 @@ import type {
 import type { Wall } from "../isolation/wall.ts";
 import type { Monitor } from "../process/monitor.ts";
 import type { Child } from "../process/spawn.ts";
-import type { ReadModule } from "../source/modules/graph.ts";
-import { type PreparedSource, prepareSource } from "../source/prepare.ts";
-import {
-  DEFAULT_SESSION_LIMITS,
-  PROTOCOL_LIMITS,
-  type SessionLimits,
-  type StartParams,
-} from "../wire/protocol.ts";
+import { prepareSource } from "../source/prepare.ts";
+import { DEFAULT_SESSION_LIMITS, type SessionLimits, type StartParams } from "../wire/protocol.ts";
 import { type Checkpoint, makeCheckpoint, readCheckpoint } from "./checkpoint.ts";
-import { fileCalls } from "./file-calls.ts";
+import { createModuleReader, fileCalls } from "./file-calls.ts";
 import { isSuspicious, logSuspicion } from "./outcome.ts";
 import type { Pool } from "./pool.ts";
 import type { RunSettings } from "./settings-schema.ts";
+import { makeStart } from "./start.ts";
 import {
   type RunChild,
   type RunLimits,
@@ -221,20 +215,6 @@ export async function runExecution(
   }
 }
 
-/** Reads the files that a script imports. More than may be imported is cut: it is refused by its length. */
-function createModuleReader(
-  { eid, files = [] }: ExecutionInput,
-  bindings: EnvironmentBindings,
-): ReadModule | undefined {
-  if (files.length === 0 || bindings.readFile === undefined) return undefined;
-  return async (name, maxBytes) => {
-    const size = files.find((file) => file.name === name)?.size;
-    if (size === undefined) return null;
-    const bytes = await bindings.readFile?.(eid, { name, offset: 0, length: Math.min(size, maxBytes + 1) });
-    return bytes === undefined ? null : new TextDecoder().decode(bytes);
-  };
-}
-
 function refuse(exitState: ExecutionExitState, error: ErrorDetail, queuedMs: number): ExecutionOutcome {
   return { exitState, error, usage: { queuedMs } };
 }
@@ -257,61 +237,6 @@ export function resumeExecution(execution: Execution): void {
   execution.isFrozen = false;
   execution.current?.place.takeBack();
   execution.current?.run.resume();
-}
-
-/** Names of clocks that only a script which names them pays for. */
-const WIDE_CLOCKS = /Temporal|DateTimeFormat/;
-
-/** The `start` message of a run; `before`: of the run that it repeats. */
-function makeStart(
-  { eid, ref, input, files }: ExecutionInput,
-  { code, mappings, sources }: Extract<PreparedSource, { ok: true }>,
-  limits: SessionLimits,
-  before: Checkpoint | null,
-): StartParams {
-  const { maxConcurrentCalls, maxCalls, maxMessageBytes, maxStdoutBytes, maxStderrBytes } = limits;
-  const { maxOutputBytes, maxResultBytes } = PROTOCOL_LIMITS;
-  const { seed, randomSeed } = before ?? makeSeeds();
-  return {
-    code,
-    mappings,
-    ...(sources !== undefined && { sources }),
-    process: { id: eid, ref: ref ?? null },
-    ...(input !== undefined && { input }),
-    seed,
-    randomSeed,
-    ...(before !== null && { journal: before.journal }),
-    readsWideClocks: WIDE_CLOCKS.test(code),
-    ...(files !== undefined && files.length > 0 && { files: [...files] }),
-    limits: {
-      maxConcurrentCalls,
-      maxCalls,
-      maxMessageBytes,
-      maxStdoutBytes,
-      maxStderrBytes,
-      maxOutputBytes,
-      maxResultBytes,
-    },
-  };
-}
-
-const SEED_BYTES = 48;
-/** Made for many runs at once: a call of the generator costs the same for 48 bytes and for 3000. */
-let seeds = Buffer.alloc(0);
-
-function makeSeeds(): Pick<StartParams, "seed" | "randomSeed"> {
-  if (seeds.length === 0) seeds = randomBytes(SEED_BYTES * 64);
-  const bytes = seeds.subarray(0, SEED_BYTES);
-  seeds = seeds.subarray(SEED_BYTES);
-  const randomSeed = [
-    bytes.readUInt32LE(32),
-    bytes.readUInt32LE(36),
-    bytes.readUInt32LE(40),
-    bytes.readUInt32LE(44),
-  ];
-  // All zero is the one state that the generator never leaves.
-  if (Math.max(...randomSeed) === 0) randomSeed[0] = 1;
-  return { seed: bytes.toString("base64", 0, 32), randomSeed };
 }
 
 /** A child that cannot be limited is ended; the run then goes to another one. */

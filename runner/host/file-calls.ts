@@ -1,5 +1,6 @@
-/** Calls of a script that read and write files: bytes as base64, or as text. */
-import type { EnvironmentBindings } from "#sdk";
+/** The files of a run as its script reads and writes them, bytes as base64 or as text, and as it imports them. */
+import type { EnvironmentBindings, ExecutionInput } from "#sdk";
+import type { ReadModule } from "../source/modules/graph.ts";
 import type { CallHandlers } from "./calls.ts";
 
 /** Of each call, what it comes to. */
@@ -30,6 +31,20 @@ export const fileCalls = {
   },
 };
 type Params<M extends keyof CallHandlers> = Parameters<CallHandlers[M]>[0];
+
+/** Reads the files that a script imports. More than may be imported is cut: it is refused by its length. */
+export function createModuleReader(
+  { eid, files = [] }: ExecutionInput,
+  bindings: EnvironmentBindings,
+): ReadModule | undefined {
+  if (files.length === 0 || bindings.readFile === undefined) return undefined;
+  return async (name, maxBytes) => {
+    const size = files.find((file) => file.name === name)?.size;
+    if (size === undefined) return null;
+    const bytes = await bindings.readFile?.(eid, { name, offset: 0, length: Math.min(size, maxBytes + 1) });
+    return bytes === undefined ? null : new TextDecoder().decode(bytes);
+  };
+}
 
 /** Where the last whole character of UTF-8 ends; all of it where that is not within the last four bytes. */
 function endOfText(bytes: Buffer): number {

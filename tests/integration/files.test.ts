@@ -223,6 +223,18 @@ describe("hostile names and types", () => {
     );
     expect(decodeURIComponent(disposition.slice(disposition.lastIndexOf("''") + 2))).toBe(name);
   });
+
+  test.each(["script", "worker", "serviceworker", "style", "manifest"])(
+    "what a page would run or apply (%s) is refused, whatever its type",
+    async (destination) => {
+      const { body } = await upload("alert(1)", "", {}, "text/javascript");
+      const refused = await download(body.id, { "sec-fetch-dest": destination });
+      expect(refused.response.status).toBe(403);
+      expect(JSON.parse(refused.bytes.toString())).toMatchObject({ code: "forbidden" });
+      const { bytes } = await download(body.id, { "sec-fetch-dest": "document" });
+      expect(bytes.toString()).toBe("alert(1)");
+    },
+  );
 });
 
 describe("downloads", () => {
