@@ -68,6 +68,34 @@ export interface FileWrite {
   write: number;
 }
 
+/** A package as a run uses it: exactly this bundle, also when the run is repeated. */
+export interface PackageUse {
+  name: string;
+  version: string;
+  /** SHA-256 of the bundle's code, hexadecimal. */
+  digest: string;
+}
+
+/** What an import asks for, such as `npm:date-fns@4`. */
+export interface PackageRequest {
+  name: string;
+  /** As npm writes ranges of versions; null: whichever is installed. */
+  range: string | null;
+}
+
+/** `exports`: what of it can be imported: `.`, `./locale`. */
+export interface FoundPackage extends PackageUse {
+  exports: string[];
+}
+
+/** A package made into one text. It is data for the environment: what is in it runs in a script's context only. */
+export interface PackageCode {
+  /** A JavaScript expression of a function; its SHA-256 is the digest. */
+  code: string;
+  /** For stacks of errors, as runner/packages makes them. */
+  mappings: string | null;
+}
+
 export interface ExecutionInput {
   /** Execution id: equal to the process id. */
   eid: number;
@@ -176,6 +204,14 @@ export interface EnvironmentBindings {
   /** Answers the size of the file, or of what was written so far of it. */
   writeFile?(eid: number, write: FileWrite): Promise<{ size: number }>;
   removeFile?(eid: number, file: { name: string }): Promise<void>;
+  /**
+   * Which package an import of the execution means. `message` is for its author: why there is none, near matches, who may
+   * install it. Asked while the source is prepared, not when an execution is repeated. This and the next one are absent where
+   * runs have no packages.
+   */
+  findPackage?(eid: number, request: PackageRequest): Promise<FoundPackage | { message: string }>;
+  /** Rejects where there is no such bundle any more. An environment keeps what it has read, and asks again when it has dropped it. */
+  readPackage?(eid: number, digest: string): Promise<PackageCode>;
   /** What the script returned, as JSON data: for an environment that answers with the exit state alone. */
   setResult(eid: number, value: unknown): void;
   setUsage(eid: number, usage: Partial<Usage>): void;
