@@ -121,6 +121,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "DELETE /files/:id": "file.delete",
   "POST /services": "service.install",
   "POST /services/install": "service.install",
+  "POST /services/preview": "service.preview",
   "PATCH /services/:id": "service.update",
   "DELETE /services/:id": "service.delete",
   "POST /services/:id/update": "service.update",

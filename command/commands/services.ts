@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { unwrap } from "#client/errors.ts";
 import { readAll } from "#client/pages.ts";
+import { visibleLine, visibleText } from "#client/visible-text.ts";
 import { usageFailure } from "../failure.ts";
 import { collect, readText } from "../options.ts";
 import { act, type Session, type Shell } from "../session.ts";
@@ -48,6 +49,16 @@ export function addServices(program: Command, shell: Shell): void {
       ),
     )
     .action(act(shell, add));
+  addCommand(
+    service,
+    "preview",
+    "Prints what a definition would become, without installing it: of the adapter http what each rule allows.",
+  )
+    .argument("<definition>", "URL, file, or - for standard input")
+    .option("--adapter <id>", `module that reads the definition (default: ${DEFAULT_ADAPTER})`)
+    .option("--operations <patterns>", "only these of an OpenAPI document", collect)
+    .addHelpText("after", examples("cyrnel service preview ./rules.json --adapter http"))
+    .action(act(shell, preview));
   addCommand(service, "list|ls", "Lists the installed services.").action(act(shell, list));
   addCommand(service, "show", "Prints one service.")
     .argument("<id>", "id of the service")
@@ -98,10 +109,35 @@ async function add(session: Session, definition: string, flags: AddFlags): Promi
   );
 }
 
-async function toBody({ stdin }: Session, definition: string, flags: AddFlags) {
-  const { id, adapter = DEFAULT_ADAPTER, operations } = flags;
+async function preview(session: Session, definition: string, flags: AddFlags): Promise<void> {
+  const body = await readDefinition(session, definition, flags);
+  const read = session.client.POST("/services/preview", { body });
+  const made = unwrap(await session.during(`Reading ${definition}`, read));
+  session.print(made, (one) => {
+    const left = one.toolCount - one.tools.length;
+    return `${visibleLine(one.name)}: ${one.toolCount} tools\n\n${formatTools(one.tools)}${left > 0 ? `And ${left} more.\n` : ""}`;
+  });
+}
+
+/** Each with all of its description. */
+function formatTools(tools: readonly { id: string; name: string; description: string }[]): string {
+  return tools
+    .map(
+      ({ id, name, description }) =>
+        `${visibleLine(id)}\n  ${visibleText(description || name).replaceAll("\n", "\n  ")}\n\n`,
+    )
+    .join("");
+}
+
+async function toBody(session: Session, definition: string, flags: AddFlags) {
+  const { id } = flags;
   if (id === undefined) throw usageFailure("--id is missing: the name by which scripts call the service.");
-  const service = { id, adapter, ...(operations !== undefined && { operationFilter: operations }) };
+  return { id, ...(await readDefinition(session, definition, flags)) };
+}
+
+async function readDefinition({ stdin }: Session, definition: string, flags: AddFlags) {
+  const { adapter = DEFAULT_ADAPTER, operations } = flags;
+  const service = { adapter, ...(operations !== undefined && { operationFilter: operations }) };
   if (/^https?:\/\//i.test(definition)) return { ...service, url: definition };
   return { ...service, content: await readText(definition, { stdin }, MAX_DEFINITION_BYTES) };
 }
@@ -139,7 +175,9 @@ function describeState(one: {
 
 async function show(session: Session, id: string): Promise<void> {
   const service = unwrap(await session.client.GET("/services/{id}", { params: { path: { id } } }));
-  session.print(service, (one) =>
+  const rules = service.adapter === "http" ? await listRules(session, id) : [];
+  const shown = { ...service, ...(rules.length > 0 && { rules }) };
+  session.print(shown, (one) =>
     formatFacts(session.stdout, [
       ["id", one.id],
       ["name", one.name],
@@ -148,8 +186,16 @@ async function show(session: Session, id: string): Promise<void> {
       ["state", describeState(one)],
       ["source", one.source],
       ["installed", ago(one.createdAt)],
+      ...rules.map((rule) => [rule.id, rule.description] as const),
     ]),
   );
+}
+
+/** What rules let scripts do with fetch, in sentences. A service has at most 100. */
+async function listRules({ client }: Session, serviceId: string) {
+  const query = { serviceId, limit: "200" };
+  const { tools } = unwrap(await client.GET("/tools", { params: { query } }));
+  return tools.map(({ id, description, enabled }) => ({ id, description, enabled }));
 }
 
 async function switchServices(session: Session, ids: string[], enabled: boolean): Promise<void> {

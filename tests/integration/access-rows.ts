@@ -65,6 +65,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   "GET /services": { about: "services", opens: null },
   "POST /services": { about: "nothing", opens: "services:admin" },
   "POST /services/install": { about: "nothing", opens: "services:admin" },
+  "POST /services/preview": { about: "nothing", opens: "services:admin" },
   "GET /services/{id}": { about: "service", opens: null },
   "PATCH /services/{id}": { about: "service", opens: "services:admin", json: { content: "{}" } },
   "DELETE /services/{id}": { about: "service", opens: "services:admin" },

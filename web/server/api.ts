@@ -30,6 +30,7 @@ type Answer<P extends PathOf<M>, M extends Method = "GET", I = unknown> = Method
 
 export type Service = Answer<"/services">["services"][number];
 export type ServiceDetails = Answer<"/services/{id}">;
+export type ServicePreview = Answer<"/services/preview", "POST">;
 export type ToolSummary = Answer<"/tools">["tools"][number];
 export type ToolDetails = Answer<"/tools/{serviceId}/{toolId}">;
 export type Module = Answer<"/modules">["modules"][number];

@@ -7,7 +7,8 @@ import { Failure } from "../parts/failure.tsx";
 import { Form, SelectField, TextField, useFields } from "../parts/fields.tsx";
 import { count, formatBytes, readPatterns } from "../parts/format.tsx";
 import { Card, PageHead } from "../parts/layout.tsx";
-import { post, useGet } from "../server/api.ts";
+import { post, type ServicePreview, useGet } from "../server/api.ts";
+import { Allowed } from "./allowed.tsx";
 import { DemoButton } from "./demo.tsx";
 
 const WAYS = { paste: "Paste", file: "File", url: "URL", registry: "Registry" };
@@ -19,6 +20,7 @@ const MAX_DEFINITION_BYTES = 30 * 1024 * 1024;
 const PLACEHOLDERS: Record<string, string> = {
   openapi: '{"openapi": "3.1.0", "info": {…}, "paths": {…}}',
   mcp: '{"transport": "http", "url": "https://mcp.example.com/mcp"}',
+  http: '{"rules": [{"name": "read", "origins": ["https://api.example.com"], "pathPrefix": "/v1", "methods": ["GET"]}]}',
   graphql: '{"endpoint": "https://api.example.com/graphql"}',
   demo: "{}",
 };
@@ -35,25 +37,35 @@ export default function InstallPage() {
   const [content, setContent] = useState("");
   const [file, setFile] = useState<PickedFile | null>(null);
   const installing = useAction();
+  const previewing = useAction();
+  const [preview, setPreview] = useState<ServicePreview | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
   const query = { type: "adapter", enabled: "true", limit: "200" } as const;
   const adapters = useGet("/modules", { params: { query } });
   const options = adapters.data?.modules.map((module) => [module.id, module.name] as const).reverse();
   const hasDefinition = way !== "registry";
 
+  /** Throws with what is missing. */
+  const readDefinition = () => {
+    const filter = adapter === "openapi" ? readPatterns(values.operations) : [];
+    const text = way === "file" ? (file?.text ?? "") : content;
+    return {
+      adapter,
+      ...(filter.length > 0 && { operationFilter: filter }),
+      ...(way === "url" ? { url } : { content: readContent(text, way) }),
+    };
+  };
+  const look = () =>
+    previewing.run(async () => {
+      setPreview(null);
+      setPreview(await post("/services/preview", { body: readDefinition() }));
+    });
   const submit = () =>
     installing.run(async () => {
-      const filter = adapter === "openapi" ? readPatterns(values.operations) : [];
-      const service = { id, adapter, ...(filter.length > 0 && { operationFilter: filter }) };
       const entry = { source: url, ...(id !== "" && { id }) };
       const installed = !hasDefinition
         ? await post("/services/install", { body: entry })
-        : await post("/services", {
-            body:
-              way === "url"
-                ? { ...service, url }
-                : { ...service, content: readContent(way === "file" ? (file?.text ?? "") : content, way) },
-          });
+        : await post("/services", { body: { id, ...readDefinition() } });
       tell(`${installed.id} is installed. Enable it when its settings are right.`);
       navigate(`/services/${installed.id}`);
     });
@@ -146,9 +158,23 @@ export default function InstallPage() {
                 hint="One a line: an operationId, a method and path, or tag:name. * is any characters, ! before it excludes. Empty: all."
               />
             ) : null}
-            <Failure error={installing.error === null ? failure : null} />
+            {hasDefinition ? (
+              <div class="row">
+                <Button look="small" disabled={previewing.isBusy} onClick={look}>
+                  {previewing.isBusy ? "Reading…" : "Show what it would allow"}
+                </Button>
+              </div>
+            ) : null}
+            <Failure error={previewing.error ?? (installing.error === null ? failure : null)} />
           </Form>
         </Card>
+        {preview === null ? null : (
+          <Allowed
+            title={`${preview.name}: ${count(preview.toolCount, "tool")}`}
+            tools={preview.tools}
+            total={preview.toolCount}
+          />
+        )}
       </div>
     </>
   );

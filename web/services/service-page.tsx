@@ -10,6 +10,7 @@ import { formatTime } from "../parts/format.tsx";
 import { Named, Plain } from "../parts/json-tree.tsx";
 import { Card, Empty, Facts, PageHead } from "../parts/layout.tsx";
 import { patch, post, remove, type ServiceDetails, useGet } from "../server/api.ts";
+import { AllowedByService } from "./allowed.tsx";
 import { ServiceChip, ServiceStanding } from "./standing.tsx";
 import { ToolList } from "./tool-list.tsx";
 
@@ -79,7 +80,13 @@ function Tab({ service, tab, reload }: TabProps) {
     return <SecretsForm owner={owner} schema={secretsSchema} />;
   }
   if (tab === "definition") return <Definition service={service} reload={reload} />;
-  return <ToolList serviceId={id} />;
+  if (service.adapter !== "http") return <ToolList serviceId={id} />;
+  return (
+    <div class="stack">
+      <AllowedByService id={id} enabled={service.enabled} />
+      <ToolList serviceId={id} />
+    </div>
+  );
 }
 
 function NothingToSet({ what }: { what: string }) {

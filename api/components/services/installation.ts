@@ -4,12 +4,11 @@
  */
 
 import { AppError } from "#api/errors.ts";
-import type { AdapterModule, DefinitionContext, ServiceDefinition } from "#sdk";
+import type { AdapterModule, ServiceDefinition } from "#sdk";
 import type { ServiceSight } from "../ports.ts";
 import { fetchDescriptor } from "../registry.ts";
 import { writeConfig } from "../settings/store.ts";
 import { inTurn, requireAdapter, type ServiceContext, serviceNotFound } from "./context.ts";
-import { generateDefinition } from "./definitions/generate.ts";
 import { requireFilter } from "./definitions/settings-schema.ts";
 import {
   downloadDefinition,
@@ -18,11 +17,14 @@ import {
   unpackDefinition,
 } from "./definitions/source.ts";
 import { handOver } from "./lifecycle/handover.ts";
-import { partsOfDefinition, readDefinitionContext, requireServiceParts } from "./lifecycle/state.ts";
+import { partsOfDefinition, requireServiceParts } from "./lifecycle/state.ts";
+import { generate, make, requireSameAdapter } from "./making.ts";
 import {
   type CreateServiceBody,
   type InstallServiceBody,
   type PatchServiceBody,
+  type PreviewServiceBody,
+  type ServicePreview,
   serviceDescriptorSchema,
 } from "./model.ts";
 import {
@@ -46,6 +48,36 @@ export async function createService(
   const service = { id: body.id, adapter: body.adapter, source: "" };
   const obtain = () => obtainDefinition(context.download, body);
   await install(context, service, body.operationFilter, obtain, sight);
+}
+
+const MAX_PREVIEWED_TOOLS = 200;
+const MAX_PREVIEWED_CHARACTERS = 4000;
+
+/** What an installation would make of the definition; nothing is stored. Throws AppError. */
+export async function previewService(
+  context: ServiceContext,
+  body: PreviewServiceBody,
+): Promise<ServicePreview> {
+  const { adapter, operationFilter } = body;
+  requireAdapter(context, adapter);
+  const config = operationFilter === undefined ? {} : { operationFilter };
+  const obtain = () => obtainDefinition(context.download, body);
+  return context.generations.run(async () => {
+    const { service } = await make(context, adapter, obtain, { config });
+    const { name, description, tools, secretsSchema } = service;
+    return {
+      name,
+      description: description.slice(0, MAX_PREVIEWED_CHARACTERS),
+      toolCount: tools.length,
+      tools: tools.slice(0, MAX_PREVIEWED_TOOLS).map((tool) => ({
+        id: tool.id,
+        name: tool.name,
+        description: tool.description.slice(0, MAX_PREVIEWED_CHARACTERS),
+        destructive: tool.destructive === true,
+      })),
+      secretsSchema,
+    };
+  });
 }
 
 /** An installation from a registry: what the request says wins over the descriptor. Resolves to the id. */
@@ -183,69 +215,6 @@ async function remake(
     await replace(context, row, made.service, made, made.adapter);
     return true;
   });
-}
-
-interface Made extends StoredDefinition {
-  service: ServiceDefinition;
-  adapter: AdapterModule;
-}
-
-function make(
-  context: ServiceContext,
-  adapterId: string,
-  obtain: () => Promise<ObtainedDefinition>,
-  first: Pick<DefinitionContext, "config">,
-): Promise<Made>;
-function make(
-  context: ServiceContext,
-  adapterId: string,
-  obtain: () => Promise<ObtainedDefinition>,
-  installed: ServiceRow,
-): Promise<Made | null>;
-/** Makes tools of a definition, and checks that the adapter was not replaced meanwhile. Null when it is the installed one. */
-async function make(
-  context: ServiceContext,
-  adapterId: string,
-  obtain: () => Promise<ObtainedDefinition>,
-  of: ServiceRow | Pick<DefinitionContext, "config">,
-): Promise<Made | null> {
-  const { text, packed, hash } = await obtain();
-  if ("hash" in of && hash === of.hash) return null;
-  const adapter = requireAdapter(context, adapterId);
-  const service = await generate(context, adapterId, adapter, { text, hash }, of);
-  requireSameAdapter(context, adapterId, adapter);
-  return { service, packed, hash, adapter };
-}
-
-async function generate(
-  context: ServiceContext,
-  adapterId: string,
-  adapter: AdapterModule,
-  definition: { text: string; hash: string },
-  of: ServiceRow | Pick<DefinitionContext, "config">,
-): Promise<ServiceDefinition> {
-  const settings =
-    "hash" in of
-      ? await readDefinitionContext(context, adapter, definition, of.id)
-      : Object.keys(of.config).length === 0
-        ? undefined
-        : { config: of.config, secrets: {} };
-  return generateDefinition({
-    adapterId,
-    adapter,
-    definition: definition.text,
-    redact: (text) => context.watch.text(text),
-    ...(settings === undefined ? {} : { settings }),
-  });
-}
-
-/** Another version of the adapter may not understand what this one made. Throws AppError `adapter_inactive`. */
-function requireSameAdapter(context: ServiceContext, adapterId: string, adapter: AdapterModule): void {
-  if (requireAdapter(context, adapterId) === adapter) return;
-  throw new AppError(
-    "adapter_inactive",
-    `The adapter ${adapterId} was replaced while it read the definition. Try again.`,
-  );
 }
 
 /** Stores a regenerated service; `holder` is handed the service first if that is enabled. */

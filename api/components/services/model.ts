@@ -102,6 +102,32 @@ export const createServiceBodySchema = z
   .describe("Exactly one of `url` and `content`.");
 export type CreateServiceBody = z.output<typeof createServiceBodySchema>;
 
+export const previewServiceBodySchema = z
+  .strictObject({ adapter: adapterIdSchema, url, content, operationFilter })
+  .refine(hasOne, oneOfBoth)
+  .describe("Exactly one of `url` and `content`.");
+export type PreviewServiceBody = z.output<typeof previewServiceBodySchema>;
+
+export const servicePreviewSchema = z
+  .object({
+    name: z.string(),
+    description: z.string(),
+    toolCount: z.int().nonnegative(),
+    tools: z
+      .array(
+        z.object({
+          id: z.string(),
+          name: z.string(),
+          description: z.string().describe("Of a rule of the adapter `http`: what it allows, in sentences."),
+          destructive: z.boolean(),
+        }),
+      )
+      .describe("The first 200."),
+    secretsSchema: jsonSchemaSchema,
+  })
+  .describe("What a definition would become.");
+export type ServicePreview = z.infer<typeof servicePreviewSchema>;
+
 export const installServiceBodySchema = z.strictObject({
   source: sourceUrl.describe("URL of the registry's descriptor. Stored, for updates."),
   id: serviceIdSchema.optional().describe("Default: what the descriptor says."),

@@ -11,10 +11,12 @@ import {
   createServiceBodySchema,
   installServiceBodySchema,
   patchServiceBodySchema,
+  previewServiceBodySchema,
   serviceDetailsSchema,
   serviceFilterSchema,
   serviceListSchema,
   serviceParamsSchema,
+  servicePreviewSchema,
   updatedAnswerSchema,
 } from "./model.ts";
 import type { Services } from "./service.ts";
@@ -96,6 +98,25 @@ export function registerServiceRoutes(app: App, services: Services, sightOf: Sig
       run: (id) => services.remove(id),
     },
   });
+
+  app.post(
+    "/services/preview",
+    {
+      onRequest: requireScope("services:admin"),
+      bodyLimit: MAX_CONTENT_BODY_BYTES,
+      schema: {
+        tags: ["services"],
+        summary: "What a definition would become",
+        description: "Its tools with what they do, before anything is installed. Nothing is stored.",
+        body: previewServiceBodySchema,
+        response: {
+          200: servicePreviewSchema,
+          ...errorResponses(...BODY_ERRORS, ...reading, ...downloading),
+        },
+      },
+    },
+    (request) => services.preview(request.body),
+  );
 
   app.post(
     "/services/:id/sync",

@@ -18,6 +18,7 @@ import {
   changeDefinition,
   createService,
   installFromRegistry,
+  previewService,
   syncService,
   updateFromRegistry,
 } from "./installation.ts";
@@ -28,8 +29,10 @@ import type {
   CreateServiceBody,
   InstallServiceBody,
   PatchServiceBody,
+  PreviewServiceBody,
   ServiceDetailsRecord,
   ServiceFilter,
+  ServicePreview,
   ServiceRecord,
 } from "./model.ts";
 import { hostServiceSettings } from "./settings.ts";
@@ -75,6 +78,7 @@ export interface Services {
   get(id: string): Promise<ServiceDetailsRecord>;
   /** Throws AppError `forbidden` for a service that would not exist for the caller; so does `install`. */
   create(body: CreateServiceBody, sight: Pick<ServiceSight, "wouldShow">): Promise<void>;
+  preview(body: PreviewServiceBody): Promise<ServicePreview>;
   /** Resolves to the id. */
   install(body: InstallServiceBody, sight: Pick<ServiceSight, "wouldShow">): Promise<string>;
   /** Resolves to whether anything changed; so does `update`. */
@@ -136,6 +140,7 @@ export function createServices(options: ServicesOptions): Services {
       return { ...toRecord(row), configSchema, secretsSchema };
     },
     create: (body, sight) => createService(context, body, sight),
+    preview: (body) => previewService(context, body),
     install: (body, sight) => installFromRegistry(context, body, sight),
     patch: (id, body) => changeDefinition(context, id, body),
     update: (id) => updateFromRegistry(context, id),

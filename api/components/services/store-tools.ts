@@ -16,6 +16,7 @@ interface Batch {
   adapterDomain: string[];
   /** As text: the driver takes an array of booleans for a boolean. */
   destructive: ("true" | "false")[];
+  fetchScope: (string | null)[];
 }
 
 /**
@@ -36,17 +37,18 @@ export async function replaceTools(
 async function writeBatch(db: Db, serviceId: string, batch: Batch, newEnabled: boolean): Promise<void> {
   await db`
     insert into tools as stored
-      (service_id, id, position, name, description, input_schema, output_schema, adapter_domain, destructive, enabled)
+      (service_id, id, position, name, description, input_schema, output_schema, adapter_domain, destructive, fetch_scope,
+        enabled)
     select ${serviceId}, made.id, made.place, made.name, made.description, made.input_schema::json,
-      made.output_schema::json, made.adapter_domain::json, made.destructive::boolean, ${newEnabled}
+      made.output_schema::json, made.adapter_domain::json, made.destructive::boolean, made.fetch_scope::json, ${newEnabled}
     from unnest(${batch.id}::text[], ${batch.position}::integer[], ${batch.name}::text[], ${batch.description}::text[],
       ${batch.inputSchema}::text[], ${batch.outputSchema}::text[], ${batch.adapterDomain}::text[],
-      ${batch.destructive}::text[])
-      as made(id, place, name, description, input_schema, output_schema, adapter_domain, destructive)
+      ${batch.destructive}::text[], ${batch.fetchScope}::text[])
+      as made(id, place, name, description, input_schema, output_schema, adapter_domain, destructive, fetch_scope)
     on conflict (service_id, id) do update set position = excluded.position, name = excluded.name,
       description = excluded.description, input_schema = excluded.input_schema,
       output_schema = excluded.output_schema, adapter_domain = excluded.adapter_domain,
-      destructive = excluded.destructive`;
+      destructive = excluded.destructive, fetch_scope = excluded.fetch_scope`;
 }
 
 function* cutBatches(tools: readonly ToolDefinition[]): Generator<Batch> {
@@ -64,6 +66,7 @@ function* cutBatches(tools: readonly ToolDefinition[]): Generator<Batch> {
     batch.outputSchema.push(outputSchema);
     batch.adapterDomain.push(adapterDomain);
     batch.destructive.push(tool.destructive ? "true" : "false");
+    batch.fetchScope.push(tool.fetch === undefined ? null : JSON.stringify(tool.fetch));
     characters += inputSchema.length + outputSchema.length + adapterDomain.length + tool.description.length;
     if (batch.id.length >= MAX_BATCH_TOOLS || characters >= MAX_BATCH_CHARACTERS) {
       yield batch;
@@ -84,6 +87,7 @@ function emptyBatch(): Batch {
     outputSchema: [],
     adapterDomain: [],
     destructive: [],
+    fetchScope: [],
   };
 }
 

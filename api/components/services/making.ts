@@ -1,0 +1,71 @@
+/** A definition made into tools by the adapter that is active, with the settings of the service where there is one. */
+import { AppError } from "#api/errors.ts";
+import type { AdapterModule, DefinitionContext, ServiceDefinition } from "#sdk";
+import { requireAdapter, type ServiceContext } from "./context.ts";
+import { generateDefinition } from "./definitions/generate.ts";
+import type { ObtainedDefinition } from "./definitions/source.ts";
+import { readDefinitionContext } from "./lifecycle/state.ts";
+import type { ServiceRow, StoredDefinition } from "./store.ts";
+
+export interface Made extends StoredDefinition {
+  service: ServiceDefinition;
+  adapter: AdapterModule;
+}
+
+export function make(
+  context: ServiceContext,
+  adapterId: string,
+  obtain: () => Promise<ObtainedDefinition>,
+  first: Pick<DefinitionContext, "config">,
+): Promise<Made>;
+export function make(
+  context: ServiceContext,
+  adapterId: string,
+  obtain: () => Promise<ObtainedDefinition>,
+  installed: ServiceRow,
+): Promise<Made | null>;
+/** Makes tools of a definition, and checks that the adapter was not replaced meanwhile. Null when it is the installed one. */
+export async function make(
+  context: ServiceContext,
+  adapterId: string,
+  obtain: () => Promise<ObtainedDefinition>,
+  of: ServiceRow | Pick<DefinitionContext, "config">,
+): Promise<Made | null> {
+  const { text, packed, hash } = await obtain();
+  if ("hash" in of && hash === of.hash) return null;
+  const adapter = requireAdapter(context, adapterId);
+  const service = await generate(context, adapterId, adapter, { text, hash }, of);
+  requireSameAdapter(context, adapterId, adapter);
+  return { service, packed, hash, adapter };
+}
+
+export async function generate(
+  context: ServiceContext,
+  adapterId: string,
+  adapter: AdapterModule,
+  definition: { text: string; hash: string },
+  of: ServiceRow | Pick<DefinitionContext, "config">,
+): Promise<ServiceDefinition> {
+  const settings =
+    "hash" in of
+      ? await readDefinitionContext(context, adapter, definition, of.id)
+      : Object.keys(of.config).length === 0
+        ? undefined
+        : { config: of.config, secrets: {} };
+  return generateDefinition({
+    adapterId,
+    adapter,
+    definition: definition.text,
+    redact: (text) => context.watch.text(text),
+    ...(settings === undefined ? {} : { settings }),
+  });
+}
+
+/** Another version of the adapter may not understand what this one made. Throws AppError `adapter_inactive`. */
+export function requireSameAdapter(context: ServiceContext, adapterId: string, adapter: AdapterModule): void {
+  if (requireAdapter(context, adapterId) === adapter) return;
+  throw new AppError(
+    "adapter_inactive",
+    `The adapter ${adapterId} was replaced while it read the definition. Try again.`,
+  );
+}
