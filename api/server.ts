@@ -152,6 +152,16 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
       log: logger,
     }),
   );
+  const storage = undo.use(
+    await openFileStorage({
+      pool: database.pool,
+      config,
+      redactor,
+      onUpload: metrics.fileUploaded,
+      onSwept: metrics.filesSwept,
+      log: logger,
+    }),
+  );
   const pausing = createPausing({
     pool: database.pool,
     sealer: vault,
@@ -159,6 +169,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     holdMs: config.approvalHoldMs,
     maxApprovals: config.maxApprovalsPerProcess,
     room: createPauseRoom(database.pool, config.maxPausedProcesses),
+    files: storage.workspaces,
     redactor,
     async checkSchema(schema) {
       const key = `ask ${digestQuestion({ message: "", schema }).toString("hex")}`;
@@ -190,16 +201,6 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     },
     log: logger,
   });
-  const storage = undo.use(
-    await openFileStorage({
-      pool: database.pool,
-      config,
-      redactor,
-      onUpload: metrics.fileUploaded,
-      onSwept: metrics.filesSwept,
-      log: logger,
-    }),
-  );
   const processes = createProcessService({
     db: database.pool,
     environments,

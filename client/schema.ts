@@ -9666,6 +9666,163 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/services/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What a definition would become
+         * @description Its tools with what they do, before anything is installed. Nothing is stored.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            /** @description Exactly one of `url` and `content`. */
+            requestBody: {
+                content: {
+                    "application/json": {
+                        adapter: string;
+                        /** @description The definition itself. */
+                        content?: string;
+                        /** @description For OpenAPI documents: which operations become tools. An entry is an operationId, "GET /repos/*" or "tag:issues"; `*` is any characters, `!` before it excludes. Kept as the setting `operationFilter` of the service. */
+                        operationFilter?: string[];
+                        /** @description Where the definition is downloaded from, once; it is not stored. */
+                        url?: string;
+                    };
+                };
+            };
+            responses: {
+                /** @description What a definition would become. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            description: string;
+                            name: string;
+                            secretsSchema: {
+                                [key: string]: unknown;
+                            };
+                            toolCount: number;
+                            /** @description The first 200. */
+                            tools: {
+                                /** @description Of a rule of the adapter `http`: what it allows, in sentences. */
+                                description: string;
+                                destructive: boolean;
+                                id: string;
+                                name: string;
+                            }[];
+                        };
+                    };
+                };
+                /** @description Error: invalid_json, invalid_request, invalid_definition */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: adapter_inactive */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: body_too_large, payload_too_large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: unsupported_media_type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: rate_limited */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: internal_error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: egress_refused, download_failed */
+                502: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: database_unavailable, shutting_down */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tools": {
         parameters: {
             query?: never;
@@ -10459,6 +10616,15 @@ export interface components {
             destructive: boolean;
             /** Format: date-time */
             expiresAt: string;
+            /** @description Files of the workspace that the parameters name: the approved call sends exactly these. */
+            files: {
+                contentType: string;
+                name: string;
+                /** @description Of the content, in hexadecimal. */
+                sha256: string;
+                /** @description Bytes. */
+                size: number;
+            }[];
             id: string;
             /**
              * @description A tool call, or a question of the script.

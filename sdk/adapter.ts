@@ -51,6 +51,17 @@ export interface InvokeInput {
 
 const jsonSchema = z.record(z.string(), z.unknown());
 
+/** Requests that a tool makes for the `fetch` of a script. */
+export const fetchScopeSchema = z.object({
+  /** As URLs state them: `https://api.example.com`, `http://10.0.0.7:8080`. */
+  origins: z.array(z.string()).min(1),
+  /** `/`, or where paths begin: `/v1` is `/v1` and what is below it, `/v1/` only the latter. */
+  pathPrefix: z.string(),
+  /** In capitals. */
+  methods: z.array(z.string()).min(1),
+});
+export type FetchScope = z.infer<typeof fetchScopeSchema>;
+
 export const toolDefinitionSchema = z.object({
   /** `list`, or `issues.list` where the definition itself groups its tools: scripts call `tools.<service>.issues.list(…)`. */
   id: z
@@ -66,6 +77,11 @@ export const toolDefinitionSchema = z.object({
   /** The adapter's own data about the tool: stored in plain text, never inspected by the host. */
   adapterDomain: z.unknown(),
   destructive: z.boolean().optional(),
+  /**
+   * `fetch(url, init)` of a script becomes a call of this tool where the request fits, and that of no other tool. Its parameters are
+   * then `{url, method, headers, body?, redirect?}`; see modules/http.
+   */
+  fetch: fetchScopeSchema.optional(),
 });
 export type ToolDefinition = z.infer<typeof toolDefinitionSchema>;
 

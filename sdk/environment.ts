@@ -212,6 +212,11 @@ export interface EnvironmentBindings {
   findPackage?(eid: number, request: PackageRequest): Promise<FoundPackage | { message: string }>;
   /** Rejects where there is no such bundle any more. An environment keeps what it has read, and asks again when it has dropped it. */
   readPackage?(eid: number, digest: string): Promise<PackageCode>;
+  /**
+   * Of a repeated execution, before its script gets the reply to a call that saved its answer: the file is in the workspace again
+   * when this resolves. Where it is absent, `pause` answers null once an answer was saved. Rejects when the content is not there.
+   */
+  restoreAnswer?(eid: number, call: { seq: number }): Promise<void>;
   /** What the script returned, as JSON data: for an environment that answers with the exit state alone. */
   setResult(eid: number, value: unknown): void;
   setUsage(eid: number, usage: Partial<Usage>): void;

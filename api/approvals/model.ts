@@ -59,6 +59,16 @@ export type ApprovalSummary = z.output<typeof approvalSummarySchema>;
 export const approvalSchema = approvalSummarySchema
   .extend({
     parameters: z.unknown().describe("Of a call, with its defaults, secrets replaced; null for a question."),
+    files: z
+      .array(
+        z.object({
+          name: z.string(),
+          size: z.int().nonnegative().describe("Bytes."),
+          contentType: z.string(),
+          sha256: z.string().describe("Of the content, in hexadecimal."),
+        }),
+      )
+      .describe("Files of the workspace that the parameters name: the approved call sends exactly these."),
     schema: z
       .unknown()
       .describe("JSON Schema of the answer to a question; null where any answer fits, and for a call."),

@@ -18,6 +18,8 @@ export interface ApprovalRecords {
 /** Of a call or of a question. */
 export interface ApprovalContent {
   parameters?: unknown;
+  /** Absent: the parameters name none. */
+  files?: ApprovalRecord["files"];
   schema?: Record<string, unknown> | null;
 }
 
@@ -45,10 +47,11 @@ export function createApprovalRecords({
       throw new AppError("not_found", `There is no approval ${id}. GET /approvals lists them.`);
     },
     async toRecord(row) {
-      const { parameters = null, schema = null } = await readContent(row.id);
+      const { parameters = null, files = [], schema = null } = await readContent(row.id);
       return {
         ...toSummary(row),
         parameters: redactor.value(parameters),
+        files,
         schema: redactor.value(schema),
       };
     },

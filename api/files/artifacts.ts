@@ -2,8 +2,7 @@
 import type { ArtifactSource } from "#api/processes/model/files.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import { isTextType } from "#runner/file-names.ts";
-
-const READ_BYTES = 256 * 1024;
+import { readWhole } from "#runner/host/workspace.ts";
 
 /** What is to be stored of it: known secrets in text are replaced as in output, so it may have another size. */
 export async function readArtifact(
@@ -11,23 +10,14 @@ export async function readArtifact(
   redactor: Pick<Redactor, "createByteStream">,
 ): Promise<AsyncIterable<Buffer>> {
   const isText = isTextType(artifact.contentType) || (await holdsText(artifact));
-  return isText ? redact(readAll(artifact), redactor) : readAll(artifact);
-}
-
-async function* readAll({ size, read }: ArtifactSource): AsyncGenerator<Buffer> {
-  for (let at = 0; at < size; ) {
-    const bytes = await read(at, Math.min(READ_BYTES, size - at));
-    if (bytes.length === 0) throw new Error("an artifact is shorter than it was said to be");
-    at += bytes.length;
-    yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  }
+  return isText ? redact(readWhole(artifact), redactor) : readWhole(artifact);
 }
 
 /** Whether all of it is UTF-8 without a NUL character. */
 async function holdsText(artifact: ArtifactSource): Promise<boolean> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   try {
-    for await (const bytes of readAll(artifact)) {
+    for await (const bytes of readWhole(artifact)) {
       if (bytes.includes(0)) return false;
       decoder.decode(bytes, { stream: true });
     }

@@ -14,6 +14,7 @@ import type {
 } from "#api/processes/model/files.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import { contentTypeOf } from "#runner/file-names.ts";
+import { readWhole } from "#runner/host/workspace.ts";
 import { AppError } from "../errors.ts";
 import { readArtifact } from "./artifacts.ts";
 import type { ContentStore, OpenContent } from "./contents/contents.ts";
@@ -88,6 +89,15 @@ export function createWorkspaces({
         return { name: artifact.name, size, sha256: digest, contentType: artifact.contentType };
       };
       return Promise.all(artifacts.map((artifact) => gate.run(() => store(artifact))));
+    },
+    async store(files) {
+      const gate = createGate({ maxRunning: MAX_AT_ONCE });
+      const storeOne = async (file: ArtifactSource): Promise<ProcessFile> => {
+        const { name, contentType } = file;
+        const { digest, size } = await contents.put(readWhole(file));
+        return { name, id: fileIdOf(digest), size, contentType };
+      };
+      return Promise.all(files.map((file) => gate.run(() => storeOne(file))));
     },
   };
 }

@@ -30,13 +30,19 @@ export function describeForm(approval: ApprovalRecord): ElicitRequestFormParams 
   const form =
     approval.kind === "call"
       ? {
-          message: `${origin} with ${visibleJson(approval.parameters ?? {})}. Allow it?${approval.destructive ? " It may change or delete something." : ""}`,
+          message: `${origin} with ${visibleJson(approval.parameters ?? {})}.${describeFiles(approval)} Allow it?${approval.destructive ? " It may change or delete something." : ""}`,
           requestedSchema: { type: "object" as const, properties: {} },
         }
       : describeQuestion(origin, approval);
   if (form === null) return null;
   const lines = form.message.split("\n").length;
   return JSON.stringify(form).length > MAX_SHOWN_CHARACTERS || lines > MAX_SHOWN_LINES ? null : form;
+}
+
+function describeFiles({ files }: ApprovalRecord): string {
+  if (files.length === 0) return "";
+  const each = files.map(({ name, size, sha256 }) => `${visibleJson(name)}, ${size} bytes, sha256 ${sha256}`);
+  return ` It sends ${each.join("; ")}.`;
 }
 
 /** Marks each line of a script's text, so that it cannot pass for the server's. */

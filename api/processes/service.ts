@@ -98,7 +98,12 @@ export interface ProcessesHealth {
 const refuseFiles = () => {
   throw new AppError("invalid_request", "This server has no store of files.");
 };
-const NO_FILES: ProcessFiles = { take: refuseFiles, open: refuseFiles, storeArtifacts: refuseFiles };
+const NO_FILES: ProcessFiles = {
+  take: refuseFiles,
+  open: refuseFiles,
+  storeArtifacts: refuseFiles,
+  store: refuseFiles,
+};
 
 export type ProcessService = ReturnType<typeof createProcessService>;
 

@@ -25,13 +25,17 @@ import type {
   ToolCall,
   ToolPath,
 } from "./gate.ts";
-import { createSave, type Save, saveResult, toJsonResult } from "./results.ts";
+import { type FetchRules, isFetch } from "./requests/fetch.ts";
+import { describeNamedFiles, limitFiles, measureBody } from "./requests/named-files.ts";
+import { createSave, redactBody, type Save, saveResult, toJsonResult } from "./results.ts";
 import type { CallTarget } from "./targets.ts";
 import type { ParameterValidator } from "./validation/validator.ts";
 
 export interface ToolCallerOptions {
   /** Null: there is no such service. Reflects the last committed change. */
   findTarget(path: ToolPath): Promise<CallTarget | null>;
+  /** The tool that makes a request of `fetch`. */
+  resolveFetch: FetchRules["resolve"];
   /** Null: the tool no longer has this schema. */
   readInputSchema(path: ToolPath, hash: string): Promise<JSONSchema | null>;
   /** A not-found message with suggestions. */
@@ -59,9 +63,9 @@ export interface ToolCaller {
   readonly inFlight: number;
 }
 
-/** A call between its first and its last step. */
+/** A call between its first and its last step. Of a request of `fetch`, tool and parameters are those that it comes to. */
 interface OpenCall extends ToolCall {
-  readonly path: string;
+  path: string;
   readonly clock: CallClock;
   /** Aborts with a CallError when the call is canceled or its time is over. */
   readonly signal: AbortSignal;
@@ -78,6 +82,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
   let inFlight = 0;
 
   async function perform(call: OpenCall): Promise<unknown> {
+    if (isFetch(call)) await resolve(call);
     let tool = await findVisible(call);
     const decision = await applyPolicy(call, tool);
     if (decision.decision === "ask" || call.run?.isAsked) {
@@ -88,10 +93,17 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     }
     const parameters = await fitParameters(call, tool);
     const adapter = await record(call, tool);
-    const save = createSave(call, redactor);
+    const save = createSave(call, redactor, tool.isFetch);
     const value = await invoke(call, adapter, parameters, save);
-    const result = redactor.value(toJsonResult(value, limits.maxResultBytes));
+    const answer = toJsonResult(value, limits.maxResultBytes);
+    const result = redactor.value(tool.isFetch ? redactBody(answer, redactor) : answer);
     return save === undefined || adapter.savesAnswers === true ? result : saveResult(result, save);
+  }
+
+  async function resolve(call: OpenCall): Promise<void> {
+    const { path, parameters } = await options.resolveFetch(call);
+    Object.assign(call, path, { parameters, path: `${path.serviceId}.${path.toolId}` });
+    call.onResolved?.(path);
   }
 
   async function findVisible(call: OpenCall): Promise<CallTarget> {
@@ -130,8 +142,15 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
       );
     }
     const parameters = await fitParameters(call, tool);
+    const { workspace, signal } = call;
+    const files =
+      workspace === undefined ? [] : await describeNamedFiles(parameters, workspace.files, signal);
+    if (workspace !== undefined) call.workspace = { ...workspace, files: limitFiles(workspace.files, files) };
+    const request = tool.isFetch
+      ? describeRequest(parameters, measureBody(parameters.body, files))
+      : undefined;
+    const asked = { parameters, files, request, destructive: tool.destructive, policyId };
     call.suspend();
-    const asked = { parameters, destructive: tool.destructive, policyId };
     const refusal = await call.clock.waitFor(call.run.approve(asked, call.signal));
     call.resume();
     throwRefusal(refusal);
@@ -238,7 +257,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
       const clock = given.clock ?? startCallClock();
       let opened: (OpenCall & Disposable) | null = null;
       const report = (outcome: CallOutcome, code: string | null) => {
-        const { serviceId, toolId, caller, parameters } = given;
+        const { serviceId, toolId, caller, parameters } = opened ?? given;
         const decision = opened?.decision ?? null;
         const times = clock.read();
         options.onCall?.({ serviceId, toolId, caller, parameters, decision, outcome, code, ...times });
@@ -264,6 +283,11 @@ function rejectWhenAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
+}
+
+/** Without the query: messages are stored in plain text. */
+function describeRequest({ method, url }: Record<string, unknown>, bodyBytes: number | undefined): string {
+  return `${method} ${String(url).split("?", 1)[0]}${bodyBytes === undefined ? "" : ` with a body of ${bodyBytes} bytes`}`;
 }
 
 function throwRefusal(refusal: CallRefusal | null): void {

@@ -55,15 +55,34 @@ export interface CallRefusal {
   message: string;
 }
 
+/** A file that parameters name, as a person is shown it. */
+export interface NamedFile {
+  name: string;
+  /** Bytes. */
+  size: number;
+  contentType: string;
+  /** Of the content as it was at the call, in hexadecimal. */
+  sha256: string;
+}
+
+/** What a person is asked about. */
+export interface AskedCall {
+  /** Defaults filled in. */
+  parameters: Record<string, unknown>;
+  /** Those that the parameters name. */
+  files: readonly NamedFile[];
+  /** Of a request of `fetch`: `POST https://api.example.com/v1 with a body of 12 bytes`. */
+  request?: string | undefined;
+  destructive: boolean;
+  policyId?: string | undefined;
+}
+
 /** A call as part of a run: who decides whether it may be made, and the record that keeps it from being made twice. */
 export interface CallInRun {
   /** Whether a person was asked about this very call, before the run was repeated: that counts more than a policy that allows it. */
   readonly isAsked: boolean;
-  /** Waits until a person has decided; null: approved. `parameters` are what the person is shown. */
-  approve(
-    asked: { parameters: Record<string, unknown>; destructive: boolean; policyId?: string | undefined },
-    signal: AbortSignal,
-  ): Promise<CallRefusal | null>;
+  /** Waits until a person has decided; null: approved. */
+  approve(asked: AskedCall, signal: AbortSignal): Promise<CallRefusal | null>;
   /** Right before the adapter is called; a refusal or rejection means that it must not be. */
   begin(tool: { destructive: boolean }): Promise<CallRefusal | null>;
 }
@@ -86,6 +105,8 @@ export interface ToolCall extends ToolPath {
   run?: CallInRun | undefined;
   /** The clock of the run's trail; default: a new one. */
   clock?: CallClock | undefined;
+  /** Told which tool makes a request of `fetch`. */
+  onResolved?: ((path: ToolPath) => void) | undefined;
 }
 
 /** Of a call that has ended, as the trail and the audit log state it. */

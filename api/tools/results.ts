@@ -13,17 +13,21 @@ const MAX_RESULT_DEPTH = 200;
 /** `type/subtype`, and parameters. */
 const MEDIA_TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(;[\x20-\x7e]{0,100})?$/;
 
-/** Writes an answer to the workspace: none of it after the call is over, and nothing of an answer that breaks off. */
+/**
+ * Writes an answer to the workspace: none of it after the call is over, and nothing of an answer that breaks off. `isFetch`: it
+ * is the body of a request, and known secrets are taken out of it whatever its server says that it is.
+ */
 export function createSave(
   { workspace, signal }: Pick<ToolCall, "workspace"> & { signal: AbortSignal },
   redactor: Pick<Redactor, "createByteStream">,
+  isFetch: boolean,
 ): Save | undefined {
   const saveAs = workspace?.saveAs;
   if (saveAs === undefined) return undefined;
   const { name, save } = saveAs;
   return async (type, bytes) => {
     const contentType = MEDIA_TYPE.test(type) ? type : "application/octet-stream";
-    const isText = [contentType.toLowerCase(), contentTypeOf(name)].some(isTextType);
+    const isText = isFetch || [contentType.toLowerCase(), contentTypeOf(name)].some(isTextType);
     const pieces = whileOpen(bytes, signal);
     const { size } = await save(isText ? redactBytes(pieces, redactor) : pieces);
     return { file: name, size, contentType };
@@ -35,6 +39,15 @@ export function saveResult(result: unknown, save: Save): Promise<SavedFile> {
   const [contentType, text] =
     typeof result === "string" ? ["text/plain", result] : ["application/json", JSON.stringify(result)];
   return save(contentType, once(Buffer.from(text)));
+}
+
+/** The body of a request in base64: its bytes are read for known secrets, so that what is left is base64 again. */
+export function redactBody(answer: unknown, redactor: Pick<Redactor, "createByteStream">): unknown {
+  const base64 = (answer as { body?: { base64?: unknown } | null } | null)?.body?.base64;
+  if (typeof base64 !== "string") return answer;
+  const stream = redactor.createByteStream();
+  const bytes = Buffer.concat([stream.push(Buffer.from(base64, "base64")), stream.end()]);
+  return { ...(answer as object), body: { base64: bytes.toString("base64") } };
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -15,6 +15,7 @@ import type { CallCaller, ToolCall, ToolPath } from "./gate.ts";
 import { createToolHost } from "./host.ts";
 import { createToolListing, type ToolListing } from "./listing.ts";
 import type { ToolDetailsRecord } from "./model.ts";
+import { createFetchRules } from "./requests/fetch.ts";
 import { createToolSearch } from "./search/search.ts";
 import { findToolDetails, hasService, setToolEnabled, type ToolDetailsRow } from "./store.ts";
 import { createSuggestions } from "./suggestions.ts";
@@ -59,14 +60,20 @@ export function createTools(options: ToolsOptions): Tools {
   const validator = open.use(createParameterValidator());
   const declarations: Declarations = open.use(createDeclarations(pool, gate, failureOf));
   const targets = createCallTargets(pool);
+  const fetchRules = createFetchRules(pool, gate, failureOf);
   const suggestions = createSuggestions(pool, gate);
   const caller = createToolCaller({
     ...options,
     validator,
     findTarget: targets.find,
+    resolveFetch: fetchRules.resolve,
     readInputSchema: (path, hash) => readInputSchema(pool, path, hash),
     describeUnknown: suggestions.describeUnknown,
   });
+  const forget = (serviceId: string) => {
+    targets.forget(serviceId);
+    fetchRules.forget();
+  };
   const listing = createToolListing(pool, createToolSearch(pool), gate, failureOf);
   const writeDocs = (tool: ToolDetailsRow) => options.writeDocs(toDocsInput(tool));
   async function requireService(serviceId: string | undefined, asker: CallCaller): Promise<void> {
@@ -100,7 +107,7 @@ export function createTools(options: ToolsOptions): Tools {
     visibleServices: listing.visibleServices,
     wouldShow: (serviceId, toolIds, asker) =>
       gate.seesAll(asker) || toolIds.some((toolId) => gate.canSee(asker, { serviceId, toolId })),
-    forget: targets.forget,
+    forget,
     async list(filter, page, asker) {
       await requireService(filter.serviceId, asker);
       return listing.list(filter, page, asker);
@@ -121,7 +128,7 @@ export function createTools(options: ToolsOptions): Tools {
     },
     async setEnabled(path, enabled, asker) {
       const isSet = gate.canSee(asker, path) && (await setToolEnabled(pool, path, enabled));
-      targets.forget(path.serviceId);
+      forget(path.serviceId);
       if (isSet) return;
       throw new AppError("not_found", await suggestions.describeUnknown(path, asker));
     },

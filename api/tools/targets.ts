@@ -23,6 +23,8 @@ export interface CallTarget {
   toolEnabled: boolean;
   destructive: boolean;
   inputHash: string;
+  /** It makes requests of `fetch`. */
+  isFetch: boolean;
 }
 
 export interface CallTargets {
@@ -52,7 +54,7 @@ export function createCallTargets(db: Db): CallTargets {
       const [target = null] = await db<CallTarget[]>`
         select s.enabled as "serviceEnabled", s.stale, s.adapter, t.id as tool,
           coalesce(t.enabled, false) as "toolEnabled", coalesce(t.destructive, true) as destructive,
-          coalesce(t.input_hash, '') as "inputHash"
+          coalesce(t.input_hash, '') as "inputHash", t.fetch_scope is not null as "isFetch"
         from services s left join tools t on t.service_id = s.id and t.id = ${toolId} where s.id = ${serviceId}`;
       if (target === null || target.tool === null || changes !== before) return target;
       if (place.targets.size < CACHE_LIMITS.maxToolsOfService) place.targets.set(toolId, target);

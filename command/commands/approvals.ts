@@ -71,6 +71,10 @@ async function show(session: Session, id: string): Promise<void> {
       one.kind === "ask"
         ? ["in its words", one.message]
         : ["parameters", visibleJson(one.parameters ?? null)],
+      ...one.files.map(
+        ({ name, size, sha256 }) =>
+          ["file", `${visibleJson(name)}: ${size} bytes, sha256 ${sha256}`] as const,
+      ),
       ...(one.schema === null ? [] : [["answer", visibleJson(one.schema)] as const]),
       ["run by", one.startedBy],
       ["asked", ago(one.createdAt)],

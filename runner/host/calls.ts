@@ -29,6 +29,13 @@ const MAX_NAME_CHARS = 200;
 const MAX_MESSAGE_CHARS = 10_000;
 const MAX_CODE_CHARS = 200;
 
+const LOST_ANSWER: Divergence = {
+  kind: "diverged",
+  what: "saved an answer as a file, whose content is not there any more",
+};
+
+function noop(): void {}
+
 /** What the host does for each call. A rejection reaches the script as name, message, code and status. */
 export type CallHandlers = {
   [M in CallMethod]: (
@@ -50,6 +57,8 @@ export interface LoggedCall {
    * which is made again when the run is repeated.
    */
   reply: string | null;
+  /** Its answer became a file of the workspace, which has to be there again before the reply is repeated. */
+  saved?: true | undefined;
 }
 
 /** A repeated run does something else than before; `what` completes "the script …". */
@@ -64,8 +73,10 @@ export interface CallOptions {
   limits: SessionLimits;
   /** The calls of the run that is repeated. */
   before?: readonly LoggedCall[] | undefined;
-  /** Ends the run: a call went beyond what a run may do. */
-  end(violation: Violation): void;
+  /** Puts the file of a saved answer back; absent: a run that has saved one cannot be repeated. */
+  restoreAnswer?: ((seq: number) => Promise<void>) | undefined;
+  /** Ends the run: a call went beyond what a run may do, or a repeated one cannot be answered. */
+  end(why: Violation | Divergence): void;
 }
 
 export type CallMessage = Extract<ChildMessage, { id: number }>;
@@ -82,15 +93,16 @@ export interface Calls {
   abort(): void;
   /** Resolves when every reply that can be sent by now has been. */
   sent(): Promise<void>;
-  /** A copy of the log; null: there was more than is kept, or an answer was saved as a file, which no log holds. */
+  /** A copy of the log; null: there was more than is kept, or an answer was saved as a file that cannot be put back. */
   copyLog(): LoggedCall[] | null;
 }
 
-export function createCalls({ channel, handlers, limits, before = [], end }: CallOptions): Calls {
+export function createCalls(options: CallOptions): Calls {
+  const { channel, handlers, limits, before = [], restoreAnswer, end } = options;
   const log: LoggedCall[] = [];
   const aborter = new AbortController();
   let logChars = 0;
-  let hasSaved = false;
+  let hasLost = false;
   let lastId = 0;
   let toolCalls = 0;
   let fileCalls = 0;
@@ -98,7 +110,7 @@ export function createCalls({ channel, handlers, limits, before = [], end }: Cal
   let replies: Promise<void> = Promise.resolve();
   let frozen: PromiseWithResolvers<void> | null = null;
 
-  const isGivenUp = () => hasSaved || logChars > MAX_LOG_CHARS;
+  const isGivenUp = () => hasLost || logChars > MAX_LOG_CHARS;
 
   function keepReply(call: LoggedCall, reply: string): void {
     logChars += reply.length;
@@ -111,10 +123,23 @@ export function createCalls({ channel, handlers, limits, before = [], end }: Cal
     for (const kept of log) kept.reply = null;
   }
 
-  function noteSaved(result: unknown): void {
+  function noteSaved(call: LoggedCall, result: unknown): void {
     if ((result as Partial<SavedAnswer> | null)?.size === null) return;
-    hasSaved = true;
+    call.saved = true;
+    if (restoreAnswer !== undefined) return;
+    hasLost = true;
     dropReplies();
+  }
+
+  /** The reply of an earlier child, after the file that it tells of. */
+  function repeatReply(id: number, { seq, saved, reply }: LoggedCall & { reply: string }): void {
+    if (saved === true) {
+      const restored = Promise.resolve(seq)
+        .then(restoreAnswer)
+        .then(noop, () => end(LOST_ANSWER));
+      replies = replies.then(() => restored);
+    }
+    sendReply(id, () => reply);
   }
 
   /** Kept before it is sent: the call must not be made again. Without a log it is encoded only when it can be sent. */
@@ -173,9 +198,10 @@ export function createCalls({ channel, handlers, limits, before = [], end }: Cal
         };
       }
       if (logged?.reply != null) {
-        const { reply } = logged;
+        const { reply, saved } = logged;
+        if (saved !== undefined) call.saved = saved;
         if (!isGivenUp()) keepReply(call, reply);
-        sendReply(id, () => reply);
+        repeatReply(id, { ...logged, reply });
         return null;
       }
       // The union of methods is one type to the compiler; each handler gets the parameters its own schema made.
@@ -187,7 +213,7 @@ export function createCalls({ channel, handlers, limits, before = [], end }: Cal
       // Begun at once: what ends the run may stand in the same chunk, and after the end no call may begin.
       new Promise((begun) => begun(handler(params, aborter.signal, seq))).then(
         (result) => {
-          if (method === "invoke" && params.saveAs !== undefined) noteSaved(result);
+          if (method === "invoke" && params.saveAs !== undefined) noteSaved(call, result);
           if (isOfFile) sendReply(id, () => encodeReply({ result: result ?? null }));
           else answer(id, call, { result: result ?? null });
         },

@@ -17,6 +17,7 @@ const checkpointSchema = z.strictObject({
       method: z.enum(Object.keys(callParamsSchemas) as [keyof typeof callParamsSchemas]),
       digest: z.string().regex(/^[0-9a-f]{64}$/),
       reply: z.string().nullable(),
+      saved: z.literal(true).optional(),
     }),
   ),
   journal: journalSchema,

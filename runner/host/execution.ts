@@ -182,6 +182,8 @@ export async function runExecution(
         killSignal: signal,
         afterEnd: opened === undefined ? "kill" : "keep",
         before,
+        restoreAnswer:
+          bindings.restoreAnswer && ((seq) => bindings.restoreAnswer?.(eid, { seq }) as Promise<void>),
       });
       execution.current = { run, place, start };
       let outcome = await run.outcome;

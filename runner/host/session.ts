@@ -64,6 +64,8 @@ export interface SessionInput {
   signal: AbortSignal;
   /** The calls of the run that is repeated. */
   before?: readonly LoggedCall[] | undefined;
+  /** Puts the file of a saved answer back, before its reply is repeated. */
+  restoreAnswer?: ((seq: number) => Promise<void>) | undefined;
   /** Called when a repeated run has come to where it was; not without `start.journal`. */
   onLive?: () => void;
 }
@@ -140,7 +142,14 @@ export function startSession(input: SessionInput): Session {
       default:
         if (signal.aborted) return null;
         if (isFrozen) return violation("the child made a call while it was paused");
-        calls ??= createCalls({ channel, handlers: input.calls, limits, before: input.before, end: finish });
+        calls ??= createCalls({
+          channel,
+          handlers: input.calls,
+          limits,
+          before: input.before,
+          restoreAnswer: input.restoreAnswer,
+          end: finish,
+        });
         return calls.begin(message);
     }
   }

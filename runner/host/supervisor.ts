@@ -51,6 +51,8 @@ export interface RunOnChild {
   afterEnd: "kill" | "keep";
   /** Of the run that this one repeats: its calls, and the running time it had used, which this one counts as its own. */
   before?: { calls: readonly LoggedCall[]; usedMs: number } | null;
+  /** Puts the file of a saved answer back, before its reply is repeated. */
+  restoreAnswer?: ((seq: number) => Promise<void>) | undefined;
 }
 
 export interface RunOutcome extends Verdict {
@@ -131,6 +133,7 @@ export function superviseRun(run: RunOnChild): SupervisedRun {
     limits: run.sessionLimits,
     signal: stop.signal,
     before: run.before?.calls,
+    restoreAnswer: run.restoreAnswer,
     onLive() {
       repetition?.[Symbol.dispose]();
       ownSince = performance.now();

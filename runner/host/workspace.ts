@@ -31,8 +31,11 @@ export interface Workspace extends AsyncDisposable {
   remove(name: string): Promise<void>;
   /** Throws with code `invalid_file_name` where no file of this name could be written now. */
   checkName(name: string): void;
-  /** Writes a file of these bytes: all of them, or nothing is changed. Rejects as `write`, and as `bytes`. */
-  save(name: string, bytes: AsyncIterable<Uint8Array>): Promise<{ size: number }>;
+  /**
+   * Writes a file of these bytes: all of them, or nothing is changed. Answers what was written, which stays as it is whatever becomes
+   * of the name. Rejects as `write`, and as `bytes`.
+   */
+  save(name: string, bytes: AsyncIterable<Uint8Array>): Promise<StoredFile>;
   /** The files as they are now, with what has been asked to be written: nothing that is written later is in them. */
   snapshot(): CallFiles;
   /** What was written and is complete, in the order of first writing. Can be read until the workspace is disposed. */
@@ -177,6 +180,11 @@ export function createWorkspace({ files, maxBytes, maxFiles }: WorkspaceOptions)
     return bytes;
   }
 
+  function toStored(name: string, content: Content): StoredFile {
+    const { size, contentType } = content;
+    return { name, size, contentType, read: (offset, length) => readContent(content, offset, length) };
+  }
+
   async function* readAll(content: Content): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < content.size; at += READ_BYTES) yield readContent(content, at, READ_BYTES);
   }
@@ -196,7 +204,10 @@ export function createWorkspace({ files, maxBytes, maxFiles }: WorkspaceOptions)
       const piece = { name, mode: "replace", write: lastSave } as const;
       try {
         for await (const data of bytes) await queue(() => write({ ...piece, data, more: true }));
-        return await queue(() => write({ ...piece, data: new Uint8Array(), more: false }));
+        return await queue(async () => {
+          await write({ ...piece, data: new Uint8Array(), more: false });
+          return toStored(name, contents.get(name) as Content);
+        });
       } finally {
         unfinished.delete(piece.write);
       }
@@ -211,16 +222,7 @@ export function createWorkspace({ files, maxBytes, maxFiles }: WorkspaceOptions)
         },
       };
     },
-    artifacts: () =>
-      [...written].map((name) => {
-        const content = contents.get(name) as Content;
-        return {
-          name,
-          size: content.size,
-          contentType: content.contentType,
-          read: (offset, length) => readContent(content, offset, length),
-        };
-      }),
+    artifacts: () => [...written].map((name) => toStored(name, contents.get(name) as Content)),
     async [Symbol.asyncDispose]() {
       isDisposed = true;
       contents.clear();
@@ -230,6 +232,16 @@ export function createWorkspace({ files, maxBytes, maxFiles }: WorkspaceOptions)
       await (await spool?.catch(() => null))?.close();
     },
   };
+}
+
+/** The bytes of a file, in pieces. */
+export async function* readWhole({ size, read }: Pick<StoredFile, "size" | "read">): AsyncGenerator<Buffer> {
+  for (let at = 0; at < size; ) {
+    const bytes = await read(at, Math.min(READ_BYTES, size - at));
+    if (bytes.length === 0) throw new Error("a file is shorter than it was said to be");
+    at += bytes.length;
+    yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
 }
 
 function find(contents: ReadonlyMap<string, Content>, name: string): Content {

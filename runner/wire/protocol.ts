@@ -123,10 +123,13 @@ const limit = z.int().min(1).max(200).optional();
 
 /** Calls a script can make of its host, by method: the parameters of each. */
 export const callParamsSchemas = {
-  /** With `saveAs` it answers `{answer, size}`: bytes of the file, null where the tool saved nothing. */
+  /**
+   * With `saveAs` it answers `{answer, size}`: bytes of the file, null where the tool saved nothing. A request of `fetch` has the
+   * serviceId `fetch` and an empty toolId.
+   */
   invoke: z.strictObject({
     serviceId: identifier,
-    toolId: identifier,
+    toolId: identifier.or(z.literal("")),
     parameters: z.record(z.string(), z.unknown()),
     saveAs: fileName.optional(),
   }),

@@ -4,6 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";
+import { createContents } from "#api/files/contents/contents.ts";
+import { sweepFiles } from "#api/files/sweep.ts";
 import { type ApprovalsServer, startApprovalsServer } from "./approvals/server.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import { until } from "./processes-server.ts";
@@ -292,6 +294,8 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     const [approval = ""] = await on.paused(id);
     const asked = (await on.boss.send("GET", `/approvals/${approval}`)).body;
     expect(asked.parameters).toEqual({ body: { file: "letter.txt" } });
+    const digest = sha256(Buffer.from("approved"));
+    expect(asked.files).toEqual([{ name: "letter.txt", size: 8, contentType: "text/plain", sha256: digest }]);
     await on.decide(approval, "approve");
     const record = await on.read(id, "?wait=30000");
     expect([record.error ?? null, record.result]).toEqual([null, [8, "changed"]]);
@@ -315,32 +319,57 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     expect(received.map(({ body }) => body.toString())).toEqual(["approved"]);
   });
 
-  test("an answer is saved after a person's decision on the next server; then the run cannot be repeated any more", async () => {
-    answers.set("x", (response) => response.end("saved"));
+  test("an answer that was saved is there again when the run is repeated on the next server", async () => {
+    answers.set("x", (response) => response.end("saved before"));
+    answers.set("y", (response) => response.end(content(3 * MEBIBYTE)));
     const id = await on.submit(
       `const { body } = await tools.store.ask_download({ query: { way: "x" } }, { saveAs: "out.txt" });
-      console.log(await cyrnel.files.text(body.file));
-      await tools.shop.delete_data({});`,
+      const text = await cyrnel.files.text("out.txt");
+      await cyrnel.files.write("out.txt", "overwritten");
+      const later = await tools.store.download({ query: { way: "y" } }, { saveAs: "large.bin" });
+      await tools.shop.delete_data({});
+      const size = (await cyrnel.files.stat("large.bin")).size;
+      await tools.shop.delete_data({ again: true });
+      return [body, text, later.body.size, size, await cyrnel.files.text("out.txt")];`,
     );
-    const [approval = ""] = await on.paused(id);
-    await on[Symbol.asyncDispose]();
-    on = await start();
-    await on.decide(approval, "approve");
-    const record = await until("it ends", async () => {
-      const read = await on.read(id);
-      return read.state === "idle" && read;
-    });
-    expect(record).toMatchObject({ exitState: "failed", reason: "approval_expired", stdout: "saved\n" });
-    expect([namesOf(record), received.length]).toEqual([["out.txt"], 1]);
+    for (const step of ["ask_download", "delete_data", "delete_data"]) {
+      const [approval = ""] = await on.paused(id);
+      expect((await on.boss.send("GET", `/approvals/${approval}`)).body.toolId).toBe(step);
+      await on[Symbol.asyncDispose]();
+      on = await start();
+      const { pool } = on.server;
+      const log = { info() {}, warn() {} };
+      await sweepFiles(
+        { pool, contents: createContents({ db: pool, bucket: null, log }), ttlDays: 30, log },
+        0,
+      );
+      await on.decide(approval, "approve");
+      await until("it goes on", async () => (await on.read(id)).approvals[0] !== approval);
+    }
+    const record = await on.read(id, "?wait=30000");
+    const file = { file: "out.txt", size: 12, contentType: "application/octet-stream" };
+    expect([record.error ?? null, record.result]).toEqual([
+      null,
+      [file, "saved before", 3 * MEBIBYTE, 3 * MEBIBYTE, "overwritten"],
+    ]);
+    expect(received.map(({ url }) => url)).toEqual(["/down?way=x", "/down?way=y"]);
+    expect(record.artifacts).toMatchObject([
+      { name: "out.txt", sha256: sha256(Buffer.from("overwritten")) },
+      { name: "large.bin", sha256: sha256(content(3 * MEBIBYTE)) },
+    ]);
+    const kept = await on.server.pool`select from process_saved_answers`;
+    expect(kept.length).toBe(0);
   });
 
-  test("a repetition is not told of a file that it does not have", async () => {
+  /** A run whose download ends while it stands still, so that only the database knows what was saved. */
+  async function pauseWhileSaving(): Promise<{ id: number; approval: string }> {
     const held = Promise.withResolvers<ServerResponse>();
     answers.set("late", held.resolve);
     const id = await on.submit(
       `const saving = tools.store.download({ query: { way: "late" } }, { saveAs: "out.txt" });
       await tools.shop.delete_data({});
-      return (await saving).body;`,
+      const { body } = await saving;
+      return [body.size, await cyrnel.files.text("out.txt")];`,
     );
     const [approval = ""] = await on.paused(id);
     (await held.promise).end("saved");
@@ -348,11 +377,48 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
       const [row] = await on.server.pool`select detached from process_checkpoints where process_id = ${id}`;
       return row?.detached === true;
     });
+    return { id, approval };
+  }
+
+  test("an answer that was saved while the run stood still is there when it is repeated", async () => {
+    const { id, approval } = await pauseWhileSaving();
+    await on.decide(approval, "approve");
+    const record = await on.read(id, "?wait=30000");
+    expect([record.error ?? null, record.result]).toEqual([null, [5, "saved"]]);
+    expect(received.length).toBe(1);
+  });
+
+  test("a repetition is not told of a file that it does not have", async () => {
+    const { id, approval } = await pauseWhileSaving();
+    await on.server.pool`delete from process_saved_answers where process_id = ${id}`;
     await on.decide(approval, "approve");
     const record = await on.read(id, "?wait=30000");
     expect(record).toMatchObject({ exitState: "failed", reason: "replay_divergence" });
     expect(record.error).toContain("was saved as a file");
     expect(received.length).toBe(1);
+  });
+
+  test("a run that is repeated with another content than the person was shown sends nothing", async () => {
+    const [shown, other] = [await upload(Buffer.from("approved")), await upload(Buffer.from("exchanged"))];
+    const id = await on.submit(
+      `return (await tools.store.ask_upload({ body: { file: "in.txt" } })).body.size;`,
+      {
+        files: { "in.txt": { id: shown.id } },
+      },
+    );
+    const [approval = ""] = await on.paused(id);
+    const { files } = (await on.boss.send("GET", `/approvals/${approval}`)).body;
+    expect(files).toMatchObject([{ name: "in.txt", size: 8, sha256: sha256(Buffer.from("approved")) }]);
+    await until("its child is given up", async () => {
+      const [row] = await on.server.pool`select detached from process_checkpoints where process_id = ${id}`;
+      return row?.detached === true;
+    });
+    await on.server.pool`
+      update processes set files = replace(files::text, ${shown.id}, ${other.id})::json where id = ${id}`;
+    await on.decide(approval, "approve");
+    const record = await on.read(id, "?wait=30000");
+    expect(record).toMatchObject({ exitState: "failed", reason: "replay_divergence" });
+    expect(received).toEqual([]);
   });
 
   test("more than a workspace holds ends the run with output_limit; nothing of it is kept", async () => {

@@ -61,7 +61,7 @@ test("a person is not asked for a run that ended while the policies were looked 
   live.conclude({ kind: "returned", value: "success" });
   live.opened.dispose();
 
-  const approving = run?.approve({ parameters: {}, destructive: true }, signal);
+  const approving = run?.approve({ parameters: {}, files: [], destructive: true }, signal);
   await expect(approving).rejects.toMatchObject({
     code: "run_ended",
     message: expect.stringContaining("has ended"),

@@ -103,7 +103,10 @@ export function DifferencesFromBefore({ approval }: { approval: Approval }) {
     "until loaded",
   );
   if (earlier === null) return null;
-  const changes = listChanges(earlier.parameters, approval.parameters);
+  const changes = [
+    ...listChanges(earlier.parameters, approval.parameters),
+    ...listChanges(contentsOf(earlier), contentsOf(approval)),
+  ].slice(0, MAX_CHANGES);
   return (
     <details open={changes.length > 0}>
       <summary class="small muted">
@@ -117,6 +120,11 @@ export function DifferencesFromBefore({ approval }: { approval: Approval }) {
       ) : null}
     </details>
   );
+}
+
+/** Two files of one name may differ in what they hold. */
+function contentsOf({ files }: Approval) {
+  return Object.fromEntries(files.map(({ name, size, sha256 }) => [`file ${name}`, { size, sha256 }]));
 }
 
 /** Whole or not at all: two values that begin alike would look the same. */

@@ -81,6 +81,7 @@ function ApprovalCard({ approval, linked, onDecided }: ApprovalCardProps) {
           <div class="stack tight">
             <h3>Parameters</h3>
             <Parameters value={approval.parameters} isWhole={isWhole} showAll={() => setAll(true)} />
+            <Files files={approval.files} />
             <DifferencesFromBefore approval={approval} />
           </div>
         )}
@@ -130,6 +131,24 @@ function Parameters({ value, isWhole, showAll }: ParametersProps) {
           Show all {count(sizeOf(value), "character")}
         </Button>
       </div>
+    </>
+  );
+}
+
+/** The approved call sends exactly these contents. */
+function Files({ files }: Pick<Approval, "files">) {
+  if (files.length === 0) return null;
+  return (
+    <>
+      <h3>Files it sends</h3>
+      <ul class="stack tight">
+        {files.map(({ name, size, sha256 }) => (
+          <li key={name} class="wrap">
+            <Plain text={JSON.stringify(name)} />, {count(size, "byte")},{" "}
+            <span class="mono small">sha256 {sha256}</span>
+          </li>
+        ))}
+      </ul>
     </>
   );
 }

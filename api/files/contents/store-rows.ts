@@ -90,7 +90,8 @@ export async function deleteUnusedContents(
 function isUnused(db: Db) {
   return db`not exists (select from files r where r.project = c.project and r.digest = c.digest)
     and not exists (select from process_files r where r.project = c.project and r.digest = c.digest)
-    and not exists (select from process_artifacts r where r.project = c.project and r.digest = c.digest)`;
+    and not exists (select from process_artifacts r where r.project = c.project and r.digest = c.digest)
+    and not exists (select from process_saved_answers r where r.project = c.project and r.digest = c.digest)`;
 }
 
 /** Gives up blobs that no content has and that are not being written; those that were given up before as well. */

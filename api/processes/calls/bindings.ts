@@ -6,7 +6,7 @@ import type { CallCaller, CallWorkspace } from "#api/tools/gate.ts";
 import { WORKSPACE_LIMIT_ERROR } from "#runner/file-names.ts";
 import type { Workspace } from "#runner/host/workspace.ts";
 import type { CallContext, EnvironmentBindings, SavedAnswer, ToolRequest } from "#sdk";
-import { MAX_TRAIL_CALLS } from "../live/calls.ts";
+import { type LoggedCall, MAX_TRAIL_CALLS } from "../live/calls.ts";
 import type { RunRegistry } from "../live/registry.ts";
 import type { LiveRun } from "../live/run.ts";
 import type { CallEnding } from "../model/records.ts";
@@ -44,6 +44,7 @@ export function createBindings(options: BindingsOptions): EnvironmentBindings {
     readFile: async (eid, { name, offset, length }) => workspaceOf(registry, eid).read(name, offset, length),
     writeFile: async (eid, write) => workspaceOf(registry, eid).write(write),
     removeFile: async (eid, { name }) => workspaceOf(registry, eid).remove(name),
+    ...(options.pausing !== undefined && { restoreAnswer: createRestore(registry, options.pausing) }),
   };
 }
 
@@ -51,6 +52,14 @@ function workspaceOf(registry: RunRegistry, eid: number): Workspace {
   const run = registry.get(eid);
   if (!run || run.isOver || run.opened.disposed) throw runIsOver();
   return run.workspace;
+}
+
+function createRestore(registry: RunRegistry, pausing: Pausing) {
+  return async (eid: number, { seq }: { seq: number }): Promise<void> => {
+    const run = registry.get(eid);
+    if (!run || run.isOver || run.opened.disposed) throw runIsOver();
+    await pausing.restoreAnswer(run, seq);
+  };
 }
 
 function callerOf(run: LiveRun): CallCaller {
@@ -119,19 +128,31 @@ async function invokeTool(
     throw new ToolError("too_many_calls", `A run may make at most ${MAX_TRAIL_CALLS} tool calls.`, 429);
   }
   const { serviceId, toolId, parameters, saveAs } = input;
-  const workspace = openForCall(run, saveAs);
+  if (saveAs !== undefined) run.workspace.checkName(saveAs);
   const seq = input.seq ?? run.calls.nextSeq();
   const logged = run.calls.begin({ seq, serviceId, toolId, parameters, saveAs });
+  const workspace = openForCall(run, saveAs, logged);
   const request = pausing && createCallRequest(pausing, askingRun(pausing, run), logged);
   const signal = input.signal === undefined ? run.signal : AbortSignal.any([run.signal, input.signal]);
   const caller = callerOf(run);
-  const { clock } = logged;
+  const { clock, resolve: onResolved } = logged;
   const invoke = () =>
-    tools.invoke({ serviceId, toolId, parameters, caller, signal, run: request, clock, workspace });
+    tools.invoke({
+      serviceId,
+      toolId,
+      parameters,
+      caller,
+      signal,
+      run: request,
+      clock,
+      workspace,
+      onResolved,
+    });
   try {
     const result = await (request ? (request.repeated() ?? request.carryOut(invoke)) : invoke());
     logged.end({ status: "ok", result });
-    return saveAs === undefined ? result : ({ answer: result, size: workspace.size } satisfies SavedAnswer);
+    const size = logged.saved?.size ?? null;
+    return saveAs === undefined ? result : ({ answer: result, size } satisfies SavedAnswer);
   } catch (error) {
     logged.end(endingOf(error));
     throw workspace.exceeded ?? error;
@@ -141,25 +162,22 @@ async function invokeTool(
 }
 
 interface OpenedForCall extends CallWorkspace {
-  /** Of what was saved. */
-  size: number | null;
   /** More was to be saved than a run may write: it ends by this. */
   exceeded?: unknown;
 }
 
-/** The files as they are at the call, whenever it is made. Throws for a name that no file can have. */
-function openForCall(run: LiveRun, name: string | undefined): OpenedForCall {
-  const opened: OpenedForCall = { files: run.snapshotFiles(), size: null };
+/** The files as they are at the call, whenever it is made. */
+function openForCall(run: LiveRun, name: string | undefined, call: LoggedCall): OpenedForCall {
+  const opened: OpenedForCall = { files: run.snapshotFiles() };
   if (name === undefined) return opened;
   const { workspace } = run;
-  workspace.checkName(name);
   opened.saveAs = {
     name,
     async save(bytes) {
       try {
-        const { size } = await workspace.save(name, bytes);
-        opened.size = size;
-        return { size };
+        const saved = await workspace.save(name, bytes);
+        call.noteSaved(saved);
+        return saved;
       } catch (error) {
         if (error instanceof Error && error.name === WORKSPACE_LIMIT_ERROR) opened.exceeded = error;
         throw error;
@@ -173,6 +191,7 @@ function askingRun(pausing: Pausing, run: LiveRun): AskingRun {
   return {
     id: run.id,
     calls: run.calls,
+    restoreAnswer: (seq) => pausing.restoreAnswer(run, seq),
     findPauses: () => pausing.find(run),
     pauses() {
       // It may have ended while the policies were asked.

@@ -1,8 +1,9 @@
 /** What a script asks of the host, as far as people and repetitions have to do with it: one tool call, one question. */
-import type { CallInRun, CallRefusal } from "#api/tools/gate.ts";
+import type { AskedCall, CallInRun, CallRefusal } from "#api/tools/gate.ts";
 import type { JSONSchema } from "#sdk";
 import type { CallLog, LoggedCall } from "../live/calls.ts";
-import { digestQuestion } from "../model/digest.ts";
+import { digestCall, digestQuestion } from "../model/digest.ts";
+import type { ArtifactSource } from "../model/files.ts";
 import type { CallReply, RunApproval } from "../model/records.ts";
 import { ToolError } from "../model/tool-host.ts";
 import { because } from "../pausing/asking.ts";
@@ -23,13 +24,15 @@ export interface CallRequest extends CallInRun {
 export interface AskingRun {
   readonly id: number;
   readonly calls: CallLog;
+  /** Puts the file that an answer became in an earlier child into the workspace. Rejects where it is not there. */
+  restoreAnswer(seq: number): Promise<ArtifactSource>;
   /** Null: it has asked no one yet, and repeats nothing. */
   findPauses(): RunPauses | null;
   pauses(): RunPauses;
 }
 
 export function createCallRequest(pausing: Pausing, run: AskingRun, call: LoggedCall): CallRequest {
-  const { seq, serviceId, toolId } = call;
+  const { seq } = call;
   let approval: RunApproval | null = null;
 
   async function finish(reply: CallReply): Promise<void> {
@@ -39,13 +42,23 @@ export function createCallRequest(pausing: Pausing, run: AskingRun, call: Logged
     if (approval !== null) pauses?.noteReply();
   }
 
+  async function repeat(reply: CallReply): Promise<unknown> {
+    if (!reply.ok || typeof reply.savedBytes !== "number") return giveReply(reply);
+    try {
+      call.saved = await run.restoreAnswer(seq);
+    } catch {
+      return giveReply(run.pauses().journal.lose(call));
+    }
+    return reply.value;
+  }
+
   return {
     get isAsked() {
       return run.findPauses()?.find(seq) !== undefined;
     },
     repeated() {
       const reply = run.findPauses()?.journal.replyTo(call) ?? null;
-      return reply === null ? null : giveReply(reply);
+      return reply === null ? null : repeat(reply);
     },
     carryOut: (work) =>
       whileOpen(run, async () => {
@@ -56,11 +69,14 @@ export function createCallRequest(pausing: Pausing, run: AskingRun, call: Logged
           await finish({ ok: false, error: describeError(error) });
           throw error;
         }
-        await finish({ ok: true, value });
+        await finish({ ok: true, value, ...(call.isSaved && { savedBytes: call.saved?.size ?? null }) });
         return value;
       }),
-    async approve({ parameters, destructive, policyId }, signal) {
+    async approve(asked, signal) {
+      const { parameters, files, destructive, policyId } = asked;
+      const { serviceId, toolId } = call;
       const pauses = run.pauses();
+      const digest = digestAsked(call, asked);
       const prepare = () =>
         pausing.options.approvalStore.prepare({
           processId: run.id,
@@ -69,12 +85,12 @@ export function createCallRequest(pausing: Pausing, run: AskingRun, call: Logged
           kind: "call",
           path: { serviceId, toolId },
           destructive,
-          digest: call.digest,
-          message: `The script wants to call ${serviceId}.${toolId}.`,
-          content: { parameters },
+          digest,
+          message: pausing.options.redactor.text(describeCall(call, asked)),
+          content: { parameters, ...(files.length > 0 && { files }) },
           policyId,
         });
-      const decision = await pauses.ask({ seq, digest: call.digest, prepare, signal });
+      const decision = await pauses.ask({ seq, digest, prepare, signal });
       if ("refusal" in decision) return decision.refusal;
       approval = decision.approval;
       return refuseUnlessApproved(approval, `the call of ${serviceId}.${toolId}`);
@@ -84,6 +100,22 @@ export function createCallRequest(pausing: Pausing, run: AskingRun, call: Logged
       return run.findPauses()?.journal.begin(call, approval?.id ?? null) ?? null;
     },
   };
+}
+
+/** A request of `fetch` may come to another tool when the run is repeated, and a file may have another content: another call. */
+function digestAsked(call: LoggedCall, { files, request }: AskedCall): Buffer {
+  if (files.length === 0 && request === undefined) return call.digest;
+  const { serviceId, toolId } = call;
+  const contents = files.map(({ name, sha256 }) => [name, sha256]);
+  return digestCall({ serviceId, toolId }, [call.digest.toString("hex"), contents], undefined);
+}
+
+function describeCall({ serviceId, toolId }: LoggedCall, { request }: AskedCall): string {
+  const what = request === undefined ? "" : `: ${request}`;
+  const text = `The script wants to call ${serviceId}.${toolId}${what}`;
+  return text.length <= MAX_MESSAGE_CHARACTERS - 1
+    ? `${text}.`
+    : `${text.slice(0, MAX_MESSAGE_CHARACTERS - 1)}…`;
 }
 
 async function whileOpen<T>(run: AskingRun, work: () => Promise<T>): Promise<T> {

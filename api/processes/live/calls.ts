@@ -7,7 +7,15 @@ import { type CallClock, startCallClock } from "#api/bounds/call-clock.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ToolPath } from "#api/tools/gate.ts";
 import { digestCall } from "../model/digest.ts";
-import type { CallEnding, CallReply, CarriedCall, JournaledCall, TrailCall } from "../model/records.ts";
+import type { ArtifactSource } from "../model/files.ts";
+import type {
+  CallEnding,
+  CallReply,
+  CarriedCall,
+  JournaledCall,
+  SavedAnswer,
+  TrailCall,
+} from "../model/records.ts";
 import { withoutNul } from "./output.ts";
 
 /** Of one call's parameters or result, as JSON text. */
@@ -23,12 +31,18 @@ const UNKNOWN_DIGEST = Buffer.alloc(32);
 /** A call while it is under way. */
 export interface LoggedCall extends JournaledCall {
   readonly clock: CallClock;
-  /** Its answer becomes a file. */
+  /** Its answer is to become a file. */
   readonly isSaved: boolean;
+  /** What it became, here or in an earlier child; null: nothing, or not yet. */
+  saved: ArtifactSource | null;
+  /** It is a request of `fetch`, and this tool makes it. */
+  resolve(path: ToolPath): void;
   /** Its adapter is about to be called. */
   called(destructive: boolean): void;
   /** Its adapter was not called after all. */
   notCalled(): void;
+  /** Its answer is a file of the workspace, which a repetition of the run must find again. */
+  noteSaved(file: ArtifactSource): void;
   /** The script is about to get the reply. */
   replied(reply: CallReply): void;
   /** Records how it ended; only the first time counts. */
@@ -56,6 +70,8 @@ export class CallLog {
   readonly #recent = new Map<number, { call: LoggedCall; reply: CallReply }>();
   /** Destructive calls that were made: no repetition may make them again. */
   readonly #made = new Map<number, CarriedCall>();
+  /** Answers that became files, and whose content is not stored yet. */
+  #unstored: SavedAnswer[] = [];
   #previewBytes = 0;
   #open = 0;
   #requests = 0;
@@ -127,15 +143,25 @@ export class CallLog {
       toolId,
       destructive: true,
       isSaved: saveAs !== undefined,
+      saved: null,
       // Most calls are never compared with another.
       get digest() {
         digest ??= digestCall({ serviceId, toolId }, parameters, saveAs);
         return digest;
       },
       clock,
+      resolve: (path) => {
+        call.serviceId = path.serviceId;
+        call.toolId = path.toolId;
+        this.#name(entry, path);
+      },
       called: (destructive) => {
         call.destructive = destructive;
         this.#underWay.set(seq, call);
+      },
+      noteSaved: (file) => {
+        call.saved = file;
+        this.#unstored.push({ ...file, seq });
       },
       notCalled: () => void this.#underWay.delete(seq),
       replied: (reply) => {
@@ -143,6 +169,8 @@ export class CallLog {
         const { destructive } = call;
         this.#recent.set(seq, { call, reply });
         setImmediate(() => this.#recent.delete(seq));
+        // Without its digest, which is made when it is read.
+        const { serviceId, toolId } = call;
         if (destructive)
           this.#made.set(seq, { seq, serviceId, toolId, destructive, digest: UNKNOWN_DIGEST, reply: null });
       },
@@ -180,6 +208,15 @@ export class CallLog {
     return calls;
   }
 
+  /** Answers that became files, and that no pause of the run has stored yet. */
+  get unstored(): readonly SavedAnswer[] {
+    return this.#unstored;
+  }
+
+  noteStored(answers: readonly SavedAnswer[]): void {
+    this.#unstored = this.#unstored.filter((answer) => !answers.includes(answer));
+  }
+
   /** From now on the database keeps every call. */
   forgetMade(): void {
     this.#made.clear();
@@ -190,8 +227,8 @@ export class CallLog {
       requestSeq: seq,
       seq: this.#calls.length + 1,
       position: null,
-      serviceId: this.#clean(serviceId, MAX_ID_CHARACTERS),
-      toolId: this.#clean(toolId, MAX_ID_CHARACTERS),
+      serviceId: "",
+      toolId: "",
       startedAt: new Date(),
       durationMs: null,
       status: null,
@@ -200,8 +237,14 @@ export class CallLog {
       resultBytes: 0,
       result: null,
     };
+    this.#name(entry, { serviceId, toolId });
     this.#calls.push(entry);
     return entry;
+  }
+
+  #name(entry: TrailCall, { serviceId, toolId }: ToolPath): void {
+    entry.serviceId = this.#clean(serviceId, MAX_ID_CHARACTERS);
+    entry.toolId = this.#clean(toolId, MAX_ID_CHARACTERS);
   }
 
   #end(entry: TrailCall, clock: CallClock, ending: CallEnding): void {

@@ -81,4 +81,6 @@ export interface ProcessFiles {
    * in text are replaced. Rejects when one cannot be stored or read.
    */
   storeArtifacts(artifacts: readonly ArtifactSource[]): Promise<ProcessArtifact[]>;
+  /** Stores contents as they are; they are kept for a while, and as long as something refers to them. */
+  store(files: readonly ArtifactSource[]): Promise<ProcessFile[]>;
 }

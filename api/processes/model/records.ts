@@ -1,7 +1,7 @@
 /** What is known of a process and its run, as it is stored and passed on. Types and the few values that belong to them. */
 import type { ToolPath } from "#api/tools/gate.ts";
 import type { EXECUTION_REASONS, ExecutionExitState, ExecutionReason, Usage } from "#sdk";
-import type { ProcessArtifact } from "./files.ts";
+import type { ArtifactSource, ProcessArtifact, ProcessFile } from "./files.ts";
 import type { CallStatus, ProcessErrorDetail, ProcessSummary } from "./schemas.ts";
 import type { ApprovalState } from "./states.ts";
 
@@ -253,7 +253,8 @@ export interface RunApproval {
 
 /** How a call ended, as the script is told: data that goes through JSON. */
 export type CallReply =
-  | { ok: true; value: unknown }
+  /** `savedBytes`: of the file that the answer became; null: it became none. Absent where it was not to. */
+  | { ok: true; value: unknown; savedBytes?: number | null }
   | { ok: false; error: { name: string; message: string; code?: string; status?: number; outcome?: string } };
 
 /** A call whose adapter is called, or was. */
@@ -268,6 +269,16 @@ export interface CarriedCall extends JournaledCall {
   reply: CallReply | null;
 }
 
+/** An answer that became a file of the workspace, by the call's place among the requests of the run. */
+export interface SavedAnswer extends ArtifactSource {
+  seq: number;
+}
+
+/** As it is stored: a content, by its digest. */
+export interface KeptAnswer extends ProcessFile {
+  seq: number;
+}
+
 /** What the database knows of a run that is repeated. */
 export interface CarriedRun {
   run: string;
@@ -277,6 +288,7 @@ export interface CarriedRun {
   approvals: RunApproval[];
   events: { id: string; state: ApprovalState }[];
   calls: CarriedCall[];
+  saved: KeptAnswer[];
 }
 
 /** What a run that is left by its child shows until it goes on. */

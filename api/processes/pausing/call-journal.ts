@@ -3,7 +3,7 @@
  * called, and its reply before the script gets it. What happened before is in the log of the run (live/calls.ts).
  */
 import { retryUntil } from "#api/db/retry.ts";
-import type { CallRefusal } from "#api/tools/gate.ts";
+import type { CallRefusal, ToolPath } from "#api/tools/gate.ts";
 import type { CallLog, LoggedCall } from "../live/calls.ts";
 import type { CallReply, CarriedCall } from "../model/records.ts";
 import type { PauseRecord, RunRecords } from "./run-records.ts";
@@ -18,7 +18,7 @@ export interface CallJournalOptions {
   lost(message: string): void;
 }
 
-const RUN_HAS_ENDED: CallReply = {
+const RUN_HAS_ENDED: Extract<CallReply, { ok: false }> = {
   ok: false,
   error: { name: "ToolError", message: "The run has ended.", code: "run_ended" },
 };
@@ -27,7 +27,6 @@ export class CallJournal {
   readonly #options: CallJournalOptions;
   readonly #carried = new Map<number, CarriedCall>();
   #isKept = false;
-  #hasSaved = false;
   /** Resolves when what is being written of the run as a whole is written, or was not. */
   #gate: Promise<unknown> | null = null;
 
@@ -38,11 +37,6 @@ export class CallJournal {
   /** Whether the run has paused, so that its calls are stored. */
   get isKept(): boolean {
     return this.#isKept;
-  }
-
-  /** Whether an answer became a file: a repetition would not have it. */
-  get hasSaved(): boolean {
-    return this.#hasSaved;
   }
 
   /** Of the child before. */
@@ -73,18 +67,21 @@ export class CallJournal {
       );
       return RUN_HAS_ENDED;
     }
-    if (call.isSaved && carried.reply?.ok) {
-      this.#options.lost(
-        `The run cannot be repeated: the answer of ${carried.serviceId}.${carried.toolId} was saved as a file, and is not there any more.`,
-      );
-      return RUN_HAS_ENDED;
-    }
-    return carried.reply;
+    // An earlier version did not keep it.
+    const isLost = call.isSaved && carried.reply?.ok && carried.reply.savedBytes === undefined;
+    return isLost ? this.lose(carried) : carried.reply;
+  }
+
+  /** The file that an answer became is not there any more. */
+  lose({ serviceId, toolId }: ToolPath): Extract<CallReply, { ok: false }> {
+    this.#options.lost(
+      `The run cannot be repeated: the answer of ${serviceId}.${toolId} was saved as a file, and is not there any more.`,
+    );
+    return RUN_HAS_ENDED;
   }
 
   /** After `called`, before the adapter is called. A refusal means that it must not be. */
   async begin(call: LoggedCall, approvalId: string | null): Promise<CallRefusal | null> {
-    this.#hasSaved ||= call.isSaved;
     if (!this.#isKept && this.#gate === null) return null;
     await this.#gate?.catch(() => {});
     const refuse = (message: string): CallRefusal => {
@@ -109,12 +106,19 @@ export class CallJournal {
 
   /** Before the script gets the reply. Resolves when it is stored, or when the run is over. */
   async end(call: LoggedCall, reply: CallReply): Promise<void> {
-    const { log, records, over } = this.#options;
+    const { log, over } = this.#options;
     if (!log.isUnderWay(call)) return;
     await this.#gate?.catch(() => {});
     // What ended because the run was over is not known to have been carried out: its record stays as it is.
-    if (this.#isKept) await retryUntil(() => records.endCall(call.seq, reply), over);
+    if (this.#isKept) await retryUntil(() => this.#storeEnd(call, reply), over);
     call.replied(reply);
+  }
+
+  async #storeEnd({ seq }: LoggedCall, reply: CallReply): Promise<void> {
+    const { log, records } = this.#options;
+    const saved = log.unstored.filter((answer) => answer.seq === seq);
+    await records.endCall(seq, reply, saved);
+    log.noteStored(saved);
   }
 
   /** Writes what a pause is made of, with the calls that belong to it. Begins at once; calls wait until it is written. */
@@ -127,8 +131,13 @@ export class CallJournal {
     const listed = listUnanswered(checkpoint);
     const unanswered = listed ?? [];
     const calls = log.listToKeep(unanswered);
-    const record = { ...rest, checkpoint: listed === null ? null : checkpoint, unanswered, calls };
-    const kept = write(record).finally(() => {
+    const saved = log.unstored;
+    const record = { ...rest, checkpoint: listed === null ? null : checkpoint, unanswered, calls, saved };
+    const writing = write(record).then((outcome) => {
+      log.noteStored(saved);
+      return outcome;
+    });
+    const kept = writing.finally(() => {
       // Also when it failed: what was written may have been committed, and its answer lost.
       this.#isKept = true;
       log.forgetMade();

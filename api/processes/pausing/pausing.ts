@@ -1,6 +1,7 @@
 /** Pauses of all runs: what they share, how a run gets its own, and how a run is repeated from what an earlier child left. */
 import { isDatabaseUnavailable } from "#api/db/pool.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
+import { readWhole, type StoredFile } from "#runner/host/workspace.ts";
 import type { JSONSchema, ModuleLogger } from "#sdk";
 import type { LiveRun } from "../live/run.ts";
 import { RunPauses } from "./run-pauses.ts";
@@ -118,6 +119,14 @@ export function createPausing(options: PausingOptions) {
         log.error({ err: error, processId: live.id }, "a run could not be repeated");
         return refuse("The run cannot be repeated: what it is repeated from could not be read.");
       }
+    },
+
+    /** Puts the file that an answer became before the run was repeated into its workspace. Rejects where it is not there. */
+    async restoreAnswer(live: LiveRun, seq: number): Promise<StoredFile> {
+      const kept = byRun.get(live)?.findSaved(seq);
+      const [file] = kept === undefined ? [] : options.files.open([kept]);
+      if (kept === undefined || file === undefined) throw new Error("the answer of a call was not kept");
+      return live.workspace.save(kept.name, readWhole(file));
     },
 
     /** The script has ended: an earlier child must not have called what this one did not. */

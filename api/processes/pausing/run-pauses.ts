@@ -5,7 +5,7 @@
  */
 import type { ModuleLogger } from "#sdk";
 import type { CallLog } from "../live/calls.ts";
-import type { CarriedRun, RunApproval } from "../model/records.ts";
+import type { CarriedRun, KeptAnswer, RunApproval } from "../model/records.ts";
 import { type Ending, failedWith } from "../model/records.ts";
 import type { ApprovalState } from "../model/states.ts";
 import {
@@ -60,6 +60,8 @@ export class RunPauses {
   readonly #waiting: WaitingRequests;
   readonly #kept: KeptPause;
   readonly #hold: Hold;
+  /** Answers of the children before that became files. */
+  #saved: readonly KeptAnswer[] = [];
   /** Looks at what is to be done. */
   readonly #work: () => void;
   /** What a person has decided was answered since the run was last asked to halt: it may not have reached the script. */
@@ -117,10 +119,16 @@ export class RunPauses {
   }
 
   /** Takes over what an earlier child has left. Decisions that came meanwhile stay. */
-  carry({ run, approvals, calls }: Pick<CarriedRun, "run" | "approvals" | "calls">): void {
+  carry({ run, approvals, calls, saved }: Pick<CarriedRun, "run" | "approvals" | "calls" | "saved">): void {
     this.#options.name.run = run;
+    this.#saved = saved;
     this.#asked.carry(approvals);
     this.journal.carry(calls);
+  }
+
+  /** The answer to a request that became a file before the run was repeated. */
+  findSaved(seq: number): KeptAnswer | undefined {
+    return this.#saved.find((answer) => answer.seq === seq);
   }
 
   /** A request of the script has its reply. */
@@ -196,7 +204,7 @@ export class RunPauses {
 
   /** The server stops. True: the database has enough to repeat the run; false: it goes to its end here. */
   abandon(): boolean {
-    const canBeRepeated = this.journal.isKept && !this.journal.hasSaved && this.#kept.isReplayable;
+    const canBeRepeated = this.journal.isKept && this.#kept.isReplayable;
     if (this.#state.isOver || !canBeRepeated || !mayEnter(this.phase, "detached")) return false;
     this.#end("detached");
     return true;

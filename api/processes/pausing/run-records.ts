@@ -5,12 +5,15 @@ import { zstdCompress, zstdDecompress } from "node:zlib";
 import type { Db, Fragment, Pool } from "#api/db/pool.ts";
 import type { KeptValue, Vault } from "#api/secrets/vault.ts";
 import type { Usage } from "#sdk";
+import type { ProcessFiles } from "../model/files.ts";
 import type {
   CallReply,
   CarriedCall,
   CarriedRun,
   JournaledCall,
+  KeptAnswer,
   RunSnapshot,
+  SavedAnswer,
   TrailCall,
 } from "../model/records.ts";
 import { insertCalls } from "../store/changes.ts";
@@ -20,7 +23,9 @@ import {
   detachRun,
   endCall,
   keepCalls,
+  keepSaved,
   listJournal,
+  listSaved,
   lockProcess,
   markAsked,
   pauseRun,
@@ -65,6 +70,7 @@ export interface PauseStorage {
   sealer: Sealer;
   approvalStore: ApprovalStore;
   room: PauseRoom;
+  files: Pick<ProcessFiles, "store" | "open">;
 }
 
 /** What is sealed of a paused run. */
@@ -96,8 +102,16 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
     }
   }
 
+  /** Contents first: what refers to one has to find it. */
+  async function storeSaved(saved: readonly SavedAnswer[]): Promise<KeptAnswer[]> {
+    if (saved.length === 0) return [];
+    const stored = await storage.files.store(saved);
+    return stored.map((file, index) => ({ ...file, seq: (saved[index] as SavedAnswer).seq }));
+  }
+
   return {
-    async pause({ checkpoint, approvals, calls, unanswered, trail, usage }) {
+    async pause({ checkpoint, approvals, calls, unanswered, saved, trail, usage }) {
+      const kept = await storeSaved(saved);
       const sealed = await sealCheckpoint({ checkpoint, trail });
       const replayable = sealed !== null;
       const answered = calls.filter(({ reply }) => reply !== null);
@@ -108,6 +122,7 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
           lockProcess(db, id),
           pauseRun(db, name, { replayable, usage, unanswered }),
           keepCalls(db, id, calls, unanswered),
+          keepSaved(db, id, kept),
           ...answered.map(({ seq }) => endCall(db, id, seq)),
           sealer.keep(db, [...(sealed === null ? [] : [sealed]), ...replies]),
           approvalStore.store(db, approvals),
@@ -143,7 +158,11 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
       // A call that changes nothing may be made again after a server has died.
       return approvalId === null || isUsed || !call.destructive ? "begun" : "used";
     },
-    endCall: (seq, reply) => sealer.keep(pool, [sealReply(sealer, id, seq, reply)], endCall(pool, id, seq)),
+    async endCall(seq, reply, saved) {
+      const kept = await storeSaved(saved);
+      if (kept.length > 0) await keepSaved(pool, id, kept);
+      await sealer.keep(pool, [sealReply(sealer, id, seq, reply)], endCall(pool, id, seq));
+    },
     async useAnswer(approvalId) {
       const [answer] = await Promise.all([
         approvalStore.readAnswer(pool, approvalId),
@@ -186,11 +205,12 @@ export async function readCarriedRun(
   { id, claim }: Pick<RunName, "id" | "claim">,
 ): Promise<CarriedRun | string> {
   const { pool, sealer, approvalStore } = storage;
-  const [row, approvals, events, journal] = await Promise.all([
+  const [row, approvals, events, journal, saved] = await Promise.all([
     takeCheckpoint(pool, id, claim),
     approvalStore.listOfRun(pool, id),
     approvalStore.listEvents(pool, id),
     listJournal(pool, id),
+    listSaved(pool, id),
   ]);
   if (row === null) return "Nothing is stored to repeat it from.";
   if (row.replays > MAX_REPLAYS) return `It was repeated ${MAX_REPLAYS} times and never got further.`;
@@ -211,7 +231,7 @@ export async function readCarriedRun(
     return { ...call, reply: endedAt === null ? null : reply };
   });
   const calledAt = trail.map((call) => ({ ...call, startedAt: new Date(call.startedAt) }));
-  return { run, checkpoint, trail: calledAt, usage, approvals, events, calls };
+  return { run, checkpoint, trail: calledAt, usage, approvals, events, calls, saved };
 }
 
 function sealLog(sealer: Sealer, id: string, value: unknown): KeptValue {
@@ -242,6 +262,8 @@ export interface PauseRecord {
   calls: readonly CarriedCall[];
   /** Requests whose reply the checkpoint lacks: what is kept of calls is about these only. */
   unanswered: readonly number[];
+  /** Answers that became files, and whose content is not stored yet. */
+  saved: readonly SavedAnswer[];
   trail: readonly TrailCall[];
   usage: Usage;
 }
@@ -255,7 +277,8 @@ export interface RunRecords {
   detach(waiting: readonly string[], snapshot: RunSnapshot): Promise<boolean>;
   /** `approvalId` is marked as used in the same transaction: `used` when it was, by a call that may have been carried out. */
   beginCall(call: JournaledCall, approvalId: string | null): Promise<"begun" | "used" | "gone">;
-  endCall(seq: number, reply: CallReply): Promise<void>;
+  /** `saved`: what its answer became. */
+  endCall(seq: number, reply: CallReply, saved: readonly SavedAnswer[]): Promise<void>;
   useAnswer(approvalId: string): Promise<unknown>;
   /** Whether one more process may pause. */
   hasRoom(): Promise<boolean>;

@@ -1,7 +1,7 @@
 /** The statements by which runs pause and go on, guarded by state and claim like all others of processes. */
 import type { Db, Fragment } from "#api/db/pool.ts";
 import type { Usage } from "#sdk";
-import type { JournaledCall } from "../model/records.ts";
+import type { JournaledCall, KeptAnswer } from "../model/records.ts";
 import { renewedClaim } from "./changes.ts";
 
 export interface CheckpointRow {
@@ -172,6 +172,25 @@ export async function beginCall(
 /** A statement that answers a row when the call is there: otherwise nothing has to be kept of it. */
 export function endCall(db: Db, id: number, seq: number): Fragment {
   return db`update process_journal set ended_at = now() where process_id = ${id} and seq = ${seq} returning seq`;
+}
+
+/** Of a run that has paused: their contents are kept until it ends. */
+export async function keepSaved(db: Db, id: number, answers: readonly KeptAnswer[]): Promise<void> {
+  if (answers.length === 0) return;
+  await db`
+    insert into process_saved_answers (process_id, seq, name, digest, size, content_type)
+    select p.id, a.seq, a.name, substr(a.id, length('sha256-') + 1), a.size, a."contentType"
+    from processes p, json_to_recordset(${JSON.stringify(answers)}::text::json) as a (
+      seq integer, id text, name text, size bigint, "contentType" text
+    )
+    where p.id = ${id} and p.state in ('running', 'paused')
+    on conflict do nothing`;
+}
+
+export async function listSaved(db: Db, id: number): Promise<KeptAnswer[]> {
+  return db<KeptAnswer[]>`
+    select seq, name, 'sha256-' || digest as id, size, content_type as "contentType" from process_saved_answers
+    where process_id = ${id} order by seq`;
 }
 
 export async function listJournal(db: Db, id: number): Promise<JournalRow[]> {

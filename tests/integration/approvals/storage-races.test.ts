@@ -33,6 +33,7 @@ const storage = () => ({
   sealer: vault,
   approvalStore,
   room: { hasRoom: async () => true },
+  files: { store: async () => [], open: () => [] },
 });
 
 async function startRun() {
@@ -70,7 +71,7 @@ test("a call that begins while its run is paused is neither refused nor made twi
       message: "?",
       content: { parameters: {} },
     });
-    const rest = { trail: [], usage: NO_USAGE, unanswered: [1, 2], checkpoint: checkpoint(1, 2) };
+    const rest = { trail: [], usage: NO_USAGE, unanswered: [1, 2], saved: [], checkpoint: checkpoint(1, 2) };
     await records.pause({ ...rest, approvals: [approval], calls: [] });
     await database.pool`
       update approvals set state = 'approved', decided_at = now(), decided_by = 'x' where id = ${approval.id}`;
@@ -96,6 +97,7 @@ test("of a call that begins and another child that takes the run, one is first: 
       trail: [],
       usage: NO_USAGE,
       unanswered: [1],
+      saved: [],
       checkpoint: checkpoint(1),
       approvals: [],
       calls: [],
@@ -120,6 +122,7 @@ test("replies and pauses of many calls at once all get through", async () => {
       trail: [],
       usage: NO_USAGE,
       unanswered,
+      saved: [],
       checkpoint: checkpoint(...unanswered),
       approvals: [],
       calls: [],
@@ -129,7 +132,7 @@ test("replies and pauses of many calls at once all get through", async () => {
     seqs.map(() => "begun"),
   );
   await Promise.all([
-    ...seqs.map((seq) => records.endCall(seq, { ok: true, value: seq })),
+    ...seqs.map((seq) => records.endCall(seq, { ok: true, value: seq }, [])),
     pause(seqs),
     records.resume([]),
     pause(seqs),

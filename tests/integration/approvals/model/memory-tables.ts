@@ -145,7 +145,16 @@ export function createMemoryTables(): Tables {
       const known = [...approvals.values()]
         .filter((approval) => approval.run === run)
         .map((one) => ({ ...one }));
-      return { run, checkpoint: content, trail: [], usage: NO_USAGE, approvals: known, events: [], calls };
+      return {
+        run,
+        checkpoint: content,
+        trail: [],
+        usage: NO_USAGE,
+        approvals: known,
+        events: [],
+        calls,
+        saved: [],
+      };
     },
     async finish(_id, of, to) {
       if (claim !== of || !["running", "paused", "terminating"].includes(state)) return false;

@@ -20,7 +20,13 @@ const ENDINGS = {
 
 export function createPostgresTables(pool: Pool, vault: Vault): Tables {
   const approvalStore = createApprovalStore(vault, 3_600_000);
-  const storage = { pool, sealer: vault, approvalStore, room: { hasRoom: async () => true } };
+  const storage = {
+    pool,
+    sealer: vault,
+    approvalStore,
+    room: { hasRoom: async () => true },
+    files: { store: async () => [], open: () => [] },
+  };
   let id = 0;
   return {
     approvalStore,

@@ -338,7 +338,8 @@ export class World {
   /** One request of the script, as the bindings and the path of calls treat it. */
   async #perform(live: Live, operation: SimpleOperation, seq: number, epoch: number): Promise<unknown> {
     const { over, pauses, calls } = live;
-    const run = { id: pauses.name.id, calls, pauses: () => pauses, findPauses: () => pauses };
+    const restoreAnswer = () => Promise.reject(new Error("nothing is saved"));
+    const run = { id: pauses.name.id, calls, restoreAnswer, pauses: () => pauses, findPauses: () => pauses };
     if (operation.kind === "ask") {
       return askPerson(this.#pausing, run, { message: "?" }, { seq, signal: over.signal });
     }
@@ -348,7 +349,7 @@ export class World {
     const work = async () => {
       await this.#step(`call ${seq}`, epoch);
       if (operation.asks || request.isAsked) {
-        const refusal = await request.approve({ parameters: {}, destructive }, over.signal);
+        const refusal = await request.approve({ parameters: {}, files: [], destructive }, over.signal);
         if (refusal !== null) throw new Error(refusal.failure);
       }
       const refusal = await request.begin({ destructive });

@@ -1,0 +1,177 @@
+/**
+ * Which tool makes a request of a script's `fetch`: the one that the caller sees and whose definition the request fits. What it
+ * is called with has the URL as it was read here.
+ */
+import { performance } from "node:perf_hooks";
+import type { Db } from "#api/db/pool.ts";
+import { findMisfit, type Misfit, readRequestUrl } from "#modules/shared/fetch-scope.ts";
+import type { FetchScope } from "#sdk";
+import { CallError, refuseCall } from "../failure.ts";
+import type { CallCaller, CallGate, ToolCall, ToolPath } from "../gate.ts";
+
+/** The path `fetch` as a tool call has it: no tool has an empty id. */
+export function isFetch({ serviceId, toolId }: ToolPath): boolean {
+  return serviceId === "fetch" && toolId === "";
+}
+
+/** A change from elsewhere counts after this. */
+const MAX_AGE_MS = 1000;
+const MAX_RULES = 5000;
+const MAX_SHOWN_RULES = 5;
+const MAX_SHOWN_CHARACTERS = 200;
+
+interface FetchRule extends ToolPath {
+  scope: FetchScope;
+  /** It, its service and its adapter are enabled, and the service is not stale. */
+  isEnabled: boolean;
+}
+
+export interface FetchRules {
+  /** Rejects with CallError: no rule fits, more than one does, or what is asked for is no request. */
+  resolve(
+    call: Pick<ToolCall, "parameters" | "caller">,
+  ): Promise<{ path: ToolPath; parameters: ToolCall["parameters"] }>;
+  /** A service has changed. */
+  forget(): void;
+}
+
+export function createFetchRules(
+  db: Db,
+  gate: Pick<CallGate, "canSee">,
+  failureOf: (serviceId: string) => string | null,
+): FetchRules {
+  let kept: { readAtMs: number; rules: Promise<FetchRule[]> } | null = null;
+
+  function list(): Promise<FetchRule[]> {
+    if (kept !== null && performance.now() - kept.readAtMs <= MAX_AGE_MS) return kept.rules;
+    const rules = readRules(db);
+    const read = { readAtMs: performance.now(), rules };
+    kept = read;
+    rules.catch(() => {
+      if (kept === read) kept = null;
+    });
+    return rules;
+  }
+
+  async function listVisible(caller: CallCaller): Promise<FetchRule[]> {
+    const rules = await list();
+    return rules.filter((rule) => gate.canSee(caller, rule));
+  }
+
+  return {
+    async resolve({ parameters, caller }) {
+      const { url, method } = readRequest(parameters);
+      const fitting: FetchRule[] = [];
+      const others: [FetchRule, Misfit][] = [];
+      for (const rule of await listVisible(caller)) {
+        const misfit = findMisfit(rule.scope, url, method);
+        if (misfit === null) fitting.push(rule);
+        else others.push([rule, misfit]);
+      }
+      const open = fitting.filter(({ isEnabled, serviceId }) => isEnabled && failureOf(serviceId) === null);
+      const request = `${method} ${url.origin}${cut(url.pathname)}`;
+      if (open.length > 1) throw refuse("ambiguous_rule", describeSeveral(request, open));
+      const [rule = fitting[0]] = open;
+      // One that fits and is disabled is refused with the reason, as in any call of it.
+      if (rule === undefined) throw refuse("no_rule", describeNone(request, url, method, others));
+      const { serviceId, toolId } = rule;
+      return { path: { serviceId, toolId }, parameters: { ...parameters, url: url.href, method } };
+    },
+    forget() {
+      kept = null;
+    },
+  };
+}
+
+async function readRules(db: Db): Promise<FetchRule[]> {
+  return db<FetchRule[]>`
+    select t.service_id as "serviceId", t.id as "toolId", t.fetch_scope as scope,
+      (t.enabled and s.enabled and not s.stale and m.enabled and not m.missing) as "isEnabled"
+    from tools t join services s on s.id = t.service_id join modules m on m.id = s.adapter
+    where t.fetch_scope is not null order by s.position, t.position limit ${MAX_RULES}`;
+}
+
+function readRequest({ url: text, method = "GET" }: Record<string, unknown>): { url: URL; method: string } {
+  if (typeof text !== "string") throw refuseCall("invalid_parameters", "fetch needs the URL as a text.");
+  const read = readRequestUrl(text);
+  if ("problem" in read) {
+    throw refuseCall("invalid_parameters", `fetch ${JSON.stringify(cut(text))}: the URL ${read.problem}.`);
+  }
+  if (typeof method !== "string" || !/^[A-Za-z]{1,20}$/.test(method)) {
+    throw refuseCall("invalid_parameters", `fetch ${cut(read.url.href)}: the method is a word such as GET.`);
+  }
+  return { url: read.url, method: method.toUpperCase() };
+}
+
+/** Names rules that the caller sees. */
+function describeSeveral(request: string, rules: readonly FetchRule[]): string {
+  return `fetch ${request} fits more than one rule: ${listRules(rules)}. It is made by none of them: an administrator has to narrow or disable all but one.`;
+}
+
+/** The nearest rules, and what of the request they do not allow. */
+function describeNone(
+  request: string,
+  url: URL,
+  method: string,
+  rules: readonly [FetchRule, Misfit][],
+): string {
+  if (rules.length === 0) {
+    return `fetch ${request}: no rule lets this script make requests. An administrator adds a service of the adapter http with a rule for ${url.origin}.`;
+  }
+  const of = (misfit: Misfit) => rules.filter(([, found]) => found === misfit).map(([rule]) => rule);
+  const byMethod = of("method");
+  if (byMethod.length > 0) {
+    const near = describeEach(byMethod, (path, { methods }) => `${path}, which allows ${methods.join(", ")}`);
+    return `fetch ${request}: the method ${method} is not allowed by the rule ${near}.`;
+  }
+  const byPath = of("path");
+  if (byPath.length > 0) {
+    const near = describeEach(byPath, (path, { pathPrefix }) => `${path}, which is for ${pathPrefix}`);
+    return `fetch ${request}: the path is not allowed by the rule ${near}.`;
+  }
+  const sameHost = of("origin").filter(({ scope }) =>
+    scope.origins.some((one) => hostOf(one) === url.hostname),
+  );
+  if (sameHost.length > 0) {
+    const near = describeEach(sameHost, (path, { origins }) => `${path}, which is for ${origins.join(", ")}`);
+    return `fetch ${request}: scheme and port are not those of the rule ${near}.`;
+  }
+  return `fetch ${request}: no rule is for ${url.origin}. Rules of this script: ${listRules(rules.map(([rule]) => rule))}.`;
+}
+
+function listRules(rules: readonly FetchRule[]): string {
+  return describeEach(
+    rules,
+    (path, { methods, origins, pathPrefix }) =>
+      `${path} (${methods.join(", ")} ${origins.map((origin) => origin + pathPrefix).join(", ")})`,
+  );
+}
+
+function describeEach(
+  rules: readonly FetchRule[],
+  describe: (path: string, scope: FetchScope) => string,
+): string {
+  const shown = rules
+    .slice(0, MAX_SHOWN_RULES)
+    .map(({ serviceId, toolId, scope }) => cut(describe(`${serviceId}.${toolId}`, scope)));
+  const left = rules.length - shown.length;
+  return `${shown.join("; ")}${left > 0 ? `; and ${left} more` : ""}`;
+}
+
+function hostOf(origin: string): string | undefined {
+  return URL.parse(origin)?.hostname;
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_SHOWN_CHARACTERS ? text : `${text.slice(0, MAX_SHOWN_CHARACTERS)}…`;
+}
+
+function refuse(code: "no_rule" | "ambiguous_rule", message: string): CallError {
+  return new CallError(message, {
+    name: "ToolError",
+    code,
+    status: code === "no_rule" ? 404 : 409,
+    outcome: "error",
+    failure: "not_found",
+  });
+}
