@@ -23,6 +23,7 @@ const BENCHES: Record<string, { file: string; says: string }> = {
   command: { file: "runs/command.ts", says: "cyrnel --help and local runs beside a bare node" },
   approvals: { file: "runs/approvals.ts", says: "what asking a person costs" },
   calls: { file: "tools/calls.ts", says: "what a tool call costs on top of its request" },
+  fetch: { file: "tools/fetch.ts", says: "what a request by a rule of the adapter http adds to it" },
   egress: { file: "tools/egress.ts", says: "what the guarded fetch adds to a request" },
   policies: { file: "tools/policies.ts", says: "what roles and policies add to a call" },
   redaction: { file: "tools/redaction.ts", says: "what replacing secrets costs" },

@@ -5,6 +5,7 @@ import path from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { instantiate as instantiateDemo } from "#modules/demo/index.ts";
 import { instantiate as instantiateGraphql } from "#modules/graphql/index.ts";
+import { instantiate as instantiateHttp } from "#modules/http/index.ts";
 import { instantiate as instantiateMcp } from "#modules/mcp/index.ts";
 import { instantiate as instantiateOpenapi } from "#modules/openapi/index.ts";
 import { type AdapterModule, type ModuleEntry, moduleManifestSchema } from "#sdk";
@@ -51,6 +52,46 @@ defineAdapterCases("openapi", {
   },
   badSettings: [...badHeaders, { config: { serverUrl: `ftp://u:${SECRET}@h/` } }],
 });
+
+let httpUrl = "";
+defineAdapterCases(
+  "http",
+  {
+    instantiate: instantiateHttp,
+    define(url) {
+      httpUrl = url;
+      return JSON.stringify({
+        rules: [
+          { name: "order", origins: [url], pathPrefix: "/orders", methods: ["POST"] },
+          { name: "locked", origins: ["https://locked.invalid"], methods: ["GET"], auth: { type: "bearer" } },
+        ],
+      });
+    },
+    secrets: { locked: SECRET },
+    reply: (_request, filler) => ({ body: `{"ordered":true}${filler}` }),
+    call: {
+      toolId: "order",
+      get parameters() {
+        return { url: `${httpUrl}/orders`, method: "POST", body: "{}" };
+      },
+      result: { status: 200, body: { text: '{"ordered":true}' } },
+    },
+    hostile: {
+      "another key": '{"rules":[],"more":1}',
+      "credentials in an origin": `{"rules":[{"name":"a","origins":["https://u:${SECRET}@h"],"methods":["GET"]}]}`,
+      "a secret without TLS":
+        '{"rules":[{"name":"a","origins":["http://h"],"methods":["GET"],"auth":{"type":"bearer"}}]}',
+    },
+    badSettings: [{ config: { timeoutMs: "soon" } }, { secrets: { locked: `${SECRET}\nX-Evil: 1` } }],
+  },
+  {
+    cases: {
+      "secrets.sent": "credentials are sent over TLS only: tests/contract/adapters/http",
+      "secrets.origins": "the server of the suite has no TLS: tests/contract/adapters/http",
+      "limits.size": "the bound is part of each rule: tests/contract/adapters/http",
+    },
+  },
+);
 
 defineAdapterCases("graphql", {
   instantiate: instantiateGraphql,

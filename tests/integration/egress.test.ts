@@ -12,6 +12,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { createDownload, type Download } from "#api/egress/download.ts";
 import { parseEgressEntries } from "#api/egress/entries.ts";
 import { createGuardedFetch, type GuardedFetch } from "#api/egress/fetch.ts";
+import { SELF_SIGNED } from "./harness/self-signed.ts";
 
 let opened = new AsyncDisposableStack();
 afterEach(async () => {
@@ -389,23 +390,3 @@ describe("a download", () => {
     });
   });
 });
-
-/** Of nobody, for nothing but this test: signed by itself. */
-const SELF_SIGNED = {
-  key: `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg07+YtyU5c8nLjCJe
-H/gJ2FUDOE1n8HUDkbkM/1R0ERahRANCAARPdoBoKxX5Sn4h7FTqfDBu6EAHUUc0
-EzpGv3KxYm4CE/qhTqkS4s0kinco6Vsbe/bjiitxs9VvOpkkMAg7LV21
------END PRIVATE KEY-----`,
-  cert: `-----BEGIN CERTIFICATE-----
-MIIBgzCCASmgAwIBAgIUJE4TNFDW/sdG3IG4PMrsokDFcyQwCgYIKoZIzj0EAwIw
-FjEUMBIGA1UEAwwLdGxzLmV4YW1wbGUwIBcNMjYxMTIxMTYxMzA3WhgPMjEyNjEw
-MjgxNjEzMDdaMBYxFDASBgNVBAMMC3Rscy5leGFtcGxlMFkwEwYHKoZIzj0CAQYI
-KoZIzj0DAQcDQgAET3aAaCsV+Up+IexU6nwwbuhAB1FHNBM6Rr9ysWJuAhP6oU6p
-EuLNJIp3KOlbG3v244orcbPVbzqZJDAIOy1dtaNTMFEwHQYDVR0OBBYEFHdljsk8
-kITeaLeqP3xGMcY454+hMB8GA1UdIwQYMBaAFHdljsk8kITeaLeqP3xGMcY454+h
-MA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDSAAwRQIhAPq6+BLbuGDn3sPc
-CclU3ndV4iKYYFtpbXB9s2544+WwAiB+8pyWxF/tuv+RL+gVClvXP/zxoz97+Vfq
-5asn2sywmQ==
------END CERTIFICATE-----`,
-};

@@ -24,6 +24,7 @@ export const BUILTIN_MODULES: readonly BuiltinModule[] = [
   },
   { id: "typescript-ivm", type: "environment", load: () => import("#modules/typescript-ivm/index.ts") },
   { id: "openapi", type: "adapter", load: () => import("#modules/openapi/index.ts") },
+  { id: "http", type: "adapter", load: () => import("#modules/http/index.ts") },
   { id: "mcp", type: "adapter", load: () => import("#modules/mcp/index.ts") },
   { id: "graphql", type: "adapter", load: () => import("#modules/graphql/index.ts") },
   { id: "demo", type: "adapter", load: () => import("#modules/demo/index.ts") },

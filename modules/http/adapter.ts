@@ -1,0 +1,96 @@
+/** The adapter: rules in memory between hydrate and dehydrate, and the requests that they allow. */
+import { createAdapter, readTools } from "#modules/shared/adapter.ts";
+import { withLimits } from "#modules/shared/limits.ts";
+import { readSettings } from "#modules/shared/settings.ts";
+import type { AdapterModule, AdapterSetupContext, InvokeInput } from "#sdk";
+import { configSchema, define, secretsSchemaOf } from "./definition.ts";
+import { HttpError } from "./failures.ts";
+import { type Credential, prepareRequest } from "./request.ts";
+import { type Rule, ruleSchema } from "./rules.ts";
+import { type Answer, nameOf, send } from "./send.ts";
+
+interface Service {
+  timeoutMs: number;
+  /** By the names of rules. */
+  credentials: Map<string, Credential>;
+}
+
+const PARTS = {
+  toolSchema: ruleSchema,
+  refuse: (problem: string) => new Error(problem),
+  refuseCall: (problem: string) => new HttpError("not_hydrated", problem),
+};
+
+export function createHttpAdapter(): AdapterModule {
+  return createAdapter<AdapterSetupContext, Service, Rule>({
+    ...PARTS,
+    setup: (context) => context,
+    define: async (_context, text) => define(text),
+
+    hydrate(_context, state, tools) {
+      const rules = [...tools.values()];
+      const { timeoutMs } = readSettings(configSchema, state.config, "config", PARTS.refuse);
+      // Those of rules that are gone may still be there.
+      const secrets = readSettings(secretsSchemaOf(rules).loose(), state.secrets, "secrets", PARTS.refuse);
+      const credentials = new Map<string, Credential>();
+      for (const rule of rules) {
+        const credential = makeCredential(rule, secrets[rule.name]);
+        if (credential !== undefined) credentials.set(rule.name, credential);
+      }
+      return { timeoutMs, credentials };
+    },
+
+    invoke: ({ fetch }, service, rule, input) => call(fetch, service, rule, input),
+    savesAnswers: true,
+
+    secretOrigins(use) {
+      // A definition is read without asking any server.
+      if ("definition" in use) return [];
+      const rules = [...readTools(use, PARTS).values()];
+      return [...new Set(rules.flatMap(({ auth, origins }) => (auth === undefined ? [] : origins)))];
+    },
+  });
+}
+
+/** Undefined: none is set. @throws Error for one that no request can carry; it is not quoted. */
+function makeCredential({ name, auth }: Rule, secret: unknown): Credential | undefined {
+  if (auth === undefined || secret === undefined) return undefined;
+  if (auth.type === "basic") {
+    const { username, password } = secret as { username: string; password: string };
+    const pair = Buffer.from(`${username}:${password}`).toString("base64");
+    return { header: ["authorization", `Basic ${pair}`] };
+  }
+  const text = String(secret).trim();
+  if (auth.type === "query") return { query: [auth.name, text] };
+  if (!/^[\t\x20-\x7e\x80-\xff]+$/.test(text)) {
+    throw new Error(`secrets.${name}: it holds characters that no header can carry (a line break?).`);
+  }
+  // Accepts tokens pasted with `Bearer ` in front.
+  return auth.type === "bearer"
+    ? { header: ["authorization", `Bearer ${text.replace(/^bearer\s+/i, "")}`] }
+    : { header: [auth.name, text] };
+}
+
+async function call(
+  fetch: typeof globalThis.fetch,
+  { timeoutMs, credentials }: Service,
+  rule: Rule,
+  { serviceId, parameters, signal: wish, files, save }: InvokeInput,
+): Promise<Answer> {
+  const credential = credentials.get(rule.name);
+  if (rule.auth !== undefined && credential === undefined) {
+    throw new HttpError(
+      "no_credentials",
+      `The rule ${rule.name} sends a credential, and none is set. Set it with PATCH /services/${serviceId}/secrets.`,
+    );
+  }
+  const request = await prepareRequest(rule, credential, parameters, files);
+  const what = nameOf(request);
+  const limits = {
+    timeoutMs,
+    signals: [wish],
+    onTimeout: () => new HttpError("timeout", `${what} did not end within ${timeoutMs} ms (timeoutMs).`),
+    onCancel: () => new HttpError("aborted", `${what} was stopped.`),
+  };
+  return withLimits(limits, (signal) => send(request, { fetch, rule, credential, save, signal }));
+}

@@ -1,0 +1,120 @@
+/** A definition as a service: each rule is a tool that makes the requests of `fetch` which it is for. */
+import { z } from "zod";
+import { toSettingsSchema } from "#modules/shared/settings.ts";
+import type { JSONSchema, ServiceDefinition, ToolDefinition } from "#sdk";
+import { isDestructive, type Rule, readDefinition } from "./rules.ts";
+import { describeRule } from "./sentences.ts";
+
+const MAX_URL_CHARACTERS = 16_384;
+export const MAX_HEADERS = 200;
+
+export const configSchema = z.strictObject({
+  timeoutMs: z
+    .int()
+    .min(1)
+    .max(600_000)
+    .default(30_000)
+    .describe("Longest time of one request in milliseconds, redirects and the answer's body included."),
+});
+
+const secretText = z.string().min(1).max(8192);
+const basicSchema = z.strictObject({ username: z.string().max(1000), password: z.string().max(8192) });
+
+/** By the names of rules. A rule whose secret is not set makes no request. */
+export function secretsSchemaOf(rules: readonly Rule[]) {
+  const fields = rules.flatMap(({ name, auth }) =>
+    auth === undefined
+      ? []
+      : [[name, (auth.type === "basic" ? basicSchema : secretText).optional()] as const],
+  );
+  return z.strictObject(Object.fromEntries(fields));
+}
+
+/** @throws DefinitionError */
+export function define(text: string): ServiceDefinition {
+  const { name, description, rules } = readDefinition(text);
+  return {
+    name,
+    description:
+      description ?? `${rules.length === 1 ? "One rule" : `${rules.length} rules`} for the fetch of scripts.`,
+    configSchema: toSettingsSchema(configSchema),
+    secretsSchema: toSettingsSchema(secretsSchemaOf(rules)),
+    adapterDomain: { version: 1 },
+    tools: rules.map(toTool),
+  };
+}
+
+function toTool(rule: Rule): ToolDefinition {
+  const sentences = describeRule(rule).join(" ");
+  return {
+    id: rule.name,
+    name: `fetch: ${rule.methods.join(", ")} ${rule.origins[0]}${rule.pathPrefix}${rule.origins.length > 1 ? " …" : ""}`,
+    description: rule.description === undefined ? sentences : `${rule.description.trim()}\n\n${sentences}`,
+    inputSchema: inputSchemaOf(rule),
+    outputSchema: OUTPUT_SCHEMA,
+    destructive: isDestructive(rule),
+    adapterDomain: rule,
+    fetch: { origins: rule.origins, pathPrefix: rule.pathPrefix, methods: rule.methods },
+  };
+}
+
+const pair = { type: "array", items: { type: "string" }, minItems: 2, maxItems: 2 };
+
+function inputSchemaOf({ methods }: Rule): JSONSchema {
+  return {
+    type: "object",
+    properties: {
+      url: { type: "string", maxLength: MAX_URL_CHARACTERS, description: "Absolute." },
+      method: {
+        enum: methods,
+        ...(methods.includes("GET") && { description: "Without one: GET.", default: "GET" }),
+      },
+      headers: { type: "array", items: pair, maxItems: MAX_HEADERS, description: "Names and values." },
+      body: {
+        description: "Text, bytes in base64, or the name of a file of the workspace.",
+        oneOf: [{ type: "string" }, bodyOf("base64"), bodyOf("file")],
+      },
+      redirect: {
+        enum: ["follow", "manual", "error"],
+        description:
+          "What becomes of a redirect. `follow`, the default: it is followed as far as the rule lets it, else it is the answer.",
+      },
+    },
+    required: methods.includes("GET") ? ["url"] : ["url", "method"],
+    additionalProperties: false,
+  };
+}
+
+function bodyOf(member: "base64" | "file"): JSONSchema {
+  return {
+    type: "object",
+    properties: { [member]: { type: "string" } },
+    required: [member],
+    additionalProperties: false,
+  };
+}
+
+const OUTPUT_SCHEMA: JSONSchema = {
+  type: "object",
+  properties: {
+    status: { type: "integer" },
+    statusText: { type: "string" },
+    headers: { type: "array", items: pair },
+    url: { type: "string", description: "After redirects." },
+    redirected: { type: "boolean" },
+    body: {
+      description: "`text` where the bytes are UTF-8; `file` where they were saved to the workspace.",
+      oneOf: [
+        { type: "null" },
+        { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+        { type: "object", properties: { base64: { type: "string" } }, required: ["base64"] },
+        {
+          type: "object",
+          properties: { file: { type: "string" }, size: { type: "integer" } },
+          required: ["file", "size"],
+        },
+      ],
+    },
+  },
+  required: ["status", "statusText", "headers", "url", "redirected", "body"],
+};
