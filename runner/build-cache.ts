@@ -58,13 +58,33 @@ const LIBRARY_SCRIPT = `(async (module) => {
   fs.readdirSync("a", { withFileTypes: true });
   fs.existsSync("a");
   await fs.promises.readFile("none").catch(() => {});
+  const form = new FormData();
+  form.append("a", "b");
+  form.append("c", new File(["d"], "e.txt", { type: "text/plain" }));
+  await new Response(form).formData();
+  const request = new Request("https://example.com/a?b=c", { method: "POST", headers: { a: "b" }, body: JSON.stringify({ a: 1 }), signal: AbortSignal.any([]) });
+  const response = await fetch(request.clone());
+  console.log(response, response.headers, form, Response.json({ a: 1 }).status);
+  response.headers.get("content-type");
+  for (const pair of response.headers) pair.at(0);
+  await response.clone().json();
+  await response.arrayBuffer();
+  await fetch("https://example.com/", { method: "PUT", body: new Uint8Array(4) }).then((answered) => answered.text());
+  await new Response(new URLSearchParams({ a: "b" })).text();
+  const blob = new Blob(["text", new Uint8Array(2)]).slice(1);
+  await blob.arrayBuffer();
+  await blob.text();
+  for await (const chunk of new Response("text").clone().body) chunk.at(0);
+  await blob.stream().pipeThrough(new TransformStream()).pipeTo(new WritableStream({ write() {} }));
+  await new Response(new ReadableStream({ pull(controller) { controller.enqueue(new Uint8Array(1)); controller.close(); } })).text();
+  for await (const chunk of ReadableStream.from(["text"]).pipeThrough(new TextEncoderStream()).pipeThrough(new TextDecoderStream())) chunk.at(0);
   await module("cyrnel:link")([
     { targets: [1, "path"], statics: 2, calls: {}, names: {}, stars: [], run: (require, namespace, define) => define(async (exports, turn) => { exports({ a: () => require(0) }); await turn; }) },
     { json: "{}" },
   ]);
 })`;
 /** Loop turns a script above needs, and some. */
-const MAX_TURNS = 50;
+const MAX_TURNS = 100;
 const MAX_BYTES = 1 << 20;
 
 interface Used {
@@ -109,7 +129,7 @@ async function exercise(code: string): Promise<Used> {
     const { id, method, params } = JSON.parse(text);
     if (method === "end") end = params;
     if (method === "timer") queue.push(JSON.stringify({ method, params: { id: params.id } }));
-    if (id !== undefined) queue.push(JSON.stringify({ jsonrpc: "2.0", id, ...reply(params.toolId) }));
+    if (id !== undefined) queue.push(JSON.stringify({ jsonrpc: "2.0", id, ...reply(params) }));
   };
   const realm = used.core.runInContext(context)(load)(emit, false);
   realm.receive(JSON.stringify({ method: "start", params }), vm.runInContext(code, context, "script.ts"));
@@ -123,7 +143,12 @@ async function exercise(code: string): Promise<Used> {
   return used;
 }
 
-function reply(toolId: string): object {
+function reply({ serviceId, toolId }: { serviceId?: string; toolId?: string }): object {
+  if (serviceId === "fetch") {
+    const headers = [["content-type", "application/json"]];
+    const answer = { status: 200, statusText: "OK", headers, url: "https://example.com/", redirected: false };
+    return { result: { answer: { ...answer, body: { text: '{"a":1}' } }, size: null } };
+  }
   const data = { name: "Error", message: "fails", code: "x", status: 1 };
   return toolId === "fails"
     ? { error: { code: -32000, message: "fails", data } }
@@ -138,7 +163,7 @@ const params = {
   readsWideClocks: false,
   limits: {
     maxConcurrentCalls: 8,
-    maxCalls: 8,
+    maxCalls: 16,
     maxMessageBytes: MAX_BYTES,
     maxStdoutBytes: MAX_BYTES,
     maxStderrBytes: MAX_BYTES,

@@ -44,7 +44,10 @@ export interface LocalTool {
   invoke?: ToolFunction;
 }
 
-/** `{ mail: { send } }`, `{ github: { issues: { list } } }`, or `{ "mail.send": send }`. */
+/**
+ * `{ mail: { send } }`, `{ github: { issues: { list } } }`, or `{ "mail.send": send }`. A function `fetch` at the top is what `fetch` of a
+ * script calls, with `{ url, method, headers, body?, redirect? }`; it answers a `Response`.
+ */
 export interface ToolTree {
   readonly [name: string]: ToolFunction | ToolTree;
 }

@@ -15,8 +15,11 @@ import {
 } from "#sdk";
 import type { FoundTool, LocalOptions, LocalTool, ToolFunction, ToolTree } from "../kernel/local-model.ts";
 import { toolError, unknownTool } from "../kernel/proxy.ts";
+import { FETCH_PATH } from "./fetch.ts";
 
 export interface Catalog {
+  /** What requests of `fetch` call. @throws an error where there is none, or the role hides it. */
+  findFetch(): LocalTool & { invoke: ToolFunction };
   /** Paths of the tools that the role shows. */
   paths(): string[];
   /** Whether any tool has an inputSchema. */
@@ -37,6 +40,8 @@ const MAX_NEAREST = 5;
 export function createCatalog(options: LocalOptions): Catalog {
   const { invoke, searchTools, describeTools } = options;
   const tools = readTools(options.tools, invoke !== undefined);
+  const fetchTool = tools.get(FETCH_PATH);
+  tools.delete(FETCH_PATH);
   const role = readRole(options.role);
   const isOpen = options.tools === undefined && invoke !== undefined;
   const sees = ({ path }: { path: string }) => role.sees(...splitPath(path));
@@ -49,8 +54,22 @@ export function createCatalog(options: LocalOptions): Catalog {
     if (!isNamed || tool === undefined || !role.sees(serviceId, toolId)) {
       throw unknownTool(path, new Set(shown().map((other) => other.path)));
     }
-    const call: ToolFunction = tool.invoke ?? ((args, context) => invoke?.(path, args, context));
+    return withFunction(tool);
+  }
+
+  function withFunction(tool: LocalTool): LocalTool & { invoke: ToolFunction } {
+    const call: ToolFunction = tool.invoke ?? ((args, context) => invoke?.(tool.path, args, context));
     return { ...tool, invoke: call };
+  }
+
+  function findFetch(): LocalTool & { invoke: ToolFunction } {
+    const tool = fetchTool ?? (isOpen ? { path: FETCH_PATH } : undefined);
+    if (tool !== undefined && role.sees(FETCH_PATH, "")) return withFunction(tool);
+    throw toolError(
+      "no_rule",
+      "fetch is not available: the program that runs this script gives it no network. Call tools instead: tools.search({query}) lists what there is.",
+      404,
+    );
   }
 
   async function describe(path: string): Promise<LocalTool> {
@@ -87,6 +106,7 @@ export function createCatalog(options: LocalOptions): Catalog {
     paths: () => shown().map(({ path }) => path),
     hasSchemas: [...tools.values()].some(({ inputSchema }) => inputSchema !== undefined),
     find,
+    findFetch,
     async discoverTools(query) {
       const found = await search(query);
       return found.slice(0, query.limit ?? DEFAULT_LIMIT).map((tool) => ({
@@ -144,7 +164,8 @@ function readTools(tools: LocalOptions["tools"], hasInvoke: boolean): Map<string
   const byPath = new Map<string, LocalTool>();
   for (const tool of list as readonly LocalTool[]) {
     const [serviceId, toolId] = splitPath(tool.path);
-    if (!IDENTIFIER_PATTERN.test(serviceId) || !TOOL_ID_PATTERN.test(toolId)) {
+    const isNamed = IDENTIFIER_PATTERN.test(serviceId) && TOOL_ID_PATTERN.test(toolId);
+    if (!isNamed && tool.path !== FETCH_PATH) {
       throw new TypeError(
         `tools: a path is "service.tool" or "service.group.tool": identifiers, at most 8 after the service; found "${tool.path}".`,
       );

@@ -9,6 +9,7 @@ import type { EnvironmentBindings, JSONSchema, ToolRequest } from "#sdk";
 import type { LocalOptions, LocalTool } from "../kernel/local-model.ts";
 import { toolError } from "../kernel/proxy.ts";
 import type { Catalog } from "./catalog.ts";
+import { answerFetch, FETCH_PATH } from "./fetch.ts";
 import { saveResult } from "./files.ts";
 import type { LocalRun } from "./run.ts";
 
@@ -69,8 +70,9 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
     const over = signal ?? AbortSignal.abort();
     if (saveAs !== undefined) run.workspace.checkName(saveAs);
     const files = run.workspace.snapshot();
-    run.noteCall({ path: `${serviceId}.${toolId}`, args: parameters });
-    const tool = catalog.find(serviceId, toolId);
+    const isFetch = serviceId === FETCH_PATH && toolId === "";
+    run.noteCall({ path: isFetch ? FETCH_PATH : `${serviceId}.${toolId}`, args: parameters });
+    const tool = isFetch ? catalog.findFetch() : catalog.find(serviceId, toolId);
     const fitting = fitParameters(tool, parameters);
     const waiting = run.pauses?.pass(tool, fitting, over) ?? null;
     if (waiting !== null) {
@@ -79,6 +81,7 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
       over.throwIfAborted();
     }
     const made = tool.invoke(fitting, { processId: run.id, seq: seq ?? 0, signal: over, files });
+    if (isFetch && saveAs !== undefined) return answerFetch(run.workspace, saveAs, await made);
     return saveAs === undefined ? made : saveResult(run.workspace, saveAs, await made);
   }
 

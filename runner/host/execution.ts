@@ -16,7 +16,7 @@ import type { Child } from "../process/spawn.ts";
 import { prepareSource } from "../source/prepare.ts";
 import { DEFAULT_SESSION_LIMITS, type SessionLimits, type StartParams } from "../wire/protocol.ts";
 import { type Checkpoint, makeCheckpoint, readCheckpoint } from "./checkpoint.ts";
-import { createModuleReader, fileCalls } from "./file-calls.ts";
+import { createBodyFiles, createModuleReader, fileCalls } from "./file-calls.ts";
 import { isSuspicious, logSuspicion } from "./outcome.ts";
 import type { Pool } from "./pool.ts";
 import type { RunSettings } from "./settings-schema.ts";
@@ -108,6 +108,7 @@ export async function runExecution(
   const acquiring = on.places.acquire(config.queueTtlMs, signal);
   const leaveLine = () => void acquiring.then((unused) => typeof unused === "object" && unused.release());
   const readModule = createModuleReader(input, bindings);
+  const bodyFiles = createBodyFiles(bindings, eid);
   const source = await prepareSource(input.code, { name: input.name, readModule }).catch((error) => {
     leaveLine();
     throw error;
@@ -155,8 +156,10 @@ export async function runExecution(
         monitor: on.monitor,
         start,
         calls: {
-          invoke: (call, callSignal, seq) =>
-            bindings.invokeTool({ ...dropUndefined(call), eid, signal: callSignal, seq }),
+          async invoke(call, callSignal, seq) {
+            bodyFiles.note(call);
+            return bindings.invokeTool({ ...dropUndefined(call), eid, signal: callSignal, seq });
+          },
           discoverServices: (query) => bindings.discoverServices(dropUndefined(query), { eid }),
           discoverTools: (query) => bindings.discoverTools(dropUndefined(query), { eid }),
           getService: ({ id }) => bindings.getService(id, { eid }),
@@ -203,6 +206,7 @@ export async function runExecution(
         peakMemoryBytes,
         toolCalls,
       } = outcome;
+      await bodyFiles.remove();
       const startMs = Math.max(0, startedAt - givenAt - queuedMs);
       return {
         exitState,

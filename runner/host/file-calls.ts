@@ -32,6 +32,26 @@ export const fileCalls = {
 };
 type Params<M extends keyof CallHandlers> = Parameters<CallHandlers[M]>[0];
 
+/** What the realm calls the file of a body of `fetch` (runner/child/realm/fetch). */
+const BODY_FILE = /^http_*\/\d+$/;
+
+/** The files of a run that only bodies of `fetch` are in: what is left of them at its end is nothing that the script made. */
+export function createBodyFiles(bindings: EnvironmentBindings, eid: number) {
+  const names = new Set<string>();
+  const add = (name: unknown) => typeof name === "string" && BODY_FILE.test(name) && names.add(name);
+  return {
+    note({ serviceId, toolId, parameters, saveAs }: Params<"invoke">) {
+      if (serviceId !== "fetch" || toolId !== "") return;
+      add((parameters.body as { file?: unknown } | undefined)?.file);
+      add(saveAs);
+    },
+    async remove() {
+      // Most of them never were, or are gone.
+      await Promise.allSettled([...names].map((name) => bindings.removeFile?.(eid, { name })));
+    },
+  };
+}
+
 /** Reads the files that a script imports. More than may be imported is cut: it is refused by its length. */
 export function createModuleReader(
   { eid, files = [] }: ExecutionInput,

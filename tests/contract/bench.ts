@@ -7,6 +7,7 @@ import { saveResult } from "#client/local/files.ts";
 import { contentTypeOf } from "#runner/file-names.ts";
 import { createWorkspace, type StoredFile, type Workspace } from "#runner/host/workspace.ts";
 import type {
+  CallFiles,
   EnvironmentModule,
   ErrorDetail,
   ExecutionExitState,
@@ -16,6 +17,7 @@ import type {
   Usage,
 } from "#sdk";
 import { inParts } from "#tests/contract/in-parts.ts";
+import { openWeb } from "#tests/contract/web.ts";
 
 /** One execution as the bindings saw it. */
 export interface Run {
@@ -93,6 +95,7 @@ interface Recording extends Run {
 /** Sets the environment up; the caller disposes it. */
 export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & AsyncDisposable> {
   const recordings = new Map<number, Recording>();
+  const web = await openWeb();
   const module = inParts(subject.instantiate());
   const of = (eid: number | undefined): Recording => {
     const recording = recordings.get(eid ?? 0);
@@ -112,6 +115,12 @@ export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & 
         recording.inFlight++;
         recording.maxInFlight = Math.max(recording.maxInFlight, recording.inFlight);
         try {
+          const { serviceId, toolId, parameters, signal } = input;
+          if (serviceId === "fetch" && toolId === "") {
+            const { files } = input as { files?: CallFiles };
+            if (files !== undefined) return await web.request(parameters, files, signal);
+            return await web.fetch(parameters, recording.workspace, input.saveAs ?? "", signal);
+          }
           const answer = await invokeTestTool(input, () => recording.aborted++);
           const { saveAs } = input;
           return saveAs === undefined ? answer : await saveResult(recording.workspace, saveAs, answer);
@@ -208,7 +217,10 @@ export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & 
       await using other = await openBench({ ...subject, config: { ...subject.config, ...config } });
       return await use(other);
     },
-    [Symbol.asyncDispose]: () => module.teardown(),
+    async [Symbol.asyncDispose]() {
+      await module.teardown();
+      await web[Symbol.asyncDispose]();
+    },
   };
 }
 

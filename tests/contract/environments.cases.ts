@@ -8,12 +8,14 @@ import { callCases } from "./cases/calls.ts";
 import { consoleCases } from "./cases/console.ts";
 import { documentationCases } from "./cases/documentation.ts";
 import { errorCases } from "./cases/errors.ts";
+import { fetchCases } from "./cases/fetch.ts";
 import { fileCases } from "./cases/files.ts";
 import { globalCases } from "./cases/globals.ts";
 import { isolationCases } from "./cases/isolation.ts";
 import { limitCases } from "./cases/limits.ts";
 import { resultCases } from "./cases/results.ts";
 import { sourceCases } from "./cases/sources.ts";
+import { webCases } from "./cases/web.ts";
 
 export const ENVIRONMENT_CASES: readonly EnvironmentCase[] = [
   ...globalCases,
@@ -23,6 +25,8 @@ export const ENVIRONMENT_CASES: readonly EnvironmentCase[] = [
   ...errorCases,
   ...callCases,
   ...fileCases,
+  ...fetchCases,
+  ...webCases,
   ...limitCases,
   ...isolationCases,
   ...documentationCases,

@@ -25,17 +25,11 @@ export function instantiateKernel(): EnvironmentModule {
       runtime = createRuntime({
         local: true,
         environment: context.config,
-        invoke: (path, parameters, { processId, seq, signal }) => {
+        invoke: (path, parameters, { processId, seq, signal, files }) => {
           const [serviceId = "", ...names] = path.split(".");
           const toolId = names.join(".");
-          return bindings.invokeTool({
-            serviceId,
-            toolId,
-            parameters,
-            eid: processId,
-            seq,
-            signal,
-          });
+          const call = { serviceId, toolId, parameters, eid: processId, seq, signal };
+          return bindings.invokeTool(path === "fetch" ? Object.assign(call, { files }) : call);
         },
         describeTools: (path) => ({ path, name: "Echo", inputSchema: { type: "object" } }),
       });

@@ -106,6 +106,47 @@ test("files of a run are given whole, or read by a function; what it writes is h
   await expect(failing).rejects.toThrow("the disk is full");
 });
 
+test("a function fetch carries out the requests of scripts; without one the error says so", async () => {
+  const asked: unknown[] = [];
+  const code = `const response = await fetch("http://api.test/a?b#c", { method: "post", headers: { "x-a": "1" }, body: "text" });
+    const large = await fetch("http://api.test/large");
+    return [response.status, response.headers.get("x-b"), await response.json(), (await large.bytes()).length];`;
+  await using runtime = createRuntime({
+    local: true,
+    environment: ENVIRONMENT,
+    tools: {
+      async fetch(request, { files }) {
+        asked.push(request);
+        if (request.url.endsWith("large")) return new Response(Buffer.alloc(2_000_000));
+        await expect(files.open("none")).rejects.toThrow("none");
+        return Response.json({ a: "ü" }, { status: 201, headers: { "x-b": "2" } });
+      },
+    },
+  });
+  const result = await runtime.execute(code, { onArtifact: (name) => void asked.push(name) });
+  expect(result.error).toBeUndefined();
+  expect(result.value).toEqual([201, "2", { a: "ü" }, 2_000_000]);
+  expect(result.calls.map(({ path }) => path)).toEqual(["fetch", "fetch"]);
+  expect(runtime.availableTools()).toEqual([]);
+  const type = "text/plain;charset=UTF-8";
+  expect(asked).toEqual([
+    {
+      url: "http://api.test/a?b",
+      method: "POST",
+      headers: [
+        ["x-a", "1"],
+        ["content-type", type],
+      ],
+      body: "text",
+    },
+    { url: "http://api.test/large", method: "GET", headers: [] },
+  ]);
+  await using bare = createRuntime({ local: true, environment: ENVIRONMENT, tools: {} });
+  const refused = await bare.execute('await fetch("http://api.test/")');
+  expect(refused.error).toContain("fetch is not available");
+  expect(refused.errorDetail).toMatchObject({ name: "TypeError", line: 1 });
+});
+
 describe("tools", () => {
   let runtime: LocalRuntime;
   const sent: unknown[] = [];

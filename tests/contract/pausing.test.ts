@@ -106,7 +106,19 @@ describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config 
     const recording: Recording = { stdout: "", result: undefined, error: undefined, calls: [] };
     const parked = Promise.withResolvers<void>();
     let parking = Promise.withResolvers<unknown>();
-    const answer: Answer = async ({ toolId, parameters }) => {
+    const answer: Answer = async ({ serviceId, toolId, parameters }) => {
+      if (serviceId === "fetch") {
+        const body = typeof parameters.body === "string" ? { text: parameters.body } : null;
+        const response = {
+          status: 200,
+          statusText: "",
+          headers: [],
+          url: parameters.url,
+          redirected: false,
+          body,
+        };
+        return { answer: response, size: null };
+      }
       if (toolId === "park") {
         parked.resolve();
         parking = Promise.withResolvers();
@@ -225,6 +237,27 @@ describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config 
     again.unpark("three");
     expect(await again.ended).toBe("success");
     expect(again.recording.result).toEqual([true, "one\ntwo\nthree", false]);
+  });
+
+  test("a repeated run makes its requests again as they were: boundaries of forms, files of bodies, clones", async () => {
+    const code = `const form = new FormData(); form.append("a", "b"); form.append("f", new File(["x"], "n.txt"));
+      const response = await fetch("http://a.test/", { method: "POST", body: form, headers: { "x-a": "b" } });
+      const text = await fetch("http://a.test/", { method: "POST", body: "t".repeat(200_000) }).then((r) => Promise.all([r.clone().text(), r.text()]));
+      const stream = new ReadableStream({ start(c) { c.enqueue(new Uint8Array(400_000)); c.close(); } });
+      await fetch("http://a.test/", { method: "PUT", body: stream, duplex: "half" });
+      const type = new Response(form).headers.get("content-type");
+      console.log(response.status, text.map((t) => t.length), type, Math.random());
+      const value = await tools.s.park({ type });
+      return [value, (await fetch("http://a.test/later", { method: "POST", body: "l" }).then((r) => r.text())), (await cyrnel.files.list()).length];`;
+    const { first, checkpoint } = await runToPark(code);
+    expect(first.stdout).toContain("200 [ 200000, 200000 ]");
+    const again = start(code, checkpoint);
+    await again.parked;
+    expect(again.recording.stdout).toBe(first.stdout);
+    expect(again.recording.calls).toHaveLength(1);
+    again.unpark("on");
+    expect(await again.ended).toBe("success");
+    expect(again.recording.result).toEqual(["on", "l", 1]);
   });
 
   test("a repeated run can be paused and repeated again", async () => {

@@ -35,9 +35,21 @@ const LIBRARIES = `(async () => {
   controller.signal.addEventListener("abort", () => {});
   controller.abort();
   new URL("https://m\u00fcnchen.example/");
-  await tools.service.tool({});
+  const form = new FormData();
+  form.append("a", new File(["b"], "c"));
+  new Headers({ a: "b" }).entries();
+  const response = await fetch(new Request("https://example.org/a", { method: "POST", body: "text" }), { headers: { a: "b" } });
+  response.headers.get("a");
+  await response.clone().json();
+  await response.text();
+  await new Response(form).formData();
+  for await (const chunk of new Response("text").body) chunk.at(0);
+  for await (const chunk of ReadableStream.from(["a"]).pipeThrough(new TransformStream())) chunk.at(0);
   return new Error("e").stack;
 })`;
+
+/** To the request of the second script. */
+const ANSWER = `{"answer":{"status":200,"statusText":"OK","headers":[["a","b"]],"url":"https://example.org/a","redirected":false,"body":{"text":"{}"}},"size":null}`;
 
 /** Runs a script that uses what most scripts use, or the libraries of the realm. Its messages go nowhere. */
 export function exercise(isolate: PreparedIsolate, libraries: boolean): void {
@@ -60,5 +72,5 @@ export function exercise(isolate: PreparedIsolate, libraries: boolean): void {
     },
   };
   isolate.start(JSON.stringify({ jsonrpc: "2.0", method: "start", params }), code, MAX_ENTRY_MS);
-  isolate.receive('{"jsonrpc":"2.0","id":1,"result":{"items":[1]}}', MAX_ENTRY_MS);
+  isolate.receive(`{"jsonrpc":"2.0","id":1,"result":${libraries ? ANSWER : '{"items":[1]}'}}`, MAX_ENTRY_MS);
 }

@@ -22,7 +22,7 @@ while (queue.length > 0) {
     const descriptor = Reflect.getOwnPropertyDescriptor(value, key);
     if (descriptor === undefined) continue;
     queue.push(descriptor.get, descriptor.set, descriptor.value);
-    if (descriptor.get) { try { queue.push(value[key]); } catch (e) { queue.push(e); } }
+    if (descriptor.get) { try { const got = value[key]; queue.push(got); if (got instanceof Promise) got.catch(() => {}); } catch (e) { queue.push(e); } }
   }
 }
 return { foreign, functions };`;

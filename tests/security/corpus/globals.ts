@@ -47,7 +47,9 @@ export const globalProbes: Probe[] = [
         "ReferenceError SyntaxError TypeError URIError globalThis JSON Math Intl ArrayBuffer Uint8Array Int8Array Uint16Array Int16Array Uint32Array Int32Array BigUint64Array BigInt64Array " +
         "Uint8ClampedArray Float16Array Float32Array Float64Array DataView Map BigInt Set Iterator WeakMap WeakSet WeakRef FinalizationRegistry Proxy Reflect decodeURI decodeURIComponent encodeURI " +
         "encodeURIComponent escape unescape eval isFinite isNaN console Temporal SuppressedError DisposableStack AsyncDisposableStack setTimeout setInterval setImmediate clearTimeout clearInterval " +
-        "clearImmediate queueMicrotask fetch structuredClone atob btoa URL URLSearchParams TextEncoder TextDecoder AbortController AbortSignal Event EventTarget DOMException crypto performance tools cyrnel").split(" "));
+        "clearImmediate queueMicrotask fetch structuredClone atob btoa URL URLSearchParams TextEncoder TextDecoder AbortController AbortSignal Event EventTarget DOMException crypto performance tools cyrnel Headers Request Response FormData Blob File " +
+        "ReadableStream ReadableStreamDefaultReader ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableByteStreamController WritableStream " +
+        "WritableStreamDefaultWriter WritableStreamDefaultController TransformStream TransformStreamDefaultController ByteLengthQueuingStrategy CountQueuingStrategy TextEncoderStream TextDecoderStream").split(" "));
       for (let scope = globalThis; scope !== null && scope !== Object.prototype; scope = Object.getPrototypeOf(scope))
         for (const key of Reflect.ownKeys(scope)) if (!known.has(key) && !(scope !== globalThis && key === "constructor") && key !== Symbol.toStringTag) note(String(key));`,
     control: inPlainNode,
@@ -98,7 +100,7 @@ export const globalProbes: Probe[] = [
     attack: String.raw`
       const answer = await Promise.resolve(attempt(() => fetch("data:text/plain,reached"))).then((response) => response.text(), (error) => { take("error of fetch", error); return ""; });
       if (answer === "reached") note("fetch answers");
-      for (const name of ["WebSocket", "EventSource", "XMLHttpRequest", "Request", "Response"]) if (globalThis[name] !== undefined) note(name);`,
+      for (const name of ["WebSocket", "EventSource", "XMLHttpRequest"]) if (globalThis[name] !== undefined) note(name);`,
     control: inPlainNode,
   }),
   lootProbe({

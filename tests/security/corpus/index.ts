@@ -10,6 +10,7 @@ import { resourceProbes } from "./resources.ts";
 import { sourceProbes } from "./sources.ts";
 import { stackProbes } from "./stacks.ts";
 import { valueProbes } from "./values.ts";
+import { webProbes } from "./web.ts";
 
 export const PROBES: readonly Probe[] = [
   ...globalProbes,
@@ -22,4 +23,5 @@ export const PROBES: readonly Probe[] = [
   ...sourceProbes,
   ...endlessProbes,
   ...resourceProbes,
+  ...webProbes,
 ];

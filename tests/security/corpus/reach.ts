@@ -19,7 +19,11 @@ const WALK = String.raw`
         const descriptor = attempt(() => Reflect.getOwnPropertyDescriptor(item, key));
         if (!isObject(descriptor)) continue;
         queue.push(descriptor.value, descriptor.get, descriptor.set);
-        if (descriptor.get && key !== "__proto__") queue.push(attempt(() => item[key]));
+        if (!descriptor.get || key === "__proto__") continue;
+        const got = attempt(() => item[key]);
+        // Some members of streams are promises that reject for what is no stream.
+        if (got instanceof Promise) got.catch(() => {});
+        queue.push(got);
       }
     }
     return seen.size;
@@ -79,6 +83,10 @@ const SOURCES: [name: string, expression: string][] = [
   [
     "web",
     "[new URL('http://a/?b=c').searchParams.entries(), new AbortController().signal, AbortSignal.abort().reason, new TextEncoder().encodeInto('a', new Uint8Array(2)), new TextDecoder('utf-16le'), new Event('x'), new EventTarget(), structuredClone(new Map([[1, new Date()]])), structuredClone(new Error('x')), crypto.subtle.digest('SHA-256', new Uint8Array()), new DOMException('a', 'AbortError'), performance.toJSON()]",
+  ],
+  [
+    "fetch",
+    "[new Headers({ a: 'b' }), new Headers({ a: 'b' }).entries(), new Request('http://a.test', { method: 'POST', body: 'x' }), new Request('http://a.test').signal, new Response('x').body, new Response('x').body.getReader(), new Response('x').body.getReader({ mode: 'byob' }), new Response('x').text(), new Response('{').json(), new Response(new FormData()).formData(), new Response('x').blob(), new Response('x').clone(), Response.error(), fetch('http://none.test/'), fetch('http://web.test/text'), fetch('http://web.test/bytes/2000000').then((r) => [r, r.body]), fetch('nothing'), new Blob(['x']).stream(), new Blob(['x']).bytes(), new File(['x'], 'y'), new FormData().entries(), new TransformStream(), new TransformStream().writable.getWriter(), new WritableStream({ start(c) { take('controller', c); } }), new ReadableStream({ type: 'bytes', start(c) { take('controller', c); take('request', c.byobRequest); } }), ReadableStream.from(['x']), ReadableStream.from(['x']).values(), new TextDecoderStream(), new TextEncoderStream(), new CountQueuingStrategy({ highWaterMark: 1 }).size, attempt(() => new Response('x', { status: 1 })), attempt(() => Response.prototype.status), attempt(() => Headers.prototype.get.call(1, 'a')), attempt(() => new Request('/')).cause]",
   ],
   [
     "timers",

@@ -4,47 +4,13 @@
  * as arguments: importing it would make all of it load late.
  */
 
+import { loadBlobs, loadFetch, loadStreams } from "../host/fetch.ts";
 import { run } from "../limits.ts";
-import { fail } from "../outcome.ts";
-import { defineHidden, ObjectDefineProperty, ObjectKeys, RealmError, RealmPromise } from "../primordials.ts";
+import { defineHidden, ObjectDefineProperty, ObjectKeys } from "../primordials.ts";
 import { engineClock, readClock } from "../repeatable.ts";
-import { timerGlobals } from "../timers.ts";
+import { loadAbort, loadDomException, loadEncoding, loadEvents, loadUrl } from "./loaders.ts";
 
 type Loader = () => object;
-
-let events: typeof import("./events.ts") | undefined;
-let abort: ReturnType<typeof import("./abort.ts")["createAbort"]> | undefined;
-
-function loadEvents(): typeof import("./events.ts") {
-  events ??= require("./events.ts") as typeof import("./events.ts");
-  events.reportWith(fail);
-  return events;
-}
-
-function loadAbort() {
-  loadEvents();
-  abort ??= (require("./abort.ts") as typeof import("./abort.ts")).createAbort(timerGlobals.setTimeout);
-  return abort;
-}
-
-function loadUrl() {
-  loadEncoding();
-  return require("./url.ts") as typeof import("./url.ts");
-}
-
-/** The library looks for encoders of the engine first; ours must not answer while it is being loaded. */
-function loadEncoding() {
-  Reflect.deleteProperty(globalThis, "TextEncoder");
-  Reflect.deleteProperty(globalThis, "TextDecoder");
-  const loaded = require("@exodus/bytes/encoding-lite.js") as typeof import("@exodus/bytes/encoding-lite.js");
-  defineHidden(globalThis, "TextEncoder", loaded.TextEncoder);
-  defineHidden(globalThis, "TextDecoder", loaded.TextDecoder);
-  return loaded;
-}
-
-function loadDomException() {
-  return require("./dom-exception.ts") as typeof import("./dom-exception.ts");
-}
 
 const loaders: Record<string, Loader> = {
   URL: () => loadUrl().URL,
@@ -56,17 +22,43 @@ const loaders: Record<string, Loader> = {
   Event: () => loadEvents().Event,
   EventTarget: () => loadEvents().EventTarget,
   DOMException: () => loadDomException().DOMException,
+  Blob: () => loadBlobs().Blob,
+  File: () => loadBlobs().File,
+  FormData: () => loadFetch().FormData,
+  Headers: () => loadFetch().Headers,
+  Request: () => loadFetch().Request,
+  Response: () => loadFetch().Response,
   crypto: () => (require("./crypto.ts") as typeof import("./crypto.ts")).createCrypto(run.seed),
   performance: () =>
     (require("./clocks.ts") as typeof import("./clocks.ts")).createPerformance(readClock, engineClock()),
 };
 
-const NO_NETWORK =
-  "fetch is not available: a script has no network. Call a service instead: tools.<service>.<tool>(parameters); tools.search({query}) lists what there is.";
+/** All of one library. */
+const STREAMS = [
+  "ReadableStream",
+  "ReadableStreamDefaultReader",
+  "ReadableStreamBYOBReader",
+  "ReadableStreamBYOBRequest",
+  "ReadableStreamDefaultController",
+  "ReadableByteStreamController",
+  "WritableStream",
+  "WritableStreamDefaultWriter",
+  "WritableStreamDefaultController",
+  "TransformStream",
+  "TransformStreamDefaultController",
+  "ByteLengthQueuingStrategy",
+  "CountQueuingStrategy",
+  "TextEncoderStream",
+  "TextDecoderStream",
+];
+for (let index = 0; index < STREAMS.length; index++) {
+  const name = STREAMS[index] as string;
+  loaders[name] = () => loadStreams().globals[name] as object;
+}
 
 export const lazyGlobals: object = {
-  fetch(): Promise<never> {
-    return new RealmPromise((_resolve, reject) => reject(new RealmError(NO_NETWORK)));
+  fetch(input: unknown, init?: unknown): Promise<unknown> {
+    return loadFetch().fetch(input, init);
   },
   structuredClone(value: unknown, options?: unknown): unknown {
     return (require("./clone.ts") as typeof import("./clone.ts")).clone(value, options);

@@ -121,6 +121,11 @@ export function loadFiles() {
   return fileLibrary;
 }
 
+/** Undefined while nothing has asked for files: then there are those of the start. */
+export function loadedFiles(): typeof fileLibrary {
+  return fileLibrary;
+}
+
 function countFileCall(): void {
   if (fileCount >= MAX_FILE_CALLS) {
     throw new RealmError(

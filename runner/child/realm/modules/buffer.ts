@@ -46,6 +46,12 @@ export const buffer = {
   INSPECT_MAX_BYTES: 50,
   kMaxLength: library.kMaxLength,
   constants: { MAX_LENGTH: library.kMaxLength, MAX_STRING_LENGTH: 536_870_888 },
+  get Blob() {
+    return globalThis.Blob;
+  },
+  get File() {
+    return (globalThis as unknown as { File: object }).File;
+  },
   atob: globalThis.atob,
   btoa: globalThis.btoa,
   isAscii: (input: ArrayBuffer | ArrayBufferView) => bytesOf(input).every((byte) => byte < 128),

@@ -1,0 +1,231 @@
+/**
+ * `fetch` and the classes around it, loaded with the first use of any of them. A request is a call of the host, which matches it with the
+ * one rule that allows it; large bodies go through files of the workspace.
+ */
+import type { Blobs } from "./blob.ts";
+import { type Bodies, type Body, type BodyFile, createBodies } from "./body.ts";
+import { guardHeaders, Headers, listOf } from "./headers.ts";
+import type { FetchHost } from "./host.ts";
+import { define } from "./interfaces.ts";
+import { createRequest } from "./request.ts";
+import { createResponse } from "./response.ts";
+
+type Requests = ReturnType<typeof createRequest>;
+type Responses = ReturnType<typeof createResponse>;
+
+/** What the host gives; a body above 1 MiB is a file. */
+interface Answer {
+  status: number;
+  statusText: string;
+  headers: [string, string][];
+  url: string;
+  redirected: boolean;
+  body: null | { base64: string } | { text: string } | { file: string; size: number };
+}
+
+/** A body in a request. */
+type Sent = string | { base64: string } | { file: string };
+
+/** Of one piece that is written to a file. */
+const PIECE_BYTES = 256 * 1024;
+const NO_CREDENTIALS = "a service adds its credentials by itself";
+const NOT_YOURS = "it belongs to the connection, which the host makes";
+/** Lower case; why a script may not send it. */
+const FORBIDDEN: Record<string, string> = {
+  authorization: NO_CREDENTIALS,
+  cookie: NO_CREDENTIALS,
+  cookie2: NO_CREDENTIALS,
+  host: "it follows from the URL",
+  "content-length": "it follows from the body",
+  connection: NOT_YOURS,
+  expect: NOT_YOURS,
+  "keep-alive": NOT_YOURS,
+  te: NOT_YOURS,
+  trailer: NOT_YOURS,
+  "transfer-encoding": NOT_YOURS,
+  upgrade: NOT_YOURS,
+};
+const REDIRECT_STATUS = [301, 302, 303, 307, 308];
+
+export function createFetchClasses(host: FetchHost, blobs: Blobs) {
+  const bodies = createBodies(host, blobs);
+  const requests = createRequest(host, bodies);
+  const responses = createResponse(host, bodies);
+  return {
+    Headers,
+    FormData: bodies.forms.FormData,
+    Request: requests.Request,
+    Response: responses.Response,
+    fetch: createFetch(host, bodies, requests, responses),
+  };
+}
+
+function createFetch(
+  host: FetchHost,
+  bodies: Bodies,
+  { Request, insideOf }: Requests,
+  { makeResponse, Response }: Responses,
+) {
+  let lastFile = 0;
+
+  /** A name that no file has. */
+  function nameFile(): string {
+    const names = host.listFiles();
+    let folder = "http";
+    while (names.includes(folder)) folder += "_";
+    do lastFile++;
+    while (names.includes(`${folder}/${lastFile}`));
+    return `${folder}/${lastFile}`;
+  }
+
+  async function writeStream(stream: ReadableStream<Uint8Array>, name: string): Promise<void> {
+    const piece = new Uint8Array(PIECE_BYTES);
+    let length = 0;
+    let mode: "replace" | "append" = "replace";
+    const flush = async () => {
+      await host.writeFile(name, piece.subarray(0, length), mode);
+      mode = "append";
+      length = 0;
+    };
+    for await (const chunk of host.loadStreams().readChunks(stream)) {
+      for (let at = 0; at < chunk.length; ) {
+        const part = chunk.subarray(at, at + PIECE_BYTES - length);
+        piece.set(part, length);
+        length += part.length;
+        at += part.length;
+        if (length === PIECE_BYTES) await flush();
+      }
+    }
+    if (length > 0 || mode === "replace") await flush();
+  }
+
+  /** The body as it is sent. `others`: the rest of the request. */
+  async function sendable(body: Body, others: object): Promise<{ sent: Sent; file: string | null }> {
+    const content = typeof body.content === "string" ? body.content : null;
+    if (content !== null) {
+      bodies.take(body);
+      if (host.fits({ ...others, body: content })) return { sent: content, file: null };
+      const name = nameFile();
+      await host.writeFile(name, content, "replace");
+      return { sent: { file: name }, file: name };
+    }
+    if (body.content === null || "users" in (body.content as object)) {
+      const name = nameFile();
+      await writeStream(bodies.streamOf(body), name);
+      return { sent: { file: name }, file: name };
+    }
+    const bytes = await bodies.readAll(body);
+    const inline = { base64: (bytes as Uint8Array & { toBase64(): string }).toBase64() };
+    if (host.fits({ ...others, body: inline })) return { sent: inline, file: null };
+    const name = nameFile();
+    await host.writeFile(name, bytes, "replace");
+    return { sent: { file: name }, file: name };
+  }
+
+  function toBody({ body }: Answer): Body | null {
+    if (body === null || body === undefined) return null;
+    if ("text" in body) return bodies.makeBody(body.text);
+    if ("file" in body) return bodies.makeBody({ name: body.file, size: body.size, users: 1 } as BodyFile);
+    const { fromBase64 } = Uint8Array as unknown as { fromBase64(text: string): Uint8Array };
+    return bodies.makeBody([Reflect.apply(fromBase64, Uint8Array, [body.base64])]);
+  }
+
+  function toResponse(answer: Answer): { response: InstanceType<typeof Response>; body: Body | null } {
+    const { status, statusText, url, redirected } = answer ?? {};
+    if (typeof status !== "number") throw new TypeError("The host answered something that is no response.");
+    const headers = new Headers(answer.headers);
+    guardHeaders(headers);
+    const body = toBody(answer);
+    return {
+      response: makeResponse({ type: "basic", status, statusText, url, redirected, headers, body }),
+      body,
+    };
+  }
+
+  /** Null where it is over before there is a response. `failure`: what it rejects with when the host refuses or fails. */
+  async function carryOut(request: InstanceType<typeof Request>, failure: Error, isOver: () => boolean) {
+    const { parts, headers: list, body } = insideOf(request);
+    const { url, method, redirect } = parts;
+    if (url.protocol !== "http:" && url.protocol !== "https:") {
+      throw new TypeError(`fetch takes addresses with http: or https:; found ${url.protocol}`);
+    }
+    const headers = listOf(list).map(([name, value]) => [name, checkHeader(name, value)]);
+    const [address] = url.href.split("#");
+    const plain = { url: address, method, headers, ...(redirect !== "follow" && { redirect }) };
+    let file: string | null = null;
+    let answer: Answer;
+    let made: ReturnType<typeof toResponse>;
+    try {
+      let sent: Sent | undefined;
+      if (body !== null) ({ sent, file } = await sendable(body, plain));
+      if (isOver()) return null;
+      answer = (await host.send(sent === undefined ? plain : { ...plain, body: sent }, nameFile())) as Answer;
+      made = toResponse(answer);
+    } catch (cause) {
+      throw completeError(
+        failure,
+        cause instanceof Error ? cause.message : "The body could not be read.",
+        cause,
+      );
+    } finally {
+      if (file !== null) await host.removeFile(file);
+    }
+    const wrong = isOver() ? "" : findRedirect(redirect, answer);
+    if (wrong === null) return made;
+    if (made.body !== null) bodies.fail(made.body, undefined);
+    if (wrong === "") return null;
+    throw completeError(failure, wrong);
+  }
+
+  return function fetch(input: unknown, init: unknown = undefined): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const request = new Request(input, init);
+      const { signals, body } = insideOf(request);
+      let isAborted = false;
+      let received: Body | null = null;
+      const abort = (signal: AbortSignal) => {
+        if (isAborted) return;
+        isAborted = true;
+        reject(signal.reason);
+        if (body !== null) bodies.fail(body, signal.reason);
+        if (received !== null) bodies.fail(received, signal.reason);
+      };
+      for (const signal of signals) {
+        if (signal.aborted) return abort(signal);
+        signal.addEventListener("abort", () => abort(signal), { once: true });
+      }
+      // Made now, for its stack: it shows where the script asked for this.
+      const failure = new TypeError();
+      carryOut(request, failure, () => isAborted).then((made) => {
+        if (made === null) return;
+        received = made.body;
+        resolve(made.response);
+      }, reject);
+    });
+  };
+}
+
+function completeError(failure: Error, message: string, cause?: unknown): Error {
+  define(failure, "message", message);
+  if (cause !== undefined) define(failure, "cause", cause);
+  return failure;
+}
+
+function checkHeader(name: string, value: string): string {
+  const key = name.toLowerCase();
+  const isPrefixed = key.startsWith("proxy-") || key.startsWith("sec-");
+  const why = isPrefixed ? NOT_YOURS : Object.hasOwn(FORBIDDEN, key) ? FORBIDDEN[key] : undefined;
+  if (why === undefined) return value;
+  throw new TypeError(`The header ${name} cannot be set by a script: ${why}.`);
+}
+
+/** Why this answer is none for a request that treats redirects so; null: it is one. */
+function findRedirect(mode: string, { status, redirected, url }: Answer): string | null {
+  if (mode === "error" && (redirected || REDIRECT_STATUS.includes(status))) {
+    return `unexpected redirect: the server answered ${redirected ? `from ${url}` : `with status ${status}`}, and the request does not allow redirects (redirect: "error").`;
+  }
+  if (mode === "manual" && redirected) {
+    return 'The rule of this address follows redirects by itself, so redirect: "manual" cannot be heeded.';
+  }
+  return null;
+}

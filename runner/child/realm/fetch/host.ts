@@ -1,0 +1,24 @@
+/** What the classes of this folder need of the realm; importing it would build the realm into them a second time. */
+import type { BlobHost } from "./blob.ts";
+
+export interface FetchHost extends BlobHost {
+  /** Null while no script has made a stream. */
+  streamsIfLoaded(): typeof import("./streams.ts").streams | null;
+  loadUrl(): { URL: typeof URL; URLSearchParams: typeof URLSearchParams };
+  isSearchParams(value: unknown): boolean;
+  loadAbort(): { AbortSignal: typeof AbortSignal };
+  /** Null while no script has made a signal. */
+  isSignal(value: unknown): value is AbortSignal;
+  /** Resolves with what the host answers. `saveAs`: what a large body becomes. */
+  send(request: object, saveAs: string): Promise<unknown>;
+  /** Whether it is not too large for a message to the host. */
+  fits(request: object): boolean;
+  /** The names of the files there are. */
+  listFiles(): readonly string[];
+  readFile(name: string, offset: number, length: number): Promise<Uint8Array>;
+  /** UTF-8, without a byte order mark. */
+  readText(name: string): Promise<string>;
+  writeFile(name: string, data: string | Uint8Array, mode: "replace" | "append"): Promise<void>;
+  /** Never rejects. */
+  removeFile(name: string): Promise<void>;
+}

@@ -1,0 +1,153 @@
+/** What a request is made of, read from its address and from `RequestInit`. */
+import { isToken } from "./headers.ts";
+import type { FetchHost } from "./host.ts";
+import { toDictionary, toEnum, toUSVString } from "./interfaces.ts";
+
+const REFERRER_POLICIES = [
+  "",
+  "no-referrer",
+  "no-referrer-when-downgrade",
+  "same-origin",
+  "origin",
+  "strict-origin",
+  "origin-when-cross-origin",
+  "strict-origin-when-cross-origin",
+  "unsafe-url",
+] as const;
+const MODES = ["navigate", "same-origin", "no-cors", "cors"] as const;
+const CREDENTIALS = ["omit", "same-origin", "include"] as const;
+const CACHES = ["default", "no-store", "reload", "no-cache", "force-cache", "only-if-cached"] as const;
+const REDIRECTS = ["follow", "error", "manual"] as const;
+const NORMALIZED = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
+const FORBIDDEN_METHODS = ["CONNECT", "TRACE", "TRACK"];
+
+/** What a request is, besides its headers and body. */
+export interface Parts {
+  url: URL;
+  method: string;
+  referrer: string;
+  referrerPolicy: string;
+  mode: string;
+  credentials: string;
+  cache: string;
+  redirect: (typeof REDIRECTS)[number];
+  integrity: string;
+  keepalive: boolean;
+}
+
+/** What is read of `RequestInit`. */
+interface Init extends Partial<Omit<Parts, "url">> {
+  /** Whether any member is there. */
+  isGiven: boolean;
+  body?: unknown;
+  duplex?: "half";
+  headers?: unknown;
+  signal?: AbortSignal | null;
+}
+
+type Convert = (value: unknown, host: FetchHost) => unknown;
+const asIs: Convert = (value) => value;
+const oneOf =
+  (allowed: readonly string[], what: string): Convert =>
+  (value) =>
+    toEnum(value, allowed, what);
+const asText: Convert = (value) => `${value as string}`;
+
+/** In the order in which they are read. */
+const CONVERSIONS: readonly (readonly [name: string, convert: Convert])[] = [
+  ["body", asIs],
+  ["cache", oneOf(CACHES, "cache")],
+  ["credentials", oneOf(CREDENTIALS, "credentials")],
+  ["duplex", oneOf(["half"], "duplex")],
+  ["headers", asIs],
+  ["integrity", asText],
+  ["keepalive", Boolean],
+  ["method", asText],
+  ["mode", oneOf(MODES, "mode")],
+  ["priority", oneOf(["high", "low", "auto"], "priority")],
+  ["redirect", oneOf(REDIRECTS, "redirect")],
+  ["referrer", toUSVString],
+  ["referrerPolicy", oneOf(REFERRER_POLICIES, "referrerPolicy")],
+  ["signal", (value, host) => toSignal(host, value)],
+  ["window", refuseWindow],
+];
+
+export function readInit(host: FetchHost, given: unknown): Init {
+  const init = toDictionary(given, "RequestInit");
+  const read: Record<string, unknown> = {};
+  for (const [name, convert] of CONVERSIONS) {
+    const value = init[name];
+    if (value !== undefined) read[name] = convert(value, host);
+  }
+  return { ...read, isGiven: Object.keys(read).length > 0 };
+}
+
+function refuseWindow(value: unknown): void {
+  if (value !== null) throw new TypeError("RequestInit.window can only be null.");
+}
+
+function toSignal(host: FetchHost, value: unknown): AbortSignal | null {
+  if (value === null || host.isSignal(value)) return value;
+  throw new TypeError("RequestInit.signal expects an AbortSignal.");
+}
+
+export function createParts(host: FetchHost, address: string): Parts {
+  const url = parseUrl(host, address);
+  if (url.username !== "" || url.password !== "") {
+    throw new TypeError(
+      `Request cannot be constructed from a URL that includes credentials: ${url.origin}${url.pathname}. A service adds its credentials by itself.`,
+    );
+  }
+  return {
+    url,
+    method: "GET",
+    referrer: "about:client",
+    referrerPolicy: "",
+    mode: "cors",
+    credentials: "same-origin",
+    cache: "default",
+    redirect: "follow",
+    integrity: "",
+    keepalive: false,
+  };
+}
+
+/** @throws TypeError for a relative one: there is no document it could be relative to. */
+export function parseUrl(host: FetchHost, address: string): URL {
+  const { URL } = host.loadUrl();
+  try {
+    return new URL(address);
+  } catch (cause) {
+    throw new TypeError(`Failed to parse URL from ${address.slice(0, 500)}`, { cause });
+  }
+}
+
+export function applyInit(host: FetchHost, parts: Parts, init: Init): void {
+  const { referrer, method, mode } = init;
+  if (mode === "navigate") throw new TypeError("Request constructor: invalid request mode navigate.");
+  const kept = [
+    "mode",
+    "referrerPolicy",
+    "credentials",
+    "cache",
+    "redirect",
+    "integrity",
+    "keepalive",
+  ] as const;
+  for (const key of kept) if (init[key] !== undefined) Object.assign(parts, { [key]: init[key] });
+  if (referrer !== undefined) parts.referrer = toReferrer(host, referrer);
+  if (parts.cache === "only-if-cached" && parts.mode !== "same-origin") {
+    throw new TypeError("'only-if-cached' can be set only with 'same-origin' mode");
+  }
+  if (method === undefined) return;
+  const upper = method.toUpperCase();
+  if (!isToken(method)) throw new TypeError(`'${method.slice(0, 200)}' is not a valid HTTP method.`);
+  if (FORBIDDEN_METHODS.includes(upper)) throw new TypeError(`'${method}' HTTP method is unsupported.`);
+  parts.method = NORMALIZED.includes(upper) ? upper : method;
+}
+
+function toReferrer(host: FetchHost, referrer: string): string {
+  if (referrer === "") return "no-referrer";
+  const { protocol, pathname, href } = parseUrl(host, referrer);
+  return protocol === "about:" && pathname === "client" ? "about:client" : href;
+}

@@ -1,0 +1,53 @@
+/** The libraries behind several globals, each loaded with its first use. */
+import { fail } from "../outcome.ts";
+import { defineHidden } from "../primordials.ts";
+import { timerGlobals } from "../timers.ts";
+
+type Encoding = typeof import("@exodus/bytes/encoding-lite.js");
+
+let events: typeof import("./events.ts") | undefined;
+let abort: ReturnType<typeof import("./abort.ts")["createAbort"]> | undefined;
+let encoding: Encoding | undefined;
+let url: typeof import("./url.ts") | undefined;
+
+export function loadEvents(): typeof import("./events.ts") {
+  events ??= require("./events.ts") as typeof import("./events.ts");
+  events.reportWith(fail);
+  return events;
+}
+
+export function loadAbort() {
+  loadEvents();
+  abort ??= (require("./abort.ts") as typeof import("./abort.ts")).createAbort(timerGlobals.setTimeout);
+  return abort;
+}
+
+/** No signal is one before the library is loaded. */
+export function isSignal(value: unknown): value is AbortSignal {
+  return abort !== undefined && value instanceof abort.AbortSignal;
+}
+
+export function loadUrl(): typeof import("./url.ts") {
+  loadEncoding();
+  url ??= require("./url.ts") as typeof import("./url.ts");
+  return url;
+}
+
+export function isSearchParams(value: unknown): boolean {
+  return url !== undefined && value instanceof url.URLSearchParams;
+}
+
+/** The library looks for encoders of the engine first; ours must not answer while it is being loaded. */
+export function loadEncoding(): Encoding {
+  if (encoding !== undefined) return encoding;
+  Reflect.deleteProperty(globalThis, "TextEncoder");
+  Reflect.deleteProperty(globalThis, "TextDecoder");
+  encoding = require("@exodus/bytes/encoding-lite.js") as Encoding;
+  defineHidden(globalThis, "TextEncoder", encoding.TextEncoder);
+  defineHidden(globalThis, "TextDecoder", encoding.TextDecoder);
+  return encoding;
+}
+
+export function loadDomException() {
+  return require("./dom-exception.ts") as typeof import("./dom-exception.ts");
+}

@@ -1,0 +1,59 @@
+/** What `fetch`, the classes around it, `Blob` and streams get of the core. Each library is loaded with its first use. */
+import type { Blobs } from "../fetch/blob.ts";
+import { isSearchParams, isSignal, loadAbort, loadEncoding, loadUrl } from "../globals/loaders.ts";
+import { encodeJson } from "../json.ts";
+import { MAX_VALUE_DEPTH, run } from "../limits.ts";
+import { loadedFiles, loadFiles } from "./calls.ts";
+import { invokeFetch } from "./tools.ts";
+
+type Streams = typeof import("../fetch/streams.ts").streams;
+type FetchClasses = ReturnType<typeof import("../fetch/fetch.ts")["createFetchClasses"]>;
+
+/** Of a message, for what stands round the request. */
+const ENVELOPE_BYTES = 2048;
+
+let streams: Streams | null = null;
+let blobs: Blobs | undefined;
+let classes: FetchClasses | undefined;
+
+export function loadStreams(): Streams {
+  streams ??= (require("../fetch/streams.ts") as typeof import("../fetch/streams.ts")).streams;
+  return streams;
+}
+
+export function loadBlobs(): Blobs {
+  const { createBlobs } = require("../fetch/blob.ts") as typeof import("../fetch/blob.ts");
+  blobs ??= createBlobs({ loadEncoding, loadStreams });
+  return blobs;
+}
+
+export function loadFetch(): FetchClasses {
+  if (classes !== undefined) return classes;
+  const { createFetchClasses } = require("../fetch/fetch.ts") as typeof import("../fetch/fetch.ts");
+  classes = createFetchClasses(
+    {
+      loadEncoding,
+      loadStreams,
+      streamsIfLoaded: () => streams,
+      loadUrl,
+      isSearchParams,
+      loadAbort: loadAbort as unknown as () => { AbortSignal: typeof AbortSignal },
+      isSignal,
+      send: invokeFetch,
+      fits: (request) => {
+        const maxBytes = run.limits.maxMessageBytes - ENVELOPE_BYTES;
+        return !encodeJson(request, { name: "request", maxDepth: MAX_VALUE_DEPTH, maxBytes }).tooLarge;
+      },
+      listFiles: () => (loadedFiles()?.access.list() ?? run.files ?? []).map(({ name }) => name),
+      readFile: (name, offset, length) => loadFiles().access.read(name, offset, length),
+      readText: (name) => (loadFiles().files as { text(name: string): Promise<string> }).text(name),
+      writeFile: (name, data, mode) => loadFiles().access.write(name, data, mode),
+      removeFile: (name) =>
+        loadFiles()
+          .access.remove(name)
+          .catch(() => {}),
+    },
+    loadBlobs(),
+  );
+  return classes;
+}
