@@ -3,7 +3,9 @@
  * run ends, so that none fires in a later run.
  */
 // Kept from before the lockdown, which takes the globals away.
-const { setTimeout, setImmediate, clearTimeout, clearImmediate, performance } = globalThis;
+const { setTimeout, setImmediate, clearTimeout, clearImmediate } = globalThis;
+// Not the global `performance`: naming it loads modules of Node, which costs a booted child a quarter of its start.
+const { hrtime } = process;
 
 /** More than the realm lets a script arm: only a realm that was taken over gets there. */
 const MAX_TIMERS = 20_000;
@@ -40,7 +42,7 @@ export function createTimers(fire: (id: number) => void): Timers {
           delayed.delete(id);
           fire(id);
         }, ms);
-        delayed.set(id, { timer, dueAt: performance.now() + ms });
+        delayed.set(id, { timer, dueAt: nowMs() + ms });
       }
       return true;
     },
@@ -63,7 +65,13 @@ export function createTimers(fire: (id: number) => void): Timers {
       if (immediate.size > 0) return 0;
       let next = Number.POSITIVE_INFINITY;
       for (const { dueAt } of delayed.values()) next = Math.min(next, dueAt);
-      return Math.max(0, next - performance.now());
+      return Math.max(0, next - nowMs());
     },
   };
+}
+
+/** Since a moment in the past; never goes back. */
+function nowMs(): number {
+  const [seconds, nanoseconds] = hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
 }
