@@ -44,6 +44,16 @@ async function sampleRuns(service: BenchService, count: number, pauseMs: number)
   return samples;
 }
 
+/** With the same pauses as the runs that they are compared with: a core that has rested is slower at first. */
+async function sampleBare(count: number): Promise<number[]> {
+  const samples: number[] = [];
+  for (let i = 0; i < count; i++) {
+    await sleep(PAUSE_MS);
+    samples.push(await spawnBare());
+  }
+  return samples;
+}
+
 async function mustAnswer(service: BenchService, method: string, path: string, body: unknown): Promise<void> {
   const answer = await service.request(method, path, body);
   if (answer.status >= 300)
@@ -108,7 +118,7 @@ async function benchProcessEnvironment(service: BenchService, booting: BenchServ
   const bootRates: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     await sleep(300);
-    for (let i = 0; i < SAMPLES_PER_ROUND; i++) bare.push(await spawnBare());
+    bare.push(...(await sampleBare(SAMPLES_PER_ROUND)));
     warm.push(...(await sampleRuns(service, SAMPLES_PER_ROUND, PAUSE_MS)));
     bareRates.push(await measureRate(spawnBare, cores, RATE_ROUND_MS));
     runRates.push(await rateOf(service, RATE_ROUND_MS));
@@ -125,7 +135,7 @@ async function benchProcessEnvironment(service: BenchService, booting: BenchServ
   await sleep(200);
   const bareAgain: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    bareAgain.push(await spawnBare(), await spawnBare(), await spawnBare(), await spawnBare());
+    bareAgain.push(...(await sampleBare(SAMPLES_PER_ROUND / 5)));
     cold.push(...(await sampleRuns(service, SAMPLES_PER_ROUND / 5, PAUSE_MS)));
   }
   await mustAnswer(service, "PATCH", "/modules/typescript-process/config", [
@@ -183,10 +193,10 @@ async function benchIsolateEnvironment(service: BenchService): Promise<Row[]> {
   await mustAnswer(service, "POST", "/modules/typescript-process/enabled", { enabled: true });
   return [
     { measure: "raw isolated-vm create-run-dispose", value: perSecond(median(rawRates)) },
-    atMost("isolate run over HTTP, p50", median(runs), 4, ms(median(runs)), " ms"),
+    atMost("isolate run over HTTP, p50", median(runs), 3, ms(median(runs)), " ms"),
     { measure: "isolate run over HTTP, p95", value: ms(quantile(runs, 0.95)) },
     { measure: "isolate runs, sustained", value: perSecond(median(rates)) },
-    atLeast("  sustained / raw rate", median(ratios), 0.4, median(ratios).toFixed(3)),
+    atLeast("  sustained / raw rate", median(ratios), 0.5, median(ratios).toFixed(3)),
     atMost("no-op call from an isolate, p50", callMs, 0.3, ms(callMs), " ms"),
   ];
 }

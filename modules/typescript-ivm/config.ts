@@ -13,8 +13,10 @@ export const ivmConfigSchema = z.strictObject({
     .int()
     .min(1)
     .max(256)
-    .default(availableParallelism())
-    .describe("Slot processes at most, each running one script at a time. Default: one per core."),
+    .default(availableParallelism() * 2)
+    .describe(
+      "Slot processes at most, each running one script at a time. Default: two per core, as one waits for the host now and then.",
+    ),
   minSlots: z
     .int()
     .min(1)

@@ -5,9 +5,9 @@ import { manifest } from "#modules/typescript-ivm/index.ts";
 import { moduleManifestSchema } from "#sdk";
 
 describe("settings of typescript-ivm", () => {
-  test("nothing configured: one slot per core, one of them kept, 128 MB per run, no eval and no WebAssembly", () => {
+  test("nothing configured: two slots per core, one of them kept, 128 MB per run, no eval and no WebAssembly", () => {
     expect(readConfig({})).toMatchObject({
-      slots: availableParallelism(),
+      slots: availableParallelism() * 2,
       minSlots: 1,
       memoryMb: 128,
       queueTtlMs: null,
