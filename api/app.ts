@@ -50,6 +50,8 @@ import { answerBrokenRequest, answerError, registerErrorHandler } from "./http/e
 import { registerConnectionLimits, registerRateLimit } from "./http/guards.ts";
 import { registerMcpRoutes } from "./mcp/routes.ts";
 import { createMcpPorts } from "./mcp-ports.ts";
+import { registerPackageRoutes } from "./packages/routes.ts";
+import type { Packages } from "./packages/service.ts";
 import { registerProcessRoutes } from "./processes/routes.ts";
 import { registerEventRoutes } from "./processes/routes-events.ts";
 import type { ProcessService } from "./processes/service.ts";
@@ -73,6 +75,7 @@ export interface AppDeps {
   logs: Logs;
   processes: ProcessService;
   files: Files;
+  packages: Packages;
   modules: Modules;
   /** Knows the secrets that no answer may hold. */
   redactor: Redactor;
@@ -146,7 +149,12 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   registerConnectionLimits(app);
 
   const countQueued = () => processes.health().queued;
-  const environment = createEnvironmentService({ modules, countQueued, logger });
+  const environment = createEnvironmentService({
+    modules,
+    countQueued,
+    listPackages: (viewer) => deps.packages.listNames(viewer),
+    logger,
+  });
 
   registerHealthRoutes(app, deps.readiness);
   deps.metrics.register(app, {
@@ -155,6 +163,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
     ...(deps.countSlots && { countSlots: deps.countSlots }),
     waiting: async () => deps.approvals.measureWaiting(),
     stored: async () => deps.files.measure(),
+    packages: async () => deps.packages.measure(),
     database: deps.database,
   });
   registerDatabaseGuard(app, deps.database.watch);
@@ -164,6 +173,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   registerEventRoutes(app, processes);
   registerArtifactRoutes(app, deps.files);
   await registerFileRoutes(app, deps.files);
+  registerPackageRoutes(app, deps.packages);
   registerModuleRoutes(app, modules);
   registerSettingsRoutes(app, "module", moduleParamsSchema, deps.settings);
   registerServiceRoutes(app, deps.services, (request) => {
@@ -191,7 +201,8 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
       files: deps.files,
       tools: deps.tools,
       approvals: deps.approvals,
-      readDocs: () => environment.readDocs(),
+      readDocs: (caller) => environment.readDocs(rightsOf(caller)),
+      listPackages: (caller) => deps.packages.listNames(rightsOf(caller)).map(({ name }) => name),
       keys: access.verifier,
       audit: access.audit,
       redactor: deps.redactor,

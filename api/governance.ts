@@ -11,6 +11,7 @@ import type { Decision } from "./access/policies/model.ts";
 import { createPolicies, type Policies } from "./access/policies/service.ts";
 import { createRoles, type Roles } from "./access/roles/service.ts";
 import { readRoles } from "./access/roles/store.ts";
+import { fitsPatterns } from "./access/tool-patterns.ts";
 import { type AuditActor, type AuditLog, createAuditLog } from "./audit/log.ts";
 import { type AuditTrail, createAuditTrail } from "./audit/service.ts";
 import { startAuditRetention } from "./audit/store.ts";
@@ -19,6 +20,7 @@ import type { Db, Pool } from "./db/pool.ts";
 import { createRevisionWatch, type RevisionWatch } from "./db/revisions.ts";
 import { AppError } from "./errors.ts";
 import { KEYLESS, type KeyVerifier } from "./http/auth.ts";
+import type { Installation } from "./packages/model.ts";
 import type { CallCaller, CallGate, CallRecord } from "./tools/gate.ts";
 import type { KnownTool } from "./tools/store.ts";
 
@@ -36,9 +38,21 @@ export interface AccessDeps {
 export interface Governance extends AccessDeps, AsyncDisposable {
   /** What the path of all calls tells about each call that is over. */
   recordCall(record: CallRecord): void;
+  /** Of keys, roles, policies and packages: what else is held of them in memory. */
+  readonly watch: Pick<RevisionWatch, "follow" | "refresh">;
+  /** Whether scripts of the caller may import the package: what both keys of a run may. */
+  mayImport(caller: CallCaller, packageName: string): boolean;
+  /** Puts an installation of a package that is over on the audit trail. */
+  recordInstallation(ended: EndedInstallation): void;
   /** Loads keys, roles and policies; before it nothing is visible and no key counts. Rejects when the database does. */
   start(): Promise<void>;
 }
+
+/** Of a package. `createdBy`: the id of a key, `bootstrap` or `anonymous`. */
+export type EndedInstallation = Pick<
+  Installation,
+  "id" | "name" | "range" | "version" | "state" | "error" | "createdBy"
+>;
 
 export interface GovernanceOptions {
   pool: Pool;
@@ -72,6 +86,23 @@ export function createGovernance(options: GovernanceOptions): Governance {
     policies,
     gate: createGate({ watch, keys: verifier, roles: roleDirectory, policies: policyDirectory }),
     audit,
+    watch,
+    mayImport(caller, packageName) {
+      if (!watch.isFresh()) return false;
+      const roleIds = rolesOf(caller, verifier);
+      const allows = (roleId: string | null) =>
+        roleId === null || fitsPatterns(roleDirectory.packagesOf(roleId), packageName);
+      return roleIds.length > 0 && roleIds.every(allows);
+    },
+    recordInstallation({ id, name, range, version, state, error, createdBy }) {
+      audit.record({
+        actor: actorOf(createdBy, verifier),
+        action: "package.installed",
+        object: { kind: "package", id: `${name}@${version ?? range}` },
+        outcome: state === "done" ? "ok" : "failed",
+        parameters: { installation: id, ...(error !== null && { error }) },
+      });
+    },
     recordCall: createCallRecorder({
       audit,
       keys: verifier,
@@ -99,20 +130,21 @@ interface CallRecorderOptions {
   withoutKey: "anonymous" | "bootstrap";
 }
 
+/** `id`: of a key, `bootstrap` or `anonymous`. */
+function actorOf(id: string, keys: Pick<KeyVerifier, "find">): AuditActor {
+  if (id === "anonymous" || id === "bootstrap") return { kind: id };
+  return { kind: "key", id, name: keys.find(id)?.name ?? id };
+}
+
 /** Puts every tool call that is over, with what the policies said about it, on the audit trail. Never throws. */
 function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) => void {
   const { audit, keys, withoutKey } = options;
 
-  /** Who started the run, if that is not who submitted the process. */
-  function actorOf({ keyId, startedBy = keyId }: CallCaller): AuditActor {
-    if (startedBy === undefined) return { kind: withoutKey };
-    if (startedBy === "anonymous" || startedBy === "bootstrap") return { kind: startedBy };
-    return { kind: "key", id: startedBy, name: keys.find(startedBy)?.name ?? startedBy };
-  }
-
   return ({ caller, serviceId, toolId, parameters, decision, outcome, code }) => {
+    // Who started the run, if that is not who submitted the process.
+    const { keyId, startedBy = keyId } = caller;
     audit.record({
-      actor: actorOf(caller),
+      actor: actorOf(startedBy ?? withoutKey, keys),
       action: "tool.call",
       object: { kind: "tool", id: `${serviceId}.${toolId}` },
       outcome: outcome === "ok" ? "ok" : outcome === "denied" ? "refused" : "failed",
@@ -128,21 +160,27 @@ function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) 
 interface RoleDirectory {
   /** Null for a role that does not exist (any more): nothing is visible to it. */
   find(id: string): Visibility | null;
+  /** Patterns of the packages that it may import; none for a role that does not exist. */
+  packagesOf(id: string): readonly string[];
 }
 
 /** The roles of the database, compiled, and loaded anew when they change. */
 export function createRoleDirectory(db: Db, watch: RevisionWatch): RoleDirectory {
-  let roles = new Map<string, Visibility>();
+  let roles = new Map<string, { visibility: Visibility; packages: readonly string[] }>();
   watch.follow("roles", async () => {
-    roles = new Map((await readRoles(db)).map((row) => [row.id, compileRole(row)]));
+    const rows = await readRoles(db);
+    roles = new Map(rows.map((row) => [row.id, { visibility: compileRole(row), packages: row.packages }]));
   });
-  return { find: (id) => roles.get(id) ?? null };
+  return {
+    find: (id) => roles.get(id)?.visibility ?? null,
+    packagesOf: (id) => roles.get(id)?.packages ?? [],
+  };
 }
 
 interface GateParts {
   watch: Pick<RevisionWatch, "isFresh">;
   keys: Pick<KeyVerifier, "find">;
-  roles: RoleDirectory;
+  roles: Pick<RoleDirectory, "find">;
   policies: PolicyDirectory;
 }
 

@@ -26,7 +26,8 @@ export interface McpPortsOptions {
   files: Pick<Files, "openArtifact">;
   tools: Tools;
   approvals: Approvals;
-  readDocs(): Promise<string>;
+  readDocs: McpPorts["readDocs"];
+  listPackages: McpPorts["listPackages"];
   keys: Pick<KeyVerifier, "find">;
   audit: AuditLog;
   redactor: Pick<Redactor, "text">;
@@ -41,6 +42,7 @@ export function createMcpPorts(options: McpPortsOptions): McpPorts {
     approvals: createApprovalsPort(approvals, audit),
     isSelfApproval: (approval, { id }) => !config.allowSelfApproval && isOwnRequest(approval, id),
     readDocs: options.readDocs,
+    listPackages: options.listPackages,
     isLive: ({ keyId }) => keyId === undefined || keys.find(keyId) !== null,
     describeError(error) {
       const { status, code, message, issues } = describeError(error);

@@ -31,6 +31,7 @@ import { createGuardedFetch } from "./egress/fetch.ts";
 import { openFileStorage } from "./files/storage.ts";
 import { createGovernance, type Governance } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
+import { openPackages } from "./packages/setup.ts";
 import { createPausing } from "./processes/pausing/pausing.ts";
 import { createPauseRoom } from "./processes/pausing/run-records.ts";
 import { createProcessService } from "./processes/service.ts";
@@ -38,6 +39,7 @@ import { createReplicas, findAddress } from "./replicas/replicas.ts";
 import { createKeyring, type Keyring } from "./secrets/keyring.ts";
 import { createRedactor, type Redactor } from "./secrets/redactor.ts";
 import { createVault, learnStoredSecrets } from "./secrets/vault.ts";
+import { pickSimilar } from "./tools/search/similarity.ts";
 import { createTools, type Tools } from "./tools/service.ts";
 import { listKnownTools } from "./tools/store.ts";
 import { createStrictChecks } from "./tools/validation/strict-checks.ts";
@@ -179,7 +181,6 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     countSlots: () => modules.environments.active()?.status()?.slots ?? null,
     log: logger,
   });
-  const bindings = createBindings({ registry, tools: deps.tools ?? tools.host, pausing });
   const settings = createSettings({
     ...component,
     hosts: { module: modules.settings, service: services.settings },
@@ -200,6 +201,30 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
       listServices: () => services.listIds(),
     },
     log: logger,
+  });
+  const packages = undo.use(
+    openPackages({
+      pool: database.pool,
+      watch: governance.watch,
+      contents: storage.contents,
+      environments,
+      fetch,
+      config,
+      bundle: async () => ({ problem: "This server cannot make packages for scripts yet." }),
+      mayImport: governance.mayImport,
+      pickSimilar,
+      onEnd(installation, durationMs) {
+        metrics.packageInstalled(installation.state, durationMs);
+        governance.recordInstallation(installation);
+      },
+      log: logger,
+    }),
+  );
+  const bindings = createBindings({
+    registry,
+    tools: deps.tools ?? tools.host,
+    pausing,
+    packages: packages.host,
   });
   const processes = createProcessService({
     db: database.pool,
@@ -256,6 +281,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     logs,
     processes,
     files: storage.files,
+    packages: packages.packages,
     modules,
     services,
     settings,
@@ -283,6 +309,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   await processes.start();
   await approvals.start();
   storage.start();
+  packages.start();
 
   const close = undo.move();
   let stopping: Promise<void> | null = null;

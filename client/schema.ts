@@ -1756,7 +1756,7 @@ export interface paths {
                                 prefix: string;
                                 /** @description Which tools it may see and call; null: all of them. */
                                 roleId: string | null;
-                                scopes: ("processes:write" | "processes:read" | "processes:all" | "services:admin" | "modules:admin" | "approvals:decide" | "keys:admin" | "logs:read")[];
+                                scopes: ("processes:write" | "processes:read" | "processes:all" | "services:admin" | "modules:admin" | "packages:admin" | "approvals:decide" | "keys:admin" | "logs:read")[];
                             }[];
                             nextCursor: string | null;
                         };
@@ -1842,7 +1842,7 @@ export interface paths {
                          */
                         roleId?: string | null;
                         /** @description What it may do over HTTP. */
-                        scopes: ("processes:write" | "processes:read" | "processes:all" | "services:admin" | "modules:admin" | "approvals:decide" | "keys:admin" | "logs:read")[];
+                        scopes: ("processes:write" | "processes:read" | "processes:all" | "services:admin" | "modules:admin" | "packages:admin" | "approvals:decide" | "keys:admin" | "logs:read")[];
                     };
                 };
             };
@@ -1867,7 +1867,7 @@ export interface paths {
                             prefix: string;
                             /** @description Which tools it may see and call; null: all of them. */
                             roleId: string | null;
-                            scopes: ("processes:write" | "processes:read" | "processes:all" | "services:admin" | "modules:admin" | "approvals:decide" | "keys:admin" | "logs:read")[];
+                            scopes: ("processes:write" | "processes:read" | "processes:all" | "services:admin" | "modules:admin" | "packages:admin" | "approvals:decide" | "keys:admin" | "logs:read")[];
                         };
                     };
                 };
@@ -4402,6 +4402,865 @@ export interface paths {
                 };
             };
         };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/package-installations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Installations of packages, newest first */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description `nextCursor` of the page before. */
+                    cursor?: string;
+                    /** @description Items at most, 1 to 200. Default 50. */
+                    limit?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Default Response */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            installations: {
+                                completedAt: string | null;
+                                /** Format: date-time */
+                                createdAt: string;
+                                createdBy: string;
+                                /** @description Of `total`, in this step. */
+                                done: number;
+                                /** @description Why it failed. */
+                                error: string | null;
+                                id: string;
+                                name: string;
+                                range: string;
+                                /** @enum {string} */
+                                state: "running" | "done" | "failed";
+                                /**
+                                 * @description What it does, or did last.
+                                 * @enum {string}
+                                 */
+                                step: "waiting" | "resolving" | "checking" | "downloading" | "bundling" | "trying";
+                                total: number | null;
+                                /** @description What was installed, or was there already. */
+                                version: string | null;
+                            }[];
+                            nextCursor: string | null;
+                        };
+                    };
+                };
+                /** @description Error: invalid_request, invalid_cursor */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: rate_limited */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: internal_error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: database_unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/package-installations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How far an installation is */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description An installation of a package. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            completedAt: string | null;
+                            /** Format: date-time */
+                            createdAt: string;
+                            createdBy: string;
+                            /** @description Of `total`, in this step. */
+                            done: number;
+                            /** @description Why it failed. */
+                            error: string | null;
+                            id: string;
+                            name: string;
+                            range: string;
+                            /** @enum {string} */
+                            state: "running" | "done" | "failed";
+                            /**
+                             * @description What it does, or did last.
+                             * @enum {string}
+                             */
+                            step: "waiting" | "resolving" | "checking" | "downloading" | "bundling" | "trying";
+                            total: number | null;
+                            /** @description What was installed, or was there already. */
+                            version: string | null;
+                        };
+                    };
+                };
+                /** @description Error: invalid_request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: not_found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: rate_limited */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: internal_error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: database_unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/packages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Installed npm packages that this key may import, by name */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description `nextCursor` of the page before. */
+                    cursor?: string;
+                    /** @description Items at most, 1 to 200. Default 50. */
+                    limit?: string;
+                    /** @description Exactly this name. */
+                    name?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Default Response */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            nextCursor: string | null;
+                            packages: {
+                                /** @description Known weaknesses; null: they were not looked up. */
+                                advisories: number | null;
+                                description: string;
+                                /** @description SHA-256 of the code that scripts get. */
+                                digest: string;
+                                /** @description What can be imported of it: `.`, or sub-paths such as `./locale`. */
+                                exports: string[];
+                                /** Format: date-time */
+                                installedAt: string;
+                                installedBy: string;
+                                /** @description As the package says it. */
+                                license: string | null;
+                                name: string;
+                                /** @description Packages it was made of, itself included. */
+                                packages: number;
+                                /** @description Bytes: of the code that scripts get, of its declarations, of all packages it was made of. */
+                                sizes: {
+                                    code: number;
+                                    types: number;
+                                    unpacked: number;
+                                };
+                                /**
+                                 * @description `starter`: it came with the server.
+                                 * @enum {string}
+                                 */
+                                source: "registry" | "starter";
+                                version: string;
+                            }[];
+                        };
+                    };
+                };
+                /** @description Error: invalid_request, invalid_cursor */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: rate_limited */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: internal_error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: database_unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Install an npm package for scripts
+         * @description Answers at once with an installation to look at again. No script of any package is run. What is installed already, or under way, is answered as it is.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": {
+                        /** @description A package-lock.json that names the package: exactly its tree is installed. */
+                        lock?: {
+                            [key: string]: unknown;
+                        };
+                        name: string;
+                        /** @description The newest version that fits; default: latest. */
+                        range?: string;
+                        /** @description Exactly this version. */
+                        version?: string;
+                    };
+                };
+            };
+            responses: {
+                /** @description An installation of a package. */
+                202: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            completedAt: string | null;
+                            /** Format: date-time */
+                            createdAt: string;
+                            createdBy: string;
+                            /** @description Of `total`, in this step. */
+                            done: number;
+                            /** @description Why it failed. */
+                            error: string | null;
+                            id: string;
+                            name: string;
+                            range: string;
+                            /** @enum {string} */
+                            state: "running" | "done" | "failed";
+                            /**
+                             * @description What it does, or did last.
+                             * @enum {string}
+                             */
+                            step: "waiting" | "resolving" | "checking" | "downloading" | "bundling" | "trying";
+                            total: number | null;
+                            /** @description What was installed, or was there already. */
+                            version: string | null;
+                        };
+                    };
+                };
+                /** @description Error: invalid_json, invalid_request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: body_too_large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: unsupported_media_type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: rate_limited */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: internal_error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: database_unavailable, shutting_down */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/packages/{name}/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One installed package: its tree, licences, sizes and known weaknesses */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description The name, percent-encoded where it has a scope. */
+                    name: string;
+                    version: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description An installed package with its tree. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            /** @description Null: they were not looked up. */
+                            advisories: {
+                                name: string;
+                                severity: string;
+                                title: string;
+                                url: string | null;
+                                vulnerableVersions: string;
+                            }[] | null;
+                            /** @description Modules of Node that it uses, and scripts have. */
+                            builtins: string[];
+                            description: string;
+                            /** @description SHA-256 of the code that scripts get. */
+                            digest: string;
+                            exports: string[];
+                            homepage: string | null;
+                            /** Format: date-time */
+                            installedAt: string;
+                            installedBy: string;
+                            /** @description Optional packages that it does without. */
+                            leftOut: {
+                                name: string;
+                                reason: string;
+                            }[];
+                            /** @description As the package says it. */
+                            license: string | null;
+                            /** @description Modules of Node that it names, and scripts have not: it fails where it reaches them. */
+                            missing: string[];
+                            name: string;
+                            sizes: {
+                                code: number;
+                                downloaded: number;
+                                files: number;
+                                types: number;
+                                unpacked: number;
+                            };
+                            /**
+                             * @description `starter`: it came with the server.
+                             * @enum {string}
+                             */
+                            source: "registry" | "starter";
+                            /** @description The packages it was made of, itself first. */
+                            tree: {
+                                /** @description Unpacked. */
+                                bytes: number;
+                                /** @description What its publisher says. */
+                                deprecated?: string;
+                                files: number;
+                                /** @description It has scripts for its installation. They were not run. */
+                                installScripts: boolean;
+                                /** @description What the tarball was checked against. */
+                                integrity: string;
+                                /** @description As the package says it; null: it says none. */
+                                license: string | null;
+                                name: string;
+                                /** @description Where it lies, as npm lays it out. */
+                                path: string;
+                                publishedAt: string | null;
+                                version: string;
+                            }[];
+                            version: string;
+                        };
+                    };
+                };
+                /** @description Error: invalid_request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: not_found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: rate_limited */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: internal_error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: database_unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Remove a package; runs that use it keep it */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description The name, percent-encoded where it has a scope. */
+                    name: string;
+                    version: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Removed. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Error: invalid_request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: not_found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: rate_limited */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: internal_error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: database_unavailable, shutting_down */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/packages/{name}/{version}/types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Its declarations for TypeScript, by file */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description The name, percent-encoded where it has a scope. */
+                    name: string;
+                    version: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The declarations of a package and of those that it was made of; none where they were too large. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            /** @description Declarations by file, as they lie below node_modules. */
+                            files: {
+                                [key: string]: string;
+                            };
+                        };
+                    };
+                };
+                /** @description Error: invalid_request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: not_found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: rate_limited */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: internal_error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: database_unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -7179,6 +8038,8 @@ export interface paths {
                                 deny: string[];
                                 id: string;
                                 name: string;
+                                /** @description Which npm packages its scripts may import: names, or patterns such as `@scope/*`. */
+                                packages: string[];
                             }[];
                         };
                     };
@@ -7259,6 +8120,12 @@ export interface paths {
                         /** @default [] */
                         deny?: string[];
                         name: string;
+                        /**
+                         * @default [
+                         *       "*"
+                         *     ]
+                         */
+                        packages?: string[];
                     };
                 };
             };
@@ -7280,6 +8147,8 @@ export interface paths {
                             hints: string[];
                             id: string;
                             name: string;
+                            /** @description Which npm packages its scripts may import: names, or patterns such as `@scope/*`. */
+                            packages: string[];
                         };
                     };
                 };
@@ -7391,7 +8260,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description A role: which tools a key may see and call. */
+                /** @description A role: which tools a key may see and call, and which packages its scripts may import. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -7406,6 +8275,8 @@ export interface paths {
                             deny: string[];
                             id: string;
                             name: string;
+                            /** @description Which npm packages its scripts may import: names, or patterns such as `@scope/*`. */
+                            packages: string[];
                         };
                     };
                 };
@@ -7587,6 +8458,7 @@ export interface paths {
                         allow?: string[];
                         deny?: string[];
                         name?: string;
+                        packages?: string[];
                     };
                 };
             };
@@ -7608,6 +8480,8 @@ export interface paths {
                             hints: string[];
                             id: string;
                             name: string;
+                            /** @description Which npm packages its scripts may import: names, or patterns such as `@scope/*`. */
+                            packages: string[];
                         };
                     };
                 };
@@ -10771,6 +11645,13 @@ export interface components {
             output: {
                 [key: string]: unknown;
             };
+            /** @description Which packages the last run has imported. */
+            packages: {
+                /** @description SHA-256 of the code that the run got. */
+                digest: string;
+                name: string;
+                version: string;
+            }[];
             /** @description Where it is in the queue, as things are now. Only while it is queued. */
             queue?: {
                 /** @description About how long it will wait; null: not known. */

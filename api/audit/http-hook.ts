@@ -69,8 +69,12 @@ export function actorOf(caller: Pick<Caller, "kind" | "keyId" | "name">): AuditA
 /** From the path; of what was just made, from the answer. */
 function objectIdOf(request: FastifyRequest, reply: FastifyReply, answer: string | null): string | null {
   // Parsed by the schema of the route: the id of a process is a number.
-  const { id, serviceId, toolId } = (request.params ?? {}) as Record<string, string | number | undefined>;
+  const { id, serviceId, toolId, name, version } = (request.params ?? {}) as Record<
+    string,
+    string | number | undefined
+  >;
   if (id !== undefined) return String(id);
+  if (name !== undefined && version !== undefined) return `${name}@${version}`;
   if (serviceId !== undefined) return toolId === undefined ? String(serviceId) : `${serviceId}.${toolId}`;
   const location = reply.getHeader("location");
   if (typeof location === "string") return location.split("/").at(-1) ?? null;
@@ -92,6 +96,7 @@ const COVERED_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   "approval.approve": ["data"],
   "process.create": ["input", "files"],
   "process.run": ["input"],
+  "package.install": ["lock"],
 };
 
 /** Of secret settings only what was changed: a hash of a short secret gives the secret away. */
@@ -140,6 +145,8 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "POST /modules/:id/enabled": "module.enable",
   "PATCH /modules/:id/config": "module.config",
   "PATCH /modules/:id/secrets": "module.secrets",
+  "POST /packages": "package.install",
+  "DELETE /packages/:name/:version": "package.delete",
   "POST /keys": "key.create",
   "DELETE /keys/:id": "key.revoke",
   "POST /roles": "role.create",
@@ -205,6 +212,7 @@ const SINGULAR: Readonly<Record<string, string>> = {
   services: "service",
   tools: "tool",
   modules: "module",
+  packages: "package",
   keys: "key",
   roles: "role",
   policies: "policy",

@@ -58,6 +58,18 @@ export const bucketFolder = text
   })
   .transform((place) => place.replace(/\/$/, ""));
 
+/** Without user name, password, query and a slash at its end. */
+export const webAddress = text
+  .refine(
+    (address) => {
+      if (!URL.canParse(address)) return false;
+      const { protocol, username, password, search, hash } = new URL(address);
+      return /^https?:$/.test(protocol) && username + password + search + hash === "";
+    },
+    { error: "expected an http or https address without user name, password and query" },
+  )
+  .transform((address) => address.replace(/\/$/, ""));
+
 export const hostName = text.refine(
   (host) => isIP(host) > 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(host),
   {

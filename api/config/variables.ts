@@ -21,6 +21,7 @@ import {
   secretsKey,
   secretsKeys,
   text,
+  webAddress,
   wholeNumber,
 } from "./values.ts";
 
@@ -241,6 +242,30 @@ export const CONFIG_VARIABLES = {
     flag,
     "true",
     "Whether the bucket is named in the path of a request, as all stores know it; `false`: in the host name.",
+  ),
+  CYRNEL_NPM_REGISTRY: setting(
+    "npmRegistry",
+    webAddress,
+    "https://registry.npmjs.org",
+    "Registry that npm packages are installed from, through the egress rules.",
+  ),
+  CYRNEL_NPM_REGISTRY_TOKEN: setting(
+    "npmRegistryToken",
+    text.regex(/^[\x21-\x7e]{1,4096}$/, { error: "expected printable ASCII without spaces" }),
+    null,
+    "Sent to that registry as `Authorization: Bearer <token>`, and to no other place.",
+  ),
+  CYRNEL_PACKAGE_MIN_AGE_DAYS: setting(
+    "packageMinAgeDays",
+    wholeNumber(0, 3650),
+    "3",
+    "How many days ago a package, and each it depends on, has to have been published to be installed: most malicious versions are found in the first days. 0: no matter when.",
+  ),
+  CYRNEL_PACKAGE_ADVISORIES: setting(
+    "packageAdvisories",
+    z.union([z.enum(["registry", "off"]), webAddress], { error: "expected registry, off or an address" }),
+    "registry",
+    "Where known weaknesses are looked up before a package is installed; known malware is refused. `registry`: at the registry, where it answers. An address (of npm's bulk endpoint for advisories): there, and without its answer nothing is installed. `off`: nowhere.",
   ),
   CYRNEL_MAX_RUNNING_PER_KEY: setting(
     "maxRunningPerKey",

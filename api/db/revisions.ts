@@ -7,7 +7,7 @@ import { z } from "zod";
 import { closeInTime, type Listening, listenFor } from "./notices.ts";
 import type { Db, Pool } from "./pool.ts";
 
-export type RevisionKind = "keys" | "roles" | "policies";
+export type RevisionKind = "keys" | "roles" | "policies" | "packages";
 
 export interface RevisionWatch extends AsyncDisposable {
   /** Before `start`: `load` replaces what is held of a kind. Never runs twice at once. */
@@ -95,7 +95,7 @@ export function createRevisionWatch(pool: Pool, options: RevisionWatchOptions): 
       },
       (error) => {
         if (!isFailing)
-          log.warn({ err: error }, "keys, roles and policies cannot be compared with the database");
+          log.warn({ err: error }, "keys, roles, policies and packages cannot be compared with the database");
         isFailing = true;
       },
     );

@@ -386,6 +386,58 @@ CREATE UNIQUE INDEX modules_one_enabled_environment ON public.modules USING btre
 CREATE TRIGGER modules_note AFTER INSERT OR DELETE ON public.modules FOR EACH ROW EXECUTE FUNCTION note_component('module', 'id');
 CREATE TRIGGER modules_note_change AFTER UPDATE ON public.modules FOR EACH ROW WHEN ((((old.enabled IS DISTINCT FROM new.enabled) OR (old.hash IS DISTINCT FROM new.hash)) OR (old.source IS DISTINCT FROM new.source))) EXECUTE FUNCTION note_component('module', 'id');
 
+create table package_bundles (
+  project text not null default 'default'::text,
+  digest text not null,
+  mappings text,
+  used_at timestamp with time zone not null default now(),
+  constraint package_bundles_pkey PRIMARY KEY (project, digest),
+  constraint package_bundles_project_digest_fkey FOREIGN KEY (project, digest) REFERENCES contents(project, digest),
+  constraint package_bundles_project_mappings_fkey FOREIGN KEY (project, mappings) REFERENCES contents(project, digest)
+);
+CREATE INDEX package_bundles_by_mappings ON public.package_bundles USING btree (project, mappings);
+
+create table package_installations (
+  project text not null default 'default'::text,
+  id text not null,
+  "position" bigint not null generated always as identity,
+  name text not null,
+  range text not null,
+  lock_hash text not null default ''::text,
+  state text not null,
+  step text not null,
+  done integer not null default 0,
+  total integer,
+  version text,
+  error text,
+  created_by text not null,
+  created_at timestamp with time zone not null default now(),
+  touched_at timestamp with time zone not null default now(),
+  completed_at timestamp with time zone,
+  constraint package_installations_pkey PRIMARY KEY (project, id),
+  constraint package_installations_state_check CHECK ((state = ANY (ARRAY['running'::text, 'done'::text, 'failed'::text])))
+);
+CREATE INDEX package_installations_by_position ON public.package_installations USING btree (project, "position");
+CREATE UNIQUE INDEX package_installations_under_way ON public.package_installations USING btree (project, name, range, lock_hash) WHERE (state = 'running'::text);
+
+create table packages (
+  project text not null default 'default'::text,
+  name text not null,
+  version text not null,
+  digest text not null,
+  types text,
+  source text not null,
+  details json not null,
+  installed_by text not null,
+  installed_at timestamp with time zone not null default now(),
+  constraint packages_pkey PRIMARY KEY (project, name, version),
+  constraint packages_project_digest_fkey FOREIGN KEY (project, digest) REFERENCES package_bundles(project, digest),
+  constraint packages_project_types_fkey FOREIGN KEY (project, types) REFERENCES contents(project, digest)
+);
+CREATE INDEX packages_by_digest ON public.packages USING btree (project, digest);
+CREATE INDEX packages_by_types ON public.packages USING btree (project, types);
+CREATE TRIGGER packages_revision AFTER INSERT OR DELETE OR UPDATE ON public.packages FOR EACH STATEMENT EXECUTE FUNCTION note_revision('packages');
+
 create table policies (
   id text not null,
   "position" integer not null,
@@ -473,6 +525,17 @@ create table process_journal (
 );
 CREATE TRIGGER process_journal_forget_sealed AFTER DELETE ON public.process_journal FOR EACH ROW EXECUTE FUNCTION forget_sealed('call_log');
 
+create table process_packages (
+  project text not null default 'default'::text,
+  process_id bigint not null,
+  name text not null,
+  version text not null,
+  digest text not null,
+  constraint process_packages_pkey PRIMARY KEY (process_id, name, version),
+  constraint process_packages_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE
+);
+CREATE INDEX process_packages_by_digest ON public.process_packages USING btree (project, digest);
+
 create table process_results (
   process_id bigint not null,
   stdout bytea not null default '\x'::bytea,
@@ -484,6 +547,7 @@ create table process_results (
   result json,
   error_detail json,
   artifacts json,
+  packages json,
   constraint process_results_pkey PRIMARY KEY (process_id),
   constraint process_results_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE,
   constraint process_results_outputs_check CHECK ((outputs >= 0))
@@ -558,6 +622,12 @@ CREATE INDEX processes_queue ON public.processes USING btree (priority DESC, que
 CREATE INDEX processes_queue_by_caller ON public.processes USING btree (COALESCE(key_id, creator), priority DESC, queued_at, id) WHERE (state = 'queued'::text);
 CREATE TRIGGER processes_forget_pauses AFTER UPDATE OF state ON public.processes FOR EACH ROW WHEN ((old.asked AND (new.state = 'idle'::text) AND (old.state <> 'idle'::text))) EXECUTE FUNCTION forget_pauses();
 
+create table removed_starters (
+  project text not null default 'default'::text,
+  name text not null,
+  constraint removed_starters_pkey PRIMARY KEY (project, name)
+);
+
 create table replica_watch (
   id boolean not null default true,
   heard_since timestamp with time zone not null default now(),
@@ -599,7 +669,7 @@ create table revisions (
   kind text not null,
   revision bigint not null default 0,
   constraint revisions_pkey PRIMARY KEY (kind),
-  constraint revisions_kind_check CHECK ((kind = ANY (ARRAY['keys'::text, 'roles'::text, 'policies'::text])))
+  constraint revisions_kind_check CHECK ((kind = ANY (ARRAY['keys'::text, 'roles'::text, 'policies'::text, 'packages'::text])))
 );
 
 create table roles (
@@ -610,6 +680,7 @@ create table roles (
   deny text[] not null,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  packages text[] not null default '{*}'::text[],
   constraint roles_name_key UNIQUE (name),
   constraint roles_position_key UNIQUE ("position"),
   constraint roles_pkey PRIMARY KEY (id),

@@ -1,7 +1,7 @@
 /** HTTP about the active environment: what runs scripts, and how to write one for it. */
 import { z } from "zod";
 import type { App } from "../http/app-type.ts";
-import { requireKey } from "../http/auth.ts";
+import { requireKey, rightsOf } from "../http/auth.ts";
 import { errorResponses } from "../http/responses.ts";
 import { environmentSchema } from "./model.ts";
 import type { EnvironmentService } from "./service.ts";
@@ -36,8 +36,8 @@ export function registerEnvironmentRoutes(app: App, environment: EnvironmentServ
         },
       },
     },
-    async (_request, reply) => {
-      const docs = await environment.readDocs();
+    async (request, reply) => {
+      const docs = await environment.readDocs(rightsOf(request.caller));
       return reply.type("text/markdown; charset=utf-8").serializer(String).send(docs);
     },
   );

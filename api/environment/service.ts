@@ -1,5 +1,6 @@
 /** Puts together what `GET /environment` tells, from the active module, the leases and the queue. */
 import type { Modules } from "#api/components/modules/service.ts";
+import type { CallCaller } from "#api/tools/gate.ts";
 import type { ModuleLogger } from "#sdk";
 import { type EnvironmentDescription, reportedStatusSchema } from "./model.ts";
 
@@ -7,19 +8,22 @@ export interface EnvironmentOptions {
   modules: Modules;
   /** Processes that wait for a slot. */
   countQueued(): number | Promise<number>;
+  /** npm packages that the viewer's scripts may import. */
+  listPackages(viewer: CallCaller): readonly { name: string; version: string }[];
   logger: ModuleLogger;
 }
 
 export interface EnvironmentService {
   /** Throws AppError `no_environment`. */
   describe(): Promise<EnvironmentDescription>;
-  /** Markdown. Throws AppError `no_environment` or `module_failed`. */
-  readDocs(): Promise<string>;
+  /** Markdown, with what the viewer may import. Throws AppError `no_environment` or `module_failed`. */
+  readDocs(viewer: CallCaller): Promise<string>;
 }
 
 export function createEnvironmentService({
   modules,
   countQueued,
+  listPackages,
   logger,
 }: EnvironmentOptions): EnvironmentService {
   return {
@@ -42,8 +46,18 @@ export function createEnvironmentService({
         draining: modules.draining(),
       };
     },
-    readDocs: () => modules.readDocs(),
+    readDocs: async (viewer) => (await modules.readDocs()) + describePackages(listPackages(viewer)),
   };
+}
+
+/** Each costs whoever reads the docs some tokens. */
+const MAX_LISTED_PACKAGES = 60;
+
+function describePackages(packages: readonly { name: string; version: string }[]): string {
+  if (packages.length === 0) return "";
+  const shown = packages.slice(0, MAX_LISTED_PACKAGES).map(({ name, version }) => `${name} ${version}`);
+  const rest = packages.length - shown.length;
+  return `\n## Packages\n\nInstalled here: ${shown.join(", ")}${rest > 0 ? `, and ${rest} more (\`GET /packages\`)` : ""}.\n`;
 }
 
 function readStatus(reported: unknown, logger: ModuleLogger) {

@@ -4,7 +4,7 @@ import type { Pool } from "#api/db/pool.ts";
 import type { ProcessFiles } from "#api/processes/model/files.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ModuleLogger } from "#sdk";
-import { createContents } from "./contents/contents.ts";
+import { type ContentStore, createContents } from "./contents/contents.ts";
 import { createFiles, type Files, type FilesDeps } from "./service.ts";
 import { type FileSweep, startFileSweeps } from "./sweep.ts";
 import { createWorkspaces } from "./workspaces.ts";
@@ -13,6 +13,8 @@ export interface FileStorage extends AsyncDisposable {
   files: Files;
   /** For processes. */
   workspaces: ProcessFiles;
+  /** For what else is stored by its digest. */
+  contents: ContentStore;
   /** Begins the sweeps. */
   start(): void;
 }
@@ -36,6 +38,7 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
   const files = createFiles({ db: pool, contents, config, onUpload });
   return {
     files,
+    contents,
     workspaces: createWorkspaces({
       db: pool,
       contents,

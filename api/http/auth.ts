@@ -15,6 +15,7 @@ export const SCOPES = [
   "processes:all",
   "services:admin",
   "modules:admin",
+  "packages:admin",
   "approvals:decide",
   "keys:admin",
   "logs:read",

@@ -74,7 +74,9 @@ export interface McpPorts {
   /** Whether the caller may not decide, because it submitted the process or started the run. */
   isSelfApproval(approval: Pick<ApprovalRecord, "requestedBy" | "startedBy">, caller: Caller): boolean;
   /** How to write scripts, as Markdown. Throws no_environment, module_failed. */
-  readDocs(): Promise<string>;
+  readDocs(caller: Caller): Promise<string>;
+  /** Names of the npm packages that scripts of the caller may import. */
+  listPackages(caller: Caller): readonly string[];
   /** Whether a caller's key still counts. */
   isLive(caller: Caller): boolean;
   /** Any error as what a client is told, without secrets. */

@@ -82,7 +82,7 @@ export async function openSession(
 
 function registerTools(server: Server, ports: McpPorts): void {
   server.setRequestHandler(ListToolsRequestSchema, async (_request, extra) => ({
-    tools: listSurfaceTools(contextOf(extra)),
+    tools: listSurfaceTools(ports, contextOf(extra)),
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
     const context = contextOf(extra);
@@ -125,7 +125,7 @@ function registerResources(server: Server, ports: McpPorts): void {
 /** Null: there is none of this address. */
 async function readResource(ports: McpPorts, uri: string, context: RequestContext) {
   return uri === DOCS_URI
-    ? { uri, mimeType: "text/markdown", text: await ports.readDocs() }
+    ? { uri, mimeType: "text/markdown", text: await ports.readDocs(context.caller) }
     : readArtifactResource(ports, uri, context);
 }
 

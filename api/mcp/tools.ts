@@ -209,16 +209,26 @@ async function mayReadOutcome(
 }
 
 /** Those that the caller's scopes let it use. */
-export function listSurfaceTools({ caller }: RequestContext): Tool[] {
+export function listSurfaceTools(ports: Pick<McpPorts, "listPackages">, { caller }: RequestContext): Tool[] {
+  const packages = describePackages(ports.listPackages(caller));
   return [...TOOLS]
     .filter(([, { scope }]) => scope === null || caller.scopes.has(scope))
     .map(([name, { title, description, annotations }]) => ({
       name,
       title,
-      description,
+      description: name === "run" ? description + packages : description,
       inputSchema: INPUT_SCHEMAS.get(name) as Tool["inputSchema"],
       annotations,
     }));
+}
+
+const MAX_LISTED_PACKAGES = 20;
+
+/** Names alone: a model knows the well-known ones, and finds the rest in the documentation. */
+function describePackages(names: readonly string[]): string {
+  if (names.length === 0) return "";
+  const rest = names.length - MAX_LISTED_PACKAGES;
+  return ` npm packages to import: ${names.slice(0, MAX_LISTED_PACKAGES).join(", ")}${rest > 0 ? `, ${rest} more` : ""}.`;
 }
 
 /** Null for a name that there is no tool of. Never rejects: what goes wrong is part of the answer. */

@@ -25,6 +25,8 @@ export interface MetricsSources {
   waiting?(): Promise<{ approvals: number; oldestMs: number; paused: number }>;
   /** What is stored of files, of all servers on the database together. Absent: it is not told. */
   stored?(): Promise<{ contents: number; bytes: number }>;
+  /** What is installed of packages, of all servers on the database together. Absent: it is not told. */
+  packages?(): Promise<{ packages: number; bytes: number }>;
   database: {
     watch: { readonly reachable: boolean };
     /** A statement that does nothing. Absent: its time is not told. */
@@ -37,6 +39,7 @@ export interface Metrics extends Required<Pick<RunObserver, "runEnded">> {
   /** `bytes`: that came of it. */
   fileUploaded(outcome: "stored" | "failed", bytes: number): void;
   filesSwept(what: "files" | "contents" | "blobs", count: number): void;
+  packageInstalled(outcome: "done" | "failed" | "running", durationMs: number): void;
   /** Counts the requests of all routes and answers `GET /metrics`. */
   register(app: App, sources: MetricsSources): void;
 }
@@ -111,6 +114,11 @@ export function createMetrics(): Metrics {
     "What sweeps removed: files past their time, contents that nothing refers to, and their blobs.",
     ["what"],
   );
+  const installations = histogram(
+    "package_installation_seconds",
+    "Installations of packages that are over.",
+    ["outcome"],
+  );
   const boundEnvironment = createLabelBound(50);
   // Each takes a series per bucket and status.
   const boundTool = createLabelBound(300);
@@ -143,6 +151,10 @@ export function createMetrics(): Metrics {
 
     filesSwept(what, count) {
       swept.inc({ what }, count);
+    },
+
+    packageInstalled(outcome, durationMs) {
+      installations.observe({ outcome }, durationMs / MS_PER_SECOND);
     },
 
     register(app, sources) {
@@ -218,6 +230,8 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
   const paused = gauge("processes_paused", "Runs that stand still for a person, of all servers.");
   const contents = gauge("file_contents", "Contents of files that are stored, of all servers.");
   const storedBytes = gauge("file_stored_bytes", "Bytes of these contents.");
+  const packages = gauge("packages_installed", "Installed versions of packages, of all servers.");
+  const bundleBytes = gauge("package_bundle_bytes", "Bytes of the code that scripts get of them.");
   const unstored = gauge("endings_unstored", "Finished runs that wait for the database.");
   const listeners = gauge("listeners", "Long-polls, blocking requests and event streams.");
   const up = gauge("database_up", "Whether the database answers.");
@@ -260,13 +274,18 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
 
   return async () => {
     const { database } = sources;
-    const [environment, seconds, waiting, stored] = await Promise.all([
+    const [environment, seconds, waiting, stored, installed] = await Promise.all([
       sources.environment().catch(() => null),
       database.watch.reachable && database.ping ? measurePing(database.ping) : null,
       database.watch.reachable && sources.waiting ? answerSoon(sources.waiting) : null,
       database.watch.reachable && sources.stored ? answerSoon(sources.stored) : null,
+      database.watch.reachable && sources.packages ? answerSoon(sources.packages) : null,
     ]);
-    for (const one of [approvals, oldest, paused, contents, storedBytes]) one.remove();
+    for (const one of [approvals, oldest, paused, contents, storedBytes, packages, bundleBytes]) one.remove();
+    if (installed !== null) {
+      packages.set(installed.packages);
+      bundleBytes.set(installed.bytes);
+    }
     if (stored !== null) {
       contents.set(stored.contents);
       storedBytes.set(stored.bytes);

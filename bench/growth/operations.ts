@@ -72,6 +72,7 @@ function finish(pool: Pool, { id, claim }: { id: number; claim: string | null })
     result: '{"order":1}',
     calls: [],
     artifacts: [],
+    packages: [],
   });
 }
 

@@ -32,5 +32,6 @@ export async function finish(db: Db, id: number, claim: string): Promise<void> {
     result: "1",
     calls: [],
     artifacts: [],
+    packages: [],
   });
 }

@@ -51,6 +51,14 @@ export const ROWS: Readonly<Record<string, Row>> = {
   "DELETE /files/{id}": { about: "nothing", opens: WRITE },
   "GET /files/{id}/content": { about: "nothing", opens: READ },
 
+  "GET /packages": { about: "nothing", opens: null },
+  "POST /packages": { about: "nothing", opens: "packages:admin" },
+  "GET /packages/{name}/{version}": { about: "nothing", opens: null },
+  "GET /packages/{name}/{version}/types": { about: "nothing", opens: null },
+  "DELETE /packages/{name}/{version}": { about: "nothing", opens: "packages:admin" },
+  "GET /package-installations": { about: "nothing", opens: "packages:admin" },
+  "GET /package-installations/{id}": { about: "nothing", opens: "packages:admin" },
+
   "GET /tools": { about: "tools", opens: null },
   "GET /tools/types.d.ts": { about: "tools", opens: null },
   "GET /tools/{serviceId}/{toolId}": { about: "tool", opens: null },

@@ -40,9 +40,9 @@ describe("what is recorded", () => {
       decision: null,
       policyId: null,
       parametersSha256: createHash("sha256")
-        .update('{"allow":["**"],"deny":[],"name":"audited"}')
+        .update('{"allow":["**"],"deny":[],"name":"audited","packages":["*"]}')
         .digest("hex"),
-      parameters: { name: "audited", allow: ["**"], deny: [] },
+      parameters: { name: "audited", allow: ["**"], deny: [], packages: ["*"] },
     });
     const [byBootstrap] = await audit(`&action=key.create&objectId=${admin.id}`);
     expect(byBootstrap.actor).toEqual({ kind: "bootstrap", id: null, name: "bootstrap" });

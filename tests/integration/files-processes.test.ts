@@ -77,6 +77,7 @@ async function finish(id: number, artifacts: ArtifactSource[]): Promise<void> {
     result: null,
     calls: [],
     artifacts: stored,
+    packages: [],
   });
 }
 

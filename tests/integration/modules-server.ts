@@ -73,6 +73,7 @@ export async function startModulesServer(options: ModulesServerOptions): Promise
   const database = { pool, watch: { reachable: true } };
   const app = await buildApp(config, {
     ...describeOnly(logger),
+    packages: { listNames: () => [] } as never,
     lifecycle,
     database,
     processes,

@@ -346,6 +346,7 @@ describe("changes of state in the database", () => {
     result: null,
     calls: [],
     artifacts: [],
+    packages: [],
   });
 
   /** The statements by which a state is entered. */

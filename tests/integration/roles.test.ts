@@ -25,6 +25,7 @@ describe("a role", () => {
       name: "readers",
       allow: ["github.read_*"],
       deny: ["**.delete_*"],
+      packages: ["*"],
       createdAt: expect.any(String),
       hints: [],
     });

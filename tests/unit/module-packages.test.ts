@@ -5,7 +5,7 @@ import path from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createAcceptedPaths, splitEntryPath } from "#api/components/modules/packages/entry-paths.ts";
+import { createAcceptedPaths, splitEntryPath } from "#api/bounds/entry-paths.ts";
 import { PACKAGE_LIMITS, PackageRefused, unpackPackage } from "#api/components/modules/packages/unpack.ts";
 import { makePackage, makeTar, type PackEntry } from "#tests/integration/custom-modules/packs.ts";
 

@@ -77,7 +77,7 @@ describe("a run that its environment does not end", () => {
 
   test("has the time that doing again what was done before may take", () => {
     const { live, onOverdue } = begin();
-    live.carry({ trail: [], usage: { ...live.usage, wallMs: 1_000 }, events: [] });
+    live.carry({ trail: [], usage: { ...live.usage, wallMs: 1_000 }, events: [], packages: [] });
     vi.advanceTimersByTime(AFTER_ALL_MS + 1_999);
     expect(onOverdue).not.toHaveBeenCalled();
     vi.advanceTimersByTime(1);

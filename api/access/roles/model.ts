@@ -1,13 +1,14 @@
 /** What the roles feature takes and answers over HTTP. No behaviour. */
 import { z } from "zod";
 import { nameSchema, roleIdSchema } from "../changes.ts";
-import { pathPatternSchema } from "../tool-patterns.ts";
+import { packagePatternSchema, pathPatternSchema } from "../tool-patterns.ts";
 
 /** Every server holds all roles compiled in memory. */
 export const MAX_ROLES = 1000;
 export const MAX_ROLE_PATTERNS = 1000;
 
 const patternsSchema = z.array(pathPatternSchema).max(MAX_ROLE_PATTERNS);
+const packagesSchema = z.array(packagePatternSchema).max(MAX_ROLE_PATTERNS);
 
 export const roleSchema = z
   .object({
@@ -15,9 +16,12 @@ export const roleSchema = z
     name: z.string(),
     allow: z.array(z.string()).describe("Patterns of tools it may see and call. Empty: none."),
     deny: z.array(z.string()).describe("Patterns of tools it may not see, also where `allow` names them."),
+    packages: z
+      .array(z.string())
+      .describe("Which npm packages its scripts may import: names, or patterns such as `@scope/*`."),
     createdAt: z.iso.datetime(),
   })
-  .describe("A role: which tools a key may see and call.");
+  .describe("A role: which tools a key may see and call, and which packages its scripts may import.");
 export type RoleRecord = z.infer<typeof roleSchema>;
 
 export const hintsSchema = z
@@ -31,6 +35,7 @@ export const createRoleBodySchema = z.strictObject({
   name: nameSchema,
   allow: patternsSchema.default([]),
   deny: patternsSchema.default([]),
+  packages: packagesSchema.default(["*"]),
 });
 export type CreateRoleBody = z.output<typeof createRoleBodySchema>;
 
@@ -39,8 +44,11 @@ export const patchRoleBodySchema = z
     name: nameSchema.optional(),
     allow: patternsSchema.optional(),
     deny: patternsSchema.optional(),
+    packages: packagesSchema.optional(),
   })
-  .refine((body) => Object.keys(body).length > 0, { error: "name what to change: name, allow or deny" });
+  .refine((body) => Object.keys(body).length > 0, {
+    error: "name what to change: name, allow, deny or packages",
+  });
 export type PatchRoleBody = z.output<typeof patchRoleBodySchema>;
 
 export const roleListSchema = z.object({ roles: z.array(roleSchema), nextCursor: z.string().nullable() });

@@ -9,6 +9,7 @@ export interface RoleRow {
   name: string;
   allow: string[];
   deny: string[];
+  packages: string[];
   createdAt: Date;
 }
 
@@ -20,10 +21,11 @@ export async function countRoles(db: Db): Promise<number> {
 /** Throws a unique violation for a name in use. */
 export async function insertRole(
   db: Db,
-  role: { id: string; name: string; allow: string[]; deny: string[] },
+  role: { id: string; name: string; allow: string[]; deny: string[]; packages: string[] },
 ): Promise<RoleRow> {
   const [row] = await db<RoleRow[]>`
-    insert into roles (id, name, allow, deny) values (${role.id}, ${role.name}, ${role.allow}, ${role.deny})
+    insert into roles (id, name, allow, deny, packages)
+    values (${role.id}, ${role.name}, ${role.allow}, ${role.deny}, ${role.packages})
     returning ${columns(db)}`;
   return row as RoleRow;
 }
@@ -32,12 +34,15 @@ export async function insertRole(
 export async function updateRole(
   db: Db,
   id: string,
-  change: { name?: string | undefined; allow?: string[] | undefined; deny?: string[] | undefined },
+  change: Partial<Record<"allow" | "deny" | "packages", string[] | undefined>> & {
+    name?: string | undefined;
+  },
 ): Promise<RoleRow | null> {
   const [row] = await db<RoleRow[]>`
     update roles set name = coalesce(${change.name ?? null}, name),
       allow = coalesce(${change.allow ?? null}::text[], allow),
-      deny = coalesce(${change.deny ?? null}::text[], deny), updated_at = now()
+      deny = coalesce(${change.deny ?? null}::text[], deny),
+      packages = coalesce(${change.packages ?? null}::text[], packages), updated_at = now()
     where id = ${id} returning ${columns(db)}`;
   return row ?? null;
 }
@@ -72,5 +77,5 @@ export async function readRoles(db: Db): Promise<RoleRow[]> {
 }
 
 function columns(db: Db) {
-  return db`position, id, name, allow, deny, created_at as "createdAt"`;
+  return db`position, id, name, allow, deny, packages, created_at as "createdAt"`;
 }

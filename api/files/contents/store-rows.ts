@@ -91,7 +91,10 @@ function isUnused(db: Db) {
   return db`not exists (select from files r where r.project = c.project and r.digest = c.digest)
     and not exists (select from process_files r where r.project = c.project and r.digest = c.digest)
     and not exists (select from process_artifacts r where r.project = c.project and r.digest = c.digest)
-    and not exists (select from process_saved_answers r where r.project = c.project and r.digest = c.digest)`;
+    and not exists (select from process_saved_answers r where r.project = c.project and r.digest = c.digest)
+    and not exists (select from package_bundles r where r.project = c.project and r.digest = c.digest)
+    and not exists (select from package_bundles r where r.project = c.project and r.mappings = c.digest)
+    and not exists (select from packages r where r.project = c.project and r.types = c.digest)`;
 }
 
 /** Gives up blobs that no content has and that are not being written; those that were given up before as well. */

@@ -37,6 +37,7 @@ export function describeOnly(logger: FastifyBaseLogger): AppDeps {
     logs: unused("logs"),
     processes: unused("processes"),
     files: unused("files"),
+    packages: unused("packages"),
     modules: unused("modules"),
     redactor: createRedactor(),
     services: unused("services"),

@@ -70,6 +70,7 @@ Requests need an API key, \`Authorization: Bearer <key>\`, unless the server has
 
 - [How scripts are written](/environment/docs): globals, tools, limits, errors, an example
 - [Types of all tools](/tools/types.d.ts): TypeScript declarations of what this key can call
+- [npm packages](/packages) that scripts can import
 - [HTTP API](/openapi.json): OpenAPI 3.1; for reading at [/docs](/docs)
 - [MCP](/mcp): the same as a Model Context Protocol server (Streamable HTTP): run, search_tools, read_tool, resume, result
 `;

@@ -5,10 +5,19 @@
 import type { CallCaller, CallWorkspace } from "#api/tools/gate.ts";
 import { WORKSPACE_LIMIT_ERROR } from "#runner/file-names.ts";
 import type { Workspace } from "#runner/host/workspace.ts";
-import type { CallContext, EnvironmentBindings, SavedAnswer, ToolRequest } from "#sdk";
+import type {
+  CallContext,
+  EnvironmentBindings,
+  FoundPackage,
+  PackageCode,
+  PackageRequest,
+  SavedAnswer,
+  ToolRequest,
+} from "#sdk";
 import { type LoggedCall, MAX_TRAIL_CALLS } from "../live/calls.ts";
 import type { RunRegistry } from "../live/registry.ts";
 import type { LiveRun } from "../live/run.ts";
+import type { PackageHost } from "../model/packages.ts";
 import type { CallEnding } from "../model/records.ts";
 import type { CallStatus } from "../model/schemas.ts";
 import { ToolError, type ToolHost } from "../model/tool-host.ts";
@@ -20,11 +29,13 @@ export interface BindingsOptions {
   tools: ToolHost;
   /** Absent: no person can be asked. */
   pausing?: Pausing;
+  /** Absent: scripts have no packages. */
+  packages?: PackageHost;
 }
 
 /** Reports about a run that is not (any more) in memory are dropped. Malformed ones throw TypeError. */
 export function createBindings(options: BindingsOptions): EnvironmentBindings {
-  const { registry, tools } = options;
+  const { registry, tools, packages } = options;
   const asker = (context: CallContext | undefined) => findAsker(registry, context?.eid);
   return {
     invokeTool: (input) => invokeTool(options, input),
@@ -45,6 +56,10 @@ export function createBindings(options: BindingsOptions): EnvironmentBindings {
     writeFile: async (eid, write) => workspaceOf(registry, eid).write(write),
     removeFile: async (eid, { name }) => workspaceOf(registry, eid).remove(name),
     ...(options.pausing !== undefined && { restoreAnswer: createRestore(registry, options.pausing) }),
+    ...(packages && {
+      findPackage: (eid, request) => findPackage(registry, packages, eid, request),
+      readPackage: (eid, digest) => readPackage(registry, packages, eid, digest),
+    }),
   };
 }
 
@@ -60,6 +75,42 @@ function createRestore(registry: RunRegistry, pausing: Pausing) {
     if (!run || run.isOver || run.opened.disposed) throw runIsOver();
     await pausing.restoreAnswer(run, seq);
   };
+}
+
+/** What is found is the run's from then on: it may read it, and its record names it. */
+async function findPackage(
+  registry: RunRegistry,
+  packages: PackageHost,
+  eid: number,
+  request: PackageRequest,
+): Promise<FoundPackage | { message: string }> {
+  const trial = packages.trial(eid);
+  if (trial !== null) {
+    const { name, version, digest, exports } = trial;
+    return request.name === name ? { name, version, digest, exports } : { message: "Only one is tried." };
+  }
+  const run = registry.get(eid);
+  if (!run || run.isOver) throw runIsOver();
+  const found = await packages.find(callerOf(run), request);
+  if (!("message" in found)) run.notePackage(found);
+  return found;
+}
+
+/** Of those only that were found for the run: a child may ask for any digest. */
+async function readPackage(
+  registry: RunRegistry,
+  packages: PackageHost,
+  eid: number,
+  digest: string,
+): Promise<PackageCode> {
+  const trial = packages.trial(eid);
+  if (trial !== null && trial.digest === digest) return { code: trial.code, mappings: trial.mappings };
+  const run = registry.get(eid);
+  if (!run || run.isOver) throw runIsOver();
+  if (!run.packages.some((one) => one.digest === digest)) {
+    throw new Error("The run has imported no package of this digest.");
+  }
+  return packages.read(digest);
 }
 
 function callerOf(run: LiveRun): CallCaller {

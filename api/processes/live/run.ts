@@ -6,7 +6,7 @@
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { CallCaller } from "#api/tools/gate.ts";
 import { createWorkspace, type StoredFile, type Workspace } from "#runner/host/workspace.ts";
-import type { CallFiles, ErrorDetail, ExecutionState, Usage } from "#sdk";
+import type { CallFiles, ErrorDetail, ExecutionState, PackageUse, Usage } from "#sdk";
 import type { ProcessArtifact } from "../model/files.ts";
 import {
   type CarriedRun,
@@ -46,6 +46,8 @@ export class LiveRun {
   readonly results: RunResults;
   /** What is stored of the files it wrote; told with its ending. */
   artifacts: readonly ProcessArtifact[] = [];
+  /** What it has imported, in the order in which it did. */
+  packages: readonly PackageUse[] = [];
   /** What was opened for the run; run.ts disposes it when no child of this server holds the run any more. */
   readonly opened = new DisposableStack();
 
@@ -86,8 +88,14 @@ export class LiveRun {
   }
 
   /** Before the run begins: it is a repetition. */
-  carry({ trail, usage, events }: Pick<CarriedRun, "trail" | "usage" | "events">): void {
+  carry({
+    trail,
+    usage,
+    events,
+    packages,
+  }: Pick<CarriedRun, "trail" | "usage" | "events" | "packages">): void {
     this.calls.restore(trail);
+    this.packages = packages;
     for (const { id, state } of events) this.approvals.note(id, state);
     this.#usage.carry(usage);
   }
@@ -214,6 +222,12 @@ export class LiveRun {
     if (!this.isOver) this.#reported ??= reported;
   }
 
+  /** Its source names a package. */
+  notePackage({ name, version, digest }: PackageUse): void {
+    if (this.isOver || this.packages.some((one) => one.digest === digest && one.name === name)) return;
+    this.packages = [...this.packages, { name, version, digest }];
+  }
+
   /** A call has begun or ended. */
   noteCall(): void {
     if (!this.isOver) this.#options.onChange("data");
@@ -312,6 +326,7 @@ export class LiveRun {
       result: this.results.result,
       calls: this.#log?.ended ?? [],
       artifacts: this.artifacts,
+      packages: this.packages,
     };
   }
 

@@ -1,6 +1,6 @@
 /** What is known of a process and its run, as it is stored and passed on. Types and the few values that belong to them. */
 import type { ToolPath } from "#api/tools/gate.ts";
-import type { EXECUTION_REASONS, ExecutionExitState, ExecutionReason, Usage } from "#sdk";
+import type { EXECUTION_REASONS, ExecutionExitState, ExecutionReason, PackageUse, Usage } from "#sdk";
 import type { ArtifactSource, ProcessArtifact, ProcessFile } from "./files.ts";
 import type { CallStatus, ProcessErrorDetail, ProcessSummary } from "./schemas.ts";
 import type { ApprovalState } from "./states.ts";
@@ -116,6 +116,7 @@ export interface RunEnding {
   calls: readonly TrailCall[];
   /** Their contents are stored. */
   artifacts: readonly ProcessArtifact[];
+  packages: readonly PackageUse[];
 }
 
 /** A process in the hands of one server, by the token it was given with it. */
@@ -136,6 +137,8 @@ export interface SummaryResults {
 export interface StoredResults extends SummaryResults {
   /** JSON text of what records show of the files that the run left. Null: none. */
   artifacts: string | null;
+  /** JSON text of the packages that the run has imported. Null: none. */
+  packages: string | null;
   stdout: Buffer;
   stderr: Buffer;
   outputs: number;
@@ -285,6 +288,8 @@ export interface CarriedRun {
   checkpoint: unknown;
   trail: TrailCall[];
   usage: Usage;
+  /** What the run has imported: it reads exactly these again. */
+  packages: readonly PackageUse[];
   approvals: RunApproval[];
   events: { id: string; state: ApprovalState }[];
   calls: CarriedCall[];
@@ -299,4 +304,5 @@ export interface RunSnapshot {
   output: string;
   outputs: number;
   calls: readonly TrailCall[];
+  packages: readonly PackageUse[];
 }

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { EXECUTION_EXIT_STATES, EXECUTION_REASONS, type ExecutionReason } from "#sdk";
 import { givenFilesSchema, processArtifactSchema, processFileSchema, scriptNameSchema } from "./files.ts";
+import { packageUseSchema } from "./packages.ts";
 import { PROCESS_STATES } from "./states.ts";
 
 export const EXIT_STATES = EXECUTION_EXIT_STATES;
@@ -226,6 +227,7 @@ export const processSchema = processSummarySchema
     stdout: z.string(),
     stderr: z.string(),
     artifacts: z.array(processArtifactSchema).describe("What the last run left."),
+    packages: z.array(packageUseSchema).describe("Which packages the last run has imported."),
   })
   .meta({ id: "Process", description: "A submitted script, its state and its results." });
 export type ProcessRecord = z.output<typeof processSchema>;

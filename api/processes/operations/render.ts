@@ -36,6 +36,7 @@ export function viewLiveRun(live: LiveRun): ProcessView {
       result: live.results.result,
       errorDetail: live.isStored ? (live.ending?.error ?? null) : null,
       artifacts: live.isStored && live.artifacts.length > 0 ? JSON.stringify(live.artifacts) : null,
+      packages: live.packages.length > 0 ? JSON.stringify(live.packages) : null,
     },
   };
 }
@@ -59,7 +60,7 @@ export function renderRecord(view: ProcessView): string {
   const stderr = JSON.stringify(results.stderr.toString("utf8"));
   // A server of an earlier version shows none of these.
   const given = `"input":${input ?? "null"},"inputSchema":${inputSchema ?? "null"},"files":${files ?? "[]"},"name":${JSON.stringify(name ?? null)}`;
-  const left = `"stdout":${stdout},"stderr":${stderr},"artifacts":${results.artifacts ?? "[]"}`;
+  const left = `"stdout":${stdout},"stderr":${stderr},"artifacts":${results.artifacts ?? "[]"},"packages":${results.packages ?? "[]"}`;
   return `${head},"code":${JSON.stringify(code)},${given},${left}${tail}`;
 }
 

@@ -124,7 +124,7 @@ export class CallJournal {
   /** Writes what a pause is made of, with the calls that belong to it. Begins at once; calls wait until it is written. */
   keep<T>(
     checkpoint: unknown,
-    rest: Pick<PauseRecord, "approvals" | "trail" | "usage">,
+    rest: Pick<PauseRecord, "approvals" | "trail" | "usage" | "packages">,
     write: (record: PauseRecord) => Promise<T>,
   ): { record: PauseRecord; kept: Promise<T> } {
     const { log } = this.#options;

@@ -19,7 +19,10 @@ export interface KeptPauseOptions {
   /** Aborts when nothing more may be written of the run. */
   over: AbortSignal;
   /** What is stored of the run itself. */
-  describe(): Pick<CarriedRun, "usage"> & { trail: readonly TrailCall[]; snapshot(): RunSnapshot };
+  describe(): Pick<CarriedRun, "usage" | "packages"> & {
+    trail: readonly TrailCall[];
+    snapshot(): RunSnapshot;
+  };
   log: ModuleLogger;
 }
 
@@ -50,9 +53,13 @@ export class KeptPause {
    */
   async store(fresh: readonly Waiter[]): Promise<"stored" | "refused" | "gone"> {
     const { records, journal, describe, waiting, over } = this.#options;
-    const { trail, usage } = describe();
+    const { trail, usage, packages } = describe();
     const approvals = fresh.map(({ approval }) => approval as PreparedApproval);
-    const { record, kept } = journal.keep(this.#checkpoint, { approvals, trail, usage }, records.pause);
+    const { record, kept } = journal.keep(
+      this.#checkpoint,
+      { approvals, trail, usage, packages },
+      records.pause,
+    );
     let stored: { replayable: boolean } | null;
     try {
       stored = await kept;

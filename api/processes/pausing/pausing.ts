@@ -48,7 +48,8 @@ export function createPausing(options: PausingOptions) {
       describe: () => ({
         trail: live.calls.all,
         usage: live.usage,
-        snapshot: () => ({ ...live.results.read(), calls: live.calls.ended }),
+        packages: live.packages,
+        snapshot: () => ({ ...live.results.read(), calls: live.calls.ended, packages: live.packages }),
       }),
       hooks: {
         parked() {

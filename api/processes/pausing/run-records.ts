@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { zstdCompress, zstdDecompress } from "node:zlib";
 import type { Db, Fragment, Pool } from "#api/db/pool.ts";
 import type { KeptValue, Vault } from "#api/secrets/vault.ts";
-import type { Usage } from "#sdk";
+import type { PackageUse, Usage } from "#sdk";
 import type { ProcessFiles } from "../model/files.ts";
 import type {
   CallReply,
@@ -23,8 +23,10 @@ import {
   detachRun,
   endCall,
   keepCalls,
+  keepPackages,
   keepSaved,
   listJournal,
+  listPackages,
   listSaved,
   lockProcess,
   markAsked,
@@ -110,7 +112,7 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
   }
 
   return {
-    async pause({ checkpoint, approvals, calls, unanswered, saved, trail, usage }) {
+    async pause({ checkpoint, approvals, calls, unanswered, saved, trail, usage, packages }) {
       const kept = await storeSaved(saved);
       const sealed = await sealCheckpoint({ checkpoint, trail });
       const replayable = sealed !== null;
@@ -123,6 +125,7 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
           pauseRun(db, name, { replayable, usage, unanswered }),
           keepCalls(db, id, calls, unanswered),
           keepSaved(db, id, kept),
+          ...(packages.length === 0 ? [] : [keepPackages(db, id, packages)]),
           ...answered.map(({ seq }) => endCall(db, id, seq)),
           sealer.keep(db, [...(sealed === null ? [] : [sealed]), ...replies]),
           approvalStore.store(db, approvals),
@@ -205,12 +208,13 @@ export async function readCarriedRun(
   { id, claim }: Pick<RunName, "id" | "claim">,
 ): Promise<CarriedRun | string> {
   const { pool, sealer, approvalStore } = storage;
-  const [row, approvals, events, journal, saved] = await Promise.all([
+  const [row, approvals, events, journal, saved, packages] = await Promise.all([
     takeCheckpoint(pool, id, claim),
     approvalStore.listOfRun(pool, id),
     approvalStore.listEvents(pool, id),
     listJournal(pool, id),
     listSaved(pool, id),
+    listPackages(pool, id),
   ]);
   if (row === null) return "Nothing is stored to repeat it from.";
   if (row.replays > MAX_REPLAYS) return `It was repeated ${MAX_REPLAYS} times and never got further.`;
@@ -231,7 +235,7 @@ export async function readCarriedRun(
     return { ...call, reply: endedAt === null ? null : reply };
   });
   const calledAt = trail.map((call) => ({ ...call, startedAt: new Date(call.startedAt) }));
-  return { run, checkpoint, trail: calledAt, usage, approvals, events, calls, saved };
+  return { run, checkpoint, trail: calledAt, usage, packages, approvals, events, calls, saved };
 }
 
 function sealLog(sealer: Sealer, id: string, value: unknown): KeptValue {
@@ -266,6 +270,7 @@ export interface PauseRecord {
   saved: readonly SavedAnswer[];
   trail: readonly TrailCall[];
   usage: Usage;
+  packages: readonly PackageUse[];
 }
 
 /** The database's part of one run. Everything rejects when the database does; `false` is that the run is not there any more. */

@@ -146,6 +146,8 @@ export async function restartProcess(
       delete from process_results where process_id in (select id from restarted)
     ), cleared_artifacts as (
       delete from process_artifacts where process_id in (select id from restarted)
+    ), cleared_packages as (
+      delete from process_packages where process_id in (select id from restarted)
     ), cleared_calls as (
       delete from tool_calls where process_id in (select id from restarted)
     )
@@ -210,16 +212,21 @@ export async function finishRun(db: Db, ending: RunEnding): Promise<ProcessRow |
     ), results as (
       insert into process_results (
         process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs, result, error_detail,
-        artifacts
+        artifacts, packages
       )
       select id, ${ending.stdout}, ${ending.stderr}, ${ending.truncated.stdout}, ${ending.truncated.stderr},
         ${ending.output}::text::json, ${ending.outputs}, ${ending.result}::text::json, ${errorDetail}::text::json,
-        ${ending.artifacts.length === 0 ? null : JSON.stringify(ending.artifacts)}::text::json
+        ${toJsonList(ending.artifacts)}::text::json, ${toJsonList(ending.packages)}::text::json
       from finished
     )${ending.calls.length === 0 ? db`` : callsOfFinished(db, ending.calls)}
     ${ending.artifacts.length === 0 ? db`` : artifactsOfFinished(db, ending.artifacts)}
     select * from finished`;
   return row ?? null;
+}
+
+/** Null for none. */
+export function toJsonList(items: readonly unknown[]): string | null {
+  return items.length === 0 ? null : JSON.stringify(items);
 }
 
 /** The trail of a run that is left by its child: what has ended of it. */

@@ -92,5 +92,6 @@ function withoutValues(ending: RunEnding): RunEnding {
     result: null,
     calls: [],
     artifacts: [],
+    packages: [],
   };
 }

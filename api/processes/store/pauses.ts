@@ -1,8 +1,8 @@
 /** The statements by which runs pause and go on, guarded by state and claim like all others of processes. */
 import type { Db, Fragment } from "#api/db/pool.ts";
-import type { Usage } from "#sdk";
+import type { PackageUse, Usage } from "#sdk";
 import type { JournaledCall, KeptAnswer } from "../model/records.ts";
-import { renewedClaim } from "./changes.ts";
+import { renewedClaim, toJsonList } from "./changes.ts";
 
 export interface CheckpointRow {
   run: string;
@@ -169,6 +169,20 @@ export async function beginCall(
   return { outcome: row.kept ? "begun" : "none", isUsed: row.isUsed };
 }
 
+/** With a pause: what the run has imported, in place of what it had. Their bundles are kept as long as it may be repeated. */
+export async function keepPackages(db: Db, id: number, packages: readonly PackageUse[]): Promise<void> {
+  await db`
+    insert into process_packages (process_id, name, version, digest)
+    select ${id}, name, version, digest
+    from json_to_recordset(${JSON.stringify(packages)}::text::json) as u (name text, version text, digest text)
+    on conflict (process_id, name, version) do update set digest = excluded.digest`;
+}
+
+export async function listPackages(db: Db, id: number): Promise<PackageUse[]> {
+  return db<PackageUse[]>`
+    select name, version, digest from process_packages where process_id = ${id} order by name, version`;
+}
+
 /** A statement that answers a row when the call is there: otherwise nothing has to be kept of it. */
 export function endCall(db: Db, id: number, seq: number): Fragment {
   return db`update process_journal set ended_at = now() where process_id = ${id} and seq = ${seq} returning seq`;
@@ -216,12 +230,13 @@ export async function storeSnapshot(
     truncated: { stdout: boolean; stderr: boolean };
     output: string;
     outputs: number;
+    packages: readonly PackageUse[];
   },
 ): Promise<void> {
   await db`
-    insert into process_results (process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs)
+    insert into process_results (process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs, packages)
     values (${id}, ${shown.stdout}, ${shown.stderr}, ${shown.truncated.stdout}, ${shown.truncated.stderr},
-      ${shown.output}::text::json, ${shown.outputs})
+      ${shown.output}::text::json, ${shown.outputs}, ${toJsonList(shown.packages)}::text::json)
     on conflict (process_id) do nothing`;
 }
 

@@ -27,6 +27,7 @@ const NO_RESULTS: StoredResults = {
   result: null,
   errorDetail: null,
   artifacts: null,
+  packages: null,
 };
 
 export function resultsOf(row: Joined<StoredResults>): StoredResults {
@@ -42,7 +43,8 @@ export async function readProcess(db: Db, id: number): Promise<StoredProcess | n
   const [row] = await db<StoredProcess[]>`
     select ${processColumns(db)}, ${submittedColumns(db)}, r.stdout, r.stderr, r.stdout_truncated as "stdoutTruncated",
       r.stderr_truncated as "stderrTruncated", r.output::text as output, r.outputs, r.result::text as result,
-      r.error_detail as "errorDetail", r.artifacts::text as artifacts
+      r.error_detail as "errorDetail", r.artifacts::text as artifacts,
+      r.packages::text as packages
     from processes p left join process_results r on r.process_id = p.id
     where p.id = ${id}`;
   return row ?? null;

@@ -67,6 +67,7 @@ async function scrape(): Promise<string> {
     waitedMs: 1,
   });
   metrics.fileUploaded("stored", 1);
+  metrics.packageInstalled("done", 1);
   metrics.filesSwept("files", 1);
   const capacity = { slots: 1, busy: 0, queued: 0, warm: 1, memoryBytes: 1 };
   const layers = [{ layer: 0, name: "n", required: true, obtained: true, detail: "" }];
@@ -83,6 +84,7 @@ async function scrape(): Promise<string> {
           metrics.register(on, {
             ...sources,
             stored: async () => ({ contents: 1, bytes: 1 }),
+            packages: async () => ({ packages: 1, bytes: 1 }),
             environment: async () => environment as never,
             waiting: async () => ({ approvals: 1, oldestMs: 1, paused: 1 }),
             processes: () =>

@@ -71,7 +71,14 @@ test("a call that begins while its run is paused is neither refused nor made twi
       message: "?",
       content: { parameters: {} },
     });
-    const rest = { trail: [], usage: NO_USAGE, unanswered: [1, 2], saved: [], checkpoint: checkpoint(1, 2) };
+    const rest = {
+      trail: [],
+      usage: NO_USAGE,
+      packages: [],
+      unanswered: [1, 2],
+      saved: [],
+      checkpoint: checkpoint(1, 2),
+    };
     await records.pause({ ...rest, approvals: [approval], calls: [] });
     await database.pool`
       update approvals set state = 'approved', decided_at = now(), decided_by = 'x' where id = ${approval.id}`;
@@ -96,6 +103,7 @@ test("of a call that begins and another child that takes the run, one is first: 
     await records.pause({
       trail: [],
       usage: NO_USAGE,
+      packages: [],
       unanswered: [1],
       saved: [],
       checkpoint: checkpoint(1),
@@ -121,6 +129,7 @@ test("replies and pauses of many calls at once all get through", async () => {
     records.pause({
       trail: [],
       usage: NO_USAGE,
+      packages: [],
       unanswered,
       saved: [],
       checkpoint: checkpoint(...unanswered),

@@ -7,7 +7,7 @@ import { mkdir, open } from "node:fs/promises";
 import path from "node:path";
 import { createZstdDecompress } from "node:zlib";
 import { type Extract, extract } from "tar-stream";
-import { type AcceptedPaths, createAcceptedPaths, splitEntryPath } from "./entry-paths.ts";
+import { type AcceptedPaths, createAcceptedPaths, splitEntryPath } from "#api/bounds/entry-paths.ts";
 import { PACKAGE_NOTE } from "./note.ts";
 
 export interface PackageLimits {

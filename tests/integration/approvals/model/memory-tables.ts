@@ -150,6 +150,7 @@ export function createMemoryTables(): Tables {
         checkpoint: content,
         trail: [],
         usage: NO_USAGE,
+        packages: [],
         approvals: known,
         events: [],
         calls,

@@ -67,6 +67,7 @@ export function createPostgresTables(pool: Pool, vault: Vault): Tables {
         error: null,
         memoryMb: null,
         usage: NO_USAGE,
+        packages: [],
         stdout: Buffer.alloc(0),
         stderr: Buffer.alloc(0),
         truncated: { stdout: false, stderr: false },

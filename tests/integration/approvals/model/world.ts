@@ -285,7 +285,7 @@ export class World {
         holdMs: 2_000_000_000,
         maxApprovals: 100,
         log: console,
-        describe: () => ({ trail: [], usage: NO_USAGE, snapshot: () => SNAPSHOT }),
+        describe: () => ({ trail: [], usage: NO_USAGE, packages: [], snapshot: () => SNAPSHOT }),
         hooks: {
           parked: () => {},
           goesOn: () => {},
@@ -376,6 +376,7 @@ const SNAPSHOT = {
   output: "{}",
   outputs: 0,
   calls: [],
+  packages: [],
 };
 
 /** A child whose script is a list of operations. Errors of operations are caught; nothing in it is left to chance. */

@@ -1,0 +1,165 @@
+/**
+ * Has one package installed into a folder by a process of its own, bounded in time, memory, disk and network. Answers what
+ * lies there, or why nothing does. The folder is the caller's to remove.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { RLIMIT_DATA, RLIMIT_FSIZE } from "#runner/jail/kernel/kernel-headers.ts";
+import { openKernel } from "#runner/jail/kernel/syscalls.ts";
+import { findNodeBinary } from "#runner/process/node-binary.ts";
+import { openRegistryGate, type Registry } from "./gate.ts";
+import {
+  INSTALL_LIMITS,
+  type InstalledTree,
+  type InstallJob,
+  type InstallMessage,
+  type InstallStep,
+  installMessageSchema,
+} from "./messages.ts";
+
+export interface InstallerOptions {
+  fetch: typeof globalThis.fetch;
+  registry: Registry;
+  advisories: InstallJob["advisories"];
+  minAgeDays: number;
+  /** Default: INSTALL_TIMES. */
+  times?: Partial<typeof INSTALL_TIMES>;
+}
+
+/** In milliseconds: an installation as a whole, and the longest silence of the registry. */
+export const INSTALL_TIMES = { maxMs: 300_000, idleMs: 30_000 };
+
+export interface InstallRequest extends Pick<InstallJob, "name" | "range" | "lock" | "folder"> {
+  onStep(step: InstallStep, done: number, total: number | null): void;
+  signal: AbortSignal;
+}
+
+/** Why a package is not installed: a sentence for the operator who asked for it. */
+export class InstallProblem extends Error {
+  override readonly name = "InstallProblem";
+}
+
+const ENTRY = join(import.meta.dirname, "main.ts");
+const MAX_HEAP_MB = 1024;
+const MAX_DATA_BYTES = 2n * 1024n ** 3n;
+const MAX_FILE_BYTES = 320n * 1024n ** 2n;
+const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
+const MAX_ERROR_CHARACTERS = 2000;
+const DAY_MS = 86_400_000;
+
+/** @throws InstallProblem */
+export async function installPackage(
+  { fetch, registry, advisories, minAgeDays, times }: InstallerOptions,
+  { onStep, signal, ...asked }: InstallRequest,
+): Promise<InstalledTree> {
+  const { maxMs, idleMs } = { ...INSTALL_TIMES, ...times };
+  // A path of a socket may have about a hundred bytes: that of the folder may be longer.
+  const socketFolder = await mkdtemp(join(tmpdir(), "cyrnel-registry-"));
+  try {
+    const socketPath = join(socketFolder, "registry.sock");
+    await using gate = await openRegistryGate({
+      fetch,
+      registry,
+      socketPath,
+      limits: INSTALL_LIMITS,
+      idleMs,
+    });
+    const before = minAgeDays === 0 ? null : new Date(Date.now() - minAgeDays * DAY_MS).toISOString();
+    const job: InstallJob = { ...asked, socketPath, before, minAgeDays, advisories, limits: INSTALL_LIMITS };
+    const outcome = await runInstaller(job, AbortSignal.any([signal, AbortSignal.timeout(maxMs)]), onStep);
+    if (outcome.type === "tree") return outcome.tree;
+    if (signal.aborted) throw new InstallProblem("The server stopped while it was installed.");
+    throw new InstallProblem(
+      gate.problem ?? outcome.message ?? `It could not be installed within ${maxMs} ms, or needed too much.`,
+    );
+  } finally {
+    await rm(socketFolder, { recursive: true, force: true });
+  }
+}
+
+type Outcome = Extract<InstallMessage, { type: "tree" }> | { type: "problem"; message: string | null };
+
+function runInstaller(
+  job: InstallJob,
+  signal: AbortSignal,
+  onStep: InstallRequest["onStep"],
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const child = spawn(findNodeBinary().path, flagsFor(job), {
+      cwd: job.folder,
+      env: { NODE_NO_WARNINGS: "1", HOME: job.folder, TMPDIR: job.folder },
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    const stop = () => child.kill("SIGKILL");
+    let outcome: Outcome | null = null;
+    let bytes = 0;
+    let errors = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      errors = (errors + text).slice(-MAX_ERROR_CHARACTERS);
+    });
+    child.stdout.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > MAX_OUTPUT_BYTES) stop();
+    });
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const message = readMessage(line);
+      if (message === null || outcome !== null) return;
+      if (message.type === "step") onStep(message.step, message.done, message.total);
+      else {
+        outcome = message;
+        stop();
+      }
+    });
+    child.once("error", (error) => {
+      errors = error.message;
+    });
+    child.once("close", () => {
+      signal.removeEventListener("abort", stop);
+      resolve(outcome ?? { type: "problem", message: signal.aborted ? null : lastWords(errors) });
+    });
+    signal.addEventListener("abort", stop);
+    if (signal.aborted) stop();
+    limit(child);
+    child.stdin.on("error", () => {}).end(JSON.stringify(job));
+  });
+}
+
+/** What it may do is said to Node; what it may use, to the kernel. */
+function flagsFor({ folder }: InstallJob): string[] {
+  return [
+    "--permission",
+    "--allow-fs-read=*",
+    `--allow-fs-write=${join(folder, "*")}`,
+    "--allow-net",
+    "--disable-proto=throw",
+    `--max-old-space-size=${MAX_HEAP_MB}`,
+    ENTRY,
+  ];
+}
+
+function limit({ pid }: ChildProcess): void {
+  if (pid === undefined || process.platform !== "linux") return;
+  try {
+    const kernel = openKernel();
+    kernel.prlimit(pid, RLIMIT_DATA, { soft: MAX_DATA_BYTES, hard: MAX_DATA_BYTES });
+    kernel.prlimit(pid, RLIMIT_FSIZE, { soft: MAX_FILE_BYTES, hard: MAX_FILE_BYTES });
+  } catch {
+    // A Node without FFI, which level development may run on: time, heap and counted bytes are its limits.
+  }
+}
+
+function readMessage(line: string): InstallMessage | null {
+  try {
+    return installMessageSchema.parse(JSON.parse(line));
+  } catch {
+    return null;
+  }
+}
+
+function lastWords(errors: string): string {
+  const line = errors.split("\n").findLast((text) => /error|denied|memory/i.test(text));
+  return `The process that installs it ended${line === undefined ? "." : `: ${line.trim().slice(0, 300)}`}`;
+}

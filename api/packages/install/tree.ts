@@ -1,0 +1,289 @@
+/**
+ * The tree of a package, resolved by npm's own library, and what has to hold for each of its members before anything of it is
+ * downloaded: it comes from the registry, has an integrity, is old enough, and is not known to be malware.
+ */
+import { writeFile } from "node:fs/promises";
+import type { Agent } from "node:http";
+import { request } from "node:http";
+import { join } from "node:path";
+import { json } from "node:stream/consumers";
+import Arborist, { type Node } from "@npmcli/arborist";
+import pacote from "pacote";
+import { z } from "zod";
+import { ADVISORIES_PATH, type Advisory, type InstallJob, REGISTRY_HOST } from "./messages.ts";
+import { isMemberName } from "./names.ts";
+
+/** Something about a package that its installation ends with. The message is a sentence. */
+export class Refused extends Error {}
+
+export interface ResolvedTree {
+  /** The package that was asked for first. */
+  members: Node[];
+  leftOut: { name: string; reason: string }[];
+}
+
+/** Options that npm's libraries take alike. */
+export function npmOptions(job: InstallJob, agent: Agent): Record<string, unknown> {
+  return {
+    path: job.folder,
+    cache: join(job.folder, ".cache"),
+    registry: `http://${REGISTRY_HOST}/`,
+    replaceRegistryHost: "never",
+    agent,
+    maxSockets: 8,
+    fetchRetries: 0,
+    retry: { retries: 0 },
+    timeout: 300_000,
+    fullMetadata: true,
+    preferOnline: true,
+    ignoreScripts: true,
+    binLinks: false,
+    audit: false,
+    fund: false,
+    allowGit: "none",
+    allowRemote: "none",
+    allowFile: "none",
+    allowDirectory: "none",
+    ...(job.before !== null && { before: new Date(job.before) }),
+  };
+}
+
+/** @throws Refused, and what npm's library throws. */
+export async function resolveTree(job: InstallJob, options: Record<string, unknown>): Promise<ResolvedTree> {
+  const { name, range, lock, folder, limits } = job;
+  const root = { name: "cyrnel-installation", version: "0.0.0", private: true };
+  await writeFile(
+    join(folder, "package.json"),
+    JSON.stringify({ ...root, ...(lock !== null && { dependencies: { [name]: range } }) }),
+  );
+  if (lock !== null)
+    await writeFile(join(folder, "package-lock.json"), JSON.stringify(trimLock(lock, name, range)));
+  const arborist = new Arborist({ ...options, packageLock: lock !== null, saveType: "prod" });
+  const tree = await arborist.buildIdealTree(lock === null ? { add: [`${name}@${range}`] } : {});
+  const main = tree.children.get(name);
+  if (main === undefined) throw new Refused(`${name}@${range} could not be resolved.`);
+  const resolved = collectMembers(main);
+  if (resolved.members.length > limits.maxPackages) {
+    throw new Refused(
+      `${name} needs ${resolved.members.length} packages; at most ${limits.maxPackages} are taken.`,
+    );
+  }
+  for (const member of resolved.members) checkMember(member);
+  return resolved;
+}
+
+const lockSchema = z.object({
+  lockfileVersion: z.union([z.literal(2), z.literal(3)]),
+  packages: z.record(z.string(), z.record(z.string(), z.unknown())),
+});
+
+/** The lock file of a project, with one dependency: what that does not need is left out by the library. */
+function trimLock(lock: unknown, name: string, range: string): unknown {
+  const parsed = lockSchema.safeParse(lock);
+  if (!parsed.success)
+    throw new Refused("The lock file is no package-lock.json of version 2 or 3 with packages.");
+  const { lockfileVersion, packages } = parsed.data;
+  if (packages[`node_modules/${name}`] === undefined)
+    throw new Refused(`The lock file does not name ${name}.`);
+  return {
+    name: "cyrnel-installation",
+    version: "0.0.0",
+    lockfileVersion,
+    requires: true,
+    packages: { ...packages, "": { name: "cyrnel-installation", dependencies: { [name]: range } } },
+  };
+}
+
+/** All that the package reaches. Optional packages that are made for one platform are native, and left out. */
+function collectMembers(main: Node): ResolvedTree {
+  const members = new Set([main]);
+  const leftOut = new Map<string, string>();
+  for (const member of members) {
+    for (const { to, type, name, error, spec } of member.edgesOut.values()) {
+      if (type === "dev" || type === "workspace") continue;
+      const isNeeded = type === "prod" || type === "peer";
+      if (to === null || error !== null) {
+        if (!isNeeded) {
+          if (type === "optional") leftOut.set(name, "could not be resolved");
+          continue;
+        }
+        throw new Refused(
+          `${member.name}@${member.version} needs ${name.slice(0, 200)}@${spec.slice(0, 200)}, which could not be resolved (${error ?? "missing"}).`,
+        );
+      }
+      if (!isNeeded && (to.package.os !== undefined || to.package.cpu !== undefined)) {
+        leftOut.set(to.name, "is made for one platform");
+      } else members.add(to);
+    }
+  }
+  return {
+    members: [...members],
+    leftOut: [...leftOut].map(([name, reason]) => ({ name: name.slice(0, 214), reason })),
+  };
+}
+
+const LOCATION = /^node_modules\/[^\\]+$/;
+/** What SHA-1 and MD5 say can be forged. */
+const STRONG = /^(?:sha512|sha384|sha256)-[A-Za-z0-9+/]+={0,2}/;
+
+function checkMember(node: Node): void {
+  const called = `${node.name}@${node.version}`.slice(0, 300);
+  const names = node.location.split("/node_modules/");
+  names[0] = names[0]?.replace(/^node_modules\//, "") ?? "";
+  if (!LOCATION.test(node.location) || !names.every(isMemberName) || !isMemberName(nameOf(node))) {
+    throw new Refused(`${JSON.stringify(called)} has a name that no package may have.`);
+  }
+  if (node.isLink || node.resolved === null || !/^https?:\/\//.test(node.resolved)) {
+    throw new Refused(`${called} does not come from the registry, and only its packages are taken.`);
+  }
+  if (node.integrity === null || !STRONG.test(node.integrity)) {
+    throw new Refused(`${called} has no integrity by SHA-256 or stronger: it cannot be checked.`);
+  }
+}
+
+/** What the registry knows it by; a dependency may have another name for it. */
+export function nameOf(node: Node): string {
+  return node.packageName ?? node.name;
+}
+
+const packumentSchema = z.object({
+  time: z.record(z.string(), z.unknown()).optional(),
+  versions: z.record(z.string(), z.unknown()),
+});
+const versionSchema = z.looseObject({
+  dist: z.looseObject({ integrity: z.string().optional() }),
+  deprecated: z.unknown().optional(),
+});
+
+export interface Published {
+  at: string | null;
+  deprecated: string | undefined;
+}
+
+/**
+ * When each member was published, and that the registry has it as the tree says: a lock file may say something else. By
+ * location of the node.
+ */
+export async function checkPublished(
+  { before, minAgeDays }: Pick<InstallJob, "before" | "minAgeDays">,
+  members: readonly Node[],
+  options: Record<string, unknown>,
+): Promise<Map<string, Published>> {
+  const published = new Map<string, Published>();
+  for (const node of members) {
+    const called = `${nameOf(node)}@${node.version}`;
+    const parsed = packumentSchema.safeParse(await pacote.packument(nameOf(node), options));
+    const found = parsed.success ? versionSchema.safeParse(ownOf(parsed.data.versions, node.version)) : null;
+    if (!parsed.success || !found?.success) throw new Refused(`The registry does not know ${called}.`);
+    const { integrity } = found.data.dist;
+    if (integrity !== undefined && !shareHash(integrity, node.integrity ?? "")) {
+      throw new Refused(`The lock file names another content of ${called} than the registry.`);
+    }
+    const time = ownOf(parsed.data.time ?? {}, node.version);
+    const at = typeof time === "string" && !Number.isNaN(Date.parse(time)) ? new Date(time) : null;
+    if (before !== null && at === null) {
+      throw new Refused(
+        `The registry does not say when ${called} was published, and CYRNEL_PACKAGE_MIN_AGE_DAYS asks for ${minAgeDays} days.`,
+      );
+    }
+    if (before !== null && at !== null && at > new Date(before)) throw tooYoung(called, at, minAgeDays);
+    const { deprecated } = found.data;
+    published.set(node.location, {
+      at: at?.toISOString() ?? null,
+      deprecated: typeof deprecated === "string" ? deprecated.slice(0, 500) : undefined,
+    });
+  }
+  return published;
+}
+
+export function tooYoung(called: string, at: Date, minAgeDays: number): Refused {
+  return new Refused(
+    `${called} was published at ${at.toISOString()}, less than ${minAgeDays} days ago (CYRNEL_PACKAGE_MIN_AGE_DAYS). Ask for an older version, or wait.`,
+  );
+}
+
+function ownOf<T>(record: Record<string, T>, name: string): T | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+function shareHash(one: string, other: string): boolean {
+  const hashes = new Set(one.split(/\s+/));
+  return other.split(/\s+/).some((hash) => hashes.has(hash));
+}
+
+const advisoriesSchema = z.record(
+  z.string(),
+  z.array(
+    z.looseObject({
+      title: z.string().default(""),
+      severity: z.string().default("unknown"),
+      url: z.string().nullish(),
+      vulnerable_versions: z.string().default("*"),
+      cwe: z.array(z.string()).default([]),
+    }),
+  ),
+);
+const MAX_ADVISORIES = 1000;
+/** Embedded malicious code. */
+const MALWARE_WEAKNESS = "CWE-506";
+
+/** Null: no source was asked, or it did not answer and need not. @throws Refused for malware. */
+export async function checkAdvisories(
+  { advisories: mode }: Pick<InstallJob, "advisories">,
+  members: readonly Node[],
+  agent: Agent,
+): Promise<Advisory[] | null> {
+  if (mode === "off") return null;
+  const versions: Record<string, string[]> = Object.assign(
+    Object.create(null),
+    Object.fromEntries(
+      [...Map.groupBy(members, nameOf)].map(([name, nodes]) => [name, nodes.map(({ version }) => version)]),
+    ),
+  );
+  const answer = advisoriesSchema.safeParse(await ask(versions, agent).catch(() => null));
+  if (!answer.success) {
+    if (mode === "asked") return null;
+    throw new Refused(
+      "The source of advisories did not answer, and one is configured: nothing is installed.",
+    );
+  }
+  const found: Advisory[] = [];
+  for (const [name, list] of Object.entries(answer.data)) {
+    if (!(name in versions)) continue;
+    for (const { title, severity, url, vulnerable_versions, cwe } of list) {
+      if (cwe.includes(MALWARE_WEAKNESS) || /^(?:malware|malicious (?:code|package))\b/i.test(title)) {
+        throw new Refused(
+          `${name} ${versions[name]?.join(", ")} is known to be malware: ${title.slice(0, 200)}.`,
+        );
+      }
+      found.push({
+        name,
+        title: title.slice(0, 500),
+        severity: severity.slice(0, 50),
+        url: url?.slice(0, 500) ?? null,
+        vulnerableVersions: vulnerable_versions.slice(0, 500),
+      });
+    }
+  }
+  return found.slice(0, MAX_ADVISORIES);
+}
+
+function ask(versions: Record<string, string[]>, agent: Agent): Promise<unknown> {
+  const body = JSON.stringify(versions);
+  return new Promise((resolve, reject) => {
+    request(
+      `http://${REGISTRY_HOST}${ADVISORIES_PATH}`,
+      {
+        agent,
+        method: "POST",
+        headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body) },
+      },
+      (response) => {
+        if (response.statusCode === 200) json(response).then(resolve, reject);
+        else reject(new Error(`status ${response.statusCode}`));
+      },
+    )
+      .on("error", reject)
+      .end(body);
+  });
+}

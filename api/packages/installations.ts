@@ -1,0 +1,174 @@
+/**
+ * Installations, one at a time on a server: resolved, downloaded and unpacked by a process, made into one text by another,
+ * tried in the environment, stored. Each is a row that says how far it is.
+ */
+import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { createSerialQueue } from "#api/bounds/serial-queue.ts";
+import type { Db } from "#api/db/pool.ts";
+import { AppError } from "#api/errors.ts";
+import type { ModuleLogger } from "#sdk";
+import { InstallProblem, type InstallRequest } from "./install/installer.ts";
+import type { InstalledTree, InstallStep } from "./install/messages.ts";
+import { endInstallation, type InstallationRow, noteStep } from "./store-installations.ts";
+import type { BundledPackage, NewPackage } from "./storing.ts";
+import type { Trials } from "./trials.ts";
+
+export interface InstallationsOptions {
+  db: Db;
+  /** Folders of installations are made in it, and removed. */
+  directory: string;
+  install(request: InstallRequest): Promise<InstalledTree>;
+  bundle(nodeModules: string, name: string): Promise<BundledPackage | { problem: string }>;
+  trials: Pick<Trials, "run">;
+  isInstalled(name: string, version: string): boolean;
+  /** In force on this server when it resolves. */
+  store(pkg: NewPackage): Promise<void>;
+  /** Told of every installation that is over. */
+  onEnd(row: InstallationRow, durationMs: number): void;
+  log: Pick<ModuleLogger, "info" | "warn" | "error">;
+}
+
+export interface Installations extends AsyncDisposable {
+  /** Returns at once. Where too many wait already, it has failed. */
+  begin(row: InstallationRow, lock: unknown): void;
+  /** Removes folders that servers have left which are gone. */
+  clean(): Promise<void>;
+}
+
+/** How far an installation is. Its signal aborts where its row was given up. */
+interface Progress {
+  readonly signal: AbortSignal;
+  /** The last of it is written down. */
+  end(): Promise<void>;
+  note(step: InstallStep, done: number, total: number | null): void;
+}
+
+const MAX_WAITING = 20;
+const NOTED_MS = 500;
+const HEARTBEAT_MS = 10_000;
+const FOLDER_PREFIX = "install-";
+/** Much more than an installation may take. */
+const LEFT_MS = 3_600_000;
+
+export function createInstallations(options: InstallationsOptions): Installations {
+  const { db, directory, log } = options;
+  const queue = createSerialQueue(MAX_WAITING, () => {
+    const message = `${MAX_WAITING} installations wait already. Try again when one has ended: GET /package-installations.`;
+    return new AppError("limit_reached", message);
+  });
+  const stopped = new AbortController();
+  const running = new Set<Promise<void>>();
+
+  async function carryOut(row: InstallationRow, lock: unknown, progress: Progress): Promise<void> {
+    const startedMs = performance.now();
+    let version: string | null = null;
+    let error: string | null = null;
+    try {
+      version = await installInto(row, lock, progress);
+    } catch (thrown) {
+      if (thrown instanceof InstallProblem) error = thrown.message;
+      else {
+        log.error({ err: thrown, package: row.name }, "a package could not be installed");
+        error = "It failed for a reason of the server's own: see its log.";
+      }
+    }
+    await progress.end();
+    const ended = await endInstallation(db, row.id, { version, error });
+    if (ended !== null) options.onEnd(ended, performance.now() - startedMs);
+  }
+
+  /** Answers the version. */
+  async function installInto(row: InstallationRow, lock: unknown, progress: Progress): Promise<string> {
+    stopped.signal.throwIfAborted();
+    const { name, range } = row;
+    if (lock === null && options.isInstalled(name, range)) return range;
+    const signal = AbortSignal.any([stopped.signal, progress.signal]);
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const folder = await mkdtemp(join(directory, FOLDER_PREFIX));
+    try {
+      const tree = await options.install({ name, range, lock, folder, signal, onStep: progress.note });
+      if (options.isInstalled(name, tree.version)) return tree.version;
+      progress.note("bundling", 0, null);
+      const bundled = await options.bundle(join(folder, "node_modules"), name);
+      if ("problem" in bundled) throw new InstallProblem(bundled.problem);
+      signal.throwIfAborted();
+      progress.note("trying", 0, null);
+      const problem = await options.trials.run(bundled);
+      if (problem !== null) throw new InstallProblem(problem);
+      await options.store({ bundled, tree, source: "registry", installedBy: row.createdBy });
+      return tree.version;
+    } catch (error) {
+      if (signal.aborted)
+        throw new InstallProblem("It was given up, because the server stopped or was silent for too long.");
+      throw error;
+    } finally {
+      await rm(folder, { recursive: true, force: true, maxRetries: 2 });
+    }
+  }
+
+  /** Written down not more often than a person can read it. */
+  function noteProgress(id: string): Progress {
+    const lost = new AbortController();
+    let latest: { step: InstallStep; done: number; total: number | null } = {
+      step: "waiting",
+      done: 0,
+      total: null,
+    };
+    let noted = latest;
+    let notedAtMs = performance.now();
+    let writing: Promise<void> | null = null;
+    async function write(): Promise<void> {
+      noted = latest;
+      notedAtMs = performance.now();
+      // A database that is away is no reason to give up.
+      if (!(await noteStep(db, id, latest).catch(() => true))) lost.abort();
+    }
+    const timer = setInterval(() => {
+      const isDue = latest !== noted || performance.now() - notedAtMs > HEARTBEAT_MS;
+      if (!isDue || writing !== null) return;
+      writing = write().finally(() => {
+        writing = null;
+      });
+    }, NOTED_MS);
+    return {
+      signal: lost.signal,
+      note(step: InstallStep, done: number, total: number | null) {
+        latest = { step, done, total };
+      },
+      async end() {
+        clearInterval(timer);
+        await writing;
+        if (latest !== noted && !lost.signal.aborted) await write();
+      },
+    };
+  }
+
+  return {
+    begin(row, lock) {
+      const progress = noteProgress(row.id);
+      const work = queue
+        .run(() => carryOut(row, lock, progress))
+        .catch(async (error: unknown) => {
+          const message = error instanceof AppError ? error.message : "Its outcome could not be stored.";
+          log.warn({ err: error, package: row.name }, "an installation was not carried out");
+          await progress.end().catch(() => {});
+          await endInstallation(db, row.id, { version: null, error: message }).catch(() => null);
+        })
+        .finally(() => running.delete(work));
+      running.add(work);
+    },
+    async clean() {
+      const names = await readdir(directory).catch(() => []);
+      for (const name of names.filter((one) => one.startsWith(FOLDER_PREFIX))) {
+        const found = await stat(join(directory, name)).catch(() => null);
+        if (found === null || Date.now() - found.mtimeMs < LEFT_MS) continue;
+        await rm(join(directory, name), { recursive: true, force: true }).catch(() => {});
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      stopped.abort();
+      await Promise.all(running);
+    },
+  };
+}

@@ -1,0 +1,147 @@
+/** Packages over HTTP. What a key may not import it does not see; installing and removing need a scope of their own. */
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import type { App } from "#api/http/app-type.ts";
+import { requireKey, requireScope, rightsOf } from "#api/http/auth.ts";
+import { createListing, pageQuerySchema } from "#api/http/cursor.ts";
+import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
+import {
+  installationListSchema,
+  installationParamsSchema,
+  installationSchema,
+  installPackageBodySchema,
+  packageFilterSchema,
+  packageListSchema,
+  packageParamsSchema,
+  packagePositionSchema,
+  packageSchema,
+  packageTypesSchema,
+} from "./model.ts";
+import type { Packages } from "./service.ts";
+
+const tags = ["packages"];
+const anyKey = { onRequest: requireKey() };
+const admin = { onRequest: requireScope("packages:admin") };
+const read = { tags, security: [{ key: [] }] };
+const listing = createListing("packages", packagePositionSchema);
+const installationListing = createListing("package-installations", z.int().positive());
+
+export function registerPackageRoutes(app: App, packages: Packages): void {
+  app.get(
+    "/packages",
+    {
+      ...anyKey,
+      schema: {
+        ...read,
+        summary: "Installed npm packages that this key may import, by name",
+        querystring: pageQuerySchema.extend(packageFilterSchema.shape),
+        response: { 200: packageListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
+      },
+    },
+    async (request) =>
+      listing.answer(request.query, (page, filter) => packages.list(rightsOf(request.caller), filter, page)),
+  );
+
+  app.post(
+    "/packages",
+    {
+      ...admin,
+      schema: {
+        tags,
+        summary: "Install an npm package for scripts",
+        description:
+          "Answers at once with an installation to look at again. No script of any package is run. What is installed already, or under way, is answered as it is.",
+        body: installPackageBodySchema,
+        response: { 202: installationSchema, ...errorResponses(...BODY_ERRORS) },
+      },
+    },
+    async (request, reply) => {
+      const installation = await packages.install(callerOf(request), request.body);
+      return reply
+        .status(202)
+        .header("location", `/package-installations/${installation.id}`)
+        .send(installation);
+    },
+  );
+
+  app.get(
+    "/packages/:name/:version",
+    {
+      ...anyKey,
+      schema: {
+        ...read,
+        summary: "One installed package: its tree, licences, sizes and known weaknesses",
+        params: packageParamsSchema,
+        response: { 200: packageSchema, ...errorResponses("invalid_request", "not_found") },
+      },
+    },
+    async ({ caller, params }) => packages.get(rightsOf(caller), params.name, params.version),
+  );
+
+  app.get(
+    "/packages/:name/:version/types",
+    {
+      ...anyKey,
+      schema: {
+        ...read,
+        summary: "Its declarations for TypeScript, by file",
+        params: packageParamsSchema,
+        response: { 200: packageTypesSchema, ...errorResponses("invalid_request", "not_found") },
+      },
+    },
+    async ({ caller, params }) => packages.types(rightsOf(caller), params.name, params.version),
+  );
+
+  app.delete(
+    "/packages/:name/:version",
+    {
+      ...admin,
+      schema: {
+        tags,
+        summary: "Remove a package; runs that use it keep it",
+        params: packageParamsSchema,
+        response: {
+          204: z.null().describe("Removed."),
+          ...errorResponses("invalid_request", "not_found", "shutting_down"),
+        },
+      },
+    },
+    async ({ params }, reply) => {
+      await packages.remove(params.name, params.version);
+      return reply.status(204).send(null);
+    },
+  );
+
+  app.get(
+    "/package-installations",
+    {
+      ...admin,
+      schema: {
+        tags,
+        summary: "Installations of packages, newest first",
+        querystring: pageQuerySchema,
+        response: { 200: installationListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
+      },
+    },
+    async (request) => installationListing.answer(request.query, (page) => packages.installations(page)),
+  );
+
+  app.get(
+    "/package-installations/:id",
+    {
+      ...admin,
+      schema: {
+        tags,
+        summary: "How far an installation is",
+        params: installationParamsSchema,
+        response: { 200: installationSchema, ...errorResponses("invalid_request", "not_found") },
+      },
+    },
+    async (request) => packages.installation(request.params.id),
+  );
+}
+
+function callerOf({ caller }: FastifyRequest): { id: string } {
+  if (caller === null) throw new Error("a package is installed by a caller who is known");
+  return caller;
+}

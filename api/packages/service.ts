@@ -1,0 +1,152 @@
+/** What can be done with packages: install, list, read, remove. Who may not import a package does not see it. */
+import { createHash } from "node:crypto";
+import { text } from "node:stream/consumers";
+import { type PageRequest, readNumberedPage, readPage } from "#api/bounds/page.ts";
+import type { Db } from "#api/db/pool.ts";
+import type { RevisionWatch } from "#api/db/revisions.ts";
+import type { ContentStore } from "#api/files/contents/contents.ts";
+import type { Caller } from "#api/http/auth.ts";
+import type { CallCaller } from "#api/tools/gate.ts";
+import { AppError } from "../errors.ts";
+import type { PackageDirectory } from "./directory.ts";
+import type { Installations } from "./installations.ts";
+import type {
+  Installation,
+  InstallPackageBody,
+  PackageFilter,
+  PackageRecord,
+  PackageSummary,
+} from "./model.ts";
+import { deletePackage, findPackageRow, listPackageRows, type PackageRow, sumPackages } from "./store.ts";
+import {
+  beginInstallation,
+  findInstallation,
+  type InstallationRow,
+  listInstallations,
+} from "./store-installations.ts";
+
+export interface PackagesDeps {
+  db: Db;
+  contents: Pick<ContentStore, "open">;
+  watch: Pick<RevisionWatch, "refresh">;
+  directory: PackageDirectory;
+  installations: Pick<Installations, "begin">;
+  mayImport(caller: CallCaller, name: string): boolean;
+}
+
+export type Packages = ReturnType<typeof createPackages>;
+
+export function createPackages(deps: PackagesDeps) {
+  const { db, contents, watch, directory, installations, mayImport } = deps;
+
+  async function find(viewer: CallCaller, name: string, version: string): Promise<PackageRow> {
+    const row = mayImport(viewer, name) ? await findPackageRow(db, name, version) : null;
+    return row ?? refuseUnknown(name, version);
+  }
+
+  return {
+    measure: () => sumPackages(db),
+
+    async list(
+      viewer: CallCaller,
+      filter: PackageFilter,
+      page: PageRequest<[string, string]>,
+    ): Promise<{ packages: PackageSummary[]; next: [string, string] | null }> {
+      const { rows, next } = await readPage<PackageRow, [string, string]>(
+        page,
+        (at) => listPackageRows(db, filter, at),
+        ({ name, version }) => [name, version],
+        (found) => found.filter(({ name }) => mayImport(viewer, name)),
+      );
+      return { packages: rows.map(toSummary), next };
+    },
+
+    /** Throws not_found. */
+    async get(viewer: CallCaller, name: string, version: string): Promise<PackageRecord> {
+      const row = await find(viewer, name, version);
+      const { packages: _packages, advisories: _advisories, ...summary } = toSummary(row);
+      return { ...summary, ...row.details };
+    },
+
+    /** Throws not_found. */
+    async types(
+      viewer: CallCaller,
+      name: string,
+      version: string,
+    ): Promise<{ files: Record<string, string> }> {
+      const { types } = await find(viewer, name, version);
+      const content = types === null ? null : await contents.open(types);
+      return { files: content === null ? {} : JSON.parse(await text(content.stream(0, content.size))) };
+    },
+
+    /** Names and versions that the caller may import, by name. */
+    listNames(viewer: CallCaller): { name: string; version: string; description: string }[] {
+      return directory.newest().filter(({ name }) => mayImport(viewer, name));
+    },
+
+    /** The same that is under way already is answered again. */
+    async install({ id: createdBy }: Pick<Caller, "id">, body: InstallPackageBody): Promise<Installation> {
+      const { name, version, range, lock } = body;
+      const lockHash =
+        lock === undefined ? "" : createHash("sha256").update(JSON.stringify(lock)).digest("hex");
+      const asked = { name, range: version ?? range ?? "latest", lockHash, createdBy };
+      const { isNew, ...row } = await beginInstallation(db, asked);
+      if (isNew) installations.begin(row, lock ?? null);
+      return toInstallation(row);
+    },
+
+    /** Throws not_found. */
+    async installation(id: string): Promise<Installation> {
+      const row = await findInstallation(db, id);
+      if (row === null) throw new AppError("not_found", `There is no installation ${id}.`);
+      return toInstallation(row);
+    },
+
+    async installations(
+      page: PageRequest<number>,
+    ): Promise<{ installations: Installation[]; next: number | null }> {
+      const { rows, next } = await readNumberedPage(page, (at) => listInstallations(db, at));
+      return { installations: rows.map(toInstallation), next };
+    },
+
+    /** In force when it resolves. Runs that have found it keep it. Throws not_found. */
+    async remove(name: string, version: string): Promise<void> {
+      if ((await deletePackage(db, name, version)) === null) refuseUnknown(name, version);
+      await watch.refresh();
+    },
+  };
+}
+
+function toSummary(row: PackageRow): PackageSummary {
+  const { name, version, digest, source, details, installedBy, installedAt } = row;
+  const { description, exports, tree, advisories, sizes } = details;
+  return {
+    name,
+    version,
+    digest,
+    description,
+    license: tree[0]?.license ?? null,
+    exports,
+    source,
+    sizes: { code: sizes.code, types: sizes.types, unpacked: sizes.unpacked },
+    packages: tree.length,
+    advisories: advisories?.length ?? null,
+    installedBy,
+    installedAt: installedAt.toISOString(),
+  };
+}
+
+function toInstallation({ position: _, createdAt, completedAt, ...row }: InstallationRow): Installation {
+  return {
+    ...row,
+    createdAt: createdAt.toISOString(),
+    completedAt: completedAt?.toISOString() ?? null,
+  };
+}
+
+function refuseUnknown(name: string, version: string): never {
+  throw new AppError(
+    "not_found",
+    `The package ${name.slice(0, 214)} ${version} is not installed, or the role of this key does not show it. GET /packages lists those it shows.`,
+  );
+}

@@ -1,0 +1,136 @@
+/** The packages of one server, put together: the directory, installations, what runs read, the starter set, and the sweeps. */
+import { join } from "node:path";
+import type { Environments } from "#api/components/modules/environments.ts";
+import type { Config } from "#api/config.ts";
+import type { Pool } from "#api/db/pool.ts";
+import type { RevisionWatch } from "#api/db/revisions.ts";
+import { removeInBatches, startSweeps } from "#api/db/sweeps.ts";
+import type { ContentStore } from "#api/files/contents/contents.ts";
+import type { PackageHost } from "#api/processes/model/packages.ts";
+import type { ModuleLogger } from "#sdk";
+import { createPackageDirectory } from "./directory.ts";
+import { createPackageHost, type PackageHostOptions } from "./host.ts";
+import { installPackage } from "./install/installer.ts";
+import { createInstallations, type InstallationsOptions } from "./installations.ts";
+import { createPackages, type Packages } from "./service.ts";
+import { deleteUnusedBundles } from "./store.ts";
+import { deleteOldInstallations, giveUpLostInstallations } from "./store-installations.ts";
+import { storePackage, storeStarterSet } from "./storing.ts";
+import { createTrials } from "./trials.ts";
+
+const SWEEP_INTERVAL_MS = 10 * 60_000;
+const BATCH_ROWS = 100;
+/** A run may import what was removed while it runs. */
+const UNUSED_MS = 24 * 3_600_000;
+/** Its server says every ten seconds that it works on it. */
+const LOST_MS = 120_000;
+const KEPT_INSTALLATIONS = 500;
+
+export interface PackageSetupOptions
+  extends Pick<PackageHostOptions, "mayImport" | "pickSimilar">,
+    Pick<InstallationsOptions, "onEnd" | "bundle"> {
+  pool: Pool;
+  watch: Pick<RevisionWatch, "follow" | "refresh">;
+  contents: ContentStore;
+  environments: Environments;
+  /** The guarded one. */
+  fetch: typeof globalThis.fetch;
+  config: Pick<
+    Config,
+    "dataDirectory" | "npmRegistry" | "npmRegistryToken" | "packageMinAgeDays" | "packageAdvisories"
+  >;
+  log: ModuleLogger;
+}
+
+export interface PackageSetup extends AsyncDisposable {
+  packages: Packages;
+  /** For processes. */
+  host: PackageHost;
+  /** Begins the sweeps, and stores the starter set. */
+  start(): void;
+}
+
+/** Before the revisions are watched. */
+export function openPackages(options: PackageSetupOptions): PackageSetup {
+  const {
+    pool: db,
+    watch,
+    contents,
+    environments,
+    fetch,
+    config,
+    log,
+    mayImport,
+    pickSimilar,
+    onEnd,
+  } = options;
+  const open = new AsyncDisposableStack();
+  const directory = createPackageDirectory(db, watch);
+  const trials = createTrials(environments);
+  const { npmRegistry, packageAdvisories } = config;
+  const registry = {
+    url: npmRegistry,
+    token: config.npmRegistryToken,
+    advisoriesUrl: findAdvisories(npmRegistry, packageAdvisories),
+  };
+  const installations = open.use(
+    createInstallations({
+      db,
+      directory: join(config.dataDirectory, "packages"),
+      install: (request) =>
+        installPackage(
+          {
+            fetch,
+            registry,
+            minAgeDays: config.packageMinAgeDays,
+            advisories: { off: "off", registry: "asked" }[packageAdvisories as string] ?? "required",
+          } as Parameters<typeof installPackage>[0],
+          request,
+        ),
+      bundle: options.bundle,
+      trials,
+      isInstalled: (name, version) => directory.versionsOf(name).some((one) => one.version === version),
+      async store(pkg) {
+        await storePackage(db, contents, pkg);
+        await watch.refresh();
+      },
+      onEnd,
+      log,
+    }),
+  );
+
+  async function sweep(signal: AbortSignal): Promise<number> {
+    await giveUpLostInstallations(db, LOST_MS);
+    await deleteOldInstallations(db, KEPT_INSTALLATIONS);
+    await installations.clean();
+    return removeInBatches((maxRows) => deleteUnusedBundles(db, UNUSED_MS, maxRows), BATCH_ROWS, signal);
+  }
+
+  return {
+    packages: createPackages({ db, contents, watch, directory, installations, mayImport }),
+    host: createPackageHost({ db, contents, directory, trials, mayImport, pickSimilar }),
+    start() {
+      const what = "bundles of packages";
+      open.use(startSweeps(db, { name: "packages", everyMs: SWEEP_INTERVAL_MS, what, log, remove: sweep }));
+      const starting = new AbortController();
+      const storing = storeStarterSet(db, contents, starting.signal)
+        .then((count) => (count === 0 ? undefined : watch.refresh()))
+        .catch((error: unknown) =>
+          log.warn({ err: error }, "the starter set of packages could not be stored"),
+        );
+      open.defer(async () => {
+        starting.abort();
+        await storing;
+      });
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+/** Null: at no place. */
+function findAdvisories(registry: string, setting: string): string | null {
+  if (setting === "off") return null;
+  return setting === "registry"
+    ? `${registry.replace(/\/$/, "")}/-/npm/v1/security/advisories/bulk`
+    : setting;
+}

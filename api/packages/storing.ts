@@ -1,0 +1,96 @@
+/** Puts packages into the store, those that come with the server too: contents first, then the row that names them. */
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Db } from "#api/db/pool.ts";
+import type { ContentStore } from "#api/files/contents/contents.ts";
+import { DIST } from "#runner/places.ts";
+import type { InstalledTree } from "./install/messages.ts";
+import type { PackageDetails } from "./model.ts";
+import { insertPackage, readKnownPackages, readRemovedStarters } from "./store.ts";
+
+/** A package as one text: what runner/packages makes of an installed one. */
+export interface BundledPackage {
+  name: string;
+  version: string;
+  digest: string;
+  code: string;
+  exports: string[];
+  builtins: string[];
+  missing: string[];
+  mappings: string | null;
+  types: Record<string, string>;
+  sizes: { code: number; types: number };
+}
+
+export interface NewPackage {
+  bundled: BundledPackage;
+  tree: InstalledTree;
+  source: "registry" | "starter";
+  installedBy: string;
+}
+
+/** False: this version is installed already. */
+export async function storePackage(
+  db: Db,
+  contents: Pick<ContentStore, "put">,
+  { bundled, tree, source, installedBy }: NewPackage,
+): Promise<boolean> {
+  const { name, version, digest, code, mappings, types, exports, builtins, missing, sizes } = bundled;
+  const put = async (text: string) => (await contents.put(once(Buffer.from(text)))).digest;
+  const stored = await put(code);
+  if (stored !== digest)
+    throw new Error(`the code of ${name}@${version} has the digest ${stored}, not ${digest}`);
+  const { description, homepage, tree: members, advisories, leftOut } = tree;
+  const details: PackageDetails = {
+    description,
+    homepage,
+    exports,
+    builtins,
+    missing,
+    tree: members,
+    leftOut,
+    advisories,
+    sizes: { code: sizes.code, types: sizes.types, ...tree.sizes },
+  };
+  return insertPackage(db, {
+    name,
+    version,
+    digest,
+    mappings: mappings === null ? null : await put(mappings),
+    types: Object.keys(types).length === 0 ? null : await put(JSON.stringify(types)),
+    source,
+    details,
+    installedBy,
+  });
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
+
+/** Where the build puts the packages that come with the server, a file each. */
+const STARTER_FOLDER = join(DIST, "packages");
+
+/**
+ * Stores those of the starter set that are not there, but for names that an operator has removed. Returns how many. They are
+ * read one after the other: together they are large.
+ */
+export async function storeStarterSet(
+  db: Db,
+  contents: Pick<ContentStore, "put">,
+  signal: AbortSignal,
+): Promise<number> {
+  const files = (await readdir(STARTER_FOLDER).catch(() => [])).filter((name) => name.endsWith(".json"));
+  if (files.length === 0) return 0;
+  const removed = new Set(await readRemovedStarters(db));
+  const known = new Set((await readKnownPackages(db)).map(({ name, version }) => `${name}@${version}`));
+  let stored = 0;
+  for (const file of files) {
+    if (signal.aborted) break;
+    const { bundled, tree } = JSON.parse(await readFile(join(STARTER_FOLDER, file), "utf8"));
+    if (removed.has(bundled.name) || known.has(`${bundled.name}@${bundled.version}`)) continue;
+    if (await storePackage(db, contents, { bundled, tree, source: "starter", installedBy: "system" }))
+      stored += 1;
+  }
+  return stored;
+}
