@@ -6,6 +6,7 @@ import { addAudit } from "./commands/audit.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addModules } from "./commands/modules.ts";
+import { addPackages } from "./commands/packages.ts";
 import { addProcesses } from "./commands/processes.ts";
 import { addPrograms } from "./commands/programs.ts";
 import { addServices } from "./commands/services.ts";
@@ -24,6 +25,7 @@ const COMMANDS: ((program: Command, shell: Shell) => void)[] = [
   addRoles,
   addKeys,
   addModules,
+  addPackages,
   addAudit,
   addPrograms,
   addDoctor,

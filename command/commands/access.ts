@@ -22,7 +22,7 @@ export function addKeys(program: Command, shell: Shell): void {
     .argument("<name>", "what it is for")
     .requiredOption(
       "--scopes <names>",
-      "what it may do: processes:write,processes:read,processes:all,services:admin,modules:admin,approvals:decide,keys:admin,logs:read",
+      "what it may do: processes:write,processes:read,processes:all,services:admin,modules:admin,packages:admin,approvals:decide,keys:admin,logs:read",
       collect,
     )
     .option("--role <id>", "which tools it sees (default: all)")
@@ -79,6 +79,11 @@ export function addRoles(program: Command, shell: Shell): void {
     .argument("<name>", "what it is for")
     .option("--allow <patterns>", "tools it sees: shop.*,mail.send", collect)
     .option("--deny <patterns>", "tools it does not see, even if --allow names them", collect)
+    .option(
+      "--packages <patterns>",
+      "npm packages its scripts may import: zod,@scope/* (default: all)",
+      collect,
+    )
     .addHelpText("after", examples("cyrnel roles create reader --allow 'shop.get*'"))
     .action(act(shell, createRole));
   addCommand(roles, "list|ls", "Lists the roles.").action(act(shell, listRoles));
@@ -92,9 +97,9 @@ export function addRoles(program: Command, shell: Shell): void {
 async function createRole(
   session: Session,
   name: string,
-  { allow = [], deny = [] }: { allow?: string[]; deny?: string[] },
+  { allow = [], deny = [], packages = ["*"] }: { allow?: string[]; deny?: string[]; packages?: string[] },
 ): Promise<void> {
-  const role = unwrap(await session.client.POST("/roles", { body: { name, allow, deny } }));
+  const role = unwrap(await session.client.POST("/roles", { body: { name, allow, deny, packages } }));
   session.print(role, (one) => `${one.id}\n`);
 }
 
@@ -105,6 +110,7 @@ async function listRoles(session: Session): Promise<void> {
     NAME: (one) => one.name,
     ALLOW: (one) => one.allow.join(","),
     DENY: (one) => one.deny.join(","),
+    PACKAGES: (one) => one.packages.join(","),
   });
 }
 
