@@ -62,6 +62,8 @@ export const PAGES: readonly Page[] = [
   entry("Server", "Logs", "scroll-text", "/logs", () => import("./operations/logs-page.tsx")),
   entry("Server", "Modules", "blocks", "/modules", () => import("./modules/modules-page.tsx")),
   page("/modules/:id", () => import("./modules/module-page.tsx")),
+  entry("Server", "Packages", "package", "/packages", () => import("./packages/packages-page.tsx")),
+  page("/packages/:name/:version", () => import("./packages/package-page.tsx")),
   entry("Server", "System", "gauge", "/system", () => import("./operations/system-page.tsx")),
   { path: "*", View: RunPage, entry: null },
 ];

@@ -1,4 +1,4 @@
-/** Completes what the server declares: `tools.…`, `cyrnel.…`, and the parameters of a call while they are written. */
+/** Completes what the server declares: `tools.…`, `cyrnel.…`, the parameters of a call while they are written, imports. */
 import {
   type Completion,
   type CompletionContext,
@@ -8,6 +8,8 @@ import {
 import { syntaxTree } from "@codemirror/language";
 import type { SyntaxNode } from "@lezer/common";
 import type { Declarations, Member } from "./declarations.ts";
+import { completeImports } from "./import-completion.ts";
+import type { PackageTypes } from "./packages.ts";
 
 const NAME = "[A-Za-z_$][\\w$]*";
 const CHAIN = new RegExp(`(${NAME}(?:\\s*\\??\\.\\s*${NAME})*)\\s*\\.\\s*[\\w$]*$`);
@@ -19,8 +21,11 @@ const VALID = /^[\w$]*$/;
 /** `read` may answer later: declarations may still be loading when the first letters are written. */
 export function completeDeclared(
   read: () => Promise<Declarations>,
+  readPackages: () => PackageTypes,
 ): (context: CompletionContext) => Promise<CompletionResult | null> {
   return async (context) => {
+    const imports = await completeImports(context, readPackages());
+    if (imports !== null) return imports;
     if (isText(context)) return null;
     const declarations = await read();
     const word = context.matchBefore(WORD);

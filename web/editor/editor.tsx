@@ -23,9 +23,11 @@ import {
   placeholder,
 } from "@codemirror/view";
 import { useEffect, useRef } from "preact/hooks";
+import { get } from "../server/api.ts";
 import { editorTheme, errorLine, goToLine, type MarkedError, showError, styleNonce } from "./appearance.ts";
 import { completeDeclared } from "./completion.ts";
 import { type Declarations, declareInput, readDeclarations } from "./declarations.ts";
+import { type InstalledPackage, type PackageTypes, readPackages } from "./packages.ts";
 
 /** What the page may ask of the editor. */
 export interface EditorHandle {
@@ -42,6 +44,8 @@ interface EditorProps {
   declarations?: string | null;
   /** What types `cyrnel.input`: its schema, or an example. */
   input?: { inputSchema?: Record<string, unknown>; input?: unknown };
+  /** That scripts may import. */
+  packages?: readonly InstalledPackage[];
   isReadOnly?: boolean;
   label: string;
   onReady: (handle: EditorHandle) => void;
@@ -57,7 +61,8 @@ export default function Editor(props: EditorProps) {
   current.current = props;
   /** Stays open while there are none. */
   const known = useRef(Promise.withResolvers<Declarations>());
-  const { error = null, declarations: declared = null, input = {} } = props;
+  const { error = null, declarations: declared = null, input = {}, packages: installed } = props;
+  const packages = useRef(readPackages([], loadTypes));
   const declarations = declared && declareInput(declared, input.inputSchema ?? null, input.input);
 
   useEffect(() => {
@@ -84,6 +89,7 @@ export default function Editor(props: EditorProps) {
             : editing(
                 () => current.current,
                 () => known.current.promise,
+                () => packages.current,
               ),
         ],
       }),
@@ -101,10 +107,19 @@ export default function Editor(props: EditorProps) {
   }, [declarations]);
 
   useEffect(() => {
+    packages.current = readPackages(installed ?? [], loadTypes);
+  }, [installed]);
+
+  useEffect(() => {
     if (view.current !== null) showError(view.current, error);
   }, [error]);
 
   return <div class="editor" ref={parent} />;
+}
+
+async function loadTypes({ name, version }: InstalledPackage): Promise<Record<string, string>> {
+  const { files } = await get("/packages/{name}/{version}/types", { params: { path: { name, version } } });
+  return files;
 }
 
 /** What wraps a selection in place of replacing it. */
@@ -124,7 +139,7 @@ const replaceSelection = EditorView.domEventHandlers({
   },
 });
 
-function editing(props: () => EditorProps, known: () => Promise<Declarations>) {
+function editing(props: () => EditorProps, known: () => Promise<Declarations>, packages: () => PackageTypes) {
   return [
     lintGutter(),
     history(),
@@ -135,7 +150,7 @@ function editing(props: () => EditorProps, known: () => Promise<Declarations>) {
     highlightActiveLine(),
     highlightActiveLineGutter(),
     placeholder("return await tools.…"),
-    autocompletion({ override: [completeDeclared(known)] }),
+    autocompletion({ override: [completeDeclared(known, packages)] }),
     // Tab moves on, as everywhere on the page, unless a completion is offered.
     Prec.highest(
       keymap.of([

@@ -15,6 +15,7 @@ const SCOPES: readonly (readonly [Scope, string])[] = [
   ["processes:all", "do so with the processes of every key"],
   ["services:admin", "install and set up services"],
   ["modules:admin", "install and set up modules"],
+  ["packages:admin", "install and remove npm packages"],
   ["approvals:decide", "approve and deny calls"],
   ["keys:admin", "make keys, roles and rules"],
   ["logs:read", "read logs, metrics and the audit trail"],

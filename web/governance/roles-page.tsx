@@ -1,4 +1,4 @@
-/** Roles: which tools a key and its scripts may see. */
+/** Roles: which tools a key and its scripts may see, and which packages these may import. */
 import { tell, useAction } from "../parts/action.tsx";
 import { Button, Dialog } from "../parts/controls.tsx";
 import { Form, TextField, useFields } from "../parts/fields.tsx";
@@ -16,12 +16,17 @@ export default function RolesPage() {
       addLabel="New role"
       empty={{ title: "No role", text: "Keys without a role see every tool." }}
       records={{ ...state, data: data?.roles ?? null }}
-      describe={({ allow, deny }) => (
+      describe={({ allow, deny, packages }) => (
         <p>
           Allows <code>{allow.join(", ") || "nothing"}</code>
           {deny.length === 0 ? null : (
             <>
               , but not <code>{deny.join(", ")}</code>
+            </>
+          )}
+          {packages.includes("*") ? null : (
+            <>
+              ; packages: <code>{packages.join(", ") || "none"}</code>
             </>
           )}
         </p>
@@ -46,6 +51,7 @@ function RoleDialog({ role, onClose }: { role: Role | null; onClose: () => void 
     name: role?.name ?? "",
     allow: role?.allow.join("\n") ?? "",
     deny: role?.deny.join("\n") ?? "",
+    packages: role?.packages.join("\n") ?? "*",
   });
   const saving = useAction();
   const save = () =>
@@ -54,6 +60,7 @@ function RoleDialog({ role, onClose }: { role: Role | null; onClose: () => void 
         name: values.name,
         allow: readPatterns(values.allow),
         deny: readPatterns(values.deny),
+        packages: readPatterns(values.packages),
       };
       const { hints } =
         role === null
@@ -74,6 +81,13 @@ function RoleDialog({ role, onClose }: { role: Role | null; onClose: () => void 
           hint="One a line: github.* is every tool of github, ** is everything. Empty: nothing."
         />
         <TextField label="Deny" rows={3} code {...field("deny")} hint="Wins over what is allowed." />
+        <TextField
+          label="Packages"
+          rows={2}
+          code
+          {...field("packages")}
+          hint="That its scripts may import: zod, @scope/*, * for all. Empty: none."
+        />
       </Form>
     </Dialog>
   );

@@ -1,0 +1,116 @@
+/** One installed package: how it is imported, what it was made of, what is known about it. */
+import { navigate } from "wouter-preact/use-hash-location";
+import { tell, useAction } from "../parts/action.tsx";
+import { ConfirmButton, CopyButton } from "../parts/controls.tsx";
+import { Failure, Loaded, Settled } from "../parts/failure.tsx";
+import { count, formatBytes, formatTime } from "../parts/format.tsx";
+import { Plain } from "../parts/json-tree.tsx";
+import { Card, Facts, List, Notice, PageHead, Row, Table } from "../parts/layout.tsx";
+import { type PackageDetails, remove, useGet } from "../server/api.ts";
+
+export default function PackagePage({ name, version }: { name: string; version: string }) {
+  const params = { path: { name, version } };
+  const found = useGet("/packages/{name}/{version}", { params });
+  const removing = useAction();
+  const forget = () =>
+    removing.run(async () => {
+      await remove("/packages/{name}/{version}", { params });
+      tell(`${name} ${version} is removed.`);
+      navigate("/packages");
+    });
+  return (
+    <Loaded resource={found}>
+      {(one) => (
+        <>
+          <PageHead
+            title={
+              <>
+                {one.name} <span class="muted">{one.version}</span>
+              </>
+            }
+            about={<Plain text={one.description} />}
+            back={{ href: "#/packages", label: "Packages" }}
+          >
+            {one.source === "starter" ? <span class="chip">bundled</span> : null}
+            <ConfirmButton
+              label="Remove"
+              question={`Scripts cannot import ${name} ${version} any more. Runs that use it keep it.`}
+              onConfirm={forget}
+            />
+          </PageHead>
+          <Settled>
+            <Failure error={removing.error} />
+            <Advisories of={one} />
+            <Card>
+              <Facts
+                facts={{
+                  License: one.license ?? "none said",
+                  Code: formatBytes(one.sizes.code),
+                  Types: formatBytes(one.sizes.types),
+                  Unpacked: `${formatBytes(one.sizes.unpacked)} in ${count(one.sizes.files, "file")}`,
+                  Installed: `${formatTime(one.installedAt)} by ${one.installedBy}`,
+                  "Modules of Node": one.builtins.join(", ") || "none",
+                  ...(one.missing.length > 0 && { "Fails where it reaches": one.missing.join(", ") }),
+                  ...(one.leftOut.length > 0 && {
+                    "Left out": one.leftOut.map((left) => `${left.name} (${left.reason})`).join(", "),
+                  }),
+                  Digest: (
+                    <>
+                      <code>{one.digest.slice(0, 16)}…</code>{" "}
+                      <CopyButton text={one.digest} label="Copy the digest" />
+                    </>
+                  ),
+                }}
+              />
+            </Card>
+            <List title="Imports" items={one.exports} empty={null}>
+              {(path) => (
+                <Row key={path} side={null}>
+                  <code>{`import … from "${one.name}${path.slice(1)}"`}</code>
+                </Row>
+              )}
+            </List>
+            <Card title={`Made of ${count(one.tree.length, "package")}`} flush>
+              <Table
+                columns={["Package", "License", "Published", "Size", ""]}
+                rows={one.tree.map((member) => [
+                  `${member.name}@${member.version}`,
+                  member.license ?? "–",
+                  formatTime(member.publishedAt),
+                  formatBytes(member.bytes),
+                  describeMember(member),
+                ])}
+              />
+            </Card>
+          </Settled>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function describeMember({ installScripts, deprecated }: PackageDetails["tree"][number]): string {
+  return [
+    ...(installScripts ? ["install scripts not run"] : []),
+    ...(deprecated === undefined ? [] : [`deprecated: ${deprecated}`]),
+  ].join("; ");
+}
+
+function Advisories({ of: { advisories } }: { of: PackageDetails }) {
+  if (advisories === null) {
+    return <Notice look="wait">Known weaknesses were not looked up when it was installed.</Notice>;
+  }
+  if (advisories.length === 0) return null;
+  return (
+    <Notice look="wait" icon="triangle-alert">
+      <p>Known weaknesses when it was installed:</p>
+      <ul>
+        {advisories.map((one, index) => (
+          <li key={index}>
+            {one.name} ({one.severity}): <Plain text={one.title} />
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}

@@ -1,0 +1,170 @@
+/** npm packages that scripts may import: those that are installed, and those that are being installed. */
+import { useRef, useState } from "preact/hooks";
+import { tell, useAction } from "../parts/action.tsx";
+import { Button, Dialog } from "../parts/controls.tsx";
+import { Loaded } from "../parts/failure.tsx";
+import { Form, TextField, useFields } from "../parts/fields.tsx";
+import { Ago, count, formatBytes } from "../parts/format.tsx";
+import { Plain } from "../parts/json-tree.tsx";
+import { Empty, List, Notice, PageHead, Row } from "../parts/layout.tsx";
+import {
+  ALL,
+  get,
+  type Installation,
+  type PackageSummary,
+  post,
+  useGet,
+  useResource,
+} from "../server/api.ts";
+
+const REFRESH_MS = 2000;
+/** An installation that has ended is shown for this long. */
+const SHOWN_MS = 10 * 60_000;
+const STEPS: Record<Installation["step"], string> = {
+  waiting: "waiting for others",
+  resolving: "asking the registry",
+  checking: "checking age and advisories",
+  downloading: "downloading",
+  bundling: "making one file of it",
+  trying: "trying an import",
+};
+
+export default function PackagesPage() {
+  const packages = useGet("/packages", ALL);
+  const underWay = useRef(0);
+  const installations = useResource(
+    async (signal) => {
+      const found = await readInstallations(signal);
+      const running = found.filter(({ state }) => state === "running").length;
+      if (running < underWay.current) packages.reload();
+      underWay.current = running;
+      return found;
+    },
+    [],
+    REFRESH_MS,
+  );
+  const [isAdding, setAdding] = useState(false);
+  return (
+    <>
+      <PageHead
+        title="Packages"
+        about="npm packages that scripts may import. Each was made into one file that has the power of the script, and no more."
+      >
+        <Button look="primary" icon="plus" onClick={() => setAdding(true)}>
+          Add a package
+        </Button>
+      </PageHead>
+      <div class="stack">
+        {installations.data?.map((one) => (
+          <Progress key={one.id} installation={one} />
+        ))}
+        <Loaded resource={packages}>
+          {(data) => (
+            <List
+              items={data.packages}
+              empty={
+                <Empty icon="package" title="No package" text="Add one from the registry of the server." />
+              }
+            >
+              {(one) => (
+                <Row key={`${one.name}@${one.version}`} side={<Standing of={one} />}>
+                  <a href={`#/packages/${encodeURIComponent(one.name)}/${one.version}`}>
+                    {one.name} <span class="muted">{one.version}</span>
+                  </a>
+                  <p class="clamp">
+                    <Plain text={one.description} />
+                  </p>
+                </Row>
+              )}
+            </List>
+          )}
+        </Loaded>
+      </div>
+      {isAdding ? (
+        <AddPackage
+          onClose={() => {
+            setAdding(false);
+            installations.reload();
+          }}
+        />
+      ) : null}
+    </>
+  );
+}
+
+/** Only those who may install see them. */
+async function readInstallations(signal: AbortSignal): Promise<readonly Installation[]> {
+  try {
+    const { installations } = await get("/package-installations", {
+      params: { query: { limit: "20" } },
+      signal,
+    });
+    return installations.filter(
+      ({ completedAt, state }) =>
+        state === "running" || (state === "failed" && Date.now() - Date.parse(completedAt ?? "") < SHOWN_MS),
+    );
+  } catch {
+    return [];
+  }
+}
+
+function Standing({ of: { license, sizes, source, installedAt, advisories } }: { of: PackageSummary }) {
+  return (
+    <>
+      {advisories === null || advisories === 0 ? null : (
+        <span class="chip wait">{count(advisories, "advisory", "advisories")}</span>
+      )}
+      <span>{license ?? "no licence"}</span>
+      <span>{formatBytes(sizes.code)}</span>
+      {source === "starter" ? <span class="chip">bundled</span> : <Ago at={installedAt} />}
+    </>
+  );
+}
+
+function Progress({
+  installation: { name, range, state, step, done, total, error },
+}: {
+  installation: Installation;
+}) {
+  const asked = range === "latest" ? name : `${name}@${range}`;
+  if (state === "failed") {
+    return (
+      <Notice look="bad" icon="circle-alert">
+        {asked} was not installed: <Plain text={error ?? ""} />
+      </Notice>
+    );
+  }
+  return (
+    <Notice look="wait" icon="download" role="status">
+      {asked} is being installed: {STEPS[step]}
+      {total === null ? "" : ` ${done} of ${total}`}
+    </Notice>
+  );
+}
+
+function AddPackage({ onClose }: { onClose: () => void }) {
+  const { values, field } = useFields({ name: "", range: "" });
+  const adding = useAction();
+  const add = () =>
+    adding.run(async () => {
+      const { name, range } = values;
+      const body = { name, ...(range !== "" && { range }) };
+      const installation = await post("/packages", { body });
+      tell(`${installation.name} is being installed.`);
+      onClose();
+    });
+  return (
+    <Dialog title="Add a package" onClose={onClose}>
+      <Form action={adding} submit="Add" onSubmit={add}>
+        <p class="muted">
+          It is downloaded with all it depends on, checked, and tried. Scripts for its installation are not
+          run.
+        </p>
+        <div class="fields">
+          <TextField label="Name" {...field("name")} required placeholder="zod" />
+          <TextField label="Version or range" {...field("range")} placeholder="latest" />
+        </div>
+      </Form>
+    </Dialog>
+  );
+}
