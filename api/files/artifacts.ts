@@ -1,8 +1,10 @@
 /** What a run leaves, as it is stored: read piece by piece, text without known secrets. */
+import { isUtf8 } from "node:buffer";
 import type { ArtifactSource } from "#api/processes/model/files.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import { isTextType } from "#runner/file-names.ts";
 import { readWhole } from "#runner/host/workspace.ts";
+import { endOfText } from "#runner/utf8.ts";
 
 /** What is to be stored of it: known secrets in text are replaced as in output, so it may have another size. */
 export async function readArtifact(
@@ -15,18 +17,14 @@ export async function readArtifact(
 
 /** Whether all of it is UTF-8 without a NUL character. */
 async function holdsText(artifact: ArtifactSource): Promise<boolean> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  try {
-    for await (const bytes of readWhole(artifact)) {
-      if (bytes.includes(0)) return false;
-      decoder.decode(bytes, { stream: true });
-    }
-    decoder.decode();
-    return true;
-  } catch (error) {
-    if (error instanceof TypeError) return false;
-    throw error;
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const bytes of readWhole(artifact)) {
+    const piece = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
+    const end = endOfText(piece);
+    if (piece.includes(0) || !isUtf8(piece.subarray(0, end))) return false;
+    rest = piece.subarray(end);
   }
+  return rest.length === 0;
 }
 
 async function* redact(

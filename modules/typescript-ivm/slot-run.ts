@@ -69,7 +69,8 @@ export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
       return;
     }
     const parsed = controlMessageSchema.safeParse(frame.value);
-    if (!parsed.success) refuse("sent a message that is neither of a run nor its own");
+    if (!parsed.success || frame.attachment !== null)
+      refuse("sent a message that is neither of a run nor its own");
     else if (parsed.data.method === "done") endRun(parsed.data.params);
     else if (state !== "tidying") refuse("said it was idle out of turn");
     else {
@@ -122,9 +123,9 @@ export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
         if (listener === next) listener = null;
       };
     },
-    send(json) {
+    send(json, attachment) {
       if (closed !== null) return false;
-      if (hasStarted) return channel.send(json);
+      if (hasStarted) return channel.send(json, attachment);
       hasStarted = true;
       return channel.send(`{"method":"begin","params":${JSON.stringify(params)},"start":${json}}`);
     },

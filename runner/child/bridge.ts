@@ -5,18 +5,25 @@
 import { Buffer } from "node:buffer";
 import { closeSync, read, readSync, writeSync } from "node:fs";
 import { createFrameReader, encodeFrameText } from "../wire/frames.ts";
-import type { BootedParams, PROTOCOL_VERSION, ReadyParams } from "../wire/protocol.ts";
+import type { BootedParams, PROTOCOL_LIMITS, PROTOCOL_VERSION, ReadyParams } from "../wire/protocol.ts";
 
 /** One reply of the host with its envelope; the host keeps to less. */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
-/** A literal, so that no schema library comes into this process; the type keeps it equal to the host's. */
-export const PROTOCOL: typeof PROTOCOL_VERSION = 4;
+/** Literals, so that no schema library comes into this process; the types keep them equal to the host's. */
+export const PROTOCOL: typeof PROTOCOL_VERSION = 5;
+const MAX_PIECE_BYTES: (typeof PROTOCOL_LIMITS)["maxFilePieceBytes"] = 262_144;
+
+/**
+ * Of an attachment that crosses between realm and embedder as base64: the text is short enough for where V8 collects what is new, so
+ * that pieces of files leave no garbage that stays. A multiple of three.
+ */
+export const ENCODED_BYTES = 96_000;
 
 const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-/** What is written one frame at a time is written from here: pieces of files would leave much behind otherwise. */
-const written = Buffer.allocUnsafeSlow(512 * 1024);
-const reader = createFrameReader(MAX_FRAME_BYTES);
+/** What is written one frame at a time is written from here where it fits. */
+const written = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+const reader = createFrameReader(MAX_FRAME_BYTES, MAX_PIECE_BYTES);
 // Kept from before the lockdown, which takes `process` away.
 const exit = process.exit.bind(process);
 
@@ -42,15 +49,48 @@ export function leaveWith(reason: unknown): never {
  */
 export function writeFrames(...texts: string[]): void {
   try {
-    const frames =
+    const attachment = takeOutgoing();
+    writeAll(
       texts.length === 1
-        ? encodeFrameText(texts[0] as string, written)
-        : Buffer.concat(texts.map((text) => encodeFrameText(text)));
-    for (let at = 0; at < frames.length; ) at += writeSync(1, frames, at, frames.length - at);
+        ? encodeFrameText(texts[0] as string, attachment?.length ?? 0, written)
+        : Buffer.concat(texts.map((text) => encodeFrameText(text))),
+    );
+    if (attachment !== null) writeAll(attachment);
   } catch (error) {
     if (error instanceof RangeError) throw error;
     leave(0);
   }
+}
+
+/** What goes with the next message of the realm. */
+let outgoing: Buffer | null = null;
+let announced = 0;
+let filled = 0;
+
+/** Pieces of so many bytes come, and then the message they go with. 0: what came of the last ones is forgotten. */
+export function announceAttachment(bytes: number): void {
+  announced = bytes;
+  filled = 0;
+}
+
+/** Whether text of the realm is such a piece, as base64; messages begin with a brace. */
+export function takeAttachmentPiece(text: string): boolean {
+  if (text.startsWith("{")) return false;
+  outgoing ??= Buffer.allocUnsafeSlow(MAX_PIECE_BYTES);
+  filled += outgoing.write(text, filled, "base64");
+  return true;
+}
+
+/** Once; the realm was taken over where it is not what was announced. */
+function takeOutgoing(): Buffer | null {
+  if (announced === 0) return null;
+  if (filled !== announced || outgoing === null) leave(70);
+  announced = 0;
+  return outgoing.subarray(0, filled);
+}
+
+function writeAll(bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at, bytes.length - at);
 }
 
 /** Takes the way of `writeFrames` without writing, and that of `readFrame` with `answer` for what is read. */
@@ -68,16 +108,41 @@ export function notify(
 }
 
 /** Frames that came while a reply was waited for. */
-const early: string[] = [];
+const early: { text: string; attachment: Buffer | null }[] = [];
+
+/** What came with the frame that was answered last; until the next one is read. */
+let attached: Buffer | null = null;
 
 /** The text of a frame that was read before; null: there is none. */
 export function takeFrame(): string | null {
-  return early.shift() ?? cutFrame();
+  return takeEarly() ?? cutFrame();
+}
+
+function takeEarly(): string | null {
+  const first = early.shift();
+  if (first === undefined) return null;
+  attached = first.attachment;
+  return first.text;
+}
+
+/** Keeps what came with the frame that was answered last; the function makes it that of the last one again. */
+export function holdAttached(): () => void {
+  const held = attached === null ? null : Buffer.from(attached);
+  return () => {
+    attached = held;
+  };
+}
+
+/** A piece of what came with the frame that was answered last, as base64; undefined: there is none. */
+export function takeAttached(at: number): string | undefined {
+  return attached?.toString("base64", at, at + ENCODED_BYTES);
 }
 
 function cutFrame(): string | null {
   try {
-    return reader.next()?.toString() ?? null;
+    const text = reader.next()?.toString() ?? null;
+    if (text !== null) attached = reader.attachment;
+    return text;
   } catch {
     leave(0);
   }
@@ -85,7 +150,7 @@ function cutFrame(): string | null {
 
 /** The next frame's text; waits for it. End of input ends this process. */
 export function readFrame(): string {
-  return early.shift() ?? readNew();
+  return takeEarly() ?? readNew();
 }
 
 /** The reply to a call, waited for; what comes before it is kept for `takeFrame`. Not while a read is waiting. */
@@ -93,7 +158,7 @@ export function readReply(id: number): string {
   const start = `{"jsonrpc":"2.0","id":${id},`;
   for (let text = readNew(); ; text = readNew()) {
     if (text.startsWith(start)) return text;
-    early.push(text);
+    early.push({ text, attachment: attached === null ? null : Buffer.from(attached) });
   }
 }
 

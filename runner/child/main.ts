@@ -11,6 +11,7 @@ import { mapFile, openEventLoop, openKernel, preparePoll } from "../jail/kernel/
 import { lockKernel } from "../jail/lock-self.ts";
 import { decodeBootOptions } from "./boot-options.ts";
 import {
+  announceAttachment,
   closeInherited,
   isReading,
   leave,
@@ -21,6 +22,8 @@ import {
   readLater,
   readReply,
   rehearseFrames,
+  takeAttached,
+  takeAttachmentPiece,
   takeFrame,
   writeFrames,
 } from "./bridge.ts";
@@ -37,6 +40,11 @@ declare const CYRNEL_FILE: number;
 const END_PREFIX = '{"jsonrpc":"2.0","method":"end"';
 const EMBEDDER_PREFIX = '{"method":';
 
+interface EmbedderMessage {
+  method: string;
+  params: { id: number; ms: number; at: number; bytes: number };
+}
+
 /** How often V8 may go on with work of its own, where a script may have started some. */
 const ENGINE_EVERY_MS = 5;
 const MAX_WAIT_MS = 60_000;
@@ -52,9 +60,9 @@ let hasEnded = false;
 let isTurnDue = false;
 let hasStarted = false;
 
-/** Answers the text of the reply that the realm waits for; else nothing. */
+/** Answers the text that the realm asks for: of a reply it waits for, of bytes that came; else nothing. */
 function write(json: string): string | undefined {
-  if (hasEnded) return undefined;
+  if (hasEnded || takeAttachmentPiece(json)) return undefined;
   if (json.startsWith(EMBEDDER_PREFIX)) return serve(JSON.parse(json));
   if (json.startsWith(END_PREFIX)) hasEnded = true;
   if (afterRehearsal === null) writeFrames(json);
@@ -62,9 +70,11 @@ function write(json: string): string | undefined {
   return undefined;
 }
 
-function serve({ method, params }: { method: string; params: { id: number; ms: number } }) {
+function serve({ method, params }: EmbedderMessage): string | undefined {
   if (method === "wait") return isReading ? undefined : readReply(params.id);
-  if (method === "clear") timers.clear(params.id);
+  if (method === "take") return takeAttached(params.at);
+  if (method === "attach") announceAttachment(params.bytes);
+  else if (method === "clear") timers.clear(params.id);
   // More than the realm arms: it was taken over.
   else if (!timers.arm(params.id, params.ms)) leave(70);
   return undefined;

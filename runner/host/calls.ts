@@ -2,7 +2,7 @@
  * The calls of one run: hands each to its handler, sends the replies in order, and keeps both so that the run can be
  * repeated. Made with the run's first call. Knows no process and no clock.
  */
-import { hash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import type { z } from "zod";
 import type { SavedAnswer } from "#sdk";
 import { WORKSPACE_LIMIT_ERROR } from "../file-names.ts";
@@ -36,13 +36,15 @@ const LOST_ANSWER: Divergence = {
 
 function noop(): void {}
 
-/** What the host does for each call. A rejection reaches the script as name, message, code and status. */
+/** What the host does for each call; bytes that a call of a file answers are attached. A rejection reaches the script as its name, message, code and status. */
 export type CallHandlers = {
   [M in CallMethod]: (
     params: z.infer<(typeof callParamsSchemas)[M]>,
     signal: AbortSignal,
     /** Which of the run's calls it is, from 1. */
     seq: number,
+    /** What came with it. */
+    attachment: Buffer | null,
   ) => Promise<unknown>;
 };
 
@@ -50,7 +52,7 @@ export interface LoggedCall {
   /** Which of the run's calls it was, from 1. */
   seq: number;
   method: CallMethod;
-  /** SHA-256 of its parameters, hexadecimal. */
+  /** SHA-256 of its parameters and what is attached, hexadecimal. */
   digest: string;
   /**
    * What the child was told: the members of the reply as JSON text, without its id. Null: not answered yet, or a call of a file,
@@ -85,7 +87,7 @@ export interface Calls {
   /** Tool calls so far. */
   readonly toolCalls: number;
   /** Begins a call, or says why the run is over. */
-  begin(message: CallMessage): Violation | Divergence | null;
+  begin(message: CallMessage, attachment: Buffer | null): Violation | Divergence | null;
   /** Holds replies back until `thaw`. */
   freeze(): void;
   thaw(): void;
@@ -150,13 +152,14 @@ export function createCalls(options: CallOptions): Calls {
   }
 
   /** One reply after another, each only once the child has read enough of those before. */
-  function sendReply(id: number, encode: () => string): void {
+  function sendReply(id: number, encode: () => string, attachment?: Uint8Array): void {
     replies = replies.then(async () => {
       await channel.writable();
       while (frozen !== null && !aborter.signal.aborted) await frozen.promise;
       if (aborter.signal.aborted) return;
       outstanding--;
-      if (!channel.send(`{"jsonrpc":"2.0","id":${id},${encode()}}`) && !channel.isClosed) channel.close();
+      const text = `{"jsonrpc":"2.0","id":${id},${encode()}}`;
+      if (!channel.send(text, attachment) && !channel.isClosed) channel.close();
     });
   }
 
@@ -164,7 +167,7 @@ export function createCalls(options: CallOptions): Calls {
     get toolCalls() {
       return toolCalls;
     },
-    begin({ id, method, params }) {
+    begin({ id, method, params }, attachment) {
       if (id <= lastId) return violation(`call id ${id} does not follow ${lastId}`);
       lastId = id;
       const isOfFile = FILE_METHODS.has(method);
@@ -183,7 +186,7 @@ export function createCalls(options: CallOptions): Calls {
       const call: LoggedCall = {
         seq,
         method,
-        digest: hash("sha256", JSON.stringify(params)),
+        digest: digestOf(params, attachment),
         reply: null,
       };
       log.push(call);
@@ -209,12 +212,15 @@ export function createCalls(options: CallOptions): Calls {
         params: unknown,
         signal: AbortSignal,
         seq: number,
+        attachment: Buffer | null,
       ) => Promise<unknown>;
       // Begun at once: what ends the run may stand in the same chunk, and after the end no call may begin.
-      new Promise((begun) => begun(handler(params, aborter.signal, seq))).then(
+      new Promise((begun) => begun(handler(params, aborter.signal, seq, attachment))).then(
         (result) => {
           if (method === "invoke" && params.saveAs !== undefined) noteSaved(call, result);
-          if (isOfFile) sendReply(id, () => encodeReply({ result: result ?? null }));
+          if (isOfFile && result instanceof Uint8Array) {
+            sendReply(id, () => encodeReply({ result: { bytes: result.length } }), result);
+          } else if (isOfFile) sendReply(id, () => encodeReply({ result: result ?? null }));
           else answer(id, call, { result: result ?? null });
         },
         (error: unknown) => {
@@ -241,6 +247,12 @@ export function createCalls(options: CallOptions): Calls {
     sent: () => replies,
     copyLog: () => (isGivenUp() ? null : log.map((call) => ({ ...call }))),
   };
+}
+
+function digestOf(params: object, attachment: Buffer | null): string {
+  const text = JSON.stringify(params);
+  if (attachment === null) return hash("sha256", text);
+  return createHash("sha256").update(text).update(attachment).digest("hex");
 }
 
 function toErrorReply(error: unknown): { error: unknown } {

@@ -172,7 +172,7 @@ export async function runExecution(
               { signal: callSignal, seq },
             ),
           readFile: (range) => fileCalls.readFile(bindings, eid, range),
-          writeFile: (piece) => fileCalls.writeFile(bindings, eid, piece),
+          writeFile: (piece, _signal, _seq, bytes) => fileCalls.writeFile(bindings, eid, piece, bytes),
           removeFile: (file) => fileCalls.removeFile(bindings, eid, file),
         },
         events: {

@@ -1,6 +1,7 @@
-/** The files of a run as its script reads and writes them, bytes as base64 or as text, and as it imports them. */
+/** The files of a run as its script reads and writes them, as bytes or as text, and as it imports them. */
 import type { EnvironmentBindings, ExecutionInput } from "#sdk";
 import type { ReadModule } from "../source/modules/graph.ts";
+import { endOfText } from "../utf8.ts";
 import type { CallHandlers } from "./calls.ts";
 
 /** Of each call, what it comes to. */
@@ -11,19 +12,20 @@ export const fileCalls = {
     { name, offset, length, asText }: Params<"readFile">,
   ) {
     if (bindings.readFile === undefined) throw noFiles();
-    const bytes = toBuffer(await bindings.readFile(eid, { name, offset, length }));
-    if (asText === undefined) return { data: bytes.toString("base64") };
+    const bytes = toBuffer(await bindings.readFile(eid, { name, offset, length })).subarray(0, length);
+    if (asText === undefined) return bytes;
     const whole = bytes.subarray(0, bytes.length < length ? bytes.length : endOfText(bytes));
     return { text: whole.toString(), bytes: whole.length };
   },
   async writeFile(
     bindings: EnvironmentBindings,
     eid: number,
-    { name, mode, more, write, data, text }: Params<"writeFile">,
+    { name, mode, more, write, text }: Params<"writeFile">,
+    bytes: Buffer | null,
   ) {
     if (bindings.writeFile === undefined) throw noFiles();
-    const bytes = data === undefined ? Buffer.from(text ?? "") : Buffer.from(data, "base64");
-    return bindings.writeFile(eid, { name, data: bytes, mode, more: more === true, write });
+    const data = bytes ?? Buffer.from(text ?? "");
+    return bindings.writeFile(eid, { name, data, mode, more: more === true, write });
   },
   async removeFile(bindings: EnvironmentBindings, eid: number, { name }: Params<"removeFile">) {
     if (bindings.removeFile === undefined) throw noFiles();
@@ -64,17 +66,6 @@ export function createModuleReader(
     const bytes = await bindings.readFile?.(eid, { name, offset: 0, length: Math.min(size, maxBytes + 1) });
     return bytes === undefined ? null : new TextDecoder().decode(bytes);
   };
-}
-
-/** Where the last whole character of UTF-8 ends; all of it where that is not within the last four bytes. */
-function endOfText(bytes: Buffer): number {
-  for (let back = 1; back <= Math.min(4, bytes.length); back++) {
-    const byte = bytes[bytes.length - back] as number;
-    if ((byte & 0xc0) === 0x80) continue;
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-    return length > back ? bytes.length - back : bytes.length;
-  }
-  return bytes.length;
 }
 
 function toBuffer(bytes: Uint8Array): Buffer {

@@ -104,14 +104,14 @@ export function startSession(input: SessionInput): Session {
       // Pieces of files have bounds of their own.
       if ((frame.value as { method?: unknown } | null)?.method !== "writeFile") totalBytes += frame.bytes;
       const checked = checkMessage(frame, totalBytes, limits);
-      const end = "kind" in checked ? checked : handle(checked.message);
+      const end = "kind" in checked ? checked : handle(checked.message, frame.attachment);
       if (end !== null) finish(end);
     } catch (error) {
       finish({ kind: "host_error", error });
     }
   }
 
-  function handle(message: ChildMessage): SessionEndKind | null {
+  function handle(message: ChildMessage, attachment: Buffer | null): SessionEndKind | null {
     switch (message.method) {
       case "stdout":
       case "stderr":
@@ -150,7 +150,7 @@ export function startSession(input: SessionInput): Session {
           restoreAnswer: input.restoreAnswer,
           end: finish,
         });
-        return calls.begin(message);
+        return calls.begin(message, attachment);
     }
   }
 

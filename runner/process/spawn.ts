@@ -5,6 +5,7 @@
 
 import type { Placement } from "../jail/cgroups/run-groups.ts";
 import { type Channel, createChannel } from "../wire/channel.ts";
+import type { Frame } from "../wire/frames.ts";
 import {
   type BootedParams,
   type ChildMessage,
@@ -216,8 +217,8 @@ function receiveReady(
       return;
     }
     detach = channel.attach({
-      message({ value }) {
-        const message = readMessage(value);
+      message(frame) {
+        const message = readMessage(frame);
         if (hasBooted && message?.method === "ready") {
           settle(null, message.params);
         } else if (!hasBooted && message?.method === "booted") {
@@ -237,6 +238,6 @@ function receiveReady(
   });
 }
 
-function readMessage(value: unknown): ChildMessage | undefined {
-  return childMessageSchema.safeParse(value).data;
+function readMessage({ value, attachment }: Frame): ChildMessage | undefined {
+  return attachment === null ? childMessageSchema.safeParse(value).data : undefined;
 }

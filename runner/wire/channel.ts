@@ -12,6 +12,8 @@ const MAX_FRAMES_PER_TURN = 128;
 export interface ChannelLimits {
   /** The largest frame of any kind, in bytes of JSON text. */
   maxFrameBytes: number;
+  /** What may come beside the JSON of a frame. */
+  maxAttachmentBytes: number;
   /** The deepest message of any kind. */
   maxDepth: number;
   /** Bytes that may wait for a peer that does not read; beyond it `send` refuses. */
@@ -20,6 +22,7 @@ export interface ChannelLimits {
 
 const DEFAULT_LIMITS: ChannelLimits = {
   maxFrameBytes: PROTOCOL_LIMITS.maxEndBytes,
+  maxAttachmentBytes: PROTOCOL_LIMITS.maxFilePieceBytes,
   maxDepth: PROTOCOL_LIMITS.maxResultDepth + ENVELOPE_DEPTH,
   maxQueuedBytes: 64 * 1024 * 1024,
 };
@@ -42,8 +45,11 @@ export interface Channel {
    * listener at most one chunk is read. Throws if there is one already.
    */
   attach(listener: ChannelListener): () => void;
-  /** Queues one message, given as JSON text. False when the channel is closed or its queue is full: nothing was queued. */
-  send(json: string): boolean;
+  /**
+   * Queues one message, given as JSON text, and what is attached to it, which must not change any more. False when the channel is
+   * closed or its queue is full: nothing was queued.
+   */
+  send(json: string, attachment?: Uint8Array): boolean;
   /** Resolves when the peer has taken enough for more to be sent, or the channel has closed. Never rejects. */
   writable(): Promise<void>;
   /** Bytes read that belong to messages not delivered yet. */
@@ -64,7 +70,7 @@ export function createChannel(
   limits: Partial<ChannelLimits> = {},
 ): Channel {
   const bounds = { ...DEFAULT_LIMITS, ...limits };
-  const reader = createFrameReader(bounds.maxFrameBytes);
+  const reader = createFrameReader(bounds.maxFrameBytes, bounds.maxAttachmentBytes);
   const waiting = new Set<() => void>();
   /** Chunks that came although reading was paused: Node resumes the streams of a process that has exited. */
   const backlog: Buffer[] = [];
@@ -92,7 +98,10 @@ export function createChannel(
         if (chunk === undefined) return null;
         reader.push(chunk);
       }
-      return parseFrame(payload, bounds.maxDepth);
+      const frame = parseFrame(payload, bounds.maxDepth);
+      // The reader's memory is used again.
+      if (reader.attachment !== null) frame.attachment = Buffer.from(reader.attachment);
+      return frame;
     } catch (error) {
       const cause = error instanceof FrameError ? error : new FrameError("malformed", String(error));
       // A peer that has gone meanwhile wrote this before it went: it counts, and nothing after it does.
@@ -177,11 +186,17 @@ export function createChannel(
         if (listener === next) listener = null;
       };
     },
-    send(json) {
+    send(json, attachment) {
       if (close !== null || output.destroyed || output.writableEnded) return false;
-      const frame = encodeFrameText(json);
-      if (output.writableLength + frame.length > bounds.maxQueuedBytes) return false;
+      const attachedBytes = attachment?.length ?? 0;
+      const frame = encodeFrameText(json, attachedBytes);
+      if (output.writableLength + frame.length + attachedBytes > bounds.maxQueuedBytes) return false;
+      if (attachedBytes > 0) output.cork();
       output.write(frame);
+      if (attachedBytes > 0) {
+        output.write(attachment);
+        output.uncork();
+      }
       return true;
     },
     writable() {

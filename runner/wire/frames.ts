@@ -1,11 +1,13 @@
 /**
- * The bytes of a frame: a 4-byte big-endian length and that many bytes of UTF-8 JSON. Pure functions and one reader;
- * knows no stream and no message. Everything read here is hostile: sizes are checked before memory is taken, nesting
- * before anything is parsed.
+ * The bytes of a frame: a 4-byte big-endian length and that many bytes of UTF-8 JSON. Where the length's first bit is set, the
+ * length of an attachment follows it, in 4 bytes as well, and its bytes follow the JSON. Pure functions and one reader; knows no
+ * stream and no message. Everything read here is hostile: sizes are checked before memory is taken, nesting before parsing.
  */
 import { Buffer } from "node:buffer";
 
+/** Twice as much with an attachment. */
 export const FRAME_HEADER_BYTES = 4;
+const HAS_ATTACHMENT = 0x8000_0000;
 /** First buffer for a frame that arrives in pieces; it doubles as bytes really arrive, never on the announcement alone. */
 const FIRST_PIECE_BYTES = 64 * 1024;
 
@@ -22,15 +24,20 @@ export class FrameError extends Error {
 /** A message as it came in: parsed, with what its text measured. */
 export interface Frame {
   value: unknown;
+  /** Of its JSON. */
   bytes: number;
   depth: number;
+  /** Bytes beside the JSON; the receiver's own. */
+  attachment: Buffer | null;
 }
 
 export interface FrameReader {
   /** Takes the next bytes of the stream; call `next` until it answers null before pushing more. */
   push(chunk: Uint8Array): void;
-  /** The next complete frame's payload, valid until the next push; null when more bytes are needed. Throws FrameError. */
+  /** The next complete frame's JSON, valid until the next push; null when more bytes are needed. Throws FrameError. */
   next(): Buffer | null;
+  /** What was attached to the frame that `next` has answered last; valid as long as that. */
+  readonly attachment: Buffer | null;
   /** Bytes taken in that belong to no frame handed out yet. */
   readonly bufferedBytes: number;
 }
@@ -38,50 +45,66 @@ export interface FrameReader {
 /** A buffer for pieces up to this is kept for the next frame that comes in pieces. */
 const MAX_KEPT_PIECE_BYTES = 512 * 1024;
 
-/** Cuts a byte stream into payloads. Holds at most one pushed chunk and one frame of `maxFrameBytes`. */
-export function createFrameReader(maxFrameBytes: number): FrameReader {
+/** Cuts a byte stream into frames. Holds at most one pushed chunk and one frame of the largest size. */
+export function createFrameReader(maxFrameBytes: number, maxAttachmentBytes = 0): FrameReader {
   let chunk: Buffer = Buffer.alloc(0);
   let at = 0;
-  const header = Buffer.alloc(FRAME_HEADER_BYTES);
+  const header = Buffer.alloc(2 * FRAME_HEADER_BYTES);
   let headerFilled = 0;
+  let jsonBytes = 0;
+  /** Of JSON and attachment; negative until the header is there. */
   let frameBytes = -1;
   let piece: Buffer | null = null;
   let pieceFilled = 0;
   let kept: Buffer | null = null;
+  let attachment: Buffer | null = null;
 
-  /** Answers whether the whole header is there. */
-  function readHeader(): boolean {
-    const n = Math.min(FRAME_HEADER_BYTES - headerFilled, chunk.length - at);
+  function fillHeader(bytes: number): boolean {
+    const n = Math.min(bytes - headerFilled, chunk.length - at);
     chunk.copy(header, headerFilled, at, at + n);
     headerFilled += n;
     at += n;
-    if (headerFilled < FRAME_HEADER_BYTES) return false;
-    const length = header.readUInt32BE(0);
-    if (length > maxFrameBytes) {
-      throw new FrameError(
-        "size",
-        `a frame of ${length} bytes was announced; at most ${maxFrameBytes} are allowed`,
-      );
+    return headerFilled === bytes;
+  }
+
+  /** Answers whether the whole header is there. */
+  function readHeader(): boolean {
+    if (headerFilled < FRAME_HEADER_BYTES) {
+      if (!fillHeader(FRAME_HEADER_BYTES)) return false;
+      jsonBytes = header.readUInt32BE(0) % HAS_ATTACHMENT;
+      refuseSize(jsonBytes, maxFrameBytes, "frame");
+      if (header.readUInt32BE(0) >= HAS_ATTACHMENT && maxAttachmentBytes === 0) {
+        throw new FrameError("malformed", "an attachment where none is taken");
+      }
     }
-    if (length === 0) throw new FrameError("malformed", "an empty frame");
-    frameBytes = length;
+    let attachedBytes = 0;
+    if (header.readUInt32BE(0) >= HAS_ATTACHMENT) {
+      if (!fillHeader(2 * FRAME_HEADER_BYTES)) return false;
+      attachedBytes = header.readUInt32BE(FRAME_HEADER_BYTES);
+      refuseSize(attachedBytes, maxAttachmentBytes, "attachment");
+    }
+    frameBytes = jsonBytes + attachedBytes;
     return true;
   }
 
   function grow(current: Buffer | null, needed: number): Buffer {
     if (current !== null && current.length >= needed) return current;
     if (current === null && kept !== null && kept.length >= needed) return kept;
-    const size = Math.min(frameBytes, Math.max(needed, FIRST_PIECE_BYTES, (current?.length ?? 0) * 2));
+    // An attachment is small enough for all of it at once.
+    const first = FIRST_PIECE_BYTES + (frameBytes === jsonBytes ? 0 : maxAttachmentBytes);
+    const size = Math.min(frameBytes, Math.max(needed, first, (current?.length ?? 0) * 2));
     const grown = Buffer.allocUnsafeSlow(size);
     current?.copy(grown, 0, 0, pieceFilled);
     return grown;
   }
 
-  function finish(): void {
+  function finish(frame: Buffer): Buffer {
     frameBytes = -1;
     headerFilled = 0;
     piece = null;
     pieceFilled = 0;
+    attachment = frame.length === jsonBytes ? null : frame.subarray(jsonBytes);
+    return attachment === null ? frame : frame.subarray(0, jsonBytes);
   }
 
   return {
@@ -94,10 +117,8 @@ export function createFrameReader(maxFrameBytes: number): FrameReader {
       if (frameBytes < 0 && !readHeader()) return null;
       const available = chunk.length - at;
       if (piece === null && available >= frameBytes) {
-        const whole = chunk.subarray(at, at + frameBytes);
         at += frameBytes;
-        finish();
-        return whole;
+        return finish(chunk.subarray(at - frameBytes, at));
       }
       const n = Math.min(frameBytes - pieceFilled, available);
       if (n > 0) {
@@ -107,15 +128,26 @@ export function createFrameReader(maxFrameBytes: number): FrameReader {
         at += n;
       }
       if (piece === null || pieceFilled < frameBytes) return null;
-      const done = piece.subarray(0, frameBytes);
       if (piece.length <= MAX_KEPT_PIECE_BYTES) kept = piece;
-      finish();
-      return done;
+      return finish(piece.subarray(0, frameBytes));
+    },
+    get attachment() {
+      return attachment;
     },
     get bufferedBytes() {
-      return chunk.length - at + pieceFilled + (frameBytes < 0 ? headerFilled : FRAME_HEADER_BYTES);
+      return chunk.length - at + pieceFilled + headerFilled;
     },
   };
+}
+
+function refuseSize(bytes: number, maxBytes: number, what: string): void {
+  if (bytes > maxBytes) {
+    throw new FrameError(
+      "size",
+      `${what === "frame" ? "a" : "an"} ${what} of ${bytes} bytes was announced; at most ${maxBytes} are allowed`,
+    );
+  }
+  if (bytes === 0) throw new FrameError("malformed", `an empty ${what}`);
 }
 
 /** A message as one frame. Throws what JSON.stringify throws (BigInt, cycles). */
@@ -123,14 +155,16 @@ export function encodeFrame(message: unknown): Buffer {
   return encodeFrameText(JSON.stringify(message));
 }
 
-/** JSON text as one frame; in `room` where it fits. */
-export function encodeFrameText(text: string, room?: Buffer): Buffer {
+/** JSON text as one frame; in `room` where it fits. Of one with an attachment, what comes before that. */
+export function encodeFrameText(text: string, attachmentBytes = 0, room?: Buffer): Buffer {
   const length = Buffer.byteLength(text);
-  const bytes = FRAME_HEADER_BYTES + length;
+  const headerBytes = attachmentBytes === 0 ? FRAME_HEADER_BYTES : 2 * FRAME_HEADER_BYTES;
+  const bytes = headerBytes + length;
   const frame =
     room !== undefined && room.length >= bytes ? room.subarray(0, bytes) : Buffer.allocUnsafe(bytes);
-  frame.writeUInt32BE(length, 0);
-  frame.write(text, FRAME_HEADER_BYTES, "utf8");
+  frame.writeUInt32BE(attachmentBytes === 0 ? length : length + HAS_ATTACHMENT, 0);
+  if (attachmentBytes !== 0) frame.writeUInt32BE(attachmentBytes, FRAME_HEADER_BYTES);
+  frame.write(text, headerBytes, "utf8");
   return frame;
 }
 
@@ -155,7 +189,7 @@ export function parseFrame(payload: Buffer, maxDepth: number): Frame {
   } catch {
     throw new FrameError("malformed", "a frame is not valid JSON");
   }
-  return { value, bytes: payload.length, depth };
+  return { value, bytes: payload.length, depth, attachment: null };
 }
 
 function dropProto(key: string, value: unknown): unknown {

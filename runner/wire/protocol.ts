@@ -1,13 +1,13 @@
 /**
- * Every message between the host and a child, both ways: JSON-RPC 2.0 in frames of a 4-byte big-endian length and
- * that many bytes of UTF-8 JSON. The host checks each message of a child against these schemas; the child imports
+ * Every message between the host and a child, both ways: JSON-RPC 2.0 in the frames of frames.ts, pieces of files attached to
+ * them. The host checks each message of a child against these schemas; the child imports
  * types only. A frame's connection is its identity: no message names an execution.
  */
 import { z } from "zod";
 import type { Frame } from "./frames.ts";
 
 /** Raised whenever a message changes shape; a child with another version is refused. */
-export const PROTOCOL_VERSION = 4;
+export const PROTOCOL_VERSION = 5;
 
 /** Bounds of one connection. Configurable ones are defaults. */
 export const PROTOCOL_LIMITS = {
@@ -22,7 +22,7 @@ export const PROTOCOL_LIMITS = {
   maxResultDepth: 512,
   maxOutputBytes: 4 * 1024 * 1024,
   maxResultBytes: 4 * 1024 * 1024,
-  /** One piece of a file, either way, before it is encoded. */
+  /** One piece of a file, either way: the attachment of a frame. */
   maxFilePieceBytes: 256 * 1024,
   /** Calls of one run that read or write files; they do not count against `maxCalls`. */
   maxFileCalls: 50_000,
@@ -142,21 +142,22 @@ export const callParamsSchemas = {
     message: z.string().min(1).max(10_000),
     schema: z.record(z.string(), z.unknown()).optional(),
   }),
-  /** Answers `{data}`, base64; with `asText` `{text, bytes}`: whole characters of UTF-8, and how many bytes they are. */
+  /** Answers `{bytes}` and attaches so many; with `asText` `{text, bytes}`: whole characters of UTF-8, how many bytes they are. */
   readFile: z.strictObject({
     name: fileName,
     offset: z.int().min(0),
     length: z.int().min(1).max(PROTOCOL_LIMITS.maxFilePieceBytes),
     asText: z.literal(true).optional(),
   }),
-  /** Pieces of one write have its number, counted by the child; the last one has no `more`. Answers `{size}`. */
+  /**
+   * Pieces of one write have its number, counted by the child; the last one has no `more`. What is written is attached, or it is
+   * `text`, or nothing. Answers `{size}`.
+   */
   writeFile: z.strictObject({
     name: fileName,
     write: z.int().min(1),
     mode: z.enum(["replace", "append"]),
     more: z.literal(true).optional(),
-    /** Base64. */
-    data: z.string().optional(),
     text: z.string().optional(),
   }),
   removeFile: z.strictObject({ name: fileName }),
@@ -276,6 +277,9 @@ export function checkMessage(
     return violation(`a message does not fit the protocol: ${describeIssue(parsed.error)}`);
   }
   const message = parsed.data;
+  if (frame.attachment !== null && (message.method !== "writeFile" || message.params.text !== undefined)) {
+    return violation(`${message.method}: only writeFile without text takes an attachment`);
+  }
   const mayBeLarge = ["end", "output", "paused", "writeFile"].includes(message.method);
   const maxBytes = mayBeLarge ? limits.maxEndBytes : limits.maxMessageBytes;
   if (frame.bytes > maxBytes) {

@@ -56,6 +56,7 @@ describe("a child", () => {
     ["not-booted", "first message was not `booted`"],
     ["ready-unbooted", "first message was not `booted`"],
     ["not-ready", "second message was not `ready`"],
+    ["booted-attached", "first message was not `booted`"],
     ["booted-twice", "second message was not `ready`"],
     ["exit-booted", "ended before it was ready. It ended with exit code 4"],
     ["old-protocol", `speaks protocol 0; the server speaks ${PROTOCOL_VERSION}`],

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   createFrameReader,
   encodeFrame,
+  encodeFrameText,
   FRAME_HEADER_BYTES,
   FrameError,
   measureDepth,
@@ -10,6 +11,7 @@ import {
 } from "#runner/wire/frames.ts";
 
 const MAX_FRAME_BYTES = 256 * 1024;
+const MAX_ATTACHMENT_BYTES = 300;
 const MAX_DEPTH = 50;
 
 /** Cuts bytes into chunks of the given sizes; what is left is the last chunk. */
@@ -84,6 +86,48 @@ describe("frames", () => {
       }),
     );
   });
+
+  test("bytes beside the JSON arrive as they were, however the stream is cut", () => {
+    const attachment = fc.oneof(
+      fc.constant(null),
+      fc.uint8Array({ minLength: 1, maxLength: MAX_ATTACHMENT_BYTES }),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(message, attachment), { maxLength: 6 }), sizes, (sent, cuts) => {
+        const bytes = sent.map(([value, attached]) =>
+          Buffer.concat([
+            encodeFrameText(JSON.stringify(value), attached?.length ?? 0),
+            attached ?? Buffer.alloc(0),
+          ]),
+        );
+        const reader = createFrameReader(MAX_FRAME_BYTES, MAX_ATTACHMENT_BYTES);
+        const got: [unknown, number[] | null][] = [];
+        for (const chunk of cut(Buffer.concat(bytes), cuts)) {
+          reader.push(chunk);
+          for (let json = reader.next(); json !== null; json = reader.next()) {
+            got.push([JSON.parse(json.toString()), reader.attachment && [...reader.attachment]]);
+          }
+        }
+        expect(got).toEqual(
+          sent.map(([value, attached]) => [JSON.parse(JSON.stringify(value)), attached && [...attached]]),
+        );
+      }),
+    );
+  });
+
+  test.each([0, MAX_ATTACHMENT_BYTES + 1, 0x7fff_ffff, 0xffff_ffff])(
+    "an attachment of %i bytes is refused before any of its bytes arrive",
+    (length) => {
+      const header = Buffer.alloc(2 * FRAME_HEADER_BYTES);
+      header.writeUInt32BE(0x8000_0002);
+      header.writeUInt32BE(length, FRAME_HEADER_BYTES);
+      const reader = createFrameReader(MAX_FRAME_BYTES, MAX_ATTACHMENT_BYTES);
+      reader.push(header.subarray(0, 6));
+      expect(reader.next()).toBeNull();
+      reader.push(header.subarray(6));
+      expect(() => reader.next()).toThrow(FrameError);
+    },
+  );
 
   test("random bytes are refused with a FrameError or waited on, never anything else", () => {
     fc.assert(

@@ -33,14 +33,16 @@ export interface RealmOptions {
   sources?: string[] | undefined;
   files?: { name: string; size: number; contentType: string }[];
   allowWasm?: boolean;
-  /** Answers a call: what it returns is the result; what it throws is sent as `{name, message, code, status}`. */
-  answer?: (message: RealmMessage) => unknown;
+  /** Answers a call: what it returns is the result, bytes are attached; what it throws is sent as `{name, message, code, status}`. */
+  answer?: (message: RealmMessage, attachment: Buffer | null) => unknown;
   /** Given to the realm in place of the script's function. */
   mainInstead?: unknown;
   /** Sends each reply twice. */
   echoReplies?: boolean;
 }
 
+/** As runner/child/bridge.ts has it, which belongs to a child. */
+const ENCODED_BYTES = 96_000;
 const pack = readFileSync(join(import.meta.dirname, "../../runner/dist/realm.bin"));
 const head = readRealmHead((lengthBytes) => pack.subarray(0, lengthBytes));
 const libraries = cutLibraries(pack, head);
@@ -76,22 +78,40 @@ export async function runCode(code: string, options: RealmOptions = {}): Promise
     realm.receive(text, main);
     setImmediate(() => realm.turn());
   };
-  const waitedFor = new Map<number, RealmMessage>();
+  /** The result as JSON has it; the realm asks for bytes while it receives the reply. */
+  const toResult = (result: unknown): unknown => {
+    if (!(result instanceof Uint8Array)) return result ?? null;
+    incoming = Buffer.from(result);
+    return { bytes: result.length };
+  };
+  let incoming = Buffer.alloc(0);
+  const waitedFor = new Map<number, () => unknown>();
+  const pieces: Buffer[] = [];
   const emit = (text: string): string | undefined => {
+    if (!text.startsWith("{")) {
+      pieces.push(Buffer.from(text, "base64"));
+      return undefined;
+    }
     const message = JSON.parse(text) as RealmMessage;
+    if (message.method === "take") {
+      return incoming.toString("base64", message.params.at, message.params.at + ENCODED_BYTES);
+    }
     if (message.method === "wait") {
       const { id } = message.params;
-      const asked = waitedFor.get(id) as RealmMessage;
+      const ask = waitedFor.get(id) as () => unknown;
       waitedFor.delete(id);
-      return JSON.stringify({ jsonrpc: "2.0", id, result: options.answer?.(asked) ?? null });
+      return JSON.stringify({ jsonrpc: "2.0", id, result: toResult(ask()) });
     }
+    if (message.method === "attach") return undefined;
     texts.push(text);
     if (message.method === "end") ended.resolve(message);
     if (message.id !== undefined) {
       const { id } = message;
-      waitedFor.set(id, message);
+      const attached = pieces.length === 0 ? null : Buffer.concat(pieces.splice(0));
+      const ask = () => options.answer?.(message, attached);
+      waitedFor.set(id, ask);
       // Unless the realm waits for it at once.
-      queueMicrotask(() => waitedFor.delete(id) && void reply(message));
+      queueMicrotask(() => waitedFor.delete(id) && void reply(message, ask));
     }
     if (message.method === "timer") {
       const { id, ms } = message.params;
@@ -105,9 +125,9 @@ export async function runCode(code: string, options: RealmOptions = {}): Promise
     }
     return undefined;
   };
-  const reply = async (message: RealmMessage): Promise<void> => {
+  const reply = async (message: RealmMessage, ask: () => unknown): Promise<void> => {
     try {
-      const result = (await options.answer?.(message)) ?? null;
+      const result = toResult(await ask());
       const text = JSON.stringify({ jsonrpc: "2.0", id: message.id, result });
       receive(text);
       if (options.echoReplies) receive(text);

@@ -6,15 +6,15 @@ import { type RealmMessage, runCode } from "./realm-harness.ts";
 /** A workspace as the host answers it. */
 function openWorkspace(given: Record<string, string> = {}) {
   const contents = new Map(Object.entries(given).map(([name, text]) => [name, Buffer.from(text)]));
-  const answer = ({ method, params }: RealmMessage): unknown => {
-    const { name, offset, length, asText, mode, data, text } = params;
+  const answer = ({ method, params }: RealmMessage, attachment: Buffer | null): unknown => {
+    const { name, offset, length, asText, mode, text } = params;
     const held = contents.get(name) ?? Buffer.alloc(0);
     if (method === "readFile") {
       const piece = held.subarray(offset, offset + length);
-      return asText ? { text: piece.toString(), bytes: piece.length } : { data: piece.toString("base64") };
+      return asText ? { text: piece.toString(), bytes: piece.length } : piece;
     }
     if (method === "removeFile") return contents.delete(name) ? null : null;
-    const piece = text === undefined ? Buffer.from(data, "base64") : Buffer.from(text);
+    const piece = attachment ?? Buffer.from(text ?? "");
     contents.set(name, mode === "append" ? Buffer.concat([held, piece]) : piece);
     return { size: contents.get(name)?.length };
   };

@@ -155,6 +155,13 @@ async function* inChunks(
   let held = 0;
   for await (const piece of bytes) {
     for (let taken = 0; taken < piece.length; ) {
+      if (held === 0 && piece.length - taken >= CHUNK_BYTES) {
+        const whole = Buffer.from(piece.buffer, piece.byteOffset + taken, CHUNK_BYTES);
+        taken += CHUNK_BYTES;
+        onChunk(whole);
+        yield whole;
+        continue;
+      }
       const part = piece.subarray(taken, taken + CHUNK_BYTES - held);
       chunk.set(part, held);
       taken += part.length;

@@ -2,7 +2,14 @@
  * One run in a slot: what goes into its isolate and what comes out. Ends exactly once; after that nothing enters the
  * isolate and nothing of it is passed on.
  */
-import { isReading, readReply } from "#runner/child/bridge.ts";
+import {
+  announceAttachment,
+  holdAttached,
+  isReading,
+  readReply,
+  takeAttached,
+  takeAttachmentPiece,
+} from "#runner/child/bridge.ts";
 import { createTimers } from "#runner/child/timers.ts";
 import type { BeginParams, DoneParams } from "../control.ts";
 import type { PreparedIsolate } from "./isolate.ts";
@@ -25,6 +32,11 @@ export interface Run {
   deliver(text: string): void;
   /** Milliseconds until something other than a message can go on with the run: 0 in the next turn, Infinity never. */
   readonly waitMs: number;
+}
+
+interface EmbedderMessage {
+  method: string;
+  params: { id: number; ms: number; at: number; bytes: number };
 }
 
 /** How often V8 is let go on with work of its own, where a script may have started some. */
@@ -51,7 +63,7 @@ export function createRun(
   const timers = createTimers((id) => enter(() => isolate.receive(timerText(id), backstopMs)));
 
   isolate.onMessage = (text) => {
-    if (over) return undefined;
+    if (over || takeAttachmentPiece(text)) return undefined;
     if (text.startsWith(CONTROL_PREFIX)) return serve(text);
     if (text.startsWith(RESULT_PREFIX)) {
       // Goes out with `done` a moment later: one write, one wake-up of the host.
@@ -64,11 +76,13 @@ export function createRun(
     return undefined;
   };
 
-  /** A timer; or a reply that the realm waits for, whose text is answered. */
+  /** A timer; bytes that go out or have come in; or a reply that the realm waits for: the text of these two is answered. */
   function serve(text: string): string | undefined {
-    const { method, params } = JSON.parse(text) as { method: string; params: { id: number; ms: number } };
+    const { method, params } = JSON.parse(text) as EmbedderMessage;
     if (method === "wait") return isReading ? undefined : readReply(params.id);
-    if (method === "clear") timers.clear(params.id);
+    if (method === "take") return takeAttached(params.at);
+    if (method === "attach") announceAttachment(params.bytes);
+    else if (method === "clear") timers.clear(params.id);
     else if (!timers.arm(params.id, params.ms)) cause = "memory_limit";
     return undefined;
   }
@@ -122,10 +136,17 @@ export function createRun(
   return {
     deliver(text) {
       if (started) {
-        enter(() => isolate.receive(text, backstopMs));
+        // Until it is its turn, other frames may come.
+        const putBack = entering ? holdAttached() : () => {};
+        enter(() => {
+          putBack();
+          return isolate.receive(text, backstopMs);
+        });
         return;
       }
       started = true;
+      // A run that ran out of memory or time may have left its last write unfinished.
+      announceAttachment(0);
       const { params } = JSON.parse(text) as { params: { code: string } };
       enter(() => isolate.start(text, params.code, backstopMs));
     },

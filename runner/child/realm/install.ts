@@ -1,6 +1,6 @@
 /**
  * Entry of the bundle: makes the globals of a script in the context it is evaluated in, and hands the embedder the
- * four functions of README.md.
+ * functions of README.md.
  */
 
 import { lazyGlobals } from "./globals/lazy.ts";

@@ -3,7 +3,7 @@
  * A paused run is frozen: neither a timer nor a reply reaches the script until it is resumed.
  */
 import type { Journal, StartParams } from "../../wire/protocol.ts";
-import { countOpenCalls, isCallOpen, settleCall } from "./host/calls.ts";
+import { countOpenCalls, isCallOpen, settleCall, takeBytesOf } from "./host/calls.ts";
 import { importModule } from "./host/imports.ts";
 import {
   advance,
@@ -69,6 +69,7 @@ export function takeTurn(): void {
 function dispatch(message: object, main: unknown): void {
   const id = own(message, "id");
   if (typeof id === "number") {
+    takeBytesOf(id, message);
     if (isReplaying() || hasHeldReplies() || pause === "frozen") holdReply(id, message);
     else settleCall(id, message);
     return;

@@ -18,6 +18,7 @@ export const {
   RangeError: RealmRangeError,
   SyntaxError: RealmSyntaxError,
   TypeError: RealmTypeError,
+  Uint8Array: RealmUint8Array,
   WeakMap: RealmWeakMap,
 } = globalThis;
 
@@ -60,6 +61,12 @@ export const ErrorIsError = (RealmError as unknown as { isError(value: unknown):
 
 export const dateToString = uncurry(Date.prototype.toString);
 export const setFloat64s = uncurry(Float64Array.prototype.set);
+const base64 = Uint8Array.prototype as Uint8Array & {
+  setFromBase64(text: string): unknown;
+  toBase64(): string;
+};
+export const setFromBase64 = uncurry(base64.setFromBase64);
+export const toBase64 = uncurry(base64.toBase64);
 
 export const ArrayPrototype = Array.prototype;
 export const ObjectPrototype = Object.prototype;

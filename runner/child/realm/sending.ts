@@ -2,13 +2,32 @@
  * The realm's only way out: whole messages as text. Nothing here may call a function a script can replace, and
  * `emit` must never be stored anywhere but in this closure.
  */
-import { JSONStringify, ReflectApply, StringOf } from "./primordials.ts";
+
+import type { ENCODED_BYTES as EncodedBytes } from "../bridge.ts";
+import {
+  JSONStringify,
+  RealmUint8Array,
+  ReflectApply,
+  StringOf,
+  setFromBase64,
+  toBase64,
+} from "./primordials.ts";
 
 /** Values spread over the stack before each `emit`: 4096 slots of 8 bytes, so that the writer cannot overflow. */
 const STACK_RESERVE: unknown[] = [];
 STACK_RESERVE.length = 4096;
 STACK_RESERVE.fill(0);
 const touchStack = () => {};
+
+/** A literal: importing it would bring the embedder's code here. */
+const ENCODED_BYTES: typeof EncodedBytes = 96_000;
+
+/** A range of bytes of the realm or of the script. */
+export interface Span {
+  bytes: Uint8Array;
+  at: number;
+  length: number;
+}
 
 let emit: (text: string) => string | undefined;
 let ended = false;
@@ -43,6 +62,32 @@ export function callText(id: number, method: string, params: string): string {
 
 export function sendCall(text: string): void {
   if (!ended) send(text);
+}
+
+/** As `sendCall`, with bytes: pieces of base64 that go before the message. */
+export function sendCallWith(text: string, { bytes, at, length }: Span): void {
+  if (ended) return;
+  const { buffer, byteOffset } = bytes;
+  // Throws where the script's array has no such bytes any more.
+  const source = new RealmUint8Array(buffer as ArrayBuffer, byteOffset + at, length);
+  send(`{"method":"attach","params":{"bytes":${StringOf(length)}}}`);
+  for (let done = 0; done < length; done += ENCODED_BYTES) {
+    const left = length - done;
+    const count = left < ENCODED_BYTES ? left : ENCODED_BYTES;
+    send(toBase64(new RealmUint8Array(source.buffer, source.byteOffset + done, count)));
+  }
+  send(text);
+}
+
+/** Puts the first bytes that came with the message being received into `span`, as many as there is room for. */
+export function takeAttached({ bytes, at, length }: Span, attachedBytes: number): void {
+  const count = attachedBytes < length ? attachedBytes : length;
+  for (let done = 0; done < count; done += ENCODED_BYTES) {
+    const piece = send(`{"method":"take","params":{"at":${StringOf(done)}}}`);
+    if (piece === undefined) return;
+    const room = new RealmUint8Array(bytes.buffer as ArrayBuffer, bytes.byteOffset + at + done, count - done);
+    setFromBase64(room, piece);
+  }
 }
 
 /** The text of the reply to a call that was sent, waited for; undefined where the embedder cannot wait now. */

@@ -18,9 +18,20 @@ function write(bytes) {
 }
 const say = (message) => write(frame(JSON.stringify({ jsonrpc: "2.0", ...message })));
 const booted = (changes = {}) =>
-  say({ method: "booted", params: { protocol: 4, node: process.version, ...changes } });
+  say({ method: "booted", params: { protocol: 5, node: process.version, ...changes } });
 const ready = (changes = {}) =>
   say({ method: "ready", params: { layers: [0, 1], codeCache: true, ...changes } });
+/** The header of a frame with bytes beside its JSON, which are to follow. */
+function announceAttachment(jsonBytes, attachedBytes) {
+  const header = Buffer.alloc(8);
+  header.writeUInt32BE(jsonBytes + 0x80000000);
+  header.writeUInt32BE(attachedBytes, 4);
+  return header;
+}
+function sayWith(message, attachment) {
+  const json = Buffer.from(JSON.stringify({ jsonrpc: "2.0", ...message }));
+  write(Buffer.concat([announceAttachment(json.length, attachment.length), json, attachment]));
+}
 const call = (id) => ({ id, method: "invoke", params: { serviceId: "s", toolId: "t", parameters: {} } });
 const end = { method: "end", params: { ok: true, result: 1 } };
 const stdout = (text) => ({ method: "stdout", params: { text } });
@@ -55,6 +66,10 @@ const beforeReady = {
   "exit-booted": () => {
     booted();
     process.exit(4);
+  },
+  "booted-attached": () => {
+    sayWith({ method: "booted", params: { protocol: 5, node: process.version } }, Buffer.from("x"));
+    ready();
   },
   "old-protocol": () => {
     booted({ protocol: 0 });
@@ -108,6 +123,21 @@ const inRun = {
     write(frame("x".repeat(1000)).subarray(0, 500));
     sleepForever();
   },
+  "run-huge-attachment": () => {
+    write(announceAttachment(100, 262_145));
+    sleepForever();
+  },
+  "run-empty-attachment": () => {
+    write(announceAttachment(100, 0));
+    sleepForever();
+  },
+  "run-attached-to-output": () => sayWith(stdout("x"), Buffer.alloc(70_000)),
+  "run-attached-to-call": () => sayWith(call(1), Buffer.from("x")),
+  "run-attached-twice": () => {
+    const params = { name: "a", write: 1, mode: "replace", text: "x" };
+    sayWith({ id: 1, method: "writeFile", params }, Buffer.from("x"));
+  },
+  "run-attached-to-end": () => sayWith(end, Buffer.from("x")),
   "run-deep": () =>
     write(frame(`{"jsonrpc":"2.0","method":"end","params":{"ok":true,"result":${"[".repeat(500_000)}`)),
   "run-forged-id": () => {

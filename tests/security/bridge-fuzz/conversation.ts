@@ -2,10 +2,11 @@
  * One conversation of a hostile child, made from its seed alone: what it sends, cut how, at which pace, whether it reads,
  * how it goes away, and, where that is certain, what the host must make of it.
  */
+import { hash } from "node:crypto";
 import type { ChannelLimits } from "#runner/wire/channel.ts";
 import { DEFAULT_SESSION_LIMITS, PROTOCOL_LIMITS, type SessionLimits } from "#runner/wire/protocol.ts";
 import { clip, FRAME_HEADER_BYTES, frame, type Step, toStep } from "./frame.ts";
-import { createMessage, type MessageKind, READY } from "./messages.ts";
+import { createAttachment, createMessage, type MessageKind, READY } from "./messages.ts";
 import { lieAboutLength, mutateBytes, mutateDocument, mutateText } from "./mutations.ts";
 import { createPoison } from "./poison.ts";
 import { createPrng, type Prng } from "./prng.ts";
@@ -16,7 +17,11 @@ export interface Expectation {
   events: ExpectedEvent[];
   end: { kind: "end"; params: unknown } | { kind: "violation" };
 }
-export type ExpectedEvent = ["stdout" | "stderr", string] | ["output", unknown] | ["call", string, unknown];
+export type ExpectedEvent =
+  | ["stdout" | "stderr", string]
+  | ["output", unknown]
+  /** The last is the SHA-256 of what was attached. */
+  | ["call", string, unknown, string | null];
 
 export interface Conversation {
   seed: number;
@@ -46,6 +51,7 @@ const CERTAIN: ReadonlySet<ConversationKind> = new Set(["polite", "poisoned", "t
 
 const DEFAULT_CHANNEL: ChannelLimits = {
   maxFrameBytes: PROTOCOL_LIMITS.maxEndBytes,
+  maxAttachmentBytes: PROTOCOL_LIMITS.maxFilePieceBytes,
   maxDepth: PROTOCOL_LIMITS.maxResultDepth + 2,
   maxQueuedBytes: 64 * 1024 * 1024,
 };
@@ -63,7 +69,12 @@ const PROFILES: readonly { session: SessionLimits; channel: ChannelLimits }[] = 
       maxStdoutBytes: 50,
       maxStderrBytes: 10,
     },
-    channel: { maxFrameBytes: 8_000, maxDepth: DEFAULT_CHANNEL.maxDepth, maxQueuedBytes: 20_000 },
+    channel: {
+      maxFrameBytes: 8_000,
+      maxAttachmentBytes: 10_000,
+      maxDepth: DEFAULT_CHANNEL.maxDepth,
+      maxQueuedBytes: 20_000,
+    },
   },
   {
     session: {
@@ -73,7 +84,7 @@ const PROFILES: readonly { session: SessionLimits; channel: ChannelLimits }[] = 
       maxEndBytes: 600,
       maxTotalBytes: 5_000,
     },
-    channel: { maxFrameBytes: 600, maxDepth: 20, maxQueuedBytes: 2_000 },
+    channel: { maxFrameBytes: 600, maxAttachmentBytes: 1, maxDepth: 20, maxQueuedBytes: 2_000 },
   },
 ];
 
@@ -154,7 +165,7 @@ const FILL: Record<ConversationKind, (prng: Prng, conversation: Conversation) =>
       const message = createMessage(prng, kind, id);
       if (prng.chance(rate))
         conversation.steps.push(spoil(prng, message, conversation.channel.maxFrameBytes));
-      else say(conversation, message);
+      else say(conversation, message, createAttachment(prng, render(message)));
     }
     if (prng.chance(0.7)) say(conversation, createMessage(prng, "end", 0));
   },
@@ -191,11 +202,18 @@ function speakPolitely(
     const kind: MessageKind = prng.weighted({ stdout: 4, stderr: 2, output: 3, call: 4 });
     if (kind === "call" && ++calls > conversation.session.maxConcurrentCalls) continue;
     const id = 10 * (index + 1);
-    const message = parse(say(conversation, createMessage(prng, kind, id)));
+    const json = createMessage(prng, kind, id);
+    const attachment = createAttachment(prng, render(json));
+    const message = parse(say(conversation, json, attachment));
     if (kind === "stdout" || kind === "stderr") events.push([kind, message.params.text as string]);
     else if (kind === "output") events.push([kind, message.params.value]);
     else {
-      events.push(["call", message.method, message.params]);
+      events.push([
+        "call",
+        message.method,
+        message.params,
+        attachment === null ? null : hash("sha256", attachment),
+      ]);
       lastId = id;
     }
   }
@@ -221,7 +239,10 @@ function spoil(prng: Prng, message: Json, maxFrameBytes: number): Step {
   if (layer === "document") {
     const done = Array.from({ length: prng.pick([1, 1, 1, 2, 5]) }, () => mutateDocument(prng, message));
     const step = toStep(message);
-    return { bytes: step.bytes, text: `${done.join(", ")}: ${step.text}` };
+    // An attachment of a message that takes none, or none of one that takes it.
+    const attachment = prng.chance(0.1) ? Buffer.alloc(prng.pick([1, 50, 5_000]), "a") : null;
+    const bytes = attachment === null ? step.bytes : frame(Buffer.from(render(message)), attachment);
+    return { bytes, text: `${done.join(", ")}: ${step.text}` };
   }
   const text = render(message);
   if (layer === "text") {
@@ -236,9 +257,10 @@ function spoil(prng: Prng, message: Json, maxFrameBytes: number): Step {
   return { text: `frame ${done}: ${clip(text)}`, bytes };
 }
 
-function say(conversation: Conversation, message: Json): string {
+function say(conversation: Conversation, message: Json, attachment: Buffer | null = null): string {
   const text = render(message);
-  conversation.steps.push({ text: clip(text), bytes: frame(Buffer.from(text)) });
+  const attached = attachment === null ? "" : ` with ${attachment.length} bytes`;
+  conversation.steps.push({ text: `${clip(text)}${attached}`, bytes: frame(Buffer.from(text), attachment) });
   return text;
 }
 

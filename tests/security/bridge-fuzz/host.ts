@@ -3,12 +3,13 @@
  * listeners that check what reaches them and that nothing does after the end.
  */
 
+import { hash } from "node:crypto";
 import type { CallHandlers } from "#runner/host/calls.ts";
 import type { SessionEvents } from "#runner/host/session.ts";
 import type { CallMethod } from "#runner/wire/protocol.ts";
 import { FILE_METHODS } from "#runner/wire/protocol.ts";
 import type { ExpectedEvent } from "./conversation.ts";
-import { findFaultInCall, findFaultInOutput } from "./legitimate.ts";
+import { findFaultInAttachment, findFaultInCall, findFaultInOutput } from "./legitimate.ts";
 import { CALL_METHODS } from "./messages.ts";
 import type { Prng } from "./prng.ts";
 
@@ -53,15 +54,25 @@ export function createHost(
     if (fault !== null && faults.length < MAX_FAULTS) faults.push(fault);
   }
 
-  function handle(method: CallMethod, params: unknown, signal: AbortSignal): Promise<unknown> {
+  function handle(
+    method: CallMethod,
+    params: unknown,
+    signal: AbortSignal,
+    attachment: Buffer | null,
+  ): Promise<unknown> {
     handled++;
     if (!FILE_METHODS.has(method)) counted++;
     if (isOver) report(`after the end: ${method} was called`);
     if (signal.aborted) report(`${method} was called with a signal that had aborted`);
     if (counted > limits.maxCalls) report(`call ${counted} of ${limits.maxCalls} was made`);
     if (open.size >= limits.maxConcurrentCalls + CALL_SLACK) report(`${open.size + 1} calls at once`);
-    report(findFaultInCall(method, params));
-    if (keepsHeard) heard.push(["call", method, params]);
+    report(findFaultInCall(method, params) ?? findFaultInAttachment(method, params, attachment));
+    if (keepsHeard) {
+      heard.push(["call", method, params, attachment === null ? null : hash("sha256", attachment)]);
+    }
+    if (handlers === "mixed" && method === "readFile" && prng.chance(0.5)) {
+      return Promise.resolve(Buffer.alloc(prng.pick([0, 1, 70_000, 262_144]), "{"));
+    }
     return answer(params, signal);
   }
 
@@ -138,7 +149,8 @@ export function createHost(
   const calls = Object.fromEntries(
     CALL_METHODS.map((method) => [
       method,
-      (params: unknown, signal: AbortSignal) => handle(method, params, signal),
+      (params: unknown, signal: AbortSignal, _seq: number, attachment: Buffer | null) =>
+        handle(method, params, signal, attachment),
     ]),
   ) as unknown as CallHandlers;
 

@@ -22,7 +22,6 @@ const METHODS: Record<string, Record<string, (value: unknown) => boolean>> = {
     write: isPositive,
     mode: (value) => value === "replace" || value === "append",
     "more?": (value) => value === true,
-    "data?": (value) => typeof value === "string",
     "text?": (value) => typeof value === "string",
   },
   removeFile: { name: isFileName },
@@ -35,6 +34,19 @@ export function findFaultInCall(method: string, params: unknown): string | null 
   const rules = METHODS[method];
   if (rules === undefined) return `the method ${method}`;
   return findFaultInMembers(method, params, rules) ?? findFaultInValue(params, MAX_MESSAGE_DEPTH + 1);
+}
+
+export function findFaultInAttachment(
+  method: string,
+  params: unknown,
+  attachment: Buffer | null,
+): string | null {
+  if (attachment === null) return null;
+  if (method !== "writeFile") return `bytes beside ${method}`;
+  if (Object.hasOwn(params as object, "text")) return "bytes beside text";
+  return attachment.length >= 1 && attachment.length <= 262_144
+    ? null
+    : `${attachment.length} bytes attached`;
 }
 
 export function findFaultInOutput(value: unknown): string | null {

@@ -1,5 +1,5 @@
 /** The messages a well-behaved child sends, as documents that can still be spoilt. */
-import { type CallMethod, PROTOCOL_VERSION } from "#runner/wire/protocol.ts";
+import { type CallMethod, PROTOCOL_LIMITS, PROTOCOL_VERSION } from "#runner/wire/protocol.ts";
 import type { Prng } from "./prng.ts";
 import { type Json, json, object, randomJson, randomObject, randomString, raw } from "./wire-json.ts";
 
@@ -46,7 +46,6 @@ const CALL_PARAMS: Record<CallMethod, (prng: Prng) => Json> = {
       write: json(prng.pick([1, 2, 1_000_000])),
       mode: json(prng.pick(["replace", "append"])),
       ...maybe(prng, "more", raw("true")),
-      ...maybe(prng, "data", json(prng.pick(["", "AA==", "no base64 ="]))),
       ...maybe(prng, "text", raw(randomString(prng))),
     }),
   removeFile: (prng) => object({ name: identifier(prng) }),
@@ -87,6 +86,15 @@ export function createMessage(prng: Prng, kind: MessageKind, id: number): Json {
       );
     }
   }
+}
+
+const MAX_ATTACHMENT_BYTES = PROTOCOL_LIMITS.maxFilePieceBytes;
+
+/** Bytes for a message that may carry some, most often; else null. */
+export function createAttachment(prng: Prng, text: string): Buffer | null {
+  const mayCarry = text.includes('"method":"writeFile"') && !text.includes('"text":');
+  if (!mayCarry || !prng.chance(0.8)) return null;
+  return Buffer.alloc(prng.pick([1, 2, 7, 1_000, 70_000, MAX_ATTACHMENT_BYTES]), prng.int(256));
 }
 
 /** What a child says before it is given a script. */

@@ -1,4 +1,5 @@
 /** How a message is spoilt: at any place of its document, as text, as bytes, or in its frame. */
+import { announce } from "./frame.ts";
 import type { Prng } from "./prng.ts";
 import { hostileKey, type Json, randomReplacement, raw, render } from "./wire-json.ts";
 
@@ -118,6 +119,7 @@ const FRAME_OPERATIONS = {
   little: 1,
   headerOnly: 1,
   junk: 2,
+  attached: 3,
 } as const;
 
 /** A frame that lies about its length, or is none. Answers what was done and the bytes. */
@@ -143,6 +145,11 @@ export function lieAboutLength(prng: Prng, payload: Buffer, maxFrameBytes: numbe
       const header = Buffer.alloc(4);
       header.writeUInt32LE(payload.length);
       return [operation, Buffer.concat([header, payload])];
+    }
+    case "attached": {
+      const lengths = [0, 1, 2, 5_000, 262_144, 262_145, 0x7fffffff, 0xffffffff];
+      const body = Buffer.alloc(prng.pick([0, 1, 300]), prng.int(256));
+      return [operation, Buffer.concat([announce(payload.length, prng.pick(lengths)), payload, body])];
     }
     case "headerOnly":
       return [operation, withLength(payload.length).subarray(0, prng.between(1, 4))];

@@ -67,11 +67,14 @@ export function createReceived(reading: Conversation["reading"]): Received {
 
   function take(chunk: Buffer): void {
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    while (rest.length >= 4) {
-      const end = 4 + rest.readUInt32BE(0);
-      if (rest.length < end) return;
-      if (messages.length < MAX_KEPT_MESSAGES) messages.push(rest.toString("utf8", 4, end));
-      rest = rest.subarray(end);
+    while (rest.length >= 8) {
+      const hasAttachment = rest.readUInt32BE(0) >= 2 ** 31;
+      const start = hasAttachment ? 8 : 4;
+      const end = start + (rest.readUInt32BE(0) % 2 ** 31);
+      const next = end + (hasAttachment ? rest.readUInt32BE(4) : 0);
+      if (rest.length < next) return;
+      if (messages.length < MAX_KEPT_MESSAGES) messages.push(rest.toString("utf8", start, end));
+      rest = rest.subarray(next);
     }
   }
 

@@ -66,7 +66,7 @@ export async function play(conversation: Conversation): Promise<Played> {
   let frames = 0;
 
   function checkBuffers(): void {
-    const maxBuffered = bounds.maxFrameBytes + 4 + MAX_CHUNKS_HELD * PIPE_BYTES;
+    const maxBuffered = bounds.maxFrameBytes + bounds.maxAttachmentBytes + 8 + MAX_CHUNKS_HELD * PIPE_BYTES;
     if (channel.bufferedBytes > maxBuffered) faults.push(`${channel.bufferedBytes} bytes buffered`);
     const maxQueued = Math.min(
       bounds.maxQueuedBytes,
@@ -159,7 +159,9 @@ function countFrames(channel: Channel, onFrame: () => void): Channel {
 
 /** Frames that were refused before they were a message are counted here, for the listener never saw them. */
 function isParseFailure(end: SessionEnd | null): boolean {
-  return end?.kind === "violation" && /^(a frame|an empty frame|a message is nested)/.test(end.message);
+  return (
+    end?.kind === "violation" && /^(a frame|an attachment|an empty|a message is nested)/.test(end.message)
+  );
 }
 
 function nameEnd(end: SessionEnd | null): string {

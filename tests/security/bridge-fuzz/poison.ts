@@ -1,7 +1,7 @@
 /** Frames that must end the run whatever came before, each wrong in one way and right in every other. */
 import type { ChannelLimits } from "#runner/wire/channel.ts";
 import { PROTOCOL_LIMITS } from "#runner/wire/protocol.ts";
-import { frame, type Step, toStep } from "./frame.ts";
+import { announce, frame, type Step, toStep } from "./frame.ts";
 import { BOOTED, createMessage, notification, READY, VERSION } from "./messages.ts";
 import type { Prng } from "./prng.ts";
 import { type Json, json, nestExactly, object, raw, render } from "./wire-json.ts";
@@ -62,6 +62,32 @@ const FATAL_MESSAGES: readonly [name: string, message: Json][] = [
   ],
 ];
 
+/** Messages that are right, but for the bytes that come with them. */
+const ATTACHED_TO_OTHER: readonly [name: string, message: Json][] = [
+  ["stdout", notification("stdout", raw('{"text":"a"}'))],
+  ["output", notification("output", raw('{"value":{}}'))],
+  ["an end", notification("end", raw('{"ok":true}'))],
+  ["a tool call", call({ id: raw("900000000") })],
+  [
+    "a read",
+    object({
+      ...VERSION,
+      id: raw("900000000"),
+      method: json("readFile"),
+      params: raw('{"name":"a","offset":0,"length":1}'),
+    }),
+  ],
+  [
+    "text that is written",
+    object({
+      ...VERSION,
+      id: raw("900000000"),
+      method: json("writeFile"),
+      params: raw('{"name":"a","write":1,"mode":"replace","text":"a"}'),
+    }),
+  ],
+];
+
 const BROKEN_TEXT = [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0x80]];
 const NOT_JSON = ["{", "NaN", "{'a':1}", '{"a":01}', "[1,]", '"\n"', "undefined", ""];
 const POISONS = {
@@ -74,6 +100,8 @@ const POISONS = {
   bomb: 0.5,
   empty: 1,
   announced: 1,
+  attachmentAnnounced: 1,
+  attachedToOther: 1.5,
   notJson: 1,
   staleId: 1,
   large: 0.1,
@@ -139,6 +167,15 @@ export function createPoison(prng: Prng, channel: ChannelLimits, lastId: number)
       const bytes = Buffer.alloc(4);
       bytes.writeUInt32BE(prng.pick([channel.maxFrameBytes + 1, 0x7fffffff, 0xffffffff]));
       return { text: kind, bytes };
+    }
+    case "attachmentAnnounced": {
+      const bytes = prng.pick([0, channel.maxAttachmentBytes + 1, 0x7fffffff, 0xffffffff]);
+      return { text: kind, bytes: announce(prng.pick([1, 100]), bytes) };
+    }
+    case "attachedToOther": {
+      const [text, message] = prng.pick(ATTACHED_TO_OTHER);
+      const bytes = frame(Buffer.from(render(message)), Buffer.alloc(prng.pick([1, 70_000]), "{"));
+      return { text: `bytes beside ${text}`, bytes };
     }
     case "notJson":
       return { text: kind, bytes: frame(Buffer.from(prng.pick(NOT_JSON))) };

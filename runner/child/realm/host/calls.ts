@@ -18,7 +18,7 @@ import {
   RealmPromise,
   StringOf,
 } from "../primordials.ts";
-import { awaitReply, callText, sendCall } from "../sending.ts";
+import { awaitReply, callText, type Span, sendCall, sendCallWith, takeAttached } from "../sending.ts";
 
 /** Literals, so that no schema library comes into the realm; the types keep them equal to the host's. */
 const MAX_FILE_CALLS: (typeof PROTOCOL_LIMITS)["maxFileCalls"] = 50_000;
@@ -29,6 +29,8 @@ interface Call {
   method: CallMethod;
   /** JSON text. */
   params: string;
+  /** Bytes that are sent along, or where those of the reply go. */
+  span: Span | null;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
   /** Made when the script made the call, for its stack; completed when the call fails. */
@@ -79,25 +81,28 @@ export function callHost(
       });
     }
     madeCount++;
-    enqueue({ method, params, resolve, reject, failure, next: null });
+    enqueue({ method, params, span: null, resolve, reject, failure, next: null });
   });
 }
 
-/** A call about files: these are counted by themselves, and bounded by their pieces. `params`: JSON text. */
-export function callForFile(method: CallMethod, params: string): Promise<unknown> {
+/**
+ * A call about files: these are counted by themselves, and bounded by their pieces. `params`: JSON text. `span`: what `writeFile`
+ * writes, and where `readFile` puts what it reads.
+ */
+export function callForFile(method: CallMethod, params: string, span: Span | null): Promise<unknown> {
   return new RealmPromise((resolve, reject) => {
     const failure = new RealmError();
     countFileCall();
-    enqueue({ method, params, resolve, reject, failure, next: null });
+    enqueue({ method, params, span, resolve, reject, failure, next: null });
   });
 }
 
 /** As `callForFile`; the script stands still until the answer has come. What else comes meanwhile waits. */
-export function callForFileSync(method: CallMethod, params: string): unknown {
+export function callForFileSync(method: CallMethod, params: string, span: Span | null): unknown {
   const failure = new RealmError();
   countFileCall();
   sentCount++;
-  sendCall(callText(sentCount, method, params));
+  sendWithSpan(callText(sentCount, method, params), method, span);
   const text = awaitReply(sentCount);
   if (text === undefined) {
     throw new RealmError(
@@ -107,7 +112,19 @@ export function callForFileSync(method: CallMethod, params: string): unknown {
   const message = JSONParse(text) as object;
   const error = own(message, "error");
   if (typeof error === "object" && error !== null) throw completeError(failure, readError(error));
+  if (method === "readFile" && span !== null) takeBytes(span, message);
   return own(message, "result");
+}
+
+function sendWithSpan(text: string, method: CallMethod, span: Span | null): void {
+  if (span !== null && method === "writeFile") sendCallWith(text, span);
+  else sendCall(text);
+}
+
+/** Puts what has come with a reply where the call wants it. */
+function takeBytes(span: Span, message: object): void {
+  const result = own(message, "result");
+  if (typeof result === "object" && result !== null) takeAttached(span, own(result, "bytes") as number);
 }
 
 let fileLibrary: ReturnType<typeof import("./files.ts")["createFileLibrary"]> | undefined;
@@ -137,6 +154,12 @@ function countFileCall(): void {
 
 export function isCallOpen(id: number): boolean {
   return mapGet(inFlight, id) !== undefined;
+}
+
+/** To be called when a reply comes, whenever the script gets it: its bytes are there only now. */
+export function takeBytesOf(id: number, message: object): void {
+  const call = mapGet(inFlight, id) as Call | undefined;
+  if (call?.method === "readFile" && call.span !== null) takeBytes(call.span, message);
 }
 
 /** A reply of the host; one for an unknown call is ignored. */
@@ -180,8 +203,9 @@ function sendNext(): void {
     mapSet(inFlight, id, call);
     inFlightCount++;
     try {
-      sendCall(callText(id, call.method, call.params));
+      sendWithSpan(callText(id, call.method, call.params), call.method, call.span);
       call.params = "";
+      if (call.method === "writeFile") call.span = null;
     } catch (error) {
       mapDelete(inFlight, id);
       inFlightCount--;

@@ -4,11 +4,12 @@
  */
 import { checkFileName, contentTypeOf } from "../../../file-names.ts";
 import type { CallMethod, PROTOCOL_LIMITS, StartParams } from "../../../wire/protocol.ts";
+import type { Span } from "../sending.ts";
 
-/** What this needs of the realm's core; `params` are JSON text. */
+/** What this needs of the realm's core; `params` are JSON text, `span` the bytes that are read or written. */
 export interface FileHost {
-  call(method: CallMethod, params: string): Promise<unknown>;
-  callSync(method: CallMethod, params: string): unknown;
+  call(method: CallMethod, params: string, span: Span | null): Promise<unknown>;
+  callSync(method: CallMethod, params: string, span: Span | null): unknown;
 }
 
 export interface FileStat {
@@ -79,12 +80,12 @@ function createFileAccess(host: FileHost, given: StartParams["files"]) {
     return JSON.stringify({ name, offset, length, ...(asText && { asText }) });
   }
 
-  function fill(bytes: Uint8Array, at: number, reply: unknown): void {
-    (bytes.subarray(at) as Uint8Array & Base64).setFromBase64((reply as { data: string }).data);
-  }
-
-  /** The parameters of each piece of a write; one without content is a piece as well. */
-  function* writePieces(name: string, data: string | Uint8Array, mode: string): Generator<string> {
+  /** The parameters of each piece of a write, and its bytes; one without content is a piece as well. */
+  function* writePieces(
+    name: string,
+    data: string | Uint8Array,
+    mode: string,
+  ): Generator<{ params: string; span: Span | null }> {
     checkName(name);
     writes++;
     const write = writes;
@@ -92,11 +93,10 @@ function createFileAccess(host: FileHost, given: StartParams["files"]) {
       let next = at + (typeof data === "string" ? PIECE_UNITS : PIECE_BYTES);
       if (typeof data === "string" && isHighSurrogate(data.charCodeAt(next - 1))) next--;
       const more = next < data.length;
-      const content =
-        typeof data === "string"
-          ? { text: data.slice(at, next) }
-          : { data: (data.subarray(at, next) as Uint8Array & Base64).toBase64() };
-      yield JSON.stringify({ name, write, mode, ...(more && { more }), ...content });
+      const text = typeof data === "string" ? { text: data.slice(at, next) } : null;
+      const params = JSON.stringify({ name, write, mode, ...(more && { more }), ...text });
+      const length = Math.min(next, data.length) - at;
+      yield { params, span: typeof data === "string" || length === 0 ? null : { bytes: data, at, length } };
       if (!more) return;
       at = next;
     }
@@ -112,14 +112,14 @@ function createFileAccess(host: FileHost, given: StartParams["files"]) {
     find: (name) => ({ ...find(name) }),
     async read(name, offset, length) {
       const bytes = room(name, offset, length);
-      let before: Promise<void> | undefined;
+      let before: Promise<unknown> | undefined;
       // The host reads the next piece while the last one is taken in.
       for (const piece of cut(name, offset, bytes.length)) {
-        const reply = host.call("readFile", readParams(name, piece.at, piece.length, false));
-        const filled = reply.then((answer) => fill(bytes, piece.at - offset, answer));
-        filled.catch(ignore);
+        const span = { bytes, at: piece.at - offset, length: piece.length };
+        const reply = host.call("readFile", readParams(name, piece.at, piece.length, false), span);
+        reply.catch(ignore);
         await before;
-        before = filled;
+        before = reply;
       }
       await before;
       return bytes;
@@ -127,14 +127,15 @@ function createFileAccess(host: FileHost, given: StartParams["files"]) {
     readSync(name, offset, length) {
       const bytes = room(name, offset, length);
       for (const { at, length: count } of cut(name, offset, bytes.length)) {
-        fill(bytes, at - offset, host.callSync("readFile", readParams(name, at, count, false)));
+        const span = { bytes, at: at - offset, length: count };
+        host.callSync("readFile", readParams(name, at, count, false), span);
       }
       return bytes;
     },
     async write(name, data, mode) {
       let before: Promise<unknown> | undefined;
-      for (const params of writePieces(name, data, mode)) {
-        const reply = host.call("writeFile", params);
+      for (const { params, span } of writePieces(name, data, mode)) {
+        const reply = host.call("writeFile", params, span);
         reply.catch(ignore);
         await before;
         before = reply;
@@ -143,23 +144,25 @@ function createFileAccess(host: FileHost, given: StartParams["files"]) {
     },
     writeSync(name, data, mode) {
       let reply: unknown;
-      for (const params of writePieces(name, data, mode)) reply = host.callSync("writeFile", params);
+      for (const { params, span } of writePieces(name, data, mode)) {
+        reply = host.callSync("writeFile", params, span);
+      }
       note(name, reply);
     },
     async remove(name) {
       find(name);
-      await host.call("removeFile", JSON.stringify({ name }));
+      await host.call("removeFile", JSON.stringify({ name }), null);
       files.delete(name);
     },
     removeSync(name) {
       find(name);
-      host.callSync("removeFile", JSON.stringify({ name }));
+      host.callSync("removeFile", JSON.stringify({ name }), null);
       files.delete(name);
     },
     async *texts(name) {
       const { size } = find(name);
       const ask = (at: number) =>
-        host.call("readFile", readParams(name, at, PIECE_BYTES, true)) as Promise<TextPiece>;
+        host.call("readFile", readParams(name, at, PIECE_BYTES, true), null) as Promise<TextPiece>;
       let next: Promise<TextPiece> | null = size > 0 ? ask(0) : null;
       for (let at = 0; next !== null; ) {
         const { text, bytes } = await next;
@@ -174,7 +177,7 @@ function createFileAccess(host: FileHost, given: StartParams["files"]) {
       const { size } = find(name);
       let text = "";
       for (let at = 0; at < size; ) {
-        const piece = host.callSync("readFile", readParams(name, at, PIECE_BYTES, true)) as TextPiece;
+        const piece = host.callSync("readFile", readParams(name, at, PIECE_BYTES, true), null) as TextPiece;
         if (piece.bytes === 0) break;
         text += piece.text;
         at += piece.bytes;
@@ -294,8 +297,3 @@ function codedError(code: string, message: string): Error {
 
 /** A rejection that is awaited later is no unhandled one meanwhile. */
 function ignore(): void {}
-
-interface Base64 {
-  toBase64(): string;
-  setFromBase64(text: string): { read: number; written: number };
-}
