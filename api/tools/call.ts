@@ -25,7 +25,7 @@ import type {
   ToolCall,
   ToolPath,
 } from "./gate.ts";
-import { type FetchRules, isFetch } from "./requests/fetch.ts";
+import type { FetchRules } from "./requests/fetch.ts";
 import { describeNamedFiles, limitFiles, measureBody } from "./requests/named-files.ts";
 import { createSave, redactBody, type Save, saveResult, toJsonResult } from "./results.ts";
 import type { CallTarget } from "./targets.ts";
@@ -82,7 +82,8 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
   let inFlight = 0;
 
   async function perform(call: OpenCall): Promise<unknown> {
-    if (isFetch(call)) await resolve(call);
+    // The path `fetch`: no tool has an empty id.
+    if (call.toolId === "" && call.serviceId === "fetch") await resolve(call);
     let tool = await findVisible(call);
     const decision = await applyPolicy(call, tool);
     if (decision.decision === "ask" || call.run?.isAsked) {

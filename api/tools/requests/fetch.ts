@@ -9,11 +9,6 @@ import type { FetchScope } from "#sdk";
 import { CallError, refuseCall } from "../failure.ts";
 import type { CallCaller, CallGate, ToolCall, ToolPath } from "../gate.ts";
 
-/** The path `fetch` as a tool call has it: no tool has an empty id. */
-export function isFetch({ serviceId, toolId }: ToolPath): boolean {
-  return serviceId === "fetch" && toolId === "";
-}
-
 /** A change from elsewhere counts after this. */
 const MAX_AGE_MS = 1000;
 const MAX_RULES = 5000;
