@@ -1,0 +1,192 @@
+/** The `fetch` of a script through a rule of the adapter `http`: bodies of all sizes, people, repetitions, ends; in both environments. */
+import { createHash } from "node:crypto";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";
+import { type ApprovalsServer, startApprovalsServer } from "./approvals/server.ts";
+import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
+import { until } from "./processes-server.ts";
+
+const MEBIBYTE = 1024 * 1024;
+const content = (bytes: number) =>
+  Buffer.from(Uint8Array.from({ length: bytes }, (_, index) => (index * 7 + (index >> 10)) % 251));
+const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+
+interface Received {
+  line: string;
+  type: string | undefined;
+  size: number;
+  digest: string;
+}
+const received: Received[] = [];
+const hanging: ServerResponse[] = [];
+let abandoned = 0;
+
+const upstream = createServer(async (request, response) => {
+  const body = await buffer(request);
+  const { method, url = "", headers } = request;
+  received.push({
+    line: `${method} ${url}`,
+    type: headers["content-type"],
+    size: body.length,
+    digest: sha256(body),
+  });
+  if (url.endsWith("/hang")) {
+    hanging.push(response);
+    response.on("close", () => {
+      abandoned += 1;
+    });
+  } else if (url.endsWith("/large")) response.end(content(3 * MEBIBYTE));
+  else {
+    const size = url.endsWith("/seen") ? hanging.length : body.length;
+    response.setHeader("content-type", "application/json").end(JSON.stringify({ size }));
+  }
+});
+
+describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) => {
+  let database: TestDatabase;
+  let on: ApprovalsServer;
+  let origin: string;
+
+  beforeAll(async () => {
+    if (!upstream.listening) await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+    origin = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+    database = await createTestDatabase({ maxConnections: 12 });
+    on = await start();
+    const rule = { origins: [origin], maxRequestBytes: 8 * MEBIBYTE };
+    const rules = [
+      { ...rule, name: "read", pathPrefix: "/api", methods: ["GET"] },
+      { ...rule, name: "write", pathPrefix: "/api", methods: ["POST"] },
+      { ...rule, name: "asked", pathPrefix: "/asked", methods: ["GET", "POST"] },
+    ];
+    for (const answer of [
+      await on.server.post("/services", { id: "web", adapter: "http", content: JSON.stringify({ rules }) }),
+      await on.server.post("/services/web/enabled", { enabled: true }),
+      await on.server.post("/policies", { servicePattern: "web", toolPattern: "asked", decision: "ask" }),
+    ]) {
+      expect(answer.status, answer.text).toBeLessThan(300);
+    }
+  });
+  beforeEach(() => {
+    received.length = 0;
+    hanging.length = 0;
+    abandoned = 0;
+  });
+  afterAll(async () => {
+    await on?.[Symbol.asyncDispose]();
+    await database?.drop();
+    upstream.closeAllConnections();
+    upstream.close();
+  });
+
+  async function start(): Promise<ApprovalsServer> {
+    const started = await startApprovalsServer({
+      database,
+      environments: BUILTIN_MODULES.filter(({ type, id }) => type === "environment" || id === "http"),
+      environment: { CYRNEL_APPROVAL_HOLD_MS: "0", CYRNEL_EGRESS_ALLOW: "127.0.0.1" },
+    });
+    await started.server.post(`/modules/${environmentId}/enabled`, { enabled: true });
+    return started;
+  }
+
+  const run = async (code: string) =>
+    (await on.agent.send("POST", "/processes", { block: true, code: code.replaceAll("$ORIGIN", origin) }))
+      .body;
+
+  test("small and large bodies go both ways; the trail names the rule; nothing is left in the workspace", async () => {
+    const record = await run(
+      `const small = await (await fetch("$ORIGIN/api/small")).json();
+      const bytes = new Uint8Array(await (await fetch("$ORIGIN/api/large")).arrayBuffer());
+      const sent = await (await fetch("$ORIGIN/api/up", { method: "POST", body: bytes })).json();
+      const form = new FormData();
+      form.append("note", "n");
+      const posted = await fetch("$ORIGIN/api/form", { method: "post", body: form });
+      const names = (await cyrnel.files.list()).map(({ name }) => name);
+      return [small, bytes.length, sent, posted.status, names];`,
+    );
+    expect(record.error ?? null).toBeNull();
+    expect(record.result).toEqual([{ size: 0 }, 3 * MEBIBYTE, { size: 3 * MEBIBYTE }, 200, []]);
+    expect(received.map(({ line }) => line)).toEqual([
+      "GET /api/small",
+      "GET /api/large",
+      "POST /api/up",
+      "POST /api/form",
+    ]);
+    expect(received[2]?.digest).toBe(sha256(content(3 * MEBIBYTE)));
+    expect(received[3]?.type).toMatch(/^multipart\/form-data; boundary=/);
+    const { calls } = (await on.server.get(`/processes/${record.id}/calls`)).body;
+    expect(
+      calls.map(({ serviceId, toolId }: { serviceId: string; toolId: string }) => `${serviceId}.${toolId}`),
+    ).toEqual(["web.read", "web.read", "web.write", "web.write"]);
+    expect(record.artifacts ?? []).toEqual([]);
+  });
+
+  test("what no rule allows is a TypeError that names the near rule", async () => {
+    const record = await run(
+      `const tell = (...given) => fetch(...given).then(({ status }) => status, (error) => [error.name, error.message, error.cause?.code]);
+      return [await tell("$ORIGIN/api", { method: "PUT" }), await tell("https://other.example/"), await tell("$ORIGIN/api/..;/x")];`,
+    );
+    expect(record.result).toEqual([
+      ["TypeError", expect.stringContaining("the method PUT is not allowed by the rule web.read"), "no_rule"],
+      ["TypeError", expect.stringContaining("no rule is for https://other.example"), "no_rule"],
+      ["TypeError", expect.stringContaining("a segment of dots"), "invalid_parameters"],
+    ]);
+    expect(received).toEqual([]);
+  });
+
+  test("a request that a person approves on the next server is sent once, as it was; others are not sent again", async () => {
+    const id = await on.submit(
+      `const before = new Uint8Array(await (await fetch("${origin}/api/large")).arrayBuffer());
+      const answer = await fetch("${origin}/asked/up?x=1", { method: "POST", body: before.slice(0, 2_000_000) });
+      const again = await fetch("${origin}/asked/small");
+      return [before.length, await answer.json(), await again.json()];`,
+    );
+    const [first = ""] = await on.paused(id);
+    const { body: asked } = await on.boss.send("GET", `/approvals/${first}`);
+    const digest = sha256(content(3 * MEBIBYTE).subarray(0, 2_000_000));
+    expect(asked).toMatchObject({
+      serviceId: "web",
+      toolId: "asked",
+      message: `The script wants to call web.asked: POST ${origin}/asked/up with a body of 2000000 bytes.`,
+      files: [{ size: 2_000_000, sha256: digest }],
+    });
+    await on[Symbol.asyncDispose]();
+    on = await start();
+    await on.decide(first, "approve");
+    const [second = ""] = await until("the second is asked", async () => {
+      const { state, approvals } = await on.read(id);
+      return state === "paused" && approvals[0] !== first && approvals;
+    });
+    await on[Symbol.asyncDispose]();
+    on = await start();
+    await on.decide(second, "approve");
+    const record = await on.read(id, "?wait=30000");
+    expect([record.error ?? null, record.result]).toEqual([
+      null,
+      [3 * MEBIBYTE, { size: 2_000_000 }, { size: 0 }],
+    ]);
+    expect(received.map(({ line }) => line)).toEqual([
+      "GET /api/large",
+      "POST /asked/up?x=1",
+      "GET /asked/small",
+    ]);
+    expect(received[1]?.digest).toBe(digest);
+  });
+
+  test("an aborted request and the end of a run close the connection", async () => {
+    const record = await run(
+      `const aborter = new AbortController();
+      const hanging = fetch("$ORIGIN/api/hang", { signal: aborter.signal }).catch(({ name }) => name);
+      while ((await (await fetch("$ORIGIN/api/seen")).json()).size === 0);
+      aborter.abort();
+      return await hanging;`,
+    );
+    expect(record.result).toBe("AbortError");
+    const id = await on.submit(`await fetch("${origin}/api/hang")`);
+    await until("it hangs", async () => hanging.length === 2);
+    await on.agent.send("POST", `/processes/${id}/signals/kill`);
+    await expect.poll(() => abandoned, { timeout: 5000 }).toBe(2);
+  });
+});
