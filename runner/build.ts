@@ -1,12 +1,13 @@
 /**
  * Builds runner/dist: the realm with its V8 code caches, the process child, the slot of isolates and the child of the
- * self-test, one file each. Run by `npm run build`; takes no arguments.
+ * self-test, one file each, and the packages of the starter set. Run by `npm run build`; takes no arguments.
  */
 import { execFileSync } from "node:child_process";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { type BuildOptions, build, type Plugin, type PluginBuild } from "esbuild";
 import { CHILD_V8_FLAGS, ZYGOTE_V8_FLAGS } from "./child/flags.ts";
+import { buildStarterSet } from "./packages/starter.ts";
 import { DIST, ZYGOTE_FOLDER } from "./places.ts";
 
 const ROOT = import.meta.dirname;
@@ -162,3 +163,4 @@ const slot = await buildProcess(slotEntry, {
 });
 await write(join(DIST, "slot.js"), slot);
 await write(join(DIST, "self-test.js"), await buildProcess(join(ROOT, "isolation/self-test-child.ts"), {}));
+await buildStarterSet();

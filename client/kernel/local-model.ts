@@ -80,6 +80,11 @@ export interface LocalOptions {
   elicitation?: ElicitationEngine;
   /** The least isolation of each run; where it is not available, `execute` rejects. Default: `strict`. */
   isolation?: "strict" | "standard" | "development";
+  /**
+   * Where the packages are that scripts import: in the node_modules of this folder and of those above it, up to `root` (default: the
+   * folder itself), outside of which nothing is read. Absent: scripts have no packages.
+   */
+  packages?: { folder: string; root?: string };
   /** Settings of the environment, as `GET /modules/typescript-process/config/schema` describes them. */
   environment?: Record<string, unknown>;
 }

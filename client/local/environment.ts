@@ -11,6 +11,7 @@ import { toolError } from "../kernel/proxy.ts";
 import type { Catalog } from "./catalog.ts";
 import { answerFetch, FETCH_PATH } from "./fetch.ts";
 import { saveResult } from "./files.ts";
+import type { createLocalPackages } from "./packages.ts";
 import type { LocalRun } from "./run.ts";
 
 /** Undefined for a run that has ended. */
@@ -40,12 +41,30 @@ export async function openEnvironment(
     fetch: async () => {
       throw new Error("The environment of a local runtime makes no requests.");
     },
-    bindings: createBindings(catalog, find, catalog.hasSchemas ? await loadChecker() : null),
+    bindings: {
+      ...createBindings(catalog, find, catalog.hasSchemas ? await loadChecker() : null),
+      ...(options.packages && createPackageBindings(options.packages)),
+    },
     ...(options.isolation !== undefined && { isolation: options.isolation }),
     // Preparing a process to fork one from costs more than booting one.
     zygote: false,
   });
   return environment;
+}
+
+/** Loaded with the first import of a package: few scripts have one. */
+function createPackageBindings(
+  places: NonNullable<LocalOptions["packages"]>,
+): Pick<EnvironmentBindings, "findPackage" | "readPackage"> {
+  let loading: Promise<ReturnType<typeof createLocalPackages>> | undefined;
+  const load = () => {
+    loading ??= import("./packages.ts").then((loaded) => loaded.createLocalPackages(places));
+    return loading;
+  };
+  return {
+    findPackage: async (eid, request) => (await load()).findPackage(eid, request),
+    readPackage: async (eid, digest) => (await load()).readPackage(eid, digest),
+  };
 }
 
 const loadChecker = (): Promise<Checker> => import("#runner/parameter-check.ts");

@@ -11,6 +11,7 @@ import { readFolder } from "./folder.ts";
 import { openRemoteRun } from "./remote.ts";
 import { emptyReport, type RunLimits, type RunReport, type RunScript, showReport } from "./report.ts";
 import { checkNames } from "./requirements.ts";
+import { findPlaces } from "./root.ts";
 
 /** The most a server can be set to take. */
 const MAX_SCRIPT_BYTES = 1_000_000;
@@ -57,7 +58,7 @@ export function addRun(program: Command, shell: Shell): void {
     .option("--artifacts <folder>", "where the files that the script writes are put")
     .option(
       "--root <folder>",
-      "imported files have to lie in it (default: the nearest folder with package.json or .git, else the script's)",
+      "imported files, and packages with --local, have to lie in it (default: the nearest folder with package.json or .git, else the script's)",
     )
     .option("--watch", "run again whenever the script or a file it imports changes, until Ctrl-C")
     .option(
@@ -103,7 +104,7 @@ async function run(session: Session, path: string, flags: RunFlags): Promise<Exi
   };
   await using undo = new AsyncDisposableStack();
   let script = await readScript(session, path, flags);
-  const runScript = await openRunner(session, flags, undo);
+  const runScript = await openRunner(session, path, flags, undo);
   for (;;) {
     using changes = flags.watch ? watchFiles([path, ...script.paths]) : undefined;
     const report = script.refused ?? (await runScript(script.code, { ...limits, ...script.given }));
@@ -142,18 +143,25 @@ async function readScript(session: Session, path: string, { dir, root, local }: 
   return { code, given, paths, refused: { ...refused, errorDetail: { stack: null, ...error } } };
 }
 
-async function openRunner(session: Session, flags: RunFlags, undo: AsyncDisposableStack): Promise<RunScript> {
+async function openRunner(
+  session: Session,
+  path: string,
+  flags: RunFlags,
+  undo: AsyncDisposableStack,
+): Promise<RunScript> {
   const required = flags.require ?? [];
   checkNames(required);
   if (!flags.local) return openRemoteRun(session, required);
   const { openLocalRun } = await import("./local.ts");
   const { isolation = "strict", tools = null, yes = false } = flags;
+  const { folder, base } = await findPlaces(path, flags.root);
   const local = await openLocalRun(session, {
     required,
     isolation,
     toolsFile: tools,
     memoryMb: flags.memory,
     yes,
+    packages: { folder, root: base },
   });
   return undo.use(local).run;
 }

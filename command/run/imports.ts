@@ -2,13 +2,14 @@
  * The files that a script imports, found on this machine as a run finds them in its workspace, so that a run can be given
  * them. A script need not be trusted: nothing outside of the root is read, no hidden file, and nothing through a link that leads out.
  */
-import { constants, existsSync } from "node:fs";
+import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import path from "node:path";
 import { checkFileName } from "#runner/file-names.ts";
-import { prepareSource } from "#runner/source/prepare.ts";
+import { type PrepareOptions, prepareSource } from "#runner/source/prepare.ts";
 import { usageFailure } from "../failure.ts";
 import type { FolderFile } from "./folder.ts";
+import { findPlaces } from "./root.ts";
 
 export interface Imports {
   /** The script's name among them, if it imports any. */
@@ -28,8 +29,7 @@ export async function readImports(
   root: string | undefined,
   given: Record<string, FolderFile>,
 ): Promise<Imports> {
-  const folder = await realpath(script === "-" ? "." : path.dirname(script));
-  const base = root === undefined ? findRoot(folder) : await readRoot(root);
+  const { folder, base } = await findPlaces(script, root);
   const inside = path.relative(base, folder).split(path.sep).join("/");
   if (inside === ".." || inside.startsWith("../") || path.isAbsolute(inside)) {
     throw usageFailure(`The script has to lie in the folder of --root: ${folder} is outside of ${base}.`);
@@ -40,6 +40,7 @@ export async function readImports(
   const asked: string[] = [];
   await prepareSource(code, {
     name: prefix + ownName,
+    findPackage: anyPackage,
     async readModule(name, maxBytes) {
       asked.push(name);
       const text = await readInside(base, prefix, name, maxBytes);
@@ -54,6 +55,7 @@ export async function readImports(
   const name = (prefix + ownName).slice(cut);
   const prepared = await prepareSource(code, {
     name,
+    findPackage: anyPackage,
     readModule: async (file, maxBytes) => files[file] ?? readGiven(given, file, maxBytes),
   });
   const paths = [...texts.keys()].map((file) => path.join(base, file));
@@ -64,19 +66,12 @@ export async function readImports(
   return { ...(paths.length > 0 && { name }), files, paths };
 }
 
-/** The nearest folder upwards that is a project, else `folder` itself. */
-function findRoot(folder: string): string {
-  for (let at = folder; ; at = path.dirname(at)) {
-    if (existsSync(path.join(at, "package.json")) || existsSync(path.join(at, ".git"))) return at;
-    if (path.dirname(at) === at) return folder;
-  }
-}
-
-async function readRoot(root: string): Promise<string> {
-  return realpath(root).catch(() => {
-    throw usageFailure(`--root ${root} is no folder.`);
-  });
-}
+/** Which packages there are is said where the script runs. */
+const anyPackage: PrepareOptions["findPackage"] = async ({ name }) => ({
+  name,
+  version: "0.0.0",
+  digest: "",
+});
 
 function withoutPrefix(name: string, prefix: string): string {
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;

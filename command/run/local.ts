@@ -27,6 +27,8 @@ export interface LocalRunOptions {
   memoryMb: number | undefined;
   /** Calls of destructive tools are made without asking. */
   yes: boolean;
+  /** The folder of the script, and the one that its packages have to lie in. */
+  packages: { folder: string; root: string };
 }
 
 export interface LocalRun extends AsyncDisposable {
@@ -40,6 +42,7 @@ export async function openLocalRun(session: Session, options: LocalRunOptions): 
     local: true,
     isolation: options.isolation,
     environment: readEnvironment(options.memoryMb),
+    packages: options.packages,
     ...(tools !== undefined && { tools }),
     ...(tools !== undefined && !options.yes && { elicitation: new ElicitationEngine() }),
   });

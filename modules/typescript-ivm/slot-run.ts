@@ -129,6 +129,7 @@ export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
       hasStarted = true;
       return channel.send(`{"method":"begin","params":${JSON.stringify(params)},"start":${json}}`);
     },
+    sendFrame: (pieces) => closed === null && channel.sendFrame(pieces),
     writable: () => channel.writable(),
     // What comes after a run's end is the slot's own `done`.
     bufferedBytes: 0,

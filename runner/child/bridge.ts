@@ -4,14 +4,20 @@
  */
 import { Buffer } from "node:buffer";
 import { closeSync, read, readSync, writeSync } from "node:fs";
-import { createFrameReader, encodeFrameText } from "../wire/frames.ts";
-import type { BootedParams, PROTOCOL_LIMITS, PROTOCOL_VERSION, ReadyParams } from "../wire/protocol.ts";
+import { createFrameReader, decodePackage, encodeFrameText, type PackageParts } from "../wire/frames.ts";
+import type {
+  BootedParams,
+  CodeCacheParams,
+  PROTOCOL_LIMITS,
+  PROTOCOL_VERSION,
+  ReadyParams,
+} from "../wire/protocol.ts";
 
 /** One reply of the host with its envelope; the host keeps to less. */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
 /** Literals, so that no schema library comes into this process; the types keep them equal to the host's. */
-export const PROTOCOL: typeof PROTOCOL_VERSION = 5;
+export const PROTOCOL: typeof PROTOCOL_VERSION = 6;
 const MAX_PIECE_BYTES: (typeof PROTOCOL_LIMITS)["maxFilePieceBytes"] = 262_144;
 
 /**
@@ -99,10 +105,10 @@ export function rehearseFrames(text: string, answer: string | null): void {
   if (answer !== null) reader.push(encodeFrameText(answer));
 }
 
-/** Says that this process has locked itself, and then that it can be given a script; or, of a zygote, what it has forked. */
+/** Says that this process has locked itself, and then that it can be given a script; or, of a zygote, what it has forked; or what it made. */
 export function notify(
-  method: "booted" | "ready" | "forked" | "failed",
-  params: BootedParams | ReadyParams | { pid: number } | { reason: string },
+  method: "booted" | "ready" | "forked" | "failed" | "codeCache",
+  params: BootedParams | ReadyParams | { pid: number } | { reason: string } | CodeCacheParams,
 ): void {
   writeFrames(JSON.stringify({ jsonrpc: "2.0", method, params }));
 }
@@ -139,12 +145,29 @@ export function takeAttached(at: number): string | undefined {
 }
 
 function cutFrame(): string | null {
+  return cutPayload()?.toString() ?? null;
+}
+
+function cutPayload(): Buffer | null {
   try {
-    const text = reader.next()?.toString() ?? null;
-    if (text !== null) attached = reader.attachment;
-    return text;
+    const payload = reader.next();
+    if (payload !== null) attached = reader.attachment;
+    return payload;
   } catch {
     leave(0);
+  }
+}
+
+/** The packages that follow a `start`, by their digests. Waits for them; not while a read is waiting. */
+export function readPackages(digests: readonly string[] = []): Map<string, PackageParts> {
+  // The payload is only lent.
+  return new Map(digests.map((digest) => [digest, decodePackage(Buffer.from(readPayload()))]));
+}
+
+function readPayload(): Buffer {
+  for (let payload = cutPayload(); ; payload = cutPayload()) {
+    if (payload !== null) return payload;
+    readChunk();
   }
 }
 
@@ -163,13 +186,14 @@ export function readReply(id: number): string {
 }
 
 function readNew(): string {
-  for (let text = cutFrame(); ; text = cutFrame()) {
-    if (text !== null) return text;
-    try {
-      takeIn(readSync(0, chunk, 0, CHUNK_BYTES, null));
-    } catch {
-      leave(0);
-    }
+  return readPayload().toString();
+}
+
+function readChunk(): void {
+  try {
+    takeIn(readSync(0, chunk, 0, CHUNK_BYTES, null));
+  } catch {
+    leave(0);
   }
 }
 

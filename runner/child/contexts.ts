@@ -3,7 +3,9 @@
  * promise or error of the host realm is within reach of a script.
  */
 import { type Context, constants, createContext, runInContext, Script } from "node:vm";
+import type { PackageParts } from "../wire/frames.ts";
 import { IMPORT_FUNCTION_ESCAPED } from "./import-function.ts";
+import { openPackage } from "./packages.ts";
 import type { RealmPack, RealmPart } from "./realm-pack.ts";
 
 /** What the realm gives its embedder; see realm/README.md. */
@@ -18,6 +20,10 @@ export interface ScriptContext {
   realm: Realm;
   /** Evaluates the expression `code` in the script's context. A string is the message of its SyntaxError. */
   compile(code: string): unknown;
+  /** Packages the script may import, by their digests; compiled when it does. */
+  givePackages(packages: ReadonlyMap<string, PackageParts>): void;
+  /** Code caches of the packages that were compiled, with all that has run of them by now. */
+  makeCodeCaches(): { digest: string; data: Buffer }[];
   isCacheAccepted: boolean;
 }
 
@@ -39,7 +45,22 @@ export function createScriptContext(
   const { guard, setImport } = createFront(context);
   const load = guard((name) => compileRealmPart(libraries[name] as RealmPart).runInContext(context));
   const install = script.runInContext(context)(load);
-  const realm: Realm = install(guard(write), allow.wasm);
+  let packages: ReadonlyMap<string, PackageParts> = new Map();
+  const compiled = new Map<string, Script>();
+  const open = guard((text) =>
+    openPackage(packages, text, {
+      parse: (source) => void new Script(source, importing),
+      compile(digest, source, filename, cachedData) {
+        const script = new Script(source, { filename, ...(cachedData && { cachedData }), ...importing });
+        compiled.set(digest, script);
+        return {
+          isCached: script.cachedDataRejected === false,
+          evaluate: () => script.runInContext(context),
+        };
+      },
+    }),
+  );
+  const realm: Realm = install(guard(write), allow.wasm, open);
   setImport(realm);
   return {
     realm,
@@ -52,6 +73,11 @@ export function createScriptContext(
       }
       return main.runInContext(context);
     },
+    givePackages(given) {
+      packages = given;
+    },
+    makeCodeCaches: () =>
+      [...compiled].map(([digest, script]) => ({ digest, data: script.createCachedData() })),
     isCacheAccepted: script.cachedDataRejected === false,
   };
 }

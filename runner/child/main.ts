@@ -9,6 +9,7 @@ import { performAttacks } from "../jail/attack.ts";
 import { serveForks } from "../jail/fork.ts";
 import { mapFile, openEventLoop, openKernel, preparePoll } from "../jail/kernel/syscalls.ts";
 import { lockKernel } from "../jail/lock-self.ts";
+import type { StartParams } from "../wire/protocol.ts";
 import { decodeBootOptions } from "./boot-options.ts";
 import {
   announceAttachment,
@@ -20,6 +21,7 @@ import {
   PROTOCOL,
   readFrame,
   readLater,
+  readPackages,
   readReply,
   rehearseFrames,
   takeAttached,
@@ -59,15 +61,26 @@ const { setImmediate } = globalThis;
 let hasEnded = false;
 let isTurnDue = false;
 let hasStarted = false;
+let makesCodeCache = false;
 
 /** Answers the text that the realm asks for: of a reply it waits for, of bytes that came; else nothing. */
 function write(json: string): string | undefined {
   if (hasEnded || takeAttachmentPiece(json)) return undefined;
   if (json.startsWith(EMBEDDER_PREFIX)) return serve(JSON.parse(json));
-  if (json.startsWith(END_PREFIX)) hasEnded = true;
+  if (json.startsWith(END_PREFIX)) {
+    hasEnded = true;
+    if (makesCodeCache) writeCodeCaches();
+  }
   if (afterRehearsal === null) writeFrames(json);
   else rehearseFrames(json, answerRehearsed(json));
   return undefined;
+}
+
+/** Of a child that evaluates a package and no script. */
+function writeCodeCaches(): void {
+  for (const { digest, data } of present.makeCodeCaches()) {
+    notify("codeCache", { digest, data: data.toString("base64") });
+  }
 }
 
 function serve({ method, params }: EmbedderMessage): string | undefined {
@@ -199,6 +212,7 @@ function lockSelf(finish: () => ScriptContext, lockDown: () => boolean): ScriptC
   notify("ready", {
     layers: [0, ...(isLocked ? [1] : []), ...(options.lock === null ? [] : [3])],
     codeCache: context.isCacheAccepted,
+    ...(options.isZygote && { isFork: true }),
   });
   return context;
 }
@@ -206,8 +220,11 @@ function lockSelf(finish: () => ScriptContext, lockDown: () => boolean): ScriptC
 function awaitStart(context: ScriptContext): void {
   present = context;
   const start = readFrame();
+  const { params } = JSON.parse(start) as { params: StartParams };
+  context.givePackages(readPackages(params.packages));
+  makesCodeCache = params.makesCodeCache === true;
   hasStarted = true;
-  receive(start, context.compile(JSON.parse(start).params.code));
+  receive(start, context.compile(params.code));
 }
 
 if (options.isZygote) becomeZygote();

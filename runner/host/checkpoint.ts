@@ -21,6 +21,18 @@ const checkpointSchema = z.strictObject({
     }),
   ),
   journal: journalSchema,
+  /** Absent without packages. As its imports asked for them. */
+  packages: z
+    .array(
+      z.strictObject({
+        name: z.string().max(214),
+        range: z.string().max(100).nullable(),
+        version: z.string().max(100),
+        digest: z.string().regex(/^[0-9a-f]{64}$/),
+      }),
+    )
+    .max(50)
+    .optional(),
   /** Running time it had used, without its pauses. */
   usedMs: z.number().nonnegative(),
 });

@@ -17,6 +17,7 @@ import { generateToolDocs } from "../docs/tool-docs.ts";
 import { reportIsolation } from "../isolation/report.ts";
 import type { NodeBinary } from "../process/node-binary.ts";
 import { prepareSource } from "../source/prepare.ts";
+import { createCodeCacheMaker } from "./code-cache.ts";
 import {
   type Execution,
   type ExecutionContext,
@@ -26,6 +27,7 @@ import {
   resumeExecution,
   runExecution,
 } from "./execution.ts";
+import { createPackages } from "./packages.ts";
 import type { RunSettings } from "./settings-schema.ts";
 
 /** What one environment is. */
@@ -63,6 +65,8 @@ interface Running extends ExecutionContext {
   placeCount: number;
   isolation: IsolationReport;
   children: Children;
+  /** Aborts what goes on beside the executions. */
+  closing: AbortController;
 }
 
 export type BundledEnvironment = Omit<EnvironmentModule, "execute"> & {
@@ -115,28 +119,25 @@ export function createEnvironment<Config extends RunSettings>(
       const places = createPlaces(placeCount);
       const { unit } = kind;
       undo.move();
+      const closing = new AbortController();
+      const parts = { config, bindings, logger, pool, places, monitor, wall, unit, suspect, openRun };
       running = {
-        config,
-        bindings,
-        logger,
-        pool,
-        places,
-        monitor,
-        wall,
-        unit,
-        suspect,
-        openRun,
+        ...parts,
+        packages: createPackages(bindings, createCodeCacheMaker(parts, closing.signal)),
         placeCount,
         isolation,
         children,
+        closing,
       };
     },
 
     async teardown() {
       const ending = running;
       running = null;
+      ending?.closing.abort(new Error("teardown"));
       for (const execution of executions.values()) execution.kill.abort("teardown");
       await Promise.all([...executions.values()].map(({ over }) => over.promise));
+      await ending?.packages.settled();
       await ending?.children[Symbol.asyncDispose]();
     },
 

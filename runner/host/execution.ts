@@ -13,11 +13,13 @@ import type {
 import type { Wall } from "../isolation/wall.ts";
 import type { Monitor } from "../process/monitor.ts";
 import type { Child } from "../process/spawn.ts";
+import type { UsedPackage } from "../source/modules/graph.ts";
 import { prepareSource } from "../source/prepare.ts";
 import { DEFAULT_SESSION_LIMITS, type SessionLimits, type StartParams } from "../wire/protocol.ts";
 import { type Checkpoint, makeCheckpoint, readCheckpoint } from "./checkpoint.ts";
 import { createBodyFiles, createModuleReader, fileCalls } from "./file-calls.ts";
 import { isSuspicious, logSuspicion } from "./outcome.ts";
+import type { LoadedPackage, Packages } from "./packages.ts";
 import type { Pool } from "./pool.ts";
 import type { RunSettings } from "./settings-schema.ts";
 import { makeStart } from "./start.ts";
@@ -49,6 +51,7 @@ export interface Places {
 export interface ExecutionContext {
   config: RunSettings;
   bindings: EnvironmentBindings;
+  packages: Packages;
   logger: ModuleLogger;
   pool: Pool;
   places: Places;
@@ -82,7 +85,7 @@ export interface Execution {
   readonly over: PromiseWithResolvers<void>;
   isFrozen: boolean;
   /** Null until it has a child. */
-  current: { run: SupervisedRun; place: Place; start: StartParams } | null;
+  current: { run: SupervisedRun; place: Place; start: StartParams; packages: UsedPackage[] } | null;
 }
 
 /** Runs `input` to its end. `isQueued`: it has to wait. Rejects only when no child can be started. */
@@ -109,14 +112,26 @@ export async function runExecution(
   const leaveLine = () => void acquiring.then((unused) => typeof unused === "object" && unused.release());
   const readModule = createModuleReader(input, bindings);
   const bodyFiles = createBodyFiles(bindings, eid);
-  const source = await prepareSource(input.code, { name: input.name, readModule }).catch((error) => {
-    leaveLine();
-    throw error;
-  });
+  const findPackage = on.packages.finder(eid, before);
+  const source = await prepareSource(input.code, { name: input.name, readModule, findPackage }).catch(
+    (error) => {
+      leaveLine();
+      throw error;
+    },
+  );
   const preparedAt = performance.now();
   if (!source.ok) {
     leaveLine();
     return refuse("failed", { ...source.error, reason: "syntax_error" }, 0);
+  }
+  let packages: LoadedPackage[] = [];
+  try {
+    if (source.packages !== undefined) packages = await on.packages.load(eid, source.packages);
+  } catch (error) {
+    leaveLine();
+    const { message } = error as Error;
+    const reason = before === null ? "script_error" : "replay_divergence";
+    return refuse("failed", { name: "PackageError", message, reason }, 0);
   }
   const place = await acquiring;
   const queuedMs = performance.now() - preparedAt;
@@ -155,6 +170,7 @@ export async function runExecution(
         child: opened?.child ?? child,
         monitor: on.monitor,
         start,
+        ...(packages.length > 0 && { packages: on.packages.encode(packages, child.ready.cacheTag) }),
         calls: {
           async invoke(call, callSignal, seq) {
             bodyFiles.note(call);
@@ -188,7 +204,7 @@ export async function runExecution(
         restoreAnswer:
           bindings.restoreAnswer && ((seq) => bindings.restoreAnswer?.(eid, { seq }) as Promise<void>),
       });
-      execution.current = { run, place, start };
+      execution.current = { run, place, start, packages: source.packages ?? [] };
       let outcome = await run.outcome;
       if (opened !== undefined) outcome = await opened.conclude(outcome);
       if (outcome.wasNeverStarted && attempt < MAX_ATTEMPTS && !signal.aborted) continue;
@@ -228,13 +244,14 @@ function refuse(exitState: ExecutionExitState, error: ErrorDetail, queuedMs: num
 /** Freezes an execution; its place is free meanwhile. Answers what is needed to repeat it; null: it cannot be repeated. */
 export async function pauseExecution(
   execution: Execution,
-  { run, place, start }: NonNullable<Execution["current"]>,
+  { run, place, start, packages }: NonNullable<Execution["current"]>,
 ): Promise<Checkpoint | null> {
   const frozen = await run.pause();
   execution.isFrozen = true;
   place.release();
   const { seed, randomSeed } = start;
-  return frozen && makeCheckpoint({ seed, randomSeed, ...frozen });
+  const used = packages.length > 0 ? { packages } : {};
+  return frozen && makeCheckpoint({ seed, randomSeed, ...used, ...frozen });
 }
 
 /** Lets a frozen execution go on, beyond the number of places if need be. */

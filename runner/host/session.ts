@@ -22,6 +22,8 @@ export interface SessionEvents {
   stdout(data: Buffer): void;
   stderr(data: Buffer): void;
   output(value: Record<string, unknown>): void;
+  /** Only of what was started to make one. */
+  codeCache?(digest: string, data: Buffer): void;
 }
 
 type SessionEndKind =
@@ -54,6 +56,8 @@ export interface Session {
 export interface SessionInput {
   channel: Channel;
   start: StartParams;
+  /** Frames of `start.packages`, in pieces. */
+  packages?: readonly (readonly Buffer[])[] | undefined;
   calls: CallHandlers;
   events: SessionEvents;
   limits: SessionLimits;
@@ -119,6 +123,11 @@ export function startSession(input: SessionInput): Session {
         return null;
       case "output":
         events.output(message.params.value);
+        return null;
+      case "codeCache":
+        if (input.start.makesCodeCache !== true)
+          return violation("the child sent a code cache without having been asked");
+        events.codeCache?.(message.params.digest, Buffer.from(message.params.data, "base64"));
         return null;
       case "end":
         if (signal.aborted) return null;
@@ -195,7 +204,12 @@ export function startSession(input: SessionInput): Session {
   if (!over) {
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
-    else send({ jsonrpc: "2.0", method: "start", params: input.start });
+    else {
+      send({ jsonrpc: "2.0", method: "start", params: input.start });
+      for (const pieces of input.packages ?? []) {
+        if (!channel.sendFrame(pieces) && !channel.isClosed) channel.close();
+      }
+    }
   }
 
   return {

@@ -11,7 +11,7 @@ const WIDE_CLOCKS = /Temporal|DateTimeFormat/;
 /** The `start` message of a run; `before`: of the run that it repeats. */
 export function makeStart(
   { eid, ref, input, files }: ExecutionInput,
-  { code, mappings, sources }: Extract<PreparedSource, { ok: true }>,
+  { code, mappings, sources, packages }: Extract<PreparedSource, { ok: true }>,
   limits: SessionLimits,
   before: Checkpoint | null,
 ): StartParams {
@@ -22,6 +22,7 @@ export function makeStart(
     code,
     mappings,
     ...(sources !== undefined && { sources }),
+    ...(packages !== undefined && { packages: [...new Set(packages.map(({ digest }) => digest))] }),
     process: { id: eid, ref: ref ?? null },
     ...(input !== undefined && { input }),
     seed,

@@ -41,6 +41,8 @@ export interface RunOnChild {
   child: RunChild;
   monitor: Monitor;
   start: StartParams;
+  /** Frames of `start.packages`, in pieces. */
+  packages?: readonly (readonly Buffer[])[] | undefined;
   calls: CallHandlers;
   events: SessionEvents;
   sessionLimits: SessionLimits;
@@ -128,6 +130,7 @@ export function superviseRun(run: RunOnChild): SupervisedRun {
   const session = startSession({
     channel: child.channel,
     start: run.start,
+    packages: run.packages,
     calls: run.calls,
     events: run.events,
     limits: run.sessionLimits,

@@ -11,7 +11,13 @@ import { type Excerpt, endOf, wrap } from "./excerpt.ts";
 import { extractFence, startsWithFence } from "./fence.ts";
 import { completeModule, parseModule } from "./module-body.ts";
 import { prepareHoisted, prepareLinkable, refuseRequire } from "./modules/entry.ts";
-import { type ReadModule, readGraph } from "./modules/graph.ts";
+import {
+  type FindPackage,
+  type ReadModule,
+  readGraph,
+  type Sources,
+  type UsedPackage,
+} from "./modules/graph.ts";
 import { listDynamicSites, readStaticSite } from "./modules/imports.ts";
 import { link } from "./modules/link.ts";
 import type { Linkable } from "./modules/linkable.ts";
@@ -19,14 +25,20 @@ import { callsTemplate, findRequire, replaceImportCalls } from "./program.ts";
 import { type Transpiled, transpile } from "./transpile.ts";
 import { withoutTypeImports, withoutTypeStatement } from "./type-imports.ts";
 
-/** `sources`: names by index of the mappings; absent: the submitted text is all, under the name script.ts. */
-export type PreparedSource = { ok: true; code: string; mappings: string; sources?: string[] } | Refused;
+/**
+ * `sources`: names by index of the mappings; absent: the submitted text is all, under the name script.ts. `packages`: that it imports.
+ */
+export type PreparedSource =
+  | { ok: true; code: string; mappings: string; sources?: string[]; packages?: UsedPackage[] }
+  | Refused;
 
 export interface PrepareOptions {
   /** The script's own name in the workspace: imports are relative to it, and stacks show it. */
   name?: string | undefined;
   /** Answers imported files; without it, there are none. */
   readModule?: ReadModule | undefined;
+  /** Finds packages; without it, there are none. */
+  findPackage?: FindPackage | undefined;
 }
 
 const ENTRY_NAME = "script.ts";
@@ -42,11 +54,14 @@ const preparing = new Map<string, Promise<PreparedSource | Linkable>>();
 /** Prepares a source of any form; the same source is answered from a cache. Rejects only for faults of ours. */
 export async function prepareSource(
   submitted: string,
-  { name = ENTRY_NAME, readModule }: PrepareOptions = {},
+  { name = ENTRY_NAME, readModule, findPackage }: PrepareOptions = {},
 ): Promise<PreparedSource> {
   const key = submitted.length <= MAX_KEY_CHARS ? submitted : `sha256 ${hash("sha256", submitted, "base64")}`;
   const prepared = await prepareOnce(key, submitted);
-  if ("imports" in prepared) return linkImports(key, prepared, name, readModule ?? null);
+  if ("imports" in prepared) {
+    const sources = { readModule: readModule ?? null, findPackage: findPackage ?? null };
+    return linkImports(key, prepared, name, sources);
+  }
   return prepared.ok && name !== ENTRY_NAME ? { ...prepared, sources: [name] } : prepared;
 }
 
@@ -76,14 +91,19 @@ async function linkImports(
   key: string,
   entry: Linkable,
   name: string,
-  readModule: ReadModule | null,
+  sources: Sources,
 ): Promise<PreparedSource> {
-  const graph = await readGraph(entry, name, readModule);
+  const graph = await readGraph(entry, name, sources);
   if ("error" in graph) return graph;
   const linkedKey = `linked ${name} ${graph.digest} ${key}`;
   const known = cache.get(linkedKey);
   if (known !== undefined && "ok" in known) return known;
-  const linked: PreparedSource = { ok: true, ...link(graph.modules) };
+  const { packages } = graph;
+  const linked: PreparedSource = {
+    ok: true,
+    ...link(graph.modules),
+    ...(packages.length > 0 && { packages }),
+  };
   if (linked.code.length > MAX_LINKED_CHARS) {
     const message = `The script and what it imports become more than ${MAX_LINKED_CHARS / 1024 / 1024} MB of JavaScript.`;
     return refuse(message, { line: 1, column: 1 });

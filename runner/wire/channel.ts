@@ -50,6 +50,8 @@ export interface Channel {
    * closed or its queue is full: nothing was queued.
    */
   send(json: string, attachment?: Uint8Array): boolean;
+  /** Queues one frame that is there already, in pieces. As `send`. */
+  sendFrame(pieces: readonly Buffer[]): boolean;
   /** Resolves when the peer has taken enough for more to be sent, or the channel has closed. Never rejects. */
   writable(): Promise<void>;
   /** Bytes read that belong to messages not delivered yet. */
@@ -197,6 +199,15 @@ export function createChannel(
         output.write(attachment);
         output.uncork();
       }
+      return true;
+    },
+    sendFrame(pieces) {
+      if (close !== null || output.destroyed || output.writableEnded) return false;
+      const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+      if (output.writableLength + bytes > bounds.maxQueuedBytes) return false;
+      output.cork();
+      for (const piece of pieces) if (piece.length > 0) output.write(piece);
+      output.uncork();
       return true;
     },
     writable() {

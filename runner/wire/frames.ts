@@ -168,6 +168,42 @@ export function encodeFrameText(text: string, attachmentBytes = 0, room?: Buffer
   return frame;
 }
 
+/** A package as a child gets it, beside its text what it takes to compile and to show it. */
+export interface PackageParts {
+  /** Latin-1, or UTF-16 if it is wide. */
+  source: Buffer;
+  isWide: boolean;
+  /** Of V8; empty: there is none. */
+  cache: Buffer;
+  /** UTF-8; empty: there are none. */
+  mappings: Buffer;
+}
+
+/** One byte that no JSON text begins with, one that says how wide the source is, and two lengths. */
+const PACKAGE_HEADER_BYTES = 10;
+
+/** The pieces of a frame that holds a package instead of a message. */
+export function encodePackage({ source, isWide, cache, mappings }: PackageParts): Buffer[] {
+  const header = Buffer.alloc(FRAME_HEADER_BYTES + PACKAGE_HEADER_BYTES);
+  header.writeUInt32BE(PACKAGE_HEADER_BYTES + cache.length + mappings.length + source.length, 0);
+  header[FRAME_HEADER_BYTES + 1] = isWide ? 1 : 0;
+  header.writeUInt32BE(cache.length, FRAME_HEADER_BYTES + 2);
+  header.writeUInt32BE(mappings.length, FRAME_HEADER_BYTES + 6);
+  return [header, cache, mappings, source];
+}
+
+/** Takes the payload of such a frame apart, as views. */
+export function decodePackage(payload: Buffer): PackageParts {
+  const cacheEnd = PACKAGE_HEADER_BYTES + payload.readUInt32BE(2);
+  const mappingsEnd = cacheEnd + payload.readUInt32BE(6);
+  return {
+    isWide: payload[1] === 1,
+    cache: payload.subarray(PACKAGE_HEADER_BYTES, cacheEnd),
+    mappings: payload.subarray(cacheEnd, mappingsEnd),
+    source: payload.subarray(mappingsEnd),
+  };
+}
+
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** Text that could spell the key `__proto__`, any of its letters escaped. Only then is the slower parse needed. */
 const MAY_NAME_PROTO = /__proto__|\\u00[5-7]/i;

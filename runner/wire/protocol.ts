@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Frame } from "./frames.ts";
 
 /** Raised whenever a message changes shape; a child with another version is refused. */
-export const PROTOCOL_VERSION = 5;
+export const PROTOCOL_VERSION = 6;
 
 /** Bounds of one connection. Configurable ones are defaults. */
 export const PROTOCOL_LIMITS = {
@@ -74,6 +74,10 @@ export interface StartParams {
   readsWideClocks: boolean;
   /** The workspace as the script finds it; absent without files. Sizes in bytes. */
   files?: { name: string; size: number; contentType: string }[];
+  /** Digests of the packages it imports: each follows in a frame of its own (`encodePackage` of frames.ts), in this order. */
+  packages?: string[];
+  /** No run: it evaluates one package, and answers the code cache of it. */
+  makesCodeCache?: true;
   /** What the run did before: it does the same again, then goes on. */
   journal?: Journal;
   limits: {
@@ -199,6 +203,8 @@ export const readyParamsSchema = z.strictObject({
   layers: z.array(z.int().min(0).max(8)).max(9),
   /** Whether the realm's code cache was accepted; false only costs time. */
   codeCache: z.boolean(),
+  /** Forked from a zygote: its V8 has other flags than one that was booted, and takes other code caches. */
+  isFork: z.literal(true).optional(),
 });
 export type ReadyParams = z.infer<typeof readyParamsSchema>;
 
@@ -223,6 +229,13 @@ export const endParamsSchema = z.discriminatedUnion("ok", [
 ]);
 export type EndParams = z.infer<typeof endParamsSchema>;
 
+const codeCacheParamsSchema = z.strictObject({
+  /** Of the package. */
+  digest: z.string().regex(/^[0-9a-f]{64}$/),
+  data: z.string(),
+});
+export type CodeCacheParams = z.infer<typeof codeCacheParamsSchema>;
+
 /** Child to host. */
 export const childMessageSchema = z.union([
   z.discriminatedUnion("method", [
@@ -230,6 +243,8 @@ export const childMessageSchema = z.union([
     notification("ready", readyParamsSchema),
     notification("stdout", text),
     notification("stderr", text),
+    /** Before the end of what makes one: base64. */
+    notification("codeCache", codeCacheParamsSchema),
     notification("output", z.strictObject({ value: z.record(z.string(), z.unknown()) })),
     notification("end", endParamsSchema),
     /** The script is frozen. `journal` is null for a run that cannot be repeated. */
@@ -280,7 +295,7 @@ export function checkMessage(
   if (frame.attachment !== null && (message.method !== "writeFile" || message.params.text !== undefined)) {
     return violation(`${message.method}: only writeFile without text takes an attachment`);
   }
-  const mayBeLarge = ["end", "output", "paused", "writeFile"].includes(message.method);
+  const mayBeLarge = ["end", "output", "paused", "writeFile", "codeCache"].includes(message.method);
   const maxBytes = mayBeLarge ? limits.maxEndBytes : limits.maxMessageBytes;
   if (frame.bytes > maxBytes) {
     return violation(

@@ -17,6 +17,7 @@ import type {
   Usage,
 } from "#sdk";
 import { inParts } from "#tests/contract/in-parts.ts";
+import type { PackageBindings } from "#tests/contract/packages.ts";
 import { openWeb } from "#tests/contract/web.ts";
 
 /** One execution as the bindings saw it. */
@@ -78,6 +79,8 @@ export interface EnvironmentUnderTest {
   config: Record<string, unknown>;
   /** False: every run gets a process that was booted for it. Absent: as CYRNEL_ZYGOTE of the tests says. */
   zygote?: boolean;
+  /** Absent: runs have no packages. */
+  packages?: PackageBindings;
 }
 /** All that goes through here may be run in both ways. */
 const ZYGOTE = process.env.CYRNEL_ZYGOTE !== "off";
@@ -169,6 +172,7 @@ export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & 
       readFile: (eid, { name, offset, length }) => of(eid).workspace.read(name, offset, length),
       writeFile: (eid, write) => of(eid).workspace.write(write),
       removeFile: (eid, { name }) => of(eid).workspace.remove(name),
+      ...subject.packages,
     },
   });
 

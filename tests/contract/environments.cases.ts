@@ -13,15 +13,18 @@ import { fileCases } from "./cases/files.ts";
 import { globalCases } from "./cases/globals.ts";
 import { isolationCases } from "./cases/isolation.ts";
 import { limitCases } from "./cases/limits.ts";
+import { CASE_PACKAGES, packageCases } from "./cases/packages.ts";
 import { resultCases } from "./cases/results.ts";
 import { sourceCases } from "./cases/sources.ts";
 import { webCases } from "./cases/web.ts";
+import { servePackages } from "./packages.ts";
 
 export const ENVIRONMENT_CASES: readonly EnvironmentCase[] = [
   ...globalCases,
   ...consoleCases,
   ...resultCases,
   ...sourceCases,
+  ...packageCases,
   ...errorCases,
   ...callCases,
   ...fileCases,
@@ -46,7 +49,7 @@ export function defineEnvironmentCases(
   describe(name, () => {
     let bench: Bench & AsyncDisposable;
     beforeAll(async () => {
-      bench = await openBench(subject);
+      bench = await openBench({ packages: servePackages(CASE_PACKAGES), ...subject });
     });
     afterAll(async () => {
       await bench?.[Symbol.asyncDispose]();

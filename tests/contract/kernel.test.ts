@@ -10,6 +10,7 @@ import {
   type LocalOptions,
   type LocalRuntime,
 } from "#client/index.ts";
+import { packageCases } from "./cases/packages.ts";
 import { defineEnvironmentCases } from "./environments.cases.ts";
 import { instantiateKernel } from "./kernel-environment.ts";
 
@@ -24,6 +25,12 @@ defineEnvironmentCases(
     "limit.stdout": "what was cut off is followed by a line that says so, see below",
     "files.limits": "the workspace of a local run has always 64 MiB, and the suite asks for less",
     "limit.states": "execute answers with a result, not with states",
+    ...Object.fromEntries(
+      packageCases.map(({ id }) => [
+        id,
+        "its packages are installed ones: tests/integration/packages-local.test.ts",
+      ]),
+    ),
   },
 );
 

@@ -6,8 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { instantiate as instantiateIvm } from "#modules/typescript-ivm/index.ts";
 import { instantiate as instantiateProcess } from "#modules/typescript-process/index.ts";
 import { type Bench, type EnvironmentUnderTest, openBench, type Run } from "../contract/bench.ts";
+import { servePackages } from "../contract/packages.ts";
 import { runControl } from "./corpus/control/run-control.ts";
 import { PROBES } from "./corpus/index.ts";
+import { HOSTILE_PACKAGES } from "./corpus/packages.ts";
 import type { Probe } from "./corpus/probe.ts";
 import { HOST_PROBES } from "./host-realm/probes.ts";
 import { ATTACKS } from "./jail/attacks.ts";
@@ -35,7 +37,7 @@ describe.concurrent.each(Object.entries(ENVIRONMENTS))("on %s", (_name, subject)
   beforeAll(async () => {
     process.on("unhandledRejection", onError);
     process.on("uncaughtException", onError);
-    bench = await openBench(subject);
+    bench = await openBench({ ...subject, packages: servePackages(HOSTILE_PACKAGES) });
   });
   afterAll(async () => {
     process.off("unhandledRejection", onError);

@@ -60,8 +60,8 @@ describe("import()", () => {
       IMPORT_FUNCTION,
     ]);
     const [with_, without] = await Promise.all([
-      prepareSource('const a = await import("x"); throw a;'),
-      prepareSource('const a = await imporT("x"); throw a;'),
+      prepareSource('const a = await import("x:y"); throw a;'),
+      prepareSource('const a = await imporT("x:y"); throw a;'),
     ]);
     expect(with_.ok && without.ok && [with_.mappings, with_.code.length]).toEqual([
       without.ok && without.mappings,

@@ -3,6 +3,8 @@
  * of them reaches the script. Inwards go strings and functions of the isolate's own context, outwards strings only.
  */
 import type ivm from "isolated-vm";
+import { openPackage } from "#runner/child/packages.ts";
+import type { PackageParts } from "#runner/wire/frames.ts";
 import { makePrelude, type RealmSource } from "./prelude.ts";
 
 export type Library = typeof ivm;
@@ -25,6 +27,10 @@ export interface PreparedIsolate {
   readonly memoryMb: number;
   /** Set before the first entry; gets every message of the realm, as text, while an entry is under way. Answers a reply's text. */
   onMessage: (text: string) => string | undefined;
+  /** Packages the script may import, by their digests; before `start`. */
+  givePackages(packages: ReadonlyMap<string, PackageParts>): void;
+  /** Code caches of the packages that were compiled, with all that has run of them by now. */
+  makeCodeCaches(): { digest: string; data: Buffer }[];
   /** Hands `start` to the realm with its compiled code. */
   start(text: string, code: string, timeoutMs: number): Entry;
   /** Hands any other message to the realm. */
@@ -154,7 +160,10 @@ function enterRealm(
   const load = new library.Callback((name: unknown) => {
     member(installed, "provide").applySync(undefined, [loadLibrary(name).derefInto()], { timeout: SETUP_MS });
   });
-  const installed = install.applySync(undefined, [emit, load, allowWasm], {
+  let packages: ReadonlyMap<string, PackageParts> = new Map();
+  const compiled = new Map<string, { source: string; filename: string }>();
+  const open = new library.Callback((text: unknown) => answerOpen(String(text)));
+  const installed = install.applySync(undefined, [emit, load, allowWasm, open], {
     result: { reference: true },
     timeout: SETUP_MS,
   }) as ivm.Reference;
@@ -162,6 +171,33 @@ function enterRealm(
   const realm = member(installed, "realm");
   const receive = member(realm, "receive");
   const turn = member(realm, "turn");
+
+  /** Answers texts; a function is provided instead. Never throws: what is thrown here would be copied into the isolate. */
+  function answerOpen(text: string): string | undefined {
+    try {
+      const answer = openPackage(packages, text, { parse, compile });
+      if (typeof answer === "string") return answer;
+      const value = (answer as ivm.Reference).derefInto();
+      member(installed, "provideOpened").applySync(undefined, [text, value], { timeout: SETUP_MS });
+      return undefined;
+    } catch {
+      return "it could not be compiled";
+    }
+  }
+
+  function parse(source: string): void {
+    isolate.compileScriptSync(source).release();
+  }
+
+  function compile(digest: string, source: string, filename: string, cache: Buffer | null) {
+    const cachedData = cache && new library.ExternalCopy(toArrayBuffer(cache));
+    const script = isolate.compileScriptSync(source, { filename, ...(cachedData && { cachedData }) });
+    compiled.set(digest, { source, filename });
+    return {
+      isCached: cache !== null && (script as { cachedDataRejected?: boolean }).cachedDataRejected !== true,
+      evaluate: () => script.runSync(context, { reference: true, timeout: SETUP_MS }),
+    };
+  }
 
   /** Runs one entry, and the realm's turn after its microtasks. The realm never throws: what comes out is a rejection. */
   function enter(args: ivm.Transferable[], timeoutMs: number): Entry {
@@ -214,6 +250,24 @@ function enterRealm(
   const prepared: PreparedIsolate = {
     memoryMb,
     onMessage: () => undefined,
+    givePackages(given) {
+      packages = given;
+      // Nothing can be compiled from the thread that WebAssembly needs: see createIsolateFactory.
+      for (const digest of allowWasm ? given.keys() : []) {
+        for (const text of [`code ${digest}`, `mappings ${digest}`]) {
+          const answer = answerOpen(text);
+          if (answer === undefined) continue;
+          member(installed, "provideOpened").applySync(undefined, [text, answer], { timeout: SETUP_MS });
+        }
+      }
+    },
+    makeCodeCaches: () =>
+      [...compiled].flatMap(([digest, { source, filename }]) => {
+        // The second compilation in the same isolate finds the first one.
+        const again = isolate.compileScriptSync(source, { filename, produceCachedData: true });
+        const { cachedData } = again as ivm.CachedDataResult;
+        return cachedData === undefined ? [] : [{ digest, data: Buffer.from(cachedData.copy()) }];
+      }),
     start(text, code, timeoutMs) {
       let main: ivm.Transferable;
       try {
@@ -244,6 +298,10 @@ function enterRealm(
     },
   };
   return prepared;
+}
+
+function toArrayBuffer(bytes: Buffer): ArrayBuffer {
+  return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
 }
 
 interface Rejection {

@@ -26,8 +26,9 @@ export interface PreludeOptions {
 }
 
 /**
- * A script whose completion value is `(emit, load, allowWasm) => { realm, provide }`. `load(name)` must call `provide`
- * with the value of that library's expression before it returns. The function for `import()` is a lexical binding: the
+ * A script whose completion value is `(emit, load, allowWasm, open) => { realm, provide, provideOpened }`. `load(name)` must call
+ * `provide` with the value of that library's expression before it returns; `open(text)`, of the realm's README, may call
+ * `provideOpened(text, value)` instead of answering. The function for `import()` is a lexical binding: the
  * global object does not show it.
  */
 export function makePrelude({ core, libraries }: RealmSource, options: PreludeOptions): string {
@@ -35,7 +36,7 @@ export function makePrelude({ core, libraries }: RealmSource, options: PreludeOp
     ? Object.entries(libraries).map(([name, library]) => `${JSON.stringify(name)}: ${library},`)
     : [];
   return `${options.allowEval ? "" : DISABLE_EVAL}let ${IMPORT_FUNCTION};
-  ((makeInstall) => (emit, load, allowWasm) => {
+  ((makeInstall) => (emit, load, allowWasm, open) => {
     const libraries = { __proto__: null, ${inline.join("")} };
     const loaded = { __proto__: null };
     let loading;
@@ -46,9 +47,16 @@ export function makePrelude({ core, libraries }: RealmSource, options: PreludeOp
       const { [name]: library } = libraries;
       return loaded[name] = library(require);
     };
-    const realm = makeInstall(require)(emit, allowWasm);
+    const opened = { __proto__: null };
+    const openOnce = (text) => {
+      if (text in opened) return opened[text];
+      const answer = open(text);
+      return text in opened ? opened[text] : answer;
+    };
+    const realm = makeInstall(require)(emit, allowWasm, openOnce);
     ${IMPORT_FUNCTION} = async (specifier) => { throw realm.importError(\`\${specifier}\`); };
-    return { __proto__: null, realm, provide: (library) => { libraries[loading] = library; } };
+    const provideOpened = (text, value) => { opened[text] = value; };
+    return { __proto__: null, realm, provide: (library) => { libraries[loading] = library; }, provideOpened };
   })(${core})`;
 }
 

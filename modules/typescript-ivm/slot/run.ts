@@ -6,11 +6,13 @@ import {
   announceAttachment,
   holdAttached,
   isReading,
+  readPackages,
   readReply,
   takeAttached,
   takeAttachmentPiece,
 } from "#runner/child/bridge.ts";
 import { createTimers } from "#runner/child/timers.ts";
+import type { StartParams } from "#runner/wire/protocol.ts";
 import type { BeginParams, DoneParams } from "../control.ts";
 import type { PreparedIsolate } from "./isolate.ts";
 
@@ -55,6 +57,7 @@ export function createRun(
   const waiting: EnterIsolate[] = [];
   let taskTimer: NodeJS.Timeout | undefined;
   let started = false;
+  let makesCodeCache = false;
   let entering = false;
   let ended = false;
   let over = false;
@@ -126,11 +129,19 @@ export function createRun(
       peakMemoryBytes: isolate.measureMemory(),
       cause,
     };
+    if (makesCodeCache && heldEnd !== null) writeCodeCaches();
     const text = JSON.stringify({ method: "done", params: done });
     if (heldEnd === null) output.write(text);
     else output.write(heldEnd, text);
     isolate.dispose();
     output.finished();
+  }
+
+  function writeCodeCaches(): void {
+    for (const { digest, data } of isolate.makeCodeCaches()) {
+      const params = { digest, data: data.toString("base64") };
+      output.write(JSON.stringify({ jsonrpc: "2.0", method: "codeCache", params }));
+    }
   }
 
   return {
@@ -147,7 +158,9 @@ export function createRun(
       started = true;
       // A run that ran out of memory or time may have left its last write unfinished.
       announceAttachment(0);
-      const { params } = JSON.parse(text) as { params: { code: string } };
+      const { params } = JSON.parse(text) as { params: StartParams };
+      isolate.givePackages(readPackages(params.packages));
+      makesCodeCache = params.makesCodeCache === true;
       enter(() => isolate.start(text, params.code, backstopMs));
     },
     get waitMs() {

@@ -5,7 +5,7 @@
 
 import { lazyGlobals } from "./globals/lazy.ts";
 import { createCyrnel } from "./host/cyrnel.ts";
-import { importError } from "./host/imports.ts";
+import { connectPackages, importError } from "./host/imports.ts";
 import { toolsGlobal } from "./host/tools.ts";
 import { giveUpJournal } from "./journal.ts";
 import { receive, takeTurn } from "./messages.ts";
@@ -26,8 +26,13 @@ import { timerGlobals } from "./timers.ts";
 /** What a context brings along that a script must not have. */
 const REMOVED = ["SharedArrayBuffer", "Atomics"];
 
-export function install(emit: (text: string) => string | undefined, allowWasm: unknown): object {
+export function install(
+  emit: (text: string) => string | undefined,
+  allowWasm: unknown,
+  openPackage: (text: string) => unknown,
+): object {
   connect(emit);
+  connectPackages(openPackage);
   lockStacks();
   for (let index = 0; index < REMOVED.length; index++)
     ReflectDeleteProperty(globalThis, REMOVED[index] as string);

@@ -1,16 +1,22 @@
 /**
  * Stack texts as a script and a host may see them: only frames of the script, at the line and column it was submitted
- * with. `Error.prepareStackTrace` is locked so that no script gets hold of call sites, which know functions and files.
+ * with, and of packages, at their own lines. `Error.prepareStackTrace` is locked so that no script gets hold of call sites, which know functions and files.
  */
 
 import { cutAt } from "./json.ts";
 import {
   defineHidden,
+  indexOf,
+  JSONParse,
+  mapGet,
+  mapSet,
   ObjectDefineProperty,
   RealmError,
+  RealmMap,
   RealmWeakMap,
   regExpExec,
   StringOf,
+  slice,
   weakMapGet,
   weakMapSet,
 } from "./primordials.ts";
@@ -35,6 +41,22 @@ type Segment = readonly number[];
 let mappings = "";
 let sources: readonly string[] = [SCRIPT_NAME];
 let decoded: readonly (readonly Segment[])[] | null = null;
+
+/** What the name of a package's code begins with; its digest follows. */
+const PACKAGE_NAME = "cyrnel:package/";
+
+interface PackageMap {
+  sources: readonly string[];
+  lines: readonly (readonly Segment[])[];
+}
+
+let readPackageMap: (digest: string) => unknown = () => undefined;
+const packageMaps = new RealmMap<string, PackageMap>();
+
+/** `read` answers the JSON text of where lines of a package come from; anything else: it is not known. */
+export function showPackages(read: (digest: string) => unknown): void {
+  readPackageMap = read;
+}
 const positions = new RealmWeakMap<object, Position>();
 
 export function setMappings(text: string, names: readonly string[] = [SCRIPT_NAME]): void {
@@ -50,17 +72,20 @@ export function sourceName(source: number): string {
 
 /** For a stack that was not formatted by this realm but copied into it: its first frame in a source file. */
 export function readPosition(stack: string): Position | undefined {
-  const found = regExpExec(FRAME, stack);
-  if (found === null) return undefined;
-  const line = +(found[2] as string);
-  const column = +(found[3] as string);
-  if (line < 1 || column < 1) return undefined;
-  for (let source = 0; source < sources.length; source++) {
-    if (sources[source] === found[1]) return { line, column, source };
+  FRAME.lastIndex = 0;
+  for (let count = 0; count < MAX_FRAMES; count++) {
+    const found = regExpExec(FRAME, stack);
+    if (found === null) return undefined;
+    const line = +(found[2] as string);
+    const column = +(found[3] as string);
+    if (line < 1 || column < 1) return undefined;
+    for (let source = 0; source < sources.length; source++) {
+      if (sources[source] === found[1]) return { line, column, source };
+    }
   }
   return undefined;
 }
-const FRAME = /^ {4}at (?:async |new )?(?:[^\n]* \()?([^\n()]{1,300}):(\d{1,9}):(\d{1,9})\)?$/m;
+const FRAME = /^ {4}at (?:async |new )?(?:[^\n]* \()?([^\n()]{1,400}):(\d{1,9}):(\d{1,9})\)?$/gm;
 
 /** The first script frame of an error whose stack was read before. */
 export function positionOf(error: object): Position | undefined {
@@ -96,11 +121,18 @@ function formatStack(error: unknown, sites: NodeJS.CallSite[]): string {
   let first: Position | null = null;
   for (let index = 0; index < sites.length && index < MAX_FRAMES; index++) {
     const site = sites[index] as NodeJS.CallSite;
-    if (site.getFileName() !== SCRIPT_NAME) continue;
+    const file = site.getFileName();
+    const place = file === SCRIPT_NAME ? null : findPackagePlace(file, site);
+    if (place !== null) {
+      text += `\n    at ${describeFrame(site, place)}`;
+      continue;
+    }
+    if (file !== SCRIPT_NAME) continue;
     const position = findSource(site.getLineNumber(), site.getColumnNumber());
     if (position === null) continue;
     first ??= position;
-    text += `\n    at ${describeFrame(site, position)}`;
+    const { line, column, source } = position;
+    text += `\n    at ${describeFrame(site, `${sourceName(source)}:${StringOf(line)}:${StringOf(column)}`)}`;
   }
   if (first !== null && typeof error === "object" && error !== null) weakMapSet(positions, error, first);
   return text;
@@ -117,8 +149,7 @@ function describeHeader(error: unknown): string {
   }
 }
 
-function describeFrame(site: NodeJS.CallSite, position: Position): string {
-  const place = `${sourceName(position.source)}:${StringOf(position.line)}:${StringOf(position.column)}`;
+function describeFrame(site: NodeJS.CallSite, place: string): string {
   const name = site.getFunctionName();
   const prefix = (site as unknown as { isAsync(): boolean }).isAsync()
     ? "async "
@@ -129,12 +160,44 @@ function describeFrame(site: NodeJS.CallSite, position: Position): string {
   return `${prefix}${cutAt(name, MAX_NAME_CHARS)} (${place})`;
 }
 
+/** `zod@4.1.2/v4/core.js:12:3`; null for code that is of no package, or of none of its files. */
+function findPackagePlace(file: unknown, site: NodeJS.CallSite): string | null {
+  if (typeof file !== "string" || indexOf(file, PACKAGE_NAME) !== 0) return null;
+  const digest = slice(file, PACKAGE_NAME.length);
+  let map = mapGet(packageMaps, digest) as PackageMap | undefined;
+  if (map === undefined) {
+    map = parsePackageMap(readPackageMap(digest));
+    mapSet(packageMaps, digest, map);
+  }
+  const line = site.getLineNumber();
+  const column = site.getColumnNumber();
+  const found = line === null || column === null ? null : findSegment(map.lines[line - 1], column);
+  const name = found === null ? undefined : map.sources[found.source];
+  if (found === null || typeof name !== "string" || regExpExec(PACKAGE_FILE, name) === null) return null;
+  return `${name}:${StringOf(found.line)}:${StringOf(found.column)}`;
+}
+
+/** A name that no stack could be forged with. */
+const PACKAGE_FILE = /^(?:@[\w.~-]+\/)?[\w.~-]+@[\w.+~-]+\/[\w@./+~ -]{1,250}$/;
+
+function parsePackageMap(text: unknown): PackageMap {
+  try {
+    const map = JSONParse(text as string) as { sources: string[]; mappings: string };
+    return { sources: map.sources, lines: decodeMappings(map.mappings) };
+  } catch {
+    return { sources: [], lines: [] };
+  }
+}
+
 /** Null for code the host put around the source. Without mappings the position is returned as it is. */
 function findSource(line: number | null, column: number | null): Position | null {
   if (line === null || column === null) return null;
   if (mappings === "") return { line, column, source: 0 };
   decoded ??= decodeMappings(mappings);
-  const segments = decoded[line - 1];
+  return findSegment(decoded[line - 1], column);
+}
+
+function findSegment(segments: readonly Segment[] | undefined, column: number): Position | null {
   if (segments === undefined) return null;
   let low = 0;
   let high = segments.length - 1;

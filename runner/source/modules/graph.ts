@@ -1,22 +1,41 @@
 /**
- * The files a script imports, found and read by their names in the workspace, each made linkable; everything about them is
- * bounded. Nothing here opens a file: `readModule` of the caller answers the texts.
+ * What a script imports: files, read by their names in the workspace and each made linkable, and packages, which the host finds.
+ * Everything about them is bounded. Nothing here opens a file: `readModule` of the caller answers the texts.
  */
 import { hash } from "node:crypto";
+import type { FoundPackage, PackageRequest, PackageUse } from "#sdk";
 import type { Position } from "../draft.ts";
 import { type Refused, refuse } from "../errors.ts";
 import { placeIn } from "../excerpt.ts";
 import { parseProgram } from "../program.ts";
 import { createGate } from "../transpile-alone.ts";
 import { prepareFile } from "./file.ts";
-import type { LinkedModule, Target } from "./link.ts";
+import type { LinkedModule, PackageTarget, Target } from "./link.ts";
 import type { Import, Linkable } from "./linkable.ts";
 import { INSTEAD, kindOf, quote, readSpecifier, type SourceKind } from "./names.ts";
 
 /** The text of a workspace file; null: there is none. It may refuse more than `maxBytes` by throwing an Error. */
 export type ReadModule = (name: string, maxBytes: number) => Promise<string | null>;
 
+/**
+ * The package that an import means, or why there is none, for the script's author. Without `exports` it is not checked here whether it
+ * can be imported by that path.
+ */
+export type FindPackage = (
+  request: PackageRequest,
+) => Promise<(PackageUse & Partial<FoundPackage>) | { message: string }>;
+
+/** As an import asked for it, and as it was found. */
+export type UsedPackage = PackageUse & PackageRequest;
+
+/** What a graph is read by; null: the script came without other files, or its host has no packages. */
+export interface Sources {
+  readModule: ReadModule | null;
+  findPackage: FindPackage | null;
+}
+
 const MAX_MODULES = 1000;
+const MAX_PACKAGES = 50;
 /** Of all imported files together, in UTF-8. */
 const MAX_TOTAL_BYTES = 1024 * 1024;
 /** Names that are asked for: one import may mean several. */
@@ -39,6 +58,7 @@ interface Node {
 
 export interface Graph {
   modules: LinkedModule[];
+  packages: UsedPackage[];
   /** Of everything that was read, under its names. */
   digest: string;
 }
@@ -46,30 +66,30 @@ export interface Graph {
 /** Stops reading; becomes an error at the import that asked for too much. */
 class TooMuch extends Error {}
 
-/** `readModule` null: the script came without other files. */
 export async function readGraph(
   entry: Linkable,
   entryName: string,
-  readModule: ReadModule | null,
+  { readModule, findPackage }: Sources,
 ): Promise<Graph | Refused> {
   const nodes: Node[] = [
     { name: entryName, kind: "code", text: "", linkable: entry, keys: new Set(), targets: [] },
   ];
   const known = new Map([[`code ${entryName}`, 0]]);
   const read = createReader(readModule);
+  const packages = createFinder(findPackage);
   const fileOf = ({ name }: Node) => (name === entryName ? undefined : name);
   let stars = 0;
   for (let level = nodes.slice(); level.length > 0; ) {
     const added: Node[] = [];
-    const found = await Promise.all(level.map((node) => findTargets(node, entryName, read)));
+    const found = await Promise.all(level.map((node) => findTargets(node, entryName, read, packages.find)));
     for (const [at, node] of level.entries()) {
       stars += node.linkable?.stars.length ?? 0;
       for (const [index, target] of (found[at] as Found[]).entries()) {
         const { isDynamic, position } = (node.linkable as Linkable).imports[index] as Import;
         if (typeof target === "object" && "message" in target) {
           if (!isDynamic || target.isFinal) return refuse(target.message, position, fileOf(node));
-          node.targets.push(null);
-        } else if (typeof target === "string") node.targets.push(target);
+          node.targets.push(target.isPackage ? { refused: target.message } : null);
+        } else if (typeof target === "string" || "digest" in target) node.targets.push(target);
         else {
           const key = `${target.kind} ${target.name}`;
           let number = known.get(key);
@@ -96,13 +116,21 @@ export async function readGraph(
     if (refused !== undefined) return refused;
     level = added;
   }
-  return checkNames(nodes, fileOf) ?? { modules: nodes.map(describe), digest: digestOf(nodes) };
+  return (
+    checkNames(nodes, fileOf) ?? {
+      modules: nodes.map(describe),
+      packages: packages.list(),
+      digest: digestOf(nodes),
+    }
+  );
 }
 
 type Found =
   | string
+  | PackageTarget
   | { name: string; kind: SourceKind; text: string }
-  | { message: string; isFinal?: boolean };
+  /** `isPackage`: it is said when the call is made, if it is one. */
+  | { message: string; isFinal?: boolean; isPackage?: boolean };
 type Reader = (name: string) => Promise<string | null>;
 
 /** Reads each file once, and not more than is allowed. */
@@ -133,11 +161,58 @@ function createReader(readModule: ReadModule | null): Reader {
   };
 }
 
-async function findTargets({ name, linkable }: Node, entryName: string, read: Reader): Promise<Found[]> {
+type Finder = (meant: PackageSpecifier, specifier: string) => Promise<Found>;
+type PackageSpecifier = Extract<ReturnType<typeof readSpecifier>, { is: "package" }>;
+
+/** Asks for each package once. */
+function createFinder(findPackage: FindPackage | null): { find: Finder; list(): UsedPackage[] } {
+  const asked = new Map<string, ReturnType<FindPackage>>();
+  const used = new Map<string, UsedPackage>();
+
+  async function find({ name, range, path }: PackageSpecifier, specifier: string): Promise<Found> {
+    if (findPackage === null)
+      return { message: `${quote(specifier)} cannot be imported: packages are not available. ${INSTEAD}` };
+    const key = `${name} ${range ?? ""}`;
+    let asking = asked.get(key);
+    if (asking === undefined) {
+      if (asked.size >= MAX_PACKAGES) throw new TooMuch(`A script may import ${MAX_PACKAGES} packages.`);
+      asking = findPackage({ name, range });
+      asked.set(key, asking);
+    }
+    const found = await asking;
+    if ("message" in found) return { message: found.message, isPackage: true };
+    const { version, digest, exports } = found;
+    // A package that names no sub-paths is imported with or without the extension of a file.
+    const paths = [path, path.replace(/\.[cm]?js$/, "")];
+    const meant = exports === undefined ? path : paths.find((one) => exports.includes(one));
+    if (meant === undefined) {
+      const message = `${name}@${version} has no export ${quote(path)}: ${listExports(exports ?? [], name)}.`;
+      return { message, isPackage: true };
+    }
+    used.set(key, { name, range, version, digest });
+    return { digest, name, path: meant };
+  }
+
+  return { find, list: () => [...used.values()] };
+}
+
+function listExports(exports: readonly string[], name: string): string {
+  const shown = exports.slice(0, MAX_SHOWN_EXPORTS).map((path) => quote(name + path.slice(1)));
+  const more = exports.length > shown.length ? `, and ${exports.length - shown.length} more` : "";
+  return `there are ${shown.join(", ")}${more}`;
+}
+const MAX_SHOWN_EXPORTS = 8;
+
+async function findTargets(
+  { name, linkable }: Node,
+  entryName: string,
+  read: Reader,
+  find: Finder,
+): Promise<Found[]> {
   const found: Found[] = [];
   for (const site of linkable?.imports ?? []) {
     try {
-      found.push(await findTarget(site, name, entryName, read));
+      found.push(await findTarget(site, name, entryName, read, find));
     } catch (error) {
       if (!(error instanceof TooMuch)) throw error;
       found.push({ message: error.message, isFinal: true });
@@ -146,9 +221,16 @@ async function findTargets({ name, linkable }: Node, entryName: string, read: Re
   return found;
 }
 
-async function findTarget(site: Import, from: string, entryName: string, read: Reader): Promise<Found> {
+async function findTarget(
+  site: Import,
+  from: string,
+  entryName: string,
+  read: Reader,
+  find: Finder,
+): Promise<Found> {
   const meant = readSpecifier(site.specifier, from);
   if (meant.is === "refused") return meant;
+  if (meant.is === "package") return find(meant, site.specifier);
   if (meant.is === "builtin") return meant.name;
   for (const name of meant.paths) {
     const text = name === entryName && site.type === null ? "" : await read(name);

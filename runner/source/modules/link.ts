@@ -2,8 +2,15 @@
 import { decodedMappings, encodedMappings, TraceMap } from "@jridgewell/trace-mapping";
 import { type Import, type Linkable, MODULE_PARAMETERS } from "./linkable.ts";
 
-/** What an import of a module leads to: the index of another one, or the name of a built-in one. */
-export type Target = number | string;
+/** A package by the digest of its bundle, and what of it is imported. */
+export interface PackageTarget {
+  digest: string;
+  name: string;
+  path: string;
+}
+
+/** What an import of a module leads to: the index of another one, the name of a built-in one, a package, or an error that says why to none. */
+export type Target = number | string | PackageTarget | { refused: string };
 
 export interface LinkedModule {
   name: string;
@@ -57,7 +64,7 @@ export function link(modules: readonly LinkedModule[]): {
   return { code: parts.join("\n"), mappings: encodedMappings(map), sources };
 }
 
-/** What the linker needs to know: targets by number, specifiers of calls of `import()`, names of built-in modules that are used. */
+/** What the linker needs to know: targets by number, specifiers of calls of `import()`, names that are used of built-in modules and packages. */
 function describe(
   targets: LinkedModule["targets"],
   imports: LinkedModule["imports"],
@@ -67,7 +74,7 @@ function describe(
   const names: Record<number, string[]> = {};
   for (const [index, { specifier, isDynamic, names: used }] of imports.entries()) {
     if (isDynamic && targets[index] !== null) calls[`$${specifier}`] = index;
-    if (typeof targets[index] === "string" && used.length > 0) names[index] = used;
+    if (typeof targets[index] !== "number" && used.length > 0) names[index] = used;
   }
   const statics = imports.findIndex(({ isDynamic }) => isDynamic);
   const known = { targets, statics: statics === -1 ? imports.length : statics, calls, names, stars };

@@ -1,6 +1,6 @@
 /**
- * What a specifier of `import` means: a file of the workspace, a built-in module of the realm, or neither. Names of files
- * are those of the workspace (`lib/x.ts`): nothing here is a path of the host.
+ * What a specifier of `import` means: a file of the workspace, a built-in module of the realm, a package, or none of them. Names of
+ * files are those of the workspace (`lib/x.ts`): nothing here is a path of the host.
  */
 
 /** How the text of an imported file is read. */
@@ -10,6 +10,8 @@ export type Specifier =
   /** `paths`: names to look for, in this order. */
   | { is: "file"; paths: string[] }
   | { is: "builtin"; name: string }
+  /** `range`: null where none is named. `path`: of its exports, as `.` or `./locale`. */
+  | { is: "package"; name: string; range: string | null; path: string }
   /** `message` says why, and what there is instead. */
   | { is: "refused"; message: string };
 
@@ -123,13 +125,36 @@ const ABSENT: Record<string, string> = {
   test: "throw an error where something is not as expected, or use node:assert",
 };
 
+/** Why a script has not this module of Node; empty: there is nothing to say. */
+export function reasonForAbsence(name: string): string {
+  return ABSENT[name.split("/")[0] as string] ?? "";
+}
+
+/** `npm:` and a range of versions are optional: `@scope/name`, `npm:date-fns@4/locale`. */
+const PACKAGE =
+  /^(?:npm:)?(?<name>(?:@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*)(?:@(?<range>[\w.^~<>=*|+ -]{1,100}))?(?<path>\/.*)?$/i;
+const MAX_PACKAGE_CHARS = 214;
+
+function readPackage(specifier: string): Specifier | null {
+  const found = PACKAGE.exec(specifier)?.groups;
+  const { name = "", range, path = "" } = found ?? {};
+  if (
+    found === undefined ||
+    name.length > MAX_PACKAGE_CHARS ||
+    (range !== undefined && !specifier.startsWith("npm:"))
+  )
+    return null;
+  // As Node has it: neither an empty segment nor one that leads elsewhere.
+  if (path !== "" && !/^(?:\/(?!\.{0,2}(?:\/|$))[^/\\%]+)+$/.test(path)) return null;
+  return { is: "package", name, range: range ?? null, path: `.${path}` };
+}
+
 function readBare(specifier: string): Specifier {
   const name = specifier.replace(/^node:/, "");
   if (BUILTINS.includes(name)) return { is: "builtin", name };
-  const root = name.split("/")[0] as string;
-  const why = ABSENT[root];
-  if (specifier.startsWith("node:") || why !== undefined) {
-    const reason = why === undefined ? "" : `: ${why}`;
+  const why = reasonForAbsence(name);
+  if (specifier.startsWith("node:") || why !== "") {
+    const reason = why === "" ? "" : `: ${why}`;
     return { is: "refused", message: `${quote(specifier)} is not available${reason}. ${INSTEAD}` };
   }
   if (/^(?:https?|data|file|blob):/.test(specifier)) {
@@ -138,9 +163,14 @@ function readBare(specifier: string): Specifier {
       message: `${quote(specifier)} cannot be imported: nothing is loaded from an address. ${INSTEAD}`,
     };
   }
+  const found = readPackage(specifier);
+  if (found !== null) return found;
+  const versioned = /^[^:/]+@\d/.test(specifier)
+    ? ` To name a version, write ${quote(`npm:${specifier}`)}.`
+    : "";
   return {
     is: "refused",
-    message: `${quote(specifier)} cannot be imported: packages are not available. ${INSTEAD}`,
+    message: `${quote(specifier)} cannot be imported: it is no name of a package.${versioned} ${INSTEAD}`,
   };
 }
 

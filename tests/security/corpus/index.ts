@@ -3,6 +3,7 @@ import { codeProbes } from "./code-generation.ts";
 import { endlessProbes } from "./endless.ts";
 import { frameProbes } from "./frames.ts";
 import { globalProbes } from "./globals.ts";
+import { packageProbes } from "./packages.ts";
 import type { Probe } from "./probe.ts";
 import { prototypeProbes } from "./prototypes.ts";
 import { reachProbes } from "./reach.ts";
@@ -21,6 +22,7 @@ export const PROBES: readonly Probe[] = [
   ...prototypeProbes,
   ...frameProbes,
   ...sourceProbes,
+  ...packageProbes,
   ...endlessProbes,
   ...resourceProbes,
   ...webProbes,

@@ -56,7 +56,7 @@ export type ControlSign =
  * leads to, and what could be called or changed there is loot. What is left of an error whose prototypes were emptied and
  * frozen (its accessors of `stack`, the built-in behind `instanceof`) leads nowhere.
  */
-const COLLECT = String.raw`
+export const COLLECT = String.raw`
 const loot = [];
 const isObject = (value) => (typeof value === "object" && value !== null) || typeof value === "function";
 const rootOf = (value) => { let root = value; for (let n = 0; n < 64; n++) { const next = Object.getPrototypeOf(root); if (next === null) break; root = next; } return root; };

@@ -3,9 +3,17 @@
 import { RealmError, StringOf } from "../primordials.ts";
 import { loadFormatter } from "../printing/console.ts";
 import { quote } from "../sending.ts";
+import { showPackages } from "../stacks.ts";
 import { loadFiles } from "./calls.ts";
 
 let find: ((specifier: string) => unknown) | undefined;
+let open: (text: string) => unknown;
+
+/** `openPackage`: of the embedder, see README.md. It is held in closures of the realm, as `emit` is. */
+export function connectPackages(openPackage: (text: string) => unknown): void {
+  open = openPackage;
+  showPackages((digest) => open(`mappings ${digest}`));
+}
 
 /**
  * Given to the script's function, which is made of all its source files: answers the namespace of a built-in module, or
@@ -16,6 +24,7 @@ export function importModule(specifier: string): unknown {
     importError,
     loadFormatter,
     loadFiles,
+    openPackage: (digest) => open(`code ${digest}`),
   });
   return find(specifier);
 }
@@ -23,6 +32,6 @@ export function importModule(specifier: string): unknown {
 /** What a call of `import()` rejects with that leads to nothing. */
 export function importError(specifier: unknown): Error {
   return new RealmError(
-    `import(${quote(StringOf(specifier))}) finds nothing: a script can import files of its workspace and modules such as node:fs and node:path, by a literal name. Packages are not available; use the globals there are, and services through tools.<service>.<tool>(parameters).`,
+    `import(${quote(StringOf(specifier))}) finds nothing: a script can import files of its workspace, modules such as node:fs and node:path, and packages that are installed, by a literal name. Use the globals there are, and services through tools.<service>.<tool>(parameters).`,
   );
 }

@@ -14,6 +14,8 @@ export interface ModuleHost {
   /** The inspector, which util takes from the console. */
   loadFormatter(): unknown;
   loadFiles(): { access: FileAccess };
+  /** The function that a package is, or a text that says why there is none. */
+  openPackage(digest: string): unknown;
 }
 
 /** The rules of POSIX, with the root of the workspace as the working folder. */
@@ -100,6 +102,6 @@ export function createModules(host: ModuleHost): (specifier: string) => unknown 
   return (specifier) => {
     if (specifier !== "cyrnel:link") return find(specifier);
     const { link } = require("./link.ts") as typeof import("./link.ts");
-    return (files: Parameters<typeof link>[0]) => link(files, find, host.importError);
+    return (files: Parameters<typeof link>[0]) => link(files, find, host);
   };
 }

@@ -1,23 +1,33 @@
 /**
  * Links the source files of a script, as runner/source/modules/link.ts writes them: each has its exports before the first one
- * runs, so that cycles work as with modules of ECMAScript; they run one after another, imports first.
+ * runs, so that cycles work as with modules of ECMAScript; they run one after another, imports first. Packages are evaluated
+ * before the files that import them.
  */
+import type { ModuleHost } from "./index.ts";
 
 type Namespace = Record<string, unknown>;
 type Getters = Record<string, () => unknown>;
 /** The body of a file: it tells its exports at once, and goes on when it is its turn. */
 type Body = (exports: (getters: Getters) => void, turn: Promise<void>) => Promise<unknown>;
 
-/** One file; `targets` are indices of files and names of built-in modules. */
+/** What of a package is imported, by the digest of its bundle. */
+interface PackageTarget {
+  digest: string;
+  name: string;
+  path: string;
+}
+type Target = number | string | PackageTarget | { refused: string } | null | undefined;
+
+/** One file; `targets` are indices of files, names of built-in modules, packages, and errors where there is nothing. */
 interface File {
   json?: string;
   text?: string;
-  targets: (number | string | null)[];
+  targets: Target[];
   /** How many of the targets are imported before the file runs. */
   statics: number;
   /** `$` and the specifier of a call of `import()`, and its target's index. */
   calls: Record<string, number>;
-  /** Names of built-in modules that are used, by the target's index. */
+  /** Names that are used of built-in modules and packages, by the target's index. */
   names: Record<string, string[]>;
   stars: number[];
   run?: (
@@ -44,10 +54,11 @@ interface Linked {
 export function link(
   files: readonly File[],
   builtin: (name: string) => Namespace,
-  importError: (specifier: unknown) => Error,
+  { importError, openPackage }: ModuleHost,
 ): Promise<unknown> {
   const all = files.map(create);
-  const facades = new Map<string, Namespace>();
+  const facades = new Map<Namespace, Namespace>();
+  const packages = createPackages(openPackage, (name) => builtin(name).default);
 
   function create(file: File): Linked {
     const namespace = Object.create(null, { [Symbol.toStringTag]: { value: "Module" } });
@@ -79,15 +90,18 @@ export function link(
     Object.defineProperty(facade, `$${name}`, member);
   }
 
-  function facadeOf(name: string): Namespace {
-    let facade = facades.get(name);
+  function namespaceOf(target: string | PackageTarget): Namespace {
+    return typeof target === "string" ? builtin(target) : packages(target);
+  }
+
+  function facadeOf(namespace: Namespace): Namespace {
+    let facade = facades.get(namespace);
     if (facade === undefined) {
       facade = Object.create(null) as Namespace;
-      const namespace = builtin(name);
       for (const key of Object.keys(namespace)) {
         Object.defineProperty(facade, `$${key}`, { get: () => namespace[key] });
       }
-      facades.set(name, facade);
+      facades.set(namespace, facade);
     }
     return facade;
   }
@@ -103,7 +117,7 @@ export function link(
       for (let index = 0; index < file.statics; index++) {
         const target = file.targets[index];
         if (typeof target === "number") visit(all[target] as Linked);
-        else if (typeof target === "string") checkNames(target, file.names[index]);
+        else checkNames(target as string | PackageTarget, file.names[index]);
       }
       order.push(linked);
       const turn = Promise.withResolvers<void>();
@@ -125,16 +139,24 @@ export function link(
     return order;
   }
 
-  function memberOf(target: number | string | null | undefined, member: "facade" | "namespace"): Namespace {
+  function memberOf(target: Target, member: "facade" | "namespace"): Namespace {
     if (typeof target === "number") return (all[target] as Linked)[member];
-    return member === "facade" ? facadeOf(String(target)) : builtin(String(target));
+    const namespace = namespaceOf(target as string | PackageTarget);
+    return member === "facade" ? facadeOf(namespace) : namespace;
   }
 
-  function checkNames(name: string, used: readonly string[] = []): void {
-    const namespace = builtin(name);
+  function checkNames(target: string | PackageTarget, used: readonly string[] = []): void {
+    const namespace = namespaceOf(target);
     const missing = used.find((key) => !Object.hasOwn(namespace, key));
-    if (missing !== undefined)
-      throw new SyntaxError(`The module node:${name} has no export named "${missing}" here.`);
+    if (missing === undefined) return;
+    if (typeof target === "string")
+      throw new SyntaxError(`The module node:${target} has no export named "${missing}" here.`);
+    const name = target.name + target.path.slice(1);
+    throw new SyntaxError(
+      missing === "default"
+        ? `The package ${name} has no default export: import what it exports by name.`
+        : `The package ${name} has no export named "${missing}".`,
+    );
   }
 
   function exposeAll(linked: Linked, getters: Getters): void {
@@ -176,10 +198,61 @@ export function link(
     const key = `$${specifier}`;
     const target = Object.hasOwn(file.calls, key) ? file.targets[file.calls[key] as number] : null;
     if (target === null || target === undefined) throw importError(specifier);
-    if (typeof target === "string") return builtin(target);
-    return evaluate(all[target] as Linked);
+    if (typeof target === "number") return evaluate(all[target] as Linked);
+    if (typeof target === "object" && "refused" in target) throw new Error(target.refused);
+    return namespaceOf(target);
   }
 
   const [entry] = all as [Linked];
   return evaluate(entry).then(() => entry.finished);
+}
+
+/** The function that a bundle is: answers what can be imported, by path, each evaluated with its first call. */
+type Bundle = (require: (name: string) => unknown) => Record<string, () => object>;
+
+/** Answers namespaces of packages. What failed to be evaluated fails again, as modules of ECMAScript do. */
+function createPackages(open: ModuleHost["openPackage"], require: (name: string) => unknown) {
+  const tables = new Map<string, ReturnType<Bundle>>();
+  const known = new Map<string, { namespace: Namespace } | { error: unknown }>();
+
+  function openTable({ digest, name }: PackageTarget): ReturnType<Bundle> {
+    let table = tables.get(digest);
+    if (table === undefined) {
+      const bundle = open(digest);
+      if (typeof bundle !== "function")
+        throw new Error(`The package ${name} cannot be loaded: ${bundle ?? "there is no memory for it"}.`);
+      table = (bundle as Bundle)((module) => {
+        if (typeof module === "string" && !module.startsWith("cyrnel:")) return require(module);
+        throw new Error(`The package ${name} asks for a module that is none: ${String(module)}.`);
+      });
+      tables.set(digest, table);
+    }
+    return table;
+  }
+
+  function evaluate(target: PackageTarget): Namespace {
+    const table = openTable(target);
+    const load = Object.hasOwn(table, target.path) ? table[target.path] : undefined;
+    if (load === undefined) throw new Error(`The package ${target.name} has no export "${target.path}".`);
+    const exports = load() as Namespace;
+    const namespace = Object.create(null, { [Symbol.toStringTag]: { value: "Module" } }) as Namespace;
+    for (const key of Object.keys(exports))
+      Object.defineProperty(namespace, key, { get: () => exports[key], enumerable: true });
+    return Object.preventExtensions(namespace);
+  }
+
+  return (target: PackageTarget): Namespace => {
+    const key = `${target.digest} ${target.path}`;
+    let found = known.get(key);
+    if (found === undefined) {
+      try {
+        found = { namespace: evaluate(target) };
+      } catch (error) {
+        found = { error };
+      }
+      known.set(key, found);
+    }
+    if ("error" in found) throw found.error;
+    return found.namespace;
+  };
 }

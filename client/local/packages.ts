@@ -1,0 +1,92 @@
+/**
+ * Packages for scripts of a local runtime: those installed nearest to a folder. They are read and bundled by a process of their own,
+ * and run in the script's only.
+ */
+import { existsSync, readdirSync } from "node:fs";
+import { realpath } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { type BundledPackage, bundlePackage } from "#runner/packages/bundle.ts";
+import type { EnvironmentBindings, FoundPackage, PackageRequest } from "#sdk";
+import type { LocalOptions } from "../kernel/local-model.ts";
+
+const MAX_NEAR = 3;
+
+type Bindings = Required<Pick<EnvironmentBindings, "findPackage" | "readPackage">>;
+
+export function createLocalPackages({
+  folder,
+  root = folder,
+}: NonNullable<LocalOptions["packages"]>): Bindings {
+  const bundles = new Map<string, ReturnType<typeof bundlePackage>>();
+  const byDigest = new Map<string, BundledPackage>();
+
+  return {
+    async findPackage(_eid, request) {
+      const start = await realpath(folder);
+      const top = await realpath(root);
+      const folders = listFolders(start, top);
+      const place = folders.find((one) => existsSync(join(one, request.name, "package.json")));
+      if (place === undefined) return { message: describeAbsence(request, folders, top) };
+      const key = join(place, request.name);
+      const bundling = bundles.get(key) ?? bundlePackage(place, request.name, { root: top });
+      bundles.set(key, bundling);
+      const bundle = await bundling;
+      if ("problem" in bundle) return { message: `${request.name} cannot be imported. ${bundle.problem}` };
+      return fit(request, bundle);
+    },
+    async readPackage(_eid, digest) {
+      const { code, mappings } = byDigest.get(digest) ?? {};
+      if (code === undefined || mappings === undefined) throw new Error("There is no such package.");
+      return { code, mappings };
+    },
+  };
+
+  async function fit(
+    { name, range }: PackageRequest,
+    bundle: BundledPackage,
+  ): Promise<FoundPackage | { message: string }> {
+    const { version, digest, exports } = bundle;
+    if (range !== null && range !== "latest" && !(await import("semver")).satisfies(version, range)) {
+      return { message: `${name}@${range} is not installed here: ${name}@${version} is.` };
+    }
+    byDigest.set(digest, bundle);
+    return { name, version, digest, exports };
+  }
+}
+
+/** The folders that packages are installed in, from the nearest to that of `top`. */
+function listFolders(start: string, top: string): string[] {
+  const found: string[] = [];
+  for (let at = start; !relative(top, at).startsWith(".."); at = dirname(at)) {
+    const place = join(at, "node_modules");
+    if (existsSync(place)) found.push(place);
+    if (at === dirname(at)) break;
+  }
+  return found;
+}
+
+function describeAbsence({ name }: PackageRequest, folders: readonly string[], top: string): string {
+  const near = folders
+    .flatMap((place) => readdirSync(place))
+    .filter((known) => !/^[.@]/.test(known) && isNear(known, name))
+    .slice(0, MAX_NEAR);
+  const hint =
+    near.length > 0 ? ` Did you mean ${near.map((known) => JSON.stringify(known)).join(", ")}?` : "";
+  return `The package ${JSON.stringify(name)} is not installed in a node_modules of the script's folder, up to ${top}.${hint} Install it with npm install ${name}.`;
+}
+
+/** Whether one becomes the other by at most two changes of a letter. */
+function isNear(known: string, name: string): boolean {
+  if (Math.abs(known.length - name.length) > 2) return false;
+  let before = Array.from({ length: name.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= known.length; row++) {
+    const next = [row];
+    for (let column = 1; column <= name.length; column++) {
+      const same = known[row - 1] === name[column - 1] ? 0 : 1;
+      const [above = 0, left = 0, corner = 0] = [before[column], next[column - 1], before[column - 1]];
+      next.push(Math.min(above + 1, left + 1, corner + same));
+    }
+    before = next;
+  }
+  return (before[name.length] ?? 3) <= Math.min(2, Math.floor(name.length / 2));
+}

@@ -1,0 +1,213 @@
+/**
+ * How files of a package are found and read while it is bundled: nothing outside of one folder, nothing that is not JavaScript or
+ * data, within bounds; and what stands in for modules that a script does not have.
+ */
+import { type FileHandle, open, realpath } from "node:fs/promises";
+import { builtinModules } from "node:module";
+import { join, relative, sep } from "node:path";
+import type { Loader, OnLoadResult, Plugin } from "esbuild";
+import { BUILTINS, reasonForAbsence } from "../source/modules/names.ts";
+
+/** Ends the bundling; the message is for who installs the package. */
+export class Refusal extends Error {}
+
+const SHIM_FOLDER = join(import.meta.dirname, "shims");
+export const SHIMS = {
+  node: join(SHIM_FOLDER, "node.ts"),
+  wrap: join(SHIM_FOLDER, "wrap.ts"),
+  absent: join(SHIM_FOLDER, "absent.ts"),
+} as const;
+/** Modules of Node that are ours within a bundle: what is harmless of them. */
+const OWN_MODULES: Record<string, string> = {
+  process: "process.ts",
+  os: "os.ts",
+  tty: "tty.ts",
+  perf_hooks: "perf-hooks.ts",
+  worker_threads: "worker-threads.ts",
+  async_hooks: "async-hooks.ts",
+  module: "module.ts",
+};
+
+const MAX_FILES = 20_000;
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
+const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
+
+/** What is noted while a package is read. */
+export interface Found {
+  files: number;
+  bytes: number;
+  /** Names of modules that a script has not. */
+  missing: Set<string>;
+  /** Why it cannot be bundled at all. */
+  refused: string | null;
+}
+
+interface PluginOptions {
+  /** The real path of the folder that nothing outside of is read. */
+  base: string;
+  /** Files that could not be read before, and why: they throw where they are reached. */
+  broken: ReadonlyMap<string, string>;
+  /** What specifiers are resolved from, other than those of files. */
+  resolveDir: string;
+  found: Found;
+  /** The text of the first module; `resolves` answers the path that a specifier leads to. */
+  listEntries(resolves: (specifier: string) => Promise<string | null>): Promise<string>;
+}
+
+/** The first module. */
+export const ENTRY = "cyrnel-entries";
+const ABSENT = "cyrnel-absent";
+const RESOLVING = Symbol("resolving");
+
+const LOADERS: Record<string, Loader> = {
+  js: "js",
+  mjs: "js",
+  cjs: "js",
+  jsx: "jsx",
+  ts: "ts",
+  mts: "ts",
+  cts: "ts",
+  tsx: "tsx",
+  json: "json",
+  txt: "text",
+  md: "text",
+  html: "text",
+  svg: "text",
+  css: "empty",
+};
+
+export function createPlugin({ base, broken, resolveDir, found, listEntries }: PluginOptions): Plugin {
+  const ownFiles = new Set<string>([...Object.values(SHIMS), ...Object.values(OWN_MODULES).map(toShim)]);
+  return {
+    name: "packages",
+    setup({ onResolve, onLoad, resolve }) {
+      onResolve({ filter: /./ }, async (args) => {
+        const { path, importer, kind, pluginData, namespace } = args;
+        if (pluginData === RESOLVING || kind === "entry-point") return null;
+        if (path === ENTRY) return { path: ENTRY, namespace: ENTRY };
+        if (ownFiles.has(path)) return { path };
+        const from = {
+          importer,
+          namespace: "file",
+          resolveDir: args.resolveDir || resolveDir,
+          pluginData: RESOLVING,
+        };
+        if (namespace === ENTRY) {
+          const { path: meant } = await resolve(path, { ...from, importer: "", kind: "import-statement" });
+          return { path: meant };
+        }
+        const bare = path.replace(/^node:/, "");
+        const isNodes =
+          builtinModules.includes(bare) || builtinModules.includes(bare.split("/")[0] as string);
+        if (isNodes && (path !== bare || !(await isReplaced(path)))) return toBuiltin(bare);
+        const { errors } = await resolve(path, { ...from, kind });
+        if (errors.length === 0) return null;
+        if (!/^[./]/.test(path)) found.missing.add(path.slice(0, 200));
+        return { path: `${kind === "import-statement" ? "import" : "require"} ${path}`, namespace: ABSENT };
+
+        /** Whether the importing package has something else in its place, as `browser` of package.json can say. */
+        async function isReplaced(name: string): Promise<boolean> {
+          const other = await resolve(name, { ...from, kind });
+          if (other.errors.length > 0) return false;
+          return !other.path.includes(`${sep}node_modules${sep}${name}${sep}`);
+        }
+      });
+
+      function toBuiltin(name: string) {
+        if (BUILTINS.includes(name)) return { path: name, external: true };
+        const own = OWN_MODULES[name];
+        if (own !== undefined) return { path: toShim(own), namespace: ABSENT, pluginData: "own" };
+        found.missing.add(name);
+        return { path: name, namespace: ABSENT, pluginData: "builtin" };
+      }
+
+      onLoad({ filter: /./, namespace: ENTRY }, async () => ({
+        contents: await listEntries(async (specifier) => {
+          const { path, errors } = await resolve(specifier, {
+            resolveDir,
+            kind: "import-statement",
+            pluginData: RESOLVING,
+          });
+          return errors.length > 0 ? null : path;
+        }).catch((error: unknown) => {
+          if (!(error instanceof Refusal)) throw error;
+          found.refused ??= error.message;
+          return "";
+        }),
+        loader: "js",
+        resolveDir,
+      }));
+
+      onLoad({ filter: /./, namespace: ABSENT }, ({ path, pluginData }) => {
+        // As CommonJS: what it exports is its default, too.
+        if (pluginData === "own") {
+          const member = path.endsWith("process.ts") ? ".process" : "";
+          return {
+            contents: `module.exports=require(${JSON.stringify(path)})${member}`,
+            loader: "js",
+            resolveDir,
+          };
+        }
+        const load = `require(${JSON.stringify(SHIMS.absent)})`;
+        const contents =
+          pluginData === "builtin"
+            ? `module.exports=${load}.absentModule(${JSON.stringify(path)},${JSON.stringify(reasonForAbsence(path))})`
+            : `throw ${load}.notInstalled(${JSON.stringify(path.slice(path.indexOf(" ") + 1))})`;
+        return { contents, loader: "js", resolveDir };
+      });
+
+      onLoad({ filter: /./, namespace: "file" }, async ({ path }) => {
+        if (ownFiles.has(path)) return null;
+        return read(path);
+      });
+    },
+  };
+
+  async function read(path: string): Promise<OnLoadResult> {
+    const shown = relative(base, path);
+    const why = broken.get(shown);
+    if (why !== undefined) return fails(`${shown} cannot be read: ${why}`);
+    const extension = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? "js";
+    if (extension === "node" || extension === "wasm") {
+      const what = extension === "node" ? "a native addon" : "WebAssembly";
+      found.refused ??= `It needs ${what} (${shown}): a script can use JavaScript only.`;
+      return { contents: "", loader: "empty" };
+    }
+    const loader = LOADERS[extension];
+    if (loader === undefined) return fails(`${shown} is no JavaScript`);
+    const contents = await readInside(path);
+    // The last such comment counts: maps of the package are not read, and lines are those of its own files.
+    return { contents: loader === "js" || loader === "ts" ? contents + NO_MAP : contents, loader };
+  }
+
+  function fails(message: string): OnLoadResult {
+    return { contents: `throw new Error(${JSON.stringify(message)})`, loader: "js" };
+  }
+
+  async function readInside(path: string): Promise<string> {
+    const real = await realpath(path);
+    if (!real.startsWith(base + sep)) {
+      found.refused ??= `${relative(base, path)} leads out of the folder of packages.`;
+      return "";
+    }
+    await using handle: FileHandle = await open(real, "r");
+    const stat = await handle.stat();
+    found.files++;
+    found.bytes += stat.size;
+    if (
+      !stat.isFile() ||
+      stat.size > MAX_FILE_BYTES ||
+      found.bytes > MAX_TOTAL_BYTES ||
+      found.files > MAX_FILES
+    ) {
+      found.refused ??= `It is too large: of its code at most ${MAX_FILES} files of ${MAX_TOTAL_BYTES / 1024 / 1024} MiB together are read.`;
+      return "";
+    }
+    return handle.readFile("utf8");
+  }
+}
+const NO_MAP = "\n//# sourceMappingURL=none";
+
+function toShim(file: string): string {
+  return join(SHIM_FOLDER, file);
+}

@@ -1,0 +1,21 @@
+/** `os` for packages: constants; a script is told nothing of the machine it runs on. */
+export const EOL = "\n";
+export const devNull = "/dev/null";
+export const constants = { signals: {}, errno: {}, priority: {} };
+export const platform = () => "linux";
+export const type = () => "Linux";
+export const arch = () => "";
+export const release = () => "";
+export const version = () => "";
+export const hostname = () => "localhost";
+export const homedir = () => "/";
+export const tmpdir = () => "/tmp";
+export const endianness = () => "LE";
+export const uptime = () => 0;
+export const totalmem = () => 0;
+export const freemem = () => 0;
+export const availableParallelism = () => 1;
+export const cpus = () => [];
+export const loadavg = () => [0, 0, 0];
+export const networkInterfaces = () => ({});
+export const userInfo = () => ({ username: "script", uid: -1, gid: -1, shell: null, homedir: "/" });
