@@ -46,7 +46,8 @@ export function createLocalPackages({
     bundle: BundledPackage,
   ): Promise<FoundPackage | { message: string }> {
     const { version, digest, exports } = bundle;
-    if (range !== null && range !== "latest" && !(await import("semver")).satisfies(version, range)) {
+    const { default: semver } = await import("semver");
+    if (range !== null && range !== "latest" && !semver.satisfies(version, range)) {
       return { message: `${name}@${range} is not installed here: ${name}@${version} is.` };
     }
     byDigest.set(digest, bundle);

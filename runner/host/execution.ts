@@ -250,7 +250,8 @@ export async function pauseExecution(
   execution.isFrozen = true;
   place.release();
   const { seed, randomSeed } = start;
-  const used = packages.length > 0 ? { packages } : {};
+  const kept = packages.map(({ name, range, version, digest }) => ({ name, range, version, digest }));
+  const used = kept.length > 0 ? { packages: kept } : {};
   return frozen && makeCheckpoint({ seed, randomSeed, ...used, ...frozen });
 }
 

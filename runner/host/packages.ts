@@ -4,6 +4,7 @@
  */
 import { hash } from "node:crypto";
 import type { EnvironmentBindings } from "#sdk";
+import { splitParts } from "../packages/bundle-text.ts";
 import { createBoundedCache } from "../source/bounded-cache.ts";
 import type { FindPackage, UsedPackage } from "../source/modules/graph.ts";
 import { encodePackage, type PackageParts } from "../wire/frames.ts";
@@ -16,11 +17,14 @@ const MAX_CODE_CACHE_BYTES = 4 * 1024 * 1024;
 /** Processes of different V8 flags, for which a package has code caches. */
 const MAX_TAGS = 4;
 
+/** What a run needs of a package: all of it, or its main module alone. */
 export interface LoadedPackage extends Omit<PackageParts, "cache"> {
   use: UsedPackage;
-  /** By the tag of V8 they are for; empty: there can be none. */
+  /** By the tag of V8 they are for. */
   caches: Map<number, Buffer>;
 }
+
+type Part = Omit<LoadedPackage, "use">;
 
 export interface Packages {
   /** What finds packages for a run; undefined: there are none. `before`: the run that it repeats. */
@@ -40,41 +44,36 @@ export function createPackages(
   { findPackage, readPackage }: Pick<EnvironmentBindings, "findPackage" | "readPackage">,
   makeCodeCache: MakeCodeCache,
 ): Packages {
-  const known = createBoundedCache<Omit<LoadedPackage, "use">>(MAX_CACHE_BYTES);
-  /** How often a package was used without a cache, by digest and tag. */
+  const known = createBoundedCache<Part>(MAX_CACHE_BYTES);
+  /** How often a part was used without a cache, by its key and tag. */
   const missed = new Map<string, number>();
   let making: Promise<void> = Promise.resolve();
 
   async function loadOne(eid: number, use: UsedPackage): Promise<LoadedPackage> {
-    let found = known.get(use.digest);
-    if (found === undefined) {
-      found = await read(eid, use);
-      known.set(use.digest, found, sizeOf(found));
-    }
+    const found = known.get(keyOf(use)) ?? (await read(eid, use));
     return { ...found, use };
   }
 
-  async function read(
-    eid: number,
-    { name, version, digest }: UsedPackage,
-  ): Promise<Omit<LoadedPackage, "use">> {
+  async function read(eid: number, use: UsedPackage): Promise<Part> {
+    const { name, version, digest } = use;
     if (readPackage === undefined) throw new Error("This server gives scripts no packages.");
     const { code, mappings } = await readPackage(eid, digest);
     if (code.length > MAX_CODE_BYTES || hash("sha256", code) !== digest) {
       throw new Error(`The package ${name}@${version} is not what it was when it was installed.`);
     }
-    const isWide = !/^[\0-\x7f]*$/.test(code);
-    return {
-      source: Buffer.from(code, isWide ? "utf16le" : "latin1"),
-      isWide,
-      mappings: Buffer.from(mappings ?? ""),
-      caches: new Map(),
-    };
+    const { main, all } = splitParts(code);
+    const { main: ofMain, ...ofAll } = readMappings(mappings);
+    const part =
+      main === null || use.isWhole
+        ? toPart(all, ofAll)
+        : toPart(main, ofMain ?? { sources: [], mappings: "" });
+    known.set(keyOf(use), part, sizeOf(part));
+    return part;
   }
 
   /** One after another, beside the runs; at the second use: there may be only one. */
   function makeCache(loaded: LoadedPackage, tag: number): void {
-    const key = `${loaded.use.digest} ${tag}`;
+    const key = `${keyOf(loaded.use)} ${tag}`;
     const times = (missed.get(key) ?? 0) + 1;
     missed.set(key, times);
     if (times !== 2 || loaded.caches.size >= MAX_TAGS) return;
@@ -82,7 +81,7 @@ export function createPackages(
       const made = await makeCodeCache(loaded).catch(() => null);
       if (made === null || made.data.length > MAX_CODE_CACHE_BYTES) return;
       loaded.caches.set(made.tag, made.data);
-      known.set(loaded.use.digest, loaded, sizeOf(loaded));
+      known.set(keyOf(loaded.use), loaded, sizeOf(loaded));
       // A child of the other kind made it: one of this kind may the next time.
       if (made.tag !== tag) missed.delete(key);
     });
@@ -94,8 +93,13 @@ export function createPackages(
       return findPackage && ((request) => findPackage(eid, request));
     },
     async load(eid, uses) {
-      const loaded = new Map(uses.map((use) => [use.digest, use]));
-      return Promise.all([...loaded.values()].map((use) => loadOne(eid, use)));
+      // One bundle may be meant by several ranges.
+      const unique = new Map<string, UsedPackage>();
+      for (const use of uses) {
+        const isWhole = use.isWhole || unique.get(use.digest)?.isWhole === true;
+        unique.set(use.digest, { ...use, isWhole });
+      }
+      return Promise.all([...unique.values()].map((use) => loadOne(eid, use)));
     },
     encode: (loaded, tag) =>
       loaded.map((one) => {
@@ -107,7 +111,37 @@ export function createPackages(
   };
 }
 
-function sizeOf({ source, mappings, caches }: Omit<LoadedPackage, "use">): number {
+function keyOf({ digest, isWhole }: UsedPackage): string {
+  return `${digest} ${isWhole ? "all" : "main"}`;
+}
+
+function toPart(code: string, map: LineMap): Part {
+  const isWide = WIDE.test(code);
+  return {
+    source: Buffer.from(code, isWide ? "utf16le" : "latin1"),
+    isWide,
+    mappings: Buffer.from(JSON.stringify(map)),
+    caches: new Map(),
+  };
+}
+const WIDE = /[^\0-\x7f]/;
+
+interface LineMap {
+  sources: unknown;
+  mappings: unknown;
+}
+
+/** Nothing is shown where it cannot be read. */
+function readMappings(text: string | null): LineMap & { main?: LineMap } {
+  try {
+    const { sources, mappings, main } = JSON.parse(text ?? "{}") as LineMap & { main?: LineMap };
+    return { sources, mappings, ...(main && { main }) };
+  } catch {
+    return { sources: [], mappings: "" };
+  }
+}
+
+function sizeOf({ source, mappings, caches }: Part): number {
   return source.length + mappings.length + [...caches.values()].reduce((sum, { length }) => sum + length, 0);
 }
 

@@ -16,7 +16,7 @@ export interface BundledPackage {
   /** SHA-256 of `code`, hexadecimal. */
   digest: string;
   /**
-   * An expression, `(require) => ({ ".": () => namespace, "./locale": () => namespace })`. Modules of the package are shared
+   * An expression (see bundle-text.ts), `(require) => ({ ".": () => namespace, "./locale": () => namespace })`. Modules of the package are shared
    * between its exports and evaluated at their first use. `require` answers the modules of Node in `builtins`.
    */
   code: string;
@@ -26,12 +26,12 @@ export interface BundledPackage {
   builtins: string[];
   /** Modules it names and a script has not: using them throws, saying so. */
   missing: string[];
-  /** JSON `{sources, mappings}`: from lines of `code` to lines of files such as `zod@4.1.2/v4/core.js`. Null: too large. */
+  /** JSON `{sources, mappings, main?: {sources, mappings}}`: from lines of `code` to lines of files such as `zod@4.1.2/v4/core.js`. Null: too large. */
   mappings: string | null;
   /** Declarations of types, its own and those of its tree, by path below node_modules; empty where there are too many. */
   types: Record<string, string>;
-  /** Bytes: of the code, of the mappings, of the types; and the files that went into the code. */
-  sizes: { code: number; mappings: number; types: number; files: number };
+  /** Bytes: of all code, of that of the main module alone, of mappings and types; and the files that went into the code. */
+  sizes: { code: number; main: number | null; mappings: number; types: number; files: number };
 }
 
 const MAX_MS = 60_000;

@@ -1,19 +1,24 @@
-/** Where lines of a bundle come from, as compact as a stack needs it: JSON `{sources, mappings}`. */
+/** Where lines of a bundle come from, as compact as a stack needs it. */
 import { readFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { decodedMappings, encodedMappings, TraceMap } from "@jridgewell/trace-mapping";
 import type { Shifts } from "./check.ts";
 
-const MAX_CHARS = 4 * 1024 * 1024;
 const MAX_NAME_CHARS = 300;
 
 type Segment = [number] | [number, number, number, number] | [number, number, number, number, number];
 
+export interface LineMap {
+  /** Names such as `zod@4.1.2/v4/core.js`. */
+  sources: string[];
+  mappings: string;
+}
+
 /**
  * `map`: of esbuild, without the line before it. `shifts`: of the code with that line. One place is kept for each line of a file, so columns are those where a line
- * begins. Null: it is too large.
+ * begins.
  */
-export function compactMappings(map: string, base: string, shifts: Shifts): string | null {
+export function compactMappings(map: string, base: string, shifts: Shifts): LineMap {
   const { mappings, sources } = JSON.parse(map) as { mappings: string; sources: string[] };
   const names = sources.map(createNamer(base));
   const used: string[] = [];
@@ -46,18 +51,20 @@ export function compactMappings(map: string, base: string, shifts: Shifts): stri
     lines.push(kept);
   }
   const compact = new TraceMap({ version: 3, names: [], sources: used, mappings: lines as never });
-  const text = JSON.stringify({ sources: used, mappings: encodedMappings(compact) });
-  return text.length > MAX_CHARS ? null : text;
+  return { sources: used, mappings: encodedMappings(compact) };
 }
 
 /** Names files as `zod@4.1.2/v4/core.js`; null: it is ours. */
 function createNamer(base: string): (source: string) => string | null {
   const versions = new Map<string, string>();
+  const folders = new Map<string, string | null>();
   return (source) => {
     if (/^[\w-]+:|^<|cyrnel-/.test(source)) return null;
     const path = join(base, source);
     if (!path.startsWith(base + sep)) return null;
-    const folder = findFolder(path, base);
+    const own = dirname(path);
+    const folder = folders.get(own) ?? findFolder(path, base);
+    folders.set(own, folder);
     if (folder === null) return relative(base, path).slice(-MAX_NAME_CHARS);
     let name = versions.get(folder);
     if (name === undefined) {

@@ -54,7 +54,7 @@ interface PluginOptions {
   listEntries(resolves: (specifier: string) => Promise<string | null>): Promise<string>;
 }
 
-/** The first module. */
+/** What leads to the first module. */
 export const ENTRY = "cyrnel-entries";
 const ABSENT = "cyrnel-absent";
 const RESOLVING = Symbol("resolving");
@@ -78,6 +78,8 @@ const LOADERS: Record<string, Loader> = {
 
 export function createPlugin({ base, broken, resolveDir, found, listEntries }: PluginOptions): Plugin {
   const ownFiles = new Set<string>([...Object.values(SHIMS), ...Object.values(OWN_MODULES).map(toShim)]);
+  /** Whether there is something, by kind of import, folder and specifier. */
+  const resolved = new Map<string, boolean>();
   return {
     name: "packages",
     setup({ onResolve, onLoad, resolve }) {
@@ -86,13 +88,15 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
         if (pluginData === RESOLVING || kind === "entry-point") return null;
         if (path === ENTRY) return { path: ENTRY, namespace: ENTRY };
         if (ownFiles.has(path)) return { path };
+        // Where there is no such file, the bundler says so, unless the package is prepared for it.
+        if (/^\.\.?\//.test(path) && namespace === "file" && importer !== "<stdin>") return null;
         const from = {
           importer,
           namespace: "file",
           resolveDir: args.resolveDir || resolveDir,
           pluginData: RESOLVING,
         };
-        if (namespace === ENTRY) {
+        if (namespace === ENTRY || importer === "<stdin>") {
           const { path: meant } = await resolve(path, { ...from, importer: "", kind: "import-statement" });
           return { path: meant };
         }
@@ -100,8 +104,13 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
         const isNodes =
           builtinModules.includes(bare) || builtinModules.includes(bare.split("/")[0] as string);
         if (isNodes && (path !== bare || !(await isReplaced(path)))) return toBuiltin(bare);
-        const { errors } = await resolve(path, { ...from, kind });
-        if (errors.length === 0) return null;
+        const key = `${kind} ${from.resolveDir} ${path}`;
+        let isThere = resolved.get(key);
+        if (isThere === undefined) {
+          isThere = (await resolve(path, { ...from, kind })).errors.length === 0;
+          resolved.set(key, isThere);
+        }
+        if (isThere) return null;
         if (!/^[./]/.test(path)) found.missing.add(path.slice(0, 200));
         return { path: `${kind === "import-statement" ? "import" : "require"} ${path}`, namespace: ABSENT };
 

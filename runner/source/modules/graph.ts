@@ -25,8 +25,8 @@ export type FindPackage = (
   request: PackageRequest,
 ) => Promise<(PackageUse & Partial<FoundPackage>) | { message: string }>;
 
-/** As an import asked for it, and as it was found. */
-export type UsedPackage = PackageUse & PackageRequest;
+/** As an import asked for it, and as it was found. `isWhole`: more of it is imported than its main module. */
+export type UsedPackage = PackageUse & PackageRequest & { isWhole: boolean };
 
 /** What a graph is read by; null: the script came without other files, or its host has no packages. */
 export interface Sources {
@@ -189,7 +189,8 @@ function createFinder(findPackage: FindPackage | null): { find: Finder; list(): 
       const message = `${name}@${version} has no export ${quote(path)}: ${listExports(exports ?? [], name)}.`;
       return { message, isPackage: true };
     }
-    used.set(key, { name, range, version, digest });
+    const isWhole = meant !== "." || used.get(key)?.isWhole === true;
+    used.set(key, { name, range, version, digest, isWhole });
     return { digest, name, path: meant };
   }
 
