@@ -28,7 +28,6 @@ export function createCodeCacheMaker(
     if (child === null) return null;
     const limits = { timeoutMs: MAX_MS, cpuMs: null, memoryMb: on.config.memoryMb };
     const opened = on.openRun?.(child, limits);
-    const tag = child.ready.cacheTag;
     let data: Buffer | null = null;
     const run = superviseRun({
       child: opened?.child ?? child,
@@ -54,7 +53,8 @@ export function createCodeCacheMaker(
     });
     let outcome = await run.outcome;
     if (opened !== undefined) outcome = await opened.conclude(outcome);
-    return outcome.state === "success" && data !== null && tag !== undefined ? { tag, data } : null;
+    if (outcome.state !== "success" || data === null) return null;
+    return { kind: child.ready.isFork === true ? "fork" : "booted", data };
   };
 }
 

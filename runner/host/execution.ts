@@ -170,7 +170,7 @@ export async function runExecution(
         child: opened?.child ?? child,
         monitor: on.monitor,
         start,
-        ...(packages.length > 0 && { packages: on.packages.encode(packages, child.ready.cacheTag) }),
+        ...(packages.length > 0 && { packages: on.packages.encode(packages, child.ready.isFork === true) }),
         calls: {
           async invoke(call, callSignal, seq) {
             bodyFiles.note(call);

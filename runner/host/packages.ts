@@ -14,15 +14,16 @@ const MAX_CODE_BYTES = 16 * 1024 * 1024;
 const MAX_CACHE_BYTES = 128 * 1024 * 1024;
 /** Of one code cache. A larger one would take longer to be sent than it saves. */
 const MAX_CODE_CACHE_BYTES = 4 * 1024 * 1024;
-/** Processes of different V8 flags, for which a package has code caches. */
-const MAX_TAGS = 4;
 
 /** What a run needs of a package: all of it, or its main module alone. */
 export interface LoadedPackage extends Omit<PackageParts, "cache"> {
   use: UsedPackage;
-  /** By the tag of V8 they are for. */
-  caches: Map<number, Buffer>;
+  /** By the children that take them. */
+  caches: Map<ChildKind, Buffer>;
 }
+
+/** Forks have other flags of V8 than children that were booted, which all have the same. */
+export type ChildKind = "fork" | "booted";
 
 type Part = Omit<LoadedPackage, "use">;
 
@@ -31,21 +32,21 @@ export interface Packages {
   finder(eid: number, before: Checkpoint | null): FindPackage | undefined;
   /** Rejects where one is not to be had any more, or is not what was found. */
   load(eid: number, uses: readonly UsedPackage[]): Promise<LoadedPackage[]>;
-  /** The frames for a child with this tag, in pieces; has caches made that there are none of. */
-  encode(loaded: readonly LoadedPackage[], tag: number | undefined): Buffer[][];
+  /** The frames for a child, in pieces; has caches made that there are none of. */
+  encode(loaded: readonly LoadedPackage[], isFork: boolean): Buffer[][];
   /** Resolves when no code cache is being made. */
   settled(): Promise<void>;
 }
 
 /** Makes a code cache of a package in a child of its own; null: there is none to be had. Rejects only for faults of ours. */
-export type MakeCodeCache = (loaded: LoadedPackage) => Promise<{ tag: number; data: Buffer } | null>;
+export type MakeCodeCache = (loaded: LoadedPackage) => Promise<{ kind: ChildKind; data: Buffer } | null>;
 
 export function createPackages(
   { findPackage, readPackage }: Pick<EnvironmentBindings, "findPackage" | "readPackage">,
   makeCodeCache: MakeCodeCache,
 ): Packages {
   const known = createBoundedCache<Part>(MAX_CACHE_BYTES);
-  /** How often a part was used without a cache, by its key and tag. */
+  /** How often a part was used without a cache, by its key and kind. */
   const missed = new Map<string, number>();
   let making: Promise<void> = Promise.resolve();
 
@@ -72,18 +73,18 @@ export function createPackages(
   }
 
   /** One after another, beside the runs; at the second use: there may be only one. */
-  function makeCache(loaded: LoadedPackage, tag: number): void {
-    const key = `${keyOf(loaded.use)} ${tag}`;
+  function makeCache(loaded: LoadedPackage, kind: ChildKind): void {
+    const key = `${keyOf(loaded.use)} ${kind}`;
     const times = (missed.get(key) ?? 0) + 1;
     missed.set(key, times);
-    if (times !== 2 || loaded.caches.size >= MAX_TAGS) return;
+    if (times !== 2) return;
     making = making.then(async () => {
       const made = await makeCodeCache(loaded).catch(() => null);
       if (made === null || made.data.length > MAX_CODE_CACHE_BYTES) return;
-      loaded.caches.set(made.tag, made.data);
+      loaded.caches.set(made.kind, made.data);
       known.set(keyOf(loaded.use), loaded, sizeOf(loaded));
       // A child of the other kind made it: one of this kind may the next time.
-      if (made.tag !== tag) missed.delete(key);
+      if (made.kind !== kind) missed.delete(key);
     });
   }
 
@@ -101,10 +102,11 @@ export function createPackages(
       }
       return Promise.all([...unique.values()].map((use) => loadOne(eid, use)));
     },
-    encode: (loaded, tag) =>
+    encode: (loaded, isFork) =>
       loaded.map((one) => {
-        const cache = tag === undefined ? undefined : one.caches.get(tag);
-        if (cache === undefined && tag !== undefined) makeCache(one, tag);
+        const kind = isFork ? "fork" : "booted";
+        const cache = one.caches.get(kind);
+        if (cache === undefined) makeCache(one, kind);
         return encodePackage({ ...one, cache: cache ?? Buffer.alloc(0) });
       }),
     settled: () => making,

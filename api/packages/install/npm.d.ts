@@ -33,14 +33,3 @@ declare module "pacote" {
   };
   export default pacote;
 }
-
-declare module "semver" {
-  const semver: {
-    valid(version: string): string | null;
-    validRange(range: string): string | null;
-    maxSatisfying(versions: readonly string[], range: string): string | null;
-    prerelease(version: string): readonly (string | number)[] | null;
-    rcompare(one: string, other: string): number;
-  };
-  export default semver;
-}
