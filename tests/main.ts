@@ -33,6 +33,7 @@ const BEYOND_IMPORTS: Record<string, string[]> = {
   "{.dependency-cruiser.cjs,NOTICE}": ["tests/unit/import-rules.test.ts"],
   "runner/{child,wire,jail,isolation}/**": [
     "tests/contract/typescript-*.test.ts",
+    "tests/wpt/*.test.ts",
     "tests/security/{escape,jail,self}*.test.ts",
   ],
   "modules/typescript-ivm/**": ["tests/contract/typescript-ivm.test.ts", "tests/integration/ivm-*.test.ts"],

@@ -54,7 +54,13 @@ export default defineConfig({
     reporters: ["default", "./tests/count-reporter.ts"],
     projects: [
       { test: { ...shared, name: "unit", include: ["tests/unit/**/*.test.ts"] } },
-      { test: { ...retried, name: "contract", include: ["tests/contract/**/*.test.ts"] } },
+      {
+        test: {
+          ...retried,
+          name: "contract",
+          include: ["tests/contract/**/*.test.ts", "tests/wpt/*.test.ts"],
+        },
+      },
       // Lanes of their own, like `console` below: `npm test -- documents`, `npm test -- tutorial`.
       { test: { ...retried, name: "documents", include: ["tests/documents/*.test.ts"] } },
       { test: { ...retried, ...patient, name: "tutorial", include: [TUTORIAL] } },

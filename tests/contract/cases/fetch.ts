@@ -241,6 +241,22 @@ export const fetchCases: EnvironmentCase[] = [
     },
   },
   {
+    id: "fetch.integrity",
+    sentence: "a body that is not what integrity says is refused",
+    async check({ run }) {
+      const { result } = await run(`
+        const digest = (name) => crypto.subtle.digest(name, new TextEncoder().encode("grüße")).then((bytes) => new Uint8Array(bytes).toBase64());
+        const ask = (integrity) => fetch("${WEB}/text", { integrity }).then((response) => response.text(), (error) => error.name + ": " + error.message);
+        return [await ask("sha256-" + await digest("SHA-256")), await ask("sha256-AAAA sha512-" + await digest("SHA-512")), await ask("sha384-AAAA"), await ask("md5-AAAA")];`);
+      expect(result).toEqual([
+        "grüße",
+        "grüße",
+        "TypeError: The body is not what the request's integrity says.",
+        "grüße",
+      ]);
+    },
+  },
+  {
     id: "fetch.abort",
     sentence: "a signal ends the waiting for an answer, and the reading of a body",
     async check({ run }) {

@@ -36,7 +36,7 @@ export function createBlobs(host: BlobHost) {
     }
 
     constructor(parts: unknown = [], options: unknown = {}) {
-      const list = readSequence(parts);
+      const list = readSequence(parts, toPart);
       const { endings = "transparent", type = "" } = toDictionary(options, "The options of a Blob");
       const isNative = toEnum(endings, ENDINGS, "endings") === "native";
       const kind = `${type as string}`;
@@ -99,16 +99,17 @@ export function createBlobs(host: BlobHost) {
     }
   }
 
-  /** A BlobPart as bytes of its own. */
+  /** A BlobPart: a blob, a buffer or a view of one, or else text. */
+  function toPart(part: unknown): unknown {
+    return isBlob(part) || viewBytes(part) !== null ? part : toUSVString(part);
+  }
+
+  /** Of a part: bytes of its own. */
   function toBytes(part: unknown, isNative: boolean): Uint8Array {
-    if (isBlob(part)) {
-      const parts = partsOf(part);
-      return parts.length === 1 ? (parts[0] as Uint8Array) : joinParts(parts);
-    }
-    const bytes = viewBytes(part);
-    if (bytes !== null) return bytes.slice();
-    const text = toUSVString(part);
-    return encode(isNative ? text.replace(/\r\n?/g, "\n") : text);
+    if (typeof part === "string") return encode(isNative ? part.replace(/\r\n?/g, "\n") : part);
+    if (!isBlob(part)) return (viewBytes(part) as Uint8Array).slice();
+    const parts = partsOf(part);
+    return parts.length === 1 ? (parts[0] as Uint8Array) : joinParts(parts);
   }
 
   function encode(text: string): Uint8Array {
@@ -132,11 +133,16 @@ export function createBlobs(host: BlobHost) {
 
 export type Blobs = ReturnType<typeof createBlobs>;
 
-/** An iterable object; a text is none. */
-function readSequence(parts: unknown): unknown[] {
+/** An iterable object; a text is none. Each member is converted before the next one is asked for. */
+function readSequence(parts: unknown, convert: (part: unknown) => unknown): unknown[] {
   if (typeof parts === "object" || typeof parts === "function") {
     const iterate = (parts as { [Symbol.iterator]?: unknown } | null)?.[Symbol.iterator];
-    if (typeof iterate === "function") return [...(parts as Iterable<unknown>)];
+    if (typeof iterate === "function") {
+      const pieces = { [Symbol.iterator]: () => Reflect.apply(iterate, parts, []) as Iterator<unknown> };
+      const list: unknown[] = [];
+      for (const piece of pieces) list.push(convert(piece));
+      return list;
+    }
   }
   throw new TypeError("The parts of a Blob are given as an array.");
 }

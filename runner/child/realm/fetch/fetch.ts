@@ -8,7 +8,7 @@ import { guardHeaders, Headers, listOf } from "./headers.ts";
 import type { FetchHost } from "./host.ts";
 import { define } from "./interfaces.ts";
 import { createRequest } from "./request.ts";
-import { createResponse } from "./response.ts";
+import { createResponse, NULL_BODY_STATUS } from "./response.ts";
 
 type Requests = ReturnType<typeof createRequest>;
 type Responses = ReturnType<typeof createResponse>;
@@ -122,8 +122,27 @@ function createFetch(
     return { sent: { file: name }, file: name };
   }
 
-  function toBody({ body }: Answer): Body | null {
-    if (body === null || body === undefined) return null;
+  /** Subresource Integrity: one of the strongest digests that are given has to be that of the body. */
+  async function hasIntegrity(body: Body | null, integrity: string): Promise<boolean> {
+    const given = [...integrity.matchAll(/(?:^|\s)sha(256|384|512)-([\w+/-]+={0,2})(?=\?|\s|$)/g)];
+    const strongest = given
+      .map(([, bits = ""]) => bits)
+      .sort()
+      .at(-1);
+    if (strongest === undefined) return true;
+    const bytes = body === null ? new Uint8Array() : await bodies.readAll(bodies.clone(body));
+    const digest = new Uint8Array(await host.digest(`SHA-${strongest}`, bytes)) as Uint8Array & {
+      toBase64(options: object): string;
+    };
+    const expected = digest.toBase64({ alphabet: "base64url", omitPadding: true });
+    return given.some(
+      ([, bits, text = ""]) =>
+        bits === strongest && text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "") === expected,
+    );
+  }
+
+  function toBody({ status, body }: Answer): Body | null {
+    if (body === null || body === undefined || NULL_BODY_STATUS.includes(status)) return null;
     if ("text" in body) return bodies.makeBody(body.text);
     if ("file" in body) return bodies.makeBody({ name: body.file, size: body.size, users: 1 } as BodyFile);
     const { fromBase64 } = Uint8Array as unknown as { fromBase64(text: string): Uint8Array };
@@ -145,7 +164,7 @@ function createFetch(
   /** Null where it is over before there is a response. `failure`: what it rejects with when the host refuses or fails. */
   async function carryOut(request: InstanceType<typeof Request>, failure: Error, isOver: () => boolean) {
     const { parts, headers: list, body } = insideOf(request);
-    const { url, method, redirect } = parts;
+    const { url, method, redirect, integrity } = parts;
     if (url.protocol !== "http:" && url.protocol !== "https:") {
       throw new TypeError(`fetch takes addresses with http: or https:; found ${url.protocol}`);
     }
@@ -170,7 +189,10 @@ function createFetch(
     } finally {
       if (file !== null) await host.removeFile(file);
     }
-    const wrong = isOver() ? "" : findRedirect(redirect, answer);
+    let wrong = isOver() ? "" : findRedirect(redirect, answer);
+    if (wrong === null && integrity !== "" && !(await hasIntegrity(made.body, integrity))) {
+      wrong = "The body is not what the request's integrity says.";
+    }
     if (wrong === null) return made;
     if (made.body !== null) bodies.fail(made.body, undefined);
     if (wrong === "") return null;

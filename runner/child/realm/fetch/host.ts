@@ -9,6 +9,8 @@ export interface FetchHost extends BlobHost {
   loadAbort(): { AbortSignal: typeof AbortSignal };
   /** Null while no script has made a signal. */
   isSignal(value: unknown): value is AbortSignal;
+  /** `name`: `SHA-256` and so on. */
+  digest(name: string, data: Uint8Array): Promise<ArrayBuffer>;
   /** Resolves with what the host answers. `saveAs`: what a large body becomes. */
   send(request: object, saveAs: string): Promise<unknown>;
   /** Whether it is not too large for a message to the host. */

@@ -139,11 +139,17 @@ export function applyInit(host: FetchHost, parts: Parts, init: Init): void {
   if (parts.cache === "only-if-cached" && parts.mode !== "same-origin") {
     throw new TypeError("'only-if-cached' can be set only with 'same-origin' mode");
   }
-  if (method === undefined) return;
+  if (method !== undefined) parts.method = toMethod(method);
+  if (parts.mode === "no-cors" && !["GET", "HEAD", "POST"].includes(parts.method)) {
+    throw new TypeError(`'${parts.method}' is unsupported in no-cors mode.`);
+  }
+}
+
+function toMethod(method: string): string {
   const upper = method.toUpperCase();
   if (!isToken(method)) throw new TypeError(`'${method.slice(0, 200)}' is not a valid HTTP method.`);
   if (FORBIDDEN_METHODS.includes(upper)) throw new TypeError(`'${method}' HTTP method is unsupported.`);
-  parts.method = NORMALIZED.includes(upper) ? upper : method;
+  return NORMALIZED.includes(upper) ? upper : method;
 }
 
 function toReferrer(host: FetchHost, referrer: string): string {

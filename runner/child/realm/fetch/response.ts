@@ -5,7 +5,7 @@ import type { FetchHost } from "./host.ts";
 import { finishClass, needArguments, showAs, toByteString, toDictionary, toUSVString } from "./interfaces.ts";
 import { parseUrl } from "./request-init.ts";
 
-const NULL_BODY_STATUS = [101, 103, 204, 205, 304];
+export const NULL_BODY_STATUS = [101, 103, 204, 205, 304];
 const REDIRECT_STATUS = [301, 302, 303, 307, 308];
 /** Of a status text. */
 const REASON = /^[\t\x20-\x7e\x80-\xff]*$/;

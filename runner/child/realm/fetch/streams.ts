@@ -66,13 +66,26 @@ function fork(stream: Stream): [Stream, Stream] {
   const [first, second] = stream.tee();
   const copy = new TransformStream<Uint8Array, Uint8Array>(
     {
-      transform: (chunk, controller) =>
-        controller.enqueue(chunk instanceof Uint8Array ? chunk.slice() : structuredClone(chunk)),
+      transform: (chunk, controller) => controller.enqueue(copyChunk(chunk)),
     },
     { highWaterMark: 1 },
     { highWaterMark: 0 },
   );
   return [first, second.pipeThrough(copy) as Stream];
+}
+
+/** As `structuredClone`, which knows no view of a part of a buffer here. */
+function copyChunk<T>(chunk: T): T {
+  if (chunk instanceof ArrayBuffer) return chunk.slice(0) as T;
+  if (!ArrayBuffer.isView(chunk)) return structuredClone(chunk);
+  const {
+    constructor,
+    buffer,
+    byteOffset,
+    byteLength,
+    length = byteLength,
+  } = chunk as ArrayBufferView & { length?: number };
+  return Reflect.construct(constructor, [buffer.slice(0), byteOffset, length]) as T;
 }
 
 /** What an already read body has: closed, and held by a reader. */

@@ -55,7 +55,7 @@ export function createCrypto(seed: string): object {
   };
 }
 
-async function digest(
+export async function digest(
   algorithm: string | { name: string },
   data: ArrayBuffer | ArrayBufferView,
 ): Promise<ArrayBuffer> {

@@ -39,6 +39,8 @@ export function loadFetch(): FetchClasses {
       isSearchParams,
       loadAbort: loadAbort as unknown as () => { AbortSignal: typeof AbortSignal },
       isSignal,
+      digest: (name, data) =>
+        (require("../globals/crypto.ts") as typeof import("../globals/crypto.ts")).digest(name, data),
       send: invokeFetch,
       fits: (request) => {
         const maxBytes = run.limits.maxMessageBytes - ENVELOPE_BYTES;

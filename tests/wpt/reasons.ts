@@ -1,0 +1,33 @@
+/** Why a test of the web-platform tests is left out: the first that fits its file, its name or what it fails by. */
+const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
+  [/XMLHttpRequest is not defined/, "needs XMLHttpRequest"],
+  [/MessageChannel is not defined/, "needs MessageChannel"],
+  [/caches is not defined|cache\.https/, "needs the caches of a browser"],
+  [/createObjectURL|scheme-blob/, "there are no addresses with blob:"],
+  [/found data:|scheme-data/, "fetch takes addresses with http: and https:"],
+  [/keepalive\.any/, "nothing outlives a run"],
+  [/Adding invalid request header/, "what a script may not send is refused by fetch, not dropped by Request"],
+  [
+    /Set-Cookie is a forbidden response header/,
+    "a response that a script makes keeps Set-Cookie, as in Node",
+  ],
+  [/headers-no-cors|mode-no-cors|mode-same-origin/, "modes are for browsers, which have an origin"],
+  [
+    /only a getter|idx is not defined|forbiddenMethod is not/,
+    "the test is no strict code, which every script is",
+  ],
+  [/with-broken-then/, "a script that changes Object.prototype changes what it reads itself"],
+  [/request-cache-/, "there is no cache of responses"],
+  [/request-bad-port/, "which ports can be reached is for the host to decide"],
+  [/empty FormData .* body as text/, "a form without entries is its last boundary, as in Node"],
+  [/request-disturbed/, "a body that is replaced stays unread, as in Node"],
+  [/Extract a MIME type with clone/, "the test gives its headers to the Blob"],
+  [/accept-header|user-agent|referrer|referer/i, "which headers are added is for the host to decide"],
+  [/get_host_info|\{\{|\.sub\./, "needs the host names of the tests' own server"],
+  [/\.py|\.h2\.|pipe=|RESOURCES_DIR|resources\//, "needs a program of the tests' own server"],
+];
+
+/** `about`: all there is to know of it, as text. */
+export function findReason(about: string): string | null {
+  return REASONS.find(([pattern]) => pattern.test(about))?.[1] ?? null;
+}
