@@ -115,7 +115,7 @@ async function preview(session: Session, definition: string, flags: AddFlags): P
   const made = unwrap(await session.during(`Reading ${definition}`, read));
   session.print(made, (one) => {
     const left = one.toolCount - one.tools.length;
-    return `${visibleLine(one.name)}: ${one.toolCount} tools\n\n${formatTools(one.tools)}${left > 0 ? `And ${left} more.\n` : ""}`;
+    return `${visibleLine(one.name)}: ${one.toolCount} ${one.toolCount === 1 ? "tool" : "tools"}\n\n${formatTools(one.tools)}${left > 0 ? `And ${left} more.\n` : ""}`;
   });
 }
 

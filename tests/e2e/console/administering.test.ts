@@ -138,6 +138,23 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     expect(await page.locator("main").getByText("by_registry").count()).toBe(0);
   });
 
+  test("what rules allow is read before they are installed, and above their tools", async () => {
+    const rule = { name: "read", origins: ["https://api.example.com"], methods: ["GET"] };
+    const says = "Scripts may send GET requests to https://api.example.com, to any path.";
+    await goTo("Services");
+    await page.getByRole("link", { name: "Install a service" }).click();
+    await page.getByLabel("Adapter").selectOption("http");
+    await page.getByLabel("Definition").fill(JSON.stringify({ rules: [rule] }));
+    await button("Show what it would allow").click();
+    await page.getByText(says).waitFor();
+    await page.getByLabel("Id", { exact: true }).fill("rules");
+    await button("Install").last().click();
+    await page.getByRole("heading", { name: "once it is enabled" }).waitFor();
+    expect(await page.getByText(says).count()).toBeGreaterThan(0);
+    await server.send("DELETE", "/services/rules");
+    await goTo("Services");
+  });
+
   test("a tool is switched off and on again, and what that means is said where it would be called", async () => {
     await page.getByRole("link", { name: /^Demo board/ }).click();
     await page.getByRole("switch", { name: "Tool addTask enabled" }).click();

@@ -26,6 +26,7 @@ beforeAll(async () => {
         type: "environment",
         load: () => import("#modules/typescript-process/index.ts"),
       },
+      { id: "http", type: "adapter", load: () => import("#modules/http/index.ts") },
     ],
   });
   await server.addService("shop", {
@@ -182,6 +183,30 @@ describe("processes", () => {
 });
 
 describe("services and tools", () => {
+  test("what rules allow is read in sentences before they are installed, and after", async () => {
+    const rule = { name: "read", origins: ["https://api.example.com"], pathPrefix: "/v1", methods: ["GET"] };
+    const file = await folder.write("rules.json", JSON.stringify({ name: "Rules", rules: [rule] }));
+    const says = "Scripts may send GET requests to https://api.example.com, to /v1 and paths below it.";
+    const shown = await ask("service", "preview", file, "--adapter", "http");
+    expect([shown.code, shown.stdout]).toEqual([
+      0,
+      expect.stringContaining(`Rules: 1 tool\n\nread\n  ${says}`),
+    ]);
+    expect((await ask("service", "show", "rules")).code).toBe(1);
+    expect((await ask("service", "add", file, "--id", "rules", "--adapter", "http")).code).toBe(0);
+    expect((await ask("service", "show", "rules")).stdout).toContain(says);
+    expect((await ask("service", "show", "rules", "--json")).json()).toMatchObject({
+      rules: [{ id: "read", enabled: true }],
+    });
+    expect((await ask("service", "rm", "rules")).code).toBe(0);
+    const wrong = await folder.write(
+      "wrong.json",
+      JSON.stringify({ rules: [{ ...rule, methods: ["TRACE"] }] }),
+    );
+    const refused = await ask("service", "preview", wrong, "--adapter", "http");
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("rules.read.methods.0")]);
+  });
+
   test("a service is installed from a file, listed, switched, changed and deleted", async () => {
     const definition = {
       name: "Mail",
