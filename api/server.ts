@@ -210,7 +210,6 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
       environments,
       fetch,
       config,
-      bundle: async () => ({ problem: "This server cannot make packages for scripts yet." }),
       mayImport: governance.mayImport,
       pickSimilar,
       onEnd(installation, durationMs) {

@@ -7,11 +7,12 @@ import { join } from "node:path";
 import { createSerialQueue } from "#api/bounds/serial-queue.ts";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
+import type { BundledPackage } from "#runner/packages/bundle.ts";
 import type { ModuleLogger } from "#sdk";
 import { InstallProblem, type InstallRequest } from "./install/installer.ts";
 import type { InstalledTree, InstallStep } from "./install/messages.ts";
 import { endInstallation, type InstallationRow, noteStep } from "./store-installations.ts";
-import type { BundledPackage, NewPackage } from "./storing.ts";
+import type { NewPackage } from "./storing.ts";
 import type { Trials } from "./trials.ts";
 
 export interface InstallationsOptions {

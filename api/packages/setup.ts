@@ -7,6 +7,7 @@ import type { RevisionWatch } from "#api/db/revisions.ts";
 import { removeInBatches, startSweeps } from "#api/db/sweeps.ts";
 import type { ContentStore } from "#api/files/contents/contents.ts";
 import type { PackageHost } from "#api/processes/model/packages.ts";
+import { bundlePackage } from "#runner/packages/bundle.ts";
 import type { ModuleLogger } from "#sdk";
 import { createPackageDirectory } from "./directory.ts";
 import { createPackageHost, type PackageHostOptions } from "./host.ts";
@@ -28,7 +29,7 @@ const KEPT_INSTALLATIONS = 500;
 
 export interface PackageSetupOptions
   extends Pick<PackageHostOptions, "mayImport" | "pickSimilar">,
-    Pick<InstallationsOptions, "onEnd" | "bundle"> {
+    Pick<InstallationsOptions, "onEnd"> {
   pool: Pool;
   watch: Pick<RevisionWatch, "follow" | "refresh">;
   contents: ContentStore;
@@ -87,7 +88,7 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
           } as Parameters<typeof installPackage>[0],
           request,
         ),
-      bundle: options.bundle,
+      bundle: bundlePackage,
       trials,
       isInstalled: (name, version) => directory.versionsOf(name).some((one) => one.version === version),
       async store(pkg) {

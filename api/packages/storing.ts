@@ -3,24 +3,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Db } from "#api/db/pool.ts";
 import type { ContentStore } from "#api/files/contents/contents.ts";
+import type { BundledPackage } from "#runner/packages/bundle.ts";
 import { DIST } from "#runner/places.ts";
 import type { InstalledTree } from "./install/messages.ts";
 import type { PackageDetails } from "./model.ts";
 import { insertPackage, readKnownPackages, readRemovedStarters } from "./store.ts";
-
-/** A package as one text: what runner/packages makes of an installed one. */
-export interface BundledPackage {
-  name: string;
-  version: string;
-  digest: string;
-  code: string;
-  exports: string[];
-  builtins: string[];
-  missing: string[];
-  mappings: string | null;
-  types: Record<string, string>;
-  sizes: { code: number; types: number };
-}
 
 export interface NewPackage {
   bundled: BundledPackage;
@@ -87,10 +74,38 @@ export async function storeStarterSet(
   let stored = 0;
   for (const file of files) {
     if (signal.aborted) break;
-    const { bundled, tree } = JSON.parse(await readFile(join(STARTER_FOLDER, file), "utf8"));
+    const { about, ...bundled }: StarterFile = JSON.parse(await readFile(join(STARTER_FOLDER, file), "utf8"));
     if (removed.has(bundled.name) || known.has(`${bundled.name}@${bundled.version}`)) continue;
+    const tree = describeStarter(bundled, about);
     if (await storePackage(db, contents, { bundled, tree, source: "starter", installedBy: "system" }))
       stored += 1;
   }
   return stored;
+}
+
+/** As runner/packages/starter.ts writes it. */
+type StarterFile = BundledPackage & { about: { description?: string; license?: string; homepage?: string } };
+
+/** They were checked as the dependencies of the server are, by its lock file: of the packages they were made of nothing is kept. */
+function describeStarter(
+  { name, version, sizes }: BundledPackage,
+  {
+    description = "",
+    license = null,
+    homepage = null,
+  }: { description?: string; license?: string | null; homepage?: string | null },
+): InstalledTree {
+  const member = {
+    name,
+    version,
+    path: `node_modules/${name}`,
+    integrity: "",
+    license,
+    publishedAt: null,
+    bytes: sizes.code,
+    files: sizes.files,
+    installScripts: false,
+  };
+  const unpacked = { downloaded: 0, unpacked: sizes.code, files: sizes.files };
+  return { version, description, homepage, tree: [member], advisories: null, leftOut: [], sizes: unpacked };
 }

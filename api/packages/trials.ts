@@ -15,7 +15,7 @@ export interface Trials {
   find(eid: number): Tried | null;
 }
 
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = 10_000;
 /** With the wait for a place among the runs. */
 const MAX_MS = 120_000;
 /** Beyond every id of a process. */

@@ -45,13 +45,15 @@ export async function buildStarterSet(): Promise<void> {
     const folder = findPackage(name);
     // Of an installation without what is needed to build: it has what was built.
     if (folder === null) return;
-    const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const { version, description, license, homepage } = JSON.parse(
+      readFileSync(join(folder, "package.json"), "utf8"),
+    );
     const key = `${version} ${bundler}`;
     const file = starterFile(name);
     if (keys[name] === key && existsSync(file)) return;
     const bundle = await bundlePackage(join(folder, name.includes("/") ? "../.." : ".."), name);
     if ("problem" in bundle) throw new Error(`The package ${name} of the starter set: ${bundle.problem}`);
-    await write(file, JSON.stringify(bundle));
+    await write(file, JSON.stringify({ ...bundle, about: { description, license, homepage } }));
     keys[name] = key;
   });
   await Promise.all(made);

@@ -72,7 +72,7 @@ export default function PackagePage({ name, version }: { name: string; version: 
             </List>
             <Card title={`Made of ${count(one.tree.length, "package")}`} flush>
               <Table
-                columns={["Package", "License", "Published", "Size", ""]}
+                columns={["Package", "License", "Published", "Size", "Remarks"]}
                 rows={one.tree.map((member) => [
                   `${member.name}@${member.version}`,
                   member.license ?? "–",

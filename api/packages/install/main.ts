@@ -3,7 +3,7 @@
  * addons and no threads; its network is the socket it is named. It executes nothing of any package.
  */
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { Agent } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -95,8 +95,11 @@ async function download(
       const tarball = await fetchTarball(node, options);
       sizes.downloaded += tarball.length;
       const { member, manifest } = await unpackMember(job, node, tarball, budget, published);
-      if (member === null) leftOut.push({ name: node.name, reason: "needs a native addon" });
-      else {
+      if (member === null) {
+        leftOut.push({ name: node.name, reason: "needs a native addon" });
+        // The bundler finds none, as on a machine that it is not made for.
+        await rm(join(job.folder, node.location), { recursive: true, force: true });
+      } else {
         tree[index] = member;
         sizes.unpacked += member.bytes;
         sizes.files += member.files;

@@ -102,7 +102,8 @@ function collectMembers(main: Node): ResolvedTree {
     for (const { to, type, name, error, spec } of member.edgesOut.values()) {
       if (type === "dev" || type === "workspace") continue;
       const isNeeded = type === "prod" || type === "peer";
-      if (to === null || error !== null) {
+      // In place of an optional one that could not be had stands a node without a version.
+      if (to === null || error !== null || to.version === "") {
         if (!isNeeded) {
           if (type === "optional") leftOut.set(name, "could not be resolved");
           continue;

@@ -48,6 +48,8 @@ describe.skipIf(chromiumPath === null)("every page (skipped without a Chromium)"
   let page: Page;
   let failed: number;
   let paused: number;
+  /** The version of the starter set. */
+  let zod: string;
 
   beforeAll(async () => {
     server = await startConsoleServer();
@@ -73,6 +75,11 @@ describe.skipIf(chromiumPath === null)("every page (skipped without a Chromium)"
     const code = `await tools.demo.addTask({ title: "one" }); return await tools.demo.clearBoard({ reason: ${JSON.stringify(HOSTILE)} });`;
     paused = (await send("POST", "/processes", { code })).body.id;
     await send("GET", `/processes/${paused}?wait=20000`);
+
+    // The starter set is stored beside everything else.
+    for (zod = ""; zod === ""; ) {
+      [{ version: zod } = { version: "" }] = (await send("GET", "/packages?name=zod")).body.packages;
+    }
 
     browser = await launchBrowser(server.url);
     opened = await browser.open({ viewport: WIDE });
@@ -114,13 +121,18 @@ describe.skipIf(chromiumPath === null)("every page (skipped without a Chromium)"
     ["logs", "/processes"],
     ["modules", "TypeScript in a process"],
     ["modules/typescript-process", "Writing scripts for it"],
+    ["packages", "zod"],
+    ["packages/zod/ZOD", "Made of 1 package"],
     ["system", "permission model"],
   ];
 
   test.each([...VIEWS, ...listOthers(VIEWS.map(([view]) => view))])("%s", async (view, ready) => {
     await page.setViewportSize(WIDE);
     await page.emulateMedia({ colorScheme: "light" });
-    const address = view.replace("FAILED", String(failed)).replace("PAUSED", String(paused));
+    const address = view
+      .replace("FAILED", String(failed))
+      .replace("PAUSED", String(paused))
+      .replace("ZOD", zod);
     await opened.readShift();
     await show(address, ready);
     expect(await opened.audit()).toEqual([]);

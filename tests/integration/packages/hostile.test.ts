@@ -213,6 +213,26 @@ describe("integrity", () => {
 });
 
 describe("scripts and native code", () => {
+  test("no script of any package is run", async () => {
+    const marker = path.join(tmpdir(), `cyrnel-ran-${process.pid}`);
+    const touch = `node -e "require('fs').writeFileSync('${marker}','')" || touch ${marker}`;
+    const scripts = Object.fromEntries(
+      ["preinstall", "install", "postinstall", "prepare", "prepack", "preprepare", "dependencies"].map(
+        (name) => [name, touch],
+      ),
+    );
+    await registry.publish({ name: "scripted-dependency", manifest: { scripts } });
+    await registry.publish({
+      name: "scripted",
+      manifest: { scripts, dependencies: { "scripted-dependency": "*" } },
+    });
+    const installation = await on.install("scripted");
+    expect(existsSync(marker)).toBe(false);
+    expect(installation).toMatchObject({ state: "done", version: "1.0.0" });
+    const { tree } = (await on.get("/packages/scripted/1.0.0")).body;
+    expect(tree).toMatchObject([{ installScripts: true }, { installScripts: true }]);
+  });
+
   test.each([
     ["gyp", { "binding.gyp": "{}", "index.js": "" }, {}],
     ["prebuilt", { "build/x.node": "\u007fELF", "index.js": "" }, {}],
@@ -220,6 +240,29 @@ describe("scripts and native code", () => {
   ])("a native addon is refused: %s", async (name, files, manifest) => {
     await registry.publish({ name, files, manifest });
     await expectRefused(name, /native addon/);
+  });
+
+  test("an optional native addon is left out, and its package installed without", async () => {
+    await registry.publish({ name: "native-option", files: { "binding.gyp": "{}", "index.js": "" } });
+    await registry.publish({ name: "platform-option", manifest: { os: ["darwin"] } });
+    await registry.publish({
+      name: "with-options",
+      files: {
+        "index.js":
+          'try { require("native-option"); exports.native = true; } catch { exports.native = false; }',
+      },
+      manifest: {
+        optionalDependencies: { "native-option": "*", "platform-option": "*", "not-there-at-all": "*" },
+      },
+    });
+    expect(await on.install("with-options")).toMatchObject({ state: "done", error: null });
+    const { tree, leftOut } = (await on.get("/packages/with-options/1.0.0")).body;
+    expect(tree.map(({ name }: { name: string }) => name)).toEqual(["with-options"]);
+    expect(leftOut.map(({ name }: { name: string }) => name).sort()).toEqual([
+      "native-option",
+      "not-there-at-all",
+      "platform-option",
+    ]);
   });
 });
 

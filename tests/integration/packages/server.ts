@@ -1,4 +1,7 @@
 /** A server whose packages come from a registry of the test. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";
 import type { Installation } from "#api/packages/model.ts";
 import type { TestDatabase } from "../harness/database.ts";
@@ -21,9 +24,11 @@ export async function startPackagesServer(
     database,
   }: { environmentId?: string; database?: TestDatabase } = {},
 ): Promise<PackagesServer> {
+  const folder = await mkdtemp(path.join(tmpdir(), "cyrnel-packages-"));
   const server = await startServer({
     builtins: BUILTIN_MODULES.filter(({ type }) => type === "environment"),
     environment: {
+      CYRNEL_DATA_DIR: folder,
       CYRNEL_NPM_REGISTRY: registryUrl,
       CYRNEL_EGRESS_ALLOW: "127.0.0.1",
       CYRNEL_PACKAGE_MIN_AGE_DAYS: "0",
@@ -50,6 +55,9 @@ export async function startPackagesServer(
     },
     run: async (code, more = {}) => (await server.post("/processes", { code, block: true, ...more })).body,
     get: (path) => server.get(path),
-    [Symbol.asyncDispose]: () => server.close(),
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      await rm(folder, { recursive: true, force: true });
+    },
   };
 }
