@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- fuzz [--frames N] [--first-seed N] [--processes N] [--seed N]`: a hostile child, made from seeds,
- * against the host's side of the bridge. Ends with exit code 1 and the smallest conversation that fails, if one does.
+ * `npm run bench -- fuzz [--frames N] [--first-seed N] [--processes N] [--names N] [--seed N]`: a hostile child, made from seeds,
+ * against the host's side of the bridge, and hostile names of files. Ends with exit code 1 and the smallest conversation that
+ * fails, if one does.
  */
 import { parseArgs } from "node:util";
 import { createMonitor } from "#runner/process/monitor.ts";
@@ -8,12 +9,14 @@ import { runCampaign } from "#tests/security/bridge-fuzz/campaign.ts";
 import { createConversation } from "#tests/security/bridge-fuzz/conversation.ts";
 import { type HostileRun, playAsProcess } from "#tests/security/bridge-fuzz/hostile-runs.ts";
 import { play } from "#tests/security/bridge-fuzz/play.ts";
+import { fuzzNames } from "#tests/security/name-fuzz/campaign.ts";
 
 const { values } = parseArgs({
   options: {
     frames: { type: "string", default: "1000000" },
     "first-seed": { type: "string", default: "1" },
     processes: { type: "string", default: "200" },
+    names: { type: "string", default: "100000" },
     seed: { type: "string" },
   },
 });
@@ -81,9 +84,20 @@ async function fuzzProcesses(count: number, firstSeed: number): Promise<void> {
   }
 }
 
+async function fuzzFileNames(count: number, firstSeed: number): Promise<void> {
+  const { names, taken, specifiers, found, faults } = await fuzzNames(count, firstSeed);
+  console.log(`\nhostile names        ${names}, of which ${taken} may be names of files`);
+  console.log(`hostile specifiers   ${specifiers}, of which ${found} may lead to a file or module`);
+  for (const fault of faults) {
+    console.error(fault);
+    process.exitCode = 1;
+  }
+}
+
 if (values.seed !== undefined) await replay(Number(values.seed));
 else {
   const firstSeed = Number(values["first-seed"]);
   await fuzzSession(Number(values.frames), firstSeed);
   await fuzzProcesses(Number(values.processes), firstSeed);
+  await fuzzFileNames(Number(values.names), firstSeed);
 }
