@@ -111,11 +111,12 @@ function createProcessesPort({ config, processes, files, audit }: McpPortsOption
   };
 }
 
-function toBody({ script, timeoutMs, ref, input, files }: Script): Record<string, unknown> {
+function toBody({ script, timeoutMs, ref, input, files, name }: Script): Record<string, unknown> {
   return {
     code: script,
     ...(input !== undefined && { input }),
     ...(files !== undefined && { files }),
+    ...(name !== undefined && { name }),
     ...(ref !== undefined && { ref }),
     ...(timeoutMs !== undefined && { options: { timeout: timeoutMs } }),
   };

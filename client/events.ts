@@ -25,6 +25,8 @@ export interface ProcessEventData {
   output: Record<string, unknown>;
   call: components["schemas"]["ToolCall"];
   approval: { id: string; state: "pending" | "approved" | "denied" | "expired" };
+  /** A file that the run left; when it is over, before `end`. */
+  artifact: components["schemas"]["ProcessArtifact"];
   end: EndingData;
 }
 
@@ -55,6 +57,7 @@ const NAMES: ReadonlySet<string> = new Set([
   "output",
   "call",
   "approval",
+  "artifact",
   "end",
 ] satisfies (keyof ProcessEventData)[]);
 

@@ -28,6 +28,8 @@ export interface Script {
   input?: unknown;
   /** By name, as `POST /processes` takes them; absent: none. */
   files?: Record<string, unknown> | undefined;
+  /** Of the script among them; absent: script.ts. */
+  name?: string | undefined;
 }
 
 export interface ProcessesPort {

@@ -48,6 +48,7 @@ const runInput = z.strictObject({
     .record(z.string(), z.unknown())
     .optional()
     .describe("{name: {text} | {base64} | {id: of an upload}}, for `cyrnel.files`."),
+  name: z.string().optional().describe("The script's own name among `files`, for its imports."),
 });
 
 const searchToolsInput = z.strictObject({

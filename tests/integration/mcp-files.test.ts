@@ -95,6 +95,16 @@ test("a run is given files as text, base64 and uploads; small files it left are 
   expect([none.attached, none.value.artifacts]).toEqual([[], undefined]);
 });
 
+test("a script that is named imports its files by paths relative to its name", async () => {
+  const { call } = await connect();
+  const script = 'import { x } from "./lib/x.ts"; return x';
+  const files = { "src/lib/x.ts": { text: "export const x: number = 42" } };
+  expect((await call("run", { script, files, name: "src/main.ts" })).value.value).toBe(42);
+  expect((await call("run", { script, files })).value.success).toBe(false);
+  const refused = await call("run", { script, files, name: "../main.ts" });
+  expect(refused).toMatchObject({ isError: true, value: { code: "invalid_request" } });
+});
+
 test("files that cannot be given are refused by name, as over HTTP, and are not in the audit trail", async () => {
   const key = await makeKey("processes:write", "processes:read");
   const { call } = await connect(key);

@@ -99,6 +99,11 @@ function apply(feed: RunFeed, { event, data }: ProcessEvent): RunFeed {
         const others = process.approvals.filter((known) => known !== data.id);
         return { ...process, approvals: data.state === "pending" ? [...others, data.id] : others };
       });
+    case "artifact":
+      return change(feed, (process) => {
+        const others = process.artifacts.filter(({ name }) => name !== data.name);
+        return { ...process, artifacts: [...others, data] };
+      });
     case "state":
     case "end":
       return change(feed, (process) => ({ ...process, ...data }));
