@@ -43,6 +43,7 @@ export const ERROR_CATALOGUE = {
   precondition_failed: { status: 412 },
   body_too_large: { status: 413 },
   payload_too_large: { status: 413 },
+  storage_full: { status: 413 },
   unsupported_media_type: { status: 415 },
   range_not_satisfiable: { status: 416 },
   idempotency_mismatch: { status: 422 },

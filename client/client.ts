@@ -40,6 +40,12 @@ export interface CyrnelClient extends Client<paths> {
   upload(content: Blob | Uint8Array<ArrayBuffer> | string, options?: UploadOptions): Promise<FileRecord>;
   /** The bytes of an upload, by its id. */
   download(id: string): Promise<ReadableStream<Uint8Array>>;
+  /** The bytes of a file that a process was given. */
+  downloadGiven(
+    id: number,
+    name: string,
+    options?: { signal?: AbortSignal },
+  ): Promise<ReadableStream<Uint8Array>>;
   /** The bytes of a file that the last run of a process left. */
   downloadArtifact(
     id: number,
@@ -82,6 +88,14 @@ export function createClient(options: ClientOptions): CyrnelClient {
     },
     async download(id) {
       const answer = await api.GET("/files/{id}/content", { params: { path: { id } }, parseAs: "stream" });
+      return streamOf(answer);
+    },
+    async downloadGiven(id, name, { signal } = {}) {
+      const answer = await api.GET("/processes/{id}/files/{name}", {
+        params: { path: { id: String(id), name } },
+        parseAs: "stream",
+        ...(signal !== undefined && { signal }),
+      });
       return streamOf(answer);
     },
     async downloadArtifact(id, name, { signal } = {}) {

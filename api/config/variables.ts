@@ -225,6 +225,12 @@ export const CONFIG_VARIABLES = {
     "67108864",
     "Bytes of all files that a run is given, and of all that it leaves.",
   ),
+  CYRNEL_MAX_STORED_BYTES: setting(
+    "maxStoredBytes",
+    orNone(wholeNumber(0, 2 ** 50)),
+    "10737418240",
+    "Bytes that one key keeps at most: in uploads, in files of its processes, and in what they left, each content counted once. 0: no bound.",
+  ),
   CYRNEL_FILE_TTL_DAYS: setting(
     "fileTtlDays",
     wholeNumber(1, 36_500),

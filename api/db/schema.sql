@@ -62,6 +62,55 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.count_stored_bytes()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  of_owner record;
+  most bigint := nullif(current_setting('cyrnel.max_stored_bytes', true), '')::bigint;
+  used bigint;
+  added bigint;
+begin
+  for of_owner in select distinct project, owner from changed where owner is not null order by 1, 2 loop
+    insert into stored_bytes as s (project, owner, bytes) values (of_owner.project, of_owner.owner, 0)
+      on conflict (project, owner) do update set bytes = s.bytes;
+    if tg_op = 'INSERT' then
+      with counted as (
+        insert into stored_contents as c (project, owner, digest, size, uses)
+        select k.project, of_owner.owner, k.digest, k.size, count(*)
+        from changed n join contents k on k.project = n.project and k.digest = n.digest
+        where n.project = of_owner.project and n.owner = of_owner.owner
+        group by k.project, k.digest, k.size
+        on conflict (project, owner, digest) do update set uses = c.uses + excluded.uses
+        returning size, uses, xmax = 0 as is_new
+      )
+      select coalesce(sum(size) filter (where is_new), 0) into added from counted;
+      update stored_bytes set bytes = bytes + added where project = of_owner.project and owner = of_owner.owner
+        returning bytes into used;
+      if added > 0 and used > most then
+        raise exception 'the owner would keep % bytes', used using errcode = 'CY413', detail = (used - added)::text;
+      end if;
+    else
+      update stored_contents c set uses = c.uses - fewer.uses
+      from (
+        select digest, count(*) as uses from changed
+        where project = of_owner.project and owner = of_owner.owner group by digest
+      ) fewer
+      where c.project = of_owner.project and c.owner = of_owner.owner and c.digest = fewer.digest;
+      with gone as (
+        delete from stored_contents
+        where project = of_owner.project and owner = of_owner.owner and uses <= 0
+          and digest in (select digest from changed)
+        returning size
+      )
+      update stored_bytes set bytes = bytes - coalesce((select sum(size) from gone), 0)
+      where project = of_owner.project and owner = of_owner.owner;
+    end if;
+  end loop;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.forget_pauses()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -334,6 +383,8 @@ CREATE INDEX files_by_digest ON public.files USING btree (project, digest);
 CREATE INDEX files_by_owner ON public.files USING btree (project, owner, "position");
 CREATE INDEX files_by_position ON public.files USING btree (project, "position");
 CREATE INDEX files_by_use ON public.files USING btree (used_at);
+CREATE TRIGGER files_count AFTER INSERT ON public.files REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_stored_bytes();
+CREATE TRIGGER files_uncount AFTER DELETE ON public.files REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_stored_bytes();
 
 create table idempotency_keys (
   caller text not null,
@@ -346,6 +397,17 @@ create table idempotency_keys (
 );
 CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (created_at);
 CREATE INDEX idempotency_keys_by_process ON public.idempotency_keys USING btree (process_id);
+
+create table left_contents (
+  project text not null default 'default'::text,
+  process_id bigint not null,
+  owner text not null,
+  digest text not null,
+  constraint left_contents_pkey PRIMARY KEY (process_id, digest),
+  constraint left_contents_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE
+);
+CREATE TRIGGER left_contents_count AFTER INSERT ON public.left_contents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_stored_bytes();
+CREATE TRIGGER left_contents_uncount AFTER DELETE ON public.left_contents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_stored_bytes();
 
 create table module_settings (
   module_id text not null,
@@ -503,11 +565,14 @@ create table process_files (
   digest text not null,
   size bigint not null,
   content_type text not null,
+  owner text,
   constraint process_files_pkey PRIMARY KEY (process_id, name),
   constraint process_files_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE,
   constraint process_files_project_digest_fkey FOREIGN KEY (project, digest) REFERENCES contents(project, digest)
 );
 CREATE INDEX process_files_by_digest ON public.process_files USING btree (project, digest);
+CREATE TRIGGER process_files_count AFTER INSERT ON public.process_files REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_stored_bytes();
+CREATE TRIGGER process_files_uncount AFTER DELETE ON public.process_files REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_stored_bytes();
 
 create table process_journal (
   process_id bigint not null,
@@ -754,6 +819,22 @@ create table services (
 CREATE INDEX services_by_adapter ON public.services USING btree (adapter, id);
 CREATE TRIGGER services_note AFTER INSERT OR DELETE ON public.services FOR EACH ROW EXECUTE FUNCTION note_component('service', 'id');
 CREATE TRIGGER services_note_change AFTER UPDATE ON public.services FOR EACH ROW WHEN (((((old.enabled IS DISTINCT FROM new.enabled) OR (old.stale IS DISTINCT FROM new.stale)) OR (old.hash IS DISTINCT FROM new.hash)) OR ((old.adapter_domain)::text IS DISTINCT FROM (new.adapter_domain)::text))) EXECUTE FUNCTION note_component('service', 'id');
+
+create table stored_bytes (
+  project text not null default 'default'::text,
+  owner text not null,
+  bytes bigint not null,
+  constraint stored_bytes_pkey PRIMARY KEY (project, owner)
+);
+
+create table stored_contents (
+  project text not null default 'default'::text,
+  owner text not null,
+  digest text not null,
+  size bigint not null,
+  uses bigint not null,
+  constraint stored_contents_pkey PRIMARY KEY (project, owner, digest)
+);
 
 create table sweep_turns (
   name text not null,

@@ -96,7 +96,7 @@ const processId = z
 export const artifactsParamsSchema = z.object({ id: processId });
 export const artifactParamsSchema = z.object({
   id: processId,
-  "*": z.string().describe("The name of the artifact, percent-encoded."),
+  "*": z.string().describe("The name of the file, percent-encoded."),
 });
 
 /** A name of a process or its run and the content that it stands for. */

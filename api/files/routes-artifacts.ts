@@ -1,4 +1,4 @@
-/** What runs have left, over HTTP. Whose processes they are is checked for all routes below /processes/:id. */
+/** What runs were given and have left, over HTTP. Whose processes they are is checked for all routes below /processes/:id. */
 import { pipeline } from "node:stream/promises";
 import { pack } from "tar-stream";
 import { z } from "zod";
@@ -52,6 +52,25 @@ export function registerArtifactRoutes(app: App, files: Files): void {
     },
     async (request, reply) =>
       sendContent(request, reply, await files.openArtifact(request.params.id, request.params["*"])),
+  );
+
+  app.get(
+    "/processes/:id/files/*",
+    {
+      ...read,
+      schema: {
+        tags,
+        summary: "Download a file that the process was given",
+        params: artifactParamsSchema,
+        headers: contentHeadersSchema,
+        response: {
+          ...contentResponses,
+          ...errorResponses("invalid_request", "not_found", "range_not_satisfiable", "storage_unavailable"),
+        },
+      },
+    },
+    async (request, reply) =>
+      sendContent(request, reply, await files.openGiven(request.params.id, request.params["*"])),
   );
 
   app.get(

@@ -139,6 +139,7 @@ async function registerUpload(app: App, files: Files): Promise<void> {
           ...errorResponses(
             "invalid_request",
             "body_too_large",
+            "storage_full",
             "unsupported_media_type",
             "too_many_uploads",
             "shutting_down",

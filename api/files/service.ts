@@ -18,11 +18,12 @@ import {
 } from "./model.ts";
 import {
   deleteFile,
-  findArtifact,
   findFile,
+  findProcessFile,
   listFiles,
   listProcessFiles,
   readCompletion,
+  readRoom,
   upsertFile,
   useFiles,
 } from "./store.ts";
@@ -37,7 +38,7 @@ type Viewer = Pick<Caller, "id" | "scopes">;
 export interface FilesDeps {
   db: Db;
   contents: ContentStore;
-  config: { maxFileBytes: number; fileTtlDays: number };
+  config: { maxFileBytes: number; fileTtlDays: number; maxStoredBytes: number | null };
   /** Told of every upload that is over, with the bytes that came. */
   onUpload?: (outcome: "stored" | "failed", bytes: number) => void;
 }
@@ -83,12 +84,24 @@ export function createFiles({ db, contents, config, onUpload = () => {} }: Files
     return { ...file, content };
   }
 
+  async function openOf(
+    which: Parameters<typeof findProcessFile>[1],
+    processId: number,
+    name: string,
+    refusal: string,
+  ): Promise<OpenFile> {
+    const found = await findProcessFile(db, which, processId, name);
+    if (found === null) return refuseProcess(processId);
+    if (found.file === null) throw new AppError("not_found", refusal);
+    return open(found.file);
+  }
+
   return {
     measure: () => contents.measure(),
 
     /**
      * Takes the bytes as they come. `takes`: opens them, once it is clear that they are taken. Throws body_too_large,
-     * too_many_uploads, and what the bytes throw.
+     * too_many_uploads, storage_full, and what the bytes throw.
      */
     async upload(
       { id: owner }: Viewer,
@@ -97,15 +110,19 @@ export function createFiles({ db, contents, config, onUpload = () => {} }: Files
     ): Promise<{ record: FileRecord; isNew: boolean }> {
       if (declaredBytes !== null && declaredBytes > maxFileBytes) throw tooLarge(maxFileBytes);
       using _counted = uploads.begin(owner);
+      const room = await readRoom(db, owner, config.maxStoredBytes);
+      room.check(declaredBytes ?? 0);
       let came = 0;
       let outcome: "stored" | "failed" = "failed";
       try {
         const { name, contentType, bytes } = await takes();
         const counted = limitBytes(bytes, maxFileBytes, (count) => {
           came += count;
+          room.check(came);
         });
         const { digest } = await contents.put(counted);
-        const { isNew, ...file } = await upsertFile(db, { owner, digest, name, contentType });
+        const upload = { owner, digest, name, contentType };
+        const { isNew, ...file } = await upsertFile(db, upload, config.maxStoredBytes);
         outcome = "stored";
         return { record: toRecord(file), isNew };
       } finally {
@@ -148,16 +165,14 @@ export function createFiles({ db, contents, config, onUpload = () => {} }: Files
 
     /** Throws not_found. */
     async openArtifact(processId: number, name: string): Promise<OpenFile> {
-      const found = await findArtifact(db, processId, name);
-      if (found === null) return refuseProcess(processId);
-      const { artifact } = found;
-      if (artifact === null) {
-        throw new AppError(
-          "not_found",
-          `Process ${processId} left no such file. GET /processes/${processId}/artifacts lists those it left.`,
-        );
-      }
-      return open(artifact);
+      const refusal = `Process ${processId} left no such file. GET /processes/${processId}/artifacts lists those it left.`;
+      return openOf("process_artifacts", processId, name, refusal);
+    },
+
+    /** Throws not_found. */
+    async openGiven(processId: number, name: string): Promise<OpenFile> {
+      const refusal = `Process ${processId} was given no such file. GET /processes/${processId} lists those it was given (\`files\`).`;
+      return openOf("process_files", processId, name, refusal);
     },
 
     /** All of them, opened one after the other as they are asked for. Throws not_found. */

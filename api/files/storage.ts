@@ -23,7 +23,12 @@ export interface FileStorageOptions {
   pool: Pool;
   config: Pick<
     Config,
-    "maxFileBytes" | "maxWorkspaceBytes" | "fileTtlDays" | "objectStore" | "objectStorePathStyle"
+    | "maxFileBytes"
+    | "maxWorkspaceBytes"
+    | "maxStoredBytes"
+    | "fileTtlDays"
+    | "objectStore"
+    | "objectStorePathStyle"
   >;
   redactor: Redactor;
   onUpload: NonNullable<FilesDeps["onUpload"]>;
@@ -44,6 +49,7 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
       contents,
       redactor,
       maxWorkspaceBytes: config.maxWorkspaceBytes,
+      maxStoredBytes: config.maxStoredBytes,
     }),
     start() {
       open.use(startFileSweeps({ pool, contents, ttlDays: config.fileTtlDays, log, onSwept }));

@@ -1,6 +1,7 @@
 /** The statements of uploads, and of what processes were given and left. */
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
+import { allowStoredBytes, storageFull, toStorageFull } from "#api/db/stored-bytes.ts";
 import { type Digest, type FileFilter, type NamedContent, PROJECT, type StoredUpload } from "./model.ts";
 
 function uploadColumns(db: Db) {
@@ -8,22 +9,63 @@ function uploadColumns(db: Db) {
     f.used_at as "usedAt", f.position`;
 }
 
-/** The content has to be there. `isNew`: the owner had not uploaded it before. */
+/** The content has to be there. `isNew`: the owner had not uploaded it before. Throws storage_full. */
 export async function upsertFile(
   db: Db,
   file: { owner: string; digest: Digest; name: string | null; contentType: string },
+  maxStoredBytes: number | null,
 ): Promise<StoredUpload & { isNew: boolean }> {
-  const [row] = await db<(StoredUpload & { isNew: boolean })[]>`
-    with stored as (
+  const stored = db<(StoredUpload & { isNew: boolean })[]>`
+    with ${allowStoredBytes(db, maxStoredBytes)}, stored as (
       insert into files as f (project, owner, digest, name, content_type)
-      values (${PROJECT}, ${file.owner}, ${file.digest}, ${file.name}, ${file.contentType})
+      select ${PROJECT}, ${file.owner}, ${file.digest}, ${file.name}, ${file.contentType} from allowed
       on conflict (project, owner, digest) do update
         set used_at = now(), name = coalesce(excluded.name, f.name), content_type = excluded.content_type
       returning *, f.xmax = 0 as is_new
     )
     select ${uploadColumns(db)}, f.is_new as "isNew"
     from stored f join contents c on c.project = f.project and c.digest = f.digest`;
+  const [row] = await stored.catch((error) => {
+    throw toStorageFull(error, maxStoredBytes);
+  });
   return row as StoredUpload & { isNew: boolean };
+}
+
+/** Counts what a run is about to leave, each content once. Throws storage_full. */
+export async function countLeft(
+  db: Db,
+  processId: number,
+  digests: readonly Digest[],
+  maxStoredBytes: number | null,
+): Promise<void> {
+  await db`
+    with ${allowStoredBytes(db, maxStoredBytes)}
+    insert into left_contents (project, process_id, owner, digest)
+    select distinct ${PROJECT}, p.id, coalesce(p.key_id, p.creator), d.digest
+    from allowed, processes p, unnest(${[...digests]}::text[]) as d (digest) where p.id = ${processId}
+    on conflict do nothing`.catch((error) => {
+    throw toStorageFull(error, maxStoredBytes);
+  });
+}
+
+/**
+ * What may still come of the owner's, by the same count: `check` throws storage_full. Whether there is room when all has come is for
+ * the statement that stores it.
+ */
+export async function readRoom(
+  db: Db,
+  owner: string,
+  maxStoredBytes: number | null,
+): Promise<{ check(bytes: number): void }> {
+  if (maxStoredBytes === null) return { check() {} };
+  const [row] = await db<{ bytes: number }[]>`
+    select bytes from stored_bytes where project = ${PROJECT} and owner = ${owner}`;
+  const used = row?.bytes ?? 0;
+  return {
+    check(bytes) {
+      if (used + bytes > maxStoredBytes) throw storageFull(used, maxStoredBytes);
+    },
+  };
 }
 
 /** `all`: also those of other owners; one's own comes first. */
@@ -101,18 +143,19 @@ export async function listProcessFiles(
     where process_id = ${processId} order by name collate "C"`;
 }
 
-/** Null: there is no such process. `artifact` null: it left no such file. */
-export async function findArtifact(
+/** Null: there is no such process. `file` null: it has none of this name. */
+export async function findProcessFile(
   db: Db,
+  which: "process_files" | "process_artifacts",
   processId: number,
   name: string,
-): Promise<{ artifact: NamedContent | null } | null> {
+): Promise<{ file: NamedContent | null } | null> {
   const [row] = await db<{ name: string | null; digest: Digest; size: number; contentType: string }[]>`
-    select a.name, a.digest, a.size, a.content_type as "contentType"
-    from processes p left join process_artifacts a on a.process_id = p.id and a.name = ${name}
+    select f.name, f.digest, f.size, f.content_type as "contentType"
+    from processes p left join ${db(which)} f on f.process_id = p.id and f.name = ${name}
     where p.id = ${processId}`;
   if (row === undefined) return null;
-  return { artifact: row.name === null ? null : { ...row, name: row.name } };
+  return { file: row.name === null ? null : { ...row, name: row.name } };
 }
 
 /** When its last run ended; undefined: there is no such process. */

@@ -19,7 +19,7 @@ import { AppError } from "../errors.ts";
 import { readArtifact } from "./artifacts.ts";
 import type { ContentStore, OpenContent } from "./contents/contents.ts";
 import { digestOf, fileIdOf, fileIdSchema } from "./model.ts";
-import { useFiles } from "./store.ts";
+import { countLeft, useFiles } from "./store.ts";
 
 /** Contents of one process that are stored at once. */
 const MAX_AT_ONCE = 4;
@@ -29,6 +29,8 @@ export interface WorkspacesDeps {
   contents: ContentStore;
   redactor: Redactor;
   maxWorkspaceBytes: number;
+  /** Of a key; null: as much as there is room for. */
+  maxStoredBytes: number | null;
 }
 
 export function createWorkspaces({
@@ -36,6 +38,7 @@ export function createWorkspaces({
   contents,
   redactor,
   maxWorkspaceBytes,
+  maxStoredBytes,
 }: WorkspacesDeps): ProcessFiles {
   async function take(given: GivenFiles, owner: FilesOwner): Promise<ProcessFile[]> {
     const files = Object.entries(given);
@@ -69,6 +72,7 @@ export function createWorkspaces({
   }
 
   return {
+    maxStoredBytes,
     take,
     open(files) {
       return files.map(({ id, ...file }) => {
@@ -82,13 +86,21 @@ export function createWorkspaces({
         };
       });
     },
-    async storeArtifacts(artifacts) {
+    async storeArtifacts(artifacts, processId) {
       const gate = createGate({ maxRunning: MAX_AT_ONCE });
       const store = async (artifact: ArtifactSource): Promise<ProcessArtifact> => {
         const { digest, size } = await contents.put(await readArtifact(artifact, redactor));
         return { name: artifact.name, size, sha256: digest, contentType: artifact.contentType };
       };
-      return Promise.all(artifacts.map((artifact) => gate.run(() => store(artifact))));
+      const stored = await Promise.all(artifacts.map((artifact) => gate.run(() => store(artifact))));
+      try {
+        const digests = stored.map(({ sha256 }) => sha256);
+        await countLeft(db, processId, digests, maxStoredBytes);
+      } catch (error) {
+        if (error instanceof AppError && error.code === "storage_full") return { refused: error.message };
+        throw error;
+      }
+      return stored;
     },
     async store(files) {
       const gate = createGate({ maxRunning: MAX_AT_ONCE });

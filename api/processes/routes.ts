@@ -68,6 +68,7 @@ export function registerProcessRoutes(
           201: createdSchema,
           ...errorResponses(
             ...BODY_ERRORS,
+            "storage_full",
             "ref_taken",
             "idempotency_mismatch",
             "too_many_processes",

@@ -154,7 +154,7 @@ export class Runs {
     const { files, log } = this.#options;
     const inTime = AbortSignal.timeout(MAX_STORING_MS);
     const stored = await retryUntil(
-      () => files.storeArtifacts(written),
+      () => files.storeArtifacts(written, live.id),
       inTime,
       (error) =>
         log.warn(
@@ -162,7 +162,9 @@ export class Runs {
           "the files of a run could not be stored; they are tried again",
         ),
     );
-    if (stored !== null) live.artifacts = stored;
+    if (stored !== null && "refused" in stored) {
+      live.decide(failedWith("output_limit", "StorageLimitError", stored.refused));
+    } else if (stored !== null) live.artifacts = stored;
     else
       live.decide(
         failedWith("interrupted", "StorageError", "The files that the script wrote could not be stored."),

@@ -99,6 +99,7 @@ const refuseFiles = () => {
   throw new AppError("invalid_request", "This server has no store of files.");
 };
 const NO_FILES: ProcessFiles = {
+  maxStoredBytes: null,
   take: refuseFiles,
   open: refuseFiles,
   storeArtifacts: refuseFiles,

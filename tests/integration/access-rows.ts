@@ -39,8 +39,9 @@ export const ROWS: Readonly<Record<string, Row>> = {
   "GET /processes/{id}/calls": { about: "process", opens: READ },
   "GET /processes/{id}/events": { about: "process", opens: READ, isStream: true },
   "GET /processes/{id}/artifacts": { about: "process", opens: READ },
-  // Of the process as well; none of the processes here has left a file.
+  // Of the process as well; none of the processes here has left a file, or was given one.
   "GET /processes/{id}/artifacts/{name}": { about: "nothing", opens: READ },
+  "GET /processes/{id}/files/{name}": { about: "nothing", opens: READ },
   "GET /processes/{id}/artifacts.tar": { about: "process", opens: READ },
   "POST /processes/{id}/signals/run": { about: "process", opens: WRITE, json: { block: true } },
   "POST /processes/{id}/signals/kill": { about: "process", opens: WRITE },

@@ -87,6 +87,7 @@ test("files are uploaded, given to a process and downloaded", async () => {
   const record = unwrap(await client.GET("/processes/{id}", { params: { path } }));
   expect(record.files).toMatchObject([{ name: "x.csv", id: file.id }]);
   await expect(client.download("sha256-0")).rejects.toMatchObject({ code: "invalid_request" });
+  expect(await new Response(await client.downloadGiven(created.id, "x.csv")).text()).toBe("a;b");
   await expect(client.downloadArtifact(created.id, "none")).rejects.toMatchObject({ status: 404 });
 });
 
@@ -218,6 +219,19 @@ describe("events", () => {
     const tail: ProcessEvent[] = [];
     for await (const event of client.events(id, { lastEventId: ids.at(-2) as string })) tail.push(event);
     expect(tail.map((event) => event.id)).toEqual(ids.slice(-1));
+  });
+
+  test("tell of each file that the run left, before the end", async () => {
+    const code = 'await cyrnel.files.write("out/a.txt", "left"); await cyrnel.files.write("b", "")';
+    const { id } = unwrap(await client.POST("/processes", { body: { code } })) as { id: number };
+    const events: ProcessEvent[] = [];
+    for await (const event of client.events(id)) events.push(event);
+    const left = events.flatMap(({ event, data }) => (event === "artifact" ? [data] : []));
+    expect(left).toMatchObject([
+      { name: "out/a.txt", size: 4, contentType: "text/plain" },
+      { name: "b", size: 0 },
+    ]);
+    expect(events.at(-1)?.event).toBe("end");
   });
 
   test("end with the abort of whoever follows, and with a refusal of the server", async () => {

@@ -55,8 +55,10 @@ async function finish(id: number, artifacts: ArtifactSource[]): Promise<void> {
     contents: contents(),
     redactor,
     maxWorkspaceBytes: MAX_BYTES,
+    maxStoredBytes: null,
   });
-  const stored = await workspaces.storeArtifacts(artifacts);
+  const stored = await workspaces.storeArtifacts(artifacts, id);
+  if ("refused" in stored) throw new Error(stored.refused);
   const claim = randomUUID();
   await server.pool`update processes set state = 'running', claim = ${claim}::uuid, environment = 'test', queued_at = now(),
       started_at = now(), replica = gen_random_uuid() where id = ${id}`;
@@ -91,6 +93,36 @@ function source(name: string, bytes: Uint8Array, contentType = "application/octe
 }
 
 describe("files of a process", () => {
+  test("are downloaded by their names, whole or in part, by the keys that see the process", async () => {
+    const { body } = await submit({
+      "in/näme #1?.html": { text: "<script>0123456789" },
+      empty: { text: "" },
+    });
+    const path = `/processes/${body.id}/files/in/n%C3%A4me%20%231%3F.html`;
+    const whole = await server.get(path, alice);
+    expect([whole.status, whole.text]).toEqual([200, "<script>0123456789"]);
+    expect(Object.fromEntries(whole.headers)).toMatchObject({
+      "content-type": "text/html",
+      "content-disposition":
+        "attachment; filename=\"n?me #1?.html\"; filename*=UTF-8''n%C3%A4me%20%231%3F.html",
+      "x-content-type-options": "nosniff",
+      "content-security-policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
+      etag: `"${sha256("<script>0123456789")}"`,
+    });
+    const part = await server.get(path, { ...alice, range: "bytes=8-10" });
+    expect([part.status, part.text]).toEqual([206, "012"]);
+    expect((await server.get(path, { ...alice, "sec-fetch-dest": "script" })).status).toBe(403);
+    expect((await server.get(`/processes/${body.id}/files/empty`, alice)).text).toBe("");
+    expect((await server.get(path, seesAll)).status).toBe(200);
+    expect((await server.get(path, bob)).status).toBe(404);
+    const none = await server.get(`/processes/${body.id}/files/none`, alice);
+    expect([none.status, none.body.error]).toEqual([
+      404,
+      `Process ${body.id} was given no such file. GET /processes/${body.id} lists those it was given (\`files\`).`,
+    ]);
+    expect((await server.get("/processes/999999/files/none")).status).toBe(404);
+  });
+
   test("are uploads, text or base64, and are shown with it", async () => {
     const id = await upload("a,b");
     const { status, body } = await submit({

@@ -1,4 +1,5 @@
-/** What a run left: each file with a preview of what can be shown safely, and saved to the disk. */
+/** What a process was given and what its run left: each file with a preview of what can be shown safely, and saved to the disk. */
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { visibleLine } from "#client/visible-text.ts";
 import { useAction } from "../parts/action.tsx";
@@ -8,56 +9,99 @@ import { formatBytes } from "../parts/format.tsx";
 import { Plain } from "../parts/json-tree.tsx";
 import { List } from "../parts/layout.tsx";
 import { type Process, saveAs } from "../server/api.ts";
-import { type Artifact, kindOf, Preview } from "./preview.tsx";
+import { kindOf, Preview, type ShownFile } from "./preview.tsx";
 
 const MAX_SHOWN = 100;
 
+type Folder = "artifacts" | "files";
+
 export function Artifacts({ process: { id, artifacts } }: { process: Pick<Process, "id" | "artifacts"> }) {
   const saving = useAction();
-  const save = (path: string, name: string) => saving.run(() => saveAs(`/processes/${id}/${path}`, name));
-  if (artifacts.length === 0) return null;
-  const all = (
-    <Button
-      look="quiet small"
-      icon="download"
-      disabled={saving.isBusy}
-      onClick={() => save("artifacts.tar", `process-${id}-artifacts.tar`)}
-    >
-      All as tar
-    </Button>
+  const files = artifacts.map(({ sha256, ...file }) => ({ ...file, digest: sha256 }));
+  const rest = files.length - MAX_SHOWN;
+  return (
+    <FileList
+      title="Files it left"
+      of={{ id, folder: "artifacts" }}
+      files={files}
+      side={
+        <Button
+          look="quiet small"
+          icon="download"
+          disabled={saving.isBusy}
+          onClick={() =>
+            saving.run(() => saveAs(`/processes/${id}/artifacts.tar`, `process-${id}-artifacts.tar`))
+          }
+        >
+          All as tar
+        </Button>
+      }
+      foot={
+        <>
+          {rest > 0 ? <p class="card-body muted">… and {rest} more: all of them are in the tar.</p> : null}
+          <Failure error={saving.error} />
+        </>
+      }
+    />
   );
-  const rest = artifacts.length - MAX_SHOWN;
-  const foot = (
+}
+
+export function GivenFiles({ process: { id, files } }: { process: Pick<Process, "id" | "files"> }) {
+  const rest = files.length - MAX_SHOWN;
+  return (
+    <FileList
+      title="Files it was given"
+      of={{ id, folder: "files" }}
+      files={files.map(({ id: digest, ...file }) => ({ ...file, digest }))}
+      foot={rest > 0 ? <p class="card-body muted">… and {rest} more.</p> : null}
+    />
+  );
+}
+
+interface FileListProps {
+  title: string;
+  of: { id: number; folder: Folder };
+  files: ShownFile[];
+  side?: ComponentChildren;
+  foot: ComponentChildren;
+}
+
+function FileList({ title, of: { id, folder }, files, side, foot }: FileListProps) {
+  const saving = useAction();
+  if (files.length === 0) return null;
+  const pathOf = (name: string) =>
+    `/processes/${id}/${folder}/${name.split("/").map(encodeURIComponent).join("/")}`;
+  const foots = (
     <>
-      {rest > 0 ? <p class="card-body muted">… and {rest} more: all of them are in the tar.</p> : null}
+      {foot}
       <Failure error={saving.error} />
     </>
   );
   return (
-    <List title="Files it left" side={all} items={artifacts.slice(0, MAX_SHOWN)} empty={null} foot={foot}>
-      {(artifact) => (
-        <ArtifactRow
-          key={`${artifact.name} ${artifact.sha256}`}
-          artifact={artifact}
-          path={`/processes/${id}/${pathOf(artifact.name)}`}
+    <List title={title} side={side} items={files.slice(0, MAX_SHOWN)} empty={null} foot={foots}>
+      {(file) => (
+        <FileRow
+          key={`${file.name} ${file.digest}`}
+          file={file}
+          path={pathOf(file.name)}
           isSaving={saving.isBusy}
-          onSave={() => save(pathOf(artifact.name), artifact.name.split("/").at(-1) ?? "")}
+          onSave={() => saving.run(() => saveAs(pathOf(file.name), file.name.split("/").at(-1) ?? ""))}
         />
       )}
     </List>
   );
 }
 
-interface ArtifactRowProps {
-  artifact: Artifact;
+interface FileRowProps {
+  file: ShownFile;
   path: string;
   isSaving: boolean;
   onSave: () => void;
 }
 
-function ArtifactRow({ artifact, path, isSaving, onSave }: ArtifactRowProps) {
+function FileRow({ file, path, isSaving, onSave }: FileRowProps) {
   const [isShown, setShown] = useState(false);
-  const { name, size, contentType } = artifact;
+  const { name, size, contentType } = file;
   return (
     <li>
       <div class="list-row">
@@ -68,7 +112,7 @@ function ArtifactRow({ artifact, path, isSaving, onSave }: ArtifactRowProps) {
           <span class="number" title={contentType}>
             {formatBytes(size)}
           </span>
-          {kindOf(artifact) === null ? null : (
+          {kindOf(file) === null ? null : (
             <Button
               look="quiet small"
               aria-expanded={isShown}
@@ -87,12 +131,7 @@ function ArtifactRow({ artifact, path, isSaving, onSave }: ArtifactRowProps) {
           />
         </div>
       </div>
-      {isShown ? <Preview artifact={artifact} path={path} /> : null}
+      {isShown ? <Preview file={file} path={path} /> : null}
     </li>
   );
-}
-
-/** As the last parts of the path of a process. */
-function pathOf(name: string): string {
-  return `artifacts/${name.split("/").map(encodeURIComponent).join("/")}`;
 }

@@ -6,7 +6,6 @@ import { Button } from "../parts/controls.tsx";
 import { describeFailure } from "../parts/failure.tsx";
 import { TextField } from "../parts/fields.tsx";
 import { formatBytes } from "../parts/format.tsx";
-import { Plain } from "../parts/json-tree.tsx";
 import { addFiles, type GivenFile, givenFiles, problemOf, removeFile, renameFile } from "./given-files.ts";
 
 const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes("Files") ?? false;
@@ -137,21 +136,5 @@ function Upload({ size, sent, isThere, hasFailed }: UploadProps) {
         {formatBytes(sent)} of {formatBytes(size)}
       </span>
     </span>
-  );
-}
-
-/** What a process was given. */
-export function GivenFileList({ files }: { files: readonly { name: string; size: number }[] }) {
-  return (
-    <ul class="stack tight">
-      {files.map(({ name, size }) => (
-        <li key={name} class="row apart">
-          <span class="mono wrap">
-            <Plain text={name} />
-          </span>
-          <span class="muted small number">{formatBytes(size)}</span>
-        </li>
-      ))}
-    </ul>
   );
 }

@@ -1,5 +1,5 @@
 /**
- * The beginning of a file that a run left, as far as it can be shown without acting: text, JSON as a tree, CSV as a table,
+ * The beginning of a file that a run was given or left, as far as it can be shown without acting: text, JSON as a tree, CSV as a table,
  * pictures of four formats that their bytes prove. Everything is made of text or pixels; HTML and SVG are shown as source.
  */
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -8,9 +8,16 @@ import { Loaded } from "../parts/failure.tsx";
 import { formatBytes } from "../parts/format.tsx";
 import { JsonTree } from "../parts/json-tree.tsx";
 import { Tail } from "../parts/layout.tsx";
-import { fetchPath, type Process, useResource } from "../server/api.ts";
+import { fetchPath, useResource } from "../server/api.ts";
 
-export type Artifact = Process["artifacts"][number];
+export interface ShownFile {
+  name: string;
+  /** Bytes. */
+  size: number;
+  contentType: string;
+  /** Changes with the content. */
+  digest: string;
+}
 type Kind = "image" | "json" | "csv" | "text";
 
 const MAX_IMAGE_BYTES = 8 * 1024 * 1024;
@@ -33,7 +40,7 @@ const SIGNATURES: readonly (readonly [type: string, start: RegExp])[] = [
 const SIGNATURE_BYTES = 12;
 
 /** Null: it can only be downloaded. */
-export function kindOf({ contentType, size }: Artifact): Kind | null {
+export function kindOf({ contentType, size }: ShownFile): Kind | null {
   const [type = ""] = contentType.toLowerCase().split(";");
   if (SIGNATURES.some(([known]) => known === type)) return size <= MAX_IMAGE_BYTES ? "image" : null;
   if (SEPARATORS[type] !== undefined) return "csv";
@@ -41,13 +48,13 @@ export function kindOf({ contentType, size }: Artifact): Kind | null {
   return TEXT_TYPE.test(type) ? "text" : null;
 }
 
-export function Preview({ artifact, path }: { artifact: Artifact; path: string }) {
-  const { name, size, sha256, contentType } = artifact;
-  const kind = kindOf(artifact);
+export function Preview({ file, path }: { file: ShownFile; path: string }) {
+  const { name, size, digest, contentType } = file;
+  const kind = kindOf(file);
   const isWhole = size <= MAX_TEXT_BYTES || kind === "image" || kind === "json";
   const bytes = useResource(
     (signal) => readBytes(path, isWhole ? size : MAX_TEXT_BYTES, size, signal),
-    [path, sha256],
+    [path, digest],
     "until loaded",
   );
   return (

@@ -3,7 +3,7 @@ import { lazy, Suspense } from "preact/compat";
 import { useRef, useState } from "preact/hooks";
 import { navigate } from "wouter-preact/use-hash-location";
 import type { EditorHandle } from "../editor/editor.tsx";
-import { GivenFileList } from "../files/file-fields.tsx";
+import { GivenFiles } from "../files/artifacts.tsx";
 import { tell, useAction } from "../parts/action.tsx";
 import { Button, ConfirmButton, CopyButton } from "../parts/controls.tsx";
 import { Failure, Loading } from "../parts/failure.tsx";
@@ -105,11 +105,7 @@ function Source({ process, editor, onRun }: SourceProps) {
         </Suspense>
       </section>
       <GivenInput key={process.startedAt} process={process} onRun={onRun} />
-      {process.files.length === 0 ? null : (
-        <Card title="Files it was given">
-          <GivenFileList files={process.files} />
-        </Card>
-      )}
+      <GivenFiles process={process} />
       <Card title="Limits and times">
         <Facts
           facts={{

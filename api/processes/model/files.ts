@@ -72,15 +72,20 @@ export interface ArtifactSource {
 
 /** What processes need of the store of files. */
 export interface ProcessFiles {
+  /** Of a key, for the statement that stores a process with files. */
+  readonly maxStoredBytes: number | null;
   /** Looks up what was uploaded, and stores what is given as text. Throws invalid_request, naming the file. */
   take(given: GivenFiles, owner: FilesOwner): Promise<ProcessFile[]>;
   /** As runs read them. Nothing is read before that. */
   open(files: readonly ProcessFile[]): ArtifactSource[];
   /**
    * Stores contents, and answers what to store with the ending (`LiveRun.artifacts`): from then on they are kept. Known secrets
-   * in text are replaced. Rejects when one cannot be stored or read.
+   * in text are replaced. `refused`: why its owner has no room for them, as a sentence. Rejects when one cannot be stored or read.
    */
-  storeArtifacts(artifacts: readonly ArtifactSource[]): Promise<ProcessArtifact[]>;
+  storeArtifacts(
+    artifacts: readonly ArtifactSource[],
+    processId: number,
+  ): Promise<ProcessArtifact[] | { refused: string }>;
   /** Stores contents as they are; they are kept for a while, and as long as something refers to them. */
   store(files: readonly ArtifactSource[]): Promise<ProcessFile[]>;
 }

@@ -47,6 +47,8 @@ export interface NewProcess
   priority?: number;
   traceParent?: string | null;
   creator: ProcessCreator;
+  /** What its caller may keep as files; only asked where it is given some. */
+  maxStoredBytes?: number | null;
 }
 
 /** What runs of a process are given, as JSON text. Null: none. */

@@ -147,7 +147,9 @@ function describe(context: ProcessesContext, { body, creator, submitted }: Check
   const { autorun, block: _, options, ...rest } = body;
   const traceParent = autorun ? context.traceParent() : null;
   // What of it is stored in another form than it was sent is in `submitted`.
-  return { ...rest, ...submitted, creator, traceParent, ...clampLimits(options, context.maxima, status) };
+  const { maxStoredBytes } = context.files;
+  const limits = clampLimits(options, context.maxima, status);
+  return { ...rest, ...submitted, creator, traceParent, maxStoredBytes, ...limits };
 }
 
 /** The id to answer; null when the process of the key was deleted a moment ago, and the key with it. */

@@ -4,6 +4,7 @@
  */
 
 import type { Db } from "#api/db/pool.ts";
+import { allowStoredBytes, toStorageFull } from "#api/db/stored-bytes.ts";
 import type { ProcessArtifact } from "../model/files.ts";
 import type {
   IdempotencyKey,
@@ -45,7 +46,7 @@ export type InsertOutcome =
 
 /**
  * Stores a process: `idle`, `queued`, or with a placement already `running`. With an idempotency key that is known and
- * younger than `keyTtlMs`, nothing is stored; concurrent duplicates wait for each other on the key.
+ * younger than `keyTtlMs`, nothing is stored; concurrent duplicates wait for each other on the key. Throws storage_full.
  */
 export async function insertProcess(
   db: Db,
@@ -54,6 +55,7 @@ export async function insertProcess(
   idempotency: (IdempotencyKey & { keyTtlMs: number }) | null,
 ): Promise<InsertOutcome> {
   const placement = run === "queued" ? null : run;
+  const { maxStoredBytes = null } = input;
   const values = db`
     ${input.ref ?? null}, ${input.code}, ${placement ? "running" : (run ?? "idle")}, ${placement?.claim ?? null}::uuid,
     ${placement?.environment ?? null}, ${input.timeoutMs}::int, ${input.memoryMb}::int, ${input.cpuMs}::int,
@@ -72,12 +74,12 @@ export async function insertProcess(
       idempotency || input.files
         ? await db<ProcessRow[]>`with
             ${idempotency ? freshKey(db, idempotency) : db``} ${idempotency && input.files ? db`,` : db``}
-            ${input.files ? db`p as (${insert}), ${givenFiles(db, input.files)} select * from p` : insert}`
+            ${input.files ? db`p as (${insert}), ${givenFiles(db, input.files, maxStoredBytes)} select * from p` : insert}`
         : ((await insert) as unknown as ProcessRow[]);
     return row ? { kind: "stored", row } : { kind: "key_known" };
   } catch (error) {
     if (isRefTaken(error)) return { kind: "ref_taken" };
-    throw error;
+    throw toStorageFull(error, maxStoredBytes);
   }
 }
 
@@ -94,11 +96,11 @@ function freshKey(db: Db, { caller, key, bodyHash, keyTtlMs }: IdempotencyKey & 
 }
 
 /** What keeps the contents of files as long as the process. `files`: as records show them. */
-function givenFiles(db: Db, files: string) {
-  return db`given as (
-    insert into process_files (process_id, name, digest, size, content_type)
-    select p.id, f.name, substr(f.id, length('sha256-') + 1), f.size, f."contentType"
-    from p, json_to_recordset(${files}::text::json) as f (name text, id text, size bigint, "contentType" text)
+function givenFiles(db: Db, files: string, maxStoredBytes: number | null) {
+  return db`${allowStoredBytes(db, maxStoredBytes)}, given as (
+    insert into process_files (process_id, owner, name, digest, size, content_type)
+    select p.id, p."submittedBy", f.name, substr(f.id, length('sha256-') + 1), f.size, f."contentType"
+    from allowed, p, json_to_recordset(${files}::text::json) as f (name text, id text, size bigint, "contentType" text)
   )`;
 }
 
@@ -148,6 +150,8 @@ export async function restartProcess(
       delete from process_artifacts where process_id in (select id from restarted)
     ), cleared_packages as (
       delete from process_packages where process_id in (select id from restarted)
+    ), cleared_left as (
+      delete from left_contents where process_id in (select id from restarted)
     ), cleared_calls as (
       delete from tool_calls where process_id in (select id from restarted)
     )

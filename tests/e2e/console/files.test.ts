@@ -127,6 +127,8 @@ describe.skipIf(chromiumPath === null)("files (skipped without a Chromium)", { r
       .locator(".card")
       .filter({ has: page.getByRole("heading", { name: "Files it was given" }) });
     await given.getByText("in/orders.csv").waitFor();
+    await given.getByRole("button", { name: "Preview in/orders.csv" }).click();
+    await given.getByRole("table").waitFor();
     await button("Run again").click();
     await page.getByText("success", { exact: true }).waitFor();
     await given.getByText("in/orders.csv").waitFor();

@@ -1,0 +1,111 @@
+/** What one key may keep: counted over uploads, given files and artifacts, each content once, whoever asks at the same time. */
+import { randomBytes, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";
+import { startServer, type TestServer } from "./harness/server.ts";
+
+const MAX_BYTES = 100_000;
+const BOOTSTRAP = "quota-bootstrap-key-0123456789";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({
+    builtins: BUILTIN_MODULES.filter(({ id }) => id === "typescript-process"),
+    environment: { CYRNEL_API_KEY: BOOTSTRAP, CYRNEL_MAX_STORED_BYTES: String(MAX_BYTES) },
+  });
+  await server.post("/modules/typescript-process/enabled", { enabled: true });
+});
+afterAll(async () => server.close());
+
+/** A key of its own for each test: nothing of another one counts. */
+async function makeKey(): Promise<Record<string, string>> {
+  const { body } = await server.post("/keys", {
+    name: "quota",
+    scopes: ["processes:read", "processes:write"],
+  });
+  return { authorization: `Bearer ${body.key}` };
+}
+
+const upload = (bytes: Uint8Array | string, headers: Record<string, string>) =>
+  server.request("POST", "/files", { body: bytes, headers: { ...headers, "content-type": "text/csv" } });
+
+const run = async (code: string, headers: Record<string, string>) =>
+  (await server.post("/processes", { code, block: true }, headers)).body;
+
+/** By the database's own count, and by what it counts. */
+async function keptBy(headers: Record<string, string>): Promise<number> {
+  const { files } = (await server.get("/files?limit=1", headers)).body;
+  const [row] = await server.pool<
+    { owner: string }[]
+  >`select owner from files where digest = ${files[0].id.slice(7)}`;
+  const owner = row?.owner as string;
+  const [counted] = await server.pool<{ bytes: number; listed: number }[]>`
+    select s.bytes, (select coalesce(sum(size), 0)::bigint from stored_contents c where c.owner = s.owner) as listed
+    from stored_bytes s where owner = ${owner}`;
+  expect(counted?.bytes).toBe(counted?.listed);
+  return counted?.bytes as number;
+}
+
+describe("a key", () => {
+  test("is refused what goes beyond, with a sentence that says what to do; others are not", async () => {
+    const [alice, bob] = [await makeKey(), await makeKey()];
+    const first = randomBytes(40_000);
+    const { body: kept } = await upload(first, alice);
+    expect((await upload(first, alice)).status).toBe(200);
+    const refused = await upload(randomBytes(70_000), alice);
+    expect([refused.status, refused.body.code]).toEqual([413, "storage_full"]);
+    expect(refused.body.error).toBe(
+      "This key keeps 40000 bytes in uploads, in files of its processes and in what they left; at most 100000 are kept, and this would be more (CYRNEL_MAX_STORED_BYTES). Delete uploads (DELETE /files/:id) or processes (DELETE /processes/:id) that are not needed any more.",
+    );
+    expect((await upload(randomBytes(70_000), bob)).status).toBe(201);
+    expect(await keptBy(alice)).toBe(40_000);
+    expect((await server.request("DELETE", `/files/${kept.id}`, { headers: alice })).status).toBe(204);
+    expect((await upload(randomBytes(70_000), alice)).status).toBe(201);
+  });
+
+  test("keeps no more when many uploads come at once", async () => {
+    const key = await makeKey();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => upload(randomBytes(30_000), key)));
+    const statuses = answers.map(({ status }) => status).sort();
+    expect(statuses).toEqual([201, 201, 201, 413, 413, 413, 413, 413]);
+    expect(await keptBy(key)).toBe(90_000);
+  });
+
+  test("has what a process was given until the process is deleted, counted once with its upload", async () => {
+    const key = await makeKey();
+    const { body: given } = await upload(randomBytes(40_000), key);
+    const create = (files: object) =>
+      server.post("/processes", { code: "return 1", autorun: false, files }, key);
+    const { body: holder } = await create({ a: { id: given.id }, b: { id: given.id } });
+    await server.request("DELETE", `/files/${given.id}`, { headers: key });
+    await upload(randomUUID(), key);
+    expect(await keptBy(key)).toBe(40_036);
+    const text = { text: "y".repeat(60_000) };
+    const refused = await create({ c: text });
+    expect([refused.status, refused.body.code]).toEqual([413, "storage_full"]);
+    expect((await server.get("/processes", key)).body.processes).toHaveLength(1);
+    await server.request("DELETE", `/processes/${holder.id}`, { headers: key });
+    expect(await keptBy(key)).toBe(36);
+    expect((await create({ c: text })).status).toBe(201);
+    expect(await keptBy(key)).toBe(60_036);
+  });
+
+  test("leaves nothing of a run that leaves too much, also of two that end at once", async () => {
+    const key = await makeKey();
+    await upload(randomUUID(), key);
+    const write = (size: number, fill: string) =>
+      run(`await cyrnel.files.write("out.txt", "${fill}".repeat(${size}))`, key);
+    const alone = await write(MAX_BYTES, "a");
+    expect(alone).toMatchObject({ exitState: "failed", reason: "output_limit", artifacts: [] });
+    expect(alone.error).toContain("CYRNEL_MAX_STORED_BYTES");
+    const both = await Promise.all([write(70_000, "b"), write(70_000, "c")]);
+    expect(both.map(({ exitState }) => exitState).sort()).toEqual(["failed", "success"]);
+    expect(await keptBy(key)).toBe(70_036);
+    const { id } = both.find(({ exitState }) => exitState === "success");
+    const again = await server.post(`/processes/${id}/signals/run`, { force: true, block: true }, key);
+    expect(again.body).toMatchObject({ exitState: "success" });
+    expect(await keptBy(key)).toBe(70_036);
+    await server.request("DELETE", `/processes/${id}`, { headers: key });
+    expect(await keptBy(key)).toBe(36);
+  });
+});
