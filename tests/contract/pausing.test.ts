@@ -9,6 +9,7 @@ import { instantiate as instantiateProcess } from "#modules/typescript-process/i
 import { createWorkspace, type StoredFile, type Workspace } from "#runner/host/workspace.ts";
 import type { EnvironmentModule, ErrorDetail, ExecutionExitState, ExecutionInput, InvokeInput } from "#sdk";
 import { inParts } from "#tests/contract/in-parts.ts";
+import { bundleOf, servePackages } from "#tests/contract/packages.ts";
 
 const ENVIRONMENTS = {
   "typescript-process": { instantiate: instantiateProcess, config: { maxConcurrency: 2 } },
@@ -28,6 +29,15 @@ const GIVEN: StoredFile = {
   ...GIVEN_FILE,
   read: async (offset, length) => Buffer.from(GIVEN_TEXT.slice(offset, offset + length)),
 };
+
+const PACKAGES = servePackages({
+  dice: {
+    ...bundleOf({
+      ".": "const first = Math.random(), at = Date.now(); return { first, at, roll: () => Math.random() }",
+    }),
+    version: "1.2.0",
+  },
+});
 
 type Answer = (input: InvokeInput) => Promise<unknown>;
 
@@ -93,6 +103,7 @@ describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config 
         readFile: (eid, { name, offset, length }) => of(eid).workspace.read(name, offset, length),
         writeFile: (eid, write) => of(eid).workspace.write(write),
         removeFile: (eid, { name }) => of(eid).workspace.remove(name),
+        ...PACKAGES,
       },
     });
   }, 60_000);
@@ -237,6 +248,29 @@ describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config 
     again.unpark("three");
     expect(await again.ended).toBe("success");
     expect(again.recording.result).toEqual([true, "one\ntwo\nthree", false]);
+  });
+
+  test("a repeated run has the packages it had, which see the same clock and numbers, and is not told of others", async () => {
+    const code = `import { first, at, roll } from "npm:dice@1.2";
+      const later = await import("npm:dice@1.2");
+      const missing = await import("none").catch((error) => error instanceof Error);
+      console.log(first, at, roll(), later.roll(), missing);
+      return [await tools.s.park({ first }), typeof roll()];`;
+    const { first, checkpoint } = await runToPark(code);
+    expect(checkpoint).toMatchObject({ packages: [{ name: "dice", range: "1.2", version: "1.2.0" }] });
+    expect(JSON.stringify(checkpoint)).not.toContain("Math.random");
+    const asked = PACKAGES.asked.find;
+    const again = start(code, JSON.parse(JSON.stringify(checkpoint)));
+    await again.parked;
+    expect(again.recording.stdout).toBe(first.stdout);
+    expect(PACKAGES.asked.find).toBe(asked);
+    again.unpark("on");
+    expect(await again.ended).toBe("success");
+    expect(again.recording.result).toEqual(["on", "number"]);
+    const gone = { ...(checkpoint as object), packages: [] };
+    const other = start(code, gone);
+    expect(await other.ended).toBe("failed");
+    expect(other.recording.error?.message).toMatch(/dice was not among those of the run that is repeated/);
   });
 
   test("a repeated run makes its requests again as they were: boundaries of forms, files of bodies, clones", async () => {
