@@ -4,7 +4,13 @@
  */
 import { Buffer } from "node:buffer";
 import { closeSync, read, readSync, writeSync } from "node:fs";
-import { createFrameReader, decodePackage, encodeFrameText, type PackageParts } from "../wire/frames.ts";
+import {
+  createFrameReader,
+  decodePackage,
+  encodeFrameText,
+  MAX_KEPT_PIECE_BYTES,
+  type PackageParts,
+} from "../wire/frames.ts";
 import type {
   BootedParams,
   CodeCacheParams,
@@ -160,8 +166,12 @@ function cutPayload(): Buffer | null {
 
 /** The packages that follow a `start`, by their digests. Waits for them; not while a read is waiting. */
 export function readPackages(digests: readonly string[] = []): Map<string, PackageParts> {
-  // The payload is only lent.
-  return new Map(digests.map((digest) => [digest, decodePackage(Buffer.from(readPayload()))]));
+  return new Map(digests.map((digest) => [digest, decodePackage(keep(readPayload()))]));
+}
+
+/** What is lent until the next frame: larger ones are not used again. */
+function keep(payload: Buffer): Buffer {
+  return payload.length > MAX_KEPT_PIECE_BYTES ? payload : Buffer.from(payload);
 }
 
 function readPayload(): Buffer {

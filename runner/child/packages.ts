@@ -35,9 +35,9 @@ export function openPackage(
   const source = parts.source.toString(parts.isWide ? "utf16le" : "latin1");
   try {
     const cache = parts.cache.length > 0 ? parts.cache : null;
-    const compiled = compiler.compile(digest, `(${source}\n)`, PACKAGE_NAME + digest, cache);
+    const compiled = compiler.compile(digest, source, PACKAGE_NAME + digest, cache);
     // What closes one kind of bracket does not close the other: so it is one expression, in whatever brackets.
-    if (!compiled.isCached) compiler.parse(`[${source}\n]`);
+    if (!compiled.isCached) compiler.parse(`[${source.slice(1, -1)}]`);
     return compiled.evaluate();
   } catch (error) {
     return `it is no JavaScript: ${String((error as Error).message).slice(0, 200)}`;

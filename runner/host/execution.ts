@@ -13,7 +13,7 @@ import type {
 import type { Wall } from "../isolation/wall.ts";
 import type { Monitor } from "../process/monitor.ts";
 import type { Child } from "../process/spawn.ts";
-import type { UsedPackage } from "../source/modules/graph.ts";
+import type { FindPackage, UsedPackage } from "../source/modules/graph.ts";
 import { prepareSource } from "../source/prepare.ts";
 import { DEFAULT_SESSION_LIMITS, type SessionLimits, type StartParams } from "../wire/protocol.ts";
 import { type Checkpoint, makeCheckpoint, readCheckpoint } from "./checkpoint.ts";
@@ -112,7 +112,8 @@ export async function runExecution(
   const leaveLine = () => void acquiring.then((unused) => typeof unused === "object" && unused.release());
   const readModule = createModuleReader(input, bindings);
   const bodyFiles = createBodyFiles(bindings, eid);
-  const findPackage = on.packages.finder(eid, before);
+  const findPackage: FindPackage | undefined =
+    bindings.findPackage && ((request) => on.packages.find(eid, before, request));
   const source = await prepareSource(input.code, { name: input.name, readModule, findPackage }).catch(
     (error) => {
       leaveLine();

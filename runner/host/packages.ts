@@ -3,7 +3,7 @@
  * host answered it keeps what was used last. Executes nothing of them: a cache is made by a child that runs no script.
  */
 import { hash } from "node:crypto";
-import type { EnvironmentBindings } from "#sdk";
+import type { EnvironmentBindings, PackageRequest } from "#sdk";
 import { splitParts } from "../packages/bundle-text.ts";
 import { createBoundedCache } from "../source/bounded-cache.ts";
 import type { FindPackage, UsedPackage } from "../source/modules/graph.ts";
@@ -28,8 +28,8 @@ export type ChildKind = "fork" | "booted";
 type Part = Omit<LoadedPackage, "use">;
 
 export interface Packages {
-  /** What finds packages for a run; undefined: there are none. `before`: the run that it repeats. */
-  finder(eid: number, before: Checkpoint | null): FindPackage | undefined;
+  /** For a run, the package that an import means. `before`: the run that it repeats. */
+  find(eid: number, before: Checkpoint | null, request: PackageRequest): ReturnType<FindPackage>;
   /** Rejects where one is not to be had any more, or is not what was found. */
   load(eid: number, uses: readonly UsedPackage[]): Promise<LoadedPackage[]>;
   /** The frames for a child, in pieces; has caches made that there are none of. */
@@ -89,9 +89,9 @@ export function createPackages(
   }
 
   return {
-    finder(eid, before) {
-      if (before !== null) return findAgain(before.packages ?? []);
-      return findPackage && ((request) => findPackage(eid, request));
+    async find(eid, before, request) {
+      if (before !== null) return findAgain(before.packages ?? [], request);
+      return findPackage?.(eid, request) ?? { message: "Packages are not available." };
     },
     async load(eid, uses) {
       // One bundle may be meant by several ranges.
@@ -120,7 +120,7 @@ function keyOf({ digest, isWhole }: UsedPackage): string {
 function toPart(code: string, map: LineMap): Part {
   const isWide = WIDE.test(code);
   return {
-    source: Buffer.from(code, isWide ? "utf16le" : "latin1"),
+    source: Buffer.from(`(${code}\n)`, isWide ? "utf16le" : "latin1"),
     isWide,
     mappings: Buffer.from(JSON.stringify(map)),
     caches: new Map(),
@@ -148,9 +148,10 @@ function sizeOf({ source, mappings, caches }: Part): number {
 }
 
 /** Of a run that is repeated: exactly what it had. */
-function findAgain(packages: NonNullable<Checkpoint["packages"]>): FindPackage {
-  return async ({ name, range }) =>
-    packages.find((used) => used.name === name && used.range === range) ?? {
-      message: `The package ${name} was not among those of the run that is repeated.`,
-    };
+function findAgain(
+  packages: NonNullable<Checkpoint["packages"]>,
+  { name, range }: PackageRequest,
+): Awaited<ReturnType<FindPackage>> {
+  const found = packages.find((used) => used.name === name && used.range === range);
+  return found ?? { message: `The package ${name} was not among those of the run that is repeated.` };
 }

@@ -43,7 +43,7 @@ export interface FrameReader {
 }
 
 /** A buffer for pieces up to this is kept for the next frame that comes in pieces. */
-const MAX_KEPT_PIECE_BYTES = 512 * 1024;
+export const MAX_KEPT_PIECE_BYTES = 512 * 1024;
 
 /** Cuts a byte stream into frames. Holds at most one pushed chunk and one frame of the largest size. */
 export function createFrameReader(maxFrameBytes: number, maxAttachmentBytes = 0): FrameReader {
@@ -170,7 +170,7 @@ export function encodeFrameText(text: string, attachmentBytes = 0, room?: Buffer
 
 /** A package as a child gets it, beside its text what it takes to compile and to show it. */
 export interface PackageParts {
-  /** Latin-1, or UTF-16 if it is wide. */
+  /** In parentheses, the last one on a line of its own. Latin-1, or UTF-16 if it is wide. */
   source: Buffer;
   isWide: boolean;
   /** Of V8; empty: there is none. */
