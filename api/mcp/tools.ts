@@ -223,13 +223,13 @@ export function listSurfaceTools(ports: Pick<McpPorts, "listPackages">, { caller
     }));
 }
 
-const MAX_LISTED_PACKAGES = 20;
+const MAX_LISTED_PACKAGES = 8;
 
 /** Names alone: a model knows the well-known ones, and finds the rest in the documentation. */
 function describePackages(names: readonly string[]): string {
   if (names.length === 0) return "";
   const rest = names.length - MAX_LISTED_PACKAGES;
-  return ` npm packages to import: ${names.slice(0, MAX_LISTED_PACKAGES).join(", ")}${rest > 0 ? `, ${rest} more` : ""}.`;
+  return ` npm imports: ${names.slice(0, MAX_LISTED_PACKAGES).join(", ")}${rest > 0 ? `, ${rest} more` : ""}.`;
 }
 
 /** Null for a name that there is no tool of. Never rejects: what goes wrong is part of the answer. */

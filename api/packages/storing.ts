@@ -1,5 +1,5 @@
 /** Puts packages into the store, those that come with the server too: contents first, then the row that names them. */
-import { readdir, readFile } from "node:fs/promises";
+import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Db } from "#api/db/pool.ts";
 import type { ContentStore } from "#api/files/contents/contents.ts";
@@ -74,13 +74,26 @@ export async function storeStarterSet(
   let stored = 0;
   for (const file of files) {
     if (signal.aborted) break;
-    const { about, ...bundled }: StarterFile = JSON.parse(await readFile(join(STARTER_FOLDER, file), "utf8"));
-    if (removed.has(bundled.name) || known.has(`${bundled.name}@${bundled.version}`)) continue;
+    const place = join(STARTER_FOLDER, file);
+    const named = await readNamed(place);
+    if (named === null || removed.has(named.name) || known.has(`${named.name}@${named.version}`)) continue;
+    const { about, ...bundled }: StarterFile = JSON.parse(await readFile(place, "utf8"));
     const tree = describeStarter(bundled, about);
     if (await storePackage(db, contents, { bundled, tree, source: "starter", installedBy: "system" }))
       stored += 1;
   }
   return stored;
+}
+
+const NAMED = /^\{"name":"([^"]+)","version":"([^"]+)"/;
+const NAMED_BYTES = 512;
+
+/** What a file holds, by its beginning: a start that has nothing to store reads no more. */
+async function readNamed(place: string): Promise<{ name: string; version: string } | null> {
+  await using file = await open(place);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(NAMED_BYTES), 0, NAMED_BYTES, 0);
+  const [, name, version] = NAMED.exec(buffer.toString("utf8", 0, bytesRead)) ?? [];
+  return name === undefined || version === undefined ? null : { name, version };
 }
 
 /** As runner/packages/starter.ts writes it. */
