@@ -202,7 +202,6 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
       tools: deps.tools,
       approvals: deps.approvals,
       readDocs: (caller) => environment.readDocs(rightsOf(caller)),
-      listPackages: (caller) => deps.packages.listNames(rightsOf(caller)).map(({ name }) => name),
       keys: access.verifier,
       audit: access.audit,
       redactor: deps.redactor,

@@ -27,7 +27,6 @@ export interface McpPortsOptions {
   tools: Tools;
   approvals: Approvals;
   readDocs: McpPorts["readDocs"];
-  listPackages: McpPorts["listPackages"];
   keys: Pick<KeyVerifier, "find">;
   audit: AuditLog;
   redactor: Pick<Redactor, "text">;
@@ -42,7 +41,6 @@ export function createMcpPorts(options: McpPortsOptions): McpPorts {
     approvals: createApprovalsPort(approvals, audit),
     isSelfApproval: (approval, { id }) => !config.allowSelfApproval && isOwnRequest(approval, id),
     readDocs: options.readDocs,
-    listPackages: options.listPackages,
     isLive: ({ keyId }) => keyId === undefined || keys.find(keyId) !== null,
     describeError(error) {
       const { status, code, message, issues } = describeError(error);

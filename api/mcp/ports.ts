@@ -77,8 +77,6 @@ export interface McpPorts {
   isSelfApproval(approval: Pick<ApprovalRecord, "requestedBy" | "startedBy">, caller: Caller): boolean;
   /** How to write scripts, as Markdown. Throws no_environment, module_failed. */
   readDocs(caller: Caller): Promise<string>;
-  /** Names of the npm packages that scripts of the caller may import. */
-  listPackages(caller: Caller): readonly string[];
   /** Whether a caller's key still counts. */
   isLive(caller: Caller): boolean;
   /** Any error as what a client is told, without secrets. */

@@ -82,7 +82,7 @@ export async function openSession(
 
 function registerTools(server: Server, ports: McpPorts): void {
   server.setRequestHandler(ListToolsRequestSchema, async (_request, extra) => ({
-    tools: listSurfaceTools(ports, contextOf(extra)),
+    tools: listSurfaceTools(contextOf(extra)),
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
     const context = contextOf(extra);

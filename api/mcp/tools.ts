@@ -42,13 +42,13 @@ const runInput = z.strictObject({
   timeoutMs: z.int().positive().nullable().optional().describe("Default 30000."),
   ref: z.string().optional().describe("A label of your own, unique."),
   // Any JSON: a schema that says so is recursive, which some models are not given.
-  input: z.unknown().optional().describe("JSON; the script reads it as `cyrnel.input`."),
+  input: z.unknown().optional().describe("JSON: `cyrnel.input`."),
   // As `input`: the HTTP schema checks them.
   files: z
     .record(z.string(), z.unknown())
     .optional()
-    .describe("{name: {text} | {base64} | {id: of an upload}}, for `cyrnel.files`."),
-  name: z.string().optional().describe("The script's own name among `files`, for its imports."),
+    .describe("{name: {text} | {base64} | {id: of an upload}}."),
+  name: z.string().optional().describe("Its name among `files`."),
 });
 
 const searchToolsInput = z.strictObject({
@@ -210,26 +210,16 @@ async function mayReadOutcome(
 }
 
 /** Those that the caller's scopes let it use. */
-export function listSurfaceTools(ports: Pick<McpPorts, "listPackages">, { caller }: RequestContext): Tool[] {
-  const packages = describePackages(ports.listPackages(caller));
+export function listSurfaceTools({ caller }: RequestContext): Tool[] {
   return [...TOOLS]
     .filter(([, { scope }]) => scope === null || caller.scopes.has(scope))
     .map(([name, { title, description, annotations }]) => ({
       name,
       title,
-      description: name === "run" ? description + packages : description,
+      description,
       inputSchema: INPUT_SCHEMAS.get(name) as Tool["inputSchema"],
       annotations,
     }));
-}
-
-const MAX_LISTED_PACKAGES = 8;
-
-/** Names alone: a model knows the well-known ones, and finds the rest in the documentation. */
-function describePackages(names: readonly string[]): string {
-  if (names.length === 0) return "";
-  const rest = names.length - MAX_LISTED_PACKAGES;
-  return ` npm imports: ${names.slice(0, MAX_LISTED_PACKAGES).join(", ")}${rest > 0 ? `, ${rest} more` : ""}.`;
 }
 
 /** Null for a name that there is no tool of. Never rejects: what goes wrong is part of the answer. */

@@ -149,7 +149,7 @@ test("the five tools describe themselves briefly, with what they may change", as
     tools.map(({ name, inputSchema }) => [name, Object.keys(inputSchema.properties ?? {})]),
   );
   expect(inputs).toEqual({
-    run: ["script", "timeoutMs", "ref", "input", "files"],
+    run: ["script", "timeoutMs", "ref", "input", "files", "name"],
     search_tools: ["query", "limit", "serviceId"],
     read_tool: ["path"],
     resume: ["execution_id", "approved", "data"],
