@@ -40,7 +40,7 @@ const path = z
 const runInput = z.strictObject({
   script: z.string().describe("TypeScript. Top-level await and return; the returned JSON is `value`."),
   timeoutMs: z.int().positive().nullable().optional().describe("Default 30000."),
-  ref: z.string().optional().describe("A label of your own, unique."),
+  ref: z.string().optional().describe("A unique label."),
   // Any JSON: a schema that says so is recursive, which some models are not given.
   input: z.unknown().optional().describe("JSON: `cyrnel.input`."),
   // As `input`: the HTTP schema checks them.
@@ -48,7 +48,7 @@ const runInput = z.strictObject({
     .record(z.string(), z.unknown())
     .optional()
     .describe("{name: {text} | {base64} | {id: of an upload}}."),
-  name: z.string().optional().describe("Its name among `files`."),
+  name: z.string().optional().describe("Its name in `files`."),
 });
 
 const searchToolsInput = z.strictObject({
@@ -57,7 +57,7 @@ const searchToolsInput = z.strictObject({
     .trim()
     .max(MAX_QUERY_CHARACTERS)
     .refine((text) => !text.includes("\0"), "must not hold a NUL character")
-    .describe("Any words; empty lists all."),
+    .describe("Words; empty: all."),
   limit: z.int().min(1).max(MAX_SEARCH_LIMIT).default(DEFAULT_SEARCH_LIMIT),
   serviceId: z.string().max(MAX_ID_CHARACTERS).optional(),
 });
