@@ -17,7 +17,7 @@ import type { FindPackage, UsedPackage } from "../source/modules/graph.ts";
 import { prepareSource } from "../source/prepare.ts";
 import { DEFAULT_SESSION_LIMITS, type SessionLimits, type StartParams } from "../wire/protocol.ts";
 import { type Checkpoint, makeCheckpoint, readCheckpoint } from "./checkpoint.ts";
-import { createBodyFiles, createModuleReader, fileCalls } from "./file-calls.ts";
+import { type BodyFiles, createBodyFiles, createModuleReader, fileCalls } from "./file-calls.ts";
 import { isSuspicious, logSuspicion } from "./outcome.ts";
 import type { LoadedPackage, Packages } from "./packages.ts";
 import type { Pool } from "./pool.ts";
@@ -110,8 +110,8 @@ export async function runExecution(
   // In line from the first moment: preparing takes longer for one source than for another.
   const acquiring = on.places.acquire(config.queueTtlMs, signal);
   const leaveLine = () => void acquiring.then((unused) => typeof unused === "object" && unused.release());
-  const readModule = createModuleReader(input, bindings);
-  const bodyFiles = createBodyFiles(bindings, eid);
+  const readModule = input.files?.length ? createModuleReader(input, bindings) : undefined;
+  let bodyFiles: BodyFiles | null = null;
   const findPackage: FindPackage | undefined =
     bindings.findPackage && ((request) => on.packages.find(eid, before, request));
   const source = await prepareSource(input.code, { name: input.name, readModule, findPackage }).catch(
@@ -174,7 +174,10 @@ export async function runExecution(
         ...(packages.length > 0 && { packages: on.packages.encode(packages, child.ready.isFork === true) }),
         calls: {
           async invoke(call, callSignal, seq) {
-            bodyFiles.note(call);
+            if (call.serviceId === "fetch") {
+              bodyFiles ??= createBodyFiles(bindings, eid);
+              bodyFiles.note(call);
+            }
             return bindings.invokeTool({ ...dropUndefined(call), eid, signal: callSignal, seq });
           },
           discoverServices: (query) => bindings.discoverServices(dropUndefined(query), { eid }),
@@ -223,7 +226,7 @@ export async function runExecution(
         peakMemoryBytes,
         toolCalls,
       } = outcome;
-      await bodyFiles.remove();
+      await (bodyFiles as BodyFiles | null)?.remove();
       const startMs = Math.max(0, startedAt - givenAt - queuedMs);
       return {
         exitState,

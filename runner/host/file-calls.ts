@@ -38,7 +38,12 @@ type Params<M extends keyof CallHandlers> = Parameters<CallHandlers[M]>[0];
 const BODY_FILE = /^http_*\/\d+$/;
 
 /** The files of a run that only bodies of `fetch` are in: what is left of them at its end is nothing that the script made. */
-export function createBodyFiles(bindings: EnvironmentBindings, eid: number) {
+export interface BodyFiles {
+  note(call: Params<"invoke">): void;
+  remove(): Promise<void>;
+}
+
+export function createBodyFiles(bindings: EnvironmentBindings, eid: number): BodyFiles {
   const names = new Set<string>();
   const add = (name: unknown) => typeof name === "string" && BODY_FILE.test(name) && names.add(name);
   return {
