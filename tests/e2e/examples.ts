@@ -1,5 +1,7 @@
 /** Every script of examples/: what is put in front of it, and what its comment promises about the record it leaves. */
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { expect } from "vitest";
@@ -10,8 +12,42 @@ export interface Example {
   options?: { timeout: number };
   /** JSON that becomes the input. */
   document?: string;
+  input?: unknown;
+  /** Files of examples/data that the workspace has. */
+  files?: string[];
   expected: Record<string, unknown>;
 }
+
+/** Of the API that api-walk.ts reads: started by the test. */
+const SHOP_PORT = 39_371;
+export const SHOP_ORIGIN = `http://127.0.0.1:${SHOP_PORT}`;
+
+/** An API of two pages, one item of which is not as it should be. */
+export async function startShop(): Promise<Server> {
+  const pages: Record<string, unknown> = {
+    "/items": { items: [{ id: 1, name: "anchor", price: 120.5 }], next: "/items?page=2" },
+    "/items?page=2": {
+      items: [
+        { id: 2, name: "buoy", price: 18 },
+        { id: 4, name: "rope", price: "33.25" },
+        { id: 3, name: "lamp", price: 249.99 },
+      ],
+      next: null,
+    },
+  };
+  const server = createServer((request, response) => {
+    const page = pages[request.url ?? ""];
+    response.writeHead(page === undefined ? 404 : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(page ?? {}));
+  });
+  await once(server.listen(SHOP_PORT, "127.0.0.1"), "listening");
+  return server;
+}
+
+/** The rule that lets scripts read it. */
+export const SHOP_RULES = JSON.stringify({
+  rules: [{ name: "read", origins: [SHOP_ORIGIN], pathPrefix: "/items", methods: ["GET"] }],
+});
 
 export const EXAMPLES: Example[] = [
   {
@@ -52,6 +88,43 @@ export const EXAMPLES: Example[] = [
       },
       stderr: "line 6: quantity is not a whole number: two\nline 9: expected 5 fields, found 4\n",
       stdout: expect.stringContaining("│"),
+    },
+  },
+  {
+    file: "csv-report.ts",
+    files: ["sales.csv"],
+    expected: {
+      exitState: "success",
+      result: { north: 666.25, east: 620.48, south: 346.25 },
+      stderr: "sales.csv:6: two × 120.50 is no amount\n",
+      artifacts: [expect.objectContaining({ name: "report.pdf", contentType: "application/pdf" })],
+      packages: [
+        expect.objectContaining({ name: "papaparse" }),
+        expect.objectContaining({ name: "pdf-lib" }),
+      ],
+    },
+  },
+  {
+    file: "api-walk.ts",
+    input: { start: `${SHOP_ORIGIN}/items` },
+    expected: {
+      exitState: "success",
+      result: { pages: 2, items: 3, dearest: { id: 3, name: "lamp", price: 249.99 } },
+      stderr: expect.stringMatching(/^page 2: .*price/),
+    },
+  },
+  {
+    file: "html-extraction.ts",
+    expected: {
+      exitState: "success",
+      result: {
+        ports: [
+          { name: "Hamburg", depthMetres: 15.1, berths: 290 },
+          { name: "Genoa", depthMetres: 14, berths: 170 },
+          { name: "Gdynia", depthMetres: 13.5, berths: 80 },
+        ],
+        links: ["https://ports.example/list/hamburg", "https://ports.example/old/genoa"],
+      },
     },
   },
   {
@@ -124,7 +197,7 @@ export const EXAMPLES: Example[] = [
     expected: {
       exitState: "success",
       result: {
-        "reach the network": expect.stringMatching(/service/),
+        "reach the network": expect.stringMatching(/rule/),
         "read the environment": expect.stringMatching(/Error/),
         "load a module": expect.stringMatching(/Error/),
         "make code from text": expect.stringMatching(/Error/),
@@ -143,9 +216,12 @@ export function listScripts(): string[] {
 }
 
 /** What is submitted. */
-export function readSubmission({ file, document, options }: Example): Record<string, unknown> {
+export function readSubmission({ file, document, input, files, options }: Example): Record<string, unknown> {
+  const read = (name: string) => readFileSync(path.join(PROJECT, "examples", name), "utf8");
   return {
-    code: readFileSync(path.join(PROJECT, "examples", file), "utf8"),
+    code: read(file),
+    ...(input !== undefined && { input }),
+    ...(files && { files: Object.fromEntries(files.map((name) => [name, { text: read(`data/${name}`) }])) }),
     ...(document !== undefined && {
       input: createRequire(import.meta.url)(`@readme/oas-examples/${document}`) as unknown,
     }),

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { EXAMPLES, listScripts, readSubmission } from "./examples.ts";
+import { EXAMPLES, listScripts, readSubmission, SHOP_RULES, startShop } from "./examples.ts";
 import {
   listDescendants,
   listProcesses,
@@ -18,16 +18,22 @@ import {
 
 let dataDirectory: string;
 let server: StartedServer;
+let shop: Awaited<ReturnType<typeof startShop>>;
 /** What the first server answered for each process, by id. */
 const records = new Map<number, unknown>();
 
 beforeAll(async () => {
   dataDirectory = await mkdtemp(path.join(tmpdir(), "cyrnel-first-run-"));
-  server = await startServer(dataDirectory);
+  shop = await startShop();
+  server = await startServer(dataDirectory, { CYRNEL_EGRESS_ALLOW: "127.0.0.1" });
+  const service = { id: "shop", adapter: "http", content: SHOP_RULES };
+  expect((await server.request("POST", "/services", service)).status).toBe(201);
+  expect((await server.request("POST", "/services/shop/enabled", { enabled: true })).status).toBe(200);
 });
 
 afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
+  shop?.close();
   await rm(dataDirectory, { recursive: true, force: true });
 });
 
