@@ -35,7 +35,8 @@ export const ENCODED_BYTES = 96_000;
 const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 /** What is written one frame at a time is written from here where it fits. */
 const written = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-const reader = createFrameReader(MAX_FRAME_BYTES, MAX_PIECE_BYTES);
+// The host has its own limits, and is who starts this process.
+const reader = createFrameReader(MAX_FRAME_BYTES, MAX_PIECE_BYTES, true);
 // Kept from before the lockdown, which takes `process` away.
 const exit = process.exit.bind(process);
 

@@ -45,8 +45,15 @@ export interface FrameReader {
 /** A buffer for pieces up to this is kept for the next frame that comes in pieces. */
 export const MAX_KEPT_PIECE_BYTES = 512 * 1024;
 
-/** Cuts a byte stream into frames. Holds at most one pushed chunk and one frame of the largest size. */
-export function createFrameReader(maxFrameBytes: number, maxAttachmentBytes = 0): FrameReader {
+/**
+ * Cuts a byte stream into frames. Holds at most one pushed chunk and one frame of the largest size. `isTrusted`: a frame that is
+ * announced comes, so its memory is taken at once.
+ */
+export function createFrameReader(
+  maxFrameBytes: number,
+  maxAttachmentBytes = 0,
+  isTrusted = false,
+): FrameReader {
   let chunk: Buffer = Buffer.alloc(0);
   let at = 0;
   const header = Buffer.alloc(2 * FRAME_HEADER_BYTES);
@@ -92,7 +99,9 @@ export function createFrameReader(maxFrameBytes: number, maxAttachmentBytes = 0)
     if (current === null && kept !== null && kept.length >= needed) return kept;
     // An attachment is small enough for all of it at once.
     const first = FIRST_PIECE_BYTES + (frameBytes === jsonBytes ? 0 : maxAttachmentBytes);
-    const size = Math.min(frameBytes, Math.max(needed, first, (current?.length ?? 0) * 2));
+    const size = isTrusted
+      ? frameBytes
+      : Math.min(frameBytes, Math.max(needed, first, (current?.length ?? 0) * 2));
     const grown = Buffer.allocUnsafeSlow(size);
     current?.copy(grown, 0, 0, pieceFilled);
     return grown;
