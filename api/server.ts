@@ -52,6 +52,8 @@ export interface ServerDeps {
   logRing?: LogRing;
   /** Default: the bundled modules. */
   builtins?: readonly BuiltinModule[];
+  /** False: the packages that come with the server are not stored. */
+  starterPackages?: boolean;
   /** What scripts are given instead of the tools of installed services. */
   tools?: ToolHost;
   /** What secrets are sealed with. Default: the keys of the configuration; without any, secrets are refused. */
@@ -212,6 +214,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
       config,
       mayImport: governance.mayImport,
       pickSimilar,
+      hasStarterSet: deps.starterPackages !== false,
       onEnd(installation, durationMs) {
         metrics.packageInstalled(installation.state, durationMs);
         governance.recordInstallation(installation);

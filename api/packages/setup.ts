@@ -40,6 +40,7 @@ export interface PackageSetupOptions
     Config,
     "dataDirectory" | "npmRegistry" | "npmRegistryToken" | "packageMinAgeDays" | "packageAdvisories"
   >;
+  hasStarterSet: boolean;
   log: ModuleLogger;
 }
 
@@ -113,6 +114,7 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
     start() {
       const what = "bundles of packages";
       open.use(startSweeps(db, { name: "packages", everyMs: SWEEP_INTERVAL_MS, what, log, remove: sweep }));
+      if (!options.hasStarterSet) return;
       const starting = new AbortController();
       const storing = storeStarterSet(db, contents, starting.signal)
         .then((count) => (count === 0 ? undefined : watch.refresh()))

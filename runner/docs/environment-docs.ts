@@ -88,7 +88,7 @@ const GLOBALS = `## Globals
 - \`setTimeout\`, \`setInterval\`, \`setImmediate\` and their \`clear\` functions, \`queueMicrotask\`
 - \`structuredClone\`, \`URL\`, \`URLSearchParams\`, \`TextEncoder\`, \`TextDecoder\`, \`atob\`, \`btoa\`
 - \`AbortController\`, \`AbortSignal\`, \`performance.now()\`
-- \`fetch\`, \`Request\`, \`Response\`, \`Headers\`, \`FormData\`, \`Blob\`, \`File\`, streams. A request is what a rule of an \`http\`
+- \`fetch\`, \`Request\`, \`Response\`, \`Headers\`, \`FormData\`, \`Blob\`, \`File\`, streams. A request is what a rule of an http
   service allows, which adds credentials; the error of any other names the rules there are
 - \`crypto.randomUUID()\`, \`crypto.getRandomValues()\`, \`crypto.subtle.digest()\`
 - \`cyrnel\` and \`tools\`, described below
@@ -219,7 +219,7 @@ function describeLimits({ limits }: EnvironmentFacts): string {
 function describeUnavailable(facts: EnvironmentFacts): string {
   const rows: [string, string][] = [
     ["`WebSocket`, sockets", "`fetch`, or a tool of an installed service"],
-    ["`require`, npm packages", "`import` of the modules above; write the rest into files of the workspace"],
+    ["`require`", "`import` of the modules above, of installed packages, and of files of the workspace"],
     [
       "files of the machine, `process`, environment variables",
       "`cyrnel.files`, `cyrnel.input`; take results out with `return`, `cyrnel.output` or a file",

@@ -112,7 +112,7 @@ test("a route that declares no scope and is not public stops the server from bei
   await expect(buildHttpApp({ routes: (app) => void app.get("/open", async () => ({})) })).rejects.toThrow(
     /GET \/open declares neither a scope/,
   );
-  expect(new Set(SCOPES).size).toBe(8);
+  expect(new Set(SCOPES).size).toBe(9);
 });
 
 describe("without a key (anonymous, loopback)", () => {

@@ -15,6 +15,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { createBucket } from "#api/files/contents/bucket.ts";
 import { createContents } from "#api/files/contents/contents.ts";
 import { sweepFiles } from "#api/files/sweep.ts";
+import { STARTER_SET } from "#runner/packages/starter.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import { startMain } from "./harness/main-process.ts";
 
@@ -110,6 +111,8 @@ describe.each(["Postgres", "a bucket"])("in %s", (place) => {
 
   beforeAll(async () => {
     database = await createTestDatabase({ maxConnections: 10 });
+    // As if an operator had removed the packages that come along: they would be contents too.
+    await database.pool`insert into removed_starters (name) select unnest(${[...STARTER_SET]}::text[])`;
     const { main, url } = await start();
     one = url;
     return async () => {

@@ -318,7 +318,7 @@ describe("GET /processes", () => {
     return ids;
   };
 
-  test("items have everything but code, name, input, files, stdout and stderr", async () => {
+  test("items have everything but code, name, input, files, packages, stdout and stderr", async () => {
     const record = await runScript(server, 'print x\noutput {"a":1}\nreturn [2]');
     const page = processListSchema.parse(await list("?limit=1"));
     const [item] = page.processes;
@@ -329,6 +329,7 @@ describe("GET /processes", () => {
       inputSchema: _schema,
       files: _files,
       artifacts: _artifacts,
+      packages: _packages,
       stdout: _out,
       stderr: _err,
       ...rest

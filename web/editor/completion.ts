@@ -8,7 +8,6 @@ import {
 import { syntaxTree } from "@codemirror/language";
 import type { SyntaxNode } from "@lezer/common";
 import type { Declarations, Member } from "./declarations.ts";
-import { completeImports } from "./import-completion.ts";
 import type { PackageTypes } from "./packages.ts";
 
 const NAME = "[A-Za-z_$][\\w$]*";
@@ -21,11 +20,14 @@ const VALID = /^[\w$]*$/;
 /** `read` may answer later: declarations may still be loading when the first letters are written. */
 export function completeDeclared(
   read: () => Promise<Declarations>,
-  readPackages: () => PackageTypes,
+  loadPackages: () => Promise<PackageTypes>,
 ): (context: CompletionContext) => Promise<CompletionResult | null> {
   return async (context) => {
-    const imports = await completeImports(context, readPackages());
-    if (imports !== null) return imports;
+    if (/\bimport\b/.test(context.state.sliceDoc())) {
+      const { completeImports } = await import("./import-completion.ts");
+      const imports = await completeImports(context, loadPackages);
+      if (imports !== null) return imports;
+    }
     if (isText(context)) return null;
     const declarations = await read();
     const word = context.matchBefore(WORD);

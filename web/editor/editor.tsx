@@ -23,11 +23,11 @@ import {
   placeholder,
 } from "@codemirror/view";
 import { useEffect, useRef } from "preact/hooks";
-import { get } from "../server/api.ts";
+import { ALL, get } from "../server/api.ts";
 import { editorTheme, errorLine, goToLine, type MarkedError, showError, styleNonce } from "./appearance.ts";
 import { completeDeclared } from "./completion.ts";
 import { type Declarations, declareInput, readDeclarations } from "./declarations.ts";
-import { type InstalledPackage, type PackageTypes, readPackages } from "./packages.ts";
+import type { InstalledPackage, PackageTypes } from "./packages.ts";
 
 /** What the page may ask of the editor. */
 export interface EditorHandle {
@@ -44,8 +44,6 @@ interface EditorProps {
   declarations?: string | null;
   /** What types `cyrnel.input`: its schema, or an example. */
   input?: { inputSchema?: Record<string, unknown>; input?: unknown };
-  /** That scripts may import. */
-  packages?: readonly InstalledPackage[];
   isReadOnly?: boolean;
   label: string;
   onReady: (handle: EditorHandle) => void;
@@ -61,8 +59,7 @@ export default function Editor(props: EditorProps) {
   current.current = props;
   /** Stays open while there are none. */
   const known = useRef(Promise.withResolvers<Declarations>());
-  const { error = null, declarations: declared = null, input = {}, packages: installed } = props;
-  const packages = useRef(readPackages([], loadTypes));
+  const { error = null, declarations: declared = null, input = {} } = props;
   const declarations = declared && declareInput(declared, input.inputSchema ?? null, input.input);
 
   useEffect(() => {
@@ -89,7 +86,7 @@ export default function Editor(props: EditorProps) {
             : editing(
                 () => current.current,
                 () => known.current.promise,
-                () => packages.current,
+                loadPackagesOnce(),
               ),
         ],
       }),
@@ -107,14 +104,29 @@ export default function Editor(props: EditorProps) {
   }, [declarations]);
 
   useEffect(() => {
-    packages.current = readPackages(installed ?? [], loadTypes);
-  }, [installed]);
-
-  useEffect(() => {
     if (view.current !== null) showError(view.current, error);
   }, [error]);
 
   return <div class="editor" ref={parent} />;
+}
+
+/** What is installed is asked for when a script first names a package; again where that has failed. */
+function loadPackagesOnce(): () => Promise<PackageTypes> {
+  let loading: Promise<PackageTypes> | null = null;
+  async function load(): Promise<PackageTypes> {
+    const { readPackages } = await import("./packages.ts");
+    try {
+      const { packages } = await get("/packages", ALL);
+      return readPackages(packages, loadTypes);
+    } catch {
+      loading = null;
+      return readPackages([], loadTypes);
+    }
+  }
+  return () => {
+    loading ??= load();
+    return loading;
+  };
 }
 
 async function loadTypes({ name, version }: InstalledPackage): Promise<Record<string, string>> {
@@ -139,7 +151,11 @@ const replaceSelection = EditorView.domEventHandlers({
   },
 });
 
-function editing(props: () => EditorProps, known: () => Promise<Declarations>, packages: () => PackageTypes) {
+function editing(
+  props: () => EditorProps,
+  known: () => Promise<Declarations>,
+  packages: () => Promise<PackageTypes>,
+) {
   return [
     lintGutter(),
     history(),

@@ -15,24 +15,24 @@ const MAX_CHARACTERS = 2000;
 /** Null: the cursor is at nothing of the kind. */
 export async function completeImports(
   context: CompletionContext,
-  packages: PackageTypes,
+  load: () => Promise<PackageTypes>,
 ): Promise<CompletionResult | null> {
   const { state, pos } = context;
   const before = state.sliceDoc(Math.max(0, pos - MAX_CHARACTERS), pos);
   const specifier = SPECIFIER.exec(before)?.[1];
   if (specifier !== undefined) {
-    const options = packages.specifiers().map((label): Completion => ({ label, type: "namespace" }));
+    const options = (await load()).specifiers().map((label): Completion => ({ label, type: "namespace" }));
     return { from: pos - specifier.length, validFor: /^[\w@/.:-]*$/, options };
   }
   const from = context.matchBefore(/[\w$]*$/)?.from ?? pos;
   const source = IN_BRACES.test(before)
     ? AFTER_BRACES.exec(state.sliceDoc(pos, pos + MAX_CHARACTERS))?.[1]
     : undefined;
-  if (source !== undefined) return answer(from, await packages.exportsOf(source));
+  if (source !== undefined) return answer(from, await (await load()).exportsOf(source));
   const name = MEMBER.exec(before)?.[1];
   const imported = name === undefined ? null : findImported(state.sliceDoc(), name);
   if (imported === null) return null;
-  return answer(from, await packages.membersOf(imported.specifier, imported.name));
+  return answer(from, await (await load()).membersOf(imported.specifier, imported.name));
 }
 
 function answer(from: number, members: readonly Exported[]): CompletionResult | null {

@@ -9,7 +9,7 @@ import { Button } from "../parts/controls.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { TextField } from "../parts/fields.tsx";
 import { Card, Empty, PageHead } from "../parts/layout.tsx";
-import { ALL, post, useGet } from "../server/api.ts";
+import { post, useGet } from "../server/api.ts";
 import {
   draft,
   input,
@@ -40,7 +40,6 @@ export default function RunPage() {
   const editor = useRef<EditorHandle | null>(null);
   const [shown, setShown] = useState<"input" | "files" | "limits" | null>(null);
   const types = useGet("/tools/types.d.ts", { parseAs: "text" });
-  const packages = useGet("/packages", ALL);
   const { process } = feed;
   const isLive = process !== null && isActive(process);
   const error = useMemo(() => (process?.code === draft.peek() ? markedError(process) : null), [process]);
@@ -109,7 +108,6 @@ export default function RunPage() {
               label="Script"
               error={error}
               declarations={types.data}
-              {...(packages.data && { packages: packages.data.packages })}
               input={given}
               onChange={(text) => {
                 draft.value = text;

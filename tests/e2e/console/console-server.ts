@@ -36,6 +36,7 @@ export async function startConsoleServer(environment: Record<string, string> = {
   await using undo = new AsyncDisposableStack();
   const orders = undo.use(await startOrdersApi());
   const server = await startServer({
+    starterPackages: true,
     environment: {
       CYRNEL_API_KEY: TEST_KEY,
       CYRNEL_SECRETS_KEY: SECRETS_KEY,

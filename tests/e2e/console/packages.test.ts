@@ -81,6 +81,8 @@ describe.skipIf(chromiumPath === null)("packages (skipped without a Chromium)", 
     await page.keyboard.press("Control+A");
     await page.keyboard.type('import * as all from "adder";\nreturn all.add');
     await option("addOne").waitFor();
+    // Keys count only once the list has been there for a moment; until then Tab leaves the editor.
+    await page.waitForTimeout(200);
     await page.keyboard.press("Tab");
     await page.keyboard.type("(1)");
     await expect.poll(() => editor.innerText()).toContain("all.addOne(1)");

@@ -17,6 +17,8 @@ export interface StartServerOptions {
   /** Default: the bundled modules. */
   builtins?: readonly BuiltinModule[];
   tools?: ToolHost;
+  /** Default: none are stored. */
+  starterPackages?: boolean;
   /** An existing database, for a second server after the first has stopped; it is not dropped then. */
   database?: TestDatabase;
 }
@@ -71,6 +73,8 @@ export async function startServer(options: StartServerOptions = {}): Promise<Tes
     logRing: ring,
     ...(options.builtins ? { builtins: options.builtins } : {}),
     ...(options.tools ? { tools: options.tools } : {}),
+    // Storing them takes each server a second, and most tests import none.
+    starterPackages: options.starterPackages === true,
   });
   const url = await server.listen();
   const key = config.apiKey;
