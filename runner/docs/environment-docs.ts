@@ -57,9 +57,8 @@ export function generateEnvironmentDocs(facts: EnvironmentFacts): string {
     .concat("\n");
 }
 
-const OVERVIEW = `Submit one TypeScript script; it runs once, alone, in a sandbox of its own, and everything it made is gone
-afterwards except what it printed, put out or returned. Prefer one script that makes many tool calls and returns only
-what you need over many small scripts: intermediate data then never leaves the sandbox.`;
+const OVERVIEW = `Submit one TypeScript script; it runs once, alone, and everything is gone afterwards but what it printed, put
+out, wrote to files or returned. Prefer one script that makes many tool calls and returns only what you need.`;
 
 const FORMS = `## What a script is
 
@@ -67,19 +66,15 @@ const FORMS = `## What a script is
 - one function or arrow function (called without arguments), or
 - a module body with \`export default\` of a value or a function.
 
-A Markdown code fence round any of these is removed. TypeScript syntax is accepted and erased: types are **not** checked.
-The language level is ES2024. A syntax error ends the process as \`failed\` with reason \`syntax_error\` and the line and
-column in your source; nothing is executed.`;
+Types are erased, **not** checked; a Markdown code fence round it is removed. The language level is ES2024.`;
 
 const MODULES = `## Imports
 
-- Built-in modules, with or without \`node:\`: ${BUILTINS.map((name) => `\`${name}\``).join(", ")}. There is no global
-  \`Buffer\` or \`process\`: \`import { Buffer } from "node:buffer"\`.
-- Files of the workspace, relative to the script: \`import { x } from "./lib/x.ts"\` (\`.ts\`, \`.mts\`, \`.js\`, \`.mjs\`), JSON
-  (\`import data from "./d.json"\`), and any other file as its text (\`import text from "./note.md"\`, or any file with
-  \`with { type: "text" }\`). At most 1,000 files, 1 MiB together. Errors name the file, line and column.
-- \`import()\` takes a literal name. Imports also stand in a body with top-level \`return\`.
-- npm packages cannot be imported.`;
+- npm packages that are installed here: \`import { z } from "zod"\`, \`import * as d from "npm:date-fns@4"\`
+- Modules of Node: ${BUILTINS.filter((name) => !name.includes("/")).join(", ")}. There is no global \`Buffer\` or \`process\`:
+  \`import { Buffer } from "node:buffer"\`.
+- Files of the workspace: \`import { x } from "./lib/x.ts"\`, JSON, and any other file as its text
+- \`import()\` takes a literal name. Imports also stand in a body with top-level \`return\`.`;
 
 const GLOBALS = `## Globals
 
@@ -97,93 +92,65 @@ The time zone is UTC.`;
 
 const TOOLS = `## Tools
 
-Everything outside the sandbox is reached through tools: functions of installed services. A call takes one object and
-answers a promise.
+Tools are functions of installed services. A call takes one object and answers a promise.
 
 \`\`\`ts
-// Find tools, then read what one takes and answers.
 const found = await tools.search({ query: "create issue", limit: 5 });
 const details = await tools.describe.tool({ path: "github.createIssue" });
 
-// The same call in its two forms.
 const a = await tools.github.createIssue({ title: "Broken build" });
 const b = await cyrnel.services.github.tools.createIssue.invoke({ title: "Broken build" });
 \`\`\`
 
-- Where a service groups its tools the path is longer: \`tools.github.issues.list({ ... })\`,
-  \`cyrnel.services.github.tools.issues.list.invoke({ ... })\`
-- \`cyrnel.discoverServices({ query?, limit? })\` and \`cyrnel.discoverTools({ query?, serviceId?, limit? })\` list what there is
-- \`cyrnel.getService(id)\`, \`cyrnel.getTool({ serviceId, toolId })\` give details with the JSON Schemas
-- \`cyrnel.getToolDocs({ serviceId, toolId })\` gives a TypeScript signature and an example call, as Markdown
+- Where a service groups its tools the path is longer: \`tools.github.issues.list({ ... })\`
+- \`cyrnel.discoverServices({ query?, limit? })\` lists services; \`cyrnel.getToolDocs({ serviceId, toolId })\` gives a signature and
+  an example call
 - \`cyrnel.ask({ message, schema? })\` asks a person and answers what they said
 - \`cyrnel.input\` is the JSON the process was given as \`input\`: plain data, frozen; \`undefined\` without one
 - \`cyrnel.process\` is \`{ id, ref }\` of this process
 
-Calls are concurrent: \`await Promise.all(...)\` over ten calls takes as long as the slowest. \`tools\` cannot be enumerated
-(\`Object.keys(tools)\` is empty): use \`tools.search\`. A misspelt tool fails with suggestions.`;
+Calls are concurrent. \`tools\` cannot be enumerated: use \`tools.search\`. A misspelt tool fails with suggestions.`;
 
 const FILES = `## Files
 
-\`cyrnel.files\` is the workspace of this run: the files it was given, by name (\`in/orders.csv\`), and those it writes. All of it
-returns promises; large files are read and written in pieces.
+\`cyrnel.files\` is the workspace of this run: the files it was given, by name (\`in/orders.csv\`), and those it writes, which become
+its artifacts. All of it returns promises.
 
 - \`read(name, { offset?, length? })\` gives a \`Uint8Array\`; \`text(name)\`, \`json(name)\`; \`for await (const line of cyrnel.files.lines(name))\`
 - \`list(prefix?)\`, \`stat(name)\`: \`{ name, size, contentType }\`; \`exists(name)\`
 - \`write(name, text | bytes | JSON)\`, \`append(name, ...)\`, \`remove(name)\`
 
 A tool that takes bytes takes \`{ file: "in/photo.png" }\` too, and the answer of any tool can become a file that the script never
-holds: \`tools.store.report({ ... }, { saveAs: "out/report.pdf" })\` gives \`{ file, size, contentType }\`, in \`body\` where the answer has a
-status.
-
-What a run wrote is kept as its artifacts.`;
+holds: \`tools.store.report({ ... }, { saveAs: "out/report.pdf" })\`.`;
 
 const OUTPUT = `## What leaves the sandbox
 
-- \`return value\`: the process's \`result\`. JSON data; a class instance becomes what \`JSON.stringify\` makes of it.
+- \`return value\`: the process's \`result\`. JSON data.
 - \`cyrnel.output(object)\`: merged into the process's \`output\` (shallow, later keys win); visible while the script runs.
-- \`console\`: the process's \`stdout\` and \`stderr\`.
-- files it wrote or changed: its artifacts.
 
-The run ends when the top level has finished. Timers that are still pending do not keep it alive: \`await\` what matters.`;
+The run ends when the top level has finished; timers do not keep it alive: \`await\` what matters.`;
 
 const ERRORS = `## Errors
 
-A failed call rejects with an \`Error\` that has \`name\`, \`message\`, \`code\` and, where there is one, \`status\`; catch it like any
-other. What is not caught ends the process as \`failed\` with reason \`script_error\`; so does an unhandled rejection. Stacks and
-\`errorDetail\` give lines and columns of the source as you submitted it.
-
-| reason | what happened |
-| --- | --- |
-| \`script_error\` | the script threw, or awaited something that can never happen |
-| \`syntax_error\` | the source could not be parsed |
-| \`timeout\` | the run took longer than \`options.timeout\` (waiting for an approval does not count) |
-| \`memory_limit\`, \`cpu_limit\` | the run needed more than it was given |
-| \`output_limit\` | the output, the result, a message or what was written to files was too large |
-| \`sandbox_violation\` | the run did something a script has no reason to do |
-| \`killed\` | the process was killed on request |`;
+A failed call rejects with an \`Error\` that has \`name\`, \`message\`, \`code\` and, where there is one, \`status\`. What is not caught
+ends the process as \`failed\` with reason \`script_error\`; stacks and \`errorDetail\` give lines and columns of your source. Further
+reasons: \`syntax_error\`, \`timeout\` (waiting for a person does not count), \`memory_limit\`, \`cpu_limit\`, \`output_limit\`,
+\`sandbox_violation\`, \`killed\`.`;
 
 const EXAMPLE = `## Example
 
 \`\`\`ts
-interface Reading {
-  station: string;
-  celsius: number;
-}
-
-const readings: Reading[] = [
+const readings: { station: string; celsius: number }[] = [
   { station: "harbour", celsius: 11.5 },
   { station: "hill", celsius: 7.25 },
   { station: "harbour", celsius: 12 },
 ];
-
-const byStation = Map.groupBy(readings, (reading) => reading.station);
 const averages: Record<string, number> = {};
-for (const [station, group] of byStation) {
+for (const [station, group] of Map.groupBy(readings, (reading) => reading.station)) {
   averages[station] = group.reduce((sum, reading) => sum + reading.celsius, 0) / group.length;
 }
-
 console.log(\`averaged \${readings.length} readings\`); // stdout
-cyrnel.output({ stations: byStation.size }); // output
+cyrnel.output({ stations: Object.keys(averages).length }); // output
 return averages; // result: {"harbour":11.75,"hill":7.25}
 \`\`\``;
 
@@ -204,7 +171,7 @@ function describeLimits({ limits }: EnvironmentFacts): string {
     ["one message to the host (the parameters of a call)", formatBytes(limits.maxMessageBytes)],
     ["`output`", formatBytes(limits.maxOutputBytes ?? PROTOCOL_LIMITS.maxOutputBytes)],
     ["`result`", formatBytes(limits.maxResultBytes ?? PROTOCOL_LIMITS.maxResultBytes)],
-    ["stdout, stderr", "each is cut, with a visible line, at a size the server sets (1 MiB unless changed)"],
+    ["stdout, stderr", "cut at a size the server sets (1 MiB unless changed)"],
   ];
   if (limits.slots !== undefined) rows.push(["runs at once", `${limits.slots}; further ones are queued`]);
   return [
@@ -219,15 +186,8 @@ function describeLimits({ limits }: EnvironmentFacts): string {
 function describeUnavailable(facts: EnvironmentFacts): string {
   const rows: [string, string][] = [
     ["`WebSocket`, sockets", "`fetch`, or a tool of an installed service"],
-    ["`require`", "`import` of the modules above, of installed packages, and of files of the workspace"],
-    [
-      "files of the machine, `process`, environment variables",
-      "`cyrnel.files`, `cyrnel.input`; take results out with `return`, `cyrnel.output` or a file",
-    ],
-    [
-      "other Node built-ins (`child_process`, `http`, `os`, ...)",
-      "the modules above; services through `tools`",
-    ],
+    ["`require`", "`import`"],
+    ["files of the machine, `process`, environment variables", "`cyrnel.files`, `cyrnel.input`"],
     [
       "secrets and API keys",
       "a tool adds the credentials of its service by itself; a script never sees them",
