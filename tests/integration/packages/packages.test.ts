@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packageSchema, packageSummarySchema } from "#api/packages/model.ts";
 import { deleteUnusedBundles } from "#api/packages/store.ts";
+import { cyrnel } from "../command/cyrnel.ts";
 import { until } from "../processes-server.ts";
 import { SECRETS_KEY } from "../services-server.ts";
 import { answerJson, type FrontedRegistry, type Registry, startFront, startRegistry } from "./registry.ts";
@@ -305,6 +306,26 @@ describe("what is checked", () => {
     };
   };
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+
+  test("cyrnel packages: add, list, show, rm; what cannot be installed ends the command", async () => {
+    await using on = await startPackagesServer(fronted.url, { CYRNEL_API_KEY: KEY });
+    const environment = { CYRNEL_URL: on.server.url, CYRNEL_API_KEY: KEY };
+    const ask = (...args: string[]) => cyrnel(["packages", ...args], { environment });
+    const added = await ask("add", "adder@1.0.0");
+    expect(added.stdout, added.stderr).toContain("adder@1.0.0 is installed");
+    expect((await ask("list", "--json")).json()).toMatchObject({
+      packages: [expect.objectContaining({ name: "adder", version: "1.0.0", license: "MIT" })],
+    });
+    expect((await ask("list")).stdout).toMatch(/adder +1\.0\.0 +MIT/);
+    const shown = await ask("show", "adder");
+    expect(shown.stdout).toMatch(/@corp\/one@1\.1\.0 +MIT/);
+    const refused = await ask("add", "not-there-at-all");
+    expect([refused.code, refused.stdout]).toEqual([1, ""]);
+    expect(refused.stderr).toContain("not-there-at-all");
+    expect((await ask("rm", "adder@1.0.0")).code).toBe(0);
+    expect((await ask("list", "--json")).json()).toEqual({ packages: [] });
+    expect((await ask("show", "adder")).code).not.toBe(0);
+  });
 
   test("minimum age: the newest that is old enough; exactly one that is not is refused", async () => {
     await using on = await startPackagesServer(fronted.url, { CYRNEL_PACKAGE_MIN_AGE_DAYS: "3" });
