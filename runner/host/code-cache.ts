@@ -8,7 +8,7 @@ import { DEFAULT_SESSION_LIMITS } from "../wire/protocol.ts";
 import type { CallHandlers } from "./calls.ts";
 import type { ExecutionContext } from "./execution.ts";
 import type { LoadedPackage, MakeCodeCache } from "./packages.ts";
-import { makeStart } from "./start.ts";
+import { makeStart } from "./session.ts";
 import { superviseRun } from "./supervisor.ts";
 
 const MAX_MS = 10_000;

@@ -21,8 +21,8 @@ import { type BodyFiles, createBodyFiles, createModuleReader, fileCalls } from "
 import { isSuspicious, logSuspicion } from "./outcome.ts";
 import type { LoadedPackage, Packages } from "./packages.ts";
 import type { Pool } from "./pool.ts";
+import { makeStart } from "./session.ts";
 import type { RunSettings } from "./settings-schema.ts";
-import { makeStart } from "./start.ts";
 import {
   type RunChild,
   type RunLimits,
