@@ -16,13 +16,15 @@ export interface PackageHostOptions {
   contents: Pick<ContentStore, "open">;
   directory: PackageDirectory;
   trials: Pick<Trials, "find">;
+  /** Resolves when the packages that come with the server are in the directory. */
+  starterStored(): Promise<void>;
   mayImport(caller: CallCaller, name: string): boolean;
   /** Of the names those that are most alike, the best first. */
   pickSimilar(asked: string, names: readonly string[], max: number): string[];
 }
 
 export function createPackageHost(options: PackageHostOptions): PackageHost {
-  const { db, contents, directory, trials, mayImport, pickSimilar } = options;
+  const { db, contents, directory, trials, starterStored, mayImport, pickSimilar } = options;
 
   async function read(digest: string): Promise<string> {
     const content = await contents.open(digest);
@@ -43,6 +45,8 @@ export function createPackageHost(options: PackageHostOptions): PackageHost {
 
   return {
     async find(caller, { name, range }) {
+      // The first runs of a new server may be quicker than the storing of what comes with it.
+      if (directory.versionsOf(name).length === 0) await starterStored();
       const versions = directory.versionsOf(name);
       if (versions.length > 0 && !mayImport(caller, name)) {
         return {

@@ -68,6 +68,7 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
   } = options;
   const open = new AsyncDisposableStack();
   const directory = createPackageDirectory(db, watch);
+  let storing: Promise<void> = Promise.resolve();
   const trials = createTrials(environments);
   const { npmRegistry, packageAdvisories } = config;
   const registry = {
@@ -110,13 +111,21 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
 
   return {
     packages: createPackages({ db, contents, watch, directory, installations, mayImport }),
-    host: createPackageHost({ db, contents, directory, trials, mayImport, pickSimilar }),
+    host: createPackageHost({
+      db,
+      contents,
+      directory,
+      trials,
+      starterStored: () => storing,
+      mayImport,
+      pickSimilar,
+    }),
     start() {
       const what = "bundles of packages";
       open.use(startSweeps(db, { name: "packages", everyMs: SWEEP_INTERVAL_MS, what, log, remove: sweep }));
       if (!options.hasStarterSet) return;
       const starting = new AbortController();
-      const storing = storeStarterSet(db, contents, starting.signal)
+      storing = storeStarterSet(db, contents, starting.signal)
         .then((count) => (count === 0 ? undefined : watch.refresh()))
         .catch((error: unknown) =>
           log.warn({ err: error }, "the starter set of packages could not be stored"),

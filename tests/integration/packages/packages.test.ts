@@ -1,8 +1,10 @@
 /** npm packages over HTTP, from a real registry: installed, listed, imported in both environments, kept for repetitions, removed. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";
 import { packageSchema, packageSummarySchema } from "#api/packages/model.ts";
 import { deleteUnusedBundles } from "#api/packages/store.ts";
 import { cyrnel } from "../command/cyrnel.ts";
+import { startServer } from "../harness/server.ts";
 import { until } from "../processes-server.ts";
 import { SECRETS_KEY } from "../services-server.ts";
 import { answerJson, type FrontedRegistry, type Registry, startFront, startRegistry } from "./registry.ts";
@@ -49,6 +51,16 @@ beforeAll(async () => {
 afterAll(async () => {
   await fronted?.[Symbol.asyncDispose]();
   await registry?.[Symbol.asyncDispose]();
+});
+
+test("the first run of a new server imports what comes with it, stored yet or not", async () => {
+  await using server = await startServer({
+    builtins: BUILTIN_MODULES.filter(({ type }) => type === "environment"),
+    starterPackages: true,
+  });
+  const code = 'import { z } from "zod"; return z.number().parse(1);';
+  const { body } = await server.post("/processes", { code, block: true });
+  expect(body).toMatchObject({ exitState: "success", result: 1, packages: [{ name: "zod" }] });
 });
 
 describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) => {
