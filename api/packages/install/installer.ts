@@ -3,7 +3,7 @@
  * lies there, or why nothing does. The folder is the caller's to remove.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -19,6 +19,7 @@ import {
   type InstallStep,
   installMessageSchema,
 } from "./messages.ts";
+import { permissionFlags } from "./permissions.ts";
 
 export interface InstallerOptions {
   fetch: typeof globalThis.fetch;
@@ -68,7 +69,16 @@ export async function installPackage(
       idleMs,
     });
     const before = minAgeDays === 0 ? null : new Date(Date.now() - minAgeDays * DAY_MS).toISOString();
-    const job: InstallJob = { ...asked, socketPath, before, minAgeDays, advisories, limits: INSTALL_LIMITS };
+    const folder = await realpath(asked.folder);
+    const job: InstallJob = {
+      ...asked,
+      folder,
+      socketPath,
+      before,
+      minAgeDays,
+      advisories,
+      limits: INSTALL_LIMITS,
+    };
     const outcome = await runInstaller(job, AbortSignal.any([signal, AbortSignal.timeout(maxMs)]), onStep);
     if (outcome.type === "tree") return outcome.tree;
     if (signal.aborted) throw new InstallProblem("The server stopped while it was installed.");
@@ -129,15 +139,7 @@ function runInstaller(
 
 /** What it may do is said to Node; what it may use, to the kernel. */
 function flagsFor({ folder }: InstallJob): string[] {
-  return [
-    "--permission",
-    "--allow-fs-read=*",
-    `--allow-fs-write=${join(folder, "*")}`,
-    "--allow-net",
-    "--disable-proto=throw",
-    `--max-old-space-size=${MAX_HEAP_MB}`,
-    ENTRY,
-  ];
+  return [...permissionFlags(folder), "--disable-proto=throw", `--max-old-space-size=${MAX_HEAP_MB}`, ENTRY];
 }
 
 function limit({ pid }: ChildProcess): void {
