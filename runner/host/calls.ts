@@ -88,6 +88,8 @@ export interface Calls {
   readonly toolCalls: number;
   /** Begins a call, or says why the run is over. */
   begin(message: CallMessage, attachment: Buffer | null): Violation | Divergence | null;
+  /** Aborts one call of a tool, whose reply says so. One that has its reply already is left as it is. */
+  cancel(id: number): Violation | null;
   /** Holds replies back until `thaw`. */
   freeze(): void;
   thaw(): void;
@@ -103,6 +105,8 @@ export function createCalls(options: CallOptions): Calls {
   const { channel, handlers, limits, before = [], restoreAnswer, end } = options;
   const log: LoggedCall[] = [];
   const aborter = new AbortController();
+  /** Of calls of tools that are under way, by id. */
+  const open = new Map<number, AbortController>();
   let logChars = 0;
   let hasLost = false;
   let lastId = 0;
@@ -214,9 +218,16 @@ export function createCalls(options: CallOptions): Calls {
         seq: number,
         attachment: Buffer | null,
       ) => Promise<unknown>;
+      let { signal } = aborter;
+      if (method === "invoke") {
+        const own = new AbortController();
+        open.set(id, own);
+        signal = own.signal;
+      }
       // Begun at once: what ends the run may stand in the same chunk, and after the end no call may begin.
-      new Promise((begun) => begun(handler(params, aborter.signal, seq, attachment))).then(
+      new Promise((begun) => begun(handler(params, signal, seq, attachment))).then(
         (result) => {
+          open.delete(id);
           if (method === "invoke" && params.saveAs !== undefined) noteSaved(call, result);
           if (isOfFile && result instanceof Uint8Array) {
             sendReply(id, () => encodeReply({ result: { bytes: result.length } }), result);
@@ -224,12 +235,18 @@ export function createCalls(options: CallOptions): Calls {
           else answer(id, call, { result: result ?? null });
         },
         (error: unknown) => {
+          open.delete(id);
           if (error instanceof Error && error.name === WORKSPACE_LIMIT_ERROR)
             end(violation(error.message, "output_limit"));
           else if (isOfFile) sendReply(id, () => encodeReply(toErrorReply(error)));
           else answer(id, call, toErrorReply(error));
         },
       );
+      return null;
+    },
+    cancel(id) {
+      if (id > lastId) return violation(`call ${id} was canceled before it was made`);
+      open.get(id)?.abort(new Error("The script has canceled the call."));
       return null;
     },
     freeze() {
@@ -241,7 +258,9 @@ export function createCalls(options: CallOptions): Calls {
     },
     abort() {
       if (aborter.signal.aborted) return;
-      aborter.abort(new Error("The run has ended."));
+      const ended = new Error("The run has ended.");
+      aborter.abort(ended);
+      for (const own of open.values()) own.abort(ended);
       frozen?.resolve();
     },
     sent: () => replies,

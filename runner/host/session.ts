@@ -153,6 +153,10 @@ export function startSession(input: SessionInput): Session {
         return input.start.journal === undefined
           ? violation("the child said it did something else than before, and there was no before")
           : { kind: "diverged", what: message.params.what };
+      case "cancel":
+        if (signal.aborted) return null;
+        if (isFrozen) return violation("the child canceled a call while it was paused");
+        return calls?.cancel(message.params.id) ?? null;
       default:
         if (signal.aborted) return null;
         if (isFrozen) return violation("the child made a call while it was paused");

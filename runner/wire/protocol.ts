@@ -253,6 +253,8 @@ export const childMessageSchema = z.union([
     notification("live", z.strictObject({})),
     /** A repeated script does something else than before: `what` completes "the script …". */
     notification("diverged", z.strictObject({ what: z.string().min(1).max(1000) })),
+    /** The script wants no answer to this call of `invoke` any more; its reply comes nevertheless, and may have been sent already. */
+    notification("cancel", z.strictObject({ id: callId })),
     callMessage("invoke"),
     callMessage("discoverServices"),
     callMessage("discoverTools"),

@@ -40,7 +40,7 @@ const upstream = createServer(async (request, response) => {
     });
   } else if (url.endsWith("/large")) response.end(content(3 * MEBIBYTE));
   else {
-    const size = url.endsWith("/seen") ? hanging.length : body.length;
+    const size = url.endsWith("/seen") ? hanging.length : url.endsWith("/closed") ? abandoned : body.length;
     response.setHeader("content-type", "application/json").end(JSON.stringify({ size }));
   }
 });
@@ -175,18 +175,96 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     expect(received[1]?.digest).toBe(digest);
   });
 
-  test("an aborted request and the end of a run close the connection", async () => {
+  const COUNTING = `const count = async (what) => (await (await fetch("$ORIGIN/api/" + what)).json()).size;
+    const wait = async (what, size) => { while ((await count(what)) < size) await new Promise((go) => setTimeout(go, 20)); };`;
+  const statuses = async (id: number) => {
+    const { calls } = (await on.server.get(`/processes/${id}/calls?limit=500`)).body;
+    return calls.map(({ status, toolId }: { status: string; toolId: string }) => `${toolId} ${status}`);
+  };
+
+  test("an aborted request is canceled while the script goes on: its connection closes, its slot is free, the trail says so", async () => {
     const record = await run(
-      `const aborter = new AbortController();
+      `${COUNTING}
+      const aborter = new AbortController();
       const hanging = fetch("$ORIGIN/api/hang", { signal: aborter.signal }).catch(({ name }) => name);
-      while ((await (await fetch("$ORIGIN/api/seen")).json()).size === 0);
+      await wait("seen", 1);
       aborter.abort();
-      return await hanging;`,
+      await wait("closed", 1);
+      const late = await fetch("$ORIGIN/api/hang", { signal: AbortSignal.timeout(50) }).catch(({ name }) => name);
+      await wait("closed", 2);
+      const reason = await fetch("$ORIGIN/api/hang", { signal: AbortSignal.abort("before") }).catch((why) => why);
+      return [await hanging, late, reason];`,
     );
-    expect(record.result).toBe("AbortError");
-    const id = await on.submit(`await fetch("${origin}/api/hang")`);
-    await until("it hangs", async () => hanging.length === 2);
-    await on.agent.send("POST", `/processes/${id}/signals/kill`);
-    await expect.poll(() => abandoned, { timeout: 5000 }).toBe(2);
+    expect([record.error ?? null, record.result]).toEqual([null, ["AbortError", "TimeoutError", "before"]]);
+    expect(received.filter(({ line }) => line === "GET /api/hang")).toHaveLength(2);
+    const trail = await statuses(record.id);
+    expect(trail.filter((one: string) => one === "read canceled")).toHaveLength(2);
+    expect(trail.filter((one: string) => !/ (?:ok|canceled)$/.test(one))).toEqual([]);
+    const { records } = (await on.server.get(`/audit?action=tool.call&outcome=failed&processId=${record.id}`))
+      .body;
+    const canceled = { object: { kind: "tool", id: "web.read" }, code: "call_canceled" };
+    expect(records).toMatchObject([canceled, canceled]);
+  });
+
+  test("more requests than run at once: those that wait are dropped unsent, those under way are closed", async () => {
+    const record = await run(
+      `${COUNTING}
+      const aborter = new AbortController();
+      const all = Array.from({ length: 200 }, () => fetch("$ORIGIN/api/hang", { signal: aborter.signal }).catch(({ name }) => name));
+      setTimeout(() => aborter.abort(), 500);
+      const names = new Set(await Promise.all(all));
+      await wait("closed", await count("seen"));
+      return [...names];`,
+    );
+    expect([record.error ?? null, record.result]).toEqual([null, ["AbortError"]]);
+    expect(hanging.length).toBeGreaterThan(0);
+    expect(hanging.length).toBeLessThan(200);
+    expect(abandoned).toBe(hanging.length);
+    expect((await statuses(record.id)).filter((one: string) => one === "read canceled")).toHaveLength(
+      hanging.length,
+    );
+  });
+
+  test("a repetition cancels nothing a second time, and sends nothing again", async () => {
+    const id = await on.submit(
+      `${COUNTING}
+      const aborter = new AbortController();
+      const hanging = fetch("$ORIGIN/api/hang", { signal: aborter.signal }).catch(({ name }) => name);
+      await wait("seen", 1);
+      aborter.abort();
+      const name = await hanging;
+      await wait("closed", 1);
+      const asked = await fetch("$ORIGIN/asked/small");
+      return [name, asked.status];`.replaceAll("$ORIGIN", origin),
+    );
+    const [approval = ""] = await on.paused(id);
+    const before = await statuses(id);
+    await on[Symbol.asyncDispose]();
+    on = await start();
+    await on.decide(approval, "approve");
+    const record = await on.read(id, "?wait=30000");
+    expect([record.error ?? null, record.result]).toEqual([null, ["AbortError", 200]]);
+    expect(received.filter(({ line }) => line === "GET /api/hang")).toHaveLength(1);
+    expect(received.filter(({ line }) => line === "GET /asked/small")).toHaveLength(1);
+    expect((await statuses(id)).slice(0, before.length - 1)).toEqual(before.slice(0, -1));
+  });
+
+  test.each([
+    ["is killed", 'await fetch("$ORIGIN/api/hang")'],
+    [
+      "returns",
+      'fetch("$ORIGIN/api/hang").catch(() => {}); while ((await (await fetch("$ORIGIN/api/seen")).json()).size === 0);',
+    ],
+    [
+      "throws",
+      'fetch("$ORIGIN/api/hang").catch(() => {}); while ((await (await fetch("$ORIGIN/api/seen")).json()).size === 0); throw new Error("x")',
+    ],
+  ])("a run that %s leaves no request behind", async (how, code) => {
+    const id = await on.submit(code.replaceAll("$ORIGIN", origin));
+    await until("it hangs", async () => hanging.length === 1);
+    if (how === "is killed") await on.agent.send("POST", `/processes/${id}/signals/kill`);
+    await expect.poll(() => abandoned, { timeout: 10_000 }).toBe(1);
+    await on.read(id, "?wait=10000");
+    expect(await statuses(id)).toContain("read canceled");
   });
 });

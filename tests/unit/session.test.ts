@@ -254,6 +254,43 @@ describe("a session", () => {
     expect(replies()).toEqual([]);
   });
 
+  test("a call that is canceled is aborted alone, once, and has a reply; others are left as they are", async () => {
+    const signals = new Map<unknown, AbortSignal>();
+    const { session, say, repliesById } = play({
+      calls: {
+        invoke: ({ parameters: { n } }, signal) => {
+          signals.set(n, signal);
+          if (n === 3) return Promise.resolve("quick");
+          return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+        },
+      },
+      limits: { maxConcurrentCalls: 5 },
+    });
+    for (const n of [1, 2, 3]) say(invoke(n, { n }));
+    await vi.waitFor(() => expect(repliesById()).toHaveLength(1));
+    for (const id of [2, 2, 3]) say({ method: "cancel", params: { id } });
+    await vi.waitFor(() => expect(repliesById()).toHaveLength(2));
+    expect(repliesById()).toMatchObject([
+      { id: 2, error: { message: "The script has canceled the call." } },
+      { id: 3, result: "quick" },
+    ]);
+    expect([1, 2, 3].map((n) => signals.get(n)?.aborted)).toEqual([false, true, false]);
+    say(end());
+    await session;
+    expect(signals.get(1)?.aborted).toBe(true);
+  });
+
+  test.each([
+    ["before it is made", { id: 2 }],
+    ["by no number", { id: "1" }],
+    ["and something else", { id: 1, all: true }],
+  ])("a call that is canceled %s is a violation", async (_, params) => {
+    const { session, say } = play({ calls: { invoke: () => new Promise(() => {}) } });
+    say(invoke(1));
+    say({ method: "cancel", params });
+    expect(await session).toMatchObject({ kind: "violation", reason: "sandbox_violation" });
+  });
+
   test("stopped from outside it aborts calls and makes no new ones, but still delivers output until the channel closes", async () => {
     const calls: AbortSignal[] = [];
     const { session, say, stop, events, toHost } = play({

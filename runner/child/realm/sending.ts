@@ -64,6 +64,11 @@ export function sendCall(text: string): void {
   if (!ended) send(text);
 }
 
+/** Of a call of a tool that was sent. */
+export function sendCancel(id: number): void {
+  if (!ended) send(`{"jsonrpc":"2.0","method":"cancel","params":{"id":${StringOf(id)}}}`);
+}
+
 /** As `sendCall`, with bytes: pieces of base64 that go before the message. */
 export function sendCallWith(text: string, { bytes, at, length }: Span): void {
   if (ended) return;

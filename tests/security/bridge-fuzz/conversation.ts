@@ -157,6 +157,7 @@ const FILL: Record<ConversationKind, (prng: Prng, conversation: Conversation) =>
         stderr: 2,
         output: 3,
         call: 6,
+        cancel: 1,
         end: 0.3,
         failure: 0.1,
       });

@@ -3,7 +3,7 @@ import { type CallMethod, PROTOCOL_LIMITS, PROTOCOL_VERSION } from "#runner/wire
 import type { Prng } from "./prng.ts";
 import { type Json, json, object, randomJson, randomObject, randomString, raw } from "./wire-json.ts";
 
-export type MessageKind = "stdout" | "stderr" | "output" | "call" | "end" | "failure";
+export type MessageKind = "stdout" | "stderr" | "output" | "call" | "cancel" | "end" | "failure";
 
 const identifier = (prng: Prng) =>
   json(prng.pick(["s", "test", "a".repeat(500), "é€", "__proto__", "\u0000", "x y"]));
@@ -68,6 +68,8 @@ export function createMessage(prng: Prng, kind: MessageKind, id: number): Json {
       const method = prng.chance(0.6) ? "invoke" : prng.pick(CALL_METHODS);
       return object({ ...VERSION, id: json(id), method: json(method), params: CALL_PARAMS[method](prng) });
     }
+    case "cancel":
+      return notification("cancel", object({ id: json(id) }));
     case "end":
       return notification("end", object({ ok: raw("true"), ...maybe(prng, "result", randomJson(prng, 5)) }));
     case "failure": {

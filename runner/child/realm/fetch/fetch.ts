@@ -162,7 +162,12 @@ function createFetch(
   }
 
   /** Null where it is over before there is a response. `failure`: what it rejects with when the host refuses or fails. */
-  async function carryOut(request: InstanceType<typeof Request>, failure: Error, isOver: () => boolean) {
+  async function carryOut(
+    request: InstanceType<typeof Request>,
+    failure: Error,
+    isOver: () => boolean,
+    onMade: (cancel: () => void) => void,
+  ) {
     const { parts, headers: list, body } = insideOf(request);
     const { url, method, redirect, integrity } = parts;
     if (url.protocol !== "http:" && url.protocol !== "https:") {
@@ -178,7 +183,8 @@ function createFetch(
       let sent: Sent | undefined;
       if (body !== null) ({ sent, file } = await sendable(body, plain));
       if (isOver()) return null;
-      answer = (await host.send(sent === undefined ? plain : { ...plain, body: sent }, nameFile())) as Answer;
+      const whole = sent === undefined ? plain : { ...plain, body: sent };
+      answer = (await host.send(whole, nameFile(), onMade)) as Answer;
       made = toResponse(answer);
     } catch (cause) {
       throw completeError(
@@ -204,6 +210,7 @@ function createFetch(
       const request = new Request(input, init);
       const { signals, body } = insideOf(request);
       let isAborted = false;
+      let cancel = () => {};
       let received: Body | null = null;
       const abort = (signal: AbortSignal) => {
         if (isAborted) return;
@@ -211,6 +218,7 @@ function createFetch(
         reject(signal.reason);
         if (body !== null) bodies.fail(body, signal.reason);
         if (received !== null) bodies.fail(received, signal.reason);
+        cancel();
       };
       for (const signal of signals) {
         if (signal.aborted) return abort(signal);
@@ -218,7 +226,10 @@ function createFetch(
       }
       // Made now, for its stack: it shows where the script asked for this.
       const failure = new TypeError();
-      carryOut(request, failure, () => isAborted).then((made) => {
+      const onMade = (give: () => void) => {
+        cancel = give;
+      };
+      carryOut(request, failure, () => isAborted, onMade).then((made) => {
         if (made === null) return;
         received = made.body;
         resolve(made.response);

@@ -11,8 +11,8 @@ export interface FetchHost extends BlobHost {
   isSignal(value: unknown): value is AbortSignal;
   /** `name`: `SHA-256` and so on. */
   digest(name: string, data: Uint8Array): Promise<ArrayBuffer>;
-  /** Resolves with what the host answers. `saveAs`: what a large body becomes. */
-  send(request: object, saveAs: string): Promise<unknown>;
+  /** Resolves with what the host answers. `saveAs`: what a large body becomes. `onMade` gets what gives the request up. */
+  send(request: object, saveAs: string, onMade: (cancel: () => void) => void): Promise<unknown>;
   /** Whether it is not too large for a message to the host. */
   fits(request: object): boolean;
   /** The names of the files there are. */

@@ -18,7 +18,15 @@ import {
   RealmPromise,
   StringOf,
 } from "../primordials.ts";
-import { awaitReply, callText, type Span, sendCall, sendCallWith, takeAttached } from "../sending.ts";
+import {
+  awaitReply,
+  callText,
+  type Span,
+  sendCall,
+  sendCallWith,
+  sendCancel,
+  takeAttached,
+} from "../sending.ts";
 
 /** Literals, so that no schema library comes into the realm; the types keep them equal to the host's. */
 const MAX_FILE_CALLS: (typeof PROTOCOL_LIMITS)["maxFileCalls"] = 50_000;
@@ -26,6 +34,8 @@ const MAX_FILE_CALLS: (typeof PROTOCOL_LIMITS)["maxFileCalls"] = 50_000;
 const MAX_ID = 1_000_000_000;
 
 interface Call {
+  /** 0 while it waits to be sent. */
+  id: number;
   method: CallMethod;
   /** JSON text. */
   params: string;
@@ -54,12 +64,13 @@ export function countOpenCalls(): number {
 
 /**
  * `encodeParams` returns JSON text and may throw; the promise then rejects with what it threw. `read`: what the script gets of
- * the reply.
+ * the reply. `onMade` gets what gives the call up; it then rejects as the host says, or with the reply that was quicker.
  */
 export function callHost(
   method: CallMethod,
   encodeParams: () => string,
   read?: (reply: unknown) => unknown,
+  onMade?: (cancel: () => void) => void,
 ): Promise<unknown> {
   return new RealmPromise((settle, reject) => {
     const resolve = read === undefined ? settle : (reply: unknown) => settle(read(reply));
@@ -81,8 +92,33 @@ export function callHost(
       });
     }
     madeCount++;
-    enqueue({ method, params, span: null, resolve, reject, failure, next: null });
+    const call: Call = { id: 0, method, params, span: null, resolve, reject, failure, next: null };
+    enqueue(call);
+    if (onMade !== undefined) onMade(() => cancel(call));
   });
+}
+
+/** Nothing for a call that has its reply. */
+function cancel(call: Call): void {
+  if (call.id === 0) {
+    if (dropWaiting(call)) {
+      const fields = { message: "The call was canceled before it was made.", code: "call_canceled" };
+      call.reject(completeError(call.failure, fields));
+    }
+  } else if (isCallOpen(call.id)) sendCancel(call.id);
+}
+
+/** False: it does not wait. */
+function dropWaiting(call: Call): boolean {
+  let before: Call | null = null;
+  for (let waiting = waitingHead; waiting !== null; before = waiting, waiting = waiting.next) {
+    if (waiting !== call) continue;
+    if (before === null) waitingHead = call.next;
+    else before.next = call.next;
+    if (waitingTail === call) waitingTail = before;
+    return true;
+  }
+  return false;
 }
 
 /**
@@ -93,7 +129,7 @@ export function callForFile(method: CallMethod, params: string, span: Span | nul
   return new RealmPromise((resolve, reject) => {
     const failure = new RealmError();
     countFileCall();
-    enqueue({ method, params, span, resolve, reject, failure, next: null });
+    enqueue({ id: 0, method, params, span, resolve, reject, failure, next: null });
   });
 }
 
@@ -200,6 +236,7 @@ function sendNext(): void {
     if (waitingHead === null) waitingTail = null;
     sentCount++;
     const id = sentCount;
+    call.id = id;
     mapSet(inFlight, id, call);
     inFlightCount++;
     try {

@@ -60,11 +60,15 @@ export function invokeTool(serviceId: string, toolId: string, args: unknown[]): 
 /** No service has such a tool: the host finds the rule that a request of `fetch` is a call of. */
 const FETCH_PATH = '"serviceId":"fetch","toolId":""';
 
-/** A request of `fetch`; `saveAs`: what a large body of the answer becomes. */
-export function invokeFetch(request: object, saveAs: string): Promise<unknown> {
+/** A request of `fetch`; `saveAs`: what a large body of the answer becomes; `onMade` gets what gives it up. */
+export function invokeFetch(
+  request: object,
+  saveAs: string,
+  onMade: (cancel: () => void) => void,
+): Promise<unknown> {
   const encode = () =>
     `{${FETCH_PATH},"parameters":${encodeParameters("fetch", "", request)},"saveAs":${quote(saveAs)}}`;
-  return callHost("invoke", encode, (reply) => takeSaved(saveAs, reply));
+  return callHost("invoke", encode, (reply) => takeSaved(saveAs, reply), onMade);
 }
 
 /** The name of the file that the answer is to become. A number is an index: `list.map(tools.service.tool)` passes it. */
