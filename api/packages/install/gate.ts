@@ -104,8 +104,10 @@ export async function openRegistryGate(options: GateOptions): Promise<RegistryGa
 
   async function follow(start: URL, what: string, watch: SilenceWatch, accept?: string, body?: Buffer) {
     let url = start;
+    let hasLeft = false;
     for (let redirects = 0; ; redirects += 1) {
-      const isOwn = url.origin === base.origin;
+      // Another server may send a request back, to an address of its choice: what it gets there, it gets without the token.
+      hasLeft ||= url.origin !== base.origin;
       const response = await fetch(url, {
         method: body === undefined ? "GET" : "POST",
         redirect: "manual",
@@ -114,7 +116,7 @@ export async function openRegistryGate(options: GateOptions): Promise<RegistryGa
           "user-agent": "cyrnel",
           ...(accept !== undefined && { accept }),
           ...(body !== undefined && { "content-type": "application/json" }),
-          ...(isOwn && registry.token !== null && { authorization: `Bearer ${registry.token}` }),
+          ...(!hasLeft && registry.token !== null && { authorization: `Bearer ${registry.token}` }),
         },
         ...(body !== undefined && { body: new Uint8Array(body) }),
       });
@@ -229,5 +231,5 @@ function describe(error: unknown): string {
     causes.push(last.cause);
   }
   const last = causes.findLast((one) => one instanceof Error && one.message !== "");
-  return `The registry could not be asked: ${last instanceof Error ? last.message.slice(0, 300) : "the connection failed"}.`;
+  return `The registry could not be asked: ${last instanceof Error ? last.message.slice(0, 300).replace(/\.$/, "") : "the connection failed"}.`;
 }

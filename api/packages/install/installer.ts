@@ -82,12 +82,17 @@ export async function installPackage(
     const outcome = await runInstaller(job, AbortSignal.any([signal, AbortSignal.timeout(maxMs)]), onStep);
     if (outcome.type === "tree") return outcome.tree;
     if (signal.aborted) throw new InstallProblem("The server stopped while it was installed.");
-    throw new InstallProblem(
-      gate.problem ?? outcome.message ?? `It could not be installed within ${maxMs} ms, or needed too much.`,
-    );
+    const message =
+      gate.problem ?? outcome.message ?? `It could not be installed within ${maxMs} ms, or needed too much.`;
+    throw new InstallProblem(registry.token === null ? message : conceal(message, registry.token));
   } finally {
     await rm(socketFolder, { recursive: true, force: true });
   }
+}
+
+/** A registry may quote in its answer what it was sent. */
+function conceal(message: string, token: string): string {
+  return message.replaceAll(token, "[secret]").replaceAll(encodeURIComponent(token), "[secret]");
 }
 
 type Outcome = Extract<InstallMessage, { type: "tree" }> | { type: "problem"; message: string | null };
