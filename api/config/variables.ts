@@ -261,6 +261,12 @@ export const CONFIG_VARIABLES = {
     null,
     "Sent to that registry as `Authorization: Bearer <token>`, and to no other place.",
   ),
+  CYRNEL_NPM_REGISTRY_TIMEOUT_MS: setting(
+    "npmRegistryTimeoutMs",
+    wholeNumber(100, 300_000),
+    "30000",
+    "Longest silence of that registry, before an answer and within one, in milliseconds; then the installation fails.",
+  ),
   CYRNEL_PACKAGE_MIN_AGE_DAYS: setting(
     "packageMinAgeDays",
     wholeNumber(0, 3650),

@@ -38,7 +38,12 @@ export interface PackageSetupOptions
   fetch: typeof globalThis.fetch;
   config: Pick<
     Config,
-    "dataDirectory" | "npmRegistry" | "npmRegistryToken" | "packageMinAgeDays" | "packageAdvisories"
+    | "dataDirectory"
+    | "npmRegistry"
+    | "npmRegistryToken"
+    | "npmRegistryTimeoutMs"
+    | "packageMinAgeDays"
+    | "packageAdvisories"
   >;
   hasStarterSet: boolean;
   log: ModuleLogger;
@@ -86,6 +91,7 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
             fetch,
             registry,
             minAgeDays: config.packageMinAgeDays,
+            idleMs: config.npmRegistryTimeoutMs,
             advisories: { off: "off", registry: "asked" }[packageAdvisories as string] ?? "required",
           } as Parameters<typeof installPackage>[0],
           request,

@@ -26,12 +26,13 @@ export interface InstallerOptions {
   registry: Registry;
   advisories: InstallJob["advisories"];
   minAgeDays: number;
-  /** Default: INSTALL_TIMES. */
-  times?: Partial<typeof INSTALL_TIMES>;
+  /** Longest silence of the registry. */
+  idleMs: number;
+  /** Of an installation as a whole. */
+  maxMs?: number;
 }
 
-/** In milliseconds: an installation as a whole, and the longest silence of the registry. */
-export const INSTALL_TIMES = { maxMs: 300_000, idleMs: 30_000 };
+const MAX_MS = 300_000;
 
 export interface InstallRequest extends Pick<InstallJob, "name" | "range" | "lock" | "folder"> {
   onStep(step: InstallStep, done: number, total: number | null): void;
@@ -53,10 +54,9 @@ const DAY_MS = 86_400_000;
 
 /** @throws InstallProblem */
 export async function installPackage(
-  { fetch, registry, advisories, minAgeDays, times }: InstallerOptions,
+  { fetch, registry, advisories, minAgeDays, idleMs, maxMs = MAX_MS }: InstallerOptions,
   { onStep, signal, ...asked }: InstallRequest,
 ): Promise<InstalledTree> {
-  const { maxMs, idleMs } = { ...INSTALL_TIMES, ...times };
   // A path of a socket may have about a hundred bytes: that of the folder may be longer.
   const socketFolder = await mkdtemp(join(tmpdir(), "cyrnel-registry-"));
   try {
@@ -79,11 +79,13 @@ export async function installPackage(
       advisories,
       limits: INSTALL_LIMITS,
     };
-    const outcome = await runInstaller(job, AbortSignal.any([signal, AbortSignal.timeout(maxMs)]), onStep);
+    const late = AbortSignal.timeout(maxMs);
+    const outcome = await runInstaller(job, AbortSignal.any([signal, late]), onStep);
     if (outcome.type === "tree") return outcome.tree;
     if (signal.aborted) throw new InstallProblem("The server stopped while it was installed.");
-    const message =
-      gate.problem ?? outcome.message ?? `It could not be installed within ${maxMs} ms, or needed too much.`;
+    // What the gate says then is that it was left.
+    if (late.aborted) throw new InstallProblem(`It could not be installed within ${maxMs} ms.`);
+    const message = gate.problem ?? outcome.message ?? "The process that installs it was ended.";
     throw new InstallProblem(registry.token === null ? message : conceal(message, registry.token));
   } finally {
     await rm(socketFolder, { recursive: true, force: true });
