@@ -21,6 +21,7 @@ import { deletePackage, findPackageRow, listPackageRows, type PackageRow, sumPac
 import {
   beginInstallation,
   findInstallation,
+  giveUpLostInstallations,
   type InstallationRow,
   listInstallations,
 } from "./store-installations.ts";
@@ -89,6 +90,7 @@ export function createPackages(deps: PackagesDeps) {
       const { name, version, range, lock } = body;
       const lockHash =
         lock === undefined ? "" : createHash("sha256").update(JSON.stringify(lock)).digest("hex");
+      await giveUpLostInstallations(db);
       const asked = { name, range: version ?? range ?? "latest", lockHash, createdBy };
       const { isNew, ...row } = await beginInstallation(db, asked);
       if (isNew) installations.begin(row, lock ?? null);
@@ -97,7 +99,9 @@ export function createPackages(deps: PackagesDeps) {
 
     /** Throws not_found. */
     async installation(id: string): Promise<Installation> {
-      const row = await findInstallation(db, id);
+      let row = await findInstallation(db, id);
+      if (row?.state === "running" && (await giveUpLostInstallations(db)) > 0)
+        row = await findInstallation(db, id);
       if (row === null) throw new AppError("not_found", `There is no installation ${id}.`);
       return toInstallation(row);
     },

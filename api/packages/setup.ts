@@ -23,8 +23,6 @@ const SWEEP_INTERVAL_MS = 10 * 60_000;
 const BATCH_ROWS = 100;
 /** A run may import what was removed while it runs. */
 const UNUSED_MS = 24 * 3_600_000;
-/** Its server says every ten seconds that it works on it. */
-const LOST_MS = 120_000;
 const KEPT_INSTALLATIONS = 500;
 
 export interface PackageSetupOptions
@@ -109,7 +107,7 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
   );
 
   async function sweep(signal: AbortSignal): Promise<number> {
-    await giveUpLostInstallations(db, LOST_MS);
+    await giveUpLostInstallations(db);
     await deleteOldInstallations(db, KEPT_INSTALLATIONS);
     await installations.clean();
     return removeInBatches((maxRows) => deleteUnusedBundles(db, UNUSED_MS, maxRows), BATCH_ROWS, signal);

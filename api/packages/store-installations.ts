@@ -68,13 +68,16 @@ export async function endInstallation(
   return row ?? null;
 }
 
+/** A server says every ten seconds that it works on an installation. */
+const LOST_MS = 120_000;
+
 /** Of servers that are gone. */
-export async function giveUpLostInstallations(db: Db, silentMs: number): Promise<number> {
+export async function giveUpLostInstallations(db: Db): Promise<number> {
   const { count } = await db`
     update package_installations set state = 'failed', completed_at = now(),
       error = 'The server that installed it has gone.'
     where project = ${PROJECT} and state = 'running'
-      and touched_at <= now() - make_interval(secs => ${silentMs / 1000})`;
+      and touched_at <= now() - make_interval(secs => ${LOST_MS / 1000})`;
   return count;
 }
 
