@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Db } from "#api/db/pool.ts";
 import type { ContentStore } from "#api/files/contents/contents.ts";
 import type { BundledPackage } from "#runner/packages/bundle.ts";
+import type { StarterMember } from "#runner/packages/starter-tree.ts";
 import { DIST } from "#runner/places.ts";
 import type { InstalledTree } from "./install/messages.ts";
 import type { PackageDetails } from "./model.ts";
@@ -97,28 +98,21 @@ async function readNamed(place: string): Promise<{ name: string; version: string
 }
 
 /** As runner/packages/starter.ts writes it. */
-type StarterFile = BundledPackage & { about: { description?: string; license?: string; homepage?: string } };
+type StarterFile = BundledPackage & {
+  about: { description?: string; homepage?: string; tree: StarterMember[] };
+};
 
-/** They were checked as the dependencies of the server are, by its lock file: of the packages they were made of nothing is kept. */
+/** They were fetched and checked as the dependencies of the server are, by its lock file: their tree is what that says. */
 function describeStarter(
-  { name, version, sizes }: BundledPackage,
+  { version }: BundledPackage,
   {
     description = "",
-    license = null,
     homepage = null,
-  }: { description?: string; license?: string | null; homepage?: string | null },
+    tree,
+  }: { description?: string; homepage?: string | null; tree: StarterMember[] },
 ): InstalledTree {
-  const member = {
-    name,
-    version,
-    path: `node_modules/${name}`,
-    integrity: "",
-    license,
-    publishedAt: null,
-    bytes: sizes.code,
-    files: sizes.files,
-    installScripts: false,
-  };
-  const unpacked = { downloaded: 0, unpacked: sizes.code, files: sizes.files };
-  return { version, description, homepage, tree: [member], advisories: null, leftOut: [], sizes: unpacked };
+  const sum = (of: (member: StarterMember) => number) =>
+    tree.reduce((total, member) => total + of(member), 0);
+  const sizes = { downloaded: 0, unpacked: sum(({ bytes }) => bytes), files: sum(({ files }) => files) };
+  return { version, description, homepage, tree, advisories: null, leftOut: [], sizes };
 }

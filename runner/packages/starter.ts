@@ -8,6 +8,7 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DIST, findPackage } from "../places.ts";
 import { bundlePackage } from "./bundle.ts";
+import { readStarterTree } from "./starter-tree.ts";
 
 export const STARTER_SET = [
   "@cfworker/json-schema",
@@ -45,15 +46,15 @@ export async function buildStarterSet(): Promise<void> {
     const folder = findPackage(name);
     // Of an installation without what is needed to build: it has what was built.
     if (folder === null) return;
-    const { version, description, license, homepage } = JSON.parse(
-      readFileSync(join(folder, "package.json"), "utf8"),
-    );
-    const key = `${version} ${bundler}`;
+    const { version, description, homepage } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const tree = readStarterTree(name);
+    const members = createHash("sha256").update(JSON.stringify(tree)).digest("hex").slice(0, 16);
+    const key = `${version} ${members} ${bundler}`;
     const file = starterFile(name);
     if (keys[name] === key && existsSync(file)) return;
     const bundle = await bundlePackage(join(folder, name.includes("/") ? "../.." : ".."), name);
     if ("problem" in bundle) throw new Error(`The package ${name} of the starter set: ${bundle.problem}`);
-    await write(file, JSON.stringify({ ...bundle, about: { description, license, homepage } }));
+    await write(file, JSON.stringify({ ...bundle, about: { description, homepage, tree } }));
     keys[name] = key;
   });
   await Promise.all(made);

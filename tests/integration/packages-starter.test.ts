@@ -1,6 +1,7 @@
 /** Each package of the starter set does its work in a script, on both environments; warm with V8's code cache. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { treeMemberSchema } from "#api/packages/install/messages.ts";
 import { instantiate as instantiateIvm } from "#modules/typescript-ivm/index.ts";
 import { instantiate as instantiateProcess } from "#modules/typescript-process/index.ts";
 import type { BundledPackage } from "#runner/packages/bundle.ts";
@@ -119,4 +120,34 @@ test("none makes code of strings, needs what a script has not, or is larger than
     expect([name, missing]).toEqual([name, []]);
     expect(sizes.code, name).toBeLessThan(4 * 1024 * 1024);
   }
+});
+
+test("each says what it was made of: the tree of the lock file, with integrity and licence", () => {
+  const trees = new Map(
+    [...bundles].map(([name, bundle]) => [
+      name,
+      (bundle as BundledPackage & { about: { tree: unknown } }).about.tree,
+    ]),
+  );
+  for (const [name, tree] of trees) {
+    const members = treeMemberSchema.array().parse(tree);
+    expect(members[0]).toMatchObject({
+      name,
+      version: bundles.get(name)?.version,
+      path: `node_modules/${name}`,
+    });
+    for (const member of members) {
+      expect(member, member.path).toMatchObject({
+        integrity: expect.stringMatching(/^sha512-[A-Za-z0-9+/]{86}==$/),
+        license: expect.stringMatching(/./),
+      });
+      expect([member.path, member.files > 0, member.bytes > 0]).toEqual([member.path, true, true]);
+    }
+  }
+  const namesOf = (name: string) => (trees.get(name) as { name: string }[]).map((member) => member.name);
+  expect(namesOf("zod")).toEqual(["zod"]);
+  expect(namesOf("jszip")).toEqual(
+    expect.arrayContaining(["jszip", "pako", "readable-stream", "safe-buffer"]),
+  );
+  expect(namesOf("cheerio")).toEqual(expect.arrayContaining(["parse5", "entities", "css-select"]));
 });

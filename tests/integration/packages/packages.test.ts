@@ -61,6 +61,14 @@ test("the first run of a new server imports what comes with it, stored yet or no
   const code = 'import { z } from "zod"; return z.number().parse(1);';
   const { body } = await server.post("/processes", { code, block: true });
   expect(body).toMatchObject({ exitState: "success", result: 1, packages: [{ name: "zod" }] });
+  const { packages } = (await server.get("/packages?name=jszip")).body;
+  const shown = packageSchema.parse((await server.get(`/packages/jszip/${packages[0].version}`)).body);
+  expect(shown.tree).toHaveLength(packages[0].packages);
+  expect(shown.tree.length).toBeGreaterThan(3);
+  for (const { integrity, license } of shown.tree) {
+    expect([integrity, license]).toEqual([expect.stringMatching(/^sha512-/), expect.any(String)]);
+  }
+  expect(shown.sizes.unpacked).toBe(shown.tree.reduce((sum, { bytes }) => sum + bytes, 0));
 });
 
 describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) => {

@@ -1,0 +1,99 @@
+/** The packages that one of the starter set is made of, as the lock file of this project has them and npm has installed them. */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DIST } from "../places.ts";
+
+/** As the record of an installed package has its members. */
+export interface StarterMember {
+  name: string;
+  version: string;
+  path: string;
+  integrity: string;
+  license: string | null;
+  publishedAt: null;
+  bytes: number;
+  files: number;
+  installScripts: boolean;
+}
+
+interface Locked {
+  version: string;
+  integrity?: string;
+  license?: string;
+  hasInstallScript?: boolean;
+  os?: string[];
+  cpu?: string[];
+  dependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+  peerDependenciesMeta?: Record<string, { optional?: boolean }>;
+}
+
+const ROOT = dirname(dirname(DIST));
+
+/** The package itself first. @throws Error where the lock file does not have one that is needed, or no integrity of it. */
+export function readStarterTree(name: string): StarterMember[] {
+  const { packages }: { packages: Record<string, Locked> } = JSON.parse(
+    readFileSync(join(ROOT, "package-lock.json"), "utf8"),
+  );
+  const paths = new Set([`node_modules/${name}`]);
+  for (const path of paths) {
+    const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } =
+      packages[path] ?? {};
+    const names = Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies });
+    for (const needed of names) {
+      const isOptional =
+        optionalDependencies?.[needed] !== undefined || peerDependenciesMeta?.[needed]?.optional === true;
+      const found = findFrom(packages, path, needed);
+      if (found === null && !isOptional)
+        throw new Error(`The lock file has no ${needed}, which ${path} needs.`);
+      // As an installation does it: optional ones that are made for one platform are native.
+      const isNative = found !== null && (packages[found]?.os ?? packages[found]?.cpu) !== undefined;
+      if (found !== null && !(isOptional && isNative)) paths.add(found);
+    }
+  }
+  return [...paths].map((path) => describe(path, packages[path]));
+}
+
+/** As Node looks for it: in the folder of the package that needs it, then in those around. */
+function findFrom(packages: Record<string, Locked>, from: string, name: string): string | null {
+  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
+    const path = `${folder}${folder === "" ? "" : "/"}node_modules/${name}`;
+    if (packages[path] !== undefined) return path;
+    if (folder === "") return null;
+  }
+}
+
+function describe(path: string, locked: Locked | undefined): StarterMember {
+  if (locked?.integrity === undefined) throw new Error(`The lock file has no integrity of ${path}.`);
+  const { version, integrity, license = null, hasInstallScript = false } = locked;
+  const [name = ""] = path.split("node_modules/").slice(-1);
+  const place = join(ROOT, path);
+  return {
+    name,
+    version,
+    path,
+    integrity,
+    license,
+    publishedAt: null,
+    ...measure(place),
+    installScripts: hasInstallScript,
+  };
+}
+
+/** Without the packages that lie within it, which are members themselves. */
+function measure(folder: string): { bytes: number; files: number } {
+  const sum = { bytes: 0, files: 0 };
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const place = join(folder, entry.name);
+    if (entry.isFile()) {
+      sum.bytes += statSync(place).size;
+      sum.files += 1;
+    } else if (entry.isDirectory() && entry.name !== "node_modules") {
+      const { bytes, files } = measure(place);
+      sum.bytes += bytes;
+      sum.files += files;
+    }
+  }
+  return sum;
+}
