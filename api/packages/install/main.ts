@@ -46,8 +46,10 @@ const manifestSchema = z.looseObject({
 });
 type Manifest = z.infer<typeof manifestSchema>;
 
+/** Lines end at U+2028 and U+2029 too for who reads them, and a description may hold these. */
 function send(message: InstallMessage): void {
-  process.stdout.write(`${JSON.stringify(message)}\n`);
+  const text = JSON.stringify(message).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+  process.stdout.write(`${text}\n`);
 }
 
 function step(name: InstallStep, done = 0, total: number | null = null): void {
