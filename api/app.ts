@@ -184,7 +184,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
     };
   });
   registerSettingsRoutes(app, "service", serviceParamsSchema, deps.settings);
-  registerToolRoutes(app, deps.tools);
+  registerToolRoutes(app, deps.tools, (viewer) => deps.packages.listNames(viewer));
   registerApprovalRoutes(app, deps.approvals);
   registerKeyRoutes(app, access.keys);
   registerRoleRoutes(app, access.roles);

@@ -11509,7 +11509,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** TypeScript declarations of `cyrnel`, `tools` and every tool that the caller can see and call */
+        /** TypeScript declarations of `cyrnel`, `tools`, every tool that the caller can see and call, and the npm packages that scripts may import */
         get: {
             parameters: {
                 query?: {

@@ -1,9 +1,12 @@
+import { hash } from "node:crypto";
 import { z } from "zod";
 import { clientGone } from "../http/answers.ts";
 import type { App } from "../http/app-type.ts";
 import { requireKey, requireScope, rightsOf } from "../http/auth.ts";
 import { createListing, pageQuerySchema } from "../http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "../http/responses.ts";
+import { type DeclaredPackage, printPackages } from "./declarations/packages.ts";
+import type { CallCaller } from "./gate.ts";
 import {
   declarationsQuerySchema,
   enabledAnswerSchema,
@@ -58,9 +61,10 @@ const CALL_ERRORS = [
   "call_timeout",
 ] as const;
 
-export function registerToolRoutes(app: App, tools: Tools): void {
+/** `listPackages`: what scripts of the viewer may import. */
+export function registerToolRoutes(app: App, tools: Tools, listPackages: ListPackages): void {
   registerReading(app, tools);
-  registerDeclarations(app, tools);
+  registerDeclarations(app, tools, listPackages);
 
   app.post(
     "/tools/:serviceId/:toolId/enabled",
@@ -164,7 +168,9 @@ function registerReading(app: App, tools: Tools): void {
   );
 }
 
-function registerDeclarations(app: App, tools: Tools): void {
+type ListPackages = (viewer: CallCaller) => readonly DeclaredPackage[];
+
+function registerDeclarations(app: App, tools: Tools, listPackages: ListPackages): void {
   app.get(
     "/tools/types.d.ts",
     {
@@ -172,7 +178,7 @@ function registerDeclarations(app: App, tools: Tools): void {
       schema: {
         ...anyKey,
         summary:
-          "TypeScript declarations of `cyrnel`, `tools` and every tool that the caller can see and call",
+          "TypeScript declarations of `cyrnel`, `tools`, every tool that the caller can see and call, and the npm packages that scripts may import",
         querystring: declarationsQuerySchema,
         response: {
           200: textAnswer("text/plain", "TypeScript; `ETag` and `If-None-Match` are supported."),
@@ -182,13 +188,22 @@ function registerDeclarations(app: App, tools: Tools): void {
       },
     },
     async (request, reply) => {
-      const written = await tools.readDeclarations(request.query.serviceId, rightsOf(request.caller));
-      void reply.header("etag", written.entityTag);
+      const { serviceId } = request.query;
+      const viewer = rightsOf(request.caller);
+      const written = await tools.readDeclarations(serviceId, viewer);
+      const packages = serviceId === undefined ? printPackages(listPackages(viewer)) : "";
+      const entityTag = tagOf(written.entityTag, packages);
+      void reply.header("etag", entityTag);
       void reply.type("text/plain; charset=utf-8").serializer(((text: Buffer) => text) as never);
-      if (request.headers["if-none-match"] === written.entityTag) return reply.status(304).send("");
-      return reply.send(written.text as never);
+      if (request.headers["if-none-match"] === entityTag) return reply.status(304).send("");
+      const text = packages === "" ? written.text : Buffer.concat([written.text, Buffer.from(packages)]);
+      return reply.send(text as never);
     },
   );
+}
+
+function tagOf(written: string, packages: string): string {
+  return packages === "" ? written : `"${hash("sha256", written + packages).slice(0, 32)}"`;
 }
 
 function textAnswer(type: string, description: string) {

@@ -1,11 +1,12 @@
 /** GET /tools/types.d.ts: compiles under tsc, whatever the schemas say, and follows changes. */
 
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { printPackages } from "#api/tools/declarations/packages.ts";
 import { TSC } from "#tests/checks/packages.ts";
 import { startToolsServer, type ToolsServer } from "./tools-server.ts";
 
@@ -185,4 +186,23 @@ test("follows changes, and says when nothing has changed", async () => {
   expect(second.text).toContain("CyrnelService_shop");
   expect(await read("?serviceId=shop")).not.toContain("CyrnelService_shop");
   expect((await server.get("/tools/types.d.ts?serviceId=shpo")).body.error).toContain("Did you mean");
+});
+
+test("packages are any until their declarations are found", async () => {
+  const declarations =
+    (await read()) + printPackages([{ name: "@corp/sums", version: "1.0.0", description: "Sums." }]);
+  const script = `import { add } from "@corp/sums";
+    import * as all from "npm:@corp/sums@^1/more";
+    const total: string = add(1, 2);
+    all.anything(total);`;
+  expect(await compile(declarations, script)).toBe("");
+  expect(await compile(declarations, 'import { x } from "not-installed"; x();')).toContain("not-installed");
+  const place = path.join(folder, "node_modules/@corp/sums");
+  await mkdir(place, { recursive: true });
+  await writeFile(path.join(place, "package.json"), '{"name":"@corp/sums","types":"index.d.ts"}');
+  await writeFile(
+    path.join(place, "index.d.ts"),
+    "export declare function add(a: number, b: number): number;",
+  );
+  expect(await compile(declarations, script)).toContain("'number' is not assignable to type 'string'");
 });

@@ -159,6 +159,27 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     );
   });
 
+  test("types.d.ts has a line for each, and follows what is installed", async () => {
+    const before = await on.get("/tools/types.d.ts");
+    const tag = before.headers.get("etag") ?? "";
+    await registry.publish({
+      name: "declared",
+      manifest: { description: "One\u2028declare const evil: 1; */ `x`\n" + "y".repeat(900) },
+    });
+    expect(await on.install("declared")).toMatchObject({ state: "done", error: null });
+    const after = await on.server.get("/tools/types.d.ts", { "if-none-match": tag });
+    expect(after.status).toBe(200);
+    const lines = after.text.split(/[\n\r\u2028\u2029]/).filter((line) => line.includes("declared"));
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^declare module "declared\*"; declare module "npm:declared\*"; \/\/ declared 1\.0\.0: One declare const evil.{1,90}…$/,
+      ),
+    ]);
+    expect((await on.get("/tools/types.d.ts?serviceId=none")).text).not.toContain("declare module");
+    await on.server.request("DELETE", "/packages/declared/1.0.0");
+    expect((await on.get("/tools/types.d.ts")).headers.get("etag")).toBe(tag);
+  });
+
   test("roles say what scripts may import and see", async () => {
     await on.install("@corp/one");
     const role = (await on.server.post("/roles", { name: `corp ${environmentId}`, packages: ["@corp/*"] }))
