@@ -60,6 +60,7 @@ const CHECKS: Check[] = [
   generated("tests/checks/client-schema.ts"),
   generated("command/reference-page.ts"),
   generated("tests/checks/sdk-page.ts"),
+  generated("tests/checks/example-declarations.ts"),
 ];
 
 const { values, positionals } = parseArgs({

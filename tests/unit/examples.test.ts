@@ -1,4 +1,4 @@
-/** The example scripts type-check against examples/cyrnel.d.ts, as an editor shows them; the example modules against the SDK. */
+/** The example scripts type-check against the declarations beside them, as an editor shows them; the example modules against the SDK. */
 
 import { execFile } from "node:child_process";
 import path from "node:path";

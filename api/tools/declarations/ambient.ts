@@ -18,6 +18,17 @@ export function printAmbient(services: readonly DeclaredService[]): string {
     type: namespace === null ? "CyrnelUntypedTools" : `${namespace}.Tools`,
     callable: namespace === null ? "CyrnelUntypedTools" : `CyrnelCallable<${namespace}.Tools>`,
   }));
+  return printMembers(members);
+}
+
+/** For no server in particular: every tool of every service may be called in any way. */
+export function printOpenAmbient(): string {
+  return printMembers([
+    { id: "[service: string]", type: "CyrnelUntypedTools", callable: "CyrnelUntypedTools" },
+  ]);
+}
+
+function printMembers(members: readonly { id: string; type: string; callable: string }[]): string {
   return [
     HEAD,
     "interface CyrnelServices {",
