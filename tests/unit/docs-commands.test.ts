@@ -81,7 +81,7 @@ describe.each(pages)("%s", (page) => {
 
   test("the routes that it names exist", () => {
     // With a star it is a pattern over the routes of another API.
-    const named = [...text.matchAll(/\b(GET|POST|PUT|PATCH|DELETE) (\/[\w/:-]*)(?![\w/:*-])/g)];
+    const named = [...text.matchAll(/\b(GET|POST|PUT|PATCH|DELETE) (\/(?:[\w/:-]|\.(?=\w))*)(?![\w/:*-])/g)];
     const wrong = named.filter(([, method = "", route = ""]) => !isRoute(method, route));
     expect(wrong.map(([whole]) => whole)).toEqual([]);
   });

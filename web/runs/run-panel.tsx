@@ -1,9 +1,9 @@
 /** A run from its start to its end: state, what waits for a person, result, what it printed, which tools it called. */
-import { PendingApproval } from "../approvals/pending-approval.tsx";
+import { lazy, Suspense } from "preact/compat";
 import { Artifacts } from "../files/artifacts.tsx";
 import { useAction } from "../parts/action.tsx";
 import { Button, CopyButton } from "../parts/controls.tsx";
-import { Failure } from "../parts/failure.tsx";
+import { Failure, Loading } from "../parts/failure.tsx";
 import { count, formatBytes, formatMs } from "../parts/format.tsx";
 import { JsonCard, JsonTree, Plain } from "../parts/json-tree.tsx";
 import { Card, Facts, Notice, Tail } from "../parts/layout.tsx";
@@ -12,6 +12,12 @@ import { CallTrail } from "./call-trail.tsx";
 import type { RunFeed } from "./feed.ts";
 import { isActive, isDecided, REASONS, StateChip } from "./outcome.tsx";
 import { toPlainText } from "./printed.ts";
+
+/** Loaded when a run first waits for a person. */
+const PendingApproval = lazy(async () => {
+  const { PendingApproval } = await import("../approvals/pending-approval.tsx");
+  return { default: PendingApproval };
+});
 
 interface RunPanelProps {
   feed: RunFeed;
@@ -49,9 +55,11 @@ export function RunPanel({ feed, onShowLine }: RunPanelProps) {
         ) : null}
       </div>
       <Failure error={error ?? killing.error} />
-      {process.approvals.map((id) => (
-        <PendingApproval key={id} id={id} />
-      ))}
+      <Suspense fallback={<Loading />}>
+        {process.approvals.map((id) => (
+          <PendingApproval key={id} id={id} />
+        ))}
+      </Suspense>
       <RunError process={process} onShowLine={onShowLine} />
       {isLive || !hasResult ? null : (
         <JsonCard title="Result" value={process.result} copy="Copy the result as JSON" />
