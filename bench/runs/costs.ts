@@ -1,7 +1,8 @@
 /**
  * `npm run bench -- costs [--against <checkout>] [--rounds n]`: what a run costs of CPU time, by the process that spends
  * it, in both environments; for isolates also the rate beside the raw loop. With a second checkout, which must be built,
- * its server takes turns with this one's, so that a noisy machine hits both.
+ * its server takes turns with this one's, so that a noisy machine hits both, and a run may not take longer than there: exit code 1
+ * if it does.
  */
 import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
@@ -17,6 +18,11 @@ const SINGLE_RUNS = 50;
 const MS_PER_TICK = 10;
 /** What the host may spend on a run. */
 const MAX_HOST_MS = 3.5;
+/** Of the time of a run at the other checkout. */
+const MAX_RATIO = 1.02;
+/** Single runs, each beside one of the other checkout. */
+const PAIRS = 1000;
+const COMPARED = "a run one at a time, p50,";
 const PARALLEL = availableParallelism() * 2;
 const CODE = "return 1";
 
@@ -109,6 +115,27 @@ async function runSingly(service: BenchService): Promise<number[]> {
   return samples;
 }
 
+/** What a run takes here, over what it takes at `other`: medians of single runs that take turns. */
+async function compareSingly(
+  own: BenchService,
+  other: BenchService,
+): Promise<{ ratio: number; shown: string }> {
+  const samples = new Map<BenchService, number[]>([
+    [own, []],
+    [other, []],
+  ]);
+  for (let pair = 0; pair < PAIRS; pair++) {
+    for (const service of pair % 2 === 0 ? [own, other] : [other, own]) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      const before = performance.now();
+      await runOnce(service);
+      samples.get(service)?.push(performance.now() - before);
+    }
+  }
+  const [here = 0, there = 0] = [own, other].map((service) => median(samples.get(service) ?? []));
+  return { ratio: here / there, shown: `${(here / there).toFixed(3)} (${ms(here)} over ${ms(there)})` };
+}
+
 interface Figures {
   spent: Spent[];
   rates: number[];
@@ -171,6 +198,11 @@ for (const environment of ENVIRONMENTS) {
       await measureRound(service, runs, rawRate, figures.get(name) as Figures);
     }
   }
+  const [first, second] = servers;
+  if (first !== undefined && second !== undefined) {
+    const { ratio, shown } = await compareSingly(second.service, first.service);
+    rows.push(atMost(`${COMPARED} ${environment}, here over ${first.name}`, ratio, MAX_RATIO, shown));
+  }
   for (const { name } of servers) {
     const { spent, rates, ratios, single } = figures.get(name) as Figures;
     const host = median(spent.map((one) => HOST_KINDS.reduce((sum, kind) => sum + one[kind], 0)));
@@ -190,3 +222,4 @@ for (const environment of ENVIRONMENTS) {
   }
 }
 console.log(formatTable(rows));
+if (rows.some(({ measure, met }) => measure.startsWith(COMPARED) && met === false)) process.exitCode = 1;
