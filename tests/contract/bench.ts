@@ -18,7 +18,7 @@ import type {
 } from "#sdk";
 import { inParts } from "#tests/contract/in-parts.ts";
 import type { PackageBindings } from "#tests/contract/packages.ts";
-import { openWeb } from "#tests/contract/web.ts";
+import { openWeb, type Web } from "#tests/contract/web.ts";
 
 /** One execution as the bindings saw it. */
 export interface Run {
@@ -81,6 +81,8 @@ export interface EnvironmentUnderTest {
   zygote?: boolean;
   /** Absent: runs have no packages. */
   packages?: PackageBindings;
+  /** Carries out what a script fetches. Absent: as a web server of this machine answers. */
+  request?: Web["request"];
 }
 /** All that goes through here may be run in both ways. */
 const ZYGOTE = process.env.CYRNEL_ZYGOTE !== "off";
@@ -98,7 +100,7 @@ interface Recording extends Run {
 /** Sets the environment up; the caller disposes it. */
 export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & AsyncDisposable> {
   const recordings = new Map<number, Recording>();
-  const web = await openWeb();
+  const web = await openWeb(subject.request);
   const module = inParts(subject.instantiate());
   const of = (eid: number | undefined): Recording => {
     const recording = recordings.get(eid ?? 0);

@@ -29,12 +29,13 @@ export interface Web extends AsyncDisposable {
   ): Promise<SavedAnswer>;
 }
 
-export async function openWeb(): Promise<Web> {
+/** `given`: carries requests out in place of the server. */
+export async function openWeb(given?: Web["request"]): Promise<Web> {
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const request: Web["request"] = async (given, files, signal) => {
-    const { url, method, headers, body, redirect } = given as unknown as Parameters;
+  const ask: Web["request"] = async (parameters, files, signal) => {
+    const { url, method, headers, body, redirect } = parameters as unknown as Parameters;
     if (!url.startsWith(`${WEB}/`)) {
       const message = `No rule allows ${method} ${url}. There is web: GET, POST and PUT of ${WEB}.`;
       throw Object.assign(new Error(message), { name: "ToolError", code: "no_rule", status: 404 });
@@ -49,6 +50,7 @@ export async function openWeb(): Promise<Web> {
     } as RequestInit);
     return Object.defineProperty(answered, "url", { value: WEB + answered.url.slice(origin.length) });
   };
+  const request = given ?? ask;
   return {
     request,
     async fetch(parameters, workspace, saveAs, signal) {

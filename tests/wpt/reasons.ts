@@ -31,3 +31,14 @@ const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
 export function findReason(about: string): string | null {
   return REASONS.find(([pattern]) => pattern.test(about))?.[1] ?? null;
 }
+
+/** Why no file of a folder of fetch/api is taken. */
+export const FOLDER_REASONS: Readonly<Record<string, string>> = {
+  "fetch/api/cors": "there is no CORS: a script has no origin, and rules say what it may reach",
+  "fetch/api/crashtests": "they are documents that a browser must survive",
+  "fetch/api/credentials": "a script has no cookies and no passwords: rules attach what a server asks for",
+  "fetch/api/policies": "policies of referrers and of contents come with documents, which a script is not in",
+  "fetch/api/redirect":
+    "the host follows redirects, as the rule says; they need programs and host names of the tests' own server",
+  "fetch/api/resources": "it has no tests, but what those of the other folders name",
+};

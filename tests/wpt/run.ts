@@ -4,11 +4,23 @@
  */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import type { LocalRuntime } from "#client/kernel/local-model.ts";
+import { instantiate as instantiateIvm } from "#modules/typescript-ivm/index.ts";
+import { instantiate as instantiateProcess } from "#modules/typescript-process/index.ts";
+import { type Bench, openBench } from "#tests/contract/bench.ts";
 
 /** Where the files lie, in the folders they have there. */
 export const FILES = path.join(import.meta.dirname, "files");
 const ORIGIN = "http://web-platform.test";
+
+const ENVIRONMENTS = { "typescript-process": instantiateProcess, "typescript-ivm": instantiateIvm };
+type EnvironmentId = keyof typeof ENVIRONMENTS;
+export const ENVIRONMENT_IDS = Object.keys(ENVIRONMENTS) as EnvironmentId[];
+
+/** With what scripts fetch from `folder`; the caller disposes it. */
+export function openEnvironment(id: EnvironmentId, folder = FILES): Promise<Bench & AsyncDisposable> {
+  const request = (parameters: unknown) => serve(parameters as Request, folder);
+  return openBench({ instantiate: ENVIRONMENTS[id], config: {}, request });
+}
 
 export interface Outcome {
   name: string;
@@ -18,7 +30,7 @@ export interface Outcome {
 }
 
 /** `name`: as `fetch/api/headers/headers-basic.any.js`. Rejects where the file could not be run at all. */
-export async function runFile(runtime: LocalRuntime, name: string, folder = FILES): Promise<Outcome[]> {
+export async function runFile(bench: Bench, name: string, folder = FILES): Promise<Outcome[]> {
   const harness = await readFile(path.join(import.meta.dirname, "testharness.js"), "utf8");
   const sources = await readWithScripts(name, folder);
   const code = [
@@ -27,9 +39,9 @@ export async function runFile(runtime: LocalRuntime, name: string, folder = FILE
     `{${sources.join("\n")}}`,
     "return finish();",
   ];
-  const { value, error } = await runtime.execute(code.join("\n"), { timeoutMs: 60_000 });
-  if (error !== undefined) throw new Error(`${name}: ${error}`);
-  return value as Outcome[];
+  const { result, error } = await bench.run(code.join("\n"), { timeoutMs: 60_000 });
+  if (error !== undefined) throw new Error(`${name}: ${error.message}`);
+  return result;
 }
 
 /** The scripts that a file names, and the file. */
@@ -55,7 +67,7 @@ interface Request {
 }
 
 /** What `fetch` of these scripts calls: the files as they are, and the few programs among them that the tests kept need. */
-export async function serve(request: Request, folder = FILES): Promise<Response> {
+async function serve(request: Request, folder: string): Promise<Response> {
   const { pathname, searchParams } = new URL(request.url);
   const program = PROGRAMS[path.basename(pathname)];
   if (program !== undefined) return program(request, searchParams);

@@ -1,13 +1,13 @@
 /**
  * Takes the web-platform tests that apply from a copy of them: `node tests/wpt/select.ts <folder>`. Files of which a quarter of the tests pass
- * are copied to files/, with the scripts they name; left-out.json lists the others, and the tests that fail, with the reason.
+ * are copied to files/, with the scripts they name; left-out.json lists the others, folders of fetch/api without any, and the tests that fail,
+ * with the reason.
  */
 import { globSync } from "node:fs";
 import { copyFile, cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { createRuntime } from "#client/index.ts";
-import { findReason } from "./reasons.ts";
-import { FILES, type Outcome, runFile, scriptsOf, serve } from "./run.ts";
+import { FOLDER_REASONS, findReason } from "./reasons.ts";
+import { FILES, type Outcome, openEnvironment, runFile, scriptsOf } from "./run.ts";
 
 const SELECTED = [
   "fetch/api/{abort,basic,body,headers,request,response}/*.any.js",
@@ -20,7 +20,8 @@ const FETCHED = "fetch/api/resources/{top.txt,data.json}";
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error("Expected the folder of the web-platform tests.");
 await rm(FILES, { recursive: true, force: true });
-await using runtime = createRuntime({ local: true, tools: { fetch: (request) => serve(request, folder) } });
+await using bench = await openEnvironment("typescript-process", folder);
+const folders: Record<string, string> = {};
 const files: Record<string, string> = {};
 const tests: Record<string, Record<string, string[]>> = {};
 for (const name of SELECTED.flatMap((pattern) => globSync(pattern, { cwd: folder })).sort()) {
@@ -28,7 +29,7 @@ for (const name of SELECTED.flatMap((pattern) => globSync(pattern, { cwd: folder
   let why = source;
   let outcomes: Outcome[] = [];
   try {
-    outcomes = await runFile(runtime, name, folder);
+    outcomes = await runFile(bench, name, folder);
   } catch (error) {
     why = `${(error as Error).message} ${source}`;
   }
@@ -49,10 +50,16 @@ for (const name of SELECTED.flatMap((pattern) => globSync(pattern, { cwd: folder
   }
   for (const kept of [name, ...scriptsOf(name, source)]) await copy(kept);
 }
+for (const name of globSync("fetch/api/*/", { cwd: folder }).sort()) {
+  if (globSync("*.any.js", { cwd: path.join(FILES, name) }).length > 0) continue;
+  const reason = FOLDER_REASONS[name];
+  if (reason === undefined) throw new Error(`No reason is known to leave this folder out: ${name}`);
+  folders[name] = reason;
+}
 for (const name of globSync(FETCHED, { cwd: folder })) await copy(name);
 await cp(path.join(folder, "LICENSE.md"), path.join(import.meta.dirname, "LICENSE.md"));
 const list = path.join(import.meta.dirname, "left-out.json");
-await writeFile(list, `${JSON.stringify({ files, tests }, null, 2)}\n`);
+await writeFile(list, `${JSON.stringify({ folders, files, tests }, null, 2)}\n`);
 
 function reasonOf(about: string, what: string, source = ""): string {
   const reason = findReason(about) ?? findReason(source);
