@@ -8,14 +8,14 @@ import { readTreePssMb } from "./tree.ts";
 
 const SCRIPT = "return 1;";
 const LIMITS = { timeoutMs: 10_000, memoryMb: 128 };
-/** A server compiles its own code in its first seconds under load; all get the same. */
-const WARM_UP_MS = 2000;
+/** A server compiles its own code in its first seconds under load; all peers are given the same. */
+const WARM_UP_MS = 15_000;
 const LATENCY_MS = 1800;
 const MAX_SAMPLES = 40;
 const MIN_SAMPLES = 5;
 /** Between two runs: what a caller with a pause between its calls sees. */
 const PAUSE_MS = 20;
-const RATE_MS = 2000;
+const RATE_MS = 4000;
 const HOLD_MS = 2200;
 const HOLD_AFTER_MS = 300;
 const MAX_WAIT_MS = 60_000;

@@ -3,6 +3,7 @@
  * latency, rate, memory, and how many probes each stops. `--figures` and `--probes` do one half, `--only=<name>,…` some peers.
  */
 import { availableParallelism, cpus } from "node:os";
+import { atLeast, formatTable } from "../stats.ts";
 import { makeAttempts } from "./attempts.ts";
 import { PEERS, type Peer } from "./catalogue.ts";
 import { type Fetched, fetchPeer } from "./fetch.ts";
@@ -11,10 +12,12 @@ import { corpusProbes } from "./probes/corpus-probes.ts";
 import type { PeerProbe } from "./probes/probe.ts";
 import { openWorld, SECRET, type World } from "./probes/world.ts";
 import { worldProbes } from "./probes/world-probes.ts";
+
 import { formatPeers, type PeerResult } from "./table.ts";
 
 const CONTROLS_AT_ONCE = 2 * availableParallelism();
 const PEERS_AT_ONCE = 2;
+const MIN_RATE_OVER_DENO = 1.5;
 const PROBES: readonly PeerProbe[] = [...worldProbes, ...corpusProbes];
 const only = process.argv
   .find((argument) => argument.startsWith("--only="))
@@ -117,3 +120,13 @@ console.log(
   `Node ${process.version}, ${availableParallelism()} cores (${cpus()[0]?.model.trim()}), ${process.platform} ${process.arch}\n`,
 );
 console.log(formatPeers(results, counted));
+
+const rateOf = (name: string) =>
+  results.find(({ peer }) => peer.name === name)?.figures?.perSecond ?? Number.NaN;
+const overDeno = rateOf("cyrnel-process") / rateOf("deno");
+if (!Number.isNaN(overDeno)) {
+  const shown = overDeno.toFixed(2);
+  const row = atLeast("process runs, sustained / deno run", overDeno, MIN_RATE_OVER_DENO, shown);
+  console.log(`\n${formatTable([row])}`);
+  if (row.met === false) process.exitCode = 1;
+}

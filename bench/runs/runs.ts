@@ -112,7 +112,9 @@ async function benchProcessEnvironment(service: BenchService, booting: BenchServ
   for (const one of [service, booting]) await rateOf(one, WARM_UP_MS);
   const bare: number[] = [];
   const warm: number[] = [];
+  const warmBooted: number[] = [];
   const cold: number[] = [];
+  const coldBooted: number[] = [];
   const bareRates: number[] = [];
   const runRates: number[] = [];
   const bootRates: number[] = [];
@@ -120,6 +122,7 @@ async function benchProcessEnvironment(service: BenchService, booting: BenchServ
     await sleep(300);
     bare.push(...(await sampleBare(SAMPLES_PER_ROUND)));
     warm.push(...(await sampleRuns(service, SAMPLES_PER_ROUND, PAUSE_MS)));
+    warmBooted.push(...(await sampleRuns(booting, SAMPLES_PER_ROUND, PAUSE_MS)));
     bareRates.push(await measureRate(spawnBare, cores, RATE_ROUND_MS));
     runRates.push(await rateOf(service, RATE_ROUND_MS));
     bootRates.push(await rateOf(booting, RATE_ROUND_MS));
@@ -129,18 +132,23 @@ async function benchProcessEnvironment(service: BenchService, booting: BenchServ
   const pss = await Promise.all(idle.map(readPssMb));
   const callMs = await measureCall(service);
   const computing = await compareComputing(service, booting);
-  await mustAnswer(service, "PATCH", "/modules/typescript-process/config", [
-    { op: "add", path: "/warmPool", value: { min: 0, max: 0 } },
-  ]);
+  for (const one of [service, booting]) {
+    await mustAnswer(one, "PATCH", "/modules/typescript-process/config", [
+      { op: "add", path: "/warmPool", value: { min: 0, max: 0 } },
+    ]);
+  }
   await sleep(200);
   const bareAgain: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    bareAgain.push(...(await sampleBare(SAMPLES_PER_ROUND / 5)));
-    cold.push(...(await sampleRuns(service, SAMPLES_PER_ROUND / 5, PAUSE_MS)));
+    bareAgain.push(...(await sampleBare(SAMPLES_PER_ROUND)));
+    cold.push(...(await sampleRuns(service, SAMPLES_PER_ROUND, PAUSE_MS)));
+    coldBooted.push(...(await sampleRuns(booting, SAMPLES_PER_ROUND, PAUSE_MS)));
   }
-  await mustAnswer(service, "PATCH", "/modules/typescript-process/config", [
-    { op: "remove", path: "/warmPool" },
-  ]);
+  for (const one of [service, booting]) {
+    await mustAnswer(one, "PATCH", "/modules/typescript-process/config", [
+      { op: "remove", path: "/warmPool" },
+    ]);
+  }
 
   const bareP50 = median(bare);
   const ratio = median(warm) / bareP50;
@@ -153,9 +161,11 @@ async function benchProcessEnvironment(service: BenchService, booting: BenchServ
     { measure: "process run over HTTP, warm, p50", value: ms(median(warm)) },
     { measure: "process run over HTTP, warm, p95", value: ms(quantile(warm, 0.95)) },
     atMost("  warm p50 / bare p50", ratio, 0.12, ratio.toFixed(3)),
+    describeBooted("warm", median(warmBooted), bareP50),
     { measure: "process run over HTTP, no warm pool, p50", value: ms(median(cold)) },
     { measure: "process run over HTTP, no warm pool, p95", value: ms(quantile(cold, 0.95)) },
     atMost("  no warm pool p50 / bare p50", coldRatio, 0.4, coldRatio.toFixed(3)),
+    describeBooted("no warm pool", median(coldBooted), median(bareAgain)),
     { measure: "process runs, sustained", value: perSecond(median(runRates)) },
     atLeast("  sustained / bare rate", median(rateRatios), 2.5, median(rateRatios).toFixed(3)),
     { measure: "process runs, sustained, CYRNEL_ZYGOTE=off", value: perSecond(median(bootRates)) },
@@ -170,6 +180,13 @@ async function benchProcessEnvironment(service: BenchService, booting: BenchServ
     ),
     atMost("no-op call from a process child, p50", callMs, 0.3, ms(callMs), " ms"),
   ];
+}
+
+function describeBooted(title: string, p50: number, bareP50: number): Row {
+  return {
+    measure: `  ${title}, CYRNEL_ZYGOTE=off, p50 (and / bare p50)`,
+    value: `${ms(p50)} (${(p50 / bareP50).toFixed(3)})`,
+  };
 }
 
 async function benchIsolateEnvironment(service: BenchService): Promise<Row[]> {
