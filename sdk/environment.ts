@@ -152,10 +152,18 @@ export interface ExecutionOutcome {
   usage?: Partial<Usage>;
 }
 
+/**
+ * Asked when an answer is about to become a file. Null: it does now, before anything else is read or written; else what to wait
+ * for before asking again.
+ */
+export type SaveTurn = () => Promise<void> | null;
+
 /** A tool call as an environment passes it on. */
 export interface ToolRequest extends Omit<InvokeInput, "files" | "save"> {
   /** Name of the file of the workspace that the answer is to become. */
   saveAs?: string;
+  /** With `saveAs`: so that a repeated execution finds the file when it did before. Absent: at any time. */
+  saveTurn?: SaveTurn;
 }
 
 export interface SavedAnswer {
@@ -213,8 +221,8 @@ export interface EnvironmentBindings {
   /** Rejects where there is no such bundle any more. An environment keeps what it has read, and asks again when it has dropped it. */
   readPackage?(eid: number, digest: string): Promise<PackageCode>;
   /**
-   * Of a repeated execution, before its script gets the reply to a call that saved its answer: the file is in the workspace again
-   * when this resolves. Where it is absent, `pause` answers null once an answer was saved. Rejects when the content is not there.
+   * Of a repeated execution, before its script gets the reply to a call that saved its answer, and before it reads or writes what it
+   * did after that: the file is in the workspace again when this resolves. Where it is absent, `pause` answers null once an answer was saved. Rejects when the content is not there.
    */
   restoreAnswer?(eid: number, call: { seq: number }): Promise<void>;
   /** What the script returned, as JSON data: for an environment that answers with the exit state alone. */

@@ -4,7 +4,7 @@
  */
 import { createHash, hash } from "node:crypto";
 import type { z } from "zod";
-import type { SavedAnswer } from "#sdk";
+import type { SavedAnswer, SaveTurn } from "#sdk";
 import { WORKSPACE_LIMIT_ERROR } from "../file-names.ts";
 import type { Channel } from "../wire/channel.ts";
 import {
@@ -18,6 +18,7 @@ import {
   violation,
   type WireError,
 } from "../wire/protocol.ts";
+import { createRestores } from "./restores.ts";
 
 /** How far a well-behaved child's count of its calls may run ahead of ours. */
 const CALL_SLACK = 8;
@@ -34,8 +35,6 @@ const LOST_ANSWER: Divergence = {
   what: "saved an answer as a file, whose content is not there any more",
 };
 
-function noop(): void {}
-
 /** What the host does for each call; bytes that a call of a file answers are attached. A rejection reaches the script as its name, message, code and status. */
 export type CallHandlers = {
   [M in CallMethod]: (
@@ -45,6 +44,8 @@ export type CallHandlers = {
     seq: number,
     /** What came with it. */
     attachment: Buffer | null,
+    /** When its answer may become a file. */
+    turn: SaveTurn,
   ) => Promise<unknown>;
 };
 
@@ -59,8 +60,16 @@ export interface LoggedCall {
    * which is made again when the run is repeated.
    */
   reply: string | null;
-  /** Its answer became a file of the workspace, which has to be there again before the reply is repeated. */
-  saved?: true | undefined;
+  /** Its answer became a file of the workspace, which has to be there again before the reply is repeated. True: it is not known when. */
+  saved?: SavedPlace | true | undefined;
+}
+
+/** When an answer became a file: what the script reads and writes depends on it. */
+export interface SavedPlace {
+  /** After this call was begun, and before the next one. */
+  after: number;
+  /** Among all such answers of the run. */
+  order: number;
 }
 
 /** A repeated run does something else than before; `what` completes "the script …". */
@@ -104,6 +113,7 @@ export interface Calls {
 export function createCalls(options: CallOptions): Calls {
   const { channel, handlers, limits, before = [], restoreAnswer, end } = options;
   const log: LoggedCall[] = [];
+  const restores = createRestores(before, restoreAnswer, () => end(LOST_ANSWER));
   const aborter = new AbortController();
   /** Of calls of tools that are under way, by id. */
   const open = new Map<number, AbortController>();
@@ -129,23 +139,19 @@ export function createCalls(options: CallOptions): Calls {
     for (const kept of log) kept.reply = null;
   }
 
-  function noteSaved(call: LoggedCall, result: unknown): void {
+  function noteSaved(call: LoggedCall, result: unknown, place: SavedPlace | null): void {
     if ((result as Partial<SavedAnswer> | null)?.size === null) return;
-    call.saved = true;
+    call.saved = place ?? restores.nextPlace(log.length);
     if (restoreAnswer !== undefined) return;
     hasLost = true;
     dropReplies();
   }
 
-  /** The reply of an earlier child, after the file that it tells of. */
-  function repeatReply(id: number, { seq, saved, reply }: LoggedCall & { reply: string }): void {
-    if (saved === true) {
-      const restored = Promise.resolve(seq)
-        .then(restoreAnswer)
-        .then(noop, () => end(LOST_ANSWER));
-      replies = replies.then(() => restored);
-    }
-    sendReply(id, () => reply);
+  /** The reply of an earlier child, after the file that it tells of: what is answered meanwhile does not wait for it. */
+  function repeatReply(id: number, { seq, reply }: LoggedCall & { reply: string }): void {
+    const restored = restores.of(seq);
+    if (restored === undefined) sendReply(id, () => reply);
+    else void restored.then(() => sendReply(id, () => reply));
   }
 
   /** Kept before it is sent: the call must not be made again. Without a log it is encoded only when it can be sent. */
@@ -209,14 +215,22 @@ export function createCalls(options: CallOptions): Calls {
         if (saved !== undefined) call.saved = saved;
         if (!isGivenUp()) keepReply(call, reply);
         repeatReply(id, { ...logged, reply });
+        restores.advance(seq);
         return null;
       }
+      let place: SavedPlace | null = null;
+      const turn: SaveTurn = () => {
+        const wait = restores.waitFor(log.length);
+        if (wait === null) place = restores.nextPlace(log.length);
+        return wait;
+      };
       // The union of methods is one type to the compiler; each handler gets the parameters its own schema made.
       const handler = handlers[method] as (
         params: unknown,
         signal: AbortSignal,
         seq: number,
         attachment: Buffer | null,
+        turn: SaveTurn,
       ) => Promise<unknown>;
       let { signal } = aborter;
       if (method === "invoke") {
@@ -225,10 +239,15 @@ export function createCalls(options: CallOptions): Calls {
         signal = own.signal;
       }
       // Begun at once: what ends the run may stand in the same chunk, and after the end no call may begin.
-      new Promise((begun) => begun(handler(params, signal, seq, attachment))).then(
+      const begun = restores.begin(() => {
+        aborter.signal.throwIfAborted();
+        return handler(params, signal, seq, attachment, turn);
+      });
+      restores.advance(seq);
+      begun.then(
         (result) => {
           open.delete(id);
-          if (method === "invoke" && params.saveAs !== undefined) noteSaved(call, result);
+          if (method === "invoke" && params.saveAs !== undefined) noteSaved(call, result, place);
           if (isOfFile && result instanceof Uint8Array) {
             sendReply(id, () => encodeReply({ result: { bytes: result.length } }), result);
           } else if (isOfFile) sendReply(id, () => encodeReply({ result: result ?? null }));
@@ -260,6 +279,7 @@ export function createCalls(options: CallOptions): Calls {
       if (aborter.signal.aborted) return;
       const ended = new Error("The run has ended.");
       aborter.abort(ended);
+      restores.end();
       for (const own of open.values()) own.abort(ended);
       frozen?.resolve();
     },

@@ -17,7 +17,11 @@ const checkpointSchema = z.strictObject({
       method: z.enum(Object.keys(callParamsSchemas) as [keyof typeof callParamsSchemas]),
       digest: z.string().regex(/^[0-9a-f]{64}$/),
       reply: z.string().nullable(),
-      saved: z.literal(true).optional(),
+      // `true` of the version before, which did not know when.
+      saved: z
+        .strictObject({ after: z.int().positive(), order: z.int().positive() })
+        .or(z.literal(true))
+        .optional(),
     }),
   ),
   journal: journalSchema,

@@ -173,12 +173,13 @@ export async function runExecution(
         start,
         ...(packages.length > 0 && { packages: on.packages.encode(packages, child.ready.isFork === true) }),
         calls: {
-          async invoke(call, callSignal, seq) {
+          async invoke(call, callSignal, seq, _bytes, saveTurn) {
             if (call.serviceId === "fetch") {
               bodyFiles ??= createBodyFiles(bindings, eid);
               bodyFiles.note(call);
             }
-            return bindings.invokeTool({ ...dropUndefined(call), eid, signal: callSignal, seq });
+            const saving = call.saveAs === undefined ? {} : { saveTurn };
+            return bindings.invokeTool({ ...dropUndefined(call), ...saving, eid, signal: callSignal, seq });
           },
           discoverServices: (query) => bindings.discoverServices(dropUndefined(query), { eid }),
           discoverTools: (query) => bindings.discoverTools(dropUndefined(query), { eid }),

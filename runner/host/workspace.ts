@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { CallFiles, FileWrite, WorkspaceFile } from "#sdk";
+import type { CallFiles, FileWrite, SaveTurn, WorkspaceFile } from "#sdk";
 import { checkFileName, contentTypeOf, WORKSPACE_LIMIT_ERROR } from "../file-names.ts";
 
 /** A script wrote more than a run may. */
@@ -23,7 +23,7 @@ export interface StoredFile extends WorkspaceFile {
 }
 
 export interface Workspace extends AsyncDisposable {
-  /** Fewer bytes than `length` at the end. Rejects with code `file_not_found`. */
+  /** Fewer bytes than `length` at the end, of the file as earlier calls leave it. Rejects with code `file_not_found`. */
   read(name: string, offset: number, length: number): Promise<Uint8Array>;
   /** The file's size, as the next read finds it. Rejects with code `invalid_file_name`, or with a WorkspaceLimitError. */
   write(request: FileWrite): Promise<{ size: number }>;
@@ -33,9 +33,9 @@ export interface Workspace extends AsyncDisposable {
   checkName(name: string): void;
   /**
    * Writes a file of these bytes: all of them, or nothing is changed. Answers what was written, which stays as it is whatever becomes
-   * of the name. Rejects as `write`, and as `bytes`.
+   * of the name. Its place among reads and writes is where `turn` says. Rejects as `write`, and as `bytes`.
    */
-  save(name: string, bytes: AsyncIterable<Uint8Array>): Promise<StoredFile>;
+  save(name: string, bytes: AsyncIterable<Uint8Array>, turn?: SaveTurn): Promise<StoredFile>;
   /** The files as they are now, with what has been asked to be written: nothing that is written later is in them. */
   snapshot(): CallFiles;
   /** What was written and is complete, in the order of first writing. Can be read until the workspace is disposed. */
@@ -190,7 +190,11 @@ export function createWorkspace({ files, maxBytes, maxFiles }: WorkspaceOptions)
   }
 
   return {
-    read: async (name, offset, length) => readContent(find(contents, name), offset, length),
+    async read(name, offset, length) {
+      // What was asked to be written before is in it, however long the disk takes.
+      const content = await queue(() => find(contents, name));
+      return readContent(content, offset, length);
+    },
     write: (request) => queue(() => write(request)),
     remove: (name) =>
       queue(() => {
@@ -199,11 +203,12 @@ export function createWorkspace({ files, maxBytes, maxFiles }: WorkspaceOptions)
         written.delete(name);
       }),
     checkName,
-    async save(name, bytes) {
+    async save(name, bytes, turn) {
       lastSave -= 1;
       const piece = { name, mode: "replace", write: lastSave } as const;
       try {
         for await (const data of bytes) await queue(() => write({ ...piece, data, more: true }));
+        for (let wait = turn?.(); wait; wait = turn?.()) await wait;
         return await queue(async () => {
           await write({ ...piece, data: new Uint8Array(), more: false });
           return toStored(name, contents.get(name) as Content);

@@ -361,15 +361,47 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     expect(kept.length).toBe(0);
   });
 
+  test("an answer that was saved after later writes is put back after them", async () => {
+    const held = Promise.withResolvers<ServerResponse>();
+    answers.set("late", held.resolve);
+    answers.set("now", (response) => {
+      void held.promise.then((late) => {
+        late.end("saved");
+        response.end();
+      });
+    });
+    const id = await on.submit(
+      `const { files } = cyrnel;
+      const saving = tools.store.download({ query: { way: "late" } }, { saveAs: "out.txt" });
+      await files.append("out.txt", "x");
+      const seen = await files.text("out.txt");
+      await tools.store.download({ query: { way: "now" } });
+      const { body } = await saving;
+      await files.append("out.txt", "!");
+      await tools.shop.delete_data({});
+      return [seen, body.size, await files.text("out.txt")];`,
+    );
+    const [approval = ""] = await on.paused(id);
+    await on[Symbol.asyncDispose]();
+    on = await start();
+    await on.decide(approval, "approve");
+    const record = await on.read(id, "?wait=30000");
+    expect([record.error ?? null, record.result]).toEqual([null, ["x", 5, "saved!"]]);
+    expect((await artifact(id, "out.txt")).text).toBe("saved!");
+    expect(received.length).toBe(2);
+  });
+
   /** A run whose download ends while it stands still, so that only the database knows what was saved. */
   async function pauseWhileSaving(): Promise<{ id: number; approval: string }> {
     const held = Promise.withResolvers<ServerResponse>();
     answers.set("late", held.resolve);
     const id = await on.submit(
       `const saving = tools.store.download({ query: { way: "late" } }, { saveAs: "out.txt" });
+      await cyrnel.files.append("out.txt", "written before");
+      const before = await cyrnel.files.text("out.txt");
       await tools.shop.delete_data({});
       const { body } = await saving;
-      return [body.size, await cyrnel.files.text("out.txt")];`,
+      return [before, body.size, await cyrnel.files.text("out.txt")];`,
     );
     const [approval = ""] = await on.paused(id);
     (await held.promise).end("saved");
@@ -384,7 +416,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     const { id, approval } = await pauseWhileSaving();
     await on.decide(approval, "approve");
     const record = await on.read(id, "?wait=30000");
-    expect([record.error ?? null, record.result]).toEqual([null, [5, "saved"]]);
+    expect([record.error ?? null, record.result]).toEqual([null, ["written before", 5, "saved"]]);
     expect(received.length).toBe(1);
   });
 

@@ -12,6 +12,7 @@ import type {
   PackageCode,
   PackageRequest,
   SavedAnswer,
+  SaveTurn,
   ToolRequest,
 } from "#sdk";
 import { type LoggedCall, MAX_TRAIL_CALLS } from "../live/calls.ts";
@@ -178,12 +179,12 @@ async function invokeTool(
   if (run.calls.isFull()) {
     throw new ToolError("too_many_calls", `A run may make at most ${MAX_TRAIL_CALLS} tool calls.`, 429);
   }
-  const { serviceId, toolId, parameters, saveAs } = input;
+  const { serviceId, toolId, parameters, saveAs, saveTurn } = input;
   if (saveAs !== undefined) run.workspace.checkName(saveAs);
   const seq = input.seq ?? run.calls.nextSeq();
   const logged = run.calls.begin({ seq, serviceId, toolId, parameters, saveAs });
-  const workspace = openForCall(run, saveAs, logged);
-  const request = pausing && createCallRequest(pausing, askingRun(pausing, run), logged);
+  const workspace = openForCall(run, saveAs, logged, saveTurn);
+  const request = pausing && createCallRequest(pausing, askingRun(pausing, run, saveTurn), logged);
   const signal = input.signal === undefined ? run.signal : AbortSignal.any([run.signal, input.signal]);
   const caller = callerOf(run);
   const { clock, resolve: onResolved } = logged;
@@ -218,7 +219,12 @@ interface OpenedForCall extends CallWorkspace {
 }
 
 /** The files as they are at the call, whenever it is made. */
-function openForCall(run: LiveRun, name: string | undefined, call: LoggedCall): OpenedForCall {
+function openForCall(
+  run: LiveRun,
+  name: string | undefined,
+  call: LoggedCall,
+  turn: SaveTurn | undefined,
+): OpenedForCall {
   const opened: OpenedForCall = { files: run.snapshotFiles() };
   if (name === undefined) return opened;
   const { workspace } = run;
@@ -226,7 +232,7 @@ function openForCall(run: LiveRun, name: string | undefined, call: LoggedCall): 
     name,
     async save(bytes) {
       try {
-        const saved = await workspace.save(name, bytes);
+        const saved = await workspace.save(name, bytes, turn);
         call.noteSaved(saved);
         return saved;
       } catch (error) {
@@ -238,11 +244,11 @@ function openForCall(run: LiveRun, name: string | undefined, call: LoggedCall): 
   return opened;
 }
 
-function askingRun(pausing: Pausing, run: LiveRun): AskingRun {
+function askingRun(pausing: Pausing, run: LiveRun, turn?: SaveTurn): AskingRun {
   return {
     id: run.id,
     calls: run.calls,
-    restoreAnswer: (seq) => pausing.restoreAnswer(run, seq),
+    restoreAnswer: (seq) => pausing.restoreAnswer(run, seq, turn),
     findPauses: () => pausing.find(run),
     pauses() {
       // It may have ended while the policies were asked.

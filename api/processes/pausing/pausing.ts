@@ -2,7 +2,7 @@
 import { isDatabaseUnavailable } from "#api/db/pool.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import { readWhole, type StoredFile } from "#runner/host/workspace.ts";
-import type { JSONSchema, ModuleLogger } from "#sdk";
+import type { JSONSchema, ModuleLogger, SaveTurn } from "#sdk";
 import type { LiveRun } from "../live/run.ts";
 import { RunPauses } from "./run-pauses.ts";
 import { createRunRecords, type PauseStorage, type RunName, readCarriedRun } from "./run-records.ts";
@@ -123,11 +123,11 @@ export function createPausing(options: PausingOptions) {
     },
 
     /** Puts the file that an answer became before the run was repeated into its workspace. Rejects where it is not there. */
-    async restoreAnswer(live: LiveRun, seq: number): Promise<StoredFile> {
+    async restoreAnswer(live: LiveRun, seq: number, turn?: SaveTurn): Promise<StoredFile> {
       const kept = byRun.get(live)?.findSaved(seq);
       const [file] = kept === undefined ? [] : options.files.open([kept]);
       if (kept === undefined || file === undefined) throw new Error("the answer of a call was not kept");
-      return live.workspace.save(kept.name, readWhole(file));
+      return live.workspace.save(kept.name, readWhole(file), turn);
     },
 
     /** The script has ended: an earlier child must not have called what this one did not. */

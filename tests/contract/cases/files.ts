@@ -100,6 +100,28 @@ export const fileCases: EnvironmentCase[] = [
     },
   },
   {
+    id: "files.order",
+    sentence:
+      "reads find what was asked to be written before them, awaited or not, and no more bytes than there are",
+    async check({ run }) {
+      const { result, error } = await run(
+        `const { readFileSync } = await import("node:fs");
+        const { files } = cyrnel;
+        const text = (bytes) => new TextDecoder().decode(bytes);
+        const later = [files.write("a.txt", "short"), files.read("a.txt"), files.write("b.txt", "x"), files.read("b.txt", { offset: 5 })];
+        const found = (await Promise.all(later)).filter((bytes) => bytes instanceof Uint8Array).map(text);
+        const writing = files.write("large.bin", new Uint8Array(200_000).fill(7));
+        const large = readFileSync("large.bin");
+        await writing;
+        const cut = files.write("large.bin", "end");
+        return [found, [large.length, large.at(-1), large.buffer.byteLength], text(readFileSync("large.bin")), (await cut).size];`,
+        { files: { "a.txt": "given and longer", "b.txt": "given", "large.bin": Buffer.alloc(1_000_000, 1) } },
+      );
+      expect(error).toBeUndefined();
+      expect(result).toEqual([["short", ""], [200_000, 7, 200_000], "end", 3]);
+    },
+  },
+  {
     id: "files.large",
     sentence: "files of many pieces arrive whole, whatever is cut where, beside timers and calls",
     async check({ run }) {

@@ -105,6 +105,22 @@ test("a write is seen whole or not at all, and two writes of one file do not mix
   ).rejects.toMatchObject({ code: "invalid_file_name" });
 });
 
+test("what is asked for is done in the order in which it is asked for, awaited or not", async () => {
+  await using workspace = open({ "a.txt": "given" });
+  const asked = [
+    textOf(workspace, "a.txt"),
+    put(workspace, "a.txt", " and more", "append"),
+    textOf(workspace, "a.txt"),
+    put(workspace, "a.txt", "new"),
+    textOf(workspace, "a.txt"),
+    workspace.remove("a.txt"),
+    textOf(workspace, "a.txt").catch((error) => error.code),
+    put(workspace, "a.txt", "again"),
+  ];
+  const found = (await Promise.all(asked)).filter((answer) => typeof answer === "string");
+  expect(found).toEqual(["given", "given and more", "new", "file_not_found"]);
+});
+
 test("reads that lie about sizes and places get what is there", async () => {
   await using workspace = open({ "a.txt": "0123456789" });
   await put(workspace, "a.txt", "abc", "append");

@@ -112,25 +112,25 @@ function createFileAccess(host: FileHost, given: StartParams["files"]) {
     find: (name) => ({ ...find(name) }),
     async read(name, offset, length) {
       const bytes = room(name, offset, length);
-      let before: Promise<unknown> | undefined;
+      const replies: Promise<unknown>[] = [];
       // The host reads the next piece while the last one is taken in.
       for (const piece of cut(name, offset, bytes.length)) {
         const span = { bytes, at: piece.at - offset, length: piece.length };
         const reply = host.call("readFile", readParams(name, piece.at, piece.length, false), span);
         reply.catch(ignore);
-        await before;
-        before = reply;
+        await replies.at(-1);
+        replies.push(reply);
       }
-      await before;
-      return bytes;
+      return keepRead(bytes, await Promise.all(replies));
     },
     readSync(name, offset, length) {
       const bytes = room(name, offset, length);
+      const replies: unknown[] = [];
       for (const { at, length: count } of cut(name, offset, bytes.length)) {
         const span = { bytes, at: at - offset, length: count };
-        host.callSync("readFile", readParams(name, at, count, false), span);
+        replies.push(host.callSync("readFile", readParams(name, at, count, false), span));
       }
-      return bytes;
+      return keepRead(bytes, replies);
     },
     async write(name, data, mode) {
       let before: Promise<unknown> | undefined;
@@ -186,6 +186,17 @@ function createFileAccess(host: FileHost, given: StartParams["files"]) {
     },
   };
   return { ...access, note };
+}
+
+/** What came of a file that is shorter by now than it was known to be: up to the first piece that did. */
+function keepRead(bytes: Uint8Array, replies: readonly unknown[]): Uint8Array {
+  let length = 0;
+  for (const reply of replies) {
+    const came = (reply as { bytes: number }).bytes;
+    length += came;
+    if (came < PIECE_BYTES) break;
+  }
+  return length < bytes.length ? bytes.slice(0, length) : bytes;
 }
 
 /** Reading UTF-8 as text, decoded by the host; what is no UTF-8 becomes U+FFFD. */
