@@ -40,6 +40,8 @@ const LIBRARY_SCRIPT = `(async (module) => {
   crypto.randomUUID();
   crypto.getRandomValues(new Uint8Array(4));
   await crypto.subtle.digest("SHA-256", new Uint8Array(4));
+  const key = await crypto.subtle.importKey("raw", new Uint8Array(4), { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
+  await crypto.subtle.verify("HMAC", key, await crypto.subtle.sign("HMAC", key, new Uint8Array(4)), new Uint8Array(4));
   performance.now();
   const [{ Buffer }, { EventEmitter }, { Readable, Transform, promises }] = ["buffer", "events", "stream"].map(module);
   new EventEmitter().once("a", () => {}).emit("a");

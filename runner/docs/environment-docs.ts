@@ -82,10 +82,11 @@ const GLOBALS = `## Globals
 - \`console\`: \`log\`, \`info\`, \`debug\` go to stdout; \`warn\`, \`error\`, \`trace\` go to stderr
 - \`setTimeout\`, \`setInterval\`, \`setImmediate\` and their \`clear\` functions, \`queueMicrotask\`
 - \`structuredClone\`, \`URL\`, \`URLSearchParams\`, \`TextEncoder\`, \`TextDecoder\`, \`atob\`, \`btoa\`
-- \`AbortController\`, \`AbortSignal\`, \`performance.now()\`
+- \`AbortController\`, \`AbortSignal\`, \`EventTarget\`, \`Event\`, \`CustomEvent\`, \`performance.now()\`
 - \`fetch\`, \`Request\`, \`Response\`, \`Headers\`, \`FormData\`, \`Blob\`, \`File\`, streams. A request is what a rule of an http
   service allows, which adds credentials; the error of any other names the rules there are
-- \`crypto.randomUUID()\`, \`crypto.getRandomValues()\`, \`crypto.subtle.digest()\`
+- \`crypto.randomUUID()\`, \`crypto.getRandomValues()\`, \`crypto.subtle.digest()\`; there \`importKey\`, \`sign\`,
+  \`verify\` of HMAC, too
 - \`cyrnel\` and \`tools\`, described below
 
 The time zone is UTC.`;

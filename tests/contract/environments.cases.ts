@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { type Bench, type EnvironmentCase, type EnvironmentUnderTest, openBench } from "./bench.ts";
 import { callCases } from "./cases/calls.ts";
 import { consoleCases } from "./cases/console.ts";
+import { cryptoCases } from "./cases/crypto.ts";
 import { documentationCases } from "./cases/documentation.ts";
 import { errorCases } from "./cases/errors.ts";
 import { fetchCases } from "./cases/fetch.ts";
@@ -21,6 +22,7 @@ import { servePackages } from "./packages.ts";
 
 export const ENVIRONMENT_CASES: readonly EnvironmentCase[] = [
   ...globalCases,
+  ...cryptoCases,
   ...consoleCases,
   ...resultCases,
   ...sourceCases,

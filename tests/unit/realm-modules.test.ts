@@ -239,6 +239,22 @@ const SNIPPETS: [habit: string, script: string, result: unknown][] = [
     ],
   ],
   [
+    "secret keys",
+    'import { createHmac, createSecretKey, KeyObject, createPrivateKey } from "crypto"; const k = createSecretKey("6b6579", "hex"); const tell = (f) => { try { return f() } catch (e) { return e.message.slice(0, 40) } }; return [createHmac("sha256", k).update("data").digest("hex").slice(0, 8), k instanceof KeyObject, k.type, k.symmetricKeySize, k.export().toString(), k.export({ format: "jwk" }), k.equals(createSecretKey(k.export())), k.equals(createSecretKey("kez", "utf8")), tell(() => createPrivateKey("x")), tell(() => new KeyObject("private", k.export()))]',
+    [
+      "5031fe3d",
+      true,
+      "secret",
+      3,
+      "key",
+      { kty: "oct", k: "a2V5" },
+      true,
+      false,
+      "crypto.createPrivateKey is not available",
+      "A script has secret keys only: use creat",
+    ],
+  ],
+  [
     "random values",
     'import { randomBytes, randomUUID, randomInt, timingSafeEqual } from "crypto"; const i = randomInt(5, 9); return [randomBytes(70000).length, /^[0-9a-f-]{36}$/.test(randomUUID()), i >= 5 && i < 9, timingSafeEqual(randomBytes(4), randomBytes(4))]',
     [70000, true, true, false],

@@ -30,6 +30,8 @@ const LIBRARIES = `(async () => {
   crypto.randomUUID();
   crypto.getRandomValues(new Uint8Array(8));
   await crypto.subtle.digest("SHA-256", new Uint8Array(8));
+  const key = await crypto.subtle.importKey("raw", new Uint8Array(8), { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
+  await crypto.subtle.verify("HMAC", key, await crypto.subtle.sign("HMAC", key, new Uint8Array(8)), new Uint8Array(8));
   performance.now();
   const controller = new AbortController();
   controller.signal.addEventListener("abort", () => {});

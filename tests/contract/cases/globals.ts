@@ -5,7 +5,7 @@ import type { EnvironmentCase } from "../bench.ts";
 const LANGUAGE =
   "Object Function Array Number parseFloat parseInt Infinity NaN undefined Boolean String Symbol Date Promise RegExp Error AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError SuppressedError globalThis JSON Math Intl ArrayBuffer Uint8Array Int8Array Uint16Array Int16Array Uint32Array Int32Array BigUint64Array BigInt64Array Uint8ClampedArray Float16Array Float32Array Float64Array DataView Map BigInt Set Iterator WeakMap WeakSet WeakRef Proxy Reflect FinalizationRegistry DisposableStack AsyncDisposableStack Temporal decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape eval isFinite isNaN";
 const ADDED =
-  "console setTimeout setInterval setImmediate clearTimeout clearInterval clearImmediate queueMicrotask structuredClone URL URLSearchParams TextEncoder TextDecoder atob btoa AbortController AbortSignal Event EventTarget DOMException crypto performance fetch Headers Request Response FormData Blob File ReadableStream ReadableStreamDefaultReader ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableByteStreamController WritableStream WritableStreamDefaultWriter WritableStreamDefaultController TransformStream TransformStreamDefaultController ByteLengthQueuingStrategy CountQueuingStrategy TextEncoderStream TextDecoderStream tools cyrnel";
+  "console setTimeout setInterval setImmediate clearTimeout clearInterval clearImmediate queueMicrotask structuredClone URL URLSearchParams TextEncoder TextDecoder atob btoa AbortController AbortSignal Event CustomEvent EventTarget DOMException crypto CryptoKey performance fetch Headers Request Response FormData Blob File ReadableStream ReadableStreamDefaultReader ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableByteStreamController WritableStream WritableStreamDefaultWriter WritableStreamDefaultController TransformStream TransformStreamDefaultController ByteLengthQueuingStrategy CountQueuingStrategy TextEncoderStream TextDecoderStream tools cyrnel";
 
 export const globalCases: EnvironmentCase[] = [
   {
@@ -181,19 +181,30 @@ export const globalCases: EnvironmentCase[] = [
     },
   },
   {
-    id: "globals.crypto",
-    sentence: "crypto gives random values of its own for each run, and digests",
+    id: "globals.custom-event",
+    sentence: "a CustomEvent is an Event that carries a detail",
     async check({ run }) {
-      const code = `
-        const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode("abc")));
-        return [crypto.randomUUID(), [...crypto.getRandomValues(new Uint8Array(8))].join(), digest.toHex()];`;
-      const [first, second] = await Promise.all([run(code), run(code)]);
-      expect(first.result[0]).toMatch(
-        /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-      );
-      expect(first.result[2]).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-      expect(first.result[0]).not.toBe(second.result[0]);
-      expect(first.result[1]).not.toBe(second.result[1]);
+      const { error, result } = await run(`
+        const target = new EventTarget(); const seen = [];
+        target.addEventListener("sum", (event) => { event.preventDefault(); seen.push(event.detail, event.type, event.target === target, event instanceof Event); });
+        const detail = { a: 1 };
+        const given = new CustomEvent("sum", { detail, cancelable: true });
+        const went = target.dispatchEvent(given);
+        try { "use strict"; given.detail = 2; } catch (e) { seen.push(e.name) }
+        class Named extends CustomEvent { constructor(value) { super("named", { detail: value }); } }
+        return [seen, went, given.detail === detail, new CustomEvent("x").detail, new CustomEvent("x", { detail: 0 }).detail, new Named(7).detail, Object.prototype.toString.call(given), CustomEvent.name, typeof self]`);
+      expect(error).toBeUndefined();
+      expect(result).toEqual([
+        [{ a: 1 }, "sum", true, true, "TypeError"],
+        false,
+        true,
+        null,
+        0,
+        7,
+        "[object CustomEvent]",
+        "CustomEvent",
+        "undefined",
+      ]);
     },
   },
   {

@@ -47,7 +47,7 @@ export const globalProbes: Probe[] = [
         "ReferenceError SyntaxError TypeError URIError globalThis JSON Math Intl ArrayBuffer Uint8Array Int8Array Uint16Array Int16Array Uint32Array Int32Array BigUint64Array BigInt64Array " +
         "Uint8ClampedArray Float16Array Float32Array Float64Array DataView Map BigInt Set Iterator WeakMap WeakSet WeakRef FinalizationRegistry Proxy Reflect decodeURI decodeURIComponent encodeURI " +
         "encodeURIComponent escape unescape eval isFinite isNaN console Temporal SuppressedError DisposableStack AsyncDisposableStack setTimeout setInterval setImmediate clearTimeout clearInterval " +
-        "clearImmediate queueMicrotask fetch structuredClone atob btoa URL URLSearchParams TextEncoder TextDecoder AbortController AbortSignal Event EventTarget DOMException crypto performance tools cyrnel Headers Request Response FormData Blob File " +
+        "clearImmediate queueMicrotask fetch structuredClone atob btoa URL URLSearchParams TextEncoder TextDecoder AbortController AbortSignal Event CustomEvent EventTarget DOMException crypto CryptoKey performance tools cyrnel Headers Request Response FormData Blob File " +
         "ReadableStream ReadableStreamDefaultReader ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableByteStreamController WritableStream " +
         "WritableStreamDefaultWriter WritableStreamDefaultController TransformStream TransformStreamDefaultController ByteLengthQueuingStrategy CountQueuingStrategy TextEncoderStream TextDecoderStream").split(" "));
       for (let scope = globalThis; scope !== null && scope !== Object.prototype; scope = Object.getPrototypeOf(scope))

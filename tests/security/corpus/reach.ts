@@ -82,7 +82,7 @@ const SOURCES: [name: string, expression: string][] = [
   ],
   [
     "web",
-    "[new URL('http://a/?b=c').searchParams.entries(), new AbortController().signal, AbortSignal.abort().reason, new TextEncoder().encodeInto('a', new Uint8Array(2)), new TextDecoder('utf-16le'), new Event('x'), new EventTarget(), structuredClone(new Map([[1, new Date()]])), structuredClone(new Error('x')), crypto.subtle.digest('SHA-256', new Uint8Array()), new DOMException('a', 'AbortError'), performance.toJSON()]",
+    "[new URL('http://a/?b=c').searchParams.entries(), new AbortController().signal, AbortSignal.abort().reason, new TextEncoder().encodeInto('a', new Uint8Array(2)), new TextDecoder('utf-16le'), new Event('x'), new CustomEvent('x', { detail: {} }), new EventTarget(), structuredClone(new Map([[1, new Date()]])), structuredClone(new Error('x')), crypto.subtle.digest('SHA-256', new Uint8Array()), crypto.subtle, CryptoKey, attempt(() => new CryptoKey()), crypto.subtle.sign('HMAC', {}, new Uint8Array()), crypto.subtle.importKey('raw', new Uint8Array(1), { name: 'HMAC', hash: 'SHA-256' }, true, ['sign']).then(async (k) => [k, k.algorithm, k.usages, await crypto.subtle.sign('HMAC', k, new Uint8Array()), await crypto.subtle.exportKey('jwk', k)]), new DOMException('a', 'AbortError'), performance.toJSON()]",
   ],
   [
     "fetch",

@@ -1,4 +1,4 @@
-/** `Event` and `EventTarget` (DOM standard, without a tree: no bubbling). Loaded with their first use. */
+/** `Event`, `CustomEvent` and `EventTarget` (DOM standard, without a tree: no bubbling). Loaded with their first use. */
 
 type Listener = ((event: Event) => unknown) | { handleEvent(event: Event): unknown };
 
@@ -53,12 +53,33 @@ export class Event {
     this.#stopped = true;
   }
 
+  get [Symbol.toStringTag](): string {
+    return "Event";
+  }
+
   static wasStopped(event: Event): boolean {
     return event.#stopped;
   }
 }
 const { wasStopped } = Event;
 Reflect.deleteProperty(Event, "wasStopped");
+
+export class CustomEvent extends Event {
+  readonly #detail: unknown;
+
+  constructor(type: string, options: ConstructorParameters<typeof Event>[1] & { detail?: unknown } = {}) {
+    super(type, options);
+    this.#detail = options?.detail ?? null;
+  }
+
+  get detail(): unknown {
+    return this.#detail;
+  }
+
+  override get [Symbol.toStringTag](): string {
+    return "CustomEvent";
+  }
+}
 
 export class EventTarget {
   #registrations: Registration[] = [];

@@ -20,6 +20,7 @@ const loaders: Record<string, Loader> = {
   AbortController: () => loadAbort().AbortController,
   AbortSignal: () => loadAbort().AbortSignal,
   Event: () => loadEvents().Event,
+  CustomEvent: () => loadEvents().CustomEvent,
   EventTarget: () => loadEvents().EventTarget,
   DOMException: () => loadDomException().DOMException,
   Blob: () => loadBlobs().Blob,
@@ -28,7 +29,9 @@ const loaders: Record<string, Loader> = {
   Headers: () => loadFetch().Headers,
   Request: () => loadFetch().Request,
   Response: () => loadFetch().Response,
-  crypto: () => (require("./crypto.ts") as typeof import("./crypto.ts")).createCrypto(run.seed),
+  crypto: () =>
+    (require("../web-crypto/crypto.ts") as typeof import("../web-crypto/crypto.ts")).createCrypto(run.seed),
+  CryptoKey: () => (require("../web-crypto/keys.ts") as typeof import("../web-crypto/keys.ts")).CryptoKey,
   performance: () =>
     (require("./clocks.ts") as typeof import("./clocks.ts")).createPerformance(readClock, engineClock()),
 };

@@ -40,7 +40,7 @@ export function loadFetch(): FetchClasses {
       loadAbort: loadAbort as unknown as () => { AbortSignal: typeof AbortSignal },
       isSignal,
       digest: (name, data) =>
-        (require("../globals/crypto.ts") as typeof import("../globals/crypto.ts")).digest(name, data),
+        (require("../web-crypto/crypto.ts") as typeof import("../web-crypto/crypto.ts")).digest(name, data),
       send: invokeFetch,
       fits: (request) => {
         const maxBytes = run.limits.maxMessageBytes - ENVELOPE_BYTES;

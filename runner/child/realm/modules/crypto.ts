@@ -1,6 +1,6 @@
 /**
- * `node:crypto`: hashes, HMAC, key derivation and random values. Keys, ciphers and signatures belong to services: what needs
- * them says so.
+ * `node:crypto`: hashes, HMAC, secret keys for it, key derivation and random values. Other keys, ciphers and signatures belong to
+ * services: what needs them says so.
  */
 import { hkdf as deriveHkdf } from "@noble/hashes/hkdf.js";
 import { hmac } from "@noble/hashes/hmac.js";
@@ -108,6 +108,49 @@ class Hash extends Transform {
   }
 }
 
+/** A secret that a script holds itself; there are no other keys. */
+class KeyObject {
+  readonly #secret: Bytes;
+
+  constructor(type: "secret", secret: Bytes) {
+    if (type !== "secret") throw new TypeError("A script has secret keys only: use createSecretKey.");
+    this.#secret = Buffer.from(secret);
+  }
+
+  static open(key: KeyObject): Bytes {
+    return key.#secret;
+  }
+
+  get type(): "secret" {
+    return "secret";
+  }
+
+  get symmetricKeySize(): number {
+    return this.#secret.length;
+  }
+
+  export({ format = "buffer" }: { format?: string } = {}): unknown {
+    const copy = Buffer.from(this.#secret);
+    return format === "jwk" ? { kty: "oct", k: copy.toString("base64url") } : copy;
+  }
+
+  equals(other: KeyObject): boolean {
+    const [one, two] = [this.#secret, openKey(other)];
+    return one.length === two.length && timingSafeEqual(one, two);
+  }
+}
+const openKey = KeyObject.open;
+Reflect.deleteProperty(KeyObject, "open");
+
+function createSecretKey(key: Data, encoding?: string): KeyObject {
+  return new KeyObject("secret", toBytes(key, encoding));
+}
+
+function createHmac(algorithm: string, key: Data | KeyObject): Hash {
+  const secret = key instanceof KeyObject ? openKey(key) : toBytes(key);
+  return new Hash(hmac.create(hashNamed(algorithm), secret));
+}
+
 function randomBytes(size: number, callback?: Callback): unknown {
   const bytes = Buffer.alloc(size);
   randomFillSync(bytes);
@@ -202,7 +245,7 @@ function later<A extends unknown[]>(sync: (...args: A) => unknown) {
 }
 
 const ABSENT =
-  "createCipheriv createDecipheriv createSign createVerify sign verify createPrivateKey createPublicKey createSecretKey generateKey generateKeySync generateKeyPair generateKeyPairSync publicEncrypt privateDecrypt privateEncrypt publicDecrypt createDiffieHellman createECDH diffieHellman X509Certificate KeyObject Cipheriv Decipheriv Sign Verify".split(
+  "createCipheriv createDecipheriv createSign createVerify sign verify createPrivateKey createPublicKey generateKey generateKeySync generateKeyPair generateKeyPairSync publicEncrypt privateDecrypt privateEncrypt publicDecrypt createDiffieHellman createECDH diffieHellman X509Certificate Cipheriv Decipheriv Sign Verify".split(
     " ",
   );
 
@@ -211,7 +254,7 @@ const absent = Object.fromEntries(
     name,
     () => {
       throw new Error(
-        `crypto.${name} is not available: keys belong to services, which sign and encrypt for a script. There are hashes, createHmac, pbkdf2, scrypt, hkdf and random values.`,
+        `crypto.${name} is not available: keys belong to services, which sign and encrypt for a script. There are hashes, createHmac, createSecretKey, pbkdf2, scrypt, hkdf and random values.`,
       );
     },
   ]),
@@ -220,7 +263,9 @@ const absent = Object.fromEntries(
 export const crypto = {
   ...absent,
   createHash: (algorithm: string) => new Hash(hashNamed(algorithm).create()),
-  createHmac: (algorithm: string, key: Data) => new Hash(hmac.create(hashNamed(algorithm), toBytes(key))),
+  createHmac,
+  createSecretKey,
+  KeyObject,
   hash: (algorithm: string, data: Data, encoding = "hex") =>
     encode(hashNamed(algorithm)(toBytes(data)), encoding),
   Hash,

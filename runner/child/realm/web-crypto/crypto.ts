@@ -1,28 +1,37 @@
 /**
- * `crypto` of a script: random bytes from the host's seed through ChaCha20, and digests. Loaded with its first use.
- * Everything else of Web Crypto is left out: keys belong to services.
+ * `crypto` of a script: random bytes from the host's seed through ChaCha20, digests, and HMAC with secrets that the script holds
+ * itself (keys.ts). Loaded with its first use. Ciphers and private keys are left out: they belong to services.
  */
 import { chacha20 } from "@noble/ciphers/chacha.js";
 import { sha1 } from "@noble/hashes/legacy.js";
 import { sha256, sha384, sha512 } from "@noble/hashes/sha2.js";
-import { DOMException } from "./dom-exception.ts";
+import type { CHash } from "@noble/hashes/utils.js";
+import { DOMException } from "../globals/dom-exception.ts";
 
 /** The limit of the Web Crypto standard for one call, in bytes. */
 const MAX_RANDOM_BYTES = 65_536;
 const NONCE_BYTES = 12;
 
-const DIGESTS: Record<string, (data: Uint8Array) => Uint8Array> = {
+const DIGESTS: Record<string, CHash> = {
   "SHA-1": sha1,
   "SHA-256": sha256,
   "SHA-384": sha384,
   "SHA-512": sha512,
 };
 
+type Keys = ReturnType<typeof import("./keys.ts")["createKeys"]>;
+
 /** `seed`: 32 bytes in base64, never used for another run. */
 export function createCrypto(seed: string): object {
   const key = (Uint8Array as unknown as { fromBase64(text: string): Uint8Array }).fromBase64(seed);
   const nonce = new DataView(new ArrayBuffer(NONCE_BYTES));
   let blocks = 0n;
+
+  let keys: Keys | undefined;
+  const loadKeys = () => {
+    keys ??= (require("./keys.ts") as typeof import("./keys.ts")).createKeys(DIGESTS, random);
+    return keys;
+  };
 
   /** Key stream of a nonce that is used once. */
   function random(length: number): Uint8Array {
@@ -51,7 +60,14 @@ export function createCrypto(seed: string): object {
         "-",
       );
     },
-    subtle: { digest },
+    subtle: {
+      digest,
+      importKey: (...args: Parameters<Keys["importKey"]>) => loadKeys().importKey(...args),
+      exportKey: (...args: Parameters<Keys["exportKey"]>) => loadKeys().exportKey(...args),
+      generateKey: (...args: Parameters<Keys["generateKey"]>) => loadKeys().generateKey(...args),
+      sign: (...args: Parameters<Keys["sign"]>) => loadKeys().sign(...args),
+      verify: (...args: Parameters<Keys["verify"]>) => loadKeys().verify(...args),
+    },
   };
 }
 
