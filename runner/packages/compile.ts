@@ -25,6 +25,8 @@ const OPTIONS: BuildOptions = {
     process: "cyrnelNode.process",
     Buffer: "cyrnelNode.Buffer",
     global: "globalThis",
+    // As a worker has it: packages are taken as for one. A script has no such name.
+    self: "globalThis",
     __dirname: '"/"',
     __filename: '"/index.js"',
     "import.meta.url": '"file:///index.js"',

@@ -2,9 +2,10 @@
  * How files of a package are found and read while it is bundled: nothing outside of one folder, nothing that is not JavaScript or
  * data, within bounds; and what stands in for modules that a script does not have.
  */
+import { readFileSync, statSync } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { builtinModules } from "node:module";
-import { join, relative, sep } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
 import type { Loader, OnLoadResult, Plugin } from "esbuild";
 import { BUILTINS, reasonForAbsence } from "../source/modules/names.ts";
 
@@ -28,6 +29,7 @@ const OWN_MODULES: Record<string, string> = {
   module: "module.ts",
 };
 
+const MAX_MANIFEST_BYTES = 1024 * 1024;
 const MAX_FILES = 20_000;
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
@@ -80,6 +82,7 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
   const ownFiles = new Set<string>([...Object.values(SHIMS), ...Object.values(OWN_MODULES).map(toShim)]);
   /** Whether there is something, by kind of import, folder and specifier. */
   const resolved = new Map<string, boolean>();
+  const isSwitchedOff = createBrowserMaps(base);
   return {
     name: "packages",
     setup({ onResolve, onLoad, resolve }) {
@@ -88,6 +91,10 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
         if (pluginData === RESOLVING || kind === "entry-point") return null;
         if (path === ENTRY) return { path: ENTRY, namespace: ENTRY };
         if (ownFiles.has(path)) return { path };
+        if (namespace === "file" && importer !== "<stdin>" && isSwitchedOff(args.resolveDir, path)) {
+          const place = /^\./.test(path) ? relative(base, join(args.resolveDir, path)) : path;
+          return { path: place, namespace: ABSENT, pluginData: "off" };
+        }
         // Where there is no such file, the bundler says so, unless the package is prepared for it.
         if (/^\.\.?\//.test(path) && namespace === "file" && importer !== "<stdin>") return null;
         const from = {
@@ -137,7 +144,9 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
             kind: "import-statement",
             pluginData: RESOLVING,
           });
-          return errors.length > 0 ? null : path;
+          // Of itself, too: it is no entry then.
+          const isOff = errors.length > 0 || isSwitchedOff(dirname(path), `./${basename(path)}`);
+          return isOff ? null : path;
         }).catch((error: unknown) => {
           if (!(error instanceof Refusal)) throw error;
           found.refused ??= error.message;
@@ -148,6 +157,7 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
       }));
 
       onLoad({ filter: /./, namespace: ABSENT }, ({ path, pluginData }) => {
+        if (pluginData === "off") return { contents: "module.exports={}", loader: "js" };
         // As CommonJS: what it exports is its default, too.
         if (pluginData === "own") {
           const member = path.endsWith("process.ts") ? ".process" : "";
@@ -219,4 +229,52 @@ const NO_MAP = "\n//# sourceMappingURL=none";
 
 function toShim(file: string): string {
   return join(SHIM_FOLDER, file);
+}
+
+/**
+ * Whether the package.json around a folder says `browser: {"./x.js": false}`, or `{"name": false}`, of what is imported from there: an
+ * empty module then. Names are completed as the bundler does it.
+ */
+function createBrowserMaps(base: string): (from: string, specifier: string) => boolean {
+  const maps = new Map<string, BrowserMap | null>();
+
+  function find(folder: string): BrowserMap | null {
+    const known = maps.get(folder);
+    if (known !== undefined) return known;
+    const isInside = folder === base || folder.startsWith(base + sep);
+    const found = isInside ? (readBrowserMap(folder) ?? find(dirname(folder))) : null;
+    maps.set(folder, found);
+    return found;
+  }
+
+  return (from, specifier) => {
+    const target = /^\.\.?(?:\/|$)/.test(specifier) ? join(from, specifier) : null;
+    const map = find(target === null ? from : dirname(target));
+    if (map === null) return false;
+    const path = target === null ? specifier : `./${relative(map.folder, target).split(sep).join("/")}`;
+    for (const end of ENDINGS) {
+      for (const key of target === null ? [path + end] : [path + end, path.slice(2) + end])
+        if (Object.hasOwn(map.targets, key)) return map.targets[key] === false;
+    }
+    return false;
+  };
+}
+
+const EXTENSIONS = [".tsx", ".ts", ".jsx", ".js", ".css", ".json"];
+const ENDINGS = ["", ...EXTENSIONS, ...EXTENSIONS.map((extension) => `/index${extension}`)];
+
+interface BrowserMap {
+  folder: string;
+  targets: Record<string, unknown>;
+}
+
+function readBrowserMap(folder: string): BrowserMap | null {
+  const file = join(folder, "package.json");
+  try {
+    if (statSync(file).size > MAX_MANIFEST_BYTES) return null;
+    const { browser } = JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, ""));
+    return typeof browser === "object" && browser !== null ? { folder, targets: browser } : null;
+  } catch {
+    return null;
+  }
 }

@@ -33,6 +33,22 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+/** Packages that the tests have anyway, as their authors publish them. */
+const REAL: [name: string, folder: string, code: string, result: unknown][] = [
+  [
+    "jose",
+    "node_modules",
+    'import * as jose from "jose"; const key = new TextEncoder().encode("a secret of at least 32 bytes....."); const token = await new jose.SignJWT({ a: 1 }).setProtectedHeader({ alg: "HS256" }).setExpirationTime("2h").sign(key); const { payload, protectedHeader } = await jose.jwtVerify(token, await jose.importJWK({ kty: "oct", k: jose.base64url.encode(key), alg: "HS256" })); return [payload.a, protectedHeader.alg, await jose.jwtVerify(token, new Uint8Array(32)).catch((e) => e.code)]',
+    [1, "HS256", "ERR_JWS_SIGNATURE_VERIFICATION_FAILED"],
+  ],
+  [
+    "jsonwebtoken",
+    "tests/packages/node_modules/verdaccio/node_modules",
+    'import jwt from "jsonwebtoken"; const token = jwt.sign({ a: 1 }, "k", { algorithm: "HS512" }); let no; try { jwt.verify(token, "other") } catch (e) { no = e.message } return [jwt.verify(token, "k").a, no]',
+    [1, "invalid signature"],
+  ],
+];
+
 /** Writes a package of these files. */
 async function install(name: string, files: Record<string, string>, manifest: object = {}): Promise<void> {
   const all = { "package.json": JSON.stringify({ name, version: "1.2.3", ...manifest }), ...files };
@@ -103,7 +119,7 @@ describe("what is bundled", () => {
   test("CommonJS: default is what it exports, names are those it has when it is loaded", async () => {
     await install("cjs", {
       "index.js":
-        "exports.a = 1; exports['b'] = () => this === exports; exports.dir = __dirname; exports.env = process.env.NODE_ENV; exports.global = global === globalThis; exports.buffer = Buffer.from('hi').toString('hex'); exports.nextTick = typeof process.nextTick; exports.versions = Object.keys(process.versions);",
+        "exports.a = 1; exports['b'] = () => this === exports; exports.dir = __dirname; exports.env = process.env.NODE_ENV; exports.global = global === globalThis; exports.buffer = Buffer.from('hi').toString('hex'); exports.self = self === globalThis && typeof self; exports.nextTick = typeof process.nextTick; exports.versions = Object.keys(process.versions);",
       "lib.js": "module.exports = function lib() { return 'called' }; module.exports.extra = 2;",
       "compiled/index.js":
         "Object.defineProperty(exports, '__esModule', { value: true }); exports.default = 'own'; exports.named = 3;",
@@ -114,9 +130,9 @@ describe("what is bundled", () => {
     expect(made.builtins).toEqual(["buffer"]);
     expect(
       await resultOf(
-        'import cjs, { a, b, dir, env, global, buffer, nextTick, versions } from "cjs"; import lib, { extra } from "cjs/lib.js"; import own, { named } from "cjs/compiled"; return [cjs.a, a, b(), dir, env, global, buffer, nextTick, versions, lib(), extra, own, named]',
+        'import cjs, { a, b, dir, env, global, self, buffer, nextTick, versions } from "cjs"; import lib, { extra } from "cjs/lib.js"; import own, { named } from "cjs/compiled"; return [cjs.a, a, b(), dir, env, global, self, buffer, nextTick, versions, lib(), extra, own, named]',
       ),
-    ).toEqual([1, 1, true, "/", "production", true, "6869", "function", [], "called", 2, "own", 3]);
+    ).toEqual([1, 1, true, "/", "production", true, "object", "6869", "function", [], "called", 2, "own", 3]);
   });
 
   test("modules of Node: those a script has are its own; others throw where they are used", async () => {
@@ -169,6 +185,49 @@ describe("what is bundled", () => {
     ).toEqual([[], "web", "inner", "not yet", true]);
   });
 
+  test("what browsers do not have is an empty module: a file, one beside it, a folder, a package", async () => {
+    const node = "throw new Error('for Node only')";
+    await install("node-only", { "index.js": node });
+    await install(
+      "emptied",
+      {
+        "index.js":
+          "const all = [require('./util.inspect'), require('./lib/deep.js'), require('./folder'), require('node-only')]; exports.all = all; exports.own = require('./lib/kept').inner;",
+        // A file that could not even be bundled.
+        "util.inspect.js": "require('./addon.node')",
+        "addon.node": "\u007fELF",
+        "lib/deep.js": "const a = ;",
+        "lib/kept.js": "exports.inner = [require('./deep'), require('../util.inspect.js')]",
+        "folder/index.js": node,
+      },
+      {
+        browser: {
+          "./util.inspect.js": false,
+          "lib/deep.js": false,
+          "./folder/index.js": false,
+          "node-only": false,
+        },
+      },
+    );
+    await install(
+      "emptied-esm",
+      {
+        "index.js":
+          'import * as all from "./server.js"; import one, { two } from "./server.js"; export { all, one, two };',
+        "server.js": `export const two = 2; ${node}`,
+      },
+      { type: "module", browser: { "./server.js": false } },
+    );
+    const made = await bundle("emptied");
+    expect(made.code).not.toMatch(/for Node only|cannot be read|no JavaScript/);
+    await bundle("emptied-esm");
+    expect(
+      await resultOf(
+        'import { all, own } from "emptied"; import * as esm from "emptied-esm"; return [all, own, esm.two ?? null, esm.one]',
+      ),
+    ).toEqual([[{}, {}, {}, {}], [{}, {}], null, {}]);
+  });
+
   test("errors name the file and the line of the package", async () => {
     await install(
       "fails",
@@ -184,6 +243,15 @@ describe("what is bundled", () => {
     expect(error?.stack).toMatch(
       /at fail \(fails@1\.2\.3\/lib\/deep\.js:4:\d+\)\n.*fails@1\.2\.3\/index\.js:2:/,
     );
+  });
+});
+
+describe("packages of others", () => {
+  test.each(REAL)("%s", async (name, place, code, result) => {
+    const made = await bundlePackage(path.resolve(import.meta.dirname, "../..", place), name);
+    if ("problem" in made) throw new Error(made.problem);
+    bundles.set(name, made);
+    expect(await resultOf(code)).toEqual(result);
   });
 });
 
