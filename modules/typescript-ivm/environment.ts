@@ -92,7 +92,7 @@ export function createIvmEnvironment(): BundledEnvironment {
   });
 }
 
-async function openSlots(
+export async function openSlots(
   config: IvmConfig,
   asked: { level: IsolationLevel; isExposed: boolean },
   logger: ModuleLogger,

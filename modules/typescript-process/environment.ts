@@ -39,7 +39,7 @@ export function createProcessEnvironment(
   });
 }
 
-async function openChildren(
+export async function openChildren(
   {
     folder,
     zygote,
