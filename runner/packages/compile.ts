@@ -27,6 +27,8 @@ const OPTIONS: BuildOptions = {
     global: "globalThis",
     // As a worker has it: packages are taken as for one. A script has no such name.
     self: "globalThis",
+    // How packages make sure of it; they make code of a string otherwise.
+    "self.self": "globalThis",
     __dirname: '"/"',
     __filename: '"/index.js"',
     "import.meta.url": '"file:///index.js"',

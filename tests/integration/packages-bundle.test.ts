@@ -119,7 +119,7 @@ describe("what is bundled", () => {
   test("CommonJS: default is what it exports, names are those it has when it is loaded", async () => {
     await install("cjs", {
       "index.js":
-        "exports.a = 1; exports['b'] = () => this === exports; exports.dir = __dirname; exports.env = process.env.NODE_ENV; exports.global = global === globalThis; exports.buffer = Buffer.from('hi').toString('hex'); exports.self = self === globalThis && typeof self; exports.nextTick = typeof process.nextTick; exports.versions = Object.keys(process.versions);",
+        "exports.a = 1; exports['b'] = () => this === exports; exports.dir = __dirname; exports.env = process.env.NODE_ENV; exports.global = global === globalThis; exports.buffer = Buffer.from('hi').toString('hex'); exports.self = self === globalThis && self.self === self && typeof self; exports.nextTick = typeof process.nextTick; exports.versions = Object.keys(process.versions);",
       "lib.js": "module.exports = function lib() { return 'called' }; module.exports.extra = 2;",
       "compiled/index.js":
         "Object.defineProperty(exports, '__esModule', { value: true }); exports.default = 'own'; exports.named = 3;",
