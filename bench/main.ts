@@ -20,6 +20,7 @@ const BENCHES: Record<string, { file: string; says: string }> = {
   forks: { file: "runs/forks.ts", says: "many forks from zygotes, none bad, and the memory of idle ones" },
   files: { file: "runs/files.ts", says: "what files cost a run: bytes in and out, memory, many, lines" },
   packages: { file: "runs/packages.ts", says: "what packages cost a warm run, over one without" },
+  popular: { file: "tools/popular-packages.ts", says: "how many of 100 popular packages can be used" },
   walls: { file: "runs/walls.ts", says: "how far runaways get beyond their limits" },
   command: { file: "runs/command.ts", says: "cyrnel --help and local runs beside a bare node" },
   approvals: { file: "runs/approvals.ts", says: "what asking a person costs" },

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- packages [--rounds n]`: what a package of the starter set costs a warm run, over a run that imports nothing; both
- * take turns, one at a time, in both environments without a server around them. Exit code 1 if a target is missed.
+ * `npm run bench -- packages [--rounds n]`: what a package of the starter set, or a module of Node, costs a warm run, over a run that imports
+ * nothing; both take turns, one at a time, in both environments without a server around them. Exit code 1 if a target is missed.
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { instantiate as instantiateIvm } from "#modules/typescript-ivm/index.ts";
 import { instantiate as instantiateProcess } from "#modules/typescript-process/index.ts";
 import type { BundledPackage } from "#runner/packages/bundle.ts";
-import { starterFile } from "#runner/packages/starter.ts";
+import { STARTER_SET, starterFile } from "#runner/packages/starter.ts";
 import { openBench } from "#tests/contract/bench.ts";
 import { atMost, formatTable, median, ms, type Row } from "../stats.ts";
 
@@ -28,12 +28,22 @@ const SCRIPTS: Record<string, string> = {
   mathjs: 'import { evaluate } from "mathjs"; return evaluate("1 + 2")',
   "pdf-lib":
     'import { PDFDocument } from "pdf-lib"; return (await (await PDFDocument.create()).save()).length',
+  "node:stream": 'import { Readable } from "node:stream"; return typeof Readable.from(["a"])',
+  "node:util": 'import { inspect } from "node:util"; return inspect({ a: 1 })',
+  "node:url": 'import { fileURLToPath } from "node:url"; return fileURLToPath("file:///a")',
+  "node:crypto":
+    'import { createHash } from "node:crypto"; return createHash("sha256").update("a").digest("hex")',
+  "crypto.subtle":
+    'const key = await crypto.subtle.importKey("raw", new Uint8Array(32), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]); return (await crypto.subtle.sign("HMAC", key, new Uint8Array(1))).byteLength',
 };
 const PLAIN = "return { name: 1 }";
 
 const { values } = parseArgs({ options: { rounds: { type: "string", default: "40" } } });
 const bundles = new Map<string, BundledPackage>(
-  Object.keys(SCRIPTS).map((name) => [name, JSON.parse(readFileSync(starterFile(name), "utf8"))]),
+  STARTER_SET.filter((name) => name in SCRIPTS).map((name) => [
+    name,
+    JSON.parse(readFileSync(starterFile(name), "utf8")),
+  ]),
 );
 const byDigest = new Map([...bundles.values()].map((bundle) => [bundle.digest, bundle]));
 
@@ -66,8 +76,9 @@ for (const [environment, instantiate, config] of [
       plain.push(round % 2 === 0 ? first : second);
       more.push(round % 2 === 0 ? second - first : first - second);
     }
-    const { code = 0 } = bundles.get(name)?.sizes ?? {};
-    const shown = `${ms(median(more))} over ${ms(median(plain))} (${Math.round(code / 1024)} KiB)`;
+    const { sizes } = bundles.get(name) ?? {};
+    const size = sizes === undefined ? "" : ` (${Math.round(sizes.code / 1024)} KiB)`;
+    const shown = `${ms(median(more))} over ${ms(median(plain))}${size}`;
     const measure = `${environment}: a warm run with ${name}`;
     const most = MAX_MORE_MS[name];
     rows.push(
