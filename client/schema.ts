@@ -11509,11 +11509,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** TypeScript declarations of `cyrnel`, `tools`, every tool that the caller can see and call, and the npm packages that scripts may import */
+        /** TypeScript declarations of a script's globals, every tool that the caller can see and call, and the npm packages that scripts may import */
         get: {
             parameters: {
                 query?: {
-                    /** @description Only tools of this service. */
+                    /** @description false: without `fetch`, `URL`, `console` and what else any script finds, for a project in which other declarations have them. */
+                    globals?: "true" | "false";
+                    /** @description Only tools of this service, and no packages. */
                     serviceId?: string;
                 };
                 header?: never;
@@ -11522,7 +11524,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description TypeScript; `ETag` and `If-None-Match` are supported. */
+                /** @description TypeScript; `ETag`, `If-None-Match` and `Accept-Encoding: gzip` are supported. */
                 200: {
                     headers: {
                         [name: string]: unknown;

@@ -72,7 +72,10 @@ export const toolFilterSchema = z.strictObject({
 export const toolParamsSchema = z.object({ serviceId, toolId });
 
 export const declarationsQuerySchema = z.strictObject({
-  serviceId: serviceId.optional().describe("Only tools of this service."),
+  serviceId: serviceId.optional().describe("Only tools of this service, and no packages."),
+  globals: flagSchema.describe(
+    "false: without `fetch`, `URL`, `console` and what else any script finds, for a project in which other declarations have them.",
+  ),
 });
 
 export const enabledBodySchema = z.strictObject({ enabled: z.boolean() });

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { z } from "zod";
 import { clientGone } from "../http/answers.ts";
 import type { App } from "../http/app-type.ts";
@@ -178,32 +177,36 @@ function registerDeclarations(app: App, tools: Tools, listPackages: ListPackages
       schema: {
         ...anyKey,
         summary:
-          "TypeScript declarations of `cyrnel`, `tools`, every tool that the caller can see and call, and the npm packages that scripts may import",
+          "TypeScript declarations of a script's globals, every tool that the caller can see and call, and the npm packages that scripts may import",
         querystring: declarationsQuerySchema,
         response: {
-          200: textAnswer("text/plain", "TypeScript; `ETag` and `If-None-Match` are supported."),
+          200: textAnswer(
+            "text/plain",
+            "TypeScript; `ETag`, `If-None-Match` and `Accept-Encoding: gzip` are supported.",
+          ),
           304: textAnswer("text/plain", "Not changed."),
           ...errorResponses("invalid_request", "not_found"),
         },
       },
     },
     async (request, reply) => {
-      const { serviceId } = request.query;
+      const { serviceId, globals: withGlobals = true } = request.query;
       const viewer = rightsOf(request.caller);
-      const written = await tools.readDeclarations(serviceId, viewer);
       const packages = serviceId === undefined ? printPackages(listPackages(viewer)) : "";
-      const entityTag = tagOf(written.entityTag, packages);
-      void reply.header("etag", entityTag);
+      const written = await tools.readDeclarations({ serviceId, withGlobals, packages }, viewer);
+      const isPacked = acceptsGzip(request.headers["accept-encoding"]);
+      const entityTag = `"${written.digest.slice(0, 32)}${isPacked ? "-gzip" : ""}"`;
+      void reply.headers({ etag: entityTag, vary: "accept-encoding" });
       void reply.type("text/plain; charset=utf-8").serializer(((text: Buffer) => text) as never);
       if (request.headers["if-none-match"] === entityTag) return reply.status(304).send("");
-      const text = packages === "" ? written.text : Buffer.concat([written.text, Buffer.from(packages)]);
-      return reply.send(text as never);
+      if (isPacked) void reply.header("content-encoding", "gzip");
+      return reply.send((isPacked ? written.gzipped : written.text) as never);
     },
   );
 }
 
-function tagOf(written: string, packages: string): string {
-  return packages === "" ? written : `"${hash("sha256", written + packages).slice(0, 32)}"`;
+function acceptsGzip(accepted: string | string[] | undefined): boolean {
+  return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(String(accepted));
 }
 
 function textAnswer(type: string, description: string) {

@@ -8,6 +8,7 @@ import { createToolCaller, type ToolCaller, type ToolCallerOptions } from "./cal
 import {
   createDeclarations,
   type Declarations,
+  type DeclarationsWish,
   type WrittenDeclarations,
 } from "./declarations/declarations.ts";
 import type { CallError } from "./failure.ts";
@@ -48,7 +49,7 @@ export interface Tools extends AsyncDisposable, Pick<ToolListing, "list" | "sear
   /** Markdown. Throws AppError `not_found`, `no_environment` or `module_failed`. */
   readDocs(path: ToolPath, caller: CallCaller): Promise<string>;
   /** TypeScript of everything that is visible and can be called. */
-  readDeclarations(serviceId: string | undefined, caller: CallCaller): Promise<WrittenDeclarations>;
+  readDeclarations(wish: DeclarationsWish, caller: CallCaller): Promise<WrittenDeclarations>;
   setEnabled(path: ToolPath, enabled: boolean, caller: CallCaller): Promise<void>;
   /** One call. Throws AppError. */
   invoke(call: ToolCall): Promise<unknown>;
@@ -122,9 +123,9 @@ export function createTools(options: ToolsOptions): Tools {
       return { ...(await listing.describe(tool, asker)), inputSchema, outputSchema };
     },
     readDocs: async (path, asker) => writeDocs(await requireTool(path, asker)),
-    async readDeclarations(serviceId, asker) {
-      await requireService(serviceId, asker);
-      return declarations.write(serviceId, asker);
+    async readDeclarations(wish, asker) {
+      await requireService(wish.serviceId, asker);
+      return declarations.write(wish, asker);
     },
     async setEnabled(path, enabled, asker) {
       const isSet = gate.canSee(asker, path) && (await setToolEnabled(pool, path, enabled));

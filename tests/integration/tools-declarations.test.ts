@@ -23,14 +23,14 @@ afterAll(async () => {
 });
 
 /** What tsc says about a script over the declarations; empty when it compiles. */
-async function compile(declarations: string, script: string): Promise<string> {
+async function compile(declarations: string, script: string, lib = ["es2024"]): Promise<string> {
   await writeFile(path.join(folder, "types.d.ts"), declarations);
   await writeFile(path.join(folder, "script.ts"), `export {};\n${script}`);
   const compilerOptions = {
     strict: true,
     noEmit: true,
     target: "es2024",
-    lib: ["es2024"],
+    lib,
     types: [],
     module: "preserve",
   };
@@ -174,6 +174,44 @@ test("compiles whatever schemas and names say", async () => {
   ).toBe("");
 });
 
+test("declares what every script finds, unless other declarations have it", async () => {
+  const script = `
+    const request = new Request("https://api.test/", { method: "POST", body: new FormData() });
+    const response = await fetch(request, { signal: AbortSignal.timeout(100) });
+    for (const [name, value] of response.headers) console.log(name, value);
+    for await (const piece of response.body ?? []) new TextDecoder().decode(piece);
+    const text: string = await new Response(new Blob(["a"]).stream()).text();`;
+  const declarations = await read();
+  expect(await compile(declarations, script)).toBe("");
+  expect(await compile(declarations, 'await fetch("https://api.test/", { methd: "GET" });')).toContain(
+    "methd",
+  );
+  expect(await compile(declarations, "process.exit();")).toContain("error TS");
+  const bare = await read("?globals=false");
+  expect(bare).not.toContain("fetch");
+  expect(await compile(bare, script, ["es2024", "dom", "dom.iterable", "dom.asynciterable"])).toBe("");
+});
+
+test("is compressed for those who take it so, under another entity tag", async () => {
+  const ask = (accepted: string, tag = "") =>
+    server.get("/tools/types.d.ts", { "accept-encoding": accepted, "if-none-match": tag });
+  const plain = await ask("identity");
+  const packed = await ask("br, gzip;q=0.5");
+  expect(plain.headers.get("content-encoding")).toBeNull();
+  expect(packed.headers.get("content-encoding")).toBe("gzip");
+  expect(packed.text).toBe(plain.text);
+  const sizes = [plain, packed].map(({ headers }) => Number(headers.get("content-length")));
+  expect(sizes[0]).toBe(Buffer.byteLength(plain.text));
+  expect(sizes[1]).toBeLessThan((sizes[0] ?? 0) / 2);
+  const tags = [plain, packed].map(({ headers }) => headers.get("etag") ?? "");
+  expect(new Set(tags).size).toBe(2);
+  for (const { headers } of [plain, packed]) expect(headers.get("vary")).toBe("accept-encoding");
+  expect((await ask("gzip;q=0", tags[0])).status).toBe(304);
+  const unchanged = await ask("gzip", tags[1]);
+  expect([unchanged.status, unchanged.text, unchanged.headers.get("etag")]).toEqual([304, "", tags[1]]);
+  expect((await ask("gzip", tags[0])).status).toBe(200);
+});
+
 test("follows changes, and says when nothing has changed", async () => {
   const first = await server.get("/tools/types.d.ts?serviceId=shop");
   const tag = first.headers.get("etag") ?? "";
@@ -181,7 +219,8 @@ test("follows changes, and says when nothing has changed", async () => {
   await server.post("/tools/shop/get/enabled", { enabled: false });
   const second = await server.get("/tools/types.d.ts?serviceId=shop", { "if-none-match": tag });
   expect(second.status).toBe(200);
-  expect(second.text).not.toContain("get(");
+  expect(first.text).toContain("get(parameters");
+  expect(second.text).not.toContain("get(parameters");
   await server.post("/services/shop/enabled", { enabled: false });
   expect(second.text).toContain("CyrnelService_shop");
   expect(await read("?serviceId=shop")).not.toContain("CyrnelService_shop");

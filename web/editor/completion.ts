@@ -45,26 +45,29 @@ export function completeDeclared(
     return {
       from,
       validFor: VALID,
-      options: [...declarations.globals.keys()].map((label) => ({ label, type: "variable", boost: 2 })),
+      options: [...declarations.globals.values()].map((member) => describe(member, "global")),
     };
   };
 }
 
-function answer(from: number, members: readonly Member[], kind: "member" | "key"): CompletionResult | null {
+type Kind = "global" | "member" | "key";
+
+function answer(from: number, members: readonly Member[], kind: Kind): CompletionResult | null {
   if (members.length === 0) return null;
   return { from, validFor: VALID, options: members.map((member) => describe(member, kind)) };
 }
 
-function describe(member: Member, kind: "member" | "key"): Completion {
+function describe(member: Member, kind: Kind): Completion {
   const { name, detail, doc, isFunction, isOptional } = member;
   const takesObject = isFunction && !/^\(\s*\)/.test(detail) && /^\(parameters/.test(detail);
   return {
     label: name,
-    type: isFunction ? "function" : "property",
+    type: isFunction ? "function" : kind === "global" ? "variable" : "property",
     detail,
     ...(doc !== "" && { info: () => Object.assign(document.createElement("div"), { textContent: doc }) }),
     // Required ones come first.
     ...(kind === "key" && { apply: snippet(`${quote(name)}: #{}`), boost: isOptional ? 0 : 5 }),
+    ...(kind === "global" && !isFunction && { boost: 2 }),
     ...(kind === "member" && takesObject && { apply: snippet(`${name}({ #{} })`) }),
   };
 }
@@ -84,8 +87,7 @@ function membersAt(declarations: Declarations, [first = "", ...rest]: string[]):
     if (member === undefined) return [];
     member = declarations.membersOf(member).find((candidate) => candidate.name === name);
   }
-  // Of a function, members are those of its parameter: not reachable with a dot.
-  return member === undefined || member.isFunction ? [] : declarations.membersOf(member);
+  return member === undefined ? [] : declarations.membersOf(member);
 }
 
 /** Null unless the cursor is at a name in the object that a declared call is given. */
@@ -102,21 +104,40 @@ function parametersAt(context: CompletionContext, declarations: Declarations): r
       if (name === null) return null;
       names.unshift(context.state.sliceDoc(name.from, name.to).replace(/^["']|["']$/g, ""));
       node = outer.parent;
-    } else if (outer?.name === "ArgList" && outer.parent?.name === "CallExpression") {
-      const callee = outer.parent.firstChild;
-      if (callee === null) return null;
+    } else if (outer?.name === "ArgList") {
+      const call = outer.parent;
+      const callee = call?.name === "NewExpression" ? call.firstChild?.nextSibling : call?.firstChild;
+      if (!callee) return null;
       const path = context.state
         .sliceDoc(callee.from, callee.to)
         .split(".")
         .map((part) => part.trim());
-      return parametersOf(declarations, path, names);
+      return parametersOf(declarations, path, placeOf(node), names);
     } else return null;
   }
 }
 
-function parametersOf(declarations: Declarations, path: string[], names: string[]): readonly Member[] {
-  const called = membersAt(declarations, path.slice(0, -1)).find(({ name }) => name === path.at(-1));
-  let members = called === undefined ? [] : declarations.membersOf(called);
+/** How many arguments come before. */
+function placeOf(argument: SyntaxNode): number {
+  let place = 0;
+  for (let before = argument.prevSibling; before !== null; before = before.prevSibling) {
+    if (before.name === ",") place++;
+  }
+  return place;
+}
+
+function parametersOf(
+  declarations: Declarations,
+  path: string[],
+  place: number,
+  names: string[],
+): readonly Member[] {
+  const [first = "", ...rest] = path;
+  const called =
+    rest.length === 0
+      ? declarations.globals.get(first)
+      : membersAt(declarations, path.slice(0, -1)).find(({ name }) => name === path.at(-1));
+  let members = called === undefined ? [] : declarations.membersOfParameter(called, place);
   for (const name of names) {
     const member = members.find((candidate) => candidate.name === name);
     members = member === undefined ? [] : declarations.membersOf(member);

@@ -10,10 +10,13 @@ export interface Member {
   /** As written, cut to a line. */
   detail: string;
   doc: string;
+  /** Or a class. */
   isFunction: boolean;
   isOptional: boolean;
-  /** The type of the member, or of the first parameter of a function. */
+  /** What has its members: its type, or the body of a class. Null for a function. */
   type: SyntaxNode | null;
+  /** Their types, in order. */
+  parameters: readonly SyntaxNode[];
   /** The namespace it was found in: names of types are looked up there first. */
   scope: string;
 }
@@ -22,6 +25,8 @@ export interface Declarations {
   /** Of a global; then of one of its members. */
   globals: ReadonlyMap<string, Member>;
   membersOf(member: Member): readonly Member[];
+  /** Of the parameter at that place, from 0. */
+  membersOfParameter(member: Member, index: number): readonly Member[];
 }
 
 const MAX_DETAIL_CHARACTERS = 120;
@@ -34,7 +39,9 @@ export function readDeclarations(text: string): Declarations {
   const globals = new Map<string, Member>();
   const slice = (node: SyntaxNode) => text.slice(node.from, node.to);
 
-  function visit(node: SyntaxNode, scope: string): void {
+  /** `doc`: the comment before the node. */
+  function visit(node: SyntaxNode, scope: string, doc = ""): void {
+    let before = doc;
     for (let child = node.firstChild; child !== null; child = child.nextSibling) {
       switch (child.name) {
         case "InterfaceDeclaration": {
@@ -59,26 +66,33 @@ export function readDeclarations(text: string): Declarations {
         }
         case "AmbientDeclaration":
         case "ExportDeclaration":
+          visit(child, scope, before);
+          break;
         case "VariableDeclaration":
-          readVariable(child, scope);
-          visit(child, scope);
+        case "AmbientFunctionDeclaration":
+        case "ClassDeclaration":
+          readGlobal(child, before, scope);
           break;
       }
+      if (child.name !== "declare") before = child.name === "BlockComment" ? readComment(slice(child)) : "";
     }
   }
 
-  function readVariable(node: SyntaxNode, scope: string): void {
+  function readGlobal(node: SyntaxNode, doc: string, scope: string): void {
     const name = node.getChild("VariableDefinition");
-    const annotation = node.getChild("TypeAnnotation");
-    if (!name || !annotation) return;
-    globals.set(slice(name), {
-      name: slice(name),
-      detail: "",
-      doc: "",
-      isFunction: false,
-      isOptional: false,
-      type: annotation.lastChild,
-      scope,
+    if (!name) return;
+    const label = slice(name);
+    const body = node.getChild("ClassBody");
+    const maker = body
+      ?.getChildren("MethodDeclaration")
+      .find((child) => slice(child).startsWith("constructor"));
+    const member = maker ? readMember(maker, "constructor", doc, scope) : readMember(node, label, doc, scope);
+    globals.set(label, {
+      ...member,
+      name: label,
+      detail: member.isFunction ? member.detail : "",
+      isFunction: node.name !== "VariableDeclaration",
+      type: body ?? member.type,
     });
   }
 
@@ -86,6 +100,7 @@ export function readDeclarations(text: string): Declarations {
     if (node === null || depth > MAX_DEPTH) return [];
     switch (node.name) {
       case "ObjectType":
+      case "ClassBody":
         return [{ body: node, scope }];
       case "ParenthesizedType":
       case "IntersectionType":
@@ -107,8 +122,8 @@ export function readDeclarations(text: string): Declarations {
     return [];
   }
 
-  function membersOf(member: Member): readonly Member[] {
-    return resolve(member.type, member.scope).flatMap(({ body, scope }) => readMembers(body, scope));
+  function membersIn(type: SyntaxNode | null, scope: string): readonly Member[] {
+    return resolve(type, scope).flatMap((found) => readMembers(found.body, found.scope));
   }
 
   function readMembers(body: SyntaxNode, scope: string): Member[] {
@@ -116,7 +131,8 @@ export function readDeclarations(text: string): Declarations {
     let doc = "";
     for (let child = body.firstChild; child !== null; child = child.nextSibling) {
       if (child.name === "BlockComment") doc = readComment(slice(child));
-      if (child.name !== "PropertyType" && child.name !== "MethodType") continue;
+      // Of a class, what it has itself: which variables are made of it is not known.
+      if (!/^(Property|Method)Type$/.test(child.name) && child.getChild("static") === null) continue;
       const name = child.getChild("PropertyDefinition");
       if (name) members.push(readMember(child, slice(name), doc, scope));
       doc = "";
@@ -126,7 +142,6 @@ export function readDeclarations(text: string): Declarations {
 
   function readMember(node: SyntaxNode, written: string, doc: string, scope: string): Member {
     const list = node.getChild("ParamList");
-    const annotation = list === null ? node.getChild("TypeAnnotation") : list.getChild("TypeAnnotation");
     const rest = slice(node)
       .slice(slice(node).indexOf(written) + written.length)
       .replace(/\s+/g, " ")
@@ -137,13 +152,18 @@ export function readDeclarations(text: string): Declarations {
       doc,
       isFunction: list !== null,
       isOptional: rest.startsWith("?"),
-      type: annotation?.lastChild ?? null,
+      type: list === null ? (node.getChild("TypeAnnotation")?.lastChild ?? null) : null,
+      parameters: (list?.getChildren("TypeAnnotation") ?? []).flatMap(({ lastChild }) => lastChild ?? []),
       scope,
     };
   }
 
   visit(tree.topNode, "");
-  return { globals, membersOf };
+  return {
+    globals,
+    membersOf: ({ type, scope }) => membersIn(type, scope),
+    membersOfParameter: ({ parameters, scope }, index) => membersIn(parameters[index] ?? null, scope),
+  };
 }
 
 function childrenOf(node: SyntaxNode): SyntaxNode[] {

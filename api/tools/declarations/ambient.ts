@@ -1,4 +1,5 @@
-/** The declarations that are the same for every caller: `cyrnel`, `tools`, and what both return. Pure. */
+/** The declarations of `cyrnel`, `tools` and what both return, and of the other globals of a script. Pure. */
+import { REALM_GLOBALS } from "./globals.ts";
 
 /** A service as it appears in the document. */
 export interface DeclaredService {
@@ -11,21 +12,20 @@ export function namespaceOf(serviceId: string): string {
   return `CyrnelService_${serviceId}`;
 }
 
-/** The part of the document that comes before the namespaces. */
-export function printAmbient(services: readonly DeclaredService[]): string {
+/** The part of the document that comes before the namespaces. `withGlobals`: with what a script finds beside `cyrnel` and `tools`. */
+export function printAmbient(services: readonly DeclaredService[], withGlobals: boolean): string {
   const members = services.map(({ id, namespace }) => ({
     id,
     type: namespace === null ? "CyrnelUntypedTools" : `${namespace}.Tools`,
     callable: namespace === null ? "CyrnelUntypedTools" : `CyrnelCallable<${namespace}.Tools>`,
   }));
-  return printMembers(members);
+  return printMembers(members) + (withGlobals ? `\n${REALM_GLOBALS}` : "");
 }
 
 /** For no server in particular: every tool of every service may be called in any way. */
 export function printOpenAmbient(): string {
-  return printMembers([
-    { id: "[service: string]", type: "CyrnelUntypedTools", callable: "CyrnelUntypedTools" },
-  ]);
+  const any = { id: "[service: string]", type: "CyrnelUntypedTools", callable: "CyrnelUntypedTools" };
+  return `${printMembers([any])}\n${REALM_GLOBALS}`;
 }
 
 function printMembers(members: readonly { id: string; type: string; callable: string }[]): string {
@@ -39,7 +39,7 @@ function printMembers(members: readonly { id: string; type: string; callable: st
     ...members.map(({ id, callable }) => `  readonly ${id}: ${callable};`),
     "}",
     "",
-    GLOBALS,
+    CYRNEL_AND_TOOLS,
     "",
   ].join("\n");
 }
@@ -115,7 +115,7 @@ type CyrnelInvocable<Tools> = {
 };
 `;
 
-const GLOBALS = `declare const cyrnel: {
+const CYRNEL_AND_TOOLS = `declare const cyrnel: {
   /** \`cyrnel.services.<service>.tools.<tool>.invoke(parameters)\`. */
   readonly services: CyrnelServices;
   /** Merges \`value\` into the output of the process; later keys win. */

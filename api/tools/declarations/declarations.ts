@@ -2,7 +2,9 @@
  * TypeScript declarations of all tools a caller can see and call. Written in a thread, one service at a time, and kept
  * by the hash of what they show, so a change of a service is seen at the next request.
  */
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import { createJobThread } from "#modules/shared/job-thread.ts";
 import { createSerialQueue } from "../../bounds/serial-queue.ts";
 import type { Db } from "../../db/pool.ts";
@@ -24,14 +26,25 @@ const DECLARATION_LIMITS = {
   idleMs: 30_000,
 } as const;
 
+export interface DeclarationsWish {
+  /** Absent: every service. */
+  serviceId?: string | undefined;
+  /** With what a script finds beside `cyrnel` and `tools`. */
+  withGlobals: boolean;
+  /** What the document ends with. */
+  packages: string;
+}
+
 export interface WrittenDeclarations {
   /** UTF-8. */
   text: Buffer;
-  entityTag: string;
+  gzipped: Buffer;
+  /** Of the text. */
+  digest: string;
 }
 
 export interface Declarations extends AsyncDisposable {
-  write(serviceId: string | undefined, caller: CallCaller): Promise<WrittenDeclarations>;
+  write(wish: DeclarationsWish, caller: CallCaller): Promise<WrittenDeclarations>;
 }
 
 interface Part {
@@ -57,8 +70,11 @@ export function createDeclarations(
         retryAfterSeconds: 5,
       }),
   );
-  const services = createTextCache(DECLARATION_LIMITS.maxCachedBytes / 2);
-  const documents = createTextCache(DECLARATION_LIMITS.maxCachedBytes / 2);
+  const services = createCache<Buffer>(DECLARATION_LIMITS.maxCachedBytes / 2, (text) => text.length);
+  const documents = createCache<WrittenDeclarations>(
+    DECLARATION_LIMITS.maxCachedBytes / 2,
+    ({ text, gzipped }) => text.length + gzipped.length,
+  );
 
   function planParts(found: readonly DeclarableService[], caller: CallCaller): Part[] {
     let typedTools = 0;
@@ -93,7 +109,11 @@ export function createDeclarations(
     return text;
   }
 
-  async function writeDocument(parts: readonly Part[], key: string): Promise<Buffer> {
+  async function writeDocument(
+    parts: readonly Part[],
+    { withGlobals, packages }: DeclarationsWish,
+    key: string,
+  ): Promise<WrittenDeclarations> {
     const known = documents.get(key);
     if (known !== undefined) return known;
     const namespaces: Buffer[] = [];
@@ -103,20 +123,26 @@ export function createDeclarations(
       if (text !== null) namespaces.push(text);
       declared.push({ id: part.service.id, namespace: text === null ? null : namespaceOf(part.service.id) });
     }
-    const document = Buffer.concat([Buffer.from(printAmbient(declared)), Buffer.from("\n"), ...namespaces]);
+    const ambient = Buffer.from(`${printAmbient(declared, withGlobals)}\n`);
+    const text = Buffer.concat([ambient, ...namespaces, Buffer.from(packages)]);
+    const document = { text, gzipped: await promisify(gzip)(text), digest: hash("sha256", text) };
     documents.set(key, document);
     return document;
   }
 
   return {
-    async write(serviceId, caller) {
-      const parts = planParts(await listDeclarable(db, serviceId), caller);
-      const key = hashOf(...parts.map((part) => part.key ?? part.service.id));
-      const text = documents.get(key) ?? (await turns.run(() => writeDocument(parts, key)));
-      return { text, entityTag: `"${key.slice(0, 32)}"` };
+    async write(wish, caller) {
+      const parts = planParts(await listDeclarable(db, wish.serviceId), caller);
+      const key = hashOf(String(wish.withGlobals), wish.packages, ...parts.map(identityOf));
+      return documents.get(key) ?? (await turns.run(() => writeDocument(parts, wish, key)));
     },
     [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
   };
+}
+
+/** A service without types is written differently, whatever its tools are. */
+function identityOf({ key, service }: Part): string {
+  return key ?? service.id;
 }
 
 function hashOf(...texts: string[]): string {
@@ -125,31 +151,32 @@ function hashOf(...texts: string[]): string {
   return hash.digest("hex");
 }
 
-interface TextCache {
-  get(key: string): Buffer | undefined;
-  set(key: string, text: Buffer): void;
+interface Cache<T> {
+  get(key: string): T | undefined;
+  set(key: string, entry: T): void;
 }
 
 /** Keeps what was used last, up to a number of bytes. */
-function createTextCache(maxBytes: number): TextCache {
-  const texts = new Map<string, Buffer>();
+function createCache<T>(maxBytes: number, sizeOf: (entry: T) => number): Cache<T> {
+  const entries = new Map<string, T>();
   let bytes = 0;
   return {
     get(key) {
-      const text = texts.get(key);
-      if (text === undefined) return undefined;
-      texts.delete(key);
-      texts.set(key, text);
-      return text;
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      entries.delete(key);
+      entries.set(key, entry);
+      return entry;
     },
-    set(key, text) {
-      bytes += text.length - (texts.get(key)?.length ?? 0);
-      texts.delete(key);
-      texts.set(key, text);
-      for (const [oldest, { length }] of texts) {
+    set(key, entry) {
+      const replaced = entries.get(key);
+      bytes += sizeOf(entry) - (replaced === undefined ? 0 : sizeOf(replaced));
+      entries.delete(key);
+      entries.set(key, entry);
+      for (const [oldest, dropped] of entries) {
         if (bytes <= maxBytes) break;
-        texts.delete(oldest);
-        bytes -= length;
+        entries.delete(oldest);
+        bytes -= sizeOf(dropped);
       }
     },
   };

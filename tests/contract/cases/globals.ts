@@ -1,5 +1,6 @@
 /** Cases: what is there, what is not, and that what is there works. */
 import { expect } from "vitest";
+import { REALM_GLOBALS } from "#api/tools/declarations/globals.ts";
 import type { EnvironmentCase } from "../bench.ts";
 
 const LANGUAGE =
@@ -16,6 +17,32 @@ export const globalCases: EnvironmentCase[] = [
       const expected = new Set(`${LANGUAGE} ${ADDED}`.split(" "));
       expect(result.filter((name: string) => !expected.has(name))).toEqual([]);
       expect(ADDED.split(" ").filter((name) => !result.includes(name))).toEqual([]);
+    },
+  },
+  {
+    id: "globals.declared",
+    sentence: "an editor is told of every global and of no member that is not there",
+    async check({ run }) {
+      const declared = REALM_GLOBALS.split(/^declare (?=class|const|function)/m).slice(1);
+      const names = declared.map((text) => /\w+ (\w+)/.exec(text)?.[1]);
+      expect([...names, "tools", "cyrnel"].sort()).toEqual(ADDED.split(" ").sort());
+      const members = declared.flatMap((text, index) =>
+        [...(text.split("\n}")[0] ?? "").matchAll(/^ {2}(static )?(?:readonly )?(\w+)[<(:]/gm)]
+          .filter(([, , member]) => member !== "constructor")
+          .map(([, isStatic, member]) => [
+            names[index],
+            isStatic === undefined && text.startsWith("class") ? ".prototype" : "",
+            member,
+          ]),
+      );
+      const { result } = await run(`
+        // Of these, some members are each object's own.
+        const made = { Event: new Event("x"), AbortSignal: AbortSignal.abort(), TextEncoder: new TextEncoder(), TextDecoder: new TextDecoder() };
+        const members = ${JSON.stringify(members)};
+        const ownerOf = (name, of) => of === "" ? globalThis[name] : made[name] ?? globalThis[name].prototype;
+        return members.filter(([name, of, member]) => !(member in ownerOf(name, of)));`);
+      expect(result).toEqual([]);
+      expect(members.length).toBeGreaterThan(120);
     },
   },
   {

@@ -144,6 +144,19 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
     await page.keyboard.press("Escape");
   });
 
+  test("the editor completes what every script finds", async () => {
+    await write("");
+    await page.keyboard.type("const answer = await fet");
+    await offered("fetch").click();
+    await page.keyboard.type('("https://api.test/", { met');
+    await offered("method").waitFor();
+    await page.keyboard.press("Escape");
+    await write("");
+    await page.keyboard.type("Response.js");
+    await offered("json").waitFor();
+    await page.keyboard.press("Escape");
+  });
+
   test("what is written before the declarations have arrived is completed once they have", async () => {
     await goTo("Services");
     const { promise: released, resolve: release } = Promise.withResolvers<void>();

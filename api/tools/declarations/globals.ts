@@ -1,8 +1,9 @@
-// What a script finds beside `cyrnel` and `tools` (cyrnel.d.ts), as declarations for an editor. Nothing else is there: no module loader,
-// no files of the machine, no network but what rules of the server allow, no process. Everything of ECMAScript 2024 comes from the
-// "lib" of tsconfig.json.
+/** The declarations of what a script finds beside `cyrnel` and `tools`: the same in every realm and for every caller. Pure. */
 
-/** log, info and debug go to stdout; warn, error and trace to stderr; formatted as Node's console does. */
+import { STREAMS } from "./streams.ts";
+
+/** Beside them only what ECMAScript 2024 has, as the "lib" of a tsconfig.json says: no module loader, no process. */
+export const REALM_GLOBALS = `/** log, info and debug go to stdout; warn, error and trace to stderr; formatted as Node's console does. */
 declare const console: {
   log(...values: unknown[]): void;
   info(...values: unknown[]): void;
@@ -88,19 +89,34 @@ declare class EventTarget {
   dispatchEvent(event: Event): boolean;
 }
 
+declare class Event {
+  constructor(type: string, options?: { cancelable?: boolean });
+  readonly type: string;
+  readonly target: EventTarget | null;
+  readonly defaultPrevented: boolean;
+  preventDefault(): void;
+}
+type EventListener = ((event: Event) => void) | { handleEvent(event: Event): void };
+declare class EventTarget {
+  addEventListener(type: string, listener: EventListener | null, options?: { once?: boolean; signal?: AbortSignal }): void;
+  removeEventListener(type: string, listener: EventListener | null): void;
+  dispatchEvent(event: Event): boolean;
+}
+declare class DOMException extends Error {
+  constructor(message?: string, name?: string);
+  readonly code: number;
+}
 declare class AbortController {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
 }
-declare class AbortSignal {
+declare class AbortSignal extends EventTarget {
   static abort(reason?: unknown): AbortSignal;
   static any(signals: AbortSignal[]): AbortSignal;
   static timeout(ms: number): AbortSignal;
   readonly aborted: boolean;
   readonly reason: any;
-  onabort: ((event: unknown) => void) | null;
-  addEventListener(type: "abort", listener: (event: unknown) => void, options?: { once?: boolean }): void;
-  removeEventListener(type: "abort", listener: (event: unknown) => void): void;
+  onabort: ((event: Event) => void) | null;
   throwIfAborted(): void;
 }
 
@@ -114,6 +130,13 @@ declare class TextDecoder {
   decode(data?: ArrayBuffer | ArrayBufferView, options?: { stream?: boolean }): string;
 }
 
+interface NamedValues<V> extends Iterable<[string, V]> {
+  forEach(callback: (value: V, name: string, all: this) => void): void;
+  entries(): IterableIterator<[string, V]>;
+  keys(): IterableIterator<string>;
+  values(): IterableIterator<V>;
+}
+interface URLSearchParams extends NamedValues<string> {}
 declare class URLSearchParams {
   constructor(init?: string | Record<string, string> | Iterable<readonly [string, string]>);
   append(name: string, value: string): void;
@@ -124,10 +147,6 @@ declare class URLSearchParams {
   set(name: string, value: string): void;
   sort(): void;
   toString(): string;
-  entries(): IterableIterator<[string, string]>;
-  keys(): IterableIterator<string>;
-  values(): IterableIterator<string>;
-  [Symbol.iterator](): IterableIterator<[string, string]>;
 }
 declare class URL {
   constructor(url: string, base?: string | URL);
@@ -149,6 +168,7 @@ declare class URL {
 }
 
 type HeadersInit = Headers | Record<string, string> | Iterable<readonly [string, string]>;
+interface Headers extends NamedValues<string> {}
 declare class Headers {
   constructor(init?: HeadersInit);
   append(name: string, value: string): void;
@@ -157,11 +177,6 @@ declare class Headers {
   getSetCookie(): string[];
   has(name: string): boolean;
   set(name: string, value: string): void;
-  forEach(callback: (value: string, name: string, headers: Headers) => void): void;
-  entries(): IterableIterator<[string, string]>;
-  keys(): IterableIterator<string>;
-  values(): IterableIterator<string>;
-  [Symbol.iterator](): IterableIterator<[string, string]>;
 }
 
 type BodyInit = string | ArrayBuffer | ArrayBufferView | Blob | FormData | URLSearchParams | ReadableStream<Uint8Array>;
@@ -233,6 +248,7 @@ declare class File extends Blob {
   readonly lastModified: number;
 }
 type FormDataValue = string | File;
+interface FormData extends NamedValues<FormDataValue> {}
 declare class FormData {
   append(name: string, value: string | Blob, filename?: string): void;
   delete(name: string): void;
@@ -240,91 +256,6 @@ declare class FormData {
   getAll(name: string): FormDataValue[];
   has(name: string): boolean;
   set(name: string, value: string | Blob, filename?: string): void;
-  forEach(callback: (value: FormDataValue, name: string, form: FormData) => void): void;
-  entries(): IterableIterator<[string, FormDataValue]>;
-  keys(): IterableIterator<string>;
-  values(): IterableIterator<FormDataValue>;
-  [Symbol.iterator](): IterableIterator<[string, FormDataValue]>;
 }
 
-interface StreamStrategy<T> {
-  highWaterMark?: number;
-  size?(chunk: T): number;
-}
-interface ReadableController<T> {
-  readonly desiredSize: number | null;
-  enqueue(chunk: T): void;
-  close(): void;
-  error(reason?: unknown): void;
-}
-interface StreamReader<T> {
-  readonly closed: Promise<void>;
-  read(): Promise<{ done: false; value: T } | { done: true; value: undefined }>;
-  cancel(reason?: unknown): Promise<void>;
-  releaseLock(): void;
-}
-declare class ReadableStream<T = any> {
-  constructor(
-    source?: {
-      type?: "bytes";
-      start?(controller: ReadableController<T>): unknown;
-      pull?(controller: ReadableController<T>): unknown;
-      cancel?(reason: unknown): unknown;
-    },
-    strategy?: StreamStrategy<T>,
-  );
-  static from<T>(pieces: Iterable<T> | AsyncIterable<T>): ReadableStream<T>;
-  readonly locked: boolean;
-  cancel(reason?: unknown): Promise<void>;
-  getReader(): StreamReader<T>;
-  getReader(options: { mode: "byob" }): { read<V extends ArrayBufferView>(view: V): Promise<{ done: boolean; value?: V }>; releaseLock(): void };
-  pipeThrough<U>(pair: { readable: ReadableStream<U>; writable: WritableStream<T> }, options?: { signal?: AbortSignal }): ReadableStream<U>;
-  pipeTo(target: WritableStream<T>, options?: { preventClose?: boolean; signal?: AbortSignal }): Promise<void>;
-  tee(): [ReadableStream<T>, ReadableStream<T>];
-  [Symbol.asyncIterator](): AsyncIterableIterator<T>;
-}
-declare class WritableStream<T = any> {
-  constructor(
-    sink?: {
-      start?(controller: { error(reason?: unknown): void; readonly signal: AbortSignal }): unknown;
-      write?(chunk: T): unknown;
-      close?(): unknown;
-      abort?(reason: unknown): unknown;
-    },
-    strategy?: StreamStrategy<T>,
-  );
-  readonly locked: boolean;
-  abort(reason?: unknown): Promise<void>;
-  close(): Promise<void>;
-  getWriter(): {
-    readonly closed: Promise<void>;
-    readonly ready: Promise<void>;
-    readonly desiredSize: number | null;
-    write(chunk: T): Promise<void>;
-    close(): Promise<void>;
-    abort(reason?: unknown): Promise<void>;
-    releaseLock(): void;
-  };
-}
-declare class TransformStream<I = any, O = any> {
-  constructor(
-    transformer?: {
-      start?(controller: ReadableController<O> & { terminate(): void }): unknown;
-      transform?(chunk: I, controller: ReadableController<O> & { terminate(): void }): unknown;
-      flush?(controller: ReadableController<O> & { terminate(): void }): unknown;
-    },
-    writableStrategy?: StreamStrategy<I>,
-    readableStrategy?: StreamStrategy<O>,
-  );
-  readonly readable: ReadableStream<O>;
-  readonly writable: WritableStream<I>;
-}
-declare class TextEncoderStream {
-  readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;
-  readonly writable: WritableStream<string>;
-}
-declare class TextDecoderStream {
-  constructor(label?: string, options?: { fatal?: boolean; ignoreBOM?: boolean });
-  readonly readable: ReadableStream<string>;
-  readonly writable: WritableStream<ArrayBuffer | ArrayBufferView>;
-}
+${STREAMS}`;
