@@ -146,22 +146,51 @@ declare const crypto: {
   getRandomValues<T extends ArrayBufferView>(array: T): T;
   readonly subtle: {
     digest(algorithm: "SHA-1" | "SHA-256" | "SHA-384" | "SHA-512", data: ArrayBuffer | ArrayBufferView): Promise<ArrayBuffer>;
+    /** HMAC alone: keys of other kinds belong to services. */
+    importKey(format: "raw", data: ArrayBuffer | ArrayBufferView, algorithm: HmacAlgorithm, extractable: boolean, usages: ("sign" | "verify")[]): Promise<CryptoKey>;
+    importKey(format: "jwk", key: SecretJwk, algorithm: HmacAlgorithm, extractable: boolean, usages: ("sign" | "verify")[]): Promise<CryptoKey>;
+    generateKey(algorithm: HmacAlgorithm, extractable: boolean, usages: ("sign" | "verify")[]): Promise<CryptoKey>;
+    exportKey(format: "raw", key: CryptoKey): Promise<ArrayBuffer>;
+    exportKey(format: "jwk", key: CryptoKey): Promise<SecretJwk>;
+    sign(algorithm: "HMAC" | { name: "HMAC" }, key: CryptoKey, data: ArrayBuffer | ArrayBufferView): Promise<ArrayBuffer>;
+    verify(algorithm: "HMAC" | { name: "HMAC" }, key: CryptoKey, signature: ArrayBuffer | ArrayBufferView, data: ArrayBuffer | ArrayBufferView): Promise<boolean>;
   };
 };
+type HmacAlgorithm = { name: "HMAC"; hash: HmacHash | { name: HmacHash }; length?: number };
+type HmacHash = "SHA-1" | "SHA-256" | "SHA-384" | "SHA-512";
+type SecretJwk = { kty?: string; k?: string; alg?: string; use?: string; key_ops?: string[]; ext?: boolean };
+declare class CryptoKey {
+  private constructor();
+  readonly type: "secret";
+  readonly extractable: boolean;
+  readonly algorithm: object;
+  readonly usages: readonly string[];
+}
 
 declare class Event {
-  constructor(type: string, options?: { cancelable?: boolean });
+  constructor(type: string, options?: { bubbles?: boolean; cancelable?: boolean });
   readonly type: string;
   readonly target: EventTarget | null;
+  readonly currentTarget: EventTarget | null;
+  readonly bubbles: boolean;
+  readonly cancelable: boolean;
   readonly defaultPrevented: boolean;
+  readonly timeStamp: number;
   preventDefault(): void;
+  stopPropagation(): void;
+  stopImmediatePropagation(): void;
 }
-type EventListener = ((event: Event) => void) | { handleEvent(event: Event): void };
+declare class CustomEvent<T = any> extends Event {
+  constructor(type: string, options?: { bubbles?: boolean; cancelable?: boolean; detail?: T });
+  readonly detail: T;
+}
+type EventListener = ((event: any) => unknown) | { handleEvent(event: any): unknown };
 declare class EventTarget {
-  addEventListener(type: string, listener: EventListener | null, options?: { once?: boolean; signal?: AbortSignal }): void;
-  removeEventListener(type: string, listener: EventListener | null): void;
+  addEventListener(type: string, listener: EventListener | null, options?: boolean | { once?: boolean; capture?: boolean; signal?: AbortSignal }): void;
+  removeEventListener(type: string, listener: EventListener | null, options?: boolean | { capture?: boolean }): void;
   dispatchEvent(event: Event): boolean;
 }
+
 declare class DOMException extends Error {
   constructor(message?: string, name?: string);
   readonly code: number;

@@ -89,19 +89,6 @@ declare class EventTarget {
   dispatchEvent(event: Event): boolean;
 }
 
-declare class Event {
-  constructor(type: string, options?: { cancelable?: boolean });
-  readonly type: string;
-  readonly target: EventTarget | null;
-  readonly defaultPrevented: boolean;
-  preventDefault(): void;
-}
-type EventListener = ((event: Event) => void) | { handleEvent(event: Event): void };
-declare class EventTarget {
-  addEventListener(type: string, listener: EventListener | null, options?: { once?: boolean; signal?: AbortSignal }): void;
-  removeEventListener(type: string, listener: EventListener | null): void;
-  dispatchEvent(event: Event): boolean;
-}
 declare class DOMException extends Error {
   constructor(message?: string, name?: string);
   readonly code: number;

@@ -18,7 +18,7 @@ function payload(folder: string): string {
 }
 
 const NAMES =
-  "console setTimeout setInterval setImmediate clearTimeout queueMicrotask structuredClone fetch URL URLSearchParams TextEncoder TextDecoder AbortController AbortSignal Event EventTarget DOMException crypto performance atob btoa Temporal";
+  "console setTimeout setInterval setImmediate clearTimeout queueMicrotask structuredClone fetch URL URLSearchParams TextEncoder TextDecoder AbortController AbortSignal Event CustomEvent EventTarget DOMException crypto CryptoKey performance atob btoa Temporal";
 
 /** One line: the places an attack names stay where they are. */
 export function collectSecret(folder: string): string {

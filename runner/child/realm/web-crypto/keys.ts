@@ -34,7 +34,6 @@ const MAX_SECRET_BYTES = 65_536;
 let mayConstruct = false;
 
 export class CryptoKey {
-  readonly type = "secret";
   readonly #secret: Uint8Array;
   readonly #hash: CHash;
   readonly #extractable: boolean;
@@ -63,6 +62,10 @@ export class CryptoKey {
   static open(key: unknown): { secret: Uint8Array; hash: CHash } {
     if (!(key instanceof CryptoKey)) throw new TypeError("Expected a CryptoKey.");
     return { secret: key.#secret, hash: key.#hash };
+  }
+
+  get type(): "secret" {
+    return "secret";
   }
 
   get extractable(): boolean {
