@@ -11,6 +11,10 @@ const OVERLONG = /[\xc0\xc1]|\xe0[\x80-\x9f]|\xf0[\x80-\x8f]/;
 const CONTROL = /\p{Cc}/u;
 /** Dots alone, also where a server drops what stands around them. */
 const DOTS = /^\s*\.[.\s]*$/;
+/** Slashes, and what code pages of Windows make one. */
+const SLASHES = /[/\\\u2044\u2215\u2216]/;
+/** Where a server that decodes a path may see its end, or that of a segment. */
+const ENDS = /[;?#]/;
 
 export type ReadUrl = { url: URL } | { problem: string };
 
@@ -34,15 +38,15 @@ export function readRequestUrl(text: string): ReadUrl {
 }
 
 /**
- * What a server could make of a path by decoding it again, dropping what follows `;` in a segment, or reading `\` as `/`. Null:
- * no segment of it leads upwards, in any of these ways.
+ * What a server could make of a path by decoding it again, dropping what follows `;`, `?` or `#` in a segment, or reading `\` as
+ * `/`. Null: no segment of it leads upwards, in any of these ways.
  */
 export function findPathProblem(path: string): string | null {
   let text = path;
   for (let round = 0; round <= MAX_DECODINGS; round += 1) {
     if (CONTROL.test(text)) return "has an encoded control character in its path";
-    const segments = text.normalize("NFKC").split(/[/\\]/);
-    if (segments.some((segment) => DOTS.test(segment.split(";", 1)[0] as string))) {
+    const segments = text.normalize("NFKC").split(SLASHES);
+    if (segments.some((segment) => DOTS.test(segment.split(ENDS, 1)[0] as string))) {
       return "has a path that could lead to another one: a segment of dots, as it is or encoded";
     }
     const decoded = decode(text);
@@ -53,13 +57,17 @@ export function findPathProblem(path: string): string | null {
   return `has a path that is percent-encoded more than ${MAX_DECODINGS} times`;
 }
 
-/** Null: overlong UTF-8. */
+/** `%2e` and `%u002e` are one byte, `%uff0e` a character. Null: overlong UTF-8. */
 function decode(text: string): string | null {
   const bytes = Buffer.from(
     Buffer.from(text)
       .toString("latin1")
-      .replace(/%([0-9a-f]{2})|%u00([0-9a-f]{2})/gi, (_found, plain: string | undefined, wide: string) =>
-        String.fromCharCode(Number.parseInt(plain ?? wide, 16)),
+      .replace(
+        /%(?:u00)?([0-9a-f]{2})|%u([0-9a-f]{4})/gi,
+        (_found, byte: string | undefined, wide: string) =>
+          byte === undefined
+            ? Buffer.from(String.fromCharCode(Number.parseInt(wide, 16))).toString("latin1")
+            : String.fromCharCode(Number.parseInt(byte, 16)),
       ),
     "latin1",
   );

@@ -115,7 +115,21 @@ describe("what no rule allows", () => {
       "no_rule",
       /the path is not allowed by the rule web\.read/,
     ],
-    ["a way up", { url: "/api/..;/x" }, "invalid_parameters", /a segment of dots/],
+    ...[
+      "..;/x",
+      "..%3f",
+      "..%3fx=1",
+      "..%23",
+      "..%253f",
+      "%uff0e%uff0e/x",
+      "%uff0e%uff0e%uff0fx",
+      "..%u2215x",
+    ].map((up): [string, object, string, RegExp] => [
+      `a way up (${up})`,
+      { url: `/api/${up}` },
+      "invalid_parameters",
+      /a segment of dots/,
+    ]),
   ])("%s is refused with the rule that is near", async (_what, parameters, code, message) => {
     const { url } = parameters as { url: string };
     const [answer] = await fetching({ ...parameters, url: origin + url });

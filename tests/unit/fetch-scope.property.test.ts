@@ -14,8 +14,10 @@ const isAllowed = (text: string, method = "GET") => {
 /** What servers, and what stands before them, make of a path. */
 const decode = (path: string) =>
   Buffer.from(
-    path.replace(/%([0-9a-f]{2})|%u00([0-9a-f]{2})/gi, (_all, plain, wide) =>
-      String.fromCharCode(Number.parseInt(plain ?? wide, 16)),
+    path.replace(/%([0-9a-f]{2})|%u([0-9a-f]{4})/gi, (_all, plain, wide) =>
+      plain === undefined
+        ? Buffer.from(String.fromCharCode(Number.parseInt(wide, 16))).toString("latin1")
+        : String.fromCharCode(Number.parseInt(plain, 16)),
     ),
     "latin1",
   ).toString();
@@ -44,7 +46,14 @@ const READINGS: Record<string, (path: string) => string> = {
       .map((segment) => segment.replace(/[\s\0]+$/, ""))
       .join("/"),
   compatible: (path) => decode(path).normalize("NFKC").replaceAll("\\", "/"),
+  bestFit: (path) =>
+    decode(path)
+      .normalize("NFKC")
+      .replace(/[\u2044\u2215]/g, "/")
+      .replace(/[\\\u2216]/g, "/"),
   cut: (path) => decode(path).split("\0", 1)[0] as string,
+  query: (path) => decode(path).split("?", 1)[0] as string,
+  fragment: (path) => decode(decode(path)).split("#", 1)[0] as string,
 };
 
 function resolveDots(path: string): string {
@@ -57,7 +66,7 @@ function resolveDots(path: string): string {
 }
 
 const PIECES =
-  "/ // \\ . .. ... %2e %2E %2e%2e %252e %25252e %2f %5c %252f ; ;a=b ..; %3b a v1 open %00 %20 %09 %c0%ae %e0%80%ae %u002e %ef%bc%8e ． ․ ‥ ／ ＼ ? # @ : % %25 %zz é \t \n +".split(
+  "/ // \\ . .. ... %2e %2E %2e%2e %252e %25252e %2f %5c %252f ; ;a=b ..; %3b a v1 open %00 %20 %09 %c0%ae %e0%80%ae %u002e %uff0e %u2025 %uff0f %u2215 %u003f %3f %253f %23 %2523 %ef%bc%8e ． ․ ‥ ／ ＼ ? # @ : % %25 %zz é \t \n +".split(
     " ",
   );
 const piece = fc.constantFrom(...PIECES, " ");
