@@ -148,7 +148,8 @@ export interface AdapterModule extends Module {
   readonly savesAnswers?: boolean;
   /**
    * Optional. Every destination that a secret of the service would be sent to: origins of URLs (`https://api.example.com`),
-   * for a program a text that identifies it. The host hands secrets over only while each destination is one of those they
+   * for a program a text that identifies it. Where several secrets go to different places, the text says which one goes there
+   * (`https://api.example.com (rule read)`), or one could be sent where only another may go. 2000 at most. The host hands secrets over only while each destination is one of those they
    * were set for. Throw while settings are missing that decide it. For an adapter without this member the host compares the
    * whole definition and configuration, and asks for the secrets again after any change of them.
    */

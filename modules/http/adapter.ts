@@ -46,8 +46,10 @@ export function createHttpAdapter(): AdapterModule {
     secretOrigins(use) {
       // A definition is read without asking any server.
       if ("definition" in use) return [];
-      const rules = [...readTools(use, PARTS).values()];
-      return [...new Set(rules.flatMap(({ auth, origins }) => (auth === undefined ? [] : origins)))];
+      // Each secret is bound by itself: that of one rule must not go where that of another may.
+      return [...readTools(use, PARTS).values()].flatMap(({ name, auth, origins }) =>
+        auth === undefined ? [] : origins.map((origin) => `${origin} (rule ${name})`),
+      );
     },
   });
 }

@@ -12,7 +12,8 @@ import type { ServiceContext } from "../context.ts";
 
 const MAX_WAIT_MS = 10_000;
 const MAX_SHOWN_ORIGINS = 5;
-const originsSchema = z.array(z.string().min(1).max(2000)).max(1000);
+const MAX_ORIGINS = 2000;
+const originsSchema = z.array(z.string().min(1).max(2000)).max(MAX_ORIGINS);
 
 /** A service, or one as it would be after a change. */
 export interface SecretsOwner {

@@ -136,13 +136,25 @@ test("rules beside each other are no overlap", async () => {
   expect(tools).toHaveLength(4);
 });
 
-test("secrets go to the origins of rules that send one, and nowhere else", async () => {
+test("each secret goes to the origins of its rule, and nowhere else", async () => {
+  const auth = { type: "bearer" };
   const { tools, adapterDomain } = await define({
-    rules: [rule({ auth: { type: "bearer" } }), rule({ name: "open", origins: ["https://open.example"] })],
+    rules: [
+      rule({ auth }),
+      rule({
+        name: "write",
+        methods: ["PUT"],
+        origins: ["https://a.example", "https://b.example:8443"],
+        auth,
+      }),
+      rule({ name: "open", origins: ["https://open.example"] }),
+    ],
   });
   const stored = Object.fromEntries(tools.map((tool) => [tool.id, tool]));
   expect(await adapter.secretOrigins?.({ adapterDomain, tools: stored, config: {} })).toEqual([
-    "https://api.example.com",
+    "https://api.example.com (rule read)",
+    "https://a.example (rule write)",
+    "https://b.example:8443 (rule write)",
   ]);
   expect(await adapter.secretOrigins?.({ definition: "{}", config: {} })).toEqual([]);
 });

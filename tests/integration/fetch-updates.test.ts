@@ -1,0 +1,128 @@
+/** What a new definition of rules must not do by itself: send a secret elsewhere. */
+import { createSecretKey } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";
+import { createKeyring } from "#api/secrets/keyring.ts";
+import { createRedactor } from "#api/secrets/redactor.ts";
+import { createVault } from "#api/secrets/vault.ts";
+import { createTestDatabase } from "./harness/database.ts";
+import { type Answer, startServer, type TestServer } from "./harness/server.ts";
+import { builtin } from "./modules-server.ts";
+import { ScriptedEnvironment } from "./scripted-environment.ts";
+import { SECRETS_KEY } from "./services-server.ts";
+
+const builtins = [
+  builtin({ id: "typescript-process" }, () => new ScriptedEnvironment()),
+  ...BUILTIN_MODULES.filter(({ id }) => id === "http"),
+];
+const environment = { CYRNEL_SECRETS_KEY: SECRETS_KEY };
+const ONE = "https://one.example";
+const OTHER = "https://other.example";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ builtins, environment });
+});
+afterAll(() => server?.close());
+beforeEach(async () => {
+  await server.request("DELETE", "/services/web");
+});
+
+const ok = async (answer: Promise<Answer>): Promise<Answer["body"]> => {
+  const { status, text, body } = await answer;
+  expect(status, text).toBeLessThan(300);
+  return body;
+};
+const bearer = { type: "bearer" };
+const rule = (name: string, origin: string, more: object = {}) => ({
+  name,
+  origins: [origin],
+  methods: ["GET"],
+  auth: bearer,
+  ...more,
+});
+const write = (rules: object[]) => ({ content: JSON.stringify({ rules }) });
+const replace = (rules: object[]) => server.request("PATCH", "/services/web", { json: write(rules) });
+const enable = (enabled = true) => server.post("/services/web/enabled", { enabled });
+const setSecrets = (...names: string[]) =>
+  server.request("PATCH", "/services/web/secrets", {
+    json: names.map((name) => ({ op: "add", path: `/${name}`, value: `planted-token-of-${name}` })),
+  });
+
+async function install(rules: object[]): Promise<void> {
+  await ok(server.post("/services", { id: "web", adapter: "http", ...write(rules) }));
+  await ok(setSecrets(...rules.map((rule) => (rule as { name: string }).name)));
+  await ok(enable());
+}
+
+describe("a secret does not go to the origin of another rule", () => {
+  const swaps: [string, object[]][] = [
+    ["two rules swap theirs", [rule("read", OTHER), rule("list", ONE)]],
+    ["two rules swap names", [rule("list", ONE), rule("read", OTHER)]],
+    [
+      "a rule gets that of another too",
+      [
+        rule("read", ONE, { origins: [ONE, OTHER], pathPrefix: "/a" }),
+        rule("list", OTHER, { pathPrefix: "/b" }),
+      ],
+    ],
+    [
+      "an open rule becomes one with a secret",
+      [
+        rule("read", ONE),
+        rule("list", OTHER),
+        rule("open", OTHER, { pathPrefix: "/open", methods: ["POST"] }),
+      ],
+    ],
+  ];
+  const rules = [
+    rule("read", ONE),
+    rule("list", OTHER),
+    rule("open", OTHER, { auth: undefined, pathPrefix: "/open", methods: ["POST"] }),
+  ];
+
+  test.each(swaps)("when %s", async (_what, changed) => {
+    await ok(server.post("/services", { id: "web", adapter: "http", ...write(rules) }));
+    await ok(setSecrets("read", "list"));
+    await ok(enable());
+    const refused = await replace(changed);
+    expect([refused.status, refused.body?.code], refused.text).toEqual([409, "secrets_outdated"]);
+    expect(refused.body.error).toContain(`${ONE} (rule read)`);
+    await ok(enable(false));
+    await ok(replace(changed));
+    expect((await ok(server.get("/services/web/secrets"))).outdated).toEqual(["/list", "/read"]);
+    expect((await enable()).body.code).toBe("secrets_outdated");
+    await ok(setSecrets("read", "list"));
+    await ok(enable());
+  });
+
+  test("one that goes nowhere else is kept: fewer origins, another path, a new open rule", async () => {
+    await install([rule("read", ONE, { origins: [ONE, OTHER] })]);
+    await ok(replace([rule("read", ONE, { pathPrefix: "/v1" }), rule("open", OTHER, { auth: undefined })]));
+    expect((await ok(server.get("/services/web/secrets"))).outdated).toEqual([]);
+  });
+
+  test("as many rules with as many origins as there may be can be used", async () => {
+    const many = Array.from({ length: 100 }, (_, index) =>
+      rule(`rule${index}`, "", {
+        origins: Array.from({ length: 20 }, (_, host) => `https://${"x".repeat(60)}.host${host}.example`),
+        pathPrefix: `/${index}/`,
+      }),
+    );
+    await install(many);
+  });
+});
+
+test("secrets that were bound to all origins of their service together are asked for again", async () => {
+  await using database = await createTestDatabase({ maxConnections: 10 });
+  const before = await startServer({ builtins, environment, database });
+  const rules = [rule("read", ONE), rule("list", OTHER)];
+  await ok(before.post("/services", { id: "web", adapter: "http", ...write(rules) }));
+  await before.stop();
+  const vault = createVault(createKeyring(createSecretKey(SECRETS_KEY, "base64")), createRedactor());
+  const values = { read: "planted-token-of-read", list: "planted-token-of-list" };
+  await vault.write(database.pool, { kind: "service", id: "web" }, values, 0, [ONE, OTHER]);
+  await using after = await startServer({ builtins, environment, database });
+  const answer = await after.post("/services/web/enabled", { enabled: true });
+  expect([answer.status, answer.body.code]).toEqual([409, "secrets_outdated"]);
+});
