@@ -34,8 +34,8 @@ import type { ParameterValidator } from "./validation/validator.ts";
 export interface ToolCallerOptions {
   /** Null: there is no such service. Reflects the last committed change. */
   findTarget(path: ToolPath): Promise<CallTarget | null>;
-  /** The tool that makes a request of `fetch`. */
-  resolveFetch: FetchRules["resolve"];
+  /** The tool that makes a request of `fetch`, and what it is called with. */
+  fetchRules: Pick<FetchRules, "resolve" | "readNamed">;
   /** Null: the tool no longer has this schema. */
   readInputSchema(path: ToolPath, hash: string): Promise<JSONSchema | null>;
   /** A not-found message with suggestions. */
@@ -83,8 +83,13 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
 
   async function perform(call: OpenCall): Promise<unknown> {
     // The path `fetch`: no tool has an empty id.
-    if (call.toolId === "" && call.serviceId === "fetch") await resolve(call);
+    const isFetch = call.toolId === "" && call.serviceId === "fetch";
+    if (isFetch) await resolve(call);
     let tool = await findVisible(call);
+    if (tool.isFetch && !isFetch) {
+      call.parameters = await options.fetchRules.readNamed(call);
+      call.onResolved?.(call, call.parameters);
+    }
     const decision = await applyPolicy(call, tool);
     if (decision.decision === "ask" || call.run?.isAsked) {
       await waitForApproval(call, tool, decision);
@@ -102,9 +107,9 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
   }
 
   async function resolve(call: OpenCall): Promise<void> {
-    const { path, parameters } = await options.resolveFetch(call);
+    const { path, parameters } = await options.fetchRules.resolve(call);
     Object.assign(call, path, { parameters, path: `${path.serviceId}.${path.toolId}` });
-    call.onResolved?.(path);
+    call.onResolved?.(path, parameters);
   }
 
   async function findVisible(call: OpenCall): Promise<CallTarget> {

@@ -105,8 +105,8 @@ export interface ToolCall extends ToolPath {
   run?: CallInRun | undefined;
   /** The clock of the run's trail; default: a new one. */
   clock?: CallClock | undefined;
-  /** Told which tool makes a request of `fetch`. */
-  onResolved?: ((path: ToolPath) => void) | undefined;
+  /** Told which tool makes a request of `fetch`, and with which parameters. */
+  onResolved?: ((path: ToolPath, parameters: ToolCall["parameters"]) => void) | undefined;
 }
 
 /** Of a call that has ended, as the trail and the audit log state it. */

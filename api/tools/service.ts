@@ -67,7 +67,7 @@ export function createTools(options: ToolsOptions): Tools {
     ...options,
     validator,
     findTarget: targets.find,
-    resolveFetch: fetchRules.resolve,
+    fetchRules,
     readInputSchema: (path, hash) => readInputSchema(pool, path, hash),
     describeUnknown: suggestions.describeUnknown,
   });

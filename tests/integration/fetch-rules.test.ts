@@ -67,30 +67,34 @@ async function during<T>(work: (eid: number) => Promise<T>, person: Person = on.
   }
 }
 
-const request = (eid: number, parameters: object) =>
+const call = (eid: number, serviceId: string, toolId: string, parameters: object) =>
   environment.bindings.invokeTool({
     eid,
-    serviceId: "fetch",
-    toolId: "",
+    serviceId,
+    toolId,
     parameters: parameters as Record<string, unknown>,
   });
+const request = (eid: number, parameters: object) => call(eid, "fetch", "", parameters);
 
-const fetching = (parameters: object, person?: Person) =>
+const calling = (serviceId: string, toolId: string, parameters: object, person?: Person) =>
   during(
     (eid) =>
-      request(eid, parameters).then(
+      call(eid, serviceId, toolId, parameters).then(
         (answer) => answer as { status: number; body: object },
         (error) => ({ code: error.code, status: error.status, message: error.message }),
       ),
     person,
   );
+const fetching = (parameters: object, person?: Person) => calling("fetch", "", parameters, person);
 
 test("a request becomes a call of the rule that it fits, in trail and audit", async () => {
   const [answer, id] = await fetching({ url: `${origin}/api/./list?x=1#top` });
   expect(answer).toMatchObject({ status: 200, body: { text: "ok" } });
   expect(received).toEqual(["GET /api/list?x=1"]);
   const { calls } = (await on.server.get(`/processes/${id}/calls`)).body;
-  expect(calls).toMatchObject([{ serviceId: "web", toolId: "read", status: "ok" }]);
+  expect(calls).toMatchObject([
+    { serviceId: "web", toolId: "read", status: "ok", parameters: { url: `${origin}/api/list?x=1` } },
+  ]);
   const { records } = (await on.server.get(`/audit?action=tool.call&limit=5`)).body;
   expect(JSON.stringify(records)).toContain('"web.read"');
 });
@@ -199,6 +203,24 @@ test("a request that fits two rules is made by neither, until one is disabled", 
   expect((await fetching({ url: `${origin}/elsewhere` }))[0]).toMatchObject({ code: "no_rule" });
 });
 
+test("nor by the name of the looser one, where the other asks a person", async () => {
+  await install("loose", [{ name: "all", origins: [origin], methods: ["GET", "POST"] }]);
+  const parameters = { url: `${origin}/api/items`, method: "POST" };
+  const [inScript] = await calling("loose", "all", parameters);
+  expect(inScript).toMatchObject({
+    code: "ambiguous_rule",
+    message: expect.stringMatching(/loose\.all.*web\.write|web\.write.*loose\.all/),
+  });
+  const direct = await on.server.post("/tools/loose/all/invoke", { parameters });
+  expect([direct.status, direct.body.code], direct.text).toEqual([400, "invalid_parameters"]);
+  expect(received).toEqual([]);
+  // What the other is not for.
+  expect((await calling("loose", "all", { ...parameters, url: `${origin}/x` }))[0]).toMatchObject({
+    status: 200,
+  });
+  await on.server.request("DELETE", "/services/loose");
+});
+
 test("a person who is asked sees method, address and size of the body; then exactly this is sent", async () => {
   const url = `${origin}/api/items?token=in-the-query`;
   const [answer] = await during(async (eid) => {
@@ -220,6 +242,33 @@ test("a person who is asked sees method, address and size of the body; then exac
   expect(received).toEqual(["POST /api/items?token=in-the-query"]);
 });
 
+test.each([
+  ["another notation of the host", (url: string) => url.replace("127.0.0.1", "0x7f.1")],
+  ["dots", (url: string) => url.replace("/api/items", "/api/x/%2e%2e/./items")],
+  ["a scheme in capitals", (url: string) => url.replace("http:", "HTTP:")],
+  ["a fragment", (url: string) => `${url}#/api/harmless`],
+])(
+  "a person is shown the address that is sent when the rule is called by its name: %s",
+  async (_what, write) => {
+    const url = `${origin}/api/items`;
+    const [answer, id] = await during(async (eid) => {
+      const sending = call(eid, "web", "write", { url: write(url), method: "DELETE" });
+      const [approval = ""] = await on.paused(eid);
+      const { body: asked } = await on.boss.send("GET", `/approvals/${approval}`);
+      expect(asked).toMatchObject({
+        message: `The script wants to call web.write: DELETE ${url}.`,
+        parameters: { url, method: "DELETE" },
+      });
+      await on.decide(approval, "approve");
+      return sending;
+    });
+    expect(answer).toMatchObject({ status: 200, url });
+    expect(received).toEqual(["DELETE /api/items"]);
+    const { calls } = (await on.server.get(`/processes/${id}/calls`)).body;
+    expect(calls).toMatchObject([{ parameters: { url } }]);
+  },
+);
+
 test("a rule is called by its name too, and refuses there what it is not for", async () => {
   const path = "/tools/web/read/invoke";
   const good = await on.server.post(path, { parameters: { url: `${origin}/api/x` } });
@@ -227,6 +276,8 @@ test("a rule is called by its name too, and refuses there what it is not for", a
   for (const parameters of [
     { url: `${origin}/x` },
     { url: `${origin}/api/x`, method: "POST" },
+    { url: `${origin}/api/it\nems` },
+    { url: `${origin}/api/%2e%2e%3f` },
     { url: `${origin}/api/x`, headers: [["Host", "evil"]] },
     { url: "http://169.254.169.254/api" },
   ]) {

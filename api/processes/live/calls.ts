@@ -35,8 +35,8 @@ export interface LoggedCall extends JournaledCall {
   readonly isSaved: boolean;
   /** What it became, here or in an earlier child; null: nothing, or not yet. */
   saved: ArtifactSource | null;
-  /** It is a request of `fetch`, and this tool makes it. */
-  resolve(path: ToolPath): void;
+  /** It is a request of `fetch`, and this tool makes it with these parameters. */
+  resolve(path: ToolPath, parameters: RequestedCall["parameters"]): void;
   /** Its adapter is about to be called. */
   called(destructive: boolean): void;
   /** Its adapter was not called after all. */
@@ -150,10 +150,11 @@ export class CallLog {
         return digest;
       },
       clock,
-      resolve: (path) => {
+      resolve: (path, made) => {
         call.serviceId = path.serviceId;
         call.toolId = path.toolId;
         this.#name(entry, path);
+        if (made.url !== parameters.url) this.#replaceParameters(entry, made);
       },
       called: (destructive) => {
         call.destructive = destructive;
@@ -240,6 +241,12 @@ export class CallLog {
     this.#name(entry, { serviceId, toolId });
     this.#calls.push(entry);
     return entry;
+  }
+
+  /** What a call was made with, where that is not what was asked for: its URL as it was read. */
+  #replaceParameters(entry: TrailCall, parameters: RequestedCall["parameters"]): void {
+    this.#previewBytes -= Buffer.byteLength(entry.parameters ?? "");
+    Object.assign(entry, prefixed("parameters", this.#preview(parameters)));
   }
 
   #name(entry: TrailCall, { serviceId, toolId }: ToolPath): void {

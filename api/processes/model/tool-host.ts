@@ -21,8 +21,8 @@ export interface HostedCall extends ToolPath {
   /** That of its trail. */
   clock: CallClock;
   workspace: CallWorkspace;
-  /** Told which tool makes a request of `fetch`, before it is. */
-  onResolved(path: ToolPath): void;
+  /** Told which tool makes a request of `fetch`, and with which parameters, before it is. */
+  onResolved(path: ToolPath, parameters: HostedCall["parameters"]): void;
 }
 
 /** What it rejects with may say its `outcome` for the trail: `error` where it does not. */

@@ -1,6 +1,6 @@
 /**
  * Which tool makes a request of a script's `fetch`: the one that the caller sees and whose definition the request fits. What it
- * is called with has the URL as it was read here.
+ * is called with, by `fetch` or by its name, has the URL as it was read here.
  */
 import { performance } from "node:perf_hooks";
 import type { Db } from "#api/db/pool.ts";
@@ -26,6 +26,11 @@ export interface FetchRules {
   resolve(
     call: Pick<ToolCall, "parameters" | "caller">,
   ): Promise<{ path: ToolPath; parameters: ToolCall["parameters"] }>;
+  /**
+   * The parameters of a call of a rule by its name. Rejects with CallError where the request fits another rule too: the policy
+   * of a stricter one cannot be passed by. Whether it fits its own is for the rule's adapter to say.
+   */
+  readNamed(call: ToolCall): Promise<ToolCall["parameters"]>;
   /** A service has changed. */
   forget(): void;
 }
@@ -53,7 +58,20 @@ export function createFetchRules(
     return rules.filter((rule) => gate.canSee(caller, rule));
   }
 
+  const isOpen = ({ isEnabled, serviceId }: FetchRule) => isEnabled && failureOf(serviceId) === null;
+
   return {
+    async readNamed({ serviceId, toolId, parameters, caller }) {
+      // Its schema refuses what is no text.
+      if (typeof parameters.url !== "string") return parameters;
+      const { url, method } = readRequest(parameters);
+      const fitting = (await listVisible(caller)).filter(
+        (rule) => findMisfit(rule.scope, url, method) === null && isOpen(rule),
+      );
+      const isOwn = (rule: FetchRule) => rule.serviceId === serviceId && rule.toolId === toolId;
+      if (fitting.some(isOwn) && fitting.length > 1) throw refuseSeveral(url, method, fitting);
+      return { ...parameters, url: url.href, ...("method" in parameters && { method }) };
+    },
     async resolve({ parameters, caller }) {
       const { url, method } = readRequest(parameters);
       const fitting: FetchRule[] = [];
@@ -63,12 +81,11 @@ export function createFetchRules(
         if (misfit === null) fitting.push(rule);
         else others.push([rule, misfit]);
       }
-      const open = fitting.filter(({ isEnabled, serviceId }) => isEnabled && failureOf(serviceId) === null);
-      const request = `${method} ${url.origin}${cut(url.pathname)}`;
-      if (open.length > 1) throw refuse("ambiguous_rule", describeSeveral(request, open));
+      const open = fitting.filter(isOpen);
+      if (open.length > 1) throw refuseSeveral(url, method, open);
       const [rule = fitting[0]] = open;
       // One that fits and is disabled is refused with the reason, as in any call of it.
-      if (rule === undefined) throw refuse("no_rule", describeNone(request, url, method, others));
+      if (rule === undefined) throw refuse("no_rule", describeNone(url, method, others));
       const { serviceId, toolId } = rule;
       return { path: { serviceId, toolId }, parameters: { ...parameters, url: url.href, method } };
     },
@@ -98,18 +115,21 @@ function readRequest({ url: text, method = "GET" }: Record<string, unknown>): { 
   return { url: read.url, method: method.toUpperCase() };
 }
 
+function nameOf(url: URL, method: string): string {
+  return `${method} ${url.origin}${cut(url.pathname)}`;
+}
+
 /** Names rules that the caller sees. */
-function describeSeveral(request: string, rules: readonly FetchRule[]): string {
-  return `fetch ${request} fits more than one rule: ${listRules(rules)}. It is made by none of them: an administrator has to narrow or disable all but one.`;
+function refuseSeveral(url: URL, method: string, rules: readonly FetchRule[]): CallError {
+  return refuse(
+    "ambiguous_rule",
+    `fetch ${nameOf(url, method)} fits more than one rule: ${listRules(rules)}. It is made by none of them: an administrator has to narrow or disable all but one.`,
+  );
 }
 
 /** The nearest rules, and what of the request they do not allow. */
-function describeNone(
-  request: string,
-  url: URL,
-  method: string,
-  rules: readonly [FetchRule, Misfit][],
-): string {
+function describeNone(url: URL, method: string, rules: readonly [FetchRule, Misfit][]): string {
+  const request = nameOf(url, method);
   if (rules.length === 0) {
     return `fetch ${request}: no rule lets this script make requests. An administrator adds a service of the adapter http with a rule for ${url.origin}.`;
   }
@@ -167,6 +187,6 @@ function refuse(code: "no_rule" | "ambiguous_rule", message: string): CallError 
     code,
     status: code === "no_rule" ? 404 : 409,
     outcome: "error",
-    failure: "not_found",
+    failure: code === "no_rule" ? "not_found" : "invalid_parameters",
   });
 }
