@@ -9,6 +9,7 @@ export type CallErrorCode =
   | "aborted"
   | "request_too_large"
   | "answer_too_large"
+  | "unknown_coding"
   | "redirected"
   | "too_many_redirects"
   | "egress_refused"

@@ -6,7 +6,7 @@ import { findMisfit, isBelow, readRequestUrl } from "#modules/shared/fetch-scope
 import type { CallFiles, FileContent } from "#sdk";
 import { MAX_HEADERS } from "./definition.ts";
 import { HttpError } from "./failures.ts";
-import { findHeaderProblem } from "./headers.ts";
+import { findScriptHeaderProblem, foldHeader } from "./headers.ts";
 import type { Rule } from "./rules.ts";
 import { listWords } from "./sentences.ts";
 
@@ -107,14 +107,14 @@ function describeMisfit(rule: Rule, url: URL, method: string, misfit: "origin" |
 function makeHeaders(rule: Rule, credential: Credential | undefined, given: [string, string][]): Headers {
   const headers = new Headers();
   if (given.length > MAX_HEADERS) throw refuse(`A request has at most ${MAX_HEADERS} headers.`);
-  const own = credential !== undefined && "header" in credential ? credential.header[0].toLowerCase() : null;
+  const own = credential !== undefined && "header" in credential ? foldHeader(credential.header[0]) : null;
+  const fixed = new Set(Object.keys(rule.headers).map(foldHeader));
   for (const [name, value] of given) {
-    const problem = findHeaderProblem(name, value);
+    const key = foldHeader(name);
+    if (key === own) throw refuse(`The header ${name} is the rule's credential and cannot be set.`);
+    const problem = findScriptHeaderProblem(name, value, credential !== undefined);
     if (problem !== null) throw refuse(capitalize(problem));
-    if (name.toLowerCase().replaceAll("_", "-") === own?.replaceAll("_", "-")) {
-      throw refuse(`The header ${name} is the rule's credential and cannot be set.`);
-    }
-    headers.append(name, value);
+    if (!fixed.has(key)) headers.append(name, value);
   }
   for (const [name, value] of Object.entries(rule.headers)) headers.set(name, value);
   if (credential !== undefined && "header" in credential) headers.set(...credential.header);

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { findPathProblem, isBelow } from "#modules/shared/fetch-scope.ts";
 import { IDENTIFIER_PATTERN } from "#sdk";
 import { DefinitionError } from "./failures.ts";
-import { findHeaderProblem, HEADER_NAME, isReservedHeader } from "./headers.ts";
+import { findHeaderProblem, foldHeader, HEADER_NAME, isReservedHeader } from "./headers.ts";
 
 const MIB = 1024 * 1024;
 const MAX_RULES = 100;
@@ -145,9 +145,16 @@ function checkRule({ name, auth, origins, headers }: Rule): void {
       );
     }
   }
+  const known = new Set(auth?.type === "header" ? [foldHeader(auth.name)] : []);
   for (const [header, value] of Object.entries(headers)) {
     const problem = findHeaderProblem(header, value);
     if (problem !== null) throw new DefinitionError(`rules.${name}.headers: ${problem}`);
+    if (known.has(foldHeader(header))) {
+      throw new DefinitionError(
+        `rules.${name}.headers: ${header} is there twice, or is the rule's credential.`,
+      );
+    }
+    known.add(foldHeader(header));
   }
 }
 

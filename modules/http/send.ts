@@ -9,6 +9,8 @@ import { MAX_INLINE_BYTES, type Rule } from "./rules.ts";
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
+/** Codings that fetch undoes. It undoes none of a list with another among them. */
+const DECODED: ReadonlySet<string> = new Set(["gzip", "x-gzip", "deflate", "br", "zstd"]);
 
 export interface Sending {
   fetch: typeof globalThis.fetch;
@@ -126,6 +128,7 @@ async function readBody(
     await response.body?.cancel();
     return null;
   }
+  await requireDecoded(response, what);
   const pieces = limitBytes(response, rule, what)[Symbol.asyncIterator]();
   const taken: Uint8Array[] = [];
   let bytes = 0;
@@ -144,6 +147,20 @@ async function readBody(
     // Ends the connection where the body was not read to its end.
     void pieces.return?.(undefined)?.catch(() => {});
   }
+}
+
+/** In what is still encoded no secret is found, and no limit counts. */
+async function requireDecoded(response: Response, what: string): Promise<void> {
+  const given = response.headers.get("content-encoding") ?? "";
+  const codings = given.split(",").map((coding) => coding.trim().toLowerCase());
+  if (given === "" || codings.every((coding) => coding === "identity")) return;
+  if (codings.every((coding) => DECODED.has(coding))) return;
+  await response.body?.cancel();
+  throw new HttpError(
+    "unknown_coding",
+    `${what} was answered in the content coding ${JSON.stringify(given.slice(0, 100))}, which was not asked for and is not decoded.`,
+    { status: response.status },
+  );
 }
 
 /** Counted after decompression while they come in. */

@@ -3,7 +3,7 @@
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { brotliCompressSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { type Respond, startService, startTarget } from "./service.ts";
 
@@ -111,6 +111,37 @@ test.each([
   await expect(on.call({ url: on.url }, { save })).rejects.toMatchObject({ code: "answer_too_large" });
   expect(bytes().length).toBeLessThanOrEqual(2 * MEBIBYTE);
 });
+
+const PLAIN = Buffer.from("plain");
+test.each<[string, Buffer]>([
+  ["gzip", gzipSync(PLAIN)],
+  ["X-GZIP", gzipSync(PLAIN)],
+  ["br", brotliCompressSync(PLAIN)],
+  ["zstd", zstdCompressSync(PLAIN)],
+  ["deflate", deflateSync(PLAIN)],
+  ["gzip, br", brotliCompressSync(gzipSync(PLAIN))],
+  ["identity", PLAIN],
+])("an answer in %s is decoded", async (encoding, bytes) => {
+  await using on = await start(
+    (_request, response) => void response.writeHead(200, { "content-encoding": encoding }).end(bytes),
+  );
+  expect((await on.call({ url: on.url })).body).toEqual({ text: "plain" });
+});
+
+test.each(["compress", "aws-chunked", "gzip, identity", "gzip,", "rot13, gzip"])(
+  "an answer in %j would hide what it holds, and is refused",
+  async (encoding) => {
+    await using on = await start(
+      (_request, response) =>
+        void response.writeHead(200, { "content-encoding": encoding }).end(gzipSync(PLAIN)),
+    );
+    await expect(on.call({ url: on.url })).rejects.toMatchObject({ code: "unknown_coding", status: 200 });
+    const { save, bytes } = saving();
+    await expect(on.call({ url: on.url }, { save })).rejects.toMatchObject({ code: "unknown_coding" });
+    expect(bytes().length).toBe(0);
+    expect(await on.call({ url: on.url, method: "HEAD" })).toMatchObject({ status: 200, body: null });
+  },
+);
 
 test("an endless answer is cut off, and its connection closed", async () => {
   await using on = await start(

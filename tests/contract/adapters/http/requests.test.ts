@@ -201,6 +201,29 @@ describe("headers that decide for whom a request is are refused", () => {
     "X_HTTP_METHOD_OVERRIDE",
     "X-Original-URL",
     "X-Rewrite-URL",
+    "content.length",
+    "Accept-Encoding",
+    "accept_encoding",
+    "Proxy",
+    "True-Client-IP",
+    "CF-Connecting-IP",
+    "X-Client-IP",
+    "X-Real-IP",
+    "Forwarded-For",
+    "X-Forwarded",
+    "Remote-User",
+    "REMOTE_USER",
+    "X-Remote-User",
+    "X-Auth-Request-Email",
+    "X_Auth_Request_User",
+    "X-Original-Host",
+    "X-Original-Forwarded-For",
+    "X-Amzn-Oidc-Data",
+    "X-Goog-IAP-JWT-Assertion",
+    "X-MS-CLIENT-PRINCIPAL-ID",
+    "X-SSL-Client-Cert",
+    "X-Middleware-Subrequest",
+    "X-Envoy-Original-Path",
   ])("%s", async (name) => {
     await using on = await start();
     await expect(on.call({ url: on.target.origin, headers: [[name, "1"]] })).rejects.toMatchObject({
@@ -226,6 +249,41 @@ describe("headers that decide for whom a request is are refused", () => {
       code: "invalid_parameters",
     });
     expect(on.target.received).toEqual([]);
+  });
+
+  test.each(["Range", "range", "If-Range", "Accept-Charset", "A-IM"])(
+    "%s, where a credential is sent",
+    async (name) => {
+      await using on = await start(undefined, { auth: { type: "bearer" } }, { rule: SECRET });
+      await expect(on.call({ url: on.target.origin, headers: [[name, "bytes=0-9"]] })).rejects.toMatchObject({
+        code: "invalid_parameters",
+        message: expect.stringContaining(`header ${name} cannot be set where the rule sends a credential`),
+      });
+      expect(on.target.received).toEqual([]);
+      await using open = await start();
+      await open.call({ url: open.target.origin, headers: [[name, "bytes=0-9"]] });
+      expect(open.target.received[0]?.headers[name.toLowerCase()]).toBe("bytes=0-9");
+    },
+  );
+
+  test("a header of the rule is sent alone, whatever the script calls its own", async () => {
+    await using on = await start(undefined, { headers: { "X-Tenant": "ours", X_Trace_Id: "1" } });
+    const names = ["X-Tenant", "x-tenant", "X_Tenant", "x_tenant", "X.Tenant", "X-Trace-Id"];
+    await on.call({ url: on.target.origin, headers: names.map((name) => [name, "theirs"]) });
+    const { headers } = on.target.received[0] as { headers: object };
+    expect(headers).toMatchObject({ "x-tenant": "ours", x_trace_id: "1" });
+    expect(JSON.stringify(headers)).not.toContain("theirs");
+  });
+
+  test("those of proxies may be the rule's", async () => {
+    await using on = await start(undefined, {
+      headers: { "CF-Access-Client-Id": "id", "Remote-User": "bot" },
+    });
+    await on.call({ url: on.target.origin });
+    expect(on.target.received[0]?.headers).toMatchObject({
+      "cf-access-client-id": "id",
+      "remote-user": "bot",
+    });
   });
 
   test("a GET has no body", async () => {

@@ -110,6 +110,11 @@ test.each<[unknown, string]>([
   [{ rules: [rule({ headers: { Authorization: "Bearer x" } })] }, "the header Authorization cannot be set"],
   [{ rules: [rule({ headers: { Cookie: "a=b" } })] }, "the header Cookie cannot be set"],
   [{ rules: [rule({ headers: { "X-A": "a\r\nB: c" } })] }, "a character that headers cannot hold"],
+  [{ rules: [rule({ headers: { "X-A": "1", X_A: "2" } })] }, "X_A is there twice"],
+  [
+    { rules: [rule({ headers: { X_KEY: "1" }, auth: { type: "header", name: "x-key" } })] },
+    "is the rule's credential",
+  ],
   [{ rules: [rule({ maxResponseBytes: 1e12 })] }, "rules.read.maxResponseBytes"],
   [
     {
