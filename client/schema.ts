@@ -4774,7 +4774,7 @@ export interface paths {
         put?: never;
         /**
          * Install an npm package for scripts
-         * @description Answers at once with an installation to look at again. No script of any package is run. What is installed already, or under way, is answered as it is.
+         * @description Answers at once with an installation to look at again. No script of any package is run. What is installed already, or under way, is answered as it is; with `lock`, only where its tree is that of the lock file.
          */
         post: {
             parameters: {

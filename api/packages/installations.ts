@@ -10,7 +10,8 @@ import { AppError } from "#api/errors.ts";
 import type { BundledPackage } from "#runner/packages/bundle.ts";
 import type { ModuleLogger } from "#sdk";
 import { InstallProblem, type InstallRequest } from "./install/installer.ts";
-import type { InstalledTree, InstallStep } from "./install/messages.ts";
+import { shareHash } from "./install/lock.ts";
+import type { InstalledTree, InstallStep, TreeMember } from "./install/messages.ts";
 import { endInstallation, type InstallationRow, noteStep } from "./store-installations.ts";
 import type { NewPackage } from "./storing.ts";
 import type { Trials } from "./trials.ts";
@@ -23,8 +24,10 @@ export interface InstallationsOptions {
   bundle(nodeModules: string, name: string): Promise<BundledPackage | { problem: string }>;
   trials: Pick<Trials, "run">;
   isInstalled(name: string, version: string): boolean;
-  /** In force on this server when it resolves. */
-  store(pkg: NewPackage): Promise<void>;
+  /** The packages that an installed one was made of; null: this version is not installed. */
+  findTree(name: string, version: string): Promise<readonly TreeMember[] | null>;
+  /** In force on this server when it resolves. False: this version is installed already, and stays as it is. */
+  store(pkg: NewPackage): Promise<boolean>;
   /** Told of every installation that is over. */
   onEnd(row: InstallationRow, durationMs: number): void;
   log: Pick<ModuleLogger, "info" | "warn" | "error">;
@@ -89,7 +92,7 @@ export function createInstallations(options: InstallationsOptions): Installation
     const folder = await mkdtemp(join(directory, FOLDER_PREFIX));
     try {
       const tree = await options.install({ name, range, lock, folder, signal, onStep: progress.note });
-      if (options.isInstalled(name, tree.version)) return tree.version;
+      if (await isThere(row, tree, lock)) return tree.version;
       progress.note("bundling", 0, null);
       const bundled = await options.bundle(join(folder, "node_modules"), name);
       if ("problem" in bundled) throw new InstallProblem(bundled.problem);
@@ -97,7 +100,14 @@ export function createInstallations(options: InstallationsOptions): Installation
       progress.note("trying", 0, null);
       const problem = await options.trials.run(bundled);
       if (problem !== null) throw new InstallProblem(problem);
-      await options.store({ bundled, tree, source: "registry", installedBy: row.createdBy });
+      const isStored = await options.store({
+        bundled,
+        tree,
+        source: "registry",
+        installedBy: row.createdBy,
+      });
+      // Another server was quicker.
+      if (!isStored) await isThere(row, tree, lock);
       return tree.version;
     } catch (error) {
       if (signal.aborted)
@@ -106,6 +116,18 @@ export function createInstallations(options: InstallationsOptions): Installation
     } finally {
       await rm(folder, { recursive: true, force: true, maxRetries: 2 });
     }
+  }
+
+  /** Whether this version is installed. @throws InstallProblem where that is not what a lock file says. */
+  async function isThere({ name }: InstallationRow, tree: InstalledTree, lock: unknown): Promise<boolean> {
+    const installed = await options.findTree(name, tree.version);
+    if (installed === null) return false;
+    const difference = lock === null ? null : findDifference(installed, tree.tree);
+    if (difference === null) return true;
+    const called = `${name}@${tree.version}`;
+    throw new InstallProblem(
+      `${called} is installed already, with another tree than that of the lock file: ${difference} Remove it (cyrnel packages rm ${called}) and ask again.`,
+    );
   }
 
   /** Written down not more often than a person can read it. */
@@ -172,4 +194,22 @@ export function createInstallations(options: InstallationsOptions): Installation
       await Promise.all(running);
     },
   };
+}
+
+/** The first, as a sentence; null: the same packages with the same content lie at the same places. */
+function findDifference(installed: readonly TreeMember[], locked: readonly TreeMember[]): string | null {
+  const byPath = new Map(locked.map((member) => [member.path, member]));
+  for (const { name, version, path, integrity } of installed) {
+    const other = byPath.get(path);
+    byPath.delete(path);
+    if (other === undefined) return `it has ${name}@${version} at ${path}, and the lock file does not.`;
+    if (other.name !== name || other.version !== version)
+      return `it has ${name}@${version} at ${path}, and the lock file ${other.name}@${other.version}.`;
+    if (!shareHash(integrity, other.integrity))
+      return `its ${name}@${version} has the integrity ${integrity}, that of the lock file ${other.integrity}.`;
+  }
+  const [more] = byPath.values();
+  return more === undefined
+    ? null
+    : `it does not have ${more.name}@${more.version} at ${more.path}, which the lock file has.`;
 }

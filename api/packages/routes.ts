@@ -50,7 +50,7 @@ export function registerPackageRoutes(app: App, packages: Packages): void {
         tags,
         summary: "Install an npm package for scripts",
         description:
-          "Answers at once with an installation to look at again. No script of any package is run. What is installed already, or under way, is answered as it is.",
+          "Answers at once with an installation to look at again. No script of any package is run. What is installed already, or under way, is answered as it is; with `lock`, only where its tree is that of the lock file.",
         body: installPackageBodySchema,
         response: { 202: installationSchema, ...errorResponses(...BODY_ERRORS) },
       },

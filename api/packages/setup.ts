@@ -14,7 +14,7 @@ import { createPackageHost, type PackageHostOptions } from "./host.ts";
 import { installPackage } from "./install/installer.ts";
 import { createInstallations, type InstallationsOptions } from "./installations.ts";
 import { createPackages, type Packages } from "./service.ts";
-import { deleteUnusedBundles } from "./store.ts";
+import { deleteUnusedBundles, findPackageRow } from "./store.ts";
 import { deleteOldInstallations, giveUpLostInstallations } from "./store-installations.ts";
 import { storePackage, storeStarterSet } from "./storing.ts";
 import { createTrials } from "./trials.ts";
@@ -98,11 +98,13 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
       trials,
       isInstalled: (name, version) => directory.versionsOf(name).some((one) => one.version === version),
       async store(pkg) {
-        await storePackage(db, contents, pkg);
+        const isNew = await storePackage(db, contents, pkg);
         await watch.refresh();
+      findTree: async (name, version) => (await findPackageRow(db, name, version))?.details.tree ?? null,
       },
       onEnd,
       log,
+        return isNew;
     }),
   );
 

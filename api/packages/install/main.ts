@@ -11,6 +11,7 @@ import type { Node } from "@npmcli/arborist";
 import pacote from "pacote";
 import { z } from "zod";
 import {
+import { Refused } from "./lock.ts";
   type InstallJob,
   type InstallMessage,
   type InstallStep,
@@ -24,7 +25,6 @@ import {
   nameOf,
   npmOptions,
   type Published,
-  Refused,
   type ResolvedTree,
   resolveTree,
 } from "./tree.ts";

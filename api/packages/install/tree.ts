@@ -9,12 +9,11 @@ import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import Arborist, { type Node } from "@npmcli/arborist";
 import pacote from "pacote";
+import semver from "semver";
 import { z } from "zod";
+import { checkLocked, isMember, Refused, shareHash, trimLock } from "./lock.ts";
 import { ADVISORIES_PATH, type Advisory, type InstallJob, REGISTRY_HOST } from "./messages.ts";
 import { isMemberName } from "./names.ts";
-
-/** Something about a package that its installation ends with. The message is a sentence. */
-export class Refused extends Error {}
 
 export interface ResolvedTree {
   /** The package that was asked for first. */
@@ -56,8 +55,8 @@ export async function resolveTree(job: InstallJob, options: Record<string, unkno
     join(folder, "package.json"),
     JSON.stringify({ ...root, ...(lock !== null && { dependencies: { [name]: range } }) }),
   );
-  if (lock !== null)
-    await writeFile(join(folder, "package-lock.json"), JSON.stringify(trimLock(lock, name, range)));
+  const trimmed = lock === null ? null : trimLock(lock, name, range);
+  if (trimmed !== null) await writeFile(join(folder, "package-lock.json"), JSON.stringify(trimmed));
   const arborist = new Arborist({ ...options, packageLock: lock !== null, saveType: "prod" });
   const tree = await arborist.buildIdealTree(lock === null ? { add: [`${name}@${range}`] } : {});
   const main = tree.children.get(name);
@@ -69,29 +68,8 @@ export async function resolveTree(job: InstallJob, options: Record<string, unkno
     );
   }
   for (const member of resolved.members) checkMember(member);
+  if (trimmed !== null) checkLocked(trimmed, resolved.members);
   return resolved;
-}
-
-const lockSchema = z.object({
-  lockfileVersion: z.union([z.literal(2), z.literal(3)]),
-  packages: z.record(z.string(), z.record(z.string(), z.unknown())),
-});
-
-/** The lock file of a project, with one dependency: what that does not need is left out by the library. */
-function trimLock(lock: unknown, name: string, range: string): unknown {
-  const parsed = lockSchema.safeParse(lock);
-  if (!parsed.success)
-    throw new Refused("The lock file is no package-lock.json of version 2 or 3 with packages.");
-  const { lockfileVersion, packages } = parsed.data;
-  if (packages[`node_modules/${name}`] === undefined)
-    throw new Refused(`The lock file does not name ${name}.`);
-  return {
-    name: "cyrnel-installation",
-    version: "0.0.0",
-    lockfileVersion,
-    requires: true,
-    packages: { ...packages, "": { name: "cyrnel-installation", dependencies: { [name]: range } } },
-  };
 }
 
 /** All that the package reaches. Optional packages that are made for one platform are native, and left out. */
@@ -123,15 +101,12 @@ function collectMembers(main: Node): ResolvedTree {
   };
 }
 
-const LOCATION = /^node_modules\/[^\\]+$/;
 /** What SHA-1 and MD5 say can be forged. */
 const STRONG = /^(?:sha512|sha384|sha256)-[A-Za-z0-9+/]+={0,2}/;
 
 function checkMember(node: Node): void {
   const called = `${node.name}@${node.version}`.slice(0, 300);
-  const names = node.location.split("/node_modules/");
-  names[0] = names[0]?.replace(/^node_modules\//, "") ?? "";
-  if (!LOCATION.test(node.location) || !names.every(isMemberName) || !isMemberName(nameOf(node))) {
+  if (!isMember(node.location) || !isMemberName(nameOf(node))) {
     throw new Refused(`${JSON.stringify(called)} has a name that no package may have.`);
   }
   if (node.isLink || node.resolved === null || !/^https?:\/\//.test(node.resolved)) {
@@ -207,11 +182,6 @@ function ownOf<T>(record: Record<string, T>, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-function shareHash(one: string, other: string): boolean {
-  const hashes = new Set(one.split(/\s+/));
-  return other.split(/\s+/).some((hash) => hashes.has(hash));
-}
-
 const advisoriesSchema = z.record(
   z.string(),
   z.array(
@@ -250,12 +220,11 @@ export async function checkAdvisories(
   }
   const found: Advisory[] = [];
   for (const [name, list] of Object.entries(answer.data)) {
-    if (!(name in versions)) continue;
     for (const { title, severity, url, vulnerable_versions, cwe } of list) {
+      const affected = (versions[name] ?? []).filter((version) => isAffected(version, vulnerable_versions));
+      if (affected.length === 0) continue;
       if (cwe.includes(MALWARE_WEAKNESS) || /^(?:malware|malicious (?:code|package))\b/i.test(title)) {
-        throw new Refused(
-          `${name} ${versions[name]?.join(", ")} is known to be malware: ${title.slice(0, 200)}.`,
-        );
+        throw new Refused(`${name} ${affected.join(", ")} is known to be malware: ${title.slice(0, 200)}.`);
       }
       found.push({
         name,
@@ -267,6 +236,12 @@ export async function checkAdvisories(
     }
   }
   return found.slice(0, MAX_ADVISORIES);
+}
+
+/** A source may answer all that it knows of a name. A range that cannot be read is taken to mean every version. */
+function isAffected(version: string, range: string): boolean {
+  const readable = semver.validRange(range);
+  return readable === null || semver.satisfies(version, readable, { includePrerelease: true });
 }
 
 function ask(versions: Record<string, string[]>, agent: Agent): Promise<unknown> {

@@ -1,0 +1,91 @@
+/**
+ * The package-lock.json of a project, which may say anything: what of it is handed to npm's library, and that the library's tree is
+ * exactly what it says. Pure.
+ */
+import type { Node } from "@npmcli/arborist";
+import { z } from "zod";
+import { isMemberName } from "./names.ts";
+
+/** Something about a package that its installation ends with. The message is a sentence. */
+export class Refused extends Error {}
+
+const MAX_SHOWN_CHARACTERS = 300;
+
+const lockSchema = z.object({
+  lockfileVersion: z.union([z.literal(2), z.literal(3)]),
+  packages: z.record(z.string(), z.record(z.string(), z.unknown())),
+});
+
+/** The lock file of a project with one dependency. */
+export interface TrimmedLock {
+  name: string;
+  version: string;
+  lockfileVersion: number;
+  requires: true;
+  /** By location; that of the project itself is `""`. */
+  packages: Record<string, Record<string, unknown>>;
+}
+
+/**
+ * What the package does not need is left out by the library; here all that is no package of a registry: the folders of a
+ * workspace, links, and names that lead elsewhere. @throws Refused
+ */
+export function trimLock(lock: unknown, name: string, range: string): TrimmedLock {
+  const parsed = lockSchema.safeParse(lock);
+  if (!parsed.success)
+    throw new Refused("The lock file is no package-lock.json of version 2 or 3 with packages.");
+  const { lockfileVersion, packages } = parsed.data;
+  const members = Object.entries(packages).filter(
+    ([location, { link }]) => link !== true && isMember(location),
+  );
+  const trimmed = Object.fromEntries(members);
+  if (!Object.hasOwn(trimmed, `node_modules/${name}`))
+    throw new Refused(`The lock file does not name ${name} as a package of a registry.`);
+  return {
+    name: "cyrnel-installation",
+    version: "0.0.0",
+    lockfileVersion,
+    requires: true,
+    packages: { ...trimmed, "": { name: "cyrnel-installation", dependencies: { [name]: range } } },
+  };
+}
+
+/** Whether this is where a package may lie: `node_modules/a`, `node_modules/a/node_modules/@b/c`. */
+export function isMember(location: string): boolean {
+  const [before, ...names] = `/${location}`.split("/node_modules/");
+  return before === "" && names.length > 0 && names.every(isMemberName);
+}
+
+/** What the library could not take from the lock file it asks the registry for: that is not the tree of the lock file. */
+export function checkLocked({ packages }: TrimmedLock, members: readonly Node[]): void {
+  for (const { name, packageName, version, location, integrity } of members) {
+    const called = `${packageName ?? name}@${version}`.slice(0, MAX_SHOWN_CHARACTERS);
+    const locked = Object.hasOwn(packages, location) ? packages[location] : undefined;
+    if (locked === undefined) {
+      throw new Refused(
+        `The tree needs ${called} at ${location.slice(0, MAX_SHOWN_CHARACTERS)}, where the lock file has no package: ${RENEW}`,
+      );
+    }
+    if (locked.version !== version) {
+      throw new Refused(
+        `The lock file has version ${show(locked.version)} at ${location.slice(0, MAX_SHOWN_CHARACTERS)}, and ${called} is needed there: ${RENEW}`,
+      );
+    }
+    if (typeof locked.integrity !== "string" || !shareHash(locked.integrity, integrity ?? "")) {
+      throw new Refused(
+        `The lock file has the integrity ${show(locked.integrity)} for ${called}, and not ${show(integrity)}: ${RENEW}`,
+      );
+    }
+  }
+}
+const RENEW =
+  "nothing is installed but what it says. Renew it with npm install, or ask for a version that it has.";
+
+function show(value: unknown): string {
+  return typeof value === "string" ? value.slice(0, MAX_SHOWN_CHARACTERS) : "none";
+}
+
+export function shareHash(one: string, other: string): boolean {
+  const hashes = new Set(one.split(/\s+/).filter((hash) => hash !== ""));
+  return other.split(/\s+/).some((hash) => hashes.has(hash));
+}
