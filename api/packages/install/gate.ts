@@ -1,8 +1,10 @@
 /**
  * What an installing process reaches of the network: descriptions and tarballs of one registry, and its advisories, by way of
- * this server's guarded fetch. It listens on a socket in the file system, for one installation; everything else is refused.
+ * this server's guarded fetch. It answers over pipes that the process was started with, for one installation; everything else
+ * is refused.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { ADVISORIES_PATH, type InstallLimits, REGISTRY_HOST, TARBALL_PATH } from "./messages.ts";
 
@@ -16,6 +18,8 @@ export interface Registry {
 }
 
 export interface RegistryGate extends AsyncDisposable {
+  /** Answers requests of HTTP that come over it. */
+  serve(pipe: Duplex): void;
   readonly downloadedBytes: number;
   /** The first thing that was refused or failed, as a sentence. */
   readonly problem: string | null;
@@ -24,7 +28,6 @@ export interface RegistryGate extends AsyncDisposable {
 export interface GateOptions {
   fetch: typeof globalThis.fetch;
   registry: Registry;
-  socketPath: string;
   limits: Pick<InstallLimits, "maxTarballBytes" | "maxDownloadBytes" | "maxPackumentBytes">;
   /** Longest silence of the registry. */
   idleMs: number;
@@ -41,8 +44,8 @@ const MAX_QUESTION_BYTES = 1024 * 1024;
 
 class Refused extends Error {}
 
-export async function openRegistryGate(options: GateOptions): Promise<RegistryGate> {
-  const { fetch, registry, socketPath, limits, idleMs } = options;
+export function openRegistryGate(options: GateOptions): RegistryGate {
+  const { fetch, registry, limits, idleMs } = options;
   const base = new URL(registry.url.endsWith("/") ? registry.url : `${registry.url}/`);
   const stopped = new AbortController();
   let downloadedBytes = 0;
@@ -138,11 +141,15 @@ export async function openRegistryGate(options: GateOptions): Promise<RegistryGa
     }
   }
 
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(socketPath, resolve);
-  });
+  // There are no more pipes than the process was given: one that is idle is needed again.
+  server.keepAliveTimeout = 0;
+  const pipes = new Set<Duplex>();
   return {
+    serve(pipe) {
+      pipes.add(pipe);
+      pipe.on("error", () => {});
+      server.emit("connection", pipe);
+    },
     get downloadedBytes() {
       return downloadedBytes;
     },
@@ -151,8 +158,7 @@ export async function openRegistryGate(options: GateOptions): Promise<RegistryGa
     },
     async [Symbol.asyncDispose]() {
       stopped.abort();
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const pipe of pipes) pipe.destroy();
     },
   };
 }

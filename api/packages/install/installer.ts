@@ -3,14 +3,14 @@
  * lies there, or why nothing does. The folder is the caller's to remove.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, realpath, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Duplex } from "node:stream";
 import { RLIMIT_DATA, RLIMIT_FSIZE } from "#runner/jail/kernel/kernel-headers.ts";
 import { openKernel } from "#runner/jail/kernel/syscalls.ts";
 import { findNodeBinary } from "#runner/process/node-binary.ts";
-import { openRegistryGate, type Registry } from "./gate.ts";
+import { openRegistryGate, type Registry, type RegistryGate } from "./gate.ts";
 import {
   INSTALL_LIMITS,
   type InstalledTree,
@@ -18,6 +18,7 @@ import {
   type InstallMessage,
   type InstallStep,
   installMessageSchema,
+  REGISTRY_PIPES,
 } from "./messages.ts";
 import { permissionFlags } from "./permissions.ts";
 
@@ -57,39 +58,25 @@ export async function installPackage(
   { fetch, registry, advisories, minAgeDays, idleMs, maxMs = MAX_MS }: InstallerOptions,
   { onStep, signal, ...asked }: InstallRequest,
 ): Promise<InstalledTree> {
-  // A path of a socket may have about a hundred bytes: that of the folder may be longer.
-  const socketFolder = await mkdtemp(join(tmpdir(), "cyrnel-registry-"));
-  try {
-    const socketPath = join(socketFolder, "registry.sock");
-    await using gate = await openRegistryGate({
-      fetch,
-      registry,
-      socketPath,
-      limits: INSTALL_LIMITS,
-      idleMs,
-    });
-    const before = minAgeDays === 0 ? null : new Date(Date.now() - minAgeDays * DAY_MS).toISOString();
-    const folder = await realpath(asked.folder);
-    const job: InstallJob = {
-      ...asked,
-      folder,
-      socketPath,
-      before,
-      minAgeDays,
-      advisories,
-      limits: INSTALL_LIMITS,
-    };
-    const late = AbortSignal.timeout(maxMs);
-    const outcome = await runInstaller(job, AbortSignal.any([signal, late]), onStep);
-    if (outcome.type === "tree") return outcome.tree;
-    if (signal.aborted) throw new InstallProblem("The server stopped while it was installed.");
-    // What the gate says then is that it was left.
-    if (late.aborted) throw new InstallProblem(`It could not be installed within ${maxMs} ms.`);
-    const message = gate.problem ?? outcome.message ?? "The process that installs it was ended.";
-    throw new InstallProblem(registry.token === null ? message : conceal(message, registry.token));
-  } finally {
-    await rm(socketFolder, { recursive: true, force: true });
-  }
+  await using gate = openRegistryGate({ fetch, registry, limits: INSTALL_LIMITS, idleMs });
+  const before = minAgeDays === 0 ? null : new Date(Date.now() - minAgeDays * DAY_MS).toISOString();
+  const folder = await realpath(asked.folder);
+  const job: InstallJob = {
+    ...asked,
+    folder,
+    before,
+    minAgeDays,
+    advisories,
+    limits: INSTALL_LIMITS,
+  };
+  const late = AbortSignal.timeout(maxMs);
+  const outcome = await runInstaller(job, gate, AbortSignal.any([signal, late]), onStep);
+  if (outcome.type === "tree") return outcome.tree;
+  if (signal.aborted) throw new InstallProblem("The server stopped while it was installed.");
+  // What the gate says then is that it was left.
+  if (late.aborted) throw new InstallProblem(`It could not be installed within ${maxMs} ms.`);
+  const message = gate.problem ?? outcome.message ?? "The process that installs it was ended.";
+  throw new InstallProblem(registry.token === null ? message : conceal(message, registry.token));
 }
 
 /** A registry may quote in its answer what it was sent. */
@@ -101,6 +88,7 @@ type Outcome = Extract<InstallMessage, { type: "tree" }> | { type: "problem"; me
 
 function runInstaller(
   job: InstallJob,
+  gate: Pick<RegistryGate, "serve">,
   signal: AbortSignal,
   onStep: InstallRequest["onStep"],
 ): Promise<Outcome> {
@@ -108,8 +96,9 @@ function runInstaller(
     const child = spawn(findNodeBinary().path, flagsFor(job), {
       cwd: job.folder,
       env: { NODE_NO_WARNINGS: "1", HOME: job.folder, TMPDIR: job.folder },
-      stdio: ["pipe", "pipe", "pipe"],
+      stdio: ["pipe", "pipe", "pipe", ...REGISTRY_PIPES.map(() => "pipe" as const)],
     });
+    for (const pipe of REGISTRY_PIPES) gate.serve(child.stdio[pipe] as Duplex);
     const stop = () => child.kill("SIGKILL");
     let outcome: Outcome | null = null;
     let bytes = 0;

@@ -1,21 +1,23 @@
 /**
  * Entry file of the process that installs one package into one folder. Node gives it that folder to write to, no programs, no
- * addons and no threads; its network is the socket it is named. It executes nothing of any package.
+ * addons, no threads and no network: it asks the registry over the pipes it was started with. It executes nothing of any package.
  */
 import { createHash } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { Agent } from "node:http";
+import { Socket } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Node } from "@npmcli/arborist";
 import pacote from "pacote";
 import { z } from "zod";
-import {
 import { Refused } from "./lock.ts";
+import {
   type InstallJob,
   type InstallMessage,
   type InstallStep,
   REGISTRY_HOST,
+  REGISTRY_PIPES,
   TARBALL_PATH,
   type TreeMember,
 } from "./messages.ts";
@@ -57,7 +59,7 @@ function step(name: InstallStep, done = 0, total: number | null = null): void {
 }
 
 async function install(job: InstallJob): Promise<void> {
-  const agent = new Agent({ socketPath: job.socketPath, keepAlive: true, maxSockets: 8 } as object);
+  const agent = openAgent();
   const options = npmOptions(job, agent);
   step("resolving");
   const resolved = await resolveTree(job, options);
@@ -77,6 +79,23 @@ async function install(job: InstallJob): Promise<void> {
       sizes,
     },
   });
+}
+
+function openAgent(): Agent {
+  const unused = [...REGISTRY_PIPES];
+  const count = unused.length;
+  const agent = new Agent({
+    keepAlive: true,
+    maxSockets: count,
+    maxTotalSockets: count,
+    maxFreeSockets: count,
+  });
+  agent.createConnection = () => {
+    const fd = unused.shift();
+    if (fd === undefined) throw new Refused("The registry has broken off too many answers.");
+    return new Socket({ fd, readable: true, writable: true });
+  };
+  return agent;
 }
 
 async function download(

@@ -43,8 +43,6 @@ export interface InstallJob {
   lock: unknown;
   /** An empty folder: nothing is written outside of it. */
   folder: string;
-  /** The socket at which the registry is asked. */
-  socketPath: string;
   /** Versions published later are not taken. ISO 8601; null: all are. */
   before: string | null;
   minAgeDays: number;
@@ -106,3 +104,5 @@ export type InstallMessage = z.infer<typeof installMessageSchema>;
 export const REGISTRY_HOST = "registry.invalid";
 export const TARBALL_PATH = "/-/cyrnel/tarball";
 export const ADVISORIES_PATH = "/-/cyrnel/advisories";
+/** File descriptors over which it is asked: the process can open no connection, and is started with these. */
+export const REGISTRY_PIPES: readonly number[] = [3, 4, 5, 6, 7, 8, 9, 10];

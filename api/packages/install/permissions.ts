@@ -2,13 +2,12 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Flags of Node for a process that works in `folder`, a real path. Without `--allow-net` it could not reach a socket either. */
+/** Flags of Node for a process that works in `folder`, a real path. It opens no connection, resolves no name and starts nothing. */
 export function permissionFlags(folder: string): string[] {
   return [
     "--permission",
     ...[...codePlaces(), join(folder, "*")].map((place) => `--allow-fs-read=${place}`),
     `--allow-fs-write=${join(folder, "*")}`,
-    "--allow-net",
   ];
 }
 

@@ -183,7 +183,7 @@ test.each([
   }
 });
 
-test("the process that installs reads its own code and its folder, writes the folder, and starts nothing", async () => {
+test("the process that installs reads its own code and its folder, writes the folder, starts nothing and connects nowhere", async () => {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), "cyrnel-probe-")));
   try {
     await mkdir(path.join(folder, "inside"));
@@ -193,7 +193,13 @@ test("the process that installs reads its own code and its folder, writes the fo
     const { stdout } = await promisify(execFile)(findNodeBinary().path, [
       ...permissionFlags(folder),
       path.join(folder, "probe.mjs"),
-      JSON.stringify({ folder, outside, root, data: on.server.config.dataDirectory }),
+      JSON.stringify({
+        folder,
+        outside,
+        root,
+        data: on.server.config.dataDirectory,
+        port: new URL(on.server.url).port,
+      }),
     ]);
     const denied = "ERR_ACCESS_DENIED";
     expect(JSON.parse(stdout)).toEqual({
@@ -215,6 +221,11 @@ test("the process that installs reads its own code and its folder, writes the fo
       program: denied,
       thread: denied,
       addon: "ERR_DLOPEN_DISABLED",
+      connection: denied,
+      socket: denied,
+      listener: denied,
+      datagram: denied,
+      name: denied,
     });
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -224,8 +235,12 @@ test("the process that installs reads its own code and its folder, writes the fo
 const PROBE = `
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
+import { createSocket } from "node:dgram";
+import { lookup } from "node:dns/promises";
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
 import { Worker } from "node:worker_threads";
-const { folder, outside, root, data } = JSON.parse(process.argv[2]);
+const { folder, outside, root, data, port } = JSON.parse(process.argv[2]);
 const tries = {
   own: () => fs.readFileSync(folder + "/inside/own"),
   write: () => fs.writeFileSync(folder + "/inside/new", "x"),
@@ -245,10 +260,15 @@ const tries = {
   program: () => execFileSync("/bin/true"),
   thread: () => new Worker("", { eval: true }),
   addon: () => process.dlopen({ exports: {} }, folder + "/x.node"),
+  connection: () => once(connect(port, "127.0.0.1"), "connect"),
+  socket: () => once(connect(folder + "/inside/x.sock"), "connect"),
+  listener: () => once(createServer().listen(0), "listening"),
+  datagram: () => once(createSocket("udp4").bind(0), "listening"),
+  name: () => lookup("localhost"),
 };
 const found = {};
 for (const [name, attempt] of Object.entries(tries)) {
-  try { attempt(); found[name] = "done"; } catch (error) { found[name] = error.code ?? String(error); }
+  try { await attempt(); found[name] = "done"; } catch (error) { found[name] = error.code ?? String(error); }
 }
 console.log(JSON.stringify(found));
 `;
