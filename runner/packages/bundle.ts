@@ -47,12 +47,12 @@ const enter = createGate(1);
 export async function bundlePackage(
   nodeModules: string,
   name: string,
-  { root = nodeModules }: { root?: string } = {},
+  { root = nodeModules, maxMs = MAX_MS }: { root?: string; maxMs?: number } = {},
 ): Promise<BundledPackage | { problem: string }> {
-  return enter(() => run(JSON.stringify({ nodeModules, name, root })));
+  return enter(() => run(JSON.stringify({ nodeModules, name, root }), maxMs));
 }
 
-function run(request: string): Promise<BundledPackage | { problem: string }> {
+function run(request: string, maxMs: number): Promise<BundledPackage | { problem: string }> {
   return new Promise((resolve, reject) => {
     const program = join(DIST, "../packages/bundle-main.ts");
     const flags = ["--no-warnings", "--max-old-space-size=1024", "--stack-size=3900"];
@@ -68,7 +68,7 @@ function run(request: string): Promise<BundledPackage | { problem: string }> {
       isOver = true;
       killGroup(child);
     };
-    const timer = setTimeout(end, MAX_MS);
+    const timer = setTimeout(end, maxMs);
     const chunks: Buffer[] = [];
     let bytes = 0;
     let said = "";
@@ -87,13 +87,14 @@ function run(request: string): Promise<BundledPackage | { problem: string }> {
     child.once("close", (code) => {
       clearTimeout(timer);
       if (code === 0) resolve(JSON.parse(Buffer.concat(chunks).toString()));
-      else if (isOver || code === null || OUT_OF_MEMORY.test(said)) resolve({ problem: TOO_MUCH });
+      else if (isOver || code === null || OUT_OF_MEMORY.test(said))
+        resolve({ problem: `It takes more than ${maxMs} ms, or too much memory, to be made into one file.` });
       else reject(new Error(`The bundler ended with code ${code}: ${said.slice(0, 2000)}`));
     });
     limitMemory(child);
   });
 }
-const TOO_MUCH = `It takes more than ${MAX_MS / 1000} s, or too much memory, to be made into one file.`;
+
 const OUT_OF_MEMORY =
   /out of memory|cannot allocate memory|heap limit|The service (?:was stopped|is no longer)/i;
 

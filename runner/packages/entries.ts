@@ -1,6 +1,6 @@
 /** What of a package can be imported: the sub-paths that its package.json names, or the files beside it. */
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { join, sep } from "node:path";
 import { Refusal } from "./plugin.ts";
 
 export interface Manifest {
@@ -17,7 +17,9 @@ const MAX_FOLDERS = 2_000;
 export function readManifest(folder: string): Manifest {
   const file = join(folder, "package.json");
   try {
-    if (statSync(file).size > MAX_MANIFEST_BYTES) throw new Error("it is too large");
+    const stat = statSync(file);
+    if (!stat.isFile()) throw new Error("it is no file");
+    if (stat.size > MAX_MANIFEST_BYTES) throw new Error("it is too large");
     const value = JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, "")) as Record<string, unknown>;
     const { version, exports, gypfile } = value;
     return { version: typeof version === "string" ? version.slice(0, 100) : "0.0.0", exports, gypfile };
@@ -84,9 +86,10 @@ function listPatterns(target: unknown, depth = 0): string[] {
   );
 }
 
-/** Files below a folder, as paths from it. */
+/** Files below a folder of the package, as paths from it. */
 function walk(folder: string, start: string): string[] {
   const found: string[] = [];
+  if (!isWithin(folder, start)) return found;
   const pending = [""];
   for (let count = 0; pending.length > 0 && count < MAX_FOLDERS && found.length < 20_000; count++) {
     const below = pending.pop() as string;
@@ -103,6 +106,16 @@ function walk(folder: string, start: string): string[] {
     }
   }
   return found;
+}
+
+/** Whether what is called so lies in the package, also where a link leads. */
+function isWithin(folder: string, start: string): boolean {
+  if (start.split("/").includes("..")) return false;
+  try {
+    return `${realpathSync(join(folder, start))}${sep}`.startsWith(realpathSync(folder) + sep);
+  } catch {
+    return false;
+  }
 }
 
 function readFolder(path: string) {

@@ -2,7 +2,7 @@
  * How files of a package are found and read while it is bundled: nothing outside of one folder, nothing that is not JavaScript or
  * data, within bounds; and what stands in for modules that a script does not have.
  */
-import { readFileSync, statSync } from "node:fs";
+import { constants, readFileSync, statSync } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { basename, dirname, join, relative, sep } from "node:path";
@@ -30,6 +30,8 @@ const OWN_MODULES: Record<string, string> = {
 };
 
 const MAX_MANIFEST_BYTES = 1024 * 1024;
+/** What is no file, such as a pipe, is opened without a wait for its other end. */
+const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 const MAX_FILES = 20_000;
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
@@ -209,16 +211,15 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
       found.refused ??= `${relative(base, path)} leads out of the folder of packages.`;
       return "";
     }
-    await using handle: FileHandle = await open(real, "r");
+    await using handle: FileHandle = await open(real, READ);
     const stat = await handle.stat();
+    if (!stat.isFile()) {
+      found.refused ??= `${relative(base, path)} is no file.`;
+      return "";
+    }
     found.files++;
     found.bytes += stat.size;
-    if (
-      !stat.isFile() ||
-      stat.size > MAX_FILE_BYTES ||
-      found.bytes > MAX_TOTAL_BYTES ||
-      found.files > MAX_FILES
-    ) {
+    if (stat.size > MAX_FILE_BYTES || found.bytes > MAX_TOTAL_BYTES || found.files > MAX_FILES) {
       found.refused ??= `It is too large: of its code at most ${MAX_FILES} files of ${MAX_TOTAL_BYTES / 1024 / 1024} MiB together are read.`;
       return "";
     }
@@ -271,7 +272,8 @@ interface BrowserMap {
 function readBrowserMap(folder: string): BrowserMap | null {
   const file = join(folder, "package.json");
   try {
-    if (statSync(file).size > MAX_MANIFEST_BYTES) return null;
+    const stat = statSync(file);
+    if (!stat.isFile() || stat.size > MAX_MANIFEST_BYTES) return null;
     const { browser } = JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, ""));
     return typeof browser === "object" && browser !== null ? { folder, targets: browser } : null;
   } catch {

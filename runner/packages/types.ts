@@ -52,9 +52,10 @@ function* walk(folder: string, below: string): Generator<string> {
   }
 }
 
-/** What says where the declarations are. */
-function readManifest(file: string): string | null {
-  if (statSync(file).size > MAX_MANIFEST_BYTES) return null;
+/** What says where the declarations are, and which others they name: those of lodash-es are all in @types/lodash. */
+function readManifest(file: string): { shown: object; needs: string[] } | null {
+  const stat = statSync(file);
+  if (!stat.isFile() || stat.size > MAX_MANIFEST_BYTES) return null;
   try {
     const { name, version, type, types, typings, main, module, exports } = JSON.parse(
       readFileSync(file, "utf8"),

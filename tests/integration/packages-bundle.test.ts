@@ -1,7 +1,9 @@
 /** Installed packages become one text, which runs in scripts; nothing of them is executed on the host, nothing outside is read. */
+import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { instantiate } from "#modules/typescript-process/index.ts";
 import { type BundledPackage, bundlePackage } from "#runner/packages/bundle.ts";
@@ -305,6 +307,42 @@ describe("what is refused", () => {
     }
     expect(await problemOf("climbs")).toMatch(/leads out/);
     expect(await problemOf("linked")).toMatch(/leads out/);
+  });
+
+  describe("what is beyond the bounds", () => {
+    const MIB = 1024 * 1024;
+
+    test("a file, all files together, and what becomes of them", async () => {
+      await install("huge", { "index.js": `/*${" ".repeat(16 * MIB)}*/` });
+      expect(await problemOf("huge")).toMatch(/^It is too large/);
+      const parts = Array.from({ length: 5 }, (_, index) => `part${index}.js`);
+      const main = (files: readonly string[]) => files.map((file) => `require("./${file}");`).join("");
+      const heavy = parts.map((file) => [file, `/*${" ".repeat(13 * MIB)}*/`]);
+      await install("heavy", { "index.js": main(parts), ...Object.fromEntries(heavy) });
+      expect(await problemOf("heavy")).toMatch(/at most 20000 files of 64 MiB together are read/);
+      await install("fat", { "index.js": `exports.text = "${"x".repeat(8 * MIB)}"` });
+      expect(await problemOf("fat")).toMatch(/becomes \d{7} bytes of JavaScript; at most 8388608/);
+    });
+
+    test("a process that takes longer than it may is ended", async () => {
+      await install("slow", { "index.js": "exports.a = 1" });
+      // No process of Node has even started by then.
+      expect(await bundlePackage(modules, "slow", { maxMs: 1 })).toEqual({
+        problem: "It takes more than 1 ms, or too much memory, to be made into one file.",
+      });
+      await bundle("slow");
+    });
+
+    test("a pipe in place of a file is not waited for", async () => {
+      await install("piped", { "index.js": "require('./part.js')" });
+      await install("described", { "index.js": "" });
+      await rm(path.join(modules, "described/package.json"));
+      for (const file of ["piped/part.js", "described/package.json"]) {
+        await promisify(execFile)("mkfifo", [path.join(modules, file)]);
+      }
+      expect(await problemOf("piped")).toMatch(/part\.js is no file/);
+      expect(await problemOf("described")).toMatch(/package\.json cannot be read: it is no file/);
+    });
   });
 
   test("code that is not executed: not on the host, whatever it is", async () => {

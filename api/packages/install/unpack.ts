@@ -36,13 +36,18 @@ export async function unpackTarball(
   await mkdir(folder, { recursive: true });
   const tar = extract();
   let failure: Error | null = null;
+  let damage: Error | null = null;
+  // Of an archive that breaks off, the entry that is read may say no more than that it was given up.
+  tar.on("error", (error) => {
+    if (error !== failure) damage = new Error(`is no archive that can be read: ${error.message}`);
+  });
   const note = (error: unknown) => {
     failure ??= error as Error;
     tar.destroy(error as Error);
   };
   const writing = writeEntries(tar, folder, budget);
   await Promise.all([feed(tarball, tar, budget).catch(note), writing.catch(note)]);
-  if (failure !== null) throw failure;
+  if (failure !== null) throw damage ?? failure;
   return writing;
 }
 
