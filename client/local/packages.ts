@@ -2,9 +2,9 @@
  * Packages for scripts of a local runtime: those installed nearest to a folder. They are read and bundled by a process of their own,
  * and run in the script's only.
  */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { realpath } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { type BundledPackage, bundlePackage } from "#runner/packages/bundle.ts";
 import type { EnvironmentBindings, FoundPackage, PackageRequest } from "#sdk";
 import type { LocalOptions } from "../kernel/local-model.ts";
@@ -58,18 +58,32 @@ export function createLocalPackages({
 /** The folders that packages are installed in, from the nearest to that of `top`. */
 function listFolders(start: string, top: string): string[] {
   const found: string[] = [];
-  for (let at = start; !relative(top, at).startsWith(".."); at = dirname(at)) {
+  for (let at = start; isWithin(at, top); at = dirname(at)) {
     const place = join(at, "node_modules");
-    if (existsSync(place)) found.push(place);
+    if (existsSync(place) && isWithin(realpathSync(place), top)) found.push(place);
     if (at === dirname(at)) break;
   }
   return found;
 }
 
+function isWithin(place: string, top: string): boolean {
+  const way = relative(top, place);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+/** `zod`, `@scope/name`. */
+function listNames(place: string, top: string): string[] {
+  return readdirSync(place).flatMap((name) => {
+    if (!name.startsWith("@")) return name.startsWith(".") ? [] : [name];
+    const scope = join(place, name);
+    if (!isWithin(realpathSync(scope), top) || !statSync(scope).isDirectory()) return [];
+    return readdirSync(scope).map((inner) => `${name}/${inner}`);
+  });
+}
+
 function describeAbsence({ name }: PackageRequest, folders: readonly string[], top: string): string {
-  const near = folders
-    .flatMap((place) => readdirSync(place))
-    .filter((known) => !/^[.@]/.test(known) && isNear(known, name))
+  const near = [...new Set(folders.flatMap((place) => listNames(place, top)))]
+    .filter((known) => isNear(known, name))
     .slice(0, MAX_NEAR);
   const hint =
     near.length > 0 ? ` Did you mean ${near.map((known) => JSON.stringify(known)).join(", ")}?` : "";

@@ -58,7 +58,7 @@ export function addRun(program: Command, shell: Shell): void {
     .option("--artifacts <folder>", "where the files that the script writes are put")
     .option(
       "--root <folder>",
-      "imported files, and packages with --local, have to lie in it (default: the nearest folder with package.json or .git, else the script's)",
+      "imported files, and packages with --local, have to lie in it (default: the nearest folder with package.json or .git, else the script's; for packages the repository or workspace around it)",
     )
     .option("--watch", "run again whenever the script or a file it imports changes, until Ctrl-C")
     .option(
@@ -154,14 +154,14 @@ async function openRunner(
   if (!flags.local) return openRemoteRun(session, required);
   const { openLocalRun } = await import("./local.ts");
   const { isolation = "strict", tools = null, yes = false } = flags;
-  const { folder, base } = await findPlaces(path, flags.root);
+  const { folder, packagesBase } = await findPlaces(path, flags.root);
   const local = await openLocalRun(session, {
     required,
     isolation,
     toolsFile: tools,
     memoryMb: flags.memory,
     yes,
-    packages: { folder, root: base },
+    packages: { folder, root: packagesBase },
   });
   return undo.use(local).run;
 }

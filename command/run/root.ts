@@ -1,23 +1,50 @@
-/** Where what a script imports may lie: nothing outside of this folder is read for it. */
-import { existsSync } from "node:fs";
+/** Where what a script imports may lie: nothing outside of these folders is read for it. */
+import { existsSync, readFileSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { usageFailure } from "../failure.ts";
 
-/** `folder`: of the script; `base`: what it imports has to lie in it. `script`: its path; `-`: in the current folder. `root`: of `--root`. */
-export async function findPlaces(
-  script: string,
-  root: string | undefined,
-): Promise<{ folder: string; base: string }> {
-  const folder = await realpath(script === "-" ? "." : path.dirname(script));
-  return { folder, base: root === undefined ? findProject(folder) : await readRoot(root) };
+export interface Places {
+  /** Of the script. */
+  folder: string;
+  /** Files that it imports have to lie in it. */
+  base: string;
+  /** Packages that it imports have to lie in it: those of a workspace may be installed above the project. */
+  packagesBase: string;
 }
 
-/** The nearest folder upwards that is a project, else `folder` itself. */
-function findProject(folder: string): string {
+/** `script`: its path; `-`: in the current folder. `root`: of `--root`. */
+export async function findPlaces(script: string, root: string | undefined): Promise<Places> {
+  const folder = await realpath(script === "-" ? "." : path.dirname(script));
+  if (root !== undefined) {
+    const base = await readRoot(root);
+    return { folder, base, packagesBase: base };
+  }
+  const has = (name: string) => (at: string) => existsSync(path.join(at, name));
+  const [isRepository, isProject] = [has(".git"), has("package.json")];
+  const base = findUpwards(folder, (at) => isProject(at) || isRepository(at)) ?? folder;
+  return {
+    folder,
+    base,
+    packagesBase: findUpwards(base, isRepository) ?? findUpwards(base, isWorkspace) ?? base,
+  };
+}
+
+/** The nearest folder of this kind; null: there is none up to the root of the file system. */
+function findUpwards(folder: string, isIt: (at: string) => boolean): string | null {
   for (let at = folder; ; at = path.dirname(at)) {
-    if (existsSync(path.join(at, "package.json")) || existsSync(path.join(at, ".git"))) return at;
-    if (path.dirname(at) === at) return folder;
+    if (isIt(at)) return at;
+    if (path.dirname(at) === at) return null;
+  }
+}
+
+/** Whether packages of several projects are installed here: by npm and others, or by pnpm. */
+function isWorkspace(at: string): boolean {
+  if (existsSync(path.join(at, "pnpm-workspace.yaml"))) return true;
+  try {
+    return JSON.parse(readFileSync(path.join(at, "package.json"), "utf8")).workspaces !== undefined;
+  } catch {
+    return false;
   }
 }
 

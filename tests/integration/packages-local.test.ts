@@ -1,17 +1,17 @@
 /** Packages in scripts on this machine: those installed nearest to the script, up to the root, by the client and the command. */
-import { mkdir } from "node:fs/promises";
+import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRuntime } from "#client/index.ts";
 import { cyrnel, type Folder, makeFolder } from "./command/cyrnel.ts";
 
 let folder: Folder;
+async function install(place: string, name: string, version: string, code: string): Promise<void> {
+  await folder.write(`${place}node_modules/${name}/package.json`, JSON.stringify({ name, version }));
+  await folder.write(`${place}node_modules/${name}/index.js`, code);
+}
 beforeAll(async () => {
   folder = await makeFolder();
-  const install = async (place: string, name: string, version: string, code: string) => {
-    await folder.write(`${place}node_modules/${name}/package.json`, JSON.stringify({ name, version }));
-    await folder.write(`${place}node_modules/${name}/index.js`, code);
-  };
   await install("", "outside", "1.0.0", "module.exports = 'outside'");
   await folder.write("project/package.json", "{}");
   await install(
@@ -47,6 +47,7 @@ test("a runtime of the client takes them from a folder, and has none without one
     /"great" is not installed in a node_modules.*Did you mean "greet"\?/,
   );
   expect(await run('import "outside"')).toMatch(/"outside" is not installed/);
+  expect(await run('import "@team/part"')).toMatch(/Did you mean "@team\/parts"\?/);
   await using without = createRuntime({ local: true });
   expect((await without.execute('import "greet"')).error).toMatch(/packages are not available/);
 });
@@ -74,5 +75,72 @@ describe("cyrnel run --local", () => {
     expect((await cyrnel(["run", absent, "--local", "--isolation", "development"])).stderr).toMatch(
       /"outside" is not installed[\s\S]*absent\.ts:1:1/,
     );
+  });
+
+  describe("in a workspace", () => {
+    const run = async (script: string, ...flags: string[]) => {
+      const place = await folder.write(script, SCRIPT);
+      return cyrnel(["run", place, "--local", "--isolation", "development", ...flags]);
+    };
+    const SCRIPT = `const found = {};
+      try { found.hoisted = (await import("hoisted")).default; } catch (error) { found.hoisted = error.message; }
+      try { found.outside = (await import("outside")).default; } catch (error) { found.outside = error.message; }
+      try { found.linked = (await import("linked")).default; } catch (error) { found.linked = error.message; }
+      return found;`;
+    const absent = expect.stringContaining("is not installed");
+
+    test.each<[what: string, root: Record<string, string>]>([
+      ["of npm", { "package.json": '{"workspaces":["packages/*"]}' }],
+      ["of pnpm", { "pnpm-workspace.yaml": "packages: ['packages/*']\n" }],
+      ["in a repository", { ".git/HEAD": "" }],
+    ])("%s, packages are found up to its root, and not above", async (what, root) => {
+      const top = `${what.replaceAll(" ", "-")}/`;
+      for (const [name, text] of Object.entries(root)) await folder.write(top + name, text);
+      await folder.write(`${top}packages/own/package.json`, "{}");
+      await install(top, "hoisted", "1.0.0", "module.exports = 'hoisted'");
+      // As pnpm lays packages out: a link to where those are that one needs itself.
+      await install(
+        `${top}node_modules/.pnpm/linked@1.0.0/`,
+        "linked",
+        "1.0.0",
+        "module.exports = 'linked ' + require('needed')",
+      );
+      await install(`${top}node_modules/.pnpm/linked@1.0.0/`, "needed", "1.0.0", "module.exports = 'needed'");
+      await mkdir(join(folder.path, `${top}packages/own/node_modules`), { recursive: true });
+      await symlink(
+        "../../../node_modules/.pnpm/linked@1.0.0/node_modules/linked",
+        join(folder.path, `${top}packages/own/node_modules/linked`),
+      );
+      expect((await run(`${top}packages/own/script.ts`)).json()).toEqual({
+        hoisted: "hoisted",
+        linked: "linked needed",
+        outside: absent,
+      });
+    });
+
+    test("--root bounds packages, too; files are imported from the project only", async () => {
+      await folder.write("bounded/package.json", '{"workspaces":["own"]}');
+      await folder.write("bounded/own/package.json", "{}");
+      await install("bounded/", "hoisted", "1.0.0", "module.exports = 'hoisted'");
+      await mkdir(join(folder.path, "bounded/own/node_modules"));
+      await symlink("../../node_modules/hoisted", join(folder.path, "bounded/own/node_modules/linked"));
+      const ended = await run("bounded/own/script.ts", "--root", join(folder.path, "bounded/own"));
+      expect(ended.json()).toEqual({
+        hoisted: absent,
+        linked: expect.stringContaining("leads out"),
+        outside: absent,
+      });
+      await folder.write("bounded/above.ts", "export const x = 1;");
+      const above = await folder.write("bounded/own/above.ts", 'import { x } from "../above.ts"; return x;');
+      expect((await cyrnel(["run", above, "--local", "--isolation", "development"])).stderr).toContain(
+        "above.ts",
+      );
+    });
+
+    test("a node_modules that is a link out of it is not looked into", async () => {
+      await folder.write("linking/package.json", "{}");
+      await symlink("../node_modules", join(folder.path, "linking/node_modules"));
+      expect((await run("linking/script.ts")).json()).toMatchObject({ outside: absent });
+    });
   });
 });
