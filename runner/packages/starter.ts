@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { DIST, findPackage } from "../places.ts";
 import { bundlePackage } from "./bundle.ts";
 import { readStarterTree } from "./starter-tree.ts";
+import { typesOf } from "./types.ts";
 
 export const STARTER_SET = [
   "@cfworker/json-schema",
@@ -49,7 +50,9 @@ export async function buildStarterSet(): Promise<void> {
     const { version, description, homepage } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     const tree = readStarterTree(name);
     const members = createHash("sha256").update(JSON.stringify(tree)).digest("hex").slice(0, 16);
-    const key = `${version} ${members} ${bundler}`;
+    const types = findPackage(typesOf(name));
+    const typed = types === null ? "" : JSON.parse(readFileSync(join(types, "package.json"), "utf8")).version;
+    const key = `${version} ${typed} ${members} ${bundler}`;
     const file = starterFile(name);
     if (keys[name] === key && existsSync(file)) return;
     const bundle = await bundlePackage(join(folder, name.includes("/") ? "../.." : ".."), name);

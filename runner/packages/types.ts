@@ -34,14 +34,20 @@ export function collectTypes(
     }
     if (Object.keys(own).length === 0) continue;
     const manifest = readManifest(join(folder, "package.json"));
-    if (manifest !== null) types[`${one}/package.json`] = manifest;
+    if (manifest !== null) {
+      types[`${one}/package.json`] = JSON.stringify(manifest.shown);
+      for (const needed of manifest.needs) names.add(needed);
+    }
     Object.assign(types, own);
   }
   return types;
 }
 
+/** Those of Node are large, and editors have them. */
+const TYPES = /^@types\/(?!node$)[a-z0-9][\w.-]*$/;
+
 /** Where DefinitelyTyped publishes those of a package. */
-function typesOf(name: string): string {
+export function typesOf(name: string): string {
   return `@types/${name.replace(/^@/, "").replace("/", "__")}`;
 }
 
@@ -57,10 +63,11 @@ function readManifest(file: string): { shown: object; needs: string[] } | null {
   const stat = statSync(file);
   if (!stat.isFile() || stat.size > MAX_MANIFEST_BYTES) return null;
   try {
-    const { name, version, type, types, typings, main, module, exports } = JSON.parse(
+    const { name, version, type, types, typings, main, module, exports, dependencies } = JSON.parse(
       readFileSync(file, "utf8"),
     );
-    return JSON.stringify({ name, version, type, types, typings, main, module, exports });
+    const shown = { name, version, type, types, typings, main, module, exports };
+    return { shown, needs: Object.keys(dependencies ?? {}).filter((other) => TYPES.test(other)) };
   } catch {
     return null;
   }

@@ -122,6 +122,16 @@ test("none makes code of strings, needs what a script has not, or is larger than
   }
 });
 
+test("each has its declarations, those of @types and what they name included", () => {
+  for (const { name, types } of bundles.values()) {
+    const files = Object.keys(types).filter((file) => /\.d\.[cm]?ts$/.test(file));
+    const typed = files.filter((file) => [name, `@types/${name}`].some((one) => file.startsWith(`${one}/`)));
+    expect(typed, name).not.toEqual([]);
+  }
+  expect(bundles.get("lodash-es")?.types["@types/lodash/index.d.ts"]).toMatch(/./);
+  expect(Object.keys(bundles.get("papaparse")?.types ?? {}).join()).not.toContain("@types/node/");
+});
+
 test("each says what it was made of: the tree of the lock file, with integrity and licence", () => {
   const trees = new Map(
     [...bundles].map(([name, bundle]) => [
