@@ -72,12 +72,13 @@ export default function PackagePage({ name, version }: { name: string; version: 
             </List>
             <Card title={`Made of ${count(one.tree.length, "package")}`} flush>
               <Table
-                columns={["Package", "License", "Published", "Size", "Remarks"]}
+                columns={["Package", "License", "Published", "Size", "Integrity", "Remarks"]}
                 rows={one.tree.map((member) => [
                   `${member.name}@${member.version}`,
                   member.license ?? "–",
                   formatTime(member.publishedAt),
                   formatBytes(member.bytes),
+                  <Integrity key={member.path} of={member} />,
                   describeMember(member),
                 ])}
               />
@@ -86,6 +87,16 @@ export default function PackagePage({ name, version }: { name: string; version: 
         </>
       )}
     </Loaded>
+  );
+}
+
+/** What its tarball was checked against. */
+function Integrity({ of: { name, integrity } }: { of: PackageDetails["tree"][number] }) {
+  return (
+    <>
+      <code>{integrity.slice(0, 15)}…</code>{" "}
+      <CopyButton text={integrity} label={`Copy the integrity of ${name}`} />
+    </>
   );
 }
 

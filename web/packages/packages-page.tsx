@@ -144,11 +144,13 @@ function Progress({
 
 function AddPackage({ onClose }: { onClose: () => void }) {
   const { values, field } = useFields({ name: "", range: "" });
+  const [lockFile, setLockFile] = useState<File | null>(null);
   const adding = useAction();
   const add = () =>
     adding.run(async () => {
       const { name, range } = values;
-      const body = { name, ...(range !== "" && { range }) };
+      const lock = lockFile === null ? null : readLock(await lockFile.text());
+      const body = { name, ...(range !== "" && { range }), ...(lock !== null && { lock }) };
       const installation = await post("/packages", { body });
       tell(`${installation.name} is being installed.`);
       onClose();
@@ -163,8 +165,26 @@ function AddPackage({ onClose }: { onClose: () => void }) {
         <div class="fields">
           <TextField label="Name" {...field("name")} required placeholder="zod" />
           <TextField label="Version or range" {...field("range")} placeholder="latest" />
+          <div class="field">
+            <label for="package-lock">Lock file</label>
+            <input
+              id="package-lock"
+              type="file"
+              accept=".json,application/json"
+              onChange={(event) => setLockFile(event.currentTarget.files?.[0] ?? null)}
+            />
+            <span class="hint">A package-lock.json, if exactly its tree is to be installed</span>
+          </div>
         </div>
       </Form>
     </Dialog>
   );
+}
+
+function readLock(text: string): Record<string, unknown> {
+  try {
+    const lock: unknown = JSON.parse(text);
+    if (typeof lock === "object" && lock !== null && !Array.isArray(lock)) return { ...lock };
+  } catch {}
+  throw new Error("The lock file is no JSON object: choose a package-lock.json.");
 }

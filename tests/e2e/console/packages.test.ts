@@ -64,10 +64,24 @@ describe.skipIf(chromiumPath === null)("packages (skipped without a Chromium)", 
     expect(await page.evaluate(() => "cyrnelMark" in window)).toBe(false);
   });
 
+  test("a lock file is sent with it", async () => {
+    await button("Add a package").click();
+    const text = JSON.stringify({
+      lockfileVersion: 3,
+      packages: { "node_modules/other": { version: "1.0.0" } },
+    });
+    const file = { name: "package-lock.json", mimeType: "application/json", buffer: Buffer.from(text) };
+    await page.getByRole("dialog").getByLabel("Name").fill("adder");
+    await page.getByRole("dialog").getByLabel("Lock file").setInputFiles(file);
+    await button("Add").click();
+    await page.getByText("The lock file does not name adder").waitFor();
+  });
+
   test("it is shown with what it was made of", async () => {
     await page.getByRole("link", { name: /^adder 1\.0\.0/ }).click();
     await page.getByText('import … from "adder"').waitFor();
     await page.getByText("Made of 1 package").waitFor();
+    await button("Copy the integrity of adder").waitFor();
     expect(await opened.audit()).toEqual([]);
     expect(await page.evaluate(() => "cyrnelMark" in window)).toBe(false);
   });
