@@ -32,6 +32,7 @@ import { openFileStorage } from "./files/storage.ts";
 import { createGovernance, type Governance } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
 import { openPackages } from "./packages/setup.ts";
+import { STARTER_FOLDER } from "./packages/storing.ts";
 import { createPausing } from "./processes/pausing/pausing.ts";
 import { createPauseRoom } from "./processes/pausing/run-records.ts";
 import { createProcessService } from "./processes/service.ts";
@@ -52,8 +53,8 @@ export interface ServerDeps {
   logRing?: LogRing;
   /** Default: the bundled modules. */
   builtins?: readonly BuiltinModule[];
-  /** False: the packages that come with the server are not stored. */
-  starterPackages?: boolean;
+  /** The folder of the packages that come with the server. Default: where the build puts them; null: they are not stored. */
+  starterPackages?: string | null;
   /** What scripts are given instead of the tools of installed services. */
   tools?: ToolHost;
   /** What secrets are sealed with. Default: the keys of the configuration; without any, secrets are refused. */
@@ -214,7 +215,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
       config,
       mayImport: governance.mayImport,
       pickSimilar,
-      hasStarterSet: deps.starterPackages !== false,
+      starterFolder: deps.starterPackages === undefined ? STARTER_FOLDER : deps.starterPackages,
       onEnd(installation, durationMs) {
         metrics.packageInstalled(installation.state, durationMs);
         governance.recordInstallation(installation);

@@ -24,6 +24,8 @@ const BATCH_ROWS = 100;
 /** A run may import what was removed while it runs. */
 const UNUSED_MS = 24 * 3_600_000;
 const KEPT_INSTALLATIONS = 500;
+const INCOMPLETE_STARTER_SET =
+  "packages of the starter set did not come with this server: npm ci (without --omit=dev) and npm run build make them, or install them with cyrnel packages add";
 
 export interface PackageSetupOptions
   extends Pick<PackageHostOptions, "mayImport" | "pickSimilar">,
@@ -43,7 +45,8 @@ export interface PackageSetupOptions
     | "packageMinAgeDays"
     | "packageAdvisories"
   >;
-  hasStarterSet: boolean;
+  /** Of the packages that come with the server; null: they are not stored. */
+  starterFolder: string | null;
   log: ModuleLogger;
 }
 
@@ -97,14 +100,14 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
       bundle: bundlePackage,
       trials,
       isInstalled: (name, version) => directory.versionsOf(name).some((one) => one.version === version),
+      findTree: async (name, version) => (await findPackageRow(db, name, version))?.details.tree ?? null,
       async store(pkg) {
         const isNew = await storePackage(db, contents, pkg);
         await watch.refresh();
-      findTree: async (name, version) => (await findPackageRow(db, name, version))?.details.tree ?? null,
+        return isNew;
       },
       onEnd,
       log,
-        return isNew;
     }),
   );
 
@@ -129,10 +132,14 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
     start() {
       const what = "bundles of packages";
       open.use(startSweeps(db, { name: "packages", everyMs: SWEEP_INTERVAL_MS, what, log, remove: sweep }));
-      if (!options.hasStarterSet) return;
+      const { starterFolder } = options;
+      if (starterFolder === null) return;
       const starting = new AbortController();
-      storing = storeStarterSet(db, contents, starting.signal)
-        .then((count) => (count === 0 ? undefined : watch.refresh()))
+      storing = storeStarterSet(db, contents, starterFolder, starting.signal)
+        .then(async ({ stored, absent }) => {
+          if (stored > 0) await watch.refresh();
+          if (absent.length > 0) log.warn({ absent }, INCOMPLETE_STARTER_SET);
+        })
         .catch((error: unknown) =>
           log.warn({ err: error }, "the starter set of packages could not be stored"),
         );

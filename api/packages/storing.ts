@@ -1,9 +1,10 @@
 /** Puts packages into the store, those that come with the server too: contents first, then the row that names them. */
 import { open, readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Db } from "#api/db/pool.ts";
 import type { ContentStore } from "#api/files/contents/contents.ts";
 import type { BundledPackage } from "#runner/packages/bundle.ts";
+import { STARTER_SET, starterFile } from "#runner/packages/starter.ts";
 import type { StarterMember } from "#runner/packages/starter-tree.ts";
 import { DIST } from "#runner/places.ts";
 import type { InstalledTree } from "./install/messages.ts";
@@ -57,25 +58,27 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 /** Where the build puts the packages that come with the server, a file each. */
-const STARTER_FOLDER = join(DIST, "packages");
+export const STARTER_FOLDER = join(DIST, "packages");
 
 /**
- * Stores those of the starter set that are not there, but for names that an operator has removed. Returns how many. They are
- * read one after the other: together they are large.
+ * Stores those of the starter set that are not there, but for names that an operator has removed. Returns how many, and which
+ * ones the folder does not have. They are read one after the other: together they are large.
  */
 export async function storeStarterSet(
   db: Db,
   contents: Pick<ContentStore, "put">,
+  folder: string,
   signal: AbortSignal,
-): Promise<number> {
-  const files = (await readdir(STARTER_FOLDER).catch(() => [])).filter((name) => name.endsWith(".json"));
-  if (files.length === 0) return 0;
+): Promise<{ stored: number; absent: string[] }> {
+  const files = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".json"));
+  const absent = STARTER_SET.filter((name) => !files.includes(basename(starterFile(name))));
+  if (files.length === 0) return { stored: 0, absent };
   const removed = new Set(await readRemovedStarters(db));
   const known = new Set((await readKnownPackages(db)).map(({ name, version }) => `${name}@${version}`));
   let stored = 0;
   for (const file of files) {
     if (signal.aborted) break;
-    const place = join(STARTER_FOLDER, file);
+    const place = join(folder, file);
     const named = await readNamed(place);
     if (named === null || removed.has(named.name) || known.has(`${named.name}@${named.version}`)) continue;
     const { about, ...bundled }: StarterFile = JSON.parse(await readFile(place, "utf8"));
@@ -83,7 +86,7 @@ export async function storeStarterSet(
     if (await storePackage(db, contents, { bundled, tree, source: "starter", installedBy: "system" }))
       stored += 1;
   }
-  return stored;
+  return { stored, absent };
 }
 
 const NAMED = /^\{"name":"([^"]+)","version":"([^"]+)"/;

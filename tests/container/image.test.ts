@@ -10,6 +10,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#api/db/embedded.ts";
+import { STARTER_SET } from "#runner/packages/starter.ts";
 
 const IMAGE = process.env.CYRNEL_TEST_IMAGE ?? "localhost/cyrnel-test:latest";
 const KEY = "container-test-key-0123456789abcdef";
@@ -150,6 +151,17 @@ test("runs a script in an isolate", async () => {
   expect((await request("POST", "/modules/typescript-ivm/enabled", { enabled: true })).status).toBe(200);
   const answer = await request("POST", "/processes", { block: true, code: "return [1, 2, 3].at(-1);" });
   expect(answer.body).toMatchObject({ exitState: "success", result: 3, environment: "typescript-ivm" });
+});
+
+test("has the starter set, and scripts import it in both environments", async () => {
+  const code = 'import { z } from "zod"; return z.number().parse(7);';
+  for (const environment of ["typescript-ivm", "typescript-process"]) {
+    expect((await request("POST", `/modules/${environment}/enabled`, { enabled: true })).status).toBe(200);
+    const { body } = await request("POST", "/processes", { block: true, code });
+    expect(body).toMatchObject({ exitState: "success", result: 7, environment, packages: [{ name: "zod" }] });
+  }
+  const { packages } = (await request("GET", "/packages?limit=100")).body;
+  expect(packages.map(({ name }: { name: string }) => name)).toEqual([...STARTER_SET].sort());
 });
 
 test("refuses a request without the key", async () => {

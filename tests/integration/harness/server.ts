@@ -17,8 +17,8 @@ export interface StartServerOptions {
   /** Default: the bundled modules. */
   builtins?: readonly BuiltinModule[];
   tools?: ToolHost;
-  /** Default: none are stored. */
-  starterPackages?: boolean;
+  /** Whether they are stored, or the folder that they are taken from. Default: none are stored. */
+  starterPackages?: boolean | string;
   /** An existing database, for a second server after the first has stopped; it is not dropped then. */
   database?: TestDatabase;
 }
@@ -74,7 +74,7 @@ export async function startServer(options: StartServerOptions = {}): Promise<Tes
     ...(options.builtins ? { builtins: options.builtins } : {}),
     ...(options.tools ? { tools: options.tools } : {}),
     // Storing them takes each server a second, and most tests import none.
-    starterPackages: options.starterPackages === true,
+    ...(options.starterPackages !== true && { starterPackages: options.starterPackages || null }),
   });
   const url = await server.listen();
   const key = config.apiKey;

@@ -71,6 +71,22 @@ test("the first run of a new server imports what comes with it, stored yet or no
   expect(shown.sizes.unpacked).toBe(shown.tree.reduce((sum, { bytes }) => sum + bytes, 0));
 });
 
+test("a server that was built without it says so in its log, and runs scripts", async () => {
+  await using server = await startServer({
+    builtins: BUILTIN_MODULES.filter(({ type }) => type === "environment"),
+    starterPackages: "/nothing/was/built",
+  });
+  const { body } = await server.post("/processes", { code: 'import "zod";', block: true });
+  expect(body.error).toContain("zod is not installed");
+  expect((await server.post("/processes", { code: "return 1;", block: true })).body.result).toBe(1);
+  expect(server.logs()).toContainEqual(
+    expect.objectContaining({
+      msg: expect.stringMatching(/starter set did not come with this server: npm ci .* and npm run build/),
+      absent: expect.arrayContaining(["zod", "papaparse"]),
+    }),
+  );
+});
+
 describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) => {
   let on: PackagesServer;
   beforeAll(async () => {
@@ -397,6 +413,14 @@ describe("what is checked", () => {
       return answerJson(response, {
         weakness: [
           { id: 1, title: "Slow", severity: "low", url: "https://example.com/1", vulnerable_versions: "<2" },
+          { id: 3, title: "Slower", severity: "high", vulnerable_versions: ">=2.0.0 <2.1.0" },
+          {
+            id: 4,
+            title: "Malware in weakness",
+            cwe: ["CWE-506"],
+            vulnerable_versions: "1.0.1 || 1.0.0-rc.1",
+          },
+          { id: 5, title: "Unclear", severity: "low", vulnerable_versions: "some" },
         ],
         malware: [
           {
@@ -413,17 +437,16 @@ describe("what is checked", () => {
       CYRNEL_PACKAGE_ADVISORIES: `${fronted.url}/advisories`,
     });
     expect(await on.install("weakness")).toMatchObject({ state: "done" });
-          { id: 3, title: "Slower", severity: "high", vulnerable_versions: ">=2.0.0 <2.1.0" },
-          {
-            id: 4,
-            title: "Malware in weakness",
-            cwe: ["CWE-506"],
-            vulnerable_versions: "1.0.1 || 1.0.0-rc.1",
-          },
-          { id: 5, title: "Unclear", severity: "low", vulnerable_versions: "some" },
+    // Those of the version that was installed; one that cannot be read may mean it.
     expect((await on.get("/packages/weakness/1.0.0")).body.advisories).toMatchObject([
       { title: "Slow", severity: "low" },
+      { title: "Unclear", severity: "low" },
     ]);
+    await registry.publish({ name: "weakness", version: "1.0.1" });
+    expect(await on.install("weakness", { version: "1.0.1" })).toMatchObject({
+      state: "failed",
+      error: expect.stringContaining("weakness 1.0.1 is known to be malware"),
+    });
     expect(await on.install("malware")).toMatchObject({
       state: "failed",
       error: expect.stringContaining("malware"),
@@ -440,13 +463,7 @@ describe("what is checked", () => {
   test("a registry without advisories is no obstacle where none is configured", async () => {
     await registry.publish({ name: "unlisted" });
     fronted.front = ({ method }, response) => method === "POST" && answerJson(response, {}, 404);
-      { title: "Unclear", severity: "low" },
     await using on = await startPackagesServer(fronted.url, { CYRNEL_PACKAGE_ADVISORIES: "registry" });
-    await registry.publish({ name: "weakness", version: "1.0.1" });
-    expect(await on.install("weakness", { version: "1.0.1" })).toMatchObject({
-      state: "failed",
-      error: expect.stringContaining("weakness 1.0.1 is known to be malware"),
-    });
     expect(await on.install("unlisted")).toMatchObject({ state: "done" });
     expect((await on.get("/packages/unlisted/1.0.0")).body.advisories).toBeNull();
     fronted.front = () => false;
