@@ -254,7 +254,7 @@ function createRecording(): Omit<Recording, "workspace"> {
     inFlight: 0,
     aborted: 0,
     wallMs: 0,
-    artifacts: {},
+    artifacts: Object.create(null),
     onPrint: () => {},
   };
 }

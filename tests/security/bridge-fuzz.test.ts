@@ -13,7 +13,7 @@ import { createPrng } from "./bridge-fuzz/prng.ts";
 
 const FRAMES = 20_000;
 const FIRST_SEED = 1;
-const FIRST_PROCESS_SEED = 230;
+const FIRST_PROCESS_SEED = 260;
 const PROCESSES = 40;
 const PROCESSES_AT_ONCE = 4;
 const MAX_KEPT_BYTES = 48 * 1024 * 1024;

@@ -5,7 +5,7 @@
 import { execFile } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -145,6 +145,61 @@ describe.runIf(process.platform === "linux").each(["forked", "booted"])(
       );
       expect([ended.state, ended.result]).toEqual(["success", "its own"]);
     });
+
+    test("can forge calls of files, and names nothing but its own workspace with them", async () => {
+      const forge = (calls: [method: string, params: object, attached?: number][]) => `
+        const frames = ${JSON.stringify(calls)}.map(([method, params, attached = 0], index) => {
+          const text = host.Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: index + 1, method, params }));
+          const head = host.Buffer.alloc(attached > 0 ? 8 : 4);
+          head.writeUInt32BE(text.length + (attached > 0 ? 2 ** 31 : 0));
+          if (attached > 0) head.writeUInt32BE(attached, 4);
+          return host.Buffer.concat([head, text, host.Buffer.alloc(attached, "x")]);
+        });
+        const all = host.Buffer.concat(frames), { writeSync } = host.builtin("fs");
+        for (let at = 0; at < all.length; ) { try { at += writeSync(1, all, at); } catch (error) { if (error.code !== "EAGAIN") throw error; } }
+        for (;;);`;
+      const write = (name: string, more = {}) => ({ name, write: 1, mode: "replace", ...more });
+      const outside = [
+        targets.file,
+        `../../../../../../../..${targets.file}`,
+        `/proc/self/root${targets.file}`,
+        `${targets.folder}/written`,
+        "a\u0000b",
+        "__proto__/..",
+      ];
+      const named = await bench.run(
+        forge([
+          ...outside.map((name) => ["readFile", { name, offset: 0, length: 1000 }] as [string, object]),
+          ...outside.map((name) => ["writeFile", write(name, { text: "x" })] as [string, object]),
+          ...outside.map((name) => ["removeFile", { name }] as [string, object]),
+          ["writeFile", write("mine", { write: 7, more: true }), 10],
+          ["writeFile", write("other", { write: 7 }), 10],
+          ["writeFile", write("mine", { write: 8 }), 10],
+        ]),
+        { timeoutMs: 3_000 },
+      );
+      expect([named.state, Object.keys(named.artifacts)]).toEqual(["timeout", ["mine"]]);
+      expect(String(named.artifacts.mine)).toBe("x".repeat(10));
+      expect(await readdir(targets.folder)).toEqual([]);
+      expect(await readFile(targets.file, "utf8")).toBe("secret");
+
+      const broken: [string, object, number?][][] = [
+        [["readFile", { name: "a", offset: -1, length: 10 }]],
+        [["readFile", { name: "a", offset: 0, length: 262_145 }]],
+        [["readFile", { name: "a", offset: 0, length: 10, eid: 1 }]],
+        [["readFile", { name: "a", offset: 0, length: 10 }, 10]],
+        [["writeFile", write("a", { text: "x" }), 10]],
+        [["writeFile", write("a", { write: 0 }), 10]],
+        [["writeFile", write("a", { mode: "wx" }), 10]],
+        [["writeFile", write("a"), 262_145]],
+        [["writeFile", write("n".repeat(1001)), 1]],
+      ];
+      for (const calls of broken) {
+        const run = await bench.run(forge(calls));
+        expect([run.state, run.artifacts, calls[0]?.[1]]).toEqual(["failed", {}, calls[0]?.[1]]);
+        expect(["sandbox_violation", "output_limit"]).toContain(run.error?.reason);
+      }
+    }, 120_000);
 
     test("that writes into the pipes of its own event loop harms itself at most", async () => {
       const run = await bench.run(

@@ -15,9 +15,9 @@ import { HOST_PROBES } from "./host-realm/probes.ts";
 import { ATTACKS } from "./jail/attacks.ts";
 
 /** Of all three kinds: as scripts, in the host's realm, as native code. */
-const MIN_ALL_PROBES = 360;
-const MIN_PROBES = 240;
-const MIN_CONTROLS = 120;
+const MIN_ALL_PROBES = 380;
+const MIN_PROBES = 290;
+const MIN_CONTROLS = 130;
 const DEFAULT_TIMEOUT_MS = 60_000;
 
 const ENVIRONMENTS: Record<string, EnvironmentUnderTest> = {

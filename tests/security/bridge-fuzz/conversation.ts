@@ -5,12 +5,14 @@
 import { hash } from "node:crypto";
 import type { ChannelLimits } from "#runner/wire/channel.ts";
 import { DEFAULT_SESSION_LIMITS, PROTOCOL_LIMITS, type SessionLimits } from "#runner/wire/protocol.ts";
+import { hostileName } from "../name-fuzz/names.ts";
 import { clip, FRAME_HEADER_BYTES, frame, type Step, toStep } from "./frame.ts";
-import { createAttachment, createMessage, type MessageKind, READY } from "./messages.ts";
+import { createAttachment, createFileCall, createMessage, type MessageKind, READY } from "./messages.ts";
 import { lieAboutLength, mutateBytes, mutateDocument, mutateText } from "./mutations.ts";
 import { createPoison } from "./poison.ts";
 import { createPrng, type Prng } from "./prng.ts";
 import { type Json, render } from "./wire-json.ts";
+import { GIVEN_NAMES } from "./workspace.ts";
 
 /** What must have come of a conversation: everything before the end, in order, and how it ended. */
 export interface Expectation {
@@ -39,11 +41,20 @@ export interface Conversation {
   leaving: "end" | "destroy" | "error" | "silence";
   /** The host gives up (a time-out, a kill) after so many chunks. */
   abortAfterChunks: number | null;
-  handlers: "echo" | "mixed" | "never";
+  handlers: "echo" | "mixed" | "never" | "workspace";
   expected: Expectation | null;
 }
 
-const KINDS = { polite: 10, poisoned: 25, tardy: 2, spoilt: 43, broken: 14, flood: 2, mute: 4 } as const;
+const KINDS = {
+  polite: 10,
+  poisoned: 25,
+  tardy: 2,
+  spoilt: 43,
+  broken: 14,
+  flood: 2,
+  mute: 4,
+  files: 12,
+} as const;
 export type ConversationKind = keyof typeof KINDS;
 
 /** What must come of these is known. */
@@ -105,7 +116,8 @@ export function createConversation(seed: number): Conversation {
     reading: prng.weighted({ all: 6, slow: 1, never: 2, breaks: 1 }),
     leaving: prng.weighted({ end: 4, destroy: 2, error: 1, silence: 1 }),
     abortAfterChunks: !CERTAIN.has(kind) && prng.chance(0.08) ? prng.int(6) : null,
-    handlers: prng.weighted({ echo: 3, mixed: 3, never: 1 }),
+    // A workspace ends the run that fills it.
+    handlers: prng.weighted({ echo: 3, mixed: 3, never: 1, workspace: CERTAIN.has(kind) ? 0 : 2 }),
     expected: null,
   };
   FILL[kind](prng, conversation);
@@ -188,6 +200,23 @@ const FILL: Record<ConversationKind, (prng: Prng, conversation: Conversation) =>
       conversation.steps.push(same ?? toStep(createMessage(prng, "call", id)));
   },
   mute() {},
+  files(prng, conversation) {
+    conversation.handlers = "workspace";
+    // A child that counts no calls is stopped at once: most conversations let it go on.
+    if (prng.chance(0.8)) conversation.session = { ...conversation.session, maxConcurrentCalls: 1_000 };
+    const names = [...GIVEN_NAMES, "a", "a/b", ...Array.from({ length: 4 }, () => hostileName(prng))];
+    let id = 0;
+    for (let count = prng.pick([5, 40, 150]); count > 0; count--) {
+      id += prng.between(1, 3);
+      const call = createFileCall(
+        prng,
+        id,
+        names.filter(({ length }) => length > 0),
+      );
+      say(conversation, call, createAttachment(prng, render(call)));
+    }
+    if (prng.chance(0.5)) say(conversation, createMessage(prng, "end", 0));
+  },
 };
 
 /** Valid messages only, and no more calls than may be in flight at once. Call ids go up in tens. */

@@ -12,6 +12,7 @@ import type { ExpectedEvent } from "./conversation.ts";
 import { findFaultInAttachment, findFaultInCall, findFaultInOutput } from "./legitimate.ts";
 import { CALL_METHODS } from "./messages.ts";
 import type { Prng } from "./prng.ts";
+import { createHostileWorkspace } from "./workspace.ts";
 
 export interface Host {
   calls: CallHandlers;
@@ -19,8 +20,8 @@ export interface Host {
   /** Everything that was handed out, in order. Only kept when asked for: a flood would fill the memory. */
   readonly heard: ExpectedEvent[];
   readonly handled: number;
-  /** From here on nothing may be called any more. Answers every call still open. */
-  finish(): void;
+  /** From here on nothing may be called any more. Answers every call still open, and judges the files that are left. */
+  finish(): Promise<void>;
   readonly faults: string[];
 }
 
@@ -37,7 +38,7 @@ export interface HostLimits {
 
 export function createHost(
   prng: Prng,
-  handlers: "echo" | "mixed" | "never",
+  handlers: "echo" | "mixed" | "never" | "workspace",
   limits: HostLimits,
   keepsHeard: boolean,
 ): Host {
@@ -45,6 +46,7 @@ export function createHost(
   const faults: string[] = [];
   const open = new Set<() => void>();
   const left = { stdout: limits.maxStdoutBytes + 1, stderr: limits.maxStderrBytes + 1 };
+  const workspace = handlers === "workspace" ? createHostileWorkspace(prng, report) : null;
   let handled = 0;
   /** Against `maxCalls`: calls about files are counted by themselves. */
   let counted = 0;
@@ -70,6 +72,10 @@ export function createHost(
     if (keepsHeard) {
       heard.push(["call", method, params, attachment === null ? null : hash("sha256", attachment)]);
     }
+    const real = workspace?.answer[method as keyof typeof workspace.answer] as
+      | CallHandlers[CallMethod]
+      | undefined;
+    if (real !== undefined) return real(params as never, signal, handled, attachment);
     if (handlers === "mixed" && method === "readFile" && prng.chance(0.5)) {
       return Promise.resolve(Buffer.alloc(prng.pick([0, 1, 70_000, 262_144]), "{"));
     }
@@ -78,7 +84,7 @@ export function createHost(
 
   function answer(params: unknown, signal: AbortSignal): Promise<unknown> {
     if (handlers === "never") return hang();
-    if (handlers === "echo") return Promise.resolve(params);
+    if (handlers === "echo" || handlers === "workspace") return Promise.resolve(params);
     switch (prng.int(13)) {
       case 0:
         throw new Error("thrown at once");
@@ -173,9 +179,10 @@ export function createHost(
     get handled() {
       return handled;
     },
-    finish() {
+    async finish() {
       isOver = true;
       for (const settle of open) settle();
+      await workspace?.finish();
     },
   };
 }

@@ -85,7 +85,7 @@ export async function playAsProcess(seed: number, monitor: Monitor): Promise<Hos
   });
   const outcome = await ended;
   clearTimeout(killer);
-  host.finish();
+  await host.finish();
   const exit = await waitForExit(child, MAX_EXIT_MS);
   await waitUntilClosed(child, MAX_EXIT_MS);
   const faults = [...judgeOutcome(conversation, leaving, outcome), ...host.faults];

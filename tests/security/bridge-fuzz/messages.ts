@@ -50,6 +50,33 @@ const CALL_PARAMS: Record<CallMethod, (prng: Prng) => Json> = {
     }),
   removeFile: (prng) => object({ name: identifier(prng) }),
 };
+
+/**
+ * A call about one of few files, in few writes, so that calls meet: pieces of a write that is over, of two names or of none, an
+ * append to what is removed, an answer saved over what is being written.
+ */
+export function createFileCall(prng: Prng, id: number, names: readonly string[]): Json {
+  const name = json(prng.pick(names));
+  const method = prng.weighted({ readFile: 3, writeFile: 6, removeFile: 1, invoke: 1 });
+  const params = {
+    readFile: () => ({
+      name,
+      offset: json(prng.pick([0, 0, 1, 999, 299_999, 300_000, 2 ** 53 - 1])),
+      length: json(prng.pick([1, 7, 1_000, 262_144])),
+      ...maybe(prng, "asText", raw("true")),
+    }),
+    writeFile: () => ({
+      name,
+      write: json(prng.pick([1, 2, 3, id, id, 2 ** 53 - 1])),
+      mode: json(prng.pick(["replace", "append"])),
+      ...maybe(prng, "more", raw("true")),
+      ...maybe(prng, "text", raw(randomString(prng))),
+    }),
+    removeFile: () => ({ name }),
+    invoke: () => ({ serviceId: json("test"), toolId: json("echo"), parameters: object({}), saveAs: name }),
+  }[method]();
+  return object({ ...VERSION, id: json(id), method: json(method), params: object(params) });
+}
 export const CALL_METHODS = Object.keys(CALL_PARAMS) as CallMethod[];
 
 export const VERSION: Record<string, Json> = { jsonrpc: raw('"2.0"') };

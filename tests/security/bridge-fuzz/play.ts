@@ -114,10 +114,11 @@ export async function play(conversation: Conversation): Promise<Played> {
     }
   }
   const queuedAtEnd = received.messages.length;
-  host.finish();
+  const finished = host.finish();
   channel.close();
   await nextTurn();
   await nextTurn();
+  await finished;
   if (ends !== 1 && faults.length === 0) faults.push(`${ends} ends`);
   if (received.messages.length > queuedAtEnd + 1) faults.push("replies were sent after the end");
   if (end !== null) faults.push(...judgeEnd(end, conversation), ...judgeReplies(received, host));

@@ -1,6 +1,7 @@
 /** All probes of the escape corpus that are scripts, by family. */
 import { codeProbes } from "./code-generation.ts";
 import { endlessProbes } from "./endless.ts";
+import { fileProbes } from "./files.ts";
 import { frameProbes } from "./frames.ts";
 import { globalProbes } from "./globals.ts";
 import { packageProbes } from "./packages.ts";
@@ -26,4 +27,5 @@ export const PROBES: readonly Probe[] = [
   ...endlessProbes,
   ...resourceProbes,
   ...webProbes,
+  ...fileProbes,
 ];

@@ -2,7 +2,7 @@
  * What a probe of the escape corpus is: an attack by a script, what it would steal or break, what must be observed
  * instead, and a control: a weaker sandbox in which the same script succeeds, so that a quiet probe means something.
  */
-import type { ExecutionOptions, ExecutionReason } from "#sdk";
+import type { ExecutionReason } from "#sdk";
 import type { Bench, Run } from "../../contract/bench.ts";
 
 export interface Probe {
@@ -13,7 +13,7 @@ export interface Probe {
   /** Numbers of the list of attacks the corpus started from; absent for the families added to it. */
   entries?: readonly number[];
   script: string;
-  options?: Partial<ExecutionOptions>;
+  options?: Parameters<Bench["run"]>[1];
   observe: Observation;
   control?: Control;
 }

@@ -3,6 +3,8 @@
  * line: what the script returned, and what the host sees of itself and of its bridge afterwards.
  */
 const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
 const vm = require("node:vm");
 
 const kind = process.argv[2];
@@ -35,13 +37,30 @@ function merge(target, source) {
   }
   return target;
 }
+/** A workspace the way a quick host writes it: a folder, and names that are paths in it. */
+function makeFolder() {
+  const above = fs.mkdtempSync(path.join(os.tmpdir(), "cyrnel-control-"));
+  const folder = path.join(above, "workspace");
+  fs.mkdirSync(folder);
+  return {
+    folder,
+    remove: () => fs.rmSync(above, { recursive: true, force: true }),
+    text: async (name) => fs.readFileSync(path.join(folder, name), "utf8"),
+    write: async (name, data) => fs.writeFileSync(path.join(folder, name), data),
+  };
+}
 const hostOutput = {};
+let files;
 const hostCyrnel = {
   output: (value) => void merge(hostOutput, parse(stringify(value))),
   discoverTools: async () => [{ id: "echo" }],
   getTool: async () => ({ id: "echo" }),
   process: { id: 1, ref: null },
   services: hostTools,
+  get files() {
+    files ??= makeFolder();
+    return files;
+  },
 };
 const hostConsole = Object.fromEntries(
   ["log", "info", "debug", "warn", "error", "trace", "table", "dir"].map((name) => [
@@ -159,6 +178,7 @@ function finish(returned) {
   write(
     `\n${stringify({ loot: loot === undefined ? null : parse(loot), forged: findForged().slice(0, 5), ...lookAt() })}\n`,
   );
+  files?.remove();
   exit(0);
 }
 Promise.resolve()
