@@ -7,7 +7,9 @@ import type { LocalFile } from "#client/kernel/local-model.ts";
 import { checkFileName } from "#runner/file-names.ts";
 import { usageFailure } from "../failure.ts";
 
-const IGNORED = new Set([".git", "node_modules"]);
+const IGNORED = [".git", "node_modules"];
+/** What Windows calls them besides. */
+const SHORT_NAME = /^(git|node_m)~\d+$/;
 const MAX_FILES = 1_000;
 /** Of a local run; a server has a limit of its own. */
 const MAX_LOCAL_BYTES = 64 * 1024 * 1024;
@@ -35,7 +37,7 @@ export async function readFolder(folder: string, isLocal: boolean): Promise<Reco
       if (entries > MAX_ENTRIES)
         throw usageFailure(`--dir ${folder} holds more than ${MAX_ENTRIES} entries.`);
       const name = inside === "" ? entry.name : `${inside}/${entry.name}`;
-      if (entry.isDirectory() && !IGNORED.has(entry.name)) await visit(name);
+      if (entry.isDirectory() && !IGNORED.includes(entry.name)) await visit(name);
       if (!entry.isFile()) continue;
       const wrong = checkFileName(name);
       if (wrong !== null)
@@ -75,7 +77,7 @@ async function readPiece(file: string, offset: number, length: number): Promise<
 
 /**
  * Writes an artifact into a folder, which is made. A name leads nowhere else: each folder on the way has to be one, not a link to
- * one, and what is there under the name is replaced, not written through.
+ * one, and what is there under the name is replaced, not written through. Nothing is written where git or Node would run it.
  */
 export async function writeArtifact(
   folder: string,
@@ -83,8 +85,14 @@ export async function writeArtifact(
   content: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   const wrong = checkFileName(name);
-  if (wrong !== null) throw new Error(`The artifact ${JSON.stringify(name)} ${wrong}.`);
+  if (wrong !== null) throw new Error(`the name ${wrong}.`);
   const segments = name.split("/");
+  const ran = segments.find(holdsPrograms);
+  if (ran !== undefined) {
+    throw new Error(
+      `${JSON.stringify(ran)} is, on some file systems, a folder from which git or Node runs programs: nothing is written into .git and node_modules.`,
+    );
+  }
   const last = segments.pop() as string;
   await mkdir(folder, { recursive: true });
   let parent = folder;
@@ -106,6 +114,20 @@ export async function writeArtifact(
     await rm(temporary, { force: true });
     throw error;
   }
+}
+
+/**
+ * Whether a file system may take this for `.git` or `node_modules`: most of Windows and macOS fold case, some drop characters that are
+ * not seen, dots and spaces at the end, or take what follows a colon for a stream of the file.
+ */
+function holdsPrograms(segment: string): boolean {
+  const folded = segment
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, "")
+    .replace(/:.*$/s, "")
+    .replace(/[. ]+$/, "");
+  return IGNORED.includes(folded) || SHORT_NAME.test(folded);
 }
 
 /** The content of a file in pieces. */

@@ -9,10 +9,11 @@ import { createRuntime } from "#client/runtime.ts";
 import { visibleJson, visibleLine } from "#client/visible-text.ts";
 import { EXIT, Failure, usageFailure } from "../failure.ts";
 import type { Session } from "../session.ts";
-import { piecesOf, writeArtifact } from "./folder.ts";
+import { piecesOf } from "./folder.ts";
 import { killedReport } from "./remote.ts";
 import { openRunOutput, type RunLimits, type RunReport, type RunScript } from "./report.ts";
 import { requireIsolation } from "./requirements.ts";
+import { createArtifactWriter } from "./transfer.ts";
 
 /** Bounds of the environment's settings. A run may ask for less. */
 const MIN_SET_MEMORY_MB = 32;
@@ -92,6 +93,8 @@ async function runHere(
 ): Promise<RunReport> {
   const shown = openRunOutput(session);
   const kept = { stdout: "", stderr: "", output: {} as Record<string, unknown> };
+  const written =
+    artifactsFolder === undefined ? null : createArtifactWriter(artifactsFolder, "The run", session.url);
   try {
     let result = await runtime.execute(code, {
       signal: session.signal,
@@ -102,8 +105,8 @@ async function runHere(
       ...(input !== undefined && { input }),
       ...(files !== undefined && { files }),
       ...(name !== undefined && { name }),
-      ...(artifactsFolder !== undefined && {
-        onArtifact: (name, artifact) => writeArtifact(artifactsFolder, name, piecesOf(artifact)),
+      ...(written !== null && {
+        onArtifact: (name, artifact) => written.add(name, async () => piecesOf(artifact)),
       }),
       onStdout(text) {
         kept.stdout += text;
@@ -119,6 +122,7 @@ async function runHere(
       shown.end();
       result = await decide(session, runtime, result.paused);
     }
+    written?.end();
     return toReport(result, kept);
   } catch (error) {
     if (session.signal.aborted) return { ...killedReport(null), ...kept };

@@ -48,20 +48,40 @@ export async function downloadArtifacts(
   { id, artifacts }: Pick<ProcessRecord, "id" | "artifacts">,
   folder: string,
 ): Promise<void> {
+  const written = createArtifactWriter(folder, `Process ${id}`, url);
   for (const { name, size } of artifacts) {
-    try {
+    await written.add(name, async () => {
       // Before it becomes part of an address.
       const wrong = checkFileName(name);
-      if (wrong !== null) throw new Error(`the name ${wrong}`);
-      await writeArtifact(folder, name, withSize(await client.downloadArtifact(id, name), size));
-    } catch (error) {
+      if (wrong !== null) throw new Error(`the name ${wrong}.`);
+      return withSize(await client.downloadArtifact(id, name), size);
+    });
+  }
+  written.end();
+}
+
+/** Writes artifacts into a folder. One that cannot be written keeps no other back: `end` throws a Failure for the first of them. */
+export function createArtifactWriter(folder: string, run: string, url: string) {
+  const failures: { name: string; error: unknown }[] = [];
+  return {
+    async add(name: string, open: () => Promise<AsyncIterable<Uint8Array>>): Promise<void> {
+      try {
+        await writeArtifact(folder, name, await open());
+      } catch (error) {
+        failures.push({ name, error });
+      }
+    },
+    end(): void {
+      const [first, ...others] = failures;
+      if (first === undefined) return;
+      const more = others.length === 0 ? "" : `, nor were ${others.length} others`;
       throw explain(
-        `Process ${id} has ended; its artifact ${JSON.stringify(name)} was not written`,
-        error,
+        `${run} has ended; its artifact ${JSON.stringify(first.name)} was not written${more}`,
+        first.error,
         url,
       );
-    }
-  }
+    },
+  };
 }
 
 /** @throws where there is more or less of it than was said. */

@@ -137,6 +137,41 @@ test.each([
   expect(existsSync(join(folder.path, "hostile/x"))).toBe(false);
 });
 
+test.each([[[]], [["--local"]]])(
+  "nothing is written where git or Node would run it, and all else is (%s)",
+  async (how) => {
+    const hostile = [
+      ".git/config",
+      ".git",
+      "sub/.GIT/hooks/pre-commit",
+      "sub/.git ./config",
+      "sub/.g\u200cit/config",
+      "sub/.git::$INDEX_ALLOCATION/config",
+      "GIT~1/config",
+      "node_modules/x/index.js",
+      "sub/Node_Modules./x/index.js",
+      "NODE_M~1/x.js",
+    ];
+    const script = await folder.write(
+      "programs.ts",
+      `for (const name of ["a.txt", ...cyrnel.input, ".github/workflows/ci.yml", "z/.gitignore"]) await cyrnel.files.write(name, name).catch(() => {});`,
+    );
+    for (const [index, name] of hostile.entries()) {
+      const out = join(folder.path, `programs-${how.length}-${index}`);
+      const input = await folder.write("names.json", JSON.stringify([name]));
+      const ended = await run(script, "--artifacts", out, "--input", input, ...how);
+      expect([name, ended.code]).toEqual([name, 1]);
+      expect(ended.stderr).toContain(`has ended; its artifact `);
+      expect(ended.stderr).toContain("nothing is written into .git and node_modules");
+      const there = readdirSync(out, { recursive: true, withFileTypes: true }).filter((entry) =>
+        entry.isFile(),
+      );
+      expect(there.map((entry) => entry.name).sort()).toEqual([".gitignore", "a.txt", "ci.yml"]);
+    }
+  },
+  120_000,
+);
+
 async function makeData(name: string): Promise<string> {
   await folder.write(`${name}/f.txt`, "x");
   return join(folder.path, name);
