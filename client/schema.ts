@@ -1089,8 +1089,12 @@ export interface paths {
                     content: {
                         "application/json": {
                             files: components["schemas"]["File"][];
+                            /** @description What it may keep; null: as much as there is room for. */
+                            maxStoredBytes: number | null;
                             /** @description Give it as `cursor` for the next page; null on the last. */
                             nextCursor: string | null;
+                            /** @description What this key keeps: in uploads, in what its processes were given, and in what they left or saved, each content once. */
+                            storedBytes: number;
                         };
                     };
                 };

@@ -20,9 +20,13 @@ export function toStorageFull(error: unknown, maxBytes: number | null): unknown 
   return storageFull(Number((error as { detail?: unknown }).detail), maxBytes);
 }
 
+export function isStorageFull(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === "storage_full";
+}
+
 export function storageFull(usedBytes: number, maxBytes: number | null): AppError {
   return new AppError(
     "storage_full",
-    `This key keeps ${usedBytes} bytes in uploads, in files of its processes and in what they left; at most ${maxBytes} are kept, and this would be more (CYRNEL_MAX_STORED_BYTES). Delete uploads (DELETE /files/:id) or processes (DELETE /processes/:id) that are not needed any more.`,
+    `This key keeps ${usedBytes} bytes in uploads, in files of its processes and in what they left or saved; at most ${maxBytes} are kept, and this would be more (CYRNEL_MAX_STORED_BYTES). Delete uploads (DELETE /files/:id) or processes (DELETE /processes/:id) that are not needed any more.`,
   );
 }

@@ -66,8 +66,13 @@ export type FileRecord = z.output<typeof fileSchema>;
 
 export const fileListSchema = z.object({
   files: z.array(fileSchema),
+  storedBytes: byteCount.describe(
+    "What this key keeps: in uploads, in what its processes were given, and in what they left or saved, each content once.",
+  ),
+  maxStoredBytes: byteCount.nullable().describe("What it may keep; null: as much as there is room for."),
   nextCursor: z.string().nullable().describe("Give it as `cursor` for the next page; null on the last."),
 });
+export type FileList = z.output<typeof fileListSchema>;
 
 /** Header schemas are loose: a request has others. */
 export const contentHeadersSchema = z.looseObject({

@@ -11,6 +11,7 @@ import {
   type Artifact,
   type Digest,
   type FileFilter,
+  type FileList,
   type FileRecord,
   fileIdOf,
   type NamedContent,
@@ -24,6 +25,7 @@ import {
   listProcessFiles,
   readCompletion,
   readRoom,
+  readStoredBytes,
   upsertFile,
   useFiles,
 } from "./store.ts";
@@ -134,11 +136,14 @@ export function createFiles({ db, contents, config, onUpload = () => {} }: Files
       viewer: Viewer,
       filter: FileFilter,
       page: PageRequest<number>,
-    ): Promise<{ files: FileRecord[]; next: number | null }> {
+    ): Promise<Omit<FileList, "nextCursor"> & { next: number | null }> {
       const { owner, all } = reachOf(viewer);
       const read = (at: PageRequest<number>) => listFiles(db, { ...filter, owner: all ? null : owner }, at);
-      const { rows, next } = await readNumberedPage(page, read);
-      return { files: rows.map(toRecord), next };
+      const [{ rows, next }, storedBytes] = await Promise.all([
+        readNumberedPage(page, read),
+        readStoredBytes(db, owner),
+      ]);
+      return { files: rows.map(toRecord), storedBytes, maxStoredBytes: config.maxStoredBytes, next };
     },
 
     /** Throws not_found. */

@@ -58,14 +58,19 @@ export async function readRoom(
   maxStoredBytes: number | null,
 ): Promise<{ check(bytes: number): void }> {
   if (maxStoredBytes === null) return { check() {} };
-  const [row] = await db<{ bytes: number }[]>`
-    select bytes from stored_bytes where project = ${PROJECT} and owner = ${owner}`;
-  const used = row?.bytes ?? 0;
+  const used = await readStoredBytes(db, owner);
   return {
     check(bytes) {
       if (used + bytes > maxStoredBytes) throw storageFull(used, maxStoredBytes);
     },
   };
+}
+
+/** What the owner keeps, each content once. */
+export async function readStoredBytes(db: Db, owner: string): Promise<number> {
+  const [row] = await db<{ bytes: number }[]>`
+    select bytes from stored_bytes where project = ${PROJECT} and owner = ${owner}`;
+  return row?.bytes ?? 0;
 }
 
 /** `all`: also those of other owners; one's own comes first. */

@@ -4,6 +4,7 @@
  */
 import { createGate } from "#api/bounds/parallel.ts";
 import type { Db } from "#api/db/pool.ts";
+import { isStorageFull } from "#api/db/stored-bytes.ts";
 import type {
   ArtifactSource,
   FilesOwner,
@@ -97,7 +98,7 @@ export function createWorkspaces({
         const digests = stored.map(({ sha256 }) => sha256);
         await countLeft(db, processId, digests, maxStoredBytes);
       } catch (error) {
-        if (error instanceof AppError && error.code === "storage_full") return { refused: error.message };
+        if (isStorageFull(error)) return { refused: error.message };
         throw error;
       }
       return stored;

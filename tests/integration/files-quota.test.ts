@@ -2,6 +2,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";
+import { type ApprovalsServer, startApprovalsServer } from "./approvals/server.ts";
+import { createTestDatabase } from "./harness/database.ts";
 import { startServer, type TestServer } from "./harness/server.ts";
 
 const MAX_BYTES = 100_000;
@@ -39,10 +41,12 @@ async function keptBy(headers: Record<string, string>): Promise<number> {
     { owner: string }[]
   >`select owner from files where digest = ${files[0].id.slice(7)}`;
   const owner = row?.owner as string;
+  const listed = (await server.get("/files", headers)).body;
   const [counted] = await server.pool<{ bytes: number; listed: number }[]>`
     select s.bytes, (select coalesce(sum(size), 0)::bigint from stored_contents c where c.owner = s.owner) as listed
     from stored_bytes s where owner = ${owner}`;
   expect(counted?.bytes).toBe(counted?.listed);
+  expect([listed.storedBytes, listed.maxStoredBytes]).toEqual([counted?.bytes, MAX_BYTES]);
   return counted?.bytes as number;
 }
 
@@ -55,7 +59,7 @@ describe("a key", () => {
     const refused = await upload(randomBytes(70_000), alice);
     expect([refused.status, refused.body.code]).toEqual([413, "storage_full"]);
     expect(refused.body.error).toBe(
-      "This key keeps 40000 bytes in uploads, in files of its processes and in what they left; at most 100000 are kept, and this would be more (CYRNEL_MAX_STORED_BYTES). Delete uploads (DELETE /files/:id) or processes (DELETE /processes/:id) that are not needed any more.",
+      "This key keeps 40000 bytes in uploads, in files of its processes and in what they left or saved; at most 100000 are kept, and this would be more (CYRNEL_MAX_STORED_BYTES). Delete uploads (DELETE /files/:id) or processes (DELETE /processes/:id) that are not needed any more.",
     );
     expect((await upload(randomBytes(70_000), bob)).status).toBe(201);
     expect(await keptBy(alice)).toBe(40_000);
@@ -107,5 +111,50 @@ describe("a key", () => {
     expect(await keptBy(key)).toBe(70_036);
     await server.request("DELETE", `/processes/${id}`, { headers: key });
     expect(await keptBy(key)).toBe(36);
+  });
+});
+
+describe("answers that are saved as files", () => {
+  const open = new AsyncDisposableStack();
+  let on: ApprovalsServer;
+  beforeAll(async () => {
+    const database = await createTestDatabase({ maxConnections: 12 });
+    open.defer(() => database.drop());
+    on = open.use(
+      await startApprovalsServer({
+        database,
+        environments: BUILTIN_MODULES.filter(({ id }) => id === "typescript-process"),
+        environment: { CYRNEL_APPROVAL_HOLD_MS: "0", CYRNEL_MAX_STORED_BYTES: String(MAX_BYTES) },
+        functions: {
+          text: { invoke: ({ parameters }) => String(parameters.letter).repeat(60_000) },
+          delete_data: { destructive: true, invoke: () => ({ deleted: true }) },
+        },
+      }),
+    );
+    await on.server.post("/modules/typescript-process/enabled", { enabled: true });
+  });
+  afterAll(() => open.disposeAsync());
+
+  const storedBytes = async () => (await on.agent.send("GET", "/files")).body.storedBytes;
+  const pausing = (letter: string) =>
+    on.submit(
+      `await tools.shop.text({ letter: "${letter}" }, { saveAs: "answer.txt" });
+      await cyrnel.files.remove("answer.txt");
+      return tools.shop.delete_data({}).catch((error) => error.message);`,
+    );
+
+  test("count while the run may be repeated; one for which there is no room keeps a person from being asked", async () => {
+    const id = await pausing("a");
+    const [approval = ""] = await on.paused(id);
+    expect(await storedBytes()).toBe(60_000);
+    const refused = await on.read(await pausing("b"), "?wait=30000");
+    expect(refused).toMatchObject({ exitState: "success", approvals: [] });
+    expect(refused.result).toMatch(
+      /No person can be asked: This key keeps 60000 bytes.*CYRNEL_MAX_STORED_BYTES/,
+    );
+    expect(await storedBytes()).toBe(60_000);
+    await on.decide(approval, "approve");
+    expect((await on.read(id, "?wait=30000")).result).toEqual({ deleted: true });
+    expect(await storedBytes()).toBe(0);
   });
 });

@@ -212,7 +212,7 @@ export function because(reason: string | null): string {
   return reason === null ? "" : ` (${reason})`;
 }
 
-function unavailable(message: string): CallRefusal {
+export function unavailable(message: string): CallRefusal {
   return { failure: "call_unavailable", message };
 }
 

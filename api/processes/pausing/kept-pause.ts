@@ -1,10 +1,11 @@
 /** What the database has of one run that is frozen: written when it halts, given up when it goes on or is left. */
 
 import { pauseFor, retryUntil } from "#api/db/retry.ts";
+import { isStorageFull } from "#api/db/stored-bytes.ts";
 import type { ModuleLogger } from "#sdk";
 import type { CarriedRun, RunSnapshot, TrailCall } from "../model/records.ts";
 import type { PreparedApproval } from "./approvals.ts";
-import { type AskedApprovals, NOT_STORED, type Waiter, type WaitingRequests } from "./asking.ts";
+import { type AskedApprovals, NOT_STORED, unavailable, type Waiter, type WaitingRequests } from "./asking.ts";
 import type { CallJournal } from "./call-journal.ts";
 import type { RunRecords } from "./run-records.ts";
 
@@ -116,10 +117,14 @@ export class KeptPause {
 
   #refuse(waiters: readonly Waiter[], error: unknown): void {
     const { asked, waiting, log, id } = this.#options;
-    log.error({ err: error, processId: id }, "a request for approval could not be stored");
+    const refusal = isStorageFull(error)
+      ? unavailable(`No person can be asked: ${error.message}`)
+      : NOT_STORED;
+    if (refusal === NOT_STORED)
+      log.error({ err: error, processId: id }, "a request for approval could not be stored");
     for (const { approval } of waiters) {
       asked.withdraw(approval);
-      waiting.settle(approval.id, { refusal: NOT_STORED });
+      waiting.settle(approval.id, { refusal });
     }
   }
 

@@ -3,6 +3,7 @@
 import { promisify } from "node:util";
 import { zstdCompress, zstdDecompress } from "node:zlib";
 import type { Db, Fragment, Pool } from "#api/db/pool.ts";
+import { isStorageFull } from "#api/db/stored-bytes.ts";
 import type { KeptValue, Vault } from "#api/secrets/vault.ts";
 import type { PackageUse, Usage } from "#sdk";
 import type { ProcessFiles } from "../model/files.ts";
@@ -119,12 +120,16 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
       const answered = calls.filter(({ reply }) => reply !== null);
       const replies = answered.map(({ seq, reply }) => sealReply(sealer, id, seq, reply as CallReply));
       return now(async (db) => {
+        if (kept.length > 0) {
+          // By itself: where the store is full, the failure of this statement is the one that is told.
+          await lockProcess(db, id);
+          await keepSaved(db, id, kept, storage.files.maxStoredBytes);
+        }
         // Sent at once, done in this order.
         const [, isPaused] = await Promise.all([
           lockProcess(db, id),
           pauseRun(db, name, { replayable, usage, unanswered }),
           keepCalls(db, id, calls, unanswered),
-          keepSaved(db, id, kept),
           ...(packages.length === 0 ? [] : [keepPackages(db, id, packages)]),
           ...answered.map(({ seq }) => endCall(db, id, seq)),
           sealer.keep(db, [...(sealed === null ? [] : [sealed]), ...replies]),
@@ -163,7 +168,10 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
     },
     async endCall(seq, reply, saved) {
       const kept = await storeSaved(saved);
-      if (kept.length > 0) await keepSaved(pool, id, kept);
+      // Without it the reply is kept: a repetition ends there, and makes no call twice.
+      await keepSaved(pool, id, kept, storage.files.maxStoredBytes).catch((error) => {
+        if (!isStorageFull(error)) throw error;
+      });
       await sealer.keep(pool, [sealReply(sealer, id, seq, reply)], endCall(pool, id, seq));
     },
     async useAnswer(approvalId) {

@@ -1,5 +1,6 @@
 /** The statements by which runs pause and go on, guarded by state and claim like all others of processes. */
 import type { Db, Fragment } from "#api/db/pool.ts";
+import { allowStoredBytes, toStorageFull } from "#api/db/stored-bytes.ts";
 import type { PackageUse, Usage } from "#sdk";
 import type { JournaledCall, KeptAnswer } from "../model/records.ts";
 import { renewedClaim, toJsonList } from "./changes.ts";
@@ -188,17 +189,26 @@ export function endCall(db: Db, id: number, seq: number): Fragment {
   return db`update process_journal set ended_at = now() where process_id = ${id} and seq = ${seq} returning seq`;
 }
 
-/** Of a run that has paused: their contents are kept until it ends. */
-export async function keepSaved(db: Db, id: number, answers: readonly KeptAnswer[]): Promise<void> {
+/** Of a run that has paused: their contents are kept until it ends. Throws storage_full. */
+export async function keepSaved(
+  db: Db,
+  id: number,
+  answers: readonly KeptAnswer[],
+  maxStoredBytes: number | null,
+): Promise<void> {
   if (answers.length === 0) return;
   await db`
-    insert into process_saved_answers (process_id, seq, name, digest, size, content_type)
-    select p.id, a.seq, a.name, substr(a.id, length('sha256-') + 1), a.size, a."contentType"
-    from processes p, json_to_recordset(${JSON.stringify(answers)}::text::json) as a (
+    with ${allowStoredBytes(db, maxStoredBytes)}
+    insert into process_saved_answers (process_id, owner, seq, name, digest, size, content_type)
+    select p.id, coalesce(p.key_id, p.creator), a.seq, a.name, substr(a.id, length('sha256-') + 1), a.size,
+      a."contentType"
+    from allowed, processes p, json_to_recordset(${JSON.stringify(answers)}::text::json) as a (
       seq integer, id text, name text, size bigint, "contentType" text
     )
     where p.id = ${id} and p.state in ('running', 'paused')
-    on conflict do nothing`;
+    on conflict do nothing`.catch((error) => {
+    throw toStorageFull(error, maxStoredBytes);
+  });
 }
 
 export async function listSaved(db: Db, id: number): Promise<KeptAnswer[]> {
