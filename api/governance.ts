@@ -140,7 +140,7 @@ function actorOf(id: string, keys: Pick<KeyVerifier, "find">): AuditActor {
 function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) => void {
   const { audit, keys, withoutKey } = options;
 
-  return ({ caller, serviceId, toolId, parameters, decision, outcome, code }) => {
+  return ({ caller, serviceId, toolId, parameters, decision, outcome, code, files }) => {
     // Who started the run, if that is not who submitted the process.
     const { keyId, startedBy = keyId } = caller;
     audit.record({
@@ -153,6 +153,7 @@ function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) 
       decision: decision?.decision,
       policyId: decision?.policyId,
       parameters,
+      files,
     });
   };
 }

@@ -639,6 +639,16 @@ export interface paths {
                                 code: string | null;
                                 /** @description Of a tool call: what the policies said. */
                                 decision: ("allow" | "ask" | "block") | null;
+                                /** @description Of a tool call: what it sent from the workspace of its run, and saved there. */
+                                files: {
+                                    name: string;
+                                    /** @description Null: not all of it went. */
+                                    sha256: string | null;
+                                    /** @description Bytes that went. */
+                                    size: number;
+                                    /** @enum {string} */
+                                    use: "sent" | "saved";
+                                }[];
                                 id: number;
                                 object: {
                                     id: string | null;

@@ -94,7 +94,7 @@ function readField(json: string | null, name: string): string | undefined {
 /** What a person answers a script, or gives it, is between the two. */
 const COVERED_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   "approval.approve": ["data"],
-  "process.create": ["input", "files"],
+  "process.create": ["input"],
   "process.run": ["input"],
   "package.install": ["lock"],
 };
@@ -105,7 +105,10 @@ function parametersOf(body: unknown, route: AuditedRoute): unknown {
   if (covered !== undefined && typeof body === "object" && body !== null) {
     const members = Object.entries(body);
     return Object.fromEntries(
-      members.map(([name, value]) => [name, covered.includes(name) ? "[redacted]" : value]),
+      members.map(([name, value]) => {
+        if (covered.includes(name)) return [name, "[redacted]"];
+        return [name, route.action === "process.create" && name === "files" ? nameFiles(value) : value];
+      }),
     );
   }
   if (!route.secret) return body;
@@ -114,6 +117,19 @@ function parametersOf(body: unknown, route: AuditedRoute): unknown {
     const { op, path, from } = (operation ?? {}) as Record<string, unknown>;
     return { op, path, from };
   });
+}
+
+/** Names, and what is known of each: an upload by its id, a content that came along by its size. */
+function nameFiles(files: unknown): unknown {
+  if (typeof files !== "object" || files === null) return "[redacted]";
+  const named = Object.entries(files).map(([name, source]): [string, unknown] => {
+    const { id, text, base64 } = (source ?? {}) as Record<string, unknown>;
+    if (typeof id === "string") return [name, { id }];
+    if (typeof text === "string") return [name, { text: "[redacted]", size: Buffer.byteLength(text) }];
+    if (typeof base64 !== "string") return [name, "[redacted]"];
+    return [name, { base64: "[redacted]", size: Buffer.byteLength(base64, "base64") }];
+  });
+  return Object.fromEntries(named);
 }
 
 /** By method and path of the route. */

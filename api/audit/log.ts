@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Db } from "#api/db/pool.ts";
 import { isRefusedData } from "../db/pool.ts";
 import { AppError } from "../errors.ts";
+import type { MovedFile } from "../tools/gate.ts";
 import { describeParameters, type Redact } from "./parameters.ts";
 import { type AuditRow, insertAuditRows } from "./store.ts";
 
@@ -33,6 +34,8 @@ export interface AuditEntry {
   policyId?: string | undefined;
   /** JSON data: hashed and cut here, at once. */
   parameters?: unknown;
+  /** That a tool call has moved, if any. */
+  files?: readonly MovedFile[] | undefined;
 }
 
 export interface AuditLog {
@@ -255,7 +258,13 @@ function toRow(entry: AuditEntry, redact: Redact | undefined): AuditRow {
     policyId: entry.policyId ?? null,
     parametersSha256: described?.sha256 ?? null,
     parametersPreview: described?.preview ?? null,
+    files: entry.files === undefined || entry.files.length === 0 ? null : describeFiles(entry.files, redact),
   };
+}
+
+/** Names are the script's own, and may hold what it knows. */
+function describeFiles(files: readonly MovedFile[], redact: Redact = (json) => json): string {
+  return JSON.stringify(files.map((file) => ({ ...file, name: redact(file.name) })));
 }
 
 /** Names may come from a script: Postgres refuses NUL, and an index entry has a size. */

@@ -31,6 +31,16 @@ export const auditRecordSchema = z
         "Of the parameters as JSON with sorted keys; of settings that are secret, without their values.",
       ),
     parameters: z.unknown().describe("The parameters, redacted and cut; null without any."),
+    files: z
+      .array(
+        z.object({
+          name: z.string(),
+          use: z.enum(["sent", "saved"]),
+          size: z.number().int().describe("Bytes that went."),
+          sha256: z.string().nullable().describe("Null: not all of it went."),
+        }),
+      )
+      .describe("Of a tool call: what it sent from the workspace of its run, and saved there."),
   })
   .describe("One record of the audit trail.");
 export type AuditRecord = z.infer<typeof auditRecordSchema>;

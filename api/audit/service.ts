@@ -97,5 +97,6 @@ function toRecord(row: StoredAuditRow): AuditRecord {
     policyId: row.policyId,
     parametersSha256: row.parametersSha256?.toString("hex") ?? null,
     parameters: row.parametersPreview === null ? null : JSON.parse(row.parametersPreview),
+    files: row.files === null ? [] : JSON.parse(row.files),
   };
 }

@@ -177,5 +177,6 @@ function columns(db: Db): Fragment {
   return db`a.id, a.at, (extract(epoch from a.at) * 1000000)::bigint as "atUs", a.actor_kind as "actorKind",
     a.actor_id as "actorId", a.actor_name as "actorName", a.action, a.object_kind as "objectKind",
     a.object_id as "objectId", a.outcome, a.code, a.request_id as "requestId", a.process_id as "processId", a.decision,
-    a.policy_id as "policyId", a.parameters_sha256 as "parametersSha256", a.parameters_preview as "parametersPreview"`;
+    a.policy_id as "policyId", a.parameters_sha256 as "parametersSha256", a.parameters_preview as "parametersPreview",
+    a.files`;
 }

@@ -26,6 +26,8 @@ export interface AuditRow {
   parametersSha256: Buffer | null;
   /** JSON text. */
   parametersPreview: string | null;
+  /** JSON text. */
+  files: string | null;
 }
 
 /** All of them, or none. */
@@ -37,14 +39,15 @@ export async function insertAuditRows(db: Db, rows: readonly AuditRow[]): Promis
   await db`
     insert into audit_log (
       at, actor_kind, actor_id, actor_name, action, object_kind, object_id, outcome, code, request_id, process_id,
-      decision, policy_id, parameters_sha256, parameters_preview
+      decision, policy_id, parameters_sha256, parameters_preview, files
     )
     select r.at, r."actorKind", r."actorId", r."actorName", r.action, r."objectKind", r."objectId", r.outcome, r.code,
-      r."requestId", r."processId", r.decision, r."policyId", decode(r."parametersSha256", 'hex'), r."parametersPreview"
+      r."requestId", r."processId", r.decision, r."policyId", decode(r."parametersSha256", 'hex'), r."parametersPreview",
+      r.files
     from json_to_recordset(${JSON.stringify(records)}::text::json) as r (
       at timestamptz, "actorKind" text, "actorId" text, "actorName" text, action text, "objectKind" text,
       "objectId" text, outcome text, code text, "requestId" text, "processId" bigint, decision text, "policyId" text,
-      "parametersSha256" text, "parametersPreview" text
+      "parametersSha256" text, "parametersPreview" text, files text
     )`;
 }
 

@@ -318,6 +318,7 @@ create table audit_log (
   policy_id text,
   parameters_sha256 bytea,
   parameters_preview text,
+  files text,
   constraint audit_log_pkey PRIMARY KEY (id),
   constraint audit_log_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['anonymous'::text, 'bootstrap'::text, 'key'::text, 'system'::text]))),
   constraint audit_log_decision_check CHECK ((decision = ANY (ARRAY['allow'::text, 'ask'::text, 'block'::text]))),

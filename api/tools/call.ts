@@ -26,7 +26,13 @@ import type {
   ToolPath,
 } from "./gate.ts";
 import type { FetchRules } from "./requests/fetch.ts";
-import { describeNamedFiles, limitFiles, measureBody } from "./requests/named-files.ts";
+import {
+  createMovedFiles,
+  describeNamedFiles,
+  limitFiles,
+  type MovedFiles,
+  measureBody,
+} from "./requests/named-files.ts";
 import { createSave, redactBody, type Save, saveResult, toJsonResult } from "./results.ts";
 import type { CallTarget } from "./targets.ts";
 import type { ParameterValidator } from "./validation/validator.ts";
@@ -74,6 +80,7 @@ interface OpenCall extends ToolCall {
   resume(): void;
   /** The first decision, for the record. */
   decision: GateDecision | null;
+  readonly moved: MovedFiles;
 }
 
 export function createToolCaller(options: ToolCallerOptions): ToolCaller {
@@ -99,6 +106,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     }
     const parameters = await fitParameters(call, tool);
     const adapter = await record(call, tool);
+    call.workspace &&= call.moved.watch(call.workspace);
     const save = createSave(call, redactor, tool.isFetch);
     const value = await invoke(call, adapter, parameters, save);
     const answer = toJsonResult(value, limits.maxResultBytes);
@@ -239,6 +247,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
       clock,
       signal: ended.signal,
       decision: null,
+      moved: createMovedFiles(),
       suspend,
       resume() {
         if (ended.signal.aborted) return;
@@ -266,7 +275,8 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
         const { serviceId, toolId, caller, parameters } = opened ?? given;
         const decision = opened?.decision ?? null;
         const times = clock.read();
-        options.onCall?.({ serviceId, toolId, caller, parameters, decision, outcome, code, ...times });
+        const files = opened?.moved.list() ?? [];
+        options.onCall?.({ serviceId, toolId, caller, parameters, files, decision, outcome, code, ...times });
       };
       try {
         opened = open(given, clock);

@@ -65,6 +65,17 @@ export interface NamedFile {
   sha256: string;
 }
 
+/** A file that a call has sent or saved. */
+export interface MovedFile {
+  name: string;
+  /** From the workspace of the run, or to it. */
+  use: "sent" | "saved";
+  /** Bytes that went. */
+  size: number;
+  /** Hexadecimal; null: not all of it went. */
+  sha256: string | null;
+}
+
 /** What a person is asked about. */
 export interface AskedCall {
   /** Defaults filled in. */
@@ -117,6 +128,8 @@ export interface CallRecord extends ToolPath {
   caller: CallCaller;
   /** As they were given. */
   parameters: Record<string, unknown>;
+  /** Sent from the workspace and saved to it, as far as that came. */
+  files: readonly MovedFile[];
   /** Null: the call was refused before the policies were asked. */
   decision: GateDecision | null;
   outcome: CallOutcome;

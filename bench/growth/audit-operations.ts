@@ -22,6 +22,7 @@ export function auditOperations(pool: Pool, size: number): Operation[] {
     policyId: null,
     parametersSha256: null,
     parametersPreview: null,
+    files: null,
   } as const;
   const read = (name: string, filter: AuditFilter): Operation => ({
     name: `audit log, ${name}`,

@@ -43,6 +43,7 @@ describe("what is recorded", () => {
         .update('{"allow":["**"],"deny":[],"name":"audited","packages":["*"]}')
         .digest("hex"),
       parameters: { name: "audited", allow: ["**"], deny: [], packages: ["*"] },
+      files: [],
     });
     const [byBootstrap] = await audit(`&action=key.create&objectId=${admin.id}`);
     expect(byBootstrap.actor).toEqual({ kind: "bootstrap", id: null, name: "bootstrap" });
@@ -83,6 +84,33 @@ describe("what is recorded", () => {
     });
     expect(records[0].parameters).toMatchObject({ code: "[24 characters]", block: true });
     expect(JSON.stringify(records)).not.toContain("secret script text");
+  });
+
+  test("a submission with the names and sizes of its files, and nothing of what is in them", async () => {
+    const bytes = Buffer.from("planted-in-base64");
+    const answer = await governance.server.post("/processes", {
+      code: "1",
+      autorun: false,
+      files: { "in/a.txt": { text: "planted-in-text é" }, "b.bin": { base64: bytes.toString("base64") } },
+    });
+    const [record] = await until("it is there", async () => {
+      const found = await audit(`&action=process.create&objectId=${answer.body.id}`);
+      return found.length > 0 && found;
+    });
+    expect(record.parameters.files).toEqual({
+      "in/a.txt": { text: "[redacted]", size: 18 },
+      "b.bin": { base64: "[redacted]", size: bytes.length },
+    });
+    const [{ text = "" } = {}] = await governance.server.pool<{ text: string }[]>`
+      select string_agg(to_json(a)::text, ' ') as text from audit_log a`;
+    for (const planted of ["planted-in", bytes.toString("base64")]) expect(text).not.toContain(planted);
+    const id = `sha256-${"a".repeat(64)}`;
+    await governance.server.post("/processes", { code: "1", files: { c: { id } } });
+    const [refused] = await until("it is there too", async () => {
+      const found = await audit("&action=process.create&outcome=refused");
+      return found.length > 0 && found;
+    });
+    expect(refused.parameters.files).toEqual({ c: { id } });
   });
 
   test("reading is not recorded, but for the export of the trail", async () => {

@@ -391,6 +391,31 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     expect(received.length).toBe(2);
   });
 
+  test("the audit trail names what a call has sent and saved, by size and digest", async () => {
+    answers.set("large", (response) => response.end(content(2 * MEBIBYTE)));
+    answers.set("broken", (response) => {
+      response.setHeader("content-length", 100).write("half of it", () => response.destroy());
+    });
+    const record = await run(
+      `await cyrnel.files.write("out/a.bin", "what is sent");
+      await tools.store.upload({ body: { file: "out/a.bin" } });
+      await tools.store.download({ query: { way: "large" } }, { saveAs: "b.bin" });
+      await tools.store.download({ query: { way: "broken" } }, { saveAs: "c.bin" }).catch(() => {});
+      await tools.shop.text({});`,
+    );
+    expect(record).toMatchObject({ exitState: "success" });
+    const { records } = (await on.server.get(`/audit?processId=${record.id}&action=tool.call`)).body;
+    const files = records.map((found: { files: unknown }) => found.files).reverse();
+    // Attempts at the download that breaks off, none of them whole.
+    for (const { name, sha256: digest } of files[2]) expect([name, digest]).toEqual(["c.bin", null]);
+    expect(files).toEqual([
+      [{ name: "out/a.bin", use: "sent", size: 12, sha256: sha256(Buffer.from("what is sent")) }],
+      [{ name: "b.bin", use: "saved", size: 2 * MEBIBYTE, sha256: sha256(content(2 * MEBIBYTE)) }],
+      expect.any(Array),
+      [],
+    ]);
+  });
+
   /** A run whose download ends while it stands still, so that only the database knows what was saved. */
   async function pauseWhileSaving(): Promise<{ id: number; approval: string }> {
     const held = Promise.withResolvers<ServerResponse>();

@@ -76,7 +76,8 @@ export default function AuditPage() {
 }
 
 function RecordRow({ record }: { record: AuditRecord }) {
-  const { at, actor, action, object, outcome, code, decision, parameters, requestId, processId } = record;
+  const { at, actor, action, object, outcome, code, decision, parameters, files, requestId, processId } =
+    record;
   const summary = (
     <>
       <span class="list-main">
@@ -113,6 +114,7 @@ function RecordRow({ record }: { record: AuditRecord }) {
               request <code>{requestId ?? "–"}</code>
             </p>
             {parameters === null || parameters === undefined ? null : <JsonTree value={parameters} />}
+            {files.length === 0 ? null : <JsonTree value={files} />}
           </div>
         )}
       </Fold>

@@ -73,7 +73,7 @@ export interface PauseStorage {
   sealer: Sealer;
   approvalStore: ApprovalStore;
   room: PauseRoom;
-  files: Pick<ProcessFiles, "store" | "open">;
+  files: Pick<ProcessFiles, "store" | "open" | "maxStoredBytes">;
 }
 
 /** What is sealed of a paused run. */

@@ -1,8 +1,11 @@
-/** Files that the parameters of a call name, for a person who decides about it: what is sent afterwards are exactly these. */
+/**
+ * The files of a call: those that its parameters name, for a person who decides about it (what is sent afterwards are exactly these),
+ * and those that went, for its record.
+ */
 import { createHash } from "node:crypto";
 import type { CallFiles } from "#sdk";
 import { refuseCall } from "../failure.ts";
-import type { NamedFile } from "../gate.ts";
+import type { CallWorkspace, MovedFile, NamedFile } from "../gate.ts";
 
 const MAX_NAMES = 100;
 const MAX_DEPTH = 64;
@@ -57,6 +60,51 @@ export function limitFiles(files: CallFiles, shown: readonly NamedFile[]): CallF
         `The file ${JSON.stringify(name)} is not part of what was approved.`,
       );
     },
+  };
+}
+
+export interface MovedFiles {
+  /** The same workspace, noting what goes through. */
+  watch(workspace: CallWorkspace): CallWorkspace;
+  /** By now. */
+  list(): MovedFile[];
+}
+
+/** What a call has sent and saved: measured as it goes by, so that it is what went. */
+export function createMovedFiles(): MovedFiles {
+  const moved: MovedFile[] = [];
+  function begin(name: string, use: MovedFile["use"]): MovedFile {
+    const file: MovedFile = { name, use, size: 0, sha256: null };
+    if (moved.length < MAX_NAMES) moved.push(file);
+    return file;
+  }
+  async function* measure(file: MovedFile, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const hash = createHash("sha256");
+    for await (const piece of bytes) {
+      hash.update(piece);
+      file.size += piece.length;
+      yield piece;
+    }
+    file.sha256 = hash.digest("hex");
+  }
+  return {
+    watch({ files, saveAs }) {
+      return {
+        files: {
+          async open(name) {
+            const { stream, ...content } = await files.open(name);
+            return { ...content, stream: () => measure(begin(name, "sent"), stream()) };
+          },
+        },
+        ...(saveAs !== undefined && {
+          saveAs: {
+            name: saveAs.name,
+            save: (bytes) => saveAs.save(measure(begin(saveAs.name, "saved"), bytes)),
+          },
+        }),
+      };
+    },
+    list: () => moved.map((file) => ({ ...file })),
   };
 }
 

@@ -60,6 +60,7 @@ async function scrape(): Promise<string> {
     toolId: "t",
     caller: {},
     parameters: {},
+        files: [],
     decision: null,
     outcome: "ok",
     code: null,

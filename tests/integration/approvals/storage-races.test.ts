@@ -33,7 +33,7 @@ const storage = () => ({
   sealer: vault,
   approvalStore,
   room: { hasRoom: async () => true },
-  files: { store: async () => [], open: () => [] },
+  files: { store: async () => [], open: () => [], maxStoredBytes: null },
 });
 
 async function startRun() {

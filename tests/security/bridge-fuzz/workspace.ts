@@ -129,7 +129,9 @@ export function createHostileWorkspace(prng: Prng, report: (fault: string | null
       if (!mayNameAFile(file.name)) report(`an artifact ${JSON.stringify(file.name)}`);
       if (names.some((other) => other.startsWith(`${file.name}/`))) report(`${file.name} is a folder too`);
       if (unknown.has(file.name) || isFull) continue;
-      const left = Buffer.concat(await Array.fromAsync(readWhole(file)));
+      const read: Buffer[] = [];
+      for await (const piece of readWhole(file)) read.push(piece);
+      const left = Buffer.concat(read);
       if (!expected.get(file.name)?.equals(left))
         report(`${JSON.stringify(file.name)} is not what was written`);
     }

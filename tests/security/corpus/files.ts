@@ -210,7 +210,9 @@ export const fileProbes: Probe[] = [
       const archive = pack();
       for (const [name, content] of Object.entries(run.artifacts)) archive.entry({ name }, content);
       archive.finalize();
-      const input = Buffer.concat(await Array.fromAsync(archive));
+      const pieces: Buffer[] = [];
+      for await (const piece of archive) pieces.push(piece as Buffer);
+      const input = Buffer.concat(pieces);
       // As another program sees it, which would follow what stands in the archive.
       const { stdout, status } = spawnSync("tar", ["--list", "--verbose", "--quoting-style=escape"], {
         input,

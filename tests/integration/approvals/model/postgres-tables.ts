@@ -25,7 +25,7 @@ export function createPostgresTables(pool: Pool, vault: Vault): Tables {
     sealer: vault,
     approvalStore,
     room: { hasRoom: async () => true },
-    files: { store: async () => [], open: () => [] },
+    files: { store: async () => [], open: () => [], maxStoredBytes: null },
   };
   let id = 0;
   return {
