@@ -2,6 +2,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";
+import { countLeft } from "#api/files/store.ts";
+import { endAbandonedRuns } from "#api/processes/store/queue.ts";
 import { type ApprovalsServer, startApprovalsServer } from "./approvals/server.ts";
 import { createTestDatabase } from "./harness/database.ts";
 import { startServer, type TestServer } from "./harness/server.ts";
@@ -110,6 +112,23 @@ describe("a key", () => {
     expect(again.body).toMatchObject({ exitState: "success" });
     expect(await keptBy(key)).toBe(70_036);
     await server.request("DELETE", `/processes/${id}`, { headers: key });
+    expect(await keptBy(key)).toBe(36);
+  });
+
+  test("keeps nothing of a run whose server was lost between counting what it left and storing that", async () => {
+    const key = await makeKey();
+    await upload(randomUUID(), key);
+    const { body: held } = await upload(randomBytes(70_000), key);
+    const { id } = (await server.post("/processes", { code: "return 1", autorun: false }, key)).body;
+    await server.pool`update processes set state = 'running', environment = 'typescript-process', queued_at = now(), started_at = now(), claim = ${randomUUID()}, replica = ${randomUUID()} where id = ${id}`;
+    await countLeft(server.pool, id, [held.id.slice(7)], MAX_BYTES);
+    await server.request("DELETE", `/files/${held.id}`, { headers: key });
+    expect(await keptBy(key)).toBe(70_036);
+    await endAbandonedRuns(server.pool, null, { replica: null, unheld: [], maxSilentMs: null });
+    expect((await server.get(`/processes/${id}`, key)).body).toMatchObject({
+      reason: "interrupted",
+      artifacts: [],
+    });
     expect(await keptBy(key)).toBe(36);
   });
 });

@@ -286,6 +286,8 @@ export async function recoverPausedRuns(
       delete from process_results where process_id in (select id from released where state = 'queued')
     ), cleared_calls as (
       delete from tool_calls where process_id in (select id from released where state = 'queued')
+    ), uncounted as (
+      delete from left_contents where process_id in (select id from released where state = 'queued')
     )
     select id from released where state = 'queued'`;
   return rows.map(({ id }) => id);

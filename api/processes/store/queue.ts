@@ -131,6 +131,8 @@ export async function endAbandonedRuns(
     ), details as (
       insert into process_results (process_id, error_detail)
       select id, ${detail}::text::json from ended where exit_state = 'failed'
+    ), uncounted as (
+      delete from left_contents where process_id in (select id from ended)
     )
     select id from ended`;
   return rows.map(({ id }) => id);
