@@ -19,6 +19,46 @@ export function checkFileName(name: string): string | null {
   return null;
 }
 
+/** Which folders there are, by the names of the files that are in them. */
+export interface Folders {
+  add(file: string): void;
+  delete(file: string): void;
+  has(folder: string): boolean;
+  /** A file that was put into this folder. */
+  findBelow(folder: string): string | undefined;
+  /** The folder of `file` that is a file. */
+  findFileAbove(file: string, files: { has(name: string): boolean }): string | undefined;
+}
+
+export function createFolders(): Folders {
+  const folders = new Map<string, { files: number; first: string }>();
+  return {
+    add(file) {
+      for (const folder of foldersOf(file)) {
+        const { files, first } = folders.get(folder) ?? { files: 0, first: file };
+        folders.set(folder, { files: files + 1, first });
+      }
+    },
+    delete(file) {
+      for (const folder of foldersOf(file)) {
+        const { files, first } = folders.get(folder) as { files: number; first: string };
+        if (files === 1) folders.delete(folder);
+        else folders.set(folder, { files: files - 1, first });
+      }
+    },
+    has: (folder) => folders.has(folder),
+    findBelow: (folder) => folders.get(folder)?.first,
+    findFileAbove: (file, files) => foldersOf(file).find((folder) => files.has(folder)),
+  };
+}
+
+function foldersOf(file: string): string[] {
+  const folders: string[] = [];
+  for (let end = file.indexOf("/"); end !== -1; end = file.indexOf("/", end + 1))
+    folders.push(file.slice(0, end));
+  return folders;
+}
+
 /** Of UTF-8. Counted here: where scripts run there is no Buffer. */
 function countBytes(text: string): number {
   let bytes = 0;

@@ -61,7 +61,10 @@ export interface WorkspaceFile {
 export interface FileWrite {
   name: string;
   data: Uint8Array;
-  mode: "replace" | "append";
+  /** `patch`: it is written over what is at `at`, after zeros where the file ends before. */
+  mode: "replace" | "append" | "patch";
+  /** Bytes from the beginning of the file; with `patch`. */
+  at?: number;
   /** Another piece of this write follows: the file is as it was until the last one. */
   more: boolean;
   /** Of the execution's writes, the one that this is a piece of. */
@@ -204,7 +207,7 @@ export interface EnvironmentBindings {
     call?: { seq: number; signal: AbortSignal },
   ): Promise<unknown>;
   /**
-   * Fewer bytes than `length` at the end of the file. This and the next two are absent where runs have no files; they reject
+   * Fewer bytes than `length` at the end of the file. This and the next four are absent where runs have no files; they reject
    * with `file_not_found` or `invalid_file_name`, or with an error whose `name` is `WorkspaceLimitError`, which has to end the
    * execution as `failed` with `output_limit`.
    */
@@ -212,6 +215,10 @@ export interface EnvironmentBindings {
   /** Answers the size of the file, or of what was written so far of it. */
   writeFile?(eid: number, write: FileWrite): Promise<{ size: number }>;
   removeFile?(eid: number, file: { name: string }): Promise<void>;
+  /** Answers the size. `moves`: what it was copied from is not there any more. */
+  copyFile?(eid: number, copy: { name: string; to: string; moves: boolean }): Promise<{ size: number }>;
+  /** What is added are zeros. Answers the size. */
+  resizeFile?(eid: number, file: { name: string; size: number }): Promise<{ size: number }>;
   /**
    * Which package an import of the execution means. `message` is for its author: why there is none, near matches, who may
    * install it. Asked while the source is prepared, not when an execution is repeated. This and the next one are absent where

@@ -225,6 +225,18 @@ export const CONFIG_VARIABLES = {
     "67108864",
     "Bytes of all files that a run is given, and of all that it leaves.",
   ),
+  CYRNEL_SPOOL_DIR: setting(
+    "spoolDirectory",
+    text.min(1, { error: "expected a folder" }).transform((folder) => path.resolve(folder)),
+    null,
+    "Folder on a disk for what runs write to files while they are under way; made where it is missing, and nothing in it outlives the server. Unset: the system's folder for temporary files.",
+  ),
+  CYRNEL_MAX_SPOOL_BYTES: setting(
+    "maxSpoolBytes",
+    wholeNumber(1, 2 ** 50),
+    "4294967296",
+    "Bytes that all runs under way hold there together; one holds what it has written, also what it has replaced since. A run that would go beyond ends as `failed` / `output_limit`. Less than the disk has room for.",
+  ),
   CYRNEL_MAX_STORED_BYTES: setting(
     "maxStoredBytes",
     orNone(wholeNumber(0, 2 ** 50)),

@@ -3,8 +3,8 @@ import { isUtf8 } from "node:buffer";
 import type { ArtifactSource } from "#api/processes/model/files.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import { isTextType } from "#runner/file-names.ts";
-import { readWhole } from "#runner/host/workspace.ts";
 import { endOfText } from "#runner/utf8.ts";
+import { readWhole } from "#runner/workspace/workspace.ts";
 
 /** What is to be stored of it: known secrets in text are replaced as in output, so it may have another size. */
 export async function readArtifact(

@@ -1,8 +1,10 @@
 /** The store of files of one server, put together: where contents lie, uploads and artifacts over it, and the sweeps. */
+import { tmpdir } from "node:os";
 import type { Config } from "#api/config.ts";
 import type { Pool } from "#api/db/pool.ts";
 import type { ProcessFiles } from "#api/processes/model/files.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
+import { openSpools } from "#runner/workspace/spool.ts";
 import type { ModuleLogger } from "#sdk";
 import { type ContentStore, createContents } from "./contents/contents.ts";
 import { createFiles, type Files, type FilesDeps } from "./service.ts";
@@ -26,6 +28,8 @@ export interface FileStorageOptions {
     | "maxFileBytes"
     | "maxWorkspaceBytes"
     | "maxStoredBytes"
+    | "spoolDirectory"
+    | "maxSpoolBytes"
     | "fileTtlDays"
     | "objectStore"
     | "objectStorePathStyle"
@@ -50,6 +54,10 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
       redactor,
       maxWorkspaceBytes: config.maxWorkspaceBytes,
       maxStoredBytes: config.maxStoredBytes,
+      spools: await openSpools({
+        folder: config.spoolDirectory ?? tmpdir(),
+        maxBytes: config.maxSpoolBytes,
+      }),
     }),
     start() {
       open.use(startFileSweeps({ pool, contents, ttlDays: config.fileTtlDays, log, onSwept }));

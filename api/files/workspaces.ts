@@ -15,7 +15,8 @@ import type {
 } from "#api/processes/model/files.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import { contentTypeOf } from "#runner/file-names.ts";
-import { readWhole } from "#runner/host/workspace.ts";
+import type { Spools } from "#runner/workspace/spool.ts";
+import { readWhole } from "#runner/workspace/workspace.ts";
 import { AppError } from "../errors.ts";
 import { readArtifact } from "./artifacts.ts";
 import type { ContentStore, OpenContent } from "./contents/contents.ts";
@@ -32,6 +33,7 @@ export interface WorkspacesDeps {
   maxWorkspaceBytes: number;
   /** Of a key; null: as much as there is room for. */
   maxStoredBytes: number | null;
+  spools: Spools;
 }
 
 export function createWorkspaces({
@@ -40,6 +42,7 @@ export function createWorkspaces({
   redactor,
   maxWorkspaceBytes,
   maxStoredBytes,
+  spools,
 }: WorkspacesDeps): ProcessFiles {
   async function take(given: GivenFiles, owner: FilesOwner): Promise<ProcessFile[]> {
     const files = Object.entries(given);
@@ -74,6 +77,7 @@ export function createWorkspaces({
 
   return {
     maxStoredBytes,
+    spools,
     take,
     open(files) {
       return files.map(({ id, ...file }) => {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Environments } from "#api/components/modules/environments.ts";
 import { retryUntil } from "#api/db/retry.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
-import { createWorkspace } from "#runner/host/workspace.ts";
+import { createWorkspace } from "#runner/workspace/workspace.ts";
 import type { ExecutionInput, ModuleLogger } from "#sdk";
 import type { Slot } from "./admission/queue.ts";
 import { type EnvironmentAnswer, isOutcome } from "./live/ending.ts";
@@ -109,6 +109,7 @@ export class Runs {
           files: this.#options.files.open(readGiven(submitted)),
           maxBytes: limits.maxWorkspaceBytes,
           maxFiles: MAX_FILES,
+          spools: this.#options.files.spools,
         }),
       redactor,
       onChange: (change) => feed.notify(row.id, change),

@@ -123,6 +123,8 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
     readFile: async (eid, { name, offset, length }) => findRun(eid).workspace.read(name, offset, length),
     writeFile: async (eid, write) => findRun(eid).workspace.write(write),
     removeFile: async (eid, { name }) => findRun(eid).workspace.remove(name),
+    copyFile: async (eid, copy) => findRun(eid).workspace.copy(copy),
+    resizeFile: async (eid, file) => findRun(eid).workspace.resize(file),
     discoverServices: (query) => catalog.discoverServices(query ?? {}),
     discoverTools: (query) => catalog.discoverTools(query ?? {}),
     getService: (id) => catalog.getService(id),

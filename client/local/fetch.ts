@@ -1,5 +1,5 @@
 /** What the function `fetch` of a local runtime answers, as the `fetch` of a script takes it: a large body goes through a file. */
-import type { Workspace } from "#runner/host/workspace.ts";
+import type { Workspace } from "#runner/workspace/workspace.ts";
 import type { SavedAnswer } from "#sdk";
 
 /** The path of that function among the tools. */

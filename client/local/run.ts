@@ -1,5 +1,5 @@
 /** One run of a local runtime: its output and calls so far, its waits for a person, and the promise of how it goes on. */
-import type { Workspace } from "#runner/host/workspace.ts";
+import type { Workspace } from "#runner/workspace/workspace.ts";
 import type { ErrorDetail, ExecutionOutcome, Usage } from "#sdk";
 import type { PendingElicitation } from "../kernel/elicitation.ts";
 import type { LocalExecuteOptions } from "../kernel/local-model.ts";

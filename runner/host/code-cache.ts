@@ -76,4 +76,6 @@ const NO_CALLS: CallHandlers = {
   readFile: refuse,
   writeFile: refuse,
   removeFile: refuse,
+  copyFile: refuse,
+  resizeFile: refuse,
 };

@@ -195,6 +195,8 @@ export async function runExecution(
           readFile: (range) => fileCalls.readFile(bindings, eid, range),
           writeFile: (piece, _signal, _seq, bytes) => fileCalls.writeFile(bindings, eid, piece, bytes),
           removeFile: (file) => fileCalls.removeFile(bindings, eid, file),
+          copyFile: (copy) => fileCalls.copyFile(bindings, eid, copy),
+          resizeFile: (file) => fileCalls.resizeFile(bindings, eid, file),
         },
         events: {
           stdout: (data) => bindings.emitStdout(eid, data),

@@ -20,16 +20,31 @@ export const fileCalls = {
   async writeFile(
     bindings: EnvironmentBindings,
     eid: number,
-    { name, mode, more, write, text }: Params<"writeFile">,
+    { name, mode, at, more, write, text }: Params<"writeFile">,
     bytes: Buffer | null,
   ) {
     if (bindings.writeFile === undefined) throw noFiles();
     const data = bytes ?? Buffer.from(text ?? "");
-    return bindings.writeFile(eid, { name, data, mode, more: more === true, write });
+    return bindings.writeFile(eid, {
+      name,
+      data,
+      mode,
+      ...(at !== undefined && { at }),
+      more: more === true,
+      write,
+    });
   },
   async removeFile(bindings: EnvironmentBindings, eid: number, { name }: Params<"removeFile">) {
     if (bindings.removeFile === undefined) throw noFiles();
     await bindings.removeFile(eid, { name });
+  },
+  async copyFile(bindings: EnvironmentBindings, eid: number, { name, to, moves }: Params<"copyFile">) {
+    if (bindings.copyFile === undefined) throw noFiles();
+    return bindings.copyFile(eid, { name, to, moves: moves === true });
+  },
+  async resizeFile(bindings: EnvironmentBindings, eid: number, file: Params<"resizeFile">) {
+    if (bindings.resizeFile === undefined) throw noFiles();
+    return bindings.resizeFile(eid, file);
   },
 };
 type Params<M extends keyof CallHandlers> = Parameters<CallHandlers[M]>[0];

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Frame } from "./frames.ts";
 
 /** Raised whenever a message changes shape; a child with another version is refused. */
-export const PROTOCOL_VERSION = 6;
+export const PROTOCOL_VERSION = 7;
 
 /** Bounds of one connection. Configurable ones are defaults. */
 export const PROTOCOL_LIMITS = {
@@ -117,7 +117,13 @@ export const journalSchema = z.strictObject({
 export type Journal = z.infer<typeof journalSchema>;
 
 /** Methods whose calls carry what is in files: the log of calls keeps neither what they carry nor their replies. */
-export const FILE_METHODS: ReadonlySet<CallMethod> = new Set(["readFile", "writeFile", "removeFile"]);
+export const FILE_METHODS: ReadonlySet<CallMethod> = new Set([
+  "readFile",
+  "writeFile",
+  "removeFile",
+  "copyFile",
+  "resizeFile",
+]);
 
 const fileName = z.string().min(1).max(1000);
 const identifier = z.string().min(1).max(500);
@@ -160,11 +166,16 @@ export const callParamsSchemas = {
   writeFile: z.strictObject({
     name: fileName,
     write: z.int().min(1),
-    mode: z.enum(["replace", "append"]),
+    mode: z.enum(["replace", "append", "patch"]),
+    /** With `patch`: where in the file. */
+    at: z.int().min(0).optional(),
     more: z.literal(true).optional(),
     text: z.string().optional(),
   }),
   removeFile: z.strictObject({ name: fileName }),
+  /** Answers `{size}`, as `resizeFile`. */
+  copyFile: z.strictObject({ name: fileName, to: fileName, moves: z.literal(true).optional() }),
+  resizeFile: z.strictObject({ name: fileName, size: z.int().min(0) }),
 } as const;
 export type CallMethod = keyof typeof callParamsSchemas;
 
@@ -265,6 +276,8 @@ export const childMessageSchema = z.union([
     callMessage("readFile"),
     callMessage("writeFile"),
     callMessage("removeFile"),
+    callMessage("copyFile"),
+    callMessage("resizeFile"),
   ]),
 ]);
 export type ChildMessage = z.infer<typeof childMessageSchema>;

@@ -5,7 +5,7 @@
 
 import { saveResult } from "#client/local/files.ts";
 import { contentTypeOf } from "#runner/file-names.ts";
-import { createWorkspace, type StoredFile, type Workspace } from "#runner/host/workspace.ts";
+import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
 import type {
   CallFiles,
   EnvironmentModule,
@@ -174,6 +174,8 @@ export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & 
       readFile: (eid, { name, offset, length }) => of(eid).workspace.read(name, offset, length),
       writeFile: (eid, write) => of(eid).workspace.write(write),
       removeFile: (eid, { name }) => of(eid).workspace.remove(name),
+      copyFile: (eid, copy) => of(eid).workspace.copy(copy),
+      resizeFile: (eid, file) => of(eid).workspace.resize(file),
       ...subject.packages,
     },
   });

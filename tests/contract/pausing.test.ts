@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { instantiate as instantiateIvm } from "#modules/typescript-ivm/index.ts";
 import { instantiate as instantiateProcess } from "#modules/typescript-process/index.ts";
-import { createWorkspace, type StoredFile, type Workspace } from "#runner/host/workspace.ts";
+import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
 import type { EnvironmentModule, ErrorDetail, ExecutionExitState, ExecutionInput, InvokeInput } from "#sdk";
 import { inParts } from "#tests/contract/in-parts.ts";
 import { bundleOf, servePackages } from "#tests/contract/packages.ts";
@@ -103,6 +103,8 @@ describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config 
         readFile: (eid, { name, offset, length }) => of(eid).workspace.read(name, offset, length),
         writeFile: (eid, write) => of(eid).workspace.write(write),
         removeFile: (eid, { name }) => of(eid).workspace.remove(name),
+        copyFile: (eid, copy) => of(eid).workspace.copy(copy),
+        resizeFile: (eid, file) => of(eid).workspace.resize(file),
         ...PACKAGES,
       },
     });

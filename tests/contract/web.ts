@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { answerFetch } from "#client/local/fetch.ts";
-import type { Workspace } from "#runner/host/workspace.ts";
+import type { Workspace } from "#runner/workspace/workspace.ts";
 import type { CallFiles, SavedAnswer } from "#sdk";
 
 export const WEB = "http://web.test";

@@ -8,6 +8,7 @@ import { createWorkspaces } from "#api/files/workspaces.ts";
 import type { ArtifactSource } from "#api/processes/model/files.ts";
 import { finishRun } from "#api/processes/store/changes.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
+import { SYSTEM_SPOOLS } from "#runner/workspace/spool.ts";
 import { startServer, type TestServer } from "./harness/server.ts";
 
 const BOOTSTRAP = "files-bootstrap-key-0123456789";
@@ -55,6 +56,7 @@ async function finish(id: number, artifacts: ArtifactSource[]): Promise<void> {
     contents: contents(),
     redactor,
     maxWorkspaceBytes: MAX_BYTES,
+    spools: SYSTEM_SPOOLS,
     maxStoredBytes: null,
   });
   const stored = await workspaces.storeArtifacts(artifacts, id);

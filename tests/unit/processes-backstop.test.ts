@@ -4,7 +4,7 @@ import { BACKSTOP_MS } from "#api/processes/live/execution.ts";
 import { LiveRun } from "#api/processes/live/run.ts";
 import type { ProcessRow } from "#api/processes/model/records.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
-import { createWorkspace } from "#runner/host/workspace.ts";
+import { createWorkspace } from "#runner/workspace/workspace.ts";
 
 const LIMIT_MS = 5_000;
 const AFTER_ALL_MS = LIMIT_MS + BACKSTOP_MS;

@@ -7,7 +7,7 @@ import type { ProcessRow } from "#api/processes/model/records.ts";
 import { type HostedCall, NO_TOOLS } from "#api/processes/model/tool-host.ts";
 import { createPausing, type PausingOptions } from "#api/processes/pausing/pausing.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
-import { createWorkspace } from "#runner/host/workspace.ts";
+import { createWorkspace } from "#runner/workspace/workspace.ts";
 
 function beginRun(): LiveRun {
   return new LiveRun({

@@ -5,18 +5,32 @@ import { type RealmMessage, runCode } from "./realm-harness.ts";
 
 /** A workspace as the host answers it. */
 function openWorkspace(given: Record<string, string> = {}) {
-  const contents = new Map(Object.entries(given).map(([name, text]) => [name, Buffer.from(text)]));
+  const contents = new Map<string, Buffer>(
+    Object.entries(given).map(([name, text]) => [name, Buffer.from(text)]),
+  );
   const answer = ({ method, params }: RealmMessage, attachment: Buffer | null): unknown => {
-    const { name, offset, length, asText, mode, text } = params;
+    const { name, offset, length, asText, mode, at, text, to, moves, size } = params;
     const held = contents.get(name) ?? Buffer.alloc(0);
     if (method === "readFile") {
       const piece = held.subarray(offset, offset + length);
       return asText ? { text: piece.toString(), bytes: piece.length } : piece;
     }
     if (method === "removeFile") return contents.delete(name) ? null : null;
+    const put = (target: string, bytes: Buffer) => {
+      contents.set(target, bytes);
+      return { size: bytes.length };
+    };
+    if (method === "copyFile") {
+      if (moves) contents.delete(name);
+      return put(to, held);
+    }
+    if (method === "resizeFile")
+      return put(name, Buffer.concat([held, Buffer.alloc(size)]).subarray(0, size));
     const piece = attachment ?? Buffer.from(text ?? "");
-    contents.set(name, mode === "append" ? Buffer.concat([held, piece]) : piece);
-    return { size: contents.get(name)?.length };
+    if (mode === "append") return put(name, Buffer.concat([held, piece]));
+    if (mode === "replace") return put(name, piece);
+    const head = Buffer.concat([held, Buffer.alloc(at)]).subarray(0, at);
+    return put(name, Buffer.concat([head, piece, held.subarray(at + piece.length)]));
   };
   const files = () =>
     [...contents].map(([name, { length: size }]) => ({ name, size, contentType: "text/plain" }));
@@ -49,6 +63,27 @@ const SNIPPETS: [habit: string, script: string, result: unknown][] = [
     "namespace fs",
     'import * as fs from "node:fs"; return [fs.existsSync("in.csv"), fs.existsSync("no"), fs.existsSync("dir")]',
     [true, false, true],
+  ],
+  [
+    "flags as numbers",
+    `import fs, { constants as c } from "fs";
+    const tell = (work) => { try { return work(); } catch (error) { return error.code; } };
+    const put = (name, flags, text) => tell(() => { const fd = fs.openSync(name, flags); fs.writeSync(fd, text); fs.closeSync(fd); return fs.readFileSync(name, "utf8"); });
+    const fd = fs.openSync("in.csv", c.O_RDONLY), bytes = new Uint8Array(2);
+    return [fs.readSync(fd, bytes), tell(() => fs.writeSync(fd, "x")), put("n", c.O_WRONLY | c.O_CREAT | c.O_EXCL, "one"), put("n", c.O_WRONLY | c.O_CREAT | c.O_EXCL, "x"),
+      put("n", c.O_WRONLY | c.O_APPEND, " two"), put("n", c.O_RDWR, "ONE"), put("n", c.O_WRONLY | c.O_TRUNC, "new"), put("none", c.O_RDWR, "x"), put("n", 3, "x"), put("n", 1 << 30, "x")]`,
+    [
+      2,
+      "EBADF",
+      "one",
+      "EEXIST",
+      "one two",
+      "ONE two",
+      "new",
+      "ENOENT",
+      "ERR_INVALID_ARG_VALUE",
+      "ERR_INVALID_ARG_VALUE",
+    ],
   ],
   [
     "fs.promises",

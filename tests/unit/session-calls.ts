@@ -14,4 +14,6 @@ export const CALL_METHODS_FOR_TESTS: CallHandlers = {
   readFile: echo,
   writeFile: echo,
   removeFile: echo,
+  copyFile: echo,
+  resizeFile: echo,
 };

@@ -4,7 +4,7 @@
  */
 import type { CallCaller, CallWorkspace } from "#api/tools/gate.ts";
 import { WORKSPACE_LIMIT_ERROR } from "#runner/file-names.ts";
-import type { Workspace } from "#runner/host/workspace.ts";
+import type { Workspace } from "#runner/workspace/workspace.ts";
 import type {
   CallContext,
   EnvironmentBindings,
@@ -56,6 +56,8 @@ export function createBindings(options: BindingsOptions): EnvironmentBindings {
     readFile: async (eid, { name, offset, length }) => workspaceOf(registry, eid).read(name, offset, length),
     writeFile: async (eid, write) => workspaceOf(registry, eid).write(write),
     removeFile: async (eid, { name }) => workspaceOf(registry, eid).remove(name),
+    copyFile: async (eid, copy) => workspaceOf(registry, eid).copy(copy),
+    resizeFile: async (eid, file) => workspaceOf(registry, eid).resize(file),
     ...(options.pausing !== undefined && { restoreAnswer: createRestore(registry, options.pausing) }),
     ...(packages && {
       findPackage: (eid, request) => findPackage(registry, packages, eid, request),

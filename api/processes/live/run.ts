@@ -5,7 +5,7 @@
 
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { CallCaller } from "#api/tools/gate.ts";
-import { createWorkspace, type StoredFile, type Workspace } from "#runner/host/workspace.ts";
+import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
 import type { CallFiles, ErrorDetail, ExecutionState, PackageUse, Usage } from "#sdk";
 import type { ProcessArtifact } from "../model/files.ts";
 import {

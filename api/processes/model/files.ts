@@ -1,6 +1,8 @@
 /** What a process is given as files and what its run leaves: as clients send and see it. */
+
 import { z } from "zod";
 import { checkFileName } from "#runner/file-names.ts";
+import type { Spools } from "#runner/workspace/spool.ts";
 
 /** Given to a run, and left by one. */
 export const MAX_FILES = 1000;
@@ -74,6 +76,8 @@ export interface ArtifactSource {
 export interface ProcessFiles {
   /** Of a key, for the statement that stores a process with files. */
   readonly maxStoredBytes: number | null;
+  /** Where runs keep what they write while they are under way. */
+  readonly spools: Spools;
   /** Looks up what was uploaded, and stores what is given as text. Throws invalid_request, naming the file. */
   take(given: GivenFiles, owner: FilesOwner): Promise<ProcessFile[]>;
   /** As runs read them. Nothing is read before that. */

@@ -122,6 +122,54 @@ export const fileCases: EnvironmentCase[] = [
     },
   },
   {
+    id: "files.moved",
+    sentence:
+      "files are copied, renamed, cut and written over in places without passing through the script's memory",
+    async check({ run }) {
+      const content = Buffer.alloc(60 * MEBIBYTE, "0123456789abcdef");
+      const { result, artifacts, error } = await run(
+        `import fs from "node:fs";
+        fs.mkdirSync("out/deep", { recursive: true });
+        fs.renameSync("large.bin", "out/deep/first.bin");
+        await fs.promises.rename("out", "done");
+        await fs.promises.truncate("done/deep/first.bin", 40_000_003);
+        const handle = await fs.promises.open("done/deep/first.bin", "r+");
+        await handle.write("<here>", 20_000_000);
+        await handle.write("<end>", 40_000_010);
+        await handle.close();
+        fs.copyFileSync("small.txt", "copy.txt");
+        fs.appendFileSync("small.txt", " more");
+        fs.appendFileSync("copy.txt", " other");
+        const tell = (work) => { try { return work(); } catch (error) { return error.code; } };
+        return [fs.readdirSync("/", { recursive: true }), fs.statSync("done/deep/first.bin").size, fs.existsSync("out"), fs.readFileSync("small.txt", "utf8"),
+          fs.readFileSync("copy.txt", "utf8"), tell(() => fs.renameSync("gone", "x")), tell(() => fs.renameSync("copy.txt", "done")),
+          tell(() => fs.truncateSync("copy.txt", 1.5)), tell(() => fs.writeSync(fs.openSync("copy.txt", "r+"), "x", -1)), tell(() => fs.copyFileSync("copy.txt", "no/x"))];`,
+        { files: { "large.bin": content, "small.txt": "small" }, memoryMb: 64, timeoutMs: 60_000 },
+      );
+      expect(error).toBeUndefined();
+      expect(result).toEqual([
+        ["copy.txt", "done", "done/deep", "done/deep/first.bin", "small.txt"],
+        40_000_015,
+        false,
+        "small more",
+        "small other",
+        "ENOENT",
+        "EISDIR",
+        "ERR_OUT_OF_RANGE",
+        "ERR_OUT_OF_RANGE",
+        "ENOENT",
+      ]);
+      const expected = Buffer.concat([
+        content.subarray(0, 40_000_003),
+        Buffer.alloc(7),
+        Buffer.from("<end>"),
+      ]);
+      expected.write("<here>", 20_000_000);
+      expect(Object.keys(artifacts).sort()).toEqual(["copy.txt", "done/deep/first.bin", "small.txt"]);
+      expect(artifacts["done/deep/first.bin"]?.equals(expected)).toBe(true);
+    },
+  },
+  {
     id: "files.large",
     sentence: "files of many pieces arrive whole, whatever is cut where, beside timers and calls",
     async check({ run }) {

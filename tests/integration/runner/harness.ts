@@ -105,4 +105,6 @@ export const echoCalls: CallHandlers = {
   readFile: echo,
   writeFile: echo,
   removeFile: echo,
+  copyFile: echo,
+  resizeFile: echo,
 };

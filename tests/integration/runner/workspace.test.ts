@@ -1,9 +1,11 @@
 /** The host's side of a run's files, called as a child that was taken over could call it. */
+import { spawnSync } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
 import { checkFileName } from "#runner/file-names.ts";
-import { createWorkspace, type Workspace } from "#runner/host/workspace.ts";
+import { createSpools, openSpools, type Spools } from "#runner/workspace/spool.ts";
+import { createWorkspace, type Workspace } from "#runner/workspace/workspace.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -119,6 +121,206 @@ test("what is asked for is done in the order in which it is asked for, awaited o
   ];
   const found = (await Promise.all(asked)).filter((answer) => typeof answer === "string");
   expect(found).toEqual(["given", "given and more", "new", "file_not_found"]);
+});
+
+test("whatever a script does to its files, they hold what a buffer would, and copies stay as they were", async () => {
+  await using workspace = open({ "a.txt": "given" });
+  const model = new Map([["a.txt", Buffer.from("given")]]);
+  let seed = 7;
+  const below = (limit: number) => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+    return seed % limit;
+  };
+  const names = ["a.txt", "b.txt", "c/d.txt"];
+  const kept: { files: ReturnType<Workspace["snapshot"]>; name: string; bytes: Buffer }[] = [];
+  for (let step = 0; step < 1500; step++) {
+    const name = names[below(3)] as string;
+    const to = names[below(3)] as string;
+    const held = model.get(name);
+    const text = String.fromCharCode(97 + below(26)).repeat(1 + (below(4) === 0 ? below(9000) : below(40)));
+    const act = below(7);
+    if (act < 3 && (held?.length ?? 0) < 200_000) {
+      await put(workspace, name, text, "append");
+      model.set(name, Buffer.concat([held ?? Buffer.alloc(0), Buffer.from(text)]));
+    } else if (act === 3) {
+      const at = below((held?.length ?? 0) + 6000);
+      await workspace.write({
+        name,
+        data: Buffer.from(text),
+        mode: "patch",
+        at,
+        more: false,
+        write: ++lastWrite,
+      });
+      const size = Math.max(held?.length ?? 0, at + text.length);
+      const bytes = Buffer.concat([held ?? Buffer.alloc(0), Buffer.alloc(size)]).subarray(0, size);
+      bytes.write(text, at);
+      model.set(name, bytes);
+    } else if (held !== undefined && act === 4) {
+      const size = below(held.length + 5000);
+      await workspace.resize({ name, size });
+      model.set(name, Buffer.concat([held, Buffer.alloc(size)]).subarray(0, size));
+    } else if (held !== undefined && act === 5) {
+      const moves = below(3) === 0;
+      await workspace.copy({ name, to, moves });
+      if (moves && name !== to) model.delete(name);
+      model.set(to, held);
+    } else if (held !== undefined && step % 10 === 0) {
+      kept.push({ files: workspace.snapshot(), name, bytes: held });
+    }
+  }
+  expect(kept.length).toBeGreaterThan(3);
+  for (const [name, bytes] of model) {
+    expect(Buffer.from(await workspace.read(name, 0, 1e6)).equals(bytes), name).toBe(true);
+    const at = below(bytes.length + 1);
+    expect(
+      Buffer.from(await workspace.read(name, at, 5000)).equals(bytes.subarray(at, at + 5000)),
+      name,
+    ).toBe(true);
+  }
+  for (const { files, name, bytes } of kept) {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of (await files.open(name)).stream()) pieces.push(piece);
+    expect(Buffer.concat(pieces).equals(bytes), name).toBe(true);
+  }
+});
+
+/** Counts what reaches the disk. */
+function countedSpools() {
+  const counted = { reads: 0, writes: 0, bytes: 0 };
+  const real = createSpools({ folder: tmpdir(), maxBytes: null });
+  const spools: Spools = {
+    open() {
+      const spool = real.open();
+      return {
+        read(at, length) {
+          counted.reads++;
+          return spool.read(at, length);
+        },
+        write(data, at) {
+          counted.writes++;
+          counted.bytes += data.length;
+          return spool.write(data, at);
+        },
+        close: () => spool.close(),
+      };
+    },
+  };
+  return { counted, spools };
+}
+
+test("floods of small pieces, wherever they are written, make neither long lists nor many reads", async () => {
+  const CALLS = 4000;
+  const { counted, spools } = countedSpools();
+  await using workspace = createWorkspace({ files: [], maxBytes: 4 * MEBIBYTE, maxFiles: 10, spools });
+  const names = ["a", "b"];
+  const write = (name: string, text: string, how: { mode: "append" } | { mode: "patch"; at: number }) =>
+    workspace.write({ name, data: Buffer.from(text), more: false, write: ++lastWrite, ...how });
+  for (let call = 0; call < CALLS; call++)
+    await write(names[call % 2] as string, "0123456789", { mode: "append" });
+  expect(counted.writes).toBeLessThanOrEqual(2 * CALLS);
+  const readsOf = async (name: string) => {
+    const before = counted.reads;
+    const bytes = await workspace.read(name, 0, 262_144);
+    return [bytes.length, counted.reads - before];
+  };
+  const [size = 0, reads = 0] = await readsOf("a");
+  expect(size).toBe(5 * CALLS);
+  expect(reads).toBeLessThanOrEqual(size / 4096 + 1);
+
+  await workspace.resize({ name: "a", size: MEBIBYTE });
+  for (let call = 0; call < CALLS; call++) {
+    await write("a", "x", { mode: "patch", at: (call * 7919) % 262_144 });
+    if (call % 3 === 0) await write("b", "y", { mode: "append" });
+    if (call % 100 === 0) await workspace.copy({ name: "a", to: "c", moves: false });
+  }
+  const [, after = 0] = await readsOf("a");
+  expect(after).toBeLessThanOrEqual(262_144 / 4096 + 1);
+  // Each call copies a few times what is not worth a read of its own.
+  expect(counted.bytes).toBeLessThan(3 * CALLS * 5 * 4096);
+});
+
+test("one name among many is checked without looking at the others, and folders go with their last file", async () => {
+  await using workspace = open({ "x/y/z": "1", "x/w": "2" });
+  for (const name of ["x", "x/y", "x/y/z/a"]) {
+    expect(() => workspace.checkName(name), name).toThrow("cannot be a file and the folder of");
+  }
+  await workspace.remove("x/y/z");
+  expect(() => workspace.checkName("x/y")).not.toThrow();
+  expect(() => workspace.checkName("x")).toThrow("cannot be a file");
+  await workspace.copy({ name: "x/w", to: "moved", moves: true });
+  expect(() => workspace.checkName("x")).not.toThrow();
+  expect(workspace.artifacts().map(({ name, size }) => [name, size])).toEqual([["moved", 1]]);
+  await expect(workspace.copy({ name: "moved", to: "moved/below", moves: true })).rejects.toThrow("at once");
+  expect(await textOf(workspace, "moved")).toBe("2");
+});
+
+test("what all runs write has a bound, which the end of a run gives back", async () => {
+  const spools = createSpools({ folder: tmpdir(), maxBytes: 1000 });
+  const limits = { files: [], maxBytes: 10_000, maxFiles: 10, spools };
+  await using first = createWorkspace(limits);
+  {
+    await using second = createWorkspace(limits);
+    await put(second, "a", "x".repeat(600));
+    const full = { name: "WorkspaceLimitError", message: expect.stringContaining("CYRNEL_MAX_SPOOL_BYTES") };
+    await expect(put(first, "a", "x".repeat(600))).rejects.toMatchObject(full);
+    expect(first.artifacts()).toEqual([]);
+  }
+  await put(first, "a", "x".repeat(600));
+});
+
+const mounted = spawnSync("sh", ["-c", "d=$(mktemp -d) && mount -t tmpfs -o size=64k none $d && echo $d"]);
+const smallDisk = mounted.status === 0 ? mounted.stdout.toString().trim() : null;
+
+test.skipIf(smallDisk === null)(
+  "a full disk ends the run with a sentence that names the setting and no path (needs a mount of a tmpfs, so root)",
+  async () => {
+    const folder = smallDisk as string;
+    try {
+      await using workspace = createWorkspace({
+        files: [],
+        maxBytes: MEBIBYTE,
+        maxFiles: 10,
+        spools: await openSpools({ folder, maxBytes: null }),
+      });
+      await put(workspace, "small", "kept");
+      const full = await put(workspace, "large", "x".repeat(100_000)).catch((error) => error);
+      expect(full).toMatchObject({ name: "WorkspaceLimitError" });
+      expect(full.message).toContain("CYRNEL_SPOOL_DIR");
+      expect(full.message).not.toContain(folder);
+      expect(await textOf(workspace, "small")).toBe("kept");
+    } finally {
+      spawnSync("sh", ["-c", `umount ${folder} && rmdir ${folder}`]);
+    }
+  },
+);
+
+test("a folder that cannot be written to is refused before any run", async () => {
+  await expect(openSpools({ folder: "/dev/null/cyrnel", maxBytes: null })).rejects.toThrow(
+    "CYRNEL_SPOOL_DIR",
+  );
+});
+
+test("sizes that are only said are bounded as those that are written", async () => {
+  for (const act of [
+    (workspace: Workspace) => workspace.resize({ name: "a", size: Number.MAX_SAFE_INTEGER }),
+    (workspace: Workspace) =>
+      workspace.write({
+        name: "a",
+        data: Buffer.from("x"),
+        mode: "patch",
+        at: Number.MAX_SAFE_INTEGER,
+        more: false,
+        write: 1,
+      }),
+    async (workspace: Workspace) => {
+      for (let copy = 0; copy < 3; copy++)
+        await workspace.copy({ name: "a", to: `copy${copy}`, moves: false });
+    },
+  ]) {
+    await using workspace = open({ a: "x".repeat(500) }, 1000);
+    await expect(act(workspace)).rejects.toMatchObject({ name: "WorkspaceLimitError" });
+  }
 });
 
 test("reads that lie about sizes and places get what is there", async () => {

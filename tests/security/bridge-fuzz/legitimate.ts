@@ -20,11 +20,14 @@ const METHODS: Record<string, Record<string, (value: unknown) => boolean>> = {
   writeFile: {
     name: isFileName,
     write: isPositive,
-    mode: (value) => value === "replace" || value === "append",
+    mode: (value) => value === "replace" || value === "append" || value === "patch",
+    "at?": (value) => value === 0 || isPositive(value),
     "more?": (value) => value === true,
     "text?": (value) => typeof value === "string",
   },
   removeFile: { name: isFileName },
+  copyFile: { name: isFileName, to: isFileName, "moves?": (value) => value === true },
+  resizeFile: { name: isFileName, size: (value) => value === 0 || isPositive(value) },
 };
 
 const MAX_MESSAGE_DEPTH = 64;

@@ -44,11 +44,15 @@ const CALL_PARAMS: Record<CallMethod, (prng: Prng) => Json> = {
     object({
       name: identifier(prng),
       write: json(prng.pick([1, 2, 1_000_000])),
-      mode: json(prng.pick(["replace", "append"])),
+      mode: json(prng.pick(["replace", "append", "patch"])),
+      ...maybe(prng, "at", json(prng.pick([0, 1, 2 ** 53 - 1]))),
       ...maybe(prng, "more", raw("true")),
       ...maybe(prng, "text", raw(randomString(prng))),
     }),
   removeFile: (prng) => object({ name: identifier(prng) }),
+  copyFile: (prng) =>
+    object({ name: identifier(prng), to: identifier(prng), ...maybe(prng, "moves", raw("true")) }),
+  resizeFile: (prng) => object({ name: identifier(prng), size: json(prng.pick([0, 1, 2 ** 53 - 1])) }),
 };
 
 /**

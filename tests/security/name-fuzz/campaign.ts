@@ -7,9 +7,9 @@ import { setTimeout } from "node:timers/promises";
 import { extract, pack } from "tar-stream";
 import { givenFilesSchema } from "#api/processes/model/files.ts";
 import { checkFileName } from "#runner/file-names.ts";
-import { createWorkspace } from "#runner/host/workspace.ts";
 import { readSpecifier } from "#runner/source/modules/names.ts";
 import { prepareSource } from "#runner/source/prepare.ts";
+import { createWorkspace } from "#runner/workspace/workspace.ts";
 import { createPrng, type Prng } from "../bridge-fuzz/prng.ts";
 import { hostileName, hostileSpecifier, mayNameAFile } from "./names.ts";
 

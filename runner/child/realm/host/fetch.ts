@@ -52,7 +52,7 @@ export function loadFetch(): FetchClasses {
       writeFile: (name, data, mode) => loadFiles().access.write(name, data, mode),
       removeFile: (name) =>
         loadFiles()
-          .access.remove(name)
+          .access.change({ do: "remove", name })
           .catch(() => {}),
     },
     loadBlobs(),

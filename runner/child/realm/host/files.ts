@@ -2,7 +2,7 @@
  * The files of a run: `cyrnel.files`, and the access to them that node:fs stands on. Loaded with its first use. What there is is
  * known here from the start, so only contents cross to the host, in pieces; the host checks every name and limit again.
  */
-import { checkFileName, contentTypeOf } from "../../../file-names.ts";
+import { checkFileName, contentTypeOf, createFolders } from "../../../file-names.ts";
 import type { CallMethod, PROTOCOL_LIMITS, StartParams } from "../../../wire/protocol.ts";
 import type { Span } from "../sending.ts";
 
@@ -28,11 +28,22 @@ export interface FileAccess {
   find(name: string): FileStat;
   read(name: string, offset: number, length: number): Promise<Uint8Array>;
   readSync(name: string, offset: number, length: number): Uint8Array;
-  write(name: string, data: string | Uint8Array, mode: "replace" | "append"): Promise<void>;
-  writeSync(name: string, data: string | Uint8Array, mode: "replace" | "append"): void;
-  remove(name: string): Promise<void>;
-  removeSync(name: string): void;
+  write(name: string, data: string | Uint8Array, mode: WriteMode): Promise<void>;
+  writeSync(name: string, data: string | Uint8Array, mode: WriteMode): void;
+  change(change: Change): Promise<void>;
+  changeSync(change: Change): void;
+  /** Whether a file lies in it. */
+  isFolder(name: string): boolean;
 }
+
+/** A number: over what is there from this byte on, after zeros where the file ends before. */
+export type WriteMode = "replace" | "append" | number;
+
+/** What the host does without the contents coming here. Removing is one; a copy replaces what was there; what a resize adds are zeros. */
+export type Change =
+  | { do: "remove"; name: string }
+  | { do: "copy" | "move"; name: string; to: string }
+  | { do: "resize"; name: string; size: number };
 
 /** A literal, so that no schema library comes into the realm; the type keeps it equal to the host's. */
 const PIECE_BYTES: (typeof PROTOCOL_LIMITS)["maxFilePieceBytes"] = 262_144;
@@ -53,8 +64,12 @@ export function createFileLibrary(host: FileHost, given: StartParams["files"]) {
 
 function createFileAccess(host: FileHost, given: StartParams["files"]) {
   const files = new Map<string, FileStat>();
+  const folders = createFolders();
   let writes = 0;
-  for (const { name, size, contentType } of given ?? []) files.set(name, { name, size, contentType });
+  for (const { name, size, contentType } of given ?? []) {
+    files.set(name, { name, size, contentType });
+    folders.add(name);
+  }
 
   function find(name: string): FileStat {
     const found = files.get(name);
@@ -84,9 +99,10 @@ function createFileAccess(host: FileHost, given: StartParams["files"]) {
   function* writePieces(
     name: string,
     data: string | Uint8Array,
-    mode: string,
+    mode: WriteMode,
   ): Generator<{ params: string; span: Span | null }> {
     checkName(name);
+    const how = typeof mode === "number" ? { mode: "patch", at: mode } : { mode };
     writes++;
     const write = writes;
     for (let at = 0; ; ) {
@@ -94,7 +110,7 @@ function createFileAccess(host: FileHost, given: StartParams["files"]) {
       if (typeof data === "string" && isHighSurrogate(data.charCodeAt(next - 1))) next--;
       const more = next < data.length;
       const text = typeof data === "string" ? { text: data.slice(at, next) } : null;
-      const params = JSON.stringify({ name, write, mode, ...(more && { more }), ...text });
+      const params = JSON.stringify({ name, write, ...how, ...(more && { more }), ...text });
       const length = Math.min(next, data.length) - at;
       yield { params, span: typeof data === "string" || length === 0 ? null : { bytes: data, at, length } };
       if (!more) return;
@@ -102,7 +118,26 @@ function createFileAccess(host: FileHost, given: StartParams["files"]) {
     }
   }
 
+  /** Parameters and method of a change; what is known here is changed once the host has answered. */
+  function prepare(change: Change): [method: CallMethod, params: string] {
+    find(change.name);
+    const { name } = change;
+    if (change.do === "remove") return ["removeFile", JSON.stringify({ name })];
+    if (change.do === "resize") return ["resizeFile", JSON.stringify({ name, size: change.size })];
+    checkName(change.to);
+    const moves = change.do === "move" ? { moves: true } : null;
+    return ["copyFile", JSON.stringify({ name, to: change.to, ...moves })];
+  }
+
+  function noteChange(change: Change, reply: unknown): void {
+    if (change.do === "remove" || (change.do === "move" && change.to !== change.name)) {
+      if (files.delete(change.name)) folders.delete(change.name);
+    }
+    if (change.do !== "remove") note(change.do === "resize" ? change.name : change.to, reply);
+  }
+
   function note(name: string, reply: unknown): void {
+    if (!files.has(name)) folders.add(name);
     files.set(name, { name, size: (reply as { size: number }).size, contentType: contentTypeOf(name) });
   }
 
@@ -149,16 +184,13 @@ function createFileAccess(host: FileHost, given: StartParams["files"]) {
       }
       note(name, reply);
     },
-    async remove(name) {
-      find(name);
-      await host.call("removeFile", JSON.stringify({ name }), null);
-      files.delete(name);
+    async change(change) {
+      noteChange(change, await host.call(...prepare(change), null));
     },
-    removeSync(name) {
-      find(name);
-      host.callSync("removeFile", JSON.stringify({ name }), null);
-      files.delete(name);
+    changeSync(change) {
+      noteChange(change, host.callSync(...prepare(change), null));
     },
+    isFolder: (name) => folders.has(name),
     async *texts(name) {
       const { size } = find(name);
       const ask = (at: number) =>
@@ -257,7 +289,7 @@ function createFiles(access: FileAccess & TextAccess): object {
       return put("append", name, data, "append");
     },
     async remove(name: unknown) {
-      await access.remove(toName("remove", name));
+      await access.change({ do: "remove", name: toName("remove", name) });
     },
   });
 }

@@ -1,16 +1,8 @@
 // biome-ignore-all lint/correctness/useYield: each operation is a generator, whether it asks for contents or not.
 /** Open files of `node:fs`: descriptors, the FileHandle of promises, and streams. */
-import {
-  type Data,
-  decode,
-  encodingOf,
-  type Operation,
-  type Operations,
-  type Options,
-  readFlags,
-  runAsync,
-  toBytes,
-} from "./operations.ts";
+import { type Data, decode, encodingOf, type Flags, type Options, readFlags, toBytes } from "./arguments.ts";
+import type { Operations } from "./operations.ts";
+import { type Operation, runAsync } from "./steps.ts";
 import { fsError, type PathLike, pathText, type Stats, type Tree } from "./tree.ts";
 
 /** Loaded with the first stream: most scripts that import fs make none. */
@@ -20,7 +12,7 @@ type Writable = InstanceType<ReturnType<typeof loadStreams>["Writable"]>;
 
 export interface OpenFile {
   name: string;
-  flags: ReturnType<typeof readFlags>;
+  flags: Flags;
   position: number;
 }
 
@@ -34,7 +26,7 @@ interface Range {
 }
 interface StreamOptions {
   encoding?: string;
-  flags?: string;
+  flags?: string | number;
   start?: number;
   end?: number;
   highWaterMark?: number;
@@ -50,7 +42,7 @@ export function createHandles(tree: Tree, operations: Operations) {
     return file;
   }
 
-  function* open(path: PathLike, flags: string | number = "r"): Operation<number> {
+  function* open(path: PathLike, flags?: string | number | null): Operation<number> {
     const name = yield* operations.open(path, flags);
     opened.set(next, { name, flags: readFlags(flags), position: 0 });
     return next++;

@@ -4,37 +4,14 @@
  * forms. What is not there says so.
  */
 import type { FileAccess } from "../../host/files.ts";
+import { constants, encodingOf, type Options, toBytes } from "./arguments.ts";
 import { createHandles, toRange } from "./handles.ts";
-import {
-  createOperations,
-  encodingOf,
-  type Operation,
-  type Options,
-  runAsync,
-  runSync,
-  toBytes,
-} from "./operations.ts";
+import { createOperations } from "./operations.ts";
+import { type Operation, runAsync, runSync } from "./steps.ts";
 import { createTree, Dirent, type PathLike, Stats } from "./tree.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: each takes what Node's function of that name takes.
 type AnyFunction = (...args: any[]) => any;
-
-const constants = {
-  F_OK: 0,
-  X_OK: 1,
-  W_OK: 2,
-  R_OK: 4,
-  COPYFILE_EXCL: 1,
-  COPYFILE_FICLONE: 2,
-  COPYFILE_FICLONE_FORCE: 4,
-  O_RDONLY: 0,
-  O_WRONLY: 1,
-  O_RDWR: 2,
-  S_IFMT: 61_440,
-  S_IFREG: 32_768,
-  S_IFDIR: 16_384,
-  S_IFLNK: 40_960,
-};
 
 const ABSENT =
   "watch watchFile unwatchFile symlink link readlink statfs glob openAsBlob opendir lchmod lchown lutimes".split(

@@ -161,8 +161,7 @@ export interface Tree {
 export function createTree(access: FileAccess): Tree {
   const made = new Set<string>();
   const isFile = (name: string) => access.stat(name) !== undefined;
-  const isFolder = (name: string) =>
-    name === "" || made.has(name) || access.list().some((file) => file.name.startsWith(`${name}/`));
+  const isFolder = (name: string) => name === "" || made.has(name) || access.isFolder(name);
   const keepFolder = (name: string) => {
     for (let folder = name; folder !== ""; folder = parentOf(folder)) made.add(folder);
   };

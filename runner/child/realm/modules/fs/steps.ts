@@ -1,0 +1,35 @@
+/** Operations of `node:fs`, written once: what each needs of the contents of files it yields, and waits for or stands still for. */
+import type { Change, FileAccess, WriteMode } from "../../host/files.ts";
+
+type Step =
+  | { do: "read"; name: string; offset: number; length: number }
+  | { do: "write"; name: string; data: string | Uint8Array; mode: WriteMode }
+  | Change;
+// biome-ignore lint/suspicious/noExplicitAny: what a step answers is known where it is made.
+export type Operation<T> = Generator<Step, T, any>;
+
+export function runSync<T>(access: FileAccess, operation: Operation<T>): T {
+  let turn = operation.next();
+  while (!turn.done) {
+    const step = turn.value;
+    let answer: unknown;
+    if (step.do === "read") answer = access.readSync(step.name, step.offset, step.length);
+    else if (step.do === "write") access.writeSync(step.name, step.data, step.mode);
+    else access.changeSync(step);
+    turn = operation.next(answer);
+  }
+  return turn.value;
+}
+
+export async function runAsync<T>(access: FileAccess, operation: Operation<T>): Promise<T> {
+  let turn = operation.next();
+  while (!turn.done) {
+    const step = turn.value;
+    let answer: unknown;
+    if (step.do === "read") answer = await access.read(step.name, step.offset, step.length);
+    else if (step.do === "write") await access.write(step.name, step.data, step.mode);
+    else await access.change(step);
+    turn = operation.next(answer);
+  }
+  return turn.value;
+}

@@ -1,0 +1,113 @@
+/**
+ * What runs write while they are under way, in temporary files without names: nothing is left of them when this process ends, in
+ * whatever way. All that are open share a bound of bytes.
+ */
+import { randomUUID } from "node:crypto";
+import { type FileHandle, mkdir, open, unlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { WORKSPACE_LIMIT_ERROR } from "../file-names.ts";
+
+/** A script wrote more than a run may, or than there is room for. */
+export class WorkspaceLimitError extends Error {
+  override readonly name = WORKSPACE_LIMIT_ERROR;
+}
+
+export interface Spool {
+  /** Rejects with a WorkspaceLimitError where there is no room; what was to be written is then not there. */
+  write(data: Uint8Array, at: number): Promise<void>;
+  read(at: number, length: number): Promise<Buffer>;
+  /** Gives the room back. */
+  close(): Promise<void>;
+}
+
+export interface Spools {
+  /** The file is made by the first write. */
+  open(): Spool;
+}
+
+export interface SpoolOptions {
+  folder: string;
+  /** Of all that is open; null: as much as there is on the disk. */
+  maxBytes: number | null;
+}
+
+/** Where the system has temporary files. */
+export const SYSTEM_SPOOLS = createSpools({ folder: tmpdir(), maxBytes: null });
+
+export function createSpools({ folder, maxBytes }: SpoolOptions): Spools {
+  let usedBytes = 0;
+  return {
+    open() {
+      let file: Promise<FileHandle> | null = null;
+      let ownBytes = 0;
+      return {
+        async write(data, at) {
+          if (maxBytes !== null && usedBytes + data.length > maxBytes) {
+            throw new WorkspaceLimitError(
+              `The server has no room for more files of runs: those under way may hold ${maxBytes} bytes together while they run (CYRNEL_MAX_SPOOL_BYTES). Run it again when others have ended, write less, or let the operator raise the bound.`,
+            );
+          }
+          usedBytes += data.length;
+          ownBytes += data.length;
+          try {
+            file ??= openWithoutName(folder);
+            await writeWhole(await file, data, at);
+          } catch (error) {
+            throw explain(error);
+          }
+        },
+        async read(at, length) {
+          const bytes = Buffer.allocUnsafe(length);
+          const { bytesRead } = await (await (file as Promise<FileHandle>)).read(bytes, 0, length, at);
+          if (bytesRead !== length)
+            throw new Error("the file of a workspace is shorter than what was written");
+          return bytes;
+        },
+        async close() {
+          await (await file?.catch(() => null))?.close();
+          usedBytes -= ownBytes;
+          ownBytes = 0;
+        },
+      };
+    },
+  };
+}
+
+/** As `createSpools`. Makes the folder, and rejects where no file can be written to it. */
+export async function openSpools(options: SpoolOptions): Promise<Spools> {
+  try {
+    await mkdir(options.folder, { recursive: true });
+    await (await openWithoutName(options.folder)).close();
+  } catch (error) {
+    throw new Error(
+      `CYRNEL_SPOOL_DIR: what runs write cannot be kept in ${options.folder}: ${(error as Error).message}. Set it to a folder that the server may write to.`,
+    );
+  }
+  return createSpools(options);
+}
+
+async function openWithoutName(folder: string): Promise<FileHandle> {
+  const file = path.join(folder, `cyrnel-workspace-${randomUUID()}`);
+  const handle = await open(file, "wx+", 0o600);
+  await unlink(file);
+  return handle;
+}
+
+async function writeWhole(handle: FileHandle, data: Uint8Array, at: number): Promise<void> {
+  for (let done = 0; done < data.length; ) {
+    const { bytesWritten } = await handle.write(data, done, data.length - done, at + done);
+    done += bytesWritten;
+  }
+}
+
+/** For the script's author, who must not read the paths of this machine. */
+function explain(error: unknown): Error {
+  const { code = "unknown" } = error as NodeJS.ErrnoException;
+  if (code === "ENOSPC" || code === "EDQUOT") {
+    return new WorkspaceLimitError(
+      "The disk is full on which the server keeps what runs write while they run (CYRNEL_SPOOL_DIR). Run it again when others have ended, or let the operator make room and set CYRNEL_MAX_SPOOL_BYTES below it.",
+    );
+  }
+  return new Error(`The server cannot keep what runs write (CYRNEL_SPOOL_DIR): ${code}.`);
+}
