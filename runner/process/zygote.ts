@@ -236,7 +236,8 @@ async function openZygote(
   child.channel.attach({
     message({ value }) {
       const answer = answerSchema.safeParse(value).data;
-      const waiting = awaited.shift();
+      // Who waits is left in line where there is no answer, and fails with the rest.
+      const waiting = answer && awaited.shift();
       if (answer === undefined || waiting === undefined) fail("the zygote said something unexpected");
       else if (answer.method === "forked") waiting.resolve(answer.params.pid);
       else waiting.reject(new Error(answer.params.reason));
