@@ -11,6 +11,7 @@ import {
   type CallMethod,
   type ChildMessage,
   type callParamsSchemas,
+  exceeding,
   FILE_METHODS,
   PROTOCOL_LIMITS,
   type SessionLimits,
@@ -255,8 +256,7 @@ export function createCalls(options: CallOptions): Calls {
         },
         (error: unknown) => {
           open.delete(id);
-          if (error instanceof Error && error.name === WORKSPACE_LIMIT_ERROR)
-            end(violation(error.message, "output_limit"));
+          if (error instanceof Error && error.name === WORKSPACE_LIMIT_ERROR) end(exceeding(error.message));
           else if (isOfFile) sendReply(id, () => encodeReply(toErrorReply(error)));
           else answer(id, call, toErrorReply(error));
         },

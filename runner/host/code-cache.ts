@@ -7,6 +7,7 @@ import { encodePackage } from "../wire/frames.ts";
 import { DEFAULT_SESSION_LIMITS } from "../wire/protocol.ts";
 import type { CallHandlers } from "./calls.ts";
 import type { ExecutionContext } from "./execution.ts";
+import { tellSuspicion } from "./outcome.ts";
 import type { LoadedPackage, MakeCodeCache } from "./packages.ts";
 import { makeStart } from "./session.ts";
 import { superviseRun } from "./supervisor.ts";
@@ -53,6 +54,7 @@ export function createCodeCacheMaker(
     });
     let outcome = await run.outcome;
     if (opened !== undefined) outcome = await opened.conclude(outcome);
+    if (!outcome.wasNeverStarted) tellSuspicion(on, { package: use.name }, outcome);
     if (outcome.state !== "success" || data === null) return null;
     return { kind: child.ready.isFork === true ? "fork" : "booted", data };
   };

@@ -18,7 +18,7 @@ import { prepareSource } from "../source/prepare.ts";
 import { DEFAULT_SESSION_LIMITS, type SessionLimits, type StartParams } from "../wire/protocol.ts";
 import { type Checkpoint, makeCheckpoint, readCheckpoint } from "./checkpoint.ts";
 import { type BodyFiles, createBodyFiles, createModuleReader, fileCalls } from "./file-calls.ts";
-import { isSuspicious, logSuspicion } from "./outcome.ts";
+import { tellSuspicion } from "./outcome.ts";
 import type { LoadedPackage, Packages } from "./packages.ts";
 import type { Pool } from "./pool.ts";
 import { makeStart } from "./session.ts";
@@ -59,7 +59,7 @@ export interface ExecutionContext {
   wall: Wall;
   /** What a run waits for, for its author: "process" or "slot". */
   unit: string;
-  /** A child was taken over, or may have been. */
+  /** See tellSuspicion. */
   suspect?: (() => void) | undefined;
   /** Opens a run on a child that serves several; without it, a child is killed after its run. */
   openRun?: ((child: Child, limits: RunLimits) => OpenRun) | undefined;
@@ -215,10 +215,7 @@ export async function runExecution(
       let outcome = await run.outcome;
       if (opened !== undefined) outcome = await opened.conclude(outcome);
       if (outcome.wasNeverStarted && attempt < MAX_ATTEMPTS && !signal.aborted) continue;
-      if (isSuspicious(outcome)) {
-        logSuspicion(on.logger, eid, outcome);
-        on.suspect?.();
-      }
+      tellSuspicion(on, { eid }, outcome);
       const {
         state: exitState,
         error,

@@ -4,7 +4,7 @@
  */
 import type { ErrorDetail, ExecutionExitState, ExecutionReason, ModuleLogger } from "#sdk";
 import type { ProcessExit } from "../process/start-process.ts";
-import type { EndParams } from "../wire/protocol.ts";
+import type { EndParams, Violation } from "../wire/protocol.ts";
 
 /** What ended a run. The first one counts. */
 export type EndCause =
@@ -14,7 +14,7 @@ export type EndCause =
   | { kind: "cpu_limit"; limitMs: number | null }
   | { kind: "memory_limit"; limitMb: number }
   | { kind: "diverged"; what: string }
-  | { kind: "violation"; reason: "sandbox_violation" | "output_limit"; message: string }
+  | Violation
   | {
       kind: "exit";
       exit: ProcessExit;
@@ -33,6 +33,8 @@ export interface Verdict {
   error?: ErrorDetail;
   /** Present if the script returned something. */
   result?: { value: unknown };
+  /** The child did what no script can. */
+  wasTakenOver?: true;
 }
 
 /** What the process table and the script's author are told about `cause`. */
@@ -67,7 +69,7 @@ export function judge(cause: EndCause): Verdict {
         `The run was repeated after its approval, and the script ${cause.what}. Scripts that wait for approvals have to do the same each time they are run.`,
       );
     case "violation":
-      return judgeViolation(cause.reason, cause.message);
+      return judgeViolation(cause);
     case "exit":
       return judgeExit(cause);
     case "host_error":
@@ -102,10 +104,12 @@ function judgeFailure(end: Extract<EndParams, { ok: false }>, memoryMb: number):
   };
 }
 
-function judgeViolation(reason: "sandbox_violation" | "output_limit", message: string): Verdict {
-  return reason === "output_limit"
-    ? fail("failed", reason, "OutputLimitError", `The script sent more than it may: ${message}.`)
-    : fail("failed", reason, "SandboxViolationError", `The sandbox was left or broken: ${message}.`);
+function judgeViolation({ reason, message, mayBeHonest }: Omit<Violation, "kind">): Verdict {
+  const verdict =
+    reason === "output_limit"
+      ? fail("failed", reason, "OutputLimitError", `The script sent more than it may: ${message}.`)
+      : fail("failed", reason, "SandboxViolationError", `The sandbox was left or broken: ${message}.`);
+  return mayBeHonest ? verdict : { ...verdict, wasTakenOver: true };
 }
 
 /** What the engine writes when a heap is full. */
@@ -114,12 +118,22 @@ const HEAP_FULL =
 
 function judgeExit(cause: Extract<EndCause, { kind: "exit" }>): Verdict {
   const { exit, engineText, ranOutOfMemory, memoryMb, cpuMs } = cause;
+  switch (exit.signal) {
+    case "SIGSYS":
+      return judgeViolation({
+        reason: "sandbox_violation",
+        message: "a system call that is not allowed was made",
+      });
+    case "SIGSEGV":
+    case "SIGILL":
+    case "SIGBUS":
+      return failCrash(`with signal ${exit.signal}`);
+  }
+  // After the signals of an attack: what is written to descriptor 2 may be the attacker's.
   if (ranOutOfMemory || HEAP_FULL.test(engineText)) return failMemory(memoryMb);
   switch (exit.signal) {
     case "SIGXCPU":
       return failCpu(cpuMs);
-    case "SIGSYS":
-      return judgeViolation("sandbox_violation", "a system call that is not allowed was made");
     case null:
       return failCrash(`with exit code ${exit.code}`);
     default:
@@ -149,17 +163,21 @@ function fail(state: ExecutionExitState, reason: ExecutionReason, name: string, 
   return { state, reason, error: { name, message, reason } };
 }
 
-/** Whether a run ended as an attack would. */
-export function isSuspicious({ reason }: Verdict): boolean {
-  return reason === "sandbox_violation" || reason === "crashed";
+interface Watchers {
+  logger: ModuleLogger;
+  /** A child was taken over, or may have been. */
+  suspect?: (() => void) | undefined;
 }
 
-/** Logs a suspicious run, so that an operator can find and count them: a breach of the sandbox as `securityEvent`. */
-export function logSuspicion(
-  logger: ModuleLogger,
-  eid: number,
-  { reason, error, hostError }: Verdict & { hostError?: unknown },
+/** Tells of a run that ended as an attack would, so that an operator can find and count them: a breach as `securityEvent`. */
+export function tellSuspicion(
+  { logger, suspect }: Watchers,
+  about: { eid: number } | { package: string },
+  outcome: Verdict & { hostError?: unknown },
 ): void {
-  const securityEvent = reason === "sandbox_violation" ? { securityEvent: true } : {};
-  logger.warn({ eid, reason, ...securityEvent, err: hostError }, error?.message);
+  const { reason, error, wasTakenOver, hostError } = outcome;
+  if (!wasTakenOver && reason !== "crashed") return;
+  const securityEvent = wasTakenOver ? { securityEvent: true } : {};
+  logger.warn({ ...about, reason, ...securityEvent, err: hostError }, error?.message);
+  suspect?.();
 }

@@ -287,10 +287,17 @@ export interface Violation {
   kind: "violation";
   reason: "sandbox_violation" | "output_limit";
   message: string;
+  /** A script that is no more than a script can do it too. Anything else is done by one that has taken over its child. */
+  mayBeHonest?: true;
 }
 
 export function violation(message: string, reason: Violation["reason"] = "sandbox_violation"): Violation {
   return { kind: "violation", reason, message };
+}
+
+/** Of what the realm sets no limit to, so that a script can go beyond. */
+export function exceeding(message: string): Violation {
+  return { ...violation(message, "output_limit"), mayBeHonest: true };
 }
 
 /** The message a frame holds, or the limit or rule it breaks. `totalBytes`: of all frames of the run so far. */
@@ -300,7 +307,7 @@ export function checkMessage(
   limits: SessionLimits,
 ): { message: ChildMessage } | Violation {
   if (totalBytes > limits.maxTotalBytes) {
-    return violation(`the run sent more than ${limits.maxTotalBytes} bytes`, "output_limit");
+    return exceeding(`the run sent more than ${limits.maxTotalBytes} bytes`);
   }
   const parsed = childMessageSchema.safeParse(frame.value);
   if (!parsed.success) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type EndCause, judge } from "#runner/host/outcome.ts";
+import { type EndCause, judge, tellSuspicion } from "#runner/host/outcome.ts";
+import { exceeding, violation } from "#runner/wire/protocol.ts";
 import { EXECUTION_REASONS, errorDetailSchema } from "#sdk";
 
 const exit = (signal: NodeJS.Signals | null, code: number | null = null, engineText = ""): EndCause => ({
@@ -34,7 +35,12 @@ describe("the verdict on a run", () => {
     ],
     ["a full heap", exit("SIGABRT", null, HEAP), "failed", "memory_limit"],
     ["an abort for another reason", exit("SIGABRT", null, "assertion failed"), "failed", "crashed"],
+    ["an abort without a word", exit("SIGABRT"), "failed", "crashed"],
     ["SIGSEGV", exit("SIGSEGV"), "failed", "crashed"],
+    ["SIGSEGV after the words of a full heap", exit("SIGSEGV", null, HEAP), "failed", "crashed"],
+    ["SIGILL after the words of a full heap", exit("SIGILL", null, HEAP), "failed", "crashed"],
+    ["SIGBUS after the words of a full heap", exit("SIGBUS", null, HEAP), "failed", "crashed"],
+    ["SIGSYS after the words of a full heap", exit("SIGSYS", null, HEAP), "failed", "sandbox_violation"],
     ["SIGXCPU", exit("SIGXCPU"), "failed", "cpu_limit"],
     ["SIGSYS", exit("SIGSYS"), "failed", "sandbox_violation"],
     ["an exit", exit(null, 0), "failed", "crashed"],
@@ -95,5 +101,30 @@ describe("the verdict on a run", () => {
         reason: "memory_limit",
       },
     });
+  });
+});
+
+describe("a suspicion", () => {
+  test.each<[string, EndCause, { isTold: boolean; securityEvent?: true }]>([
+    ["SIGSYS", exit("SIGSYS", null, HEAP), { isTold: true, securityEvent: true }],
+    ["SIGSEGV", exit("SIGSEGV", null, HEAP), { isTold: true }],
+    ["a full heap", exit("SIGABRT", null, HEAP), { isTold: false }],
+    ["a broken protocol", violation("m"), { isTold: true, securityEvent: true }],
+    ["a frame larger than any", violation("m", "output_limit"), { isTold: true, securityEvent: true }],
+    ["more than a run may send", exceeding("m"), { isTold: false }],
+    ["a time limit", { kind: "timeout", limitMs: 1000 }, { isTold: false }],
+  ])("after %s is told of, once, or is none", (_, cause, { isTold, securityEvent }) => {
+    const logged: unknown[] = [];
+    let suspected = 0;
+    const logger = { debug() {}, info() {}, error() {}, warn: (fields: unknown) => void logged.push(fields) };
+    const suspect = () => {
+      suspected += 1;
+    };
+    tellSuspicion({ logger, suspect }, { eid: 1 }, judge(cause));
+    expect(suspected).toBe(isTold ? 1 : 0);
+    expect(logged).toEqual(
+      isTold ? [expect.objectContaining({ eid: 1, ...(securityEvent && { securityEvent }) })] : [],
+    );
+    if (isTold && !securityEvent) expect(logged[0]).not.toHaveProperty("securityEvent");
   });
 });

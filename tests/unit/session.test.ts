@@ -194,17 +194,22 @@ describe("a session", () => {
       "one message",
       { limits: { maxMessageBytes: 500 } },
       [{ method: "stdout", params: { text: "x".repeat(600) } }],
+      false,
     ],
-    ["the end", { limits: { maxEndBytes: 500 } }, [end({ ok: true, result: "x".repeat(600) })]],
+    ["the end", { limits: { maxEndBytes: 500 } }, [end({ ok: true, result: "x".repeat(600) })], false],
     [
       "all together",
       { limits: { maxTotalBytes: 3000 } },
       new Array(10).fill({ method: "stdout", params: { text: "x".repeat(600) } }),
+      true,
     ],
-  ])("too many bytes in %s end it as over the output limit", async (_, options, messages) => {
+  ])("too many bytes in %s end it as over the output limit", async (_, options, messages, mayBeHonest) => {
     const { session, say } = play(options);
     for (const message of messages) say(message);
-    expect(await session).toMatchObject({ kind: "violation", reason: "output_limit" });
+    const end = await session;
+    expect(end).toMatchObject({ kind: "violation", reason: "output_limit" });
+    // The realm keeps each message within its limit, and not all of them together.
+    expect("mayBeHonest" in end).toBe(mayBeHonest);
   });
 
   test("a result may nest deeper than a message, and neither without limit", async () => {
