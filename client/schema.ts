@@ -868,7 +868,7 @@ export interface paths {
                             capacity: {
                                 /** @description Runs at the moment. */
                                 busy: number;
-                                /** @description Memory of all processes of runs, idle ones included; null when it is not known. */
+                                /** @description Memory of all processes of runs together, idle ones included, shared memory counted once; null when it is not known. */
                                 memoryBytes: number | null;
                                 /** @description Processes that wait for a slot. */
                                 queued: number;

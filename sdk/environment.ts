@@ -286,8 +286,8 @@ export interface EnvironmentStatus {
   busy: number;
   /** Started and waiting for an execution. */
   warm: number;
-  /** Own memory of all its processes at the moment, where that can be read. */
-  memoryBytes?: number;
+  /** Memory of all its processes together at the moment, where that can be read. Best a getter: most readers want the rest. */
+  memoryBytes?: number | undefined;
   limits: { memoryMb: number; maxMemoryMb: number };
   isolation: IsolationReport;
   /**

@@ -51,7 +51,9 @@ export const environmentSchema = z
       warm: count.describe("Started ahead, waiting for a run."),
       memoryBytes: count
         .nullable()
-        .describe("Memory of all processes of runs, idle ones included; null when it is not known."),
+        .describe(
+          "Memory of all processes of runs together, idle ones included, shared memory counted once; null when it is not known.",
+        ),
     }),
     isolation: isolationReportSchema.nullable().describe("Null when the environment does not report it."),
     zygote: zygoteSchema.describe(

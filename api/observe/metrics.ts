@@ -200,7 +200,7 @@ function createGauges(registry: Registry, sources: MetricsSources): () => Promis
   const slots = gauge("slots", "Runs at once, of the active environment.");
   const busy = gauge("slots_busy", "Runs at the moment, of the active environment.");
   const warm = gauge("warm_children", "Children started ahead, waiting for a run.");
-  const memory = gauge("children_memory_bytes", "Own memory of all children, idle ones included.");
+  const memory = gauge("children_memory_bytes", "Memory of all children together, idle ones included.");
   const level = gauge("isolation_level", "1 for the strongest level whose layers all stand.", ["level"]);
   const layer = gauge("isolation_layer", "Whether a layer round each run stands.", [
     "layer",

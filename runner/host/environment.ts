@@ -55,7 +55,7 @@ export interface Children
   extends AsyncDisposable,
     Pick<ExecutionContext, "pool" | "monitor" | "wall" | "suspect" | "openRun"> {
   readonly node: NodeBinary;
-  /** Own memory of all of them, in bytes; undefined where it cannot be read. */
+  /** Memory of all of them together, in bytes; undefined where it cannot be read. */
   readMemoryBytes(): number | undefined;
   /** What children are forked from; null: each boots. Absent: it has no zygotes. */
   readZygote?(): NonNullable<EnvironmentStatus["zygote"]> | null;
@@ -174,12 +174,14 @@ export function createEnvironment<Config extends RunSettings>(
 
     status(): EnvironmentStatus {
       const { config, children, placeCount, isolation } = requireRunning();
-      const memoryBytes = children.readMemoryBytes();
       return {
         slots: placeCount,
         busy: Math.min(countActive(), placeCount),
         warm: children.pool.status().warm,
-        ...(memoryBytes !== undefined && { memoryBytes }),
+        // Read where it is looked at: each run asks for the rest.
+        get memoryBytes() {
+          return children.readMemoryBytes();
+        },
         limits: { memoryMb: config.memoryMb, maxMemoryMb: config.maxMemoryMb },
         isolation,
         ...(children.readZygote && { zygote: children.readZygote() }),
