@@ -10,19 +10,23 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
 import { type Bench, openBench } from "../contract/bench.ts";
 import { buildHostRealmChild } from "./host-realm/build.ts";
+import { findZygote, listProcesses, listZygotes, readFirstAddress } from "./host-realm/forks.ts";
 import { HOST_PROBES, type HostProbe, type Targets, toControl, toScript } from "./host-realm/probes.ts";
 
-const MIN_PROBES = 40;
+const MIN_PROBES = 60;
 const probes = Object.entries(HOST_PROBES);
 const open = new AsyncDisposableStack();
 /** By the way the process of a run is made. */
 const benches: Partial<Record<string, Bench>> = {};
-let targets: Targets;
+let targets: Omit<Targets, "zygotePid" | "siblingPid" | "zygoteAddress" | "siblingAddress">;
+/** The process of a run that goes on meanwhile. */
+let siblingPid: number;
 /** Connections and packets that reached what listens beside the server. */
 let reached = 0;
 
@@ -61,6 +65,7 @@ beforeAll(async () => {
       await openBench({ instantiate, config: { warmPool: { min: 2, max: 3 } }, zygote }),
     );
   }
+  siblingPid = await startSibling(benches.forked as Bench);
 });
 afterAll(() => open.disposeAsync());
 
@@ -75,6 +80,30 @@ async function listen(where: number | string): Promise<number> {
   open.defer(() => void server.close());
   const address = server.address();
   return typeof address === "object" ? (address?.port ?? 0) : 0;
+}
+
+/** The process of a run that takes a name, and then waits for its end. */
+async function startSibling(bench: Bench): Promise<number> {
+  const code = `host.process.title = "sibling"; for (;;) host.builtin("fs").readSync(0, host.Buffer.alloc(1));`;
+  bench.start(code, { timeoutMs: 600_000 });
+  for (;;) {
+    const found = listProcesses().find(({ parent, name }) => parent === process.pid && name === "sibling");
+    if (found !== undefined) return found.pid;
+    await sleep(20);
+  }
+}
+
+/** What there is now: zygotes are replaced after an attack. */
+async function aim(): Promise<Targets> {
+  await expect.poll(() => listZygotes().length, { timeout: 10_000 }).toBe(1);
+  const zygotePid = findZygote();
+  return {
+    ...targets,
+    zygotePid,
+    siblingPid,
+    zygoteAddress: readFirstAddress(zygotePid),
+    siblingAddress: readFirstAddress(siblingPid),
+  };
 }
 
 function hasLoot(answer: { loot?: unknown } | undefined): boolean {
@@ -92,13 +121,14 @@ describe.runIf(process.platform === "linux").each(["forked", "booted"])(
     });
 
     test.each(probes)("%s", async (_, probe) => {
-      const run = await bench.run(toScript(probe, targets));
+      const run = await bench.run(toScript(probe, await aim()));
       const seen = { reason: run.error?.reason ?? run.state, loot: hasLoot(run.result), answer: run.result };
       // Refused, or ended for trying.
       expect(["success", "sandbox_violation", "crashed", "timeout"]).toContain(seen.reason);
       expect(seen).toMatchObject({ loot: false });
       expect(reached).toBe(0);
       expect(await readdir(targets.folder)).toEqual([]);
+      expect(listProcesses().map(({ pid }) => pid)).toContain(siblingPid);
     });
 
     test("has whatever Node gives it: the probes reach their mark", async () => {
@@ -131,15 +161,47 @@ describe.runIf(process.platform === "linux").each(["forked", "booted"])(
       expect(memory.usage.peakMemoryBytes).toBeLessThan(300 * 1024 * 1024);
     }, 120_000);
 
+    test("has limits that nothing it does puts off", async () => {
+      const [cpu, time, memory] = await Promise.all([
+        bench.run("for (;;);", { cpuMs: 300, timeoutMs: 90_000 }),
+        bench.run("for (;;);", { timeoutMs: 300 }),
+        bench.run(
+          `host.builtin("v8").setFlagsFromString("--max-old-space-size=4000"); const held = []; for (;;) held.push(host.Buffer.alloc(4 << 20, 1));`,
+          { timeoutMs: 90_000 },
+        ),
+      ]);
+      expect([cpu.error?.reason, time.error?.reason]).toEqual(["cpu_limit", "timeout"]);
+      expect(cpu.usage.cpuMs).toBeLessThan(2_500);
+      expect(["memory_limit", "script_error"]).toContain(memory.error?.reason);
+      expect(memory.usage.peakMemoryBytes).toBeLessThan(400 * 1024 * 1024);
+    }, 120_000);
+
     test("can write frames of its own, and gets no further with them than the protocol allows", async () => {
       const write = (text: string) =>
         `const text = host.Buffer.from(${JSON.stringify(text)}); const head = host.Buffer.alloc(4); head.writeUInt32BE(text.length); host.builtin("fs").writeSync(1, host.Buffer.concat([head, text])); for (;;);`;
+      /** Also waits until there is a zygote again, which a breach can end. */
+      async function countRenewals(): Promise<number> {
+        const read = () => bench.module.status?.().zygote?.renewals;
+        if (made === "forked") await expect.poll(read, { timeout: 10_000 }).toBeDefined();
+        return read() ?? 0;
+      }
+      const counts = [await countRenewals()];
       const forged = await bench.run(
         write(JSON.stringify({ jsonrpc: "2.0", method: "stdout", params: { text: "x", eid: 1 } })),
       );
       expect([forged.state, forged.error?.reason]).toEqual(["failed", "sandbox_violation"]);
+      counts.push(await countRenewals());
       const garbage = await bench.run(write("\u0000garbage"));
       expect([garbage.state, garbage.error?.reason]).toEqual(["failed", "sandbox_violation"]);
+      counts.push(await countRenewals());
+      const endless = await bench.run(
+        `host.builtin("fs").writeSync(1, host.Buffer.from([0x7f, 0xff, 0xff, 0xff])); for (;;);`,
+      );
+      expect([endless.state, endless.error?.reason]).toEqual(["failed", "output_limit"]);
+      counts.push(await countRenewals());
+      // Each breach of the protocol is a sign of a taken-over fork. What is forked next is of another zygote.
+      const [first = 0] = counts;
+      expect(counts).toEqual(made === "forked" ? [first, first + 1, first + 2, first + 3] : [0, 0, 0, 0]);
       const ended = await bench.run(
         write(JSON.stringify({ jsonrpc: "2.0", method: "end", params: { ok: true, result: "its own" } })),
       );
@@ -224,7 +286,7 @@ describe("in a Node without any layer", () => {
   test.each(controlled)("%s gets its loot", async (_, probe: HostProbe) => {
     const folder = await mkdtemp(join(targets.folder, "../control-"));
     try {
-      const program = toControl(probe, { ...targets, folder });
+      const program = toControl(probe, { ...(await aim()), folder });
       const { stdout } = await promisify(execFile)(process.execPath, ["--no-warnings", "-e", program]);
       expect({ answer: stdout, loot: hasLoot(JSON.parse(stdout)) }).toMatchObject({ loot: true });
     } finally {

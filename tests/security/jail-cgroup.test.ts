@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { openWall } from "#runner/isolation/wall.ts";
 import type { BirthGroup, RunGroup } from "#runner/jail/cgroups/model.ts";
 import { openCgroups } from "#runner/jail/cgroups/open.ts";
 import { createRunGroups } from "#runner/jail/cgroups/run-groups.ts";
@@ -14,6 +15,12 @@ import { inspectNode, listRuntimeFiles } from "#runner/jail/runtime-files.ts";
 import { compilePolicy } from "#runner/jail/seccomp/compile.ts";
 import { birthPolicy } from "#runner/jail/seccomp/policies.ts";
 import { startSpawner } from "#runner/jail/spawner/spawner.ts";
+import { DIST } from "#runner/places.ts";
+import { findNodeBinary } from "#runner/process/node-binary.ts";
+import { planProcessLaunch } from "#runner/process/process-launch.ts";
+import { spawnChild } from "#runner/process/spawn.ts";
+import { openEmptyFolder } from "#runner/process/temporary.ts";
+import { keepZygotes } from "#runner/process/zygote.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const probe = process.platform === "linux" ? openCgroups() : null;
@@ -124,5 +131,50 @@ describe.runIf(isWritable)("a child started by the thread", () => {
     const child = await parts.start(null);
     child.kill();
     expect(await child.exited).toMatchObject({ signal: "SIGKILL" });
+  });
+});
+
+describe.runIf(isWritable)("a fork of a zygote", () => {
+  it("is in its group before it gets a script, and its zygote in none", async () => {
+    await using stack = new AsyncDisposableStack();
+    const { path: cwd } = stack.use(await openEmptyFolder("run"));
+    const node = findNodeBinary();
+    const options = { level: "strict", nodePath: node.path, readable: [DIST], cwd, paranoid: false } as const;
+    const wall = stack.use(await openWall(options));
+    const plan = planProcessLaunch(node, wall, { allowEval: false, allowWasm: false, paranoid: false }, cwd);
+    const zygotePids: number[] = [];
+    const startZygote = wall.startZygote as NonNullable<typeof wall.startZygote>;
+    const zygotes = stack.use(
+      keepZygotes({
+        launch: plan(64, "zygote"),
+        async startZygote(program) {
+          const zygote = await startZygote(program);
+          zygotePids.push(zygote.pid);
+          return zygote;
+        },
+        boot: wall.start,
+        onTrouble: (error) => expect.fail(error.message),
+      }),
+    );
+    const fork = () => spawnChild(plan(64), undefined, zygotes.start);
+    const forks = await Promise.all([fork(), fork()]);
+    const readGroups = (pid: number) => readFileSync(`/proc/${pid}/cgroup`, "latin1");
+    for (const { pid, groupName, ready } of forks) {
+      expect(ready.isFork).toBe(true);
+      expect(groupName).not.toBeNull();
+      expect(
+        readGroups(pid)
+          .split("\n")
+          .filter((line) => line.endsWith(`${groupName}`)),
+      ).toHaveLength(probe?.version === 1 ? CONTROLLERS.length : 1);
+    }
+    expect(forks[0]?.groupName).not.toBe(forks[1]?.groupName);
+    expect(zygotePids).toHaveLength(1);
+    expect(readGroups(zygotePids[0] as number)).not.toContain("run-");
+    for (const child of forks) child.kill();
+    expect(await Promise.all(forks.map(({ exited }) => exited))).toMatchObject([
+      { signal: "SIGKILL" },
+      { signal: "SIGKILL" },
+    ]);
   });
 });

@@ -1,11 +1,13 @@
 /** Runs in processes that are forked from one: what they share with each other and with it, and what becomes of them. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, test } from "vitest";
 import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
 import { openWall } from "#runner/isolation/wall.ts";
 import type { Attack, StepArgument } from "#runner/jail/attack.ts";
 import {
   CLONE_PARENT,
+  EACCES,
   EINVAL,
   ENOSYS,
   EPERM,
@@ -15,16 +17,19 @@ import {
 } from "#runner/jail/kernel/kernel-headers.ts";
 import { type SyscallName, syscallNumber } from "#runner/jail/seccomp/syscall-numbers.ts";
 import { DIST } from "#runner/places.ts";
+import { readOwnBytes } from "#runner/process/monitor.ts";
 import { findNodeBinary } from "#runner/process/node-binary.ts";
 import { planProcessLaunch } from "#runner/process/process-launch.ts";
-import { spawnChild } from "#runner/process/spawn.ts";
+import { type ChildLaunch, spawnChild } from "#runner/process/spawn.ts";
 import { openEmptyFolder } from "#runner/process/temporary.ts";
 import { keepZygotes } from "#runner/process/zygote.ts";
 import type { BootedParams } from "#runner/wire/protocol.ts";
 import { type Bench, type EnvironmentUnderTest, openBench } from "../contract/bench.ts";
+import { findZygote, listForks, listProcesses, listZygotes } from "./host-realm/forks.ts";
 
 const ENOTSOCK = 88;
 const MADV_DOFORK = 11;
+const AT_FDCWD = -100;
 
 const opened: AsyncDisposable[] = [];
 afterEach(async () => {
@@ -45,32 +50,14 @@ async function open(more: Partial<EnvironmentUnderTest> = {}): Promise<Bench> {
 
 const zygoteOf = (bench: Bench) => bench.module.status?.().zygote;
 
-interface Seen {
-  pid: number;
-  parent: number;
-  name: string;
-}
-
-function listProcesses(): Seen[] {
-  return readdirSync("/proc").flatMap((pid) => {
-    if (!/^\d+$/.test(pid)) return [];
-    try {
-      const status = readFileSync(`/proc/${pid}/status`, "latin1");
-      const field = (name: string) => new RegExp(`^${name}:\\s*(.*)$`, "m").exec(status)?.[1] ?? "";
-      return [{ pid: Number(pid), parent: Number(field("PPid")), name: field("Name") }];
-    } catch {
-      return [];
-    }
-  });
-}
-const listForks = () =>
-  listProcesses().filter(({ parent, name }) => parent === process.pid && name === "cyrnel-run");
-const listZygotes = () =>
-  listProcesses().filter(({ parent, name }) => parent === process.pid && name === "cyrnel-zygote");
-function findZygote(): number {
-  const [found] = listZygotes();
-  if (found === undefined) throw new Error("there is no zygote");
-  return found.pid;
+/** Where the kernel has put what it puts at random. The program is not among it: Node is built for one address. */
+const RANDOM_PARTS = { libc: /libc\.so[^/]*$/, stack: /\[stack\]$/, heap: /\[heap\]$/ };
+function readLayout(pid: number): [part: string, at: string | undefined][] {
+  const lines = readFileSync(`/proc/${pid}/maps`, "latin1").split("\n");
+  return Object.entries(RANDOM_PARTS).map(([part, end]) => [
+    part,
+    lines.find((line) => end.test(line))?.split("-", 1)[0],
+  ]);
 }
 
 /** What a zygote and its forks have open together. */
@@ -92,8 +79,14 @@ function listOpenFiles(pid: number): string[] {
   });
 }
 
-/** What is asked of the kernel in a fork before its lock and after it, beside what the self-test asks. */
-function planForkAttacks(): { birth: (Attack & Expected)[]; locked: (Attack & Expected)[] } {
+/**
+ * What is asked of the kernel in a fork before its lock and after it, beside what the self-test asks. `others`: a zygote and a fork of
+ * the same server. What ends the process at once is tried in escape-host-realm.test.ts.
+ */
+function planForkAttacks(others: readonly number[]): {
+  birth: (Attack & Expected)[];
+  locked: (Attack & Expected)[];
+} {
   const one = (
     name: SyscallName,
     args: StepArgument[],
@@ -104,6 +97,8 @@ function planForkAttacks(): { birth: (Attack & Expected)[]; locked: (Attack & Ex
     return { name: `${name} ${JSON.stringify(args)}`, answers, steps: [{ call, args }], ...more };
   };
   const message = { bytes: Array<number>(56).fill(0) };
+  const open = (pid: number, file: string) =>
+    one("openat", [AT_FDCWD, { text: `/proc/${pid}/${file}` }, 0, 0], [-EPERM, -EACCES]);
   const always = [
     one("recvmsg", [3, message, 0], [-EPERM]),
     one("kill", [0, 0], [-EPERM]),
@@ -112,6 +107,14 @@ function planForkAttacks(): { birth: (Attack & Expected)[]; locked: (Attack & Ex
     one("madvise", [0, 0, MADV_DONTFORK], [-EINVAL, -EPERM]),
     one("process_madvise", [-1, 0, 0, MADV_DOFORK, 0], [-EPERM, -ENOSYS]),
     one("pidfd_getfd", [-1, 0, 0], [-EPERM]),
+    ...others.flatMap((pid) => [
+      one("kill", [pid, 0], [-EPERM]),
+      one("tkill", [pid, 0], [-EPERM]),
+      one("rt_sigqueueinfo", [pid, 0, { bytes: Array<number>(128).fill(0xff) }], [-EPERM]),
+      one("pidfd_open", [pid, 0], [-EPERM]),
+      one("prlimit64", [pid, 7, 0, { bytes: Array<number>(16).fill(0) }], [-EPERM]),
+      ...["mem", "maps", "environ", "cwd"].map((file) => open(pid, file)),
+    ]),
   ];
   return {
     // The orders to the zygote are not there: standard input is a pipe of the fork's own.
@@ -123,6 +126,8 @@ function planForkAttacks(): { birth: (Attack & Expected)[]; locked: (Attack & Ex
       one("clone", [CLONE_PARENT | SIGCHLD, 0, 0, 0, 0], [-EPERM], { isFork: true }),
       one("prctl", [PR_SET_PDEATHSIG, 0], [-EPERM]),
       one("setpgid", [0, 0], [-EPERM]),
+      // What a fork could still do before its lock, when only our code runs.
+      ...others.flatMap((pid) => [one("tgkill", [pid, pid, 0], [-EPERM]), open(pid, "fd/0")]),
       // Nothing of the zygote is left open: three pipes, and what the event loop opened anew.
       ...Array.from({ length: 61 }, (_, at) => at + 3).map((fd) => one("dup3", [fd, 63, 0], [-EPERM])),
     ],
@@ -149,27 +154,31 @@ describe.runIf(process.platform === "linux")("the zygote", () => {
     const node = findNodeBinary();
     const options = { level: "strict", nodePath: node.path, readable: [DIST], cwd, paranoid: false } as const;
     const wall = stack.use(await openWall(options));
-    const attacks = planForkAttacks();
-    const given = ({ steps, isFork }: Attack): Attack => ({ steps, ...(isFork && { isFork }) });
-    const own = { birth: attacks.birth.map(given), locked: attacks.locked.map(given) };
     const settings = { allowEval: false, allowWasm: false, paranoid: false };
-    const plan = planProcessLaunch(node, { ...wall, attacks: own }, settings, cwd);
     const troubles: Error[] = [];
-    const zygotes = stack.use(
+    const keep = (launch: ChildLaunch) =>
       keepZygotes({
-        launch: plan(64, "zygote"),
+        launch,
         startZygote: wall.startZygote as NonNullable<typeof wall.startZygote>,
         boot: wall.start,
         onTrouble: (error) => troubles.push(error),
-      }),
-    );
+      });
+    const planOther = planProcessLaunch(node, wall, settings, cwd);
+    const others = stack.use(keep(planOther(64, "zygote")));
+    const sibling = await spawnChild(planOther(64), undefined, others.start);
+    const attacks = planForkAttacks([findZygote(), sibling.pid]);
+    const given = ({ steps, isFork }: Attack): Attack => ({ steps, ...(isFork && { isFork }) });
+    const own = { birth: attacks.birth.map(given), locked: attacks.locked.map(given) };
+    const plan = planProcessLaunch(node, { ...wall, attacks: own }, settings, cwd);
+    const zygotes = stack.use(keep(plan(64, "zygote")));
     let seen: BootedParams["answers"];
     const inspect = (_: number, booted: BootedParams) => {
       seen = booted.answers;
       return null;
     };
     const child = await spawnChild({ ...plan(64), inspect }, undefined, zygotes.start);
-    child.kill();
+    expect(sibling.exit).toBeNull();
+    for (const one of [child, sibling]) one.kill();
     expect(troubles).toEqual([]);
     expect(zygotes.status()?.forks).toBe(1);
     for (const when of ["birth", "locked"] as const) {
@@ -182,6 +191,55 @@ describe.runIf(process.platform === "linux")("the zygote", () => {
         });
       }
     }
+  });
+
+  test("that is killed between a fork and its report costs no run, and leaves no process", async () => {
+    await using stack = new AsyncDisposableStack();
+    const { path: cwd } = stack.use(await openEmptyFolder("run"));
+    const node = findNodeBinary();
+    const options = { level: "strict", nodePath: node.path, readable: [DIST], cwd, paranoid: false } as const;
+    const wall = stack.use(await openWall(options));
+    const plan = planProcessLaunch(node, wall, { allowEval: false, allowWasm: false, paranoid: false }, cwd);
+    const startZygote = wall.startZygote as NonNullable<typeof wall.startZygote>;
+    const troubles: Error[] = [];
+    /** What the first zygote says, until the test keeps it to itself. */
+    let keepQuiet = () => {};
+    let isFirst = true;
+    const zygotes = stack.use(
+      keepZygotes({
+        launch: plan(64, "zygote"),
+        async startZygote(program) {
+          const zygote = await startZygote(program);
+          if (!isFirst) return zygote;
+          isFirst = false;
+          const told = new PassThrough();
+          zygote.stdout.on("data", (data) => told.write(data)).on("end", () => told.end());
+          keepQuiet = () => zygote.stdout.removeAllListeners("data");
+          return { ...zygote, stdout: told };
+        },
+        boot: wall.start,
+        onTrouble: (error) => troubles.push(error),
+      }),
+    );
+    const first = await spawnChild(plan(64), undefined, zygotes.start);
+    const zygote = findZygote();
+    keepQuiet();
+    const starting = spawnChild(plan(64), undefined, zygotes.start);
+    const listUnknown = () => listForks().filter(({ pid }) => pid !== first.pid);
+    await expect.poll(() => listUnknown().length, { timeout: 5000 }).toBe(1);
+    const [orphan] = listUnknown();
+    process.kill(zygote, "SIGKILL");
+    const second = await starting;
+    expect(second.pid).not.toBe(orphan?.pid);
+    expect(second.ready.isFork).toBe(true);
+    expect(zygotes.status()).toMatchObject({ forks: 1, renewals: 1 });
+    expect(findZygote()).not.toBe(zygote);
+    expect(first.exit).toBeNull();
+    await expect
+      .poll(() => listProcesses().filter(({ pid }) => pid === orphan?.pid), { timeout: 10_000 })
+      .toEqual([]);
+    for (const child of [first, second]) child.kill();
+    expect(troubles).toEqual([]);
   });
 
   test("forks every child, and each has the server as its parent", async () => {
@@ -206,6 +264,16 @@ describe.runIf(process.platform === "linux")("the zygote", () => {
     // One that is just being made closes what it inherited before it is ready.
     await expect.poll(listShared, { timeout: 10_000 }).toEqual([]);
     await run.kill();
+  });
+
+  test("is counted in the memory of the environment, and what it shares with its forks once", async () => {
+    const bench = await open();
+    await expect.poll(() => listForks().length).toBe(2);
+    const own = [findZygote(), ...listForks().map(({ pid }) => pid)].map(readOwnBytes);
+    const all = bench.module.status?.().memoryBytes ?? 0;
+    expect(all).toBeGreaterThan(5_000_000);
+    // Nearly all of what each has of its own, by the kernel's count, is the same pages.
+    expect(all).toBeLessThan(own.reduce((sum, bytes) => sum + bytes, 0));
   });
 
   test("gives no two runs the same random numbers, and none an old clock", async () => {
@@ -275,12 +343,21 @@ describe.runIf(process.platform === "linux")("the zygote", () => {
       await expect.poll(() => listForks().length).toBe(2);
       const waiting = listForks().find(({ pid }) => pid !== taken?.pid)?.pid;
       const zygote = findZygote();
+      const layout = readLayout(zygote);
+      // It is that of its forks, so it is what a run can learn.
+      expect(readLayout(waiting as number)).toEqual(layout);
       process.kill(taken?.pid as number, signal);
       expect(await run.done).toMatchObject({ state: "failed" });
       expect(await bench.run("return 1")).toMatchObject({ result: 1 });
       expect(zygoteOf(bench)?.renewals).toBeGreaterThanOrEqual(1);
       expect(findZygote()).not.toBe(zygote);
       expect(listForks().filter(({ pid }) => pid === waiting)).toEqual([]);
+      // Addresses that a crash has told are worth nothing any more.
+      const next = readLayout(findZygote());
+      for (const [at, part] of layout.entries()) {
+        expect(part[1]).toBeDefined();
+        expect(next[at]).not.toEqual(part);
+      }
     },
   );
 

@@ -1,7 +1,10 @@
 /**
  * Attacks from the host's realm of a child, where Node's own API is at hand: each is the body of an async function of `host`
- * (process, builtin, Buffer, setTimeout) and `target`. What it returns is its loot; a refusal is an error, or nothing.
+ * (process, builtin, Buffer, setTimeout, and system calls) and `target`. What it returns is its loot; a refusal is an error, or
+ * nothing.
  */
+import { join } from "node:path";
+import { type SyscallName, syscallNumber } from "#runner/jail/seccomp/syscall-numbers.ts";
 
 /** What the attacks aim at: things of the server, made by the test. */
 export interface Targets {
@@ -15,6 +18,12 @@ export interface Targets {
   tcpPort: number;
   udpPort: number;
   unixPath: string;
+  /** What a run can be forked from, and a process of another run. */
+  zygotePid: number;
+  siblingPid: number;
+  /** Of memory that each of them has. */
+  zygoteAddress: number;
+  siblingAddress: number;
 }
 
 export interface HostProbe {
@@ -29,7 +38,47 @@ const connect = (where: string) =>
 const listen = (where: string) =>
   `return await new Promise((resolve, reject) => { const server = host.builtin("net").createServer().listen(${where}, () => { server.close(); resolve("listening"); }); server.on("error", reject); });`;
 
+/** Of a system call with numbers, as addresses need a permission; what it answers is loot unless it is an error. */
+const call = (name: SyscallName, ...args: string[]) => {
+  const number = syscallNumber(name, process.arch === "arm64" ? "aarch64" : "x86_64");
+  return `const answer = host.syscall(${[number, ...args].join()}); if (answer < 0) throw Error("errno " + -answer); return "answered " + answer;`;
+};
+const PTRACE_SEIZE = "0x4206";
+
+/** What code that names another process of this server would do to it. */
+const attacksOn = (who: "zygote" | "sibling", steals: string): Record<string, HostProbe> => {
+  const pid = `target.${who}Pid`;
+  const address = `target.${who}Address`;
+  const of = (file: string) => `"/proc/" + ${pid} + "/${file}"`;
+  return Object.fromEntries(
+    Object.entries<[steals: string, attack: string]>({
+      signal: ["the life", `host.process.kill(${pid}, 0); return "signalled";`],
+      "signal-thread": ["the life, thread by thread", call("tgkill", pid, pid, "0")],
+      "signal-by-pidfd": ["the life, by a descriptor", call("pidfd_open", pid, "0")],
+      memory: [
+        "the memory",
+        `const { openSync, readSync } = host.builtin("fs"); return readSync(openSync(${of("mem")}, "r"), host.Buffer.alloc(8), 0, 8, ${address});`,
+      ],
+      layout: ["the layout", `return host.builtin("fs").readFileSync(${of("maps")}, "latin1").length;`],
+      environment: [
+        "the environment",
+        `return host.builtin("fs").readFileSync(${of("environ")}, "latin1").length;`,
+      ],
+      input: ["the input", `return host.builtin("fs").openSync(${of("fd/0")}, "r") + " opened";`],
+      descriptors: ["the names of the descriptors", `return host.builtin("fs").readdirSync(${of("fd")});`],
+      "memory-by-call": [
+        "the memory, by a system call",
+        call("process_vm_readv", pid, "0", "0", "0", "0", "0"),
+      ],
+      trace: ["the registers, by tracing", call("ptrace", PTRACE_SEIZE, pid, "0", "0")],
+      limits: ["the limits", call("prlimit64", pid, "7", "0", "0")],
+    }).map(([name, [what, attack]]) => [`${who}.${name}`, { steals: `${what} of ${steals}`, attack }]),
+  );
+};
+
 export const HOST_PROBES: Record<string, HostProbe> = {
+  ...attacksOn("zygote", "what later runs are forked from"),
+  ...attacksOn("sibling", "another run"),
   "file.read": {
     steals: "a file of the server",
     attack: `return host.builtin("fs").readFileSync(target.file, "utf8");`,
@@ -187,11 +236,30 @@ export const HOST_PROBES: Record<string, HostProbe> = {
 };
 
 /** An attack as a script of the child without layer 0. A list, so that an empty loot is seen as one. */
-export function toScript({ attack }: HostProbe, targets: Targets): string {
-  return `const target = ${JSON.stringify(targets)}; try { return { loot: await (async () => { ${attack} })() }; } catch (error) { return { refused: String(error?.code ?? error?.message ?? error) }; }`;
+export function toScript({ attack }: HostProbe, targets: Targets, others = "{}"): string {
+  return `const target = { ...${JSON.stringify(targets)}, ...${others} }; try { return { loot: await (async () => { ${attack} })() }; } catch (error) { return { refused: String(error?.code ?? error?.message ?? error) }; }`;
 }
 
-/** The same as a program of a Node without any layer. */
+const KERNEL_FILE = join(import.meta.dirname, "../../../runner/jail/kernel/syscalls.ts");
+const FORKS_FILE = join(import.meta.dirname, "forks.ts");
+
+/** The same as a program of a Node without any layer. What it is to attack of processes is one that it starts itself. */
 export function toControl(probe: HostProbe, targets: Targets): string {
-  return `const host = { process, Buffer, setTimeout, builtin: process.getBuiltinModule }; (async () => { ${toScript(probe, targets)} })().then((answer) => { console.log(JSON.stringify(answer)); process.exit(); });`;
+  if (!probe.attack.includes("Pid")) {
+    return `const host = { process, Buffer, setTimeout, builtin: process.getBuiltinModule }; (async () => { ${toScript(probe, targets)} })().then((answer) => { console.log(JSON.stringify(answer)); process.exit(); });`;
+  }
+  return `(async () => {
+    const { openKernel } = await import(${JSON.stringify(KERNEL_FILE)});
+    const { readFirstAddress } = await import(${JSON.stringify(FORKS_FILE)});
+    const host = { process, Buffer, setTimeout, builtin: process.getBuiltinModule, ...openKernel() };
+    const file = ${JSON.stringify(targets.file)};
+    const stdio = [host.builtin("fs").openSync(file, "r"), "pipe", "ignore"];
+    const victim = host.builtin("child_process").spawn("/usr/bin/tail", ["-f", file], { env: { SECRET: "1" }, stdio });
+    await new Promise((resolve) => victim.stdout.once("data", resolve));
+    const pid = victim.pid, address = readFirstAddress(pid);
+    const answer = await (async () => { ${toScript(probe, targets, "{ zygotePid: pid, siblingPid: pid, zygoteAddress: address, siblingAddress: address }")} })();
+    console.log(JSON.stringify(answer));
+    victim.kill("SIGKILL");
+    process.exit();
+  })();`;
 }
