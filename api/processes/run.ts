@@ -92,7 +92,7 @@ export class Runs {
   }
 
   #begin(slot: Slot, { row, submitted }: StoredRun): void {
-    const { registry, feed, limits, environments, log, redactor } = this.#options;
+    const { registry, feed, limits, environments, log, redactor, files } = this.#options;
     const { id: environment, module } = slot.lease;
     const execution = new RunExecution(row.id, module, log);
     const active = environments.active();
@@ -106,10 +106,10 @@ export class Runs {
       limits,
       openWorkspace: () =>
         createWorkspace({
-          files: this.#options.files.open(readGiven(submitted)),
+          files: files.open(readGiven(submitted)),
           maxBytes: limits.maxWorkspaceBytes,
           maxFiles: MAX_FILES,
-          spools: this.#options.files.spools,
+          ...(files.spools !== null && { spools: files.spools }),
         }),
       redactor,
       onChange: (change) => feed.notify(row.id, change),

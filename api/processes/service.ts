@@ -9,7 +9,6 @@ import type { Config } from "#api/config.ts";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
-import { SYSTEM_SPOOLS } from "#runner/workspace/spool.ts";
 import type { ModuleLogger } from "#sdk";
 import { Admission, createQueueEstimates } from "./admission/admission.ts";
 import type { RunRegistry } from "./live/registry.ts";
@@ -101,7 +100,7 @@ const refuseFiles = () => {
 };
 const NO_FILES: ProcessFiles = {
   maxStoredBytes: null,
-  spools: SYSTEM_SPOOLS,
+  spools: null,
   take: refuseFiles,
   open: refuseFiles,
   storeArtifacts: refuseFiles,

@@ -113,7 +113,6 @@ export function createContents(spool: Spool) {
     },
   };
 }
-export type Contents = ReturnType<typeof createContents>;
 
 function follows(last: Extent, next: Extent): boolean {
   if (last.from === "zeros") return next.from === "zeros";

@@ -76,8 +76,8 @@ export interface ArtifactSource {
 export interface ProcessFiles {
   /** Of a key, for the statement that stores a process with files. */
   readonly maxStoredBytes: number | null;
-  /** Where runs keep what they write while they are under way. */
-  readonly spools: Spools;
+  /** Where runs keep what they write while they are under way. Null: in the system's folder for temporary files. */
+  readonly spools: Spools | null;
   /** Looks up what was uploaded, and stores what is given as text. Throws invalid_request, naming the file. */
   take(given: GivenFiles, owner: FilesOwner): Promise<ProcessFile[]>;
   /** As runs read them. Nothing is read before that. */

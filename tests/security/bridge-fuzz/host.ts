@@ -8,6 +8,7 @@ import type { CallHandlers } from "#runner/host/calls.ts";
 import type { SessionEvents } from "#runner/host/session.ts";
 import type { CallMethod } from "#runner/wire/protocol.ts";
 import { FILE_METHODS } from "#runner/wire/protocol.ts";
+import type { SaveTurn } from "#sdk";
 import type { ExpectedEvent } from "./conversation.ts";
 import { findFaultInAttachment, findFaultInCall, findFaultInOutput } from "./legitimate.ts";
 import { CALL_METHODS } from "./messages.ts";
@@ -61,6 +62,7 @@ export function createHost(
     params: unknown,
     signal: AbortSignal,
     attachment: Buffer | null,
+    turn: SaveTurn,
   ): Promise<unknown> {
     handled++;
     if (!FILE_METHODS.has(method)) counted++;
@@ -75,7 +77,7 @@ export function createHost(
     const real = workspace?.answer[method as keyof typeof workspace.answer] as
       | CallHandlers[CallMethod]
       | undefined;
-    if (real !== undefined) return real(params as never, signal, handled, attachment);
+    if (real !== undefined) return real(params as never, signal, handled, attachment, turn);
     if (handlers === "mixed" && method === "readFile" && prng.chance(0.5)) {
       return Promise.resolve(Buffer.alloc(prng.pick([0, 1, 70_000, 262_144]), "{"));
     }
@@ -155,8 +157,8 @@ export function createHost(
   const calls = Object.fromEntries(
     CALL_METHODS.map((method) => [
       method,
-      (params: unknown, signal: AbortSignal, _seq: number, attachment: Buffer | null) =>
-        handle(method, params, signal, attachment),
+      (params: unknown, signal: AbortSignal, _seq: number, attachment: Buffer | null, turn: SaveTurn) =>
+        handle(method, params, signal, attachment, turn),
     ]),
   ) as unknown as CallHandlers;
 

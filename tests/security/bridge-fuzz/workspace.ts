@@ -5,8 +5,8 @@
 import { setTimeout } from "node:timers/promises";
 import type { CallHandlers } from "#runner/host/calls.ts";
 import { fileCalls } from "#runner/host/file-calls.ts";
-import { createWorkspace, readWhole, type StoredFile } from "#runner/host/workspace.ts";
-import type { EnvironmentBindings, FileWrite } from "#sdk";
+import { createWorkspace, readWhole, type StoredFile } from "#runner/workspace/workspace.ts";
+import type { EnvironmentBindings, FileWrite, SaveTurn } from "#sdk";
 import { mayNameAFile } from "../name-fuzz/names.ts";
 import type { Prng } from "./prng.ts";
 
@@ -93,9 +93,9 @@ export function createHostileWorkspace(prng: Prng, report: (fault: string | null
     }
   }
 
-  async function save(name: string): Promise<{ answer: unknown; size: number }> {
+  async function save(name: string, turn: SaveTurn): Promise<{ answer: unknown; size: number }> {
     unknown.add(name);
-    const saved = workspace.save(name, answerBytes());
+    const saved = workspace.save(name, answerBytes(), turn);
     saves.push(saved.catch(() => {}));
     const { size } = await saved.catch((error) => refused("an answer", error));
     if (!mayNameAFile(name)) report(`an answer was saved as ${JSON.stringify(name)}`);
@@ -107,7 +107,8 @@ export function createHostileWorkspace(prng: Prng, report: (fault: string | null
       readFile: (params) => fileCalls.readFile(bindings, 0, params),
       writeFile: (params, _signal, _seq, bytes) => fileCalls.writeFile(bindings, 0, params, bytes),
       removeFile: (params) => fileCalls.removeFile(bindings, 0, params),
-      invoke: async ({ parameters, saveAs }) => (saveAs === undefined ? parameters : save(saveAs)),
+      invoke: async ({ parameters, saveAs }, _signal, _seq, _bytes, turn) =>
+        saveAs === undefined ? parameters : save(saveAs, turn),
     },
     async finish() {
       isOver = true;
