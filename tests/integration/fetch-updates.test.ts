@@ -1,4 +1,4 @@
-/** What a new definition of rules must not do by itself: send a secret elsewhere. */
+/** What a new definition of rules must not do by itself: send a secret elsewhere, or allow more while its service is enabled. */
 import { createSecretKey } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";
@@ -125,4 +125,42 @@ test("secrets that were bound to all origins of their service together are asked
   await using after = await startServer({ builtins, environment, database });
   const answer = await after.post("/services/web/enabled", { enabled: true });
   expect([answer.status, answer.body.code]).toEqual([409, "secrets_outdated"]);
+});
+
+test("a secret that is too short to be found in answers is refused when it is set, with the reason", async () => {
+  await ok(server.post("/services", { id: "web", adapter: "http", ...write([rule("read", ONE)]) }));
+  const short = { json: [{ op: "add", path: "/read", value: "short12" }] };
+  const answer = await server.request("PATCH", "/services/web/secrets", short);
+  expect([answer.status, answer.body.code], answer.text).toEqual([400, "invalid_request"]);
+  expect(answer.text).toContain("8 characters");
+  expect(answer.text).not.toContain("short12");
+});
+
+describe("a rule that is changed while its service is enabled starts disabled", () => {
+  const before = rule("read", ONE, { auth: undefined, pathPrefix: "/v1" });
+  const enabledAfter = async (changed: object) => {
+    await ok(server.post("/services", { id: "web", adapter: "http", ...write([before]) }));
+    await ok(enable());
+    await ok(replace([changed]));
+    const { tools } = await ok(server.get("/tools?serviceId=web"));
+    return tools.map(({ enabled }: { enabled: boolean }) => enabled);
+  };
+
+  test.each<[string, object]>([
+    ["another origin", { origins: [OTHER] }],
+    ["any path", { pathPrefix: "/" }],
+    ["another method", { methods: ["GET", "DELETE"] }],
+    ["a credential", { auth: bearer }],
+    ["a fixed header", { headers: { "X-Tenant": "other" } }],
+    ["larger bodies", { maxRequestBytes: 64 * 1024 * 1024 }],
+    ["redirects", { redirects: "same-origin" }],
+  ])("by %s", async (_what, change) => {
+    expect(await enabledAfter({ ...before, ...change })).toEqual([false]);
+  });
+
+  test("but not by words about it, nor when it is written otherwise", async () => {
+    const { name, methods } = before;
+    const same = { methods, pathPrefix: "/v1", origins: [`${ONE}:443/`], name, description: "Reads." };
+    expect(await enabledAfter(same)).toEqual([true]);
+  });
 });

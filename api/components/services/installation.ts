@@ -231,7 +231,7 @@ async function replace(
       if (holder !== null) requireSameAdapter(context, row.adapter, holder);
       const isThere = await replaceService(transaction, row.id, toRow(service), definition);
       if (!isThere) throw serviceNotFound(row.id);
-      // New tools of an enabled service start disabled, because no one has reviewed them.
+      // New tools of an enabled service start disabled, and rules for `fetch` that have changed: no one has reviewed them.
       await replaceTools(transaction, row.id, service.tools, !row.enabled);
     });
   if (!row.enabled || holder === null) await write();

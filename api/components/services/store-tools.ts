@@ -21,7 +21,8 @@ interface Batch {
 
 /**
  * Writes the tools of a service in the order given: rows of ids that are there keep their flag, others get
- * `newEnabled`, those that vanished go. Inside a transaction of the caller's.
+ * `newEnabled`, those that vanished go. What makes requests of `fetch` and has changed counts as new. Inside a transaction of
+ * the caller's.
  */
 export async function replaceTools(
   db: Db,
@@ -48,7 +49,10 @@ async function writeBatch(db: Db, serviceId: string, batch: Batch, newEnabled: b
     on conflict (service_id, id) do update set position = excluded.position, name = excluded.name,
       description = excluded.description, input_schema = excluded.input_schema,
       output_schema = excluded.output_schema, adapter_domain = excluded.adapter_domain,
-      destructive = excluded.destructive, fetch_scope = excluded.fetch_scope`;
+      destructive = excluded.destructive, fetch_scope = excluded.fetch_scope,
+      enabled = stored.enabled and (${newEnabled} or (stored.fetch_scope is null and excluded.fetch_scope is null)
+        or (stored.fetch_scope::text, stored.adapter_domain::text, stored.destructive)
+          is not distinct from (excluded.fetch_scope::text, excluded.adapter_domain::text, excluded.destructive))`;
 }
 
 function* cutBatches(tools: readonly ToolDefinition[]): Generator<Batch> {
