@@ -71,6 +71,17 @@ export interface Request {
   toolId: string | null;
 }
 
+/** What a call comes to (method, address and size of a request), in the server's words; null: no more than which tool it calls. */
+export function describeCall({
+  kind,
+  message,
+  serviceId,
+  toolId,
+}: Request & { message: string }): string | null {
+  const isMore = kind === "call" && message !== `The script wants to call ${serviceId}.${toolId}.`;
+  return isMore ? visibleLine(message) : null;
+}
+
 /** Who asks for what: precedes everything a person is asked. The text after it is the script's. */
 export function describeOrigin(request: Request): string {
   const { processId, requestedBy, requestedByName, kind, serviceId, toolId } = request;

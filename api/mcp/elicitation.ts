@@ -8,7 +8,7 @@ import {
   type ElicitResult,
   PrimitiveSchemaDefinitionSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { describeOrigin, visibleJson, visibleLine, visibleText } from "#client/visible-text.ts";
+import { describeCall, describeOrigin, visibleJson, visibleLine, visibleText } from "#client/visible-text.ts";
 import type { ApprovalRecord } from "../approvals/model.ts";
 import type { Decision } from "./ports.ts";
 
@@ -27,10 +27,12 @@ export function canElicit(client: ClientCapabilities | undefined): boolean {
 /** Null where it cannot be shown here completely and unchanged. */
 export function describeForm(approval: ApprovalRecord): ElicitRequestFormParams | null {
   const origin = describeOrigin(approval);
+  const what = describeCall(approval);
+  const call = what === null ? origin : `${origin}. ${what} That is`;
   const form =
     approval.kind === "call"
       ? {
-          message: `${origin} with ${visibleJson(approval.parameters ?? {})}.${describeFiles(approval)} Allow it?${approval.destructive ? " It may change or delete something." : ""}`,
+          message: `${call} with ${visibleJson(approval.parameters ?? {})}.${describeFiles(approval)} Allow it?${approval.destructive ? " It may change or delete something." : ""}`,
           requestedSchema: { type: "object" as const, properties: {} },
         }
       : describeQuestion(origin, approval);

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { unwrap } from "#client/errors.ts";
 import { readAll } from "#client/pages.ts";
-import { describeOrigin, visibleJson, visibleLine } from "#client/visible-text.ts";
+import { describeCall, describeOrigin, visibleJson, visibleLine } from "#client/visible-text.ts";
 import { usageFailure } from "../failure.ts";
 import { parseJson, parseOneOf, parseWhole } from "../options.ts";
 import { act, type Session, type Shell } from "../session.ts";
@@ -50,7 +50,10 @@ async function list(session: Session, { all }: { all?: true }): Promise<void> {
     TOOL: describeTool,
     ASKED: (one) => ago(one.createdAt),
     EXPIRES: (one) => (one.state === "pending" ? until(one.expiresAt) : null),
-    REQUEST: (one) => (one.kind === "ask" ? `${describeOrigin(one)}: ${one.message}` : describeOrigin(one)),
+    REQUEST: (one) => {
+      const what = one.kind === "ask" ? one.message : describeCall(one);
+      return what === null ? describeOrigin(one) : `${describeOrigin(one)}: ${what}`;
+    },
   });
 }
 
@@ -68,6 +71,7 @@ async function show(session: Session, id: string): Promise<void> {
       ["process", one.processId],
       ["tool", describeTool(one)],
       ["may change", one.destructive],
+      ...(describeCall(one) === null ? [] : [["call", describeCall(one)] as const]),
       one.kind === "ask"
         ? ["in its words", one.message]
         : ["parameters", visibleJson(one.parameters ?? null)],

@@ -3,7 +3,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";
+import { describeForm } from "#api/mcp/elicitation.ts";
 import { type ApprovalsServer, type Person, startApprovalsServer } from "./approvals/server.ts";
+import { cyrnel } from "./command/cyrnel.ts";
 import { builtin } from "./modules-server.ts";
 import { ScriptedEnvironment } from "./scripted-environment.ts";
 
@@ -235,6 +237,12 @@ test("a person who is asked sees method, address and size of the body; then exac
       parameters: { url, method: "POST", body: "grüß" },
       files: [],
     });
+    const what = `POST ${origin}/api/items with a body of 6 bytes.`;
+    expect(describeForm(asked)?.message).toContain(what);
+    const shown = await cyrnel(["approvals", "show", approval, "--url", on.server.url], {
+      environment: { CYRNEL_API_KEY: on.boss.key },
+    });
+    expect(shown.stdout, shown.stderr).toContain(what);
     await on.decide(approval, "approve");
     return sending;
   });

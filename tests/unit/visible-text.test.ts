@@ -1,7 +1,14 @@
 /** What a person is shown of a script's text before they decide. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { describeOrigin, splitHidden, visibleJson, visibleLine, visibleText } from "#client/visible-text.ts";
+import {
+  describeCall,
+  describeOrigin,
+  splitHidden,
+  visibleJson,
+  visibleLine,
+  visibleText,
+} from "#client/visible-text.ts";
 
 /** By their numbers: independent of the expression that finds them. */
 const RANGES: readonly (readonly [number, number])[] = [
@@ -65,6 +72,15 @@ test("JSON means the same; parts put together are the text; nothing is lost or c
     }),
     { numRuns: 200 },
   );
+});
+
+test("what a call comes to is said where it is more than the name of its tool", () => {
+  const call = { processId: 1, requestedBy: "key_1", requestedByName: null, kind: "call" } as const;
+  const named = { ...call, serviceId: "web", toolId: "write" };
+  expect(describeCall({ ...named, message: "The script wants to call web.write." })).toBeNull();
+  expect(describeCall({ ...named, kind: "ask", message: "May I?" })).toBeNull();
+  const message = "The script wants to call web.write: POST https://a.example/\u202e.";
+  expect(describeCall({ ...named, message })).toBe(message.replace("\u202e", "\\u202e"));
 });
 
 test("who asks is in one line, whatever a key is called", () => {

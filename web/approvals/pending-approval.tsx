@@ -1,7 +1,7 @@
 /** One approval: who wants what with which parameters, what differs from before, and the decision. */
 import { lazy, Suspense } from "preact/compat";
 import { useMemo, useState } from "preact/hooks";
-import { describeOrigin, visibleJson, visibleText } from "#client/visible-text.ts";
+import { describeCall, describeOrigin, visibleJson, visibleText } from "#client/visible-text.ts";
 import { useAction } from "../parts/action.tsx";
 import { Button } from "../parts/controls.tsx";
 import { Failure, Loaded, Loading } from "../parts/failure.tsx";
@@ -47,6 +47,7 @@ interface ApprovalCardProps {
 function ApprovalCard({ approval, linked, onDecided }: ApprovalCardProps) {
   const isAsk = approval.kind === "ask";
   const [showsAll, setAll] = useState(false);
+  const call = describeCall(approval);
   const isWhole = showsAll || sizeOf(approval.parameters) <= MAX_AT_ONCE;
   const path = isAsk ? "A question of the script" : `${approval.serviceId}.${approval.toolId}`;
   return (
@@ -79,6 +80,7 @@ function ApprovalCard({ approval, linked, onDecided }: ApprovalCardProps) {
           </blockquote>
         ) : (
           <div class="stack tight">
+            {call === null ? null : <p class="wrap">{call}</p>}
             <h3>Parameters</h3>
             <Parameters value={approval.parameters} isWhole={isWhole} showAll={() => setAll(true)} />
             <Files files={approval.files} />
