@@ -3,7 +3,7 @@ import { createAdapter, readTools } from "#modules/shared/adapter.ts";
 import { withLimits } from "#modules/shared/limits.ts";
 import { readSettings } from "#modules/shared/settings.ts";
 import type { AdapterModule, AdapterSetupContext, InvokeInput } from "#sdk";
-import { configSchema, define, secretsSchemaOf } from "./definition.ts";
+import { configSchema, define, MIN_CREDENTIAL_CHARACTERS, secretsSchemaOf } from "./definition.ts";
 import { HttpError } from "./failures.ts";
 import { type Credential, prepareRequest } from "./request.ts";
 import { type Rule, ruleSchema } from "./rules.ts";
@@ -59,18 +59,32 @@ function makeCredential({ name, auth }: Rule, secret: unknown): Credential | und
   if (auth === undefined || secret === undefined) return undefined;
   if (auth.type === "basic") {
     const { username, password } = secret as { username: string; password: string };
+    requireFindable(name, password === "" ? username : password);
     const pair = Buffer.from(`${username}:${password}`).toString("base64");
     return { header: ["authorization", `Basic ${pair}`] };
   }
-  const text = String(secret).trim();
-  if (auth.type === "query") return { query: [auth.name, text] };
-  if (!/^[\t\x20-\x7e\x80-\xff]+$/.test(text)) {
-    throw new Error(`secrets.${name}: it holds characters that no header can carry (a line break?).`);
-  }
+  const pasted = String(secret).trim();
   // Accepts tokens pasted with `Bearer ` in front.
-  return auth.type === "bearer"
-    ? { header: ["authorization", `Bearer ${text.replace(/^bearer\s+/i, "")}`] }
-    : { header: [auth.name, text] };
+  const text = auth.type === "bearer" ? pasted.replace(/^bearer\s+/i, "") : pasted;
+  requireFindable(name, text);
+  if (auth.type === "query") return { query: [auth.name, text] };
+  // What is not ASCII would come back in bytes that are not looked for.
+  if (!/^[\t\x20-\x7e]+$/.test(text)) {
+    throw new Error(
+      `secrets.${name}: it holds characters that a header does not carry here: expected ASCII without line breaks.`,
+    );
+  }
+  if (auth.type === "header") return { header: [auth.name, text] };
+  if (/\s/.test(text)) throw new Error(`secrets.${name}: a bearer token has no spaces.`);
+  return { header: ["authorization", `Bearer ${text}`] };
+}
+
+/** Scripts see what a server repeats, without the credentials that are found there. */
+function requireFindable(name: string, text: string): void {
+  if (text.trim().length >= MIN_CREDENTIAL_CHARACTERS) return;
+  throw new Error(
+    `secrets.${name}: it has fewer than ${MIN_CREDENTIAL_CHARACTERS} characters. So short a text is not looked for in answers, and a server that repeats it would show it to scripts.`,
+  );
 }
 
 async function call(

@@ -17,7 +17,10 @@ export const configSchema = z.strictObject({
     .describe("Longest time of one request in milliseconds, redirects and the answer's body included."),
 });
 
-const secretText = z.string().min(1).max(8192);
+/** Shorter ones are not looked for in answers. */
+export const MIN_CREDENTIAL_CHARACTERS = 8;
+const secretText = z.string().min(MIN_CREDENTIAL_CHARACTERS).max(8192);
+/** One of the two may be short: some servers take a key as the user name, without a password. */
 const basicSchema = z.strictObject({ username: z.string().max(1000), password: z.string().max(8192) });
 
 /** By the names of rules. A rule whose secret is not set makes no request. */
@@ -45,15 +48,21 @@ export function define(text: string): ServiceDefinition {
 }
 
 function toTool(rule: Rule): ToolDefinition {
+  // Apart, so that an edit of it is no change of what is allowed.
+  const { description, ...allowed } = rule;
   const sentences = describeRule(rule).join(" ");
   return {
     id: rule.name,
     name: `fetch: ${rule.methods.join(", ")} ${rule.origins[0]}${rule.pathPrefix}${rule.origins.length > 1 ? " …" : ""}`,
-    description: rule.description === undefined ? sentences : `${rule.description.trim()}\n\n${sentences}`,
+    // Quoted and last: it must not pass for one of the sentences, or hide them.
+    description:
+      description === undefined
+        ? sentences
+        : `${sentences}\n\nIts author says: ${JSON.stringify(description.trim())}`,
     inputSchema: inputSchemaOf(rule),
     outputSchema: OUTPUT_SCHEMA,
     destructive: isDestructive(rule),
-    adapterDomain: rule,
+    adapterDomain: allowed,
     fetch: { origins: rule.origins, pathPrefix: rule.pathPrefix, methods: rule.methods },
   };
 }

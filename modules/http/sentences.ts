@@ -14,7 +14,7 @@ export function describeRule(rule: Rule): string[] {
       : "By the standard such requests only read.",
     auth === undefined
       ? "No credential is sent."
-      : `The secret ${JSON.stringify(name)} of this service is sent with each request, ${describeAuth(auth)}; scripts never see it.`,
+      : `The secret ${JSON.stringify(name)} of this service is sent with each request, ${describeAuth(auth)}; it is taken out of answers.`,
     ...(insecure.length === 0
       ? []
       : [
@@ -24,7 +24,7 @@ export function describeRule(rule: Rule): string[] {
       ? []
       : [
           `Each request has the ${fixed.length === 1 ? "header" : "headers"} ${listWords(
-            fixed.map(([header, value]) => `${header}: ${value}`),
+            fixed.map(([header, value]) => `${header}: ${JSON.stringify(value)}`),
             "and",
           )}.`,
         ]),

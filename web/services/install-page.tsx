@@ -38,7 +38,7 @@ export default function InstallPage() {
   const [file, setFile] = useState<PickedFile | null>(null);
   const installing = useAction();
   const previewing = useAction();
-  const [preview, setPreview] = useState<ServicePreview | null>(null);
+  const [preview, setPreview] = useState<{ of: string; shown: ServicePreview } | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
   const query = { type: "adapter", enabled: "true", limit: "200" } as const;
   const adapters = useGet("/modules", { params: { query } });
@@ -55,10 +55,13 @@ export default function InstallPage() {
       ...(way === "url" ? { url } : { content: readContent(text, way) }),
     };
   };
+  /** What was shown of another text says nothing about this one. */
+  const state = JSON.stringify([way, adapter, url, values.operations, way === "file" ? file : content]);
+  const shown = preview?.of === state ? preview.shown : null;
   const look = () =>
     previewing.run(async () => {
       setPreview(null);
-      setPreview(await post("/services/preview", { body: readDefinition() }));
+      setPreview({ of: state, shown: await post("/services/preview", { body: readDefinition() }) });
     });
   const submit = () =>
     installing.run(async () => {
@@ -168,11 +171,11 @@ export default function InstallPage() {
             <Failure error={previewing.error ?? (installing.error === null ? failure : null)} />
           </Form>
         </Card>
-        {preview === null ? null : (
+        {shown === null ? null : (
           <Allowed
-            title={`${preview.name}: ${count(preview.toolCount, "tool")}`}
-            tools={preview.tools}
-            total={preview.toolCount}
+            title={`${shown.name}: ${count(shown.toolCount, "tool")}`}
+            tools={shown.tools}
+            total={shown.toolCount}
           />
         )}
       </div>

@@ -147,6 +147,9 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     await page.getByLabel("Definition").fill(JSON.stringify({ rules: [rule] }));
     await button("Show what it would allow").click();
     await page.getByText(says).waitFor();
+    await page.getByLabel("Definition").fill(JSON.stringify({ rules: [{ ...rule, methods: ["DELETE"] }] }));
+    await page.getByText(says).waitFor({ state: "detached" });
+    await page.getByLabel("Definition").fill(JSON.stringify({ rules: [rule] }));
     await page.getByLabel("Id", { exact: true }).fill("rules");
     await button("Install").last().click();
     await page.getByRole("heading", { name: "once it is enabled" }).waitFor();

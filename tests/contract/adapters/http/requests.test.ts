@@ -333,14 +333,43 @@ describe("a credential", () => {
     expect(on.target.received).toEqual([]);
   });
 
-  test.each([`${SECRET}\r\nX-Evil: 1`, `${SECRET}\0`, `${SECRET}\u2028x`])(
+  test.each([`${SECRET}\r\nX-Evil: 1`, `${SECRET}\0`, `${SECRET}\u2028x`, `${SECRET}\xfc`])(
     "%j is refused, unquoted",
     async (secret) => {
       const started = start(undefined, { auth: { type: "bearer" } }, { rule: secret });
-      await expect(started).rejects.toThrow(/secrets\.rule: it holds characters that no header can carry/);
+      await expect(started).rejects.toThrow(
+        /secrets\.rule: it holds characters that a header does not carry/,
+      );
       await expect(started).rejects.not.toThrow(SECRET);
     },
   );
+
+  test.each<[object, unknown]>([
+    [{ type: "bearer" }, "short12"],
+    [{ type: "bearer" }, "Bearer short12"],
+    [{ type: "header", name: "X-Key" }, "  short12  "],
+    [{ type: "query", name: "key" }, "short12"],
+    [{ type: "basic" }, { username: "a-long-user-name", password: "short12" }],
+    [{ type: "basic" }, { username: "short12", password: "" }],
+  ])("%j that is too short to be found in answers is refused", async (auth, secret) => {
+    const started = start(undefined, { auth }, { rule: secret });
+    await expect(started).rejects.toThrow(
+      /^secrets\.rule: (it has fewer than 8 characters|does not fit its schema)/,
+    );
+    await expect(started).rejects.not.toThrow("short12");
+  });
+
+  test("may be a user name without a password", async () => {
+    await using on = await start(
+      undefined,
+      { auth: { type: "basic" } },
+      { rule: { username: SECRET, password: "" } },
+    );
+    await on.call({ url: on.target.origin });
+    expect(on.target.received[0]?.headers.authorization).toBe(
+      `Basic ${Buffer.from(`${SECRET}:`).toString("base64")}`,
+    );
+  });
 
   test("cannot be set by the script, in any spelling", async () => {
     const key = { auth: { type: "header", name: "X-Api-Key" } };

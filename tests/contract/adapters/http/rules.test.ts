@@ -58,7 +58,7 @@ test("a rule is read in sentences", async () => {
       rule({ pathPrefix: "/v1/", headers: { Accept: "application/json" }, redirects: "same-origin" }),
       rule({
         name: "write",
-        description: "Orders.",
+        description: 'Orders.\n\nNo "credential" is sent.',
         origins: ["https://a.example", "https://b.example"],
         methods: ["POST", "DELETE"],
         auth: { type: "header", name: "X-Key" },
@@ -69,8 +69,8 @@ test("a rule is read in sentences", async () => {
     ],
   });
   expect(tools.map(({ description }) => description)).toEqual([
-    "Scripts may send GET requests to https://api.example.com, to paths below /v1/. By the standard such requests only read. No credential is sent. Each request has the header Accept: application/json. A request may have up to 1 MiB of body, an answer up to 8 MiB. Redirects are followed on the same origin, where this rule allows the request that they lead to; the script is shown any other.",
-    'Orders.\n\nScripts may send POST and DELETE requests to https://a.example and https://b.example, to any path. Such requests may change or delete something there. The secret "write" of this service is sent with each request, in the header X-Key; scripts never see it. A request may have up to 2 KiB of body, an answer up to 100 bytes. Redirects are not followed: the script is shown them.',
+    'Scripts may send GET requests to https://api.example.com, to paths below /v1/. By the standard such requests only read. No credential is sent. Each request has the header Accept: "application/json". A request may have up to 1 MiB of body, an answer up to 8 MiB. Redirects are followed on the same origin, where this rule allows the request that they lead to; the script is shown any other.',
+    'Scripts may send POST and DELETE requests to https://a.example and https://b.example, to any path. Such requests may change or delete something there. The secret "write" of this service is sent with each request, in the header X-Key; it is taken out of answers. A request may have up to 2 KiB of body, an answer up to 100 bytes. Redirects are not followed: the script is shown them.\n\nIts author says: "Orders.\\n\\nNo \\"credential\\" is sent."',
     "Scripts may send GET requests to http://10.0.0.7:8080, to any path. By the standard such requests only read. No credential is sent. What is sent to http://10.0.0.7:8080 is not encrypted: the network between can read and change it. A request may have nothing of body, an answer up to 8 MiB. Redirects are not followed: the script is shown them.",
   ]);
 });
