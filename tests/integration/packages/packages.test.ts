@@ -436,7 +436,7 @@ describe("what is checked", () => {
     await using on = await startPackagesServer(fronted.url, {
       CYRNEL_PACKAGE_ADVISORIES: `${fronted.url}/advisories`,
     });
-    expect(await on.install("weakness")).toMatchObject({ state: "done" });
+    expect(await on.install("weakness", { version: "1.0.0" })).toMatchObject({ state: "done" });
     // Those of the version that was installed; one that cannot be read may mean it.
     expect((await on.get("/packages/weakness/1.0.0")).body.advisories).toMatchObject([
       { title: "Slow", severity: "low" },
