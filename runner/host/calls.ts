@@ -114,7 +114,9 @@ export interface Calls {
 export function createCalls(options: CallOptions): Calls {
   const { channel, handlers, limits, before = [], restoreAnswer, end } = options;
   const log: LoggedCall[] = [];
-  const restores = createRestores(before, restoreAnswer, () => end(LOST_ANSWER));
+  const openRestores = () => createRestores(before, restoreAnswer, () => end(LOST_ANSWER));
+  /** Of a run that is repeated, and from the first answer on that becomes a file. */
+  let restores = before.length === 0 ? null : openRestores();
   const aborter = new AbortController();
   /** Of calls of tools that are under way, by id. */
   const open = new Map<number, AbortController>();
@@ -142,6 +144,7 @@ export function createCalls(options: CallOptions): Calls {
 
   function noteSaved(call: LoggedCall, result: unknown, place: SavedPlace | null): void {
     if ((result as Partial<SavedAnswer> | null)?.size === null) return;
+    restores ??= openRestores();
     call.saved = place ?? restores.nextPlace(log.length);
     if (restoreAnswer !== undefined) return;
     hasLost = true;
@@ -150,7 +153,7 @@ export function createCalls(options: CallOptions): Calls {
 
   /** The reply of an earlier child, after the file that it tells of: what is answered meanwhile does not wait for it. */
   function repeatReply(id: number, { seq, reply }: LoggedCall & { reply: string }): void {
-    const restored = restores.of(seq);
+    const restored = restores?.of(seq);
     if (restored === undefined) sendReply(id, () => reply);
     else void restored.then(() => sendReply(id, () => reply));
   }
@@ -216,11 +219,12 @@ export function createCalls(options: CallOptions): Calls {
         if (saved !== undefined) call.saved = saved;
         if (!isGivenUp()) keepReply(call, reply);
         repeatReply(id, { ...logged, reply });
-        restores.advance(seq);
+        restores?.advance(seq);
         return null;
       }
       let place: SavedPlace | null = null;
       const turn: SaveTurn = () => {
+        restores ??= openRestores();
         const wait = restores.waitFor(log.length);
         if (wait === null) place = restores.nextPlace(log.length);
         return wait;
@@ -240,11 +244,12 @@ export function createCalls(options: CallOptions): Calls {
         signal = own.signal;
       }
       // Begun at once: what ends the run may stand in the same chunk, and after the end no call may begin.
-      const begun = restores.begin(() => {
+      const work = async () => {
         aborter.signal.throwIfAborted();
         return handler(params, signal, seq, attachment, turn);
-      });
-      restores.advance(seq);
+      };
+      const begun = restores === null ? work() : restores.begin(work);
+      restores?.advance(seq);
       begun.then(
         (result) => {
           open.delete(id);
@@ -279,7 +284,7 @@ export function createCalls(options: CallOptions): Calls {
       if (aborter.signal.aborted) return;
       const ended = new Error("The run has ended.");
       aborter.abort(ended);
-      restores.end();
+      restores?.end();
       for (const own of open.values()) own.abort(ended);
       frozen?.resolve();
     },
