@@ -13,7 +13,7 @@ import { openServer } from "#api/server.ts";
 
 /** Resolves with the body of an answer below 300; rejects for any other. */
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
-export type Send = (method: "GET" | "POST", route: string, body?: object) => Promise<any>;
+export type Send = (method: "GET" | "POST" | "PATCH", route: string, body?: object) => Promise<any>;
 
 export interface InProcessServer extends AsyncDisposable {
   readonly send: Send;

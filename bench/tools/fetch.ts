@@ -1,9 +1,13 @@
 /**
- * What `fetch` by a rule of the adapter `http` costs a script, beside a direct fetch of the same loopback server by the host, in
- * turns of one run. Needs a build: npm run build.
+ * What `fetch` by a rule of the adapter `http` costs a script, beside a direct fetch of the same loopback server by the host. The rule
+ * attaches a credential, so the server speaks TLS. In the script, requests by fetch take turns with calls of the same request as a tool
+ * of the adapter for OpenAPI, with a credential too, and by the name of the rule; the host's requests come between the runs. Needs a
+ * build: npm run build.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import tls from "node:tls";
+import { SELF_SIGNED } from "#tests/integration/harness/self-signed.ts";
 import { installService, openInProcess, runScript } from "../in-process.ts";
 import { atMost, formatTable, median, ms, quantile, type Row } from "../stats.ts";
 
@@ -11,11 +15,13 @@ const ROUNDS = 8;
 const CALLS = 150;
 const MAX_ADDED_MS = 1;
 
-const target = spawn(process.execPath, [new URL("./loopback-server.ts", import.meta.url).pathname], {
+tls.setDefaultCACertificates([...tls.getCACertificates("default"), SELF_SIGNED.cert]);
+const program = new URL("./loopback-server.ts", import.meta.url).pathname;
+const target = spawn(process.execPath, [program, "https"], {
   stdio: ["pipe", "pipe", "inherit"],
 });
 const [port] = await once(target.stdout, "data");
-const origin = `http://127.0.0.1:${Number(port)}`;
+const origin = `https://127.0.0.1:${Number(port)}`;
 const url = `${origin}/items`;
 
 async function measureDirect(): Promise<number[]> {
@@ -28,17 +34,39 @@ async function measureDirect(): Promise<number[]> {
   return times;
 }
 
-const scriptOf = (request: string) => `
-const times = [];
+const script = `
+const ways = {
+  fetched: async (url) => (await fetch(url)).text(),
+  called: (_url, page) => tools.items.list({ query: { page } }),
+  named: (url) => tools.web.read({ url }),
+};
+const times = { fetched: [], called: [], named: [] };
 for (let count = 0; count < ${CALLS}; count += 1) {
-  const start = performance.now();
-  ${request};
-  times.push(performance.now() - start);
+  for (const way of Object.keys(ways)) {
+    const start = performance.now();
+    await ways[way](${JSON.stringify(url)} + "?page=" + count, count);
+    times[way].push(performance.now() - start);
+  }
 }
 return times;`;
-const address = `${JSON.stringify(url)} + "?page=" + count`;
-const fetching = scriptOf(`await (await fetch(${address})).text()`);
-const calling = scriptOf(`await tools.web.read({ url: ${address} })`);
+
+/** The same request as an operation. */
+const document = {
+  openapi: "3.1.0",
+  info: { title: "Items", version: "1" },
+  servers: [{ url: origin }],
+  security: [{ token: [] }],
+  components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+  paths: {
+    "/items": {
+      get: {
+        operationId: "list",
+        parameters: [{ name: "page", in: "query", schema: { type: "integer" } }],
+        responses: { 200: { description: "", content: { "application/json": { schema: {} } } } },
+      },
+    },
+  },
+};
 
 /** Beside it, as on a server that has some. */
 const rules = Array.from({ length: 20 }, (_, index) => ({
@@ -55,30 +83,37 @@ try {
       load: () => import("#modules/typescript-process/index.ts"),
     },
     { id: "http", type: "adapter", load: () => import("#modules/http/index.ts") },
+    { id: "openapi", type: "adapter", load: () => import("#modules/openapi/index.ts") },
   ]);
   const { send } = server;
-  await installService(send, "web", "http", {
-    rules: [{ name: "read", origins: [origin], pathPrefix: "/items", methods: ["GET"] }, ...rules],
-  });
-  const direct: number[] = [];
-  const bridged: number[] = [];
-  const named: number[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const fetched = (await runScript(send, fetching)) as number[];
-    const bare = await measureDirect();
-    const called = (await runScript(send, calling)) as number[];
-    if (round === 0) continue;
-    bridged.push(...fetched);
-    direct.push(...bare);
-    named.push(...called);
+  const read = { name: "read", origins: [origin], pathPrefix: "/items", methods: ["GET"] };
+  await installService(send, "web", "http", { rules: [{ ...read, auth: { type: "bearer" } }, ...rules] });
+  await installService(send, "items", "openapi", document);
+  for (const [id, secret] of [
+    ["web", "read"],
+    ["items", "token"],
+  ]) {
+    const value = "secret-of-the-benchmark-0123456789";
+    await send("PATCH", `/services/${id}/secrets`, [{ op: "add", path: `/${secret}`, value }]);
   }
-  const added = median(bridged) - median(direct);
+  const direct: number[] = [];
+  const times: Record<"fetched" | "called" | "named", number[]> = { fetched: [], called: [], named: [] };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const measured = (await runScript(send, script)) as typeof times;
+    const bare = await measureDirect();
+    if (round === 0) continue;
+    direct.push(...bare);
+    for (const way of ["fetched", "called", "named"] as const) times[way].push(...measured[way]);
+  }
+  const added = median(times.fetched) - median(direct);
   const rows: Row[] = [
     { measure: "direct fetch by the host, p50", value: ms(median(direct)) },
     { measure: "direct fetch by the host, p95", value: ms(quantile(direct, 0.95)) },
-    { measure: "fetch of a script by a rule, p50", value: ms(median(bridged)) },
-    { measure: "fetch of a script by a rule, p95", value: ms(quantile(bridged, 0.95)) },
-    { measure: "the same by the name of the rule, p50", value: ms(median(named)) },
+    { measure: "fetch of a script by a rule, p50", value: ms(median(times.fetched)) },
+    { measure: "fetch of a script by a rule, p95", value: ms(quantile(times.fetched, 0.95)) },
+    { measure: "the same by the name of the rule, p50", value: ms(median(times.named)) },
+    { measure: "the same as a tool of the adapter for OpenAPI, p50", value: ms(median(times.called)) },
+    { measure: "fetch over that tool, p50", value: ms(median(times.fetched) - median(times.called)) },
     atMost("added by script, rule and adapter, p50", added, MAX_ADDED_MS, ms(added), " ms"),
   ];
   console.log(formatTable(rows));
