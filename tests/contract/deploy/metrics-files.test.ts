@@ -60,7 +60,7 @@ async function scrape(): Promise<string> {
     toolId: "t",
     caller: {},
     parameters: {},
-        files: [],
+    files: [],
     decision: null,
     outcome: "ok",
     code: null,
