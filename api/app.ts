@@ -184,7 +184,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
     };
   });
   registerSettingsRoutes(app, "service", serviceParamsSchema, deps.settings);
-  registerToolRoutes(app, deps.tools, (viewer) => deps.packages.listNames(viewer));
+  registerToolRoutes(app, deps.tools, deps.packages);
   registerApprovalRoutes(app, deps.approvals);
   registerKeyRoutes(app, access.keys);
   registerRoleRoutes(app, access.roles);
@@ -200,6 +200,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
       processes,
       files: deps.files,
       tools: deps.tools,
+      packages: deps.packages,
       approvals: deps.approvals,
       readDocs: (caller) => environment.readDocs(rightsOf(caller)),
       keys: access.verifier,

@@ -25,6 +25,7 @@ export interface McpPortsOptions {
   processes: ProcessService;
   files: Pick<Files, "openArtifact">;
   tools: Tools;
+  packages: McpPorts["packages"];
   approvals: Approvals;
   readDocs: McpPorts["readDocs"];
   keys: Pick<KeyVerifier, "find">;
@@ -38,6 +39,7 @@ export function createMcpPorts(options: McpPortsOptions): McpPorts {
   return {
     processes: createProcessesPort(options),
     tools,
+    packages: options.packages,
     approvals: createApprovalsPort(approvals, audit),
     isSelfApproval: (approval, { id }) => !config.allowSelfApproval && isOwnRequest(approval, id),
     readDocs: options.readDocs,

@@ -10883,6 +10883,12 @@ export interface paths {
                     content: {
                         "application/json": {
                             nextCursor: string | null;
+                            /** @description Only on the first page for `query` and without `serviceId`: up to 5 npm packages that fit and that scripts of the caller may import. */
+                            packages?: {
+                                description: string;
+                                name: string;
+                                version: string;
+                            }[];
                             /** @description Only where nothing was found for `query`: ids of the services there are, at most 50. */
                             services?: string[];
                             tools: {

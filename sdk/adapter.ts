@@ -176,6 +176,14 @@ export interface ToolSummary {
   /** Its TypeScript type on one line, of a tool that was searched for. */
   signature?: string;
 }
+/** An npm package that a script may import. */
+export interface PackageSummary {
+  name: string;
+  version: string;
+  description: string;
+}
+/** Tools that fit what was searched for, and the packages that do. */
+export type FoundTools = ToolSummary[] & { packages?: PackageSummary[] };
 export interface ToolDetails extends ToolSummary {
   inputSchema: JSONSchema;
   outputSchema: JSONSchema;

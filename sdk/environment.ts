@@ -2,11 +2,11 @@ import { z } from "zod";
 import type {
   DiscoverServices,
   DiscoverTools,
+  FoundTools,
   InvokeInput,
   ServiceDetails,
   ServiceSummary,
   ToolDetails,
-  ToolSummary,
 } from "./adapter.ts";
 import type { JSONSchema, Module, ModuleSetupContext } from "./module.ts";
 
@@ -196,7 +196,7 @@ export interface EnvironmentBindings {
   emitOutput(eid: number, data: Record<string, unknown>): void;
   /** Without `context` only what every execution under way can see is shown. */
   discoverServices(query?: DiscoverServices, context?: CallContext): Promise<ServiceSummary[]>;
-  discoverTools(query?: DiscoverTools, context?: CallContext): Promise<ToolSummary[]>;
+  discoverTools(query?: DiscoverTools, context?: CallContext): Promise<FoundTools>;
   getService(id: string, context?: CallContext): Promise<ServiceDetails>;
   getTool(id: { serviceId: string; toolId: string }, context?: CallContext): Promise<ToolDetails>;
   getToolDocs(id: { serviceId: string; toolId: string }, context?: CallContext): Promise<string>;

@@ -4,12 +4,18 @@ import type { CallCaller } from "#api/tools/gate.ts";
 import type { ModuleLogger } from "#sdk";
 import { type EnvironmentDescription, reportedStatusSchema } from "./model.ts";
 
+interface ListedPackage {
+  name: string;
+  version: string;
+  description: string;
+}
+
 export interface EnvironmentOptions {
   modules: Modules;
   /** Processes that wait for a slot. */
   countQueued(): number | Promise<number>;
   /** npm packages that the viewer's scripts may import. */
-  listPackages(viewer: CallCaller): readonly { name: string; version: string }[];
+  listPackages(viewer: CallCaller): readonly ListedPackage[];
   logger: ModuleLogger;
 }
 
@@ -50,14 +56,32 @@ export function createEnvironmentService({
   };
 }
 
-/** Each costs whoever reads the docs some tokens. */
-const MAX_LISTED_PACKAGES = 60;
+/** Of the list of packages: whoever reads the docs pays for it in tokens. */
+const MAX_LISTED_CHARACTERS = 620;
+const MAX_DESCRIPTION_CHARACTERS = 26;
 
-function describePackages(packages: readonly { name: string; version: string }[]): string {
+/** A line for each while there is room for it; then how to find the others. */
+export function describePackages(packages: readonly ListedPackage[]): string {
   if (packages.length === 0) return "";
-  const shown = packages.slice(0, MAX_LISTED_PACKAGES).map(({ name, version }) => `${name} ${version}`);
-  const rest = packages.length - shown.length;
-  return `\n## Packages\n\nInstalled here: ${shown.join(", ")}${rest > 0 ? `, and ${rest} more (\`GET /packages\`)` : ""}.\n`;
+  let text = "\n## Packages\n\n";
+  let shown = 0;
+  for (const one of packages) {
+    const line = `- ${one.name}@${one.version.split(".")[0]}: ${shorten(one.description)}\n`;
+    if (text.length + line.length > MAX_LISTED_CHARACTERS) break;
+    text += line;
+    shown++;
+  }
+  const left = packages.length - shown;
+  return left === 0
+    ? text
+    : `${text}- and ${left} more: \`(await tools.search(query)).packages\`, \`GET /packages\`\n`;
+}
+
+/** Ends with a word. */
+function shorten(text: string): string {
+  if (text.length <= MAX_DESCRIPTION_CHARACTERS) return text;
+  const cut = text.slice(0, MAX_DESCRIPTION_CHARACTERS + 1).replace(/\s+\S*$/u, "");
+  return cut.slice(0, MAX_DESCRIPTION_CHARACTERS).toWellFormed();
 }
 
 function readStatus(reported: unknown, logger: ModuleLogger) {

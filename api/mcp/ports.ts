@@ -5,8 +5,10 @@
 import type { z } from "zod";
 import type { ProcessRecord, toolCallSchema } from "#api/processes/model/schemas.ts";
 import type { ProcessState } from "#api/processes/model/states.ts";
+import type { PackageSummary } from "#sdk";
 import type { ApprovalRecord } from "../approvals/model.ts";
 import type { Caller } from "../http/auth.ts";
+import type { CallCaller } from "../tools/gate.ts";
 import type { Tools } from "../tools/service.ts";
 
 export type CallTrailEntry = z.output<typeof toolCallSchema>;
@@ -72,6 +74,8 @@ export interface ApprovalsPort {
 export interface McpPorts {
   processes: ProcessesPort;
   tools: Pick<Tools, "list" | "search" | "get">;
+  /** npm packages that words fit and that scripts of the viewer may import. */
+  packages: { search(viewer: CallCaller, words: string): PackageSummary[] };
   approvals: ApprovalsPort;
   /** Whether the caller may not decide, because it submitted the process or started the run. */
   isSelfApproval(approval: Pick<ApprovalRecord, "requestedBy" | "startedBy">, caller: Caller): boolean;

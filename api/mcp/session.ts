@@ -29,7 +29,8 @@ const MAX_SHOWN_CHARACTERS = 200;
 
 const INSTRUCTIONS =
   "One script replaces many tool calls: find tools with search_tools, read the ones you need with read_tool, then run a " +
-  `script that calls them and returns only what matters. How to write scripts: resource ${DOCS_URI}.`;
+  'script that calls them and returns only what matters. Scripts import npm packages (`import { z } from "zod"`). How to ' +
+  `write scripts and which packages are installed: resource ${DOCS_URI}.`;
 
 /** Schemas of forms come from scripts; nothing is compiled from them here. */
 const NO_VALIDATION = {

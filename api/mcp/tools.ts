@@ -85,7 +85,8 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
     "run",
     define({
       title: "Run a script",
-      description: "Runs TypeScript in a sandbox; it calls tools as `await tools.<service>.<tool>(params)`.",
+      description:
+        "Runs TypeScript in a sandbox; it calls `await tools.<service>.<tool>(params)`, and imports npm packages.",
       annotations: { ...changing, idempotentHint: false },
       scope: "processes:write",
       input: runInput,
@@ -100,7 +101,8 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
     "search_tools",
     define({
       title: "Search tools",
-      description: "Finds tools that scripts can call, best first. Say in a few words what should be done.",
+      description:
+        "Finds tools and npm packages for scripts, best first. Say briefly what should be done.",
       annotations: readOnly,
       scope: null,
       input: searchToolsInput,
@@ -112,6 +114,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
           query === ""
             ? await ports.tools.list(filter, page, asker)
             : await ports.tools.search(query, filter, page, asker);
+        const packages = serviceId === undefined && query !== "" ? ports.packages.search(asker, query) : [];
         return answerWith({
           ...(services && { note: NOTHING_FOUND, services }),
           tools: tools.map((tool) => ({
@@ -123,6 +126,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
             ...(tool.signature !== undefined && { signature: tool.signature }),
           })),
           ...(next !== null && { more: true }),
+          ...(packages.length > 0 && { packages }),
         });
       },
     }),

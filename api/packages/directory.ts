@@ -2,6 +2,7 @@
 import semver from "semver";
 import type { Db } from "#api/db/pool.ts";
 import type { RevisionWatch } from "#api/db/revisions.ts";
+import { createToolIndex } from "#runner/tool-search/tool-index.ts";
 import { type KnownPackage, readKnownPackages } from "./store.ts";
 
 export interface PackageDirectory {
@@ -11,17 +12,34 @@ export interface PackageDirectory {
   versionsOf(name: string): readonly KnownPackage[];
   /** Of each name the newest, by name. */
   newest(): readonly KnownPackage[];
+  /** Of the newest those that words fit, as tools are searched, the best first; a few. */
+  search(words: string, accepts: (name: string) => boolean): KnownPackage[];
 }
+
+const MAX_FOUND = 5;
+const MAX_DESCRIPTION_CHARACTERS = 100;
+/** What packages are to the index of tools. */
+const INDEXED_AS = "npm";
 
 /** Before the watch starts. */
 export function createPackageDirectory(db: Db, watch: Pick<RevisionWatch, "follow">): PackageDirectory {
   let byName = new Map<string, KnownPackage[]>();
   let newest: KnownPackage[] = [];
+  const index = createToolIndex();
   watch.follow("packages", async () => {
-    const known = await readKnownPackages(db);
+    const known = (await readKnownPackages(db)).map((row) => ({
+      ...row,
+      description: toLine(row.description),
+    }));
     known.sort((one, other) => semver.rcompare(one.version, other.version));
     byName = Map.groupBy(known, ({ name }) => name);
     newest = [...byName.keys()].sort().map((name) => find(name, null) as KnownPackage);
+    index.put(
+      INDEXED_AS,
+      newest.map(({ name, description }) =>
+        index.read({ serviceId: INDEXED_AS, id: name, name, description }),
+      ),
+    );
   });
 
   /** A version before a release is meant only where the range says so, or where there is no other. */
@@ -37,5 +55,21 @@ export function createPackageDirectory(db: Db, watch: Pick<RevisionWatch, "follo
     return versions.find(({ version }) => version === fitting) ?? null;
   }
 
-  return { find, versionsOf: (name) => byName.get(name) ?? [], newest: () => newest };
+  return {
+    find,
+    versionsOf: (name) => byName.get(name) ?? [],
+    newest: () => newest,
+    search(words, accepts) {
+      const found = index.search(words, ({ id }) => accepts(id), { after: null, limit: MAX_FOUND });
+      return found.flatMap(({ id }) => find(id, null) ?? []);
+    },
+  };
+}
+
+/** Descriptions stand in lists and comments, which end at what JavaScript takes for the end of a line. */
+function toLine(text: string): string {
+  const line = text.replaceAll(/[\p{C}\p{Z}]+/gu, " ").trim();
+  return line.length <= MAX_DESCRIPTION_CHARACTERS
+    ? line
+    : `${line.slice(0, MAX_DESCRIPTION_CHARACTERS - 1).toWellFormed()}…`;
 }

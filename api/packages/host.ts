@@ -78,6 +78,10 @@ export function createPackageHost(options: PackageHostOptions): PackageHost {
       ]);
       return { code, mappings };
     },
+    search: (caller, words) =>
+      directory
+        .search(words, (name) => mayImport(caller, name))
+        .map(({ name, version, description }) => ({ name, version, description })),
     trial: (eid) => trials.find(eid),
   };
 }

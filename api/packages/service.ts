@@ -35,6 +35,12 @@ export interface PackagesDeps {
   mayImport(caller: CallCaller, name: string): boolean;
 }
 
+export interface PackageName {
+  name: string;
+  version: string;
+  description: string;
+}
+
 export type Packages = ReturnType<typeof createPackages>;
 
 export function createPackages(deps: PackagesDeps) {
@@ -81,8 +87,14 @@ export function createPackages(deps: PackagesDeps) {
     },
 
     /** Names and versions that the caller may import, by name. */
-    listNames(viewer: CallCaller): { name: string; version: string; description: string }[] {
+    listNames(viewer: CallCaller): readonly PackageName[] {
       return directory.newest().filter(({ name }) => mayImport(viewer, name));
+    },
+
+    /** The few that words fit, of those that the caller may import. */
+    search(viewer: CallCaller, words: string): PackageName[] {
+      const found = directory.search(words, (name) => mayImport(viewer, name));
+      return found.map(({ name, version, description }) => ({ name, version, description }));
     },
 
     /** The same that is under way already is answered again. */

@@ -59,6 +59,12 @@ export const toolListSchema = z.object({
     .array(z.string())
     .optional()
     .describe("Only where nothing was found for `query`: ids of the services there are, at most 50."),
+  packages: z
+    .array(z.object({ name: z.string(), version: z.string(), description: z.string() }))
+    .optional()
+    .describe(
+      "Only on the first page for `query` and without `serviceId`: up to 5 npm packages that fit and that scripts of the caller may import.",
+    ),
 });
 
 export const toolFilterSchema = z.strictObject({

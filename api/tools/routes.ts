@@ -60,10 +60,15 @@ const CALL_ERRORS = [
   "call_timeout",
 ] as const;
 
-/** `listPackages`: what scripts of the viewer may import. */
-export function registerToolRoutes(app: App, tools: Tools, listPackages: ListPackages): void {
-  registerReading(app, tools);
-  registerDeclarations(app, tools, listPackages);
+/** The npm packages that scripts of the viewer may import: all, and those that words fit. */
+interface ImportablePackages {
+  listNames(viewer: CallCaller): readonly DeclaredPackage[];
+  search(viewer: CallCaller, words: string): DeclaredPackage[];
+}
+
+export function registerToolRoutes(app: App, tools: Tools, packages: ImportablePackages): void {
+  registerReading(app, tools, packages);
+  registerDeclarations(app, tools, packages);
 
   app.post(
     "/tools/:serviceId/:toolId/enabled",
@@ -107,7 +112,7 @@ export function registerToolRoutes(app: App, tools: Tools, listPackages: ListPac
   );
 }
 
-function registerReading(app: App, tools: Tools): void {
+function registerReading(app: App, tools: Tools, packages: ImportablePackages): void {
   app.get(
     "/tools",
     {
@@ -128,7 +133,9 @@ function registerReading(app: App, tools: Tools): void {
       if (query === undefined || query === "") {
         return listed.answer(rest, (page, filter) => tools.list(filter, page, caller));
       }
-      return ranked.answer(rest, (page, filter) => tools.search(query, filter, page, caller));
+      const found = await ranked.answer(rest, (page, filter) => tools.search(query, filter, page, caller));
+      const isWhole = rest.serviceId === undefined && rest.cursor === undefined;
+      return isWhole ? { ...found, packages: packages.search(caller, query) } : found;
     },
   );
 
@@ -167,9 +174,7 @@ function registerReading(app: App, tools: Tools): void {
   );
 }
 
-type ListPackages = (viewer: CallCaller) => readonly DeclaredPackage[];
-
-function registerDeclarations(app: App, tools: Tools, listPackages: ListPackages): void {
+function registerDeclarations(app: App, tools: Tools, importable: ImportablePackages): void {
   app.get(
     "/tools/types.d.ts",
     {
@@ -192,7 +197,7 @@ function registerDeclarations(app: App, tools: Tools, listPackages: ListPackages
     async (request, reply) => {
       const { serviceId, globals: withGlobals = true } = request.query;
       const viewer = rightsOf(request.caller);
-      const packages = serviceId === undefined ? printPackages(listPackages(viewer)) : "";
+      const packages = serviceId === undefined ? printPackages(importable.listNames(viewer)) : "";
       const written = await tools.readDeclarations({ serviceId, withGlobals, packages }, viewer);
       const isPacked = acceptsGzip(request.headers["accept-encoding"]);
       const entityTag = `"${written.digest.slice(0, 32)}${isPacked ? "-gzip" : ""}"`;

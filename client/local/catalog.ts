@@ -67,7 +67,7 @@ export function createCatalog(options: LocalOptions): Catalog {
     if (tool !== undefined && role.sees(FETCH_PATH, "")) return withFunction(tool);
     throw toolError(
       "no_rule",
-      "fetch is not available: the program that runs this script gives it no network. Call tools instead: tools.search({query}) lists what there is.",
+      "fetch is not available: a run without a server has no rules that allow requests. The program that runs it can give it a function fetch (cyrnel run --local --tools <module that exports fetch>), or call tools: tools.search({query}) lists what there is.",
       404,
     );
   }

@@ -65,22 +65,28 @@ async function search(
     ...(words.length > 0 && { query: words.join(" ") }),
     ...(service !== undefined && { serviceId: service }),
   };
-  const { tools, services } = unwrap(await session.client.GET("/tools", { params: { query } }));
-  if (tools.length === 0 && !session.json) {
+  const {
+    tools,
+    services,
+    packages = [],
+  } = unwrap(await session.client.GET("/tools", { params: { query } }));
+  if (tools.length === 0 && packages.length === 0 && !session.json) {
     const what =
       words.length === 0 ? "No tool is there" : `No tool was found for "${visibleLine(words.join(" "))}"`;
     const where = service === undefined ? "" : ` in the service ${visibleLine(service)}`;
     session.stderr.write(`${what}${where}. All of them: cyrnel tools search\n`);
     return;
   }
-  session.print({ tools, ...(services && { services }) }, (answer) => {
-    const table = formatTable(session.stdout, answer.tools, "", {
+  session.print({ tools, ...(services && { services }), packages }, (answer) => {
+    const tools = formatTable(session.stdout, answer.tools, "", {
       TOOL: (one) => `${one.serviceId}.${one.id}`,
       POLICY: (one) => one.policy,
       CHANGES: (one) => one.destructive,
       STATE: (one) => (one.effectivelyEnabled ? "ready" : "off"),
       DESCRIPTION: (one) => one.description || one.name,
     });
+    const found = answer.packages.map(({ name, version }) => visibleLine(`${name} ${version}`));
+    const table = tools + (found.length === 0 ? "" : `Packages to import: ${found.join(", ")}\n`);
     if (answer.services === undefined) return table;
     return `Nothing was found. The nearest:\n${table}Services: ${answer.services.map(visibleLine).join(", ")}\n`;
   });

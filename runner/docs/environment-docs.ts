@@ -57,8 +57,8 @@ export function generateEnvironmentDocs(facts: EnvironmentFacts): string {
     .concat("\n");
 }
 
-const OVERVIEW = `Submit one TypeScript script; it runs once, alone, and everything is gone afterwards but what it printed, put
-out, wrote to files or returned. Prefer one script that makes many tool calls and returns only what you need.`;
+const OVERVIEW = `A script runs once, alone, and everything is gone afterwards but what it printed, put out, wrote to files or returned.
+Prefer one script that makes many tool calls and returns only what you need.`;
 
 const FORMS = `## What a script is
 
@@ -66,28 +66,25 @@ const FORMS = `## What a script is
 - one function or arrow function (called without arguments), or
 - a module body with \`export default\` of a value or a function.
 
-Types are erased, **not** checked; a Markdown code fence round it is removed. The language level is ES2024.`;
+Types are erased, **not** checked. The language is ES2024, with all its built-ins.`;
 
 const MODULES = `## Imports
 
 - npm packages that are installed here: \`import { z } from "zod"\`, \`import * as d from "npm:date-fns@4"\`
-- Modules of Node: ${BUILTINS.filter((name) => !name.includes("/")).join(", ")}. There is no global \`Buffer\` or \`process\`:
-  \`import { Buffer } from "node:buffer"\`.
+- Modules of Node: ${BUILTINS.filter((name) => !name.includes("/")).join(", ")}. \`Buffer\` is no global.
 - Files of the workspace: \`import { x } from "./lib/x.ts"\`, JSON, and any other file as its text
 - \`import()\` takes a literal name. Imports also stand in a body with top-level \`return\`.`;
 
 const GLOBALS = `## Globals
 
-- Every ECMAScript built-in (\`Array\`, \`Map\`, \`Promise\`, \`JSON\`, \`RegExp\`, \`Intl\`, \`BigInt\`, typed arrays, ...)
 - \`console\`: \`log\`, \`info\`, \`debug\` go to stdout; \`warn\`, \`error\`, \`trace\` go to stderr
 - \`setTimeout\`, \`setInterval\`, \`setImmediate\` and their \`clear\` functions, \`queueMicrotask\`
 - \`structuredClone\`, \`URL\`, \`URLSearchParams\`, \`TextEncoder\`, \`TextDecoder\`, \`atob\`, \`btoa\`
 - \`AbortController\`, \`AbortSignal\`, \`EventTarget\`, \`Event\`, \`CustomEvent\`, \`performance.now()\`
 - \`fetch\`, \`Request\`, \`Response\`, \`Headers\`, \`FormData\`, \`Blob\`, \`File\`, streams. A request is what a rule of an http
-  service allows, which adds credentials; the error of any other names the rules there are
+  service allows, which adds credentials; the error of any other names the rules
 - \`crypto.randomUUID()\`, \`crypto.getRandomValues()\`, \`crypto.subtle.digest()\`; there \`importKey\`, \`sign\`,
   \`verify\` of HMAC, too
-- \`cyrnel\` and \`tools\`, described below
 
 The time zone is UTC.`;
 
@@ -96,21 +93,20 @@ const TOOLS = `## Tools
 Tools are functions of installed services. A call takes one object and answers a promise.
 
 \`\`\`ts
-const found = await tools.search({ query: "create issue", limit: 5 });
+const found = await tools.search({ query: "create issue", limit: 5 }); // found.packages: npm packages that fit
 const details = await tools.describe.tool({ path: "github.createIssue" });
-
-const a = await tools.github.createIssue({ title: "Broken build" });
-const b = await cyrnel.services.github.tools.createIssue.invoke({ title: "Broken build" });
+const issue = await tools.github.createIssue({ title: "Broken build" });
+// The same: await cyrnel.services.github.tools.createIssue.invoke({ title: "Broken build" })
 \`\`\`
 
 - Where a service groups its tools the path is longer: \`tools.github.issues.list({ ... })\`
 - \`cyrnel.discoverServices({ query?, limit? })\` lists services; \`cyrnel.getToolDocs({ serviceId, toolId })\` gives a signature and
   an example call
 - \`cyrnel.ask({ message, schema? })\` asks a person and answers what they said
-- \`cyrnel.input\` is the JSON the process was given as \`input\`: plain data, frozen; \`undefined\` without one
+- \`cyrnel.input\` is the JSON the process was given as \`input\`: frozen; \`undefined\` without one
 - \`cyrnel.process\` is \`{ id, ref }\` of this process
 
-Calls are concurrent. \`tools\` cannot be enumerated: use \`tools.search\`. A misspelt tool fails with suggestions.`;
+Calls are concurrent. \`tools\` cannot be enumerated: use \`tools.search\`. A misspelt one fails with suggestions.`;
 
 const FILES = `## Files
 
@@ -141,14 +137,10 @@ reasons: \`syntax_error\`, \`timeout\` (waiting for a person does not count), \`
 const EXAMPLE = `## Example
 
 \`\`\`ts
-const readings: { station: string; celsius: number }[] = [
-  { station: "harbour", celsius: 11.5 },
-  { station: "hill", celsius: 7.25 },
-  { station: "harbour", celsius: 12 },
-];
+const readings: [station: string, celsius: number][] = [["harbour", 11.5], ["hill", 7.25], ["harbour", 12]];
 const averages: Record<string, number> = {};
-for (const [station, group] of Map.groupBy(readings, (reading) => reading.station)) {
-  averages[station] = group.reduce((sum, reading) => sum + reading.celsius, 0) / group.length;
+for (const [station, group] of Map.groupBy(readings, ([name]) => name)) {
+  averages[station] = group.reduce((sum, [, celsius]) => sum + celsius, 0) / group.length;
 }
 console.log(\`averaged \${readings.length} readings\`); // stdout
 cyrnel.output({ stations: Object.keys(averages).length }); // output
@@ -165,14 +157,11 @@ function describeLimits({ limits }: EnvironmentFacts): string {
         ? `${formatMs(limits.cpuMs)} unless \`options.cpuMs\` says otherwise`
         : "none unless `options.cpuMs` is given",
     ],
-    [
-      "tool calls",
-      `${limits.maxCalls} in a run, ${limits.maxConcurrentCalls} at the same time (further ones wait)`,
-    ],
-    ["one message to the host (the parameters of a call)", formatBytes(limits.maxMessageBytes)],
+    ["tool calls", `${limits.maxCalls} in a run, ${limits.maxConcurrentCalls} at the same time`],
+    ["parameters of a call", formatBytes(limits.maxMessageBytes)],
     ["`output`", formatBytes(limits.maxOutputBytes ?? PROTOCOL_LIMITS.maxOutputBytes)],
     ["`result`", formatBytes(limits.maxResultBytes ?? PROTOCOL_LIMITS.maxResultBytes)],
-    ["stdout, stderr", "cut at a size the server sets (1 MiB unless changed)"],
+    ["stdout, stderr", "cut at 1 MiB, unless the server sets another size"],
   ];
   if (limits.slots !== undefined) rows.push(["runs at once", `${limits.slots}; further ones are queued`]);
   return [
@@ -189,13 +178,9 @@ function describeUnavailable(facts: EnvironmentFacts): string {
     ["`WebSocket`, sockets", "`fetch`, or a tool of an installed service"],
     ["`require`", "`import`"],
     ["files of the machine, `process`, environment variables", "`cyrnel.files`, `cyrnel.input`"],
-    [
-      "secrets and API keys",
-      "a tool adds the credentials of its service by itself; a script never sees them",
-    ],
+    ["secrets and API keys", "a tool adds those of its service; a script never sees them"],
   ];
-  if (!facts.allowEval)
-    rows.push(["`eval`, `new Function`", "write the code out, or interpret data with ordinary functions"]);
+  if (!facts.allowEval) rows.push(["`eval`, `new Function`", "ordinary functions"]);
   if (!facts.allowWasm) rows.push(["`WebAssembly`", "JavaScript"]);
   return [
     "## What is unavailable, and what to use instead",

@@ -182,7 +182,10 @@ export async function runExecution(
             return bindings.invokeTool({ ...dropUndefined(call), ...saving, eid, signal: callSignal, seq });
           },
           discoverServices: (query) => bindings.discoverServices(dropUndefined(query), { eid }),
-          discoverTools: (query) => bindings.discoverTools(dropUndefined(query), { eid }),
+          async discoverTools(query) {
+            const tools = await bindings.discoverTools(dropUndefined(query), { eid });
+            return { tools, packages: tools.packages ?? [] };
+          },
           getService: ({ id }) => bindings.getService(id, { eid }),
           getTool: (id) => bindings.getTool(id, { eid }),
           getToolDocs: (id) => bindings.getToolDocs(id, { eid }),

@@ -50,17 +50,6 @@ test("an agent finds everything a script may use, the limits in force, and what 
   }
 });
 
-/** 1,800 tokens with the packages that are installed; a token of text like this has 3.6 characters. */
-const MAX_CHARACTERS = 6_200;
-
-test("it is short: an agent reads it each time", () => {
-  const { length } = generateEnvironmentDocs(FACTS);
-  console.log(
-    `the documentation of an environment: ${length} characters, about ${Math.round(length / 3.6)} tokens`,
-  );
-  expect(length).toBeLessThan(MAX_CHARACTERS);
-});
-
 test("what an environment allows is not listed as unavailable", () => {
   const docs = generateEnvironmentDocs({ ...FACTS, allowEval: true, allowWasm: true });
   expect(docs).not.toContain("| `eval`");

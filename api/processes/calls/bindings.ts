@@ -48,7 +48,11 @@ export function createBindings(options: BindingsOptions): EnvironmentBindings {
     setResult: (eid, value) => registry.get(eid)?.setResult(value),
     setUsage: (eid, usage) => registry.get(eid)?.setUsage(usage),
     discoverServices: async (query, context) => tools.discoverServices(query ?? {}, asker(context)),
-    discoverTools: async (query, context) => tools.discoverTools(query ?? {}, asker(context)),
+    async discoverTools(query = {}, context) {
+      const found = await tools.discoverTools(query, asker(context));
+      if (!packages || query.serviceId !== undefined || !query.query) return found;
+      return Object.assign(found, { packages: packages.search(asker(context), query.query) });
+    },
     getService: async (id, context) => tools.getService(id, asker(context)),
     getTool: async (path, context) => tools.getTool(path, asker(context)),
     getToolDocs: async (path, context) => tools.getToolDocs(path, asker(context)),

@@ -60,6 +60,10 @@ interface CyrnelToolSummary {
   description: string;
   score?: number;
 }
+/** \`packages\`: npm packages that fit and can be imported. */
+type CyrnelFoundTools = CyrnelToolSummary[] & {
+  readonly packages: { name: string; version: string; description: string }[];
+};
 interface CyrnelToolDetails extends CyrnelToolSummary {
   destructive: boolean;
   inputSchema: Record<string, unknown>;
@@ -121,7 +125,7 @@ const CYRNEL_AND_TOOLS = `declare const cyrnel: {
   /** Merges \`value\` into the output of the process; later keys win. */
   output(value: object): void;
   discoverServices(query?: { query?: string; limit?: number }): Promise<CyrnelServiceSummary[]>;
-  discoverTools(query?: { query?: string; serviceId?: string; limit?: number }): Promise<CyrnelToolSummary[]>;
+  discoverTools(query?: { query?: string; serviceId?: string; limit?: number }): Promise<CyrnelFoundTools>;
   getService(
     id: string,
   ): Promise<CyrnelServiceSummary & { tools: { id: string; name: string; description: string }[] }>;
@@ -140,6 +144,6 @@ type CyrnelInput = any;
 
 /** The same tools with less to write: \`tools.<service>.<tool>(parameters)\`. Cannot be enumerated. */
 declare const tools: CyrnelTools & {
-  search(query: string | { query?: string; serviceId?: string; limit?: number }): Promise<CyrnelToolSummary[]>;
+  search(query: string | { query?: string; serviceId?: string; limit?: number }): Promise<CyrnelFoundTools>;
   describe: { tool(tool: { path: string }): Promise<CyrnelToolDetails> };
 };`;

@@ -3,11 +3,11 @@
 export interface DeclaredPackage {
   name: string;
   version: string;
+  /** One line: whatever else comes with it would be TypeScript. */
   description: string;
 }
 
 const MAX_LISTED = 500;
-const MAX_DESCRIPTION_CHARACTERS = 100;
 
 /**
  * A pattern counts only for what TypeScript finds no file of: with a package in `node_modules`, its own declarations are used. Empty
@@ -28,13 +28,5 @@ export function printPackages(packages: readonly DeclaredPackage[]): string {
 
 function printPackage({ name, version, description }: DeclaredPackage): string {
   const [exact, range] = [`${name}*`, `npm:${name}*`].map((pattern) => JSON.stringify(pattern));
-  return `declare module ${exact}; declare module ${range}; // ${toLine(`${name} ${version}: ${description}`)}`;
-}
-
-/** A comment ends at what JavaScript takes for the end of a line. */
-function toLine(text: string): string {
-  const line = text.replaceAll(/[\p{C}\p{Z}]+/gu, " ").trim();
-  return line.length <= MAX_DESCRIPTION_CHARACTERS
-    ? line
-    : `${line.slice(0, MAX_DESCRIPTION_CHARACTERS - 1)}…`;
+  return `declare module ${exact}; declare module ${range}; // ${name} ${version}: ${description}`;
 }

@@ -271,6 +271,20 @@ describe("tools", () => {
     expect(ended).toMatchObject({ code: 0, stdout: "[3,4]\n" });
   });
 
+  test("have the requests of fetch, which goes nowhere without them", async () => {
+    const script = 'return await (await fetch("https://api.test/a?b")).text()';
+    const refused = await runLocal(script);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("a run without a server has no rules that allow requests");
+    expect(refused.stderr).toContain("--tools <module that exports fetch>");
+    const tools = await folder.write(
+      "fetch.ts",
+      "export const fetch = async (asked: Request) => new Response(asked.method + ' ' + asked.url);",
+    );
+    const answered = await runLocal(script, "--tools", tools);
+    expect(answered).toMatchObject({ code: 0, stdout: '"GET https://api.test/a?b"\n' });
+  });
+
   test("that are destructive are refused without a terminal, and called with --yes", async () => {
     const tools = await folder.write(
       "destructive.ts",

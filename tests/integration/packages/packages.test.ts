@@ -218,7 +218,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     expect((await on.server.get("/packages/adder/1.0.0", headers)).status).toBe(404);
     expect((await on.server.get("/packages/%40corp%2Fone/1.1.0", headers)).status).toBe(200);
     expect((await on.server.get("/environment/docs", headers)).text).toContain(
-      "Installed here: @corp/one 1.1.0.",
+      "## Packages\n\n- @corp/one@1: ",
     );
     for (const [method, path] of [
       ["POST", "/packages"],

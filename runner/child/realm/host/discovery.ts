@@ -2,7 +2,14 @@
 
 import { encodeJson } from "../json.ts";
 import { MAX_VALUE_DEPTH, run } from "../limits.ts";
-import { NumberIsInteger, RealmTypeError, StringOf, slice } from "../primordials.ts";
+import {
+  ArrayIsArray,
+  defineHidden,
+  NumberIsInteger,
+  RealmTypeError,
+  StringOf,
+  slice,
+} from "../primordials.ts";
 import { quote } from "../sending.ts";
 import { callHost } from "./calls.ts";
 
@@ -16,7 +23,15 @@ export function discoverServices(query?: unknown): Promise<unknown> {
 }
 
 export function discoverTools(query?: unknown): Promise<unknown> {
-  return callHost("discoverTools", () => encodeQuery("cyrnel.discoverTools", query, true));
+  return callHost("discoverTools", () => encodeQuery("cyrnel.discoverTools", query, true), addPackages);
+}
+
+/** What is found stays a list of tools. A journal of an earlier version has that alone. */
+function addPackages(reply: unknown): unknown {
+  const { tools, packages } = reply as { tools: unknown; packages: unknown };
+  if (!ArrayIsArray(tools)) return reply;
+  defineHidden(tools, "packages", packages);
+  return tools;
 }
 
 export function getService(id: unknown): Promise<unknown> {
