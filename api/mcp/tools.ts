@@ -86,7 +86,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
     define({
       title: "Run a script",
       description:
-        "Runs TypeScript in a sandbox; it calls `await tools.<service>.<tool>(params)`, and imports npm packages.",
+        "Runs TypeScript in a sandbox: `await tools.<service>.<tool>(params)`, imports of npm packages.",
       annotations: { ...changing, idempotentHint: false },
       scope: "processes:write",
       input: runInput,
@@ -101,8 +101,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
     "search_tools",
     define({
       title: "Search tools",
-      description:
-        "Finds tools and npm packages for scripts, best first. Say briefly what should be done.",
+      description: "Finds tools and npm packages for scripts, best first. Say briefly what should be done.",
       annotations: readOnly,
       scope: null,
       input: searchToolsInput,
