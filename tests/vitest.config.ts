@@ -52,8 +52,8 @@ class LongFirst extends BaseSequencer {
 export default defineConfig({
   root: ROOT,
   test: {
-    // Two more than two processors: half of the time a test waits for a clock, a port or a process.
-    maxWorkers: 4,
+    // One more than two processors: half of the time a test waits for a clock, a port or a process.
+    maxWorkers: 3,
     sequence: { sequencer: LongFirst },
     reporters: ["default", "./tests/count-reporter.ts"],
     projects: [

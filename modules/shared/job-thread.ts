@@ -45,7 +45,8 @@ export function createJobThread<Job, Answer>(entry: URL, limits: JobThreadLimits
   let stops = 0;
 
   function start(): Running<Answer> {
-    const worker = new Worker(entry, {
+    const worker = new Worker(new URL("./job-thread-entry.ts", import.meta.url), {
+      workerData: entry.href,
       env: {},
       execArgv: ["--no-warnings"],
       resourceLimits: {
@@ -53,8 +54,9 @@ export function createJobThread<Job, Answer>(entry: URL, limits: JobThreadLimits
         ...(limits.maxYoungHeapMb === undefined ? {} : { maxYoungGenerationSizeMb: limits.maxYoungHeapMb }),
       },
     });
+    // What it imports is loaded by then: that may take longer than a job, and is not the job's time.
     const hasStarted = new Promise<void>((resolve) => {
-      worker.once("online", () => resolve());
+      worker.once("message", () => resolve());
       worker.once("exit", () => resolve());
     });
     const started: Running<Answer> = { worker, settle: () => {}, hasStarted };
@@ -62,7 +64,9 @@ export function createJobThread<Job, Answer>(entry: URL, limits: JobThreadLimits
       if (running === started) running = null;
       started.settle(end);
     };
-    worker.on("message", (answer: Answer) => started.settle({ kind: "answered", answer }));
+    void hasStarted.then(() =>
+      worker.on("message", (answer: Answer) => started.settle({ kind: "answered", answer })),
+    );
     worker.on("error", (error: Error & { code?: string }) =>
       fail(
         error.code === "ERR_WORKER_OUT_OF_MEMORY"

@@ -184,7 +184,7 @@ export async function read(server: ProcessesServer, id: number, query = ""): Pro
 export async function until<T>(
   what: string,
   probe: () => Promise<T | false> | T | false,
-  maxMs = 10_000,
+  maxMs = 30_000,
 ): Promise<T> {
   const deadline = Date.now() + maxMs;
   for (;;) {
