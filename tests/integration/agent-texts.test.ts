@@ -5,7 +5,6 @@ import { describePackages } from "#api/environment/service.ts";
 import { STARTER_SET } from "#runner/packages/starter.ts";
 import { startServer, type TestServer } from "./harness/server.ts";
 import { connectMcp } from "./mcp-client.ts";
-import { until } from "./processes-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -13,10 +12,9 @@ beforeAll(async () => {
     builtins: BUILTIN_MODULES.filter(({ type }) => type === "environment"),
     starterPackages: true,
   });
-  await until(
-    "the starter set is stored",
-    async () => (await server.get("/packages?limit=100")).body.packages.length === STARTER_SET.length,
-  );
+  // A package that is not there is looked for until all that comes with the server is stored.
+  const { body } = await server.post("/processes", { code: 'import "not-there";', block: true });
+  expect(body.error).toContain("not-there is not installed");
 });
 afterAll(() => server?.close());
 
