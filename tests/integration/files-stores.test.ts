@@ -200,6 +200,27 @@ describe.each(["Postgres", "a bucket"])("in %s", (place) => {
     await expect(client.send(new UploadPartCommand(part))).rejects.toMatchObject({ name: "NoSuchUpload" });
   });
 
+  test("a server that is killed while it stores what a run wrote leaves nothing of that after the next sweep", async () => {
+    const before = await countStored();
+    const third = await startAnother();
+    const code = `const piece = crypto.getRandomValues(new Uint8Array(65536));
+      for (let n = 0; n < 800; n++) await cyrnel.files.append("half.bin", piece);`;
+    const submitted = await fetch(`${third.url}/processes`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ code }),
+    });
+    const { id } = (await submitted.json()) as { id: number };
+    const isStoring = async () => ((await countStored()).blobs ?? 0) > (before.blobs ?? 0);
+    await expect.poll(isStoring, { timeout: 60_000, interval: 5 }).toBe(true);
+    third.main.child.kill("SIGKILL");
+    await third.main.ended();
+    const read = async () => (await fetch(`${one}/processes/${id}`)).json();
+    await expect.poll(read, { timeout: 60_000 }).toMatchObject({ reason: "interrupted", artifacts: [] });
+    await sweep();
+    expect(await countStored()).toEqual(before);
+  });
+
   test("what is deleted is gone after the sweeps of two servers at once", async () => {
     const { files } = (await (await fetch(`${one}/files?limit=200`)).json()) as { files: { id: string }[] };
     for (const { id } of files) await fetch(`${one}/files/${id}`, { method: "DELETE" });
