@@ -83,8 +83,8 @@ const GLOBALS = `## Globals
 - \`AbortController\`, \`AbortSignal\`, \`EventTarget\`, \`Event\`, \`CustomEvent\`, \`performance.now()\`
 - \`fetch\`, \`Request\`, \`Response\`, \`Headers\`, \`FormData\`, \`Blob\`, \`File\`, streams. A request is what a rule of an http
   service allows, which adds credentials; the error of any other names the rules
-- \`crypto.randomUUID()\`, \`crypto.getRandomValues()\`, \`crypto.subtle.digest()\`; there \`importKey\`, \`sign\`,
-  \`verify\` of HMAC, too
+- \`crypto.randomUUID()\`, \`crypto.getRandomValues()\`, \`crypto.subtle.digest()\`, and HMAC there
+  (\`crypto.subtle.sign()\`)
 
 The time zone is UTC.`;
 

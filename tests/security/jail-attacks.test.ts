@@ -75,9 +75,10 @@ describe.runIf(process.platform === "linux").each(uids)("a native attacker with 
     expect(report.uid).toBe(uid);
   });
 
-  it.each(attacks)("cannot %s", (name, attack) => {
+  it.for(attacks)("cannot %s", ([name, attack], { skip }) => {
     const outcomes = report.outcomes[name];
     if (!outcomes) throw new Error(`the driver has not tried to ${name}`);
+    skip(outcomes.control === attack.absentWhen, "this machine has no such gate");
     if (uid === 0 || !attack.controlNeedsRoot) {
       const works =
         controlWorks(attack, outcomes) ||

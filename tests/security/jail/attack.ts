@@ -49,6 +49,8 @@ export interface Attack {
   control: "succeeds" | readonly number[];
   /** What a kernel answers the control that was built without what is attacked. */
   controlMayLack?: readonly number[];
+  /** What the control answers on a machine that has nothing to attack here; the attack is skipped there. */
+  absentWhen?: string;
   /** The control needs root: refused for others already. */
   controlNeedsRoot?: true;
   /** In the birth jail alone; `open` where it only falls to the lock. */

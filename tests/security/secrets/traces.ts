@@ -3,6 +3,7 @@ import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:f
 import type { Pool } from "#api/db/pool.ts";
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
+const PAGE_BYTES = 4096n;
 
 /** Byte sequences that give a text away: itself in UTF-8 and UTF-16, and its base64 wherever it begins. */
 export function needlesOf(text: string): Buffer[] {
@@ -62,26 +63,47 @@ export function findInMemory(pid: number, needles: readonly Buffer[]): { found: 
   const overlap = Math.max(...needles.map((needle) => needle.length));
   const chunk = Buffer.alloc(CHUNK_BYTES);
   const memory = openSync(`/proc/${pid}/mem`, "r");
+  const pagemap = openSync(`/proc/${pid}/pagemap`, "r");
   let bytes = 0;
   try {
     for (const line of readFileSync(`/proc/${pid}/maps`, "latin1").split("\n")) {
       const [, from = "", to = "", access = ""] = /^([0-9a-f]+)-([0-9a-f]+) (\S+)/.exec(line) ?? [];
       if (!access.startsWith("r") || line.includes("[v")) continue;
-      const end = BigInt(`0x${to}`);
-      for (let at = BigInt(`0x${from}`); at < end; at += BigInt(CHUNK_BYTES - overlap)) {
-        const wanted = Number(end - at < BigInt(CHUNK_BYTES) ? end - at : BigInt(CHUNK_BYTES));
-        let read = 0;
-        try {
-          read = readSync(memory, chunk, 0, wanted, at);
-        } catch {
-          break;
+      for (const [start, end] of presentPages(pagemap, BigInt(`0x${from}`), BigInt(`0x${to}`)))
+        for (let at = start; at < end; at += BigInt(CHUNK_BYTES - overlap)) {
+          const wanted = Number(end - at < BigInt(CHUNK_BYTES) ? end - at : BigInt(CHUNK_BYTES));
+          let read = 0;
+          try {
+            read = readSync(memory, chunk, 0, wanted, at);
+          } catch {
+            break;
+          }
+          bytes += read;
+          if (holds(chunk.subarray(0, read), needles)) return { found: true, bytes };
         }
-        bytes += read;
-        if (holds(chunk.subarray(0, read), needles)) return { found: true, bytes };
-      }
     }
   } finally {
     closeSync(memory);
+    closeSync(pagemap);
   }
   return { found: false, bytes };
+}
+
+/**
+ * The stretches of a mapping that hold something. To read a page that was never touched makes the kernel give the
+ * process one, which counts against its memory limit where the kernel has no shared page of zeros.
+ * Bits 63 and 62 of an entry: present, swapped (Documentation/admin-guide/mm/pagemap.rst).
+ */
+function presentPages(pagemap: number, from: bigint, to: bigint): [bigint, bigint][] {
+  const entries = Buffer.alloc(Number((to - from) / PAGE_BYTES) * 8);
+  readSync(pagemap, entries, 0, entries.length, (from / PAGE_BYTES) * 8n);
+  const stretches: [bigint, bigint][] = [];
+  for (let index = 0; index < entries.length; index += 8) {
+    if ((entries[index + 7] ?? 0) < 0x40) continue;
+    const at = from + BigInt(index / 8) * PAGE_BYTES;
+    const last = stretches.at(-1);
+    if (last?.[1] === at) last[1] = at + PAGE_BYTES;
+    else stretches.push([at, at + PAGE_BYTES]);
+  }
+  return stretches;
 }
