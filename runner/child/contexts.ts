@@ -14,6 +14,7 @@ export interface Realm {
   turn(): void;
   reject(reason: unknown): void;
   importError(specifier: string): unknown;
+  preload(): void;
 }
 
 export interface ScriptContext {

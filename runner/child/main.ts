@@ -178,6 +178,7 @@ function becomeZygote(): void {
   const { lock } = options;
   if (kernel === null || lock === null) leaveWith("a zygote needs the jail");
   const own = prepare();
+  own.realm.preload();
   const spare = prepare();
   const collect = prepareCollection();
   const loop = openEventLoop();

@@ -5,7 +5,7 @@
 
 import { lazyGlobals } from "./globals/lazy.ts";
 import { createCyrnel } from "./host/cyrnel.ts";
-import { connectPackages, importError } from "./host/imports.ts";
+import { connectPackages, importError, preload } from "./host/imports.ts";
 import { toolsGlobal } from "./host/tools.ts";
 import { giveUpJournal } from "./journal.ts";
 import { receive, takeTurn } from "./messages.ts";
@@ -55,6 +55,7 @@ export function install(
     turn: takeTurn,
     reject: (reason: unknown) => fail(reason),
     importError,
+    preload,
   });
 }
 

@@ -29,6 +29,14 @@ export function importModule(specifier: string): unknown {
   return find(specifier);
 }
 
+/** Loads what most imports and prints need and no run has to do with, for a zygote: its forks have it. */
+export function preload(): void {
+  loadFormatter();
+  importModule("cyrnel:link");
+  // `RegExp.lastMatch` and its like are of the last match in a context, and a script's first is its own.
+  /(?:)/.test("");
+}
+
 /** What a call of `import()` rejects with that leads to nothing. */
 export function importError(specifier: unknown): Error {
   return new RealmError(
