@@ -21,17 +21,19 @@ import type {
   CallOutcome,
   CallRecord,
   CallRefusal,
+  CallWorkspace,
   GateDecision,
+  MovedFile,
   ToolCall,
   ToolPath,
 } from "./gate.ts";
 import type { FetchRules } from "./requests/fetch.ts";
 import {
-  createMovedFiles,
   describeNamedFiles,
   limitFiles,
-  type MovedFiles,
   measureBody,
+  noteBytes,
+  openNoting,
 } from "./requests/named-files.ts";
 import { createSave, redactBody, type Save, saveResult, toJsonResult } from "./results.ts";
 import type { CallTarget } from "./targets.ts";
@@ -80,7 +82,8 @@ interface OpenCall extends ToolCall {
   resume(): void;
   /** The first decision, for the record. */
   decision: GateDecision | null;
-  readonly moved: MovedFiles;
+  /** Sent and saved by now. */
+  readonly moved: MovedFile[];
 }
 
 export function createToolCaller(options: ToolCallerOptions): ToolCaller {
@@ -106,7 +109,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     }
     const parameters = await fitParameters(call, tool);
     const adapter = await record(call, tool);
-    call.workspace &&= call.moved.watch(call.workspace);
+    call.workspace &&= watch(call.workspace, call.moved);
     const save = createSave(call, redactor, tool.isFetch);
     const value = await invoke(call, adapter, parameters, save);
     const answer = toJsonResult(value, limits.maxResultBytes);
@@ -247,7 +250,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
       clock,
       signal: ended.signal,
       decision: null,
-      moved: createMovedFiles(),
+      moved: [],
       suspend,
       resume() {
         if (ended.signal.aborted) return;
@@ -275,7 +278,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
         const { serviceId, toolId, caller, parameters } = opened ?? given;
         const decision = opened?.decision ?? null;
         const times = clock.read();
-        const files = opened?.moved.list() ?? [];
+        const files = opened?.moved.map((file) => ({ ...file })) ?? [];
         options.onCall?.({ serviceId, toolId, caller, parameters, files, decision, outcome, code, ...times });
       };
       try {
@@ -292,6 +295,16 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
         throw failure;
       }
     },
+  };
+}
+
+/** The same workspace, noting what goes through. */
+function watch({ files, saveAs }: CallWorkspace, moved: MovedFile[]): CallWorkspace {
+  return {
+    files: { open: (name) => openNoting(files, name, moved) },
+    ...(saveAs && {
+      saveAs: { ...saveAs, save: (bytes) => saveAs.save(noteBytes(moved, saveAs.name, "saved", bytes)) },
+    }),
   };
 }
 

@@ -3,9 +3,9 @@
  * and those that went, for its record.
  */
 import { createHash } from "node:crypto";
-import type { CallFiles } from "#sdk";
+import type { CallFiles, FileContent } from "#sdk";
 import { refuseCall } from "../failure.ts";
-import type { CallWorkspace, MovedFile, NamedFile } from "../gate.ts";
+import type { MovedFile, NamedFile } from "../gate.ts";
 
 const MAX_NAMES = 100;
 const MAX_DEPTH = 64;
@@ -63,49 +63,28 @@ export function limitFiles(files: CallFiles, shown: readonly NamedFile[]): CallF
   };
 }
 
-export interface MovedFiles {
-  /** The same workspace, noting what goes through. */
-  watch(workspace: CallWorkspace): CallWorkspace;
-  /** By now. */
-  list(): MovedFile[];
+/** Opens a file of the workspace, and notes in `moved` what is read of it: measured as it goes by, so that it is what went. */
+export async function openNoting(files: CallFiles, name: string, moved: MovedFile[]): Promise<FileContent> {
+  const { stream, ...content } = await files.open(name);
+  return { ...content, stream: () => noteBytes(moved, name, "sent", stream()) };
 }
 
-/** What a call has sent and saved: measured as it goes by, so that it is what went. */
-export function createMovedFiles(): MovedFiles {
-  const moved: MovedFile[] = [];
-  function begin(name: string, use: MovedFile["use"]): MovedFile {
-    const file: MovedFile = { name, use, size: 0, sha256: null };
-    if (moved.length < MAX_NAMES) moved.push(file);
-    return file;
+/** The same bytes; `moved` is told how many went by, and when it was all of them, their digest. */
+export async function* noteBytes(
+  moved: MovedFile[],
+  name: string,
+  use: MovedFile["use"],
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  const file: MovedFile = { name, use, size: 0, sha256: null };
+  if (moved.length < MAX_NAMES) moved.push(file);
+  const hash = createHash("sha256");
+  for await (const piece of bytes) {
+    hash.update(piece);
+    file.size += piece.length;
+    yield piece;
   }
-  async function* measure(file: MovedFile, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    const hash = createHash("sha256");
-    for await (const piece of bytes) {
-      hash.update(piece);
-      file.size += piece.length;
-      yield piece;
-    }
-    file.sha256 = hash.digest("hex");
-  }
-  return {
-    watch({ files, saveAs }) {
-      return {
-        files: {
-          async open(name) {
-            const { stream, ...content } = await files.open(name);
-            return { ...content, stream: () => measure(begin(name, "sent"), stream()) };
-          },
-        },
-        ...(saveAs !== undefined && {
-          saveAs: {
-            name: saveAs.name,
-            save: (bytes) => saveAs.save(measure(begin(saveAs.name, "saved"), bytes)),
-          },
-        }),
-      };
-    },
-    list: () => moved.map((file) => ({ ...file })),
-  };
+  file.sha256 = hash.digest("hex");
 }
 
 /** The bytes of a body as parameters of a request give it; undefined: there is none. */
