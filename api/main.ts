@@ -9,6 +9,7 @@ import { runInNewContext } from "node:vm";
 import closeWithGrace from "close-with-grace";
 import { openLogOutput } from "#api/observe/logs/output.ts";
 import { createLogRing } from "#api/observe/logs/ring.ts";
+import { releaseFreedMemory } from "#runner/jail/kernel/syscalls.ts";
 import { hideMemory } from "#runner/jail/undumpable.ts";
 import { type Config, formatProblems, listUnknownVariables, parseConfig } from "./config.ts";
 import { type Database, openDatabase } from "./db/database.ts";
@@ -169,7 +170,8 @@ function stop(signal: string): void {
 
 /**
  * V8 collects when the heap has grown, and that of a server at rest does not: what its start, or a busy hour, left behind
- * would stay. A collection stops the server for 50 to 100 ms, so it waits until there is something to gain.
+ * would stay, with the memory that C code has freed since. It stops the server for 50 to 100 ms, so it waits until there is
+ * something to gain.
  */
 function collectWhenIdle(): Disposable {
   let keptBytes = 0;
@@ -185,6 +187,7 @@ function collectWhenIdle(): Disposable {
     runInNewContext("gc()");
     setFlagsFromString("--no-expose-gc");
     keptBytes = getHeapStatistics().used_heap_size;
+    releaseFreedMemory();
   }, IDLE_LOOK_MS).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -31,6 +31,7 @@ const SETTINGS = {
   shared_buffers: "64MB",
   wal_level: "minimal",
   max_wal_senders: "0",
+  max_logical_replication_workers: "0",
   io_method: "sync",
   jit: "off",
   max_parallel_workers_per_gather: "0",

@@ -46,6 +46,7 @@ const MMAP = {
   return: "uint64",
   arguments: ["uint64", "uint64", "int32", "int32", "int32", "int64"],
 } as const;
+const TRIM = { return: "int32", arguments: ["uint64"] } as const;
 const ERRNO_LOCATION = { return: "pointer", arguments: [] } as const;
 
 /**
@@ -161,6 +162,17 @@ export function preparePoll(kernel: Kernel, fd: number): (ms: number) => boolean
     view.setBigInt64(16, BigInt(Math.ceil((ms % 1000) * 1e6)), true);
     return kernel.syscall(NR_PPOLL, at, 1, at + 8n, 0, 0) > 0;
   };
+}
+
+/** Gives the system back what C code has freed: glibc keeps it for itself. Does nothing where libc has no `malloc_trim(3)`. */
+export function releaseFreedMemory(): void {
+  if (process.platform !== "linux") return;
+  try {
+    const trim = new (loadFfi().DynamicLibrary)(null).getFunction("malloc_trim", TRIM);
+    trim(0n);
+  } catch {
+    // It is a saving, and no more.
+  }
 }
 
 /** libuv's default loop, as libuv exports it. */
