@@ -1,4 +1,5 @@
 /** What we ask of the driver beyond queries: arrays as they are, and connections that end without ending the server. */
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import fc from "fast-check";
@@ -15,6 +16,35 @@ beforeEach(async () => {
   database = await createTestDatabase();
 });
 afterEach(() => database.drop());
+
+describe("bytes", () => {
+  test("arrive as they were sent, beside texts and nulls, at the first query and at later ones", async () => {
+    for (const length of [0, 1, 255, 4096, 300_000, 1]) {
+      const sent = randomBytes(length);
+      const [row] = await database.pool`
+        select ${sent}::bytea as got, ${"text"}::text as text, ${null}::bytea as none, octet_length(${sent}::bytea) as length,
+               ${[length]}::integer[] as list`;
+      expect(row).toEqual({ got: sent, text: "text", none: null, length, list: [length] });
+    }
+    const [{ got } = {}] = await database.pool`select ${new Uint8Array([1, 2, 3]).subarray(1)}::bytea as got`;
+    expect(got).toEqual(Buffer.from([2, 3]));
+    const rows = await database.pool.begin(
+      (sql) => sql`select decode(hex, 'hex') as got from unnest(${["00", "ff"]}::text[]) hex`,
+    );
+    expect(rows.map((one) => one.got)).toEqual([Buffer.from([0]), Buffer.from([255])]);
+  });
+
+  test("that were text before a table was changed are text, and the other way round", async () => {
+    await database.pool`create table changed (value text)`;
+    await database.pool`insert into changed values ('a')`;
+    const read = () => database.pool`select * from changed`;
+    for (let time = 0; time < 2; time++) expect(await read()).toEqual([{ value: "a" }]);
+    await database.pool`alter table changed add bytes bytea default 'b'`;
+    await read().catch(() => {});
+    for (let time = 0; time < 2; time++)
+      expect(await read()).toEqual([{ value: "a", bytes: Buffer.from("b") }]);
+  });
+});
 
 describe("arrays", () => {
   test("texts arrive as they were sent", async () => {

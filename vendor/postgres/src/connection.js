@@ -221,11 +221,18 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onlose 
 
   function prepared(q) {
     return Buffer.concat([
-      Bind(q.parameters, q.statement.types, q.statement.name, q.cursorName),
+      Bind(q.parameters, q.statement.types, q.statement.name, q.cursorName, askForBytes(q)),
       q.cursorFn
         ? Execute('', q.cursorRows)
         : ExecuteUnnamed
     ])
+  }
+
+  // Cyrnel: columns of bytes come as they are, once it is known which they are.
+  function askForBytes(q) {
+    const columns = q.isRaw ? undefined : q.statement.columns
+    q.asBytes = columns && columns.some(x => x.type === 17) ? columns.map(x => x.type === 17) : []
+    return q.asBytes
   }
 
   function unnamed(q) {
@@ -557,6 +564,8 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onlose 
         ? null
         : query.isRaw === true
           ? x.subarray(index, index += length)
+          : query.asBytes && query.asBytes[i] === true
+          ? toBytes(x.subarray(index, index += length))
           : column.parser === undefined
             ? x.toString('utf8', index, index += length)
             : column.parser.array === true
@@ -1002,15 +1011,21 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onlose 
   }
 
   /* Messages */
-  function Bind(parameters, types, statement = '', portal = '') {
+  function Bind(parameters, types, statement = '', portal = '', asBytes = []) {
     let prev
       , type
 
-    b().B().str(portal + b.N).str(statement + b.N).i16(0).i16(parameters.length)
+    b().B().str(portal + b.N).str(statement + b.N)
+    // Cyrnel: bytes go as they are; as text they would be twice as many.
+    formats(parameters.map((x, i) => types[i] === 17 && x instanceof Uint8Array))
+    b.i16(parameters.length)
 
     parameters.forEach((x, i) => {
       if (x === null)
         return b.i32(0xFFFFFFFF)
+
+      if (types[i] === 17 && x instanceof Uint8Array)
+        return b.i32(x.length).raw(x)
 
       type = types[i]
       parameters[i] = x = type in options.serializers
@@ -1021,9 +1036,16 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onlose 
       b.inc(4).str(x).i32(b.i - prev - 4, prev)
     })
 
-    b.i16(0)
+    formats(asBytes)
 
     return b.end()
+  }
+
+  // 1: binary; none: all text
+  function formats(binary) {
+    const list = binary.includes(true) ? binary : []
+    b.i16(list.length)
+    list.forEach(x => b.i16(x ? 1 : 0))
   }
 
   function Parse(str, parameters, types, name = '') {
@@ -1116,4 +1138,9 @@ function timer(fn, seconds) {
     fn.apply(null, args)
     timer = null
   }
+}
+
+// Cyrnel: a few bytes are copied, or they would keep all that came with them.
+function toBytes(x) {
+  return x.length < 4096 ? Buffer.from(x) : x
 }
