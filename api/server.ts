@@ -163,6 +163,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
       config,
       redactor,
       onUpload: metrics.fileUploaded,
+      onRefused: metrics.fileRefused,
       onSwept: metrics.filesSwept,
       log: logger,
     }),

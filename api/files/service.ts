@@ -5,6 +5,7 @@
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { Caller } from "#api/http/auth.ts";
+import type { FileRefusal } from "#api/processes/model/files.ts";
 import { AppError } from "../errors.ts";
 import type { ContentStore, OpenContent } from "./contents/contents.ts";
 import {
@@ -43,7 +44,16 @@ export interface FilesDeps {
   config: { maxFileBytes: number; fileTtlDays: number; maxStoredBytes: number | null };
   /** Told of every upload that is over, with the bytes that came. */
   onUpload?: (outcome: "stored" | "failed", bytes: number) => void;
+  /** Told of every upload that is not taken. */
+  onRefused?: (reason: FileRefusal) => void;
 }
+
+/** By the code of its error. */
+const UPLOAD_REFUSALS: Readonly<Record<string, FileRefusal>> = {
+  storage_full: "quota",
+  body_too_large: "file_size",
+  too_many_uploads: "uploads",
+};
 
 export interface Upload {
   name: string | null;
@@ -61,7 +71,8 @@ export interface OpenFile {
 
 export type Files = ReturnType<typeof createFiles>;
 
-export function createFiles({ db, contents, config, onUpload = () => {} }: FilesDeps) {
+export function createFiles(deps: FilesDeps) {
+  const { db, contents, config, onUpload = () => {}, onRefused = () => {} } = deps;
   const uploads = createUploadCount();
   const { maxFileBytes } = config;
 
@@ -98,6 +109,39 @@ export function createFiles({ db, contents, config, onUpload = () => {} }: Files
     return open(found.file);
   }
 
+  function noteRefusal(error: unknown): never {
+    const reason = error instanceof AppError ? UPLOAD_REFUSALS[error.code] : undefined;
+    if (reason !== undefined) onRefused(reason);
+    throw error;
+  }
+
+  async function takeUpload(
+    { id: owner }: Viewer,
+    declaredBytes: number | null,
+    takes: () => Promise<Upload>,
+  ): Promise<{ record: FileRecord; isNew: boolean }> {
+    if (declaredBytes !== null && declaredBytes > maxFileBytes) throw tooLarge(maxFileBytes);
+    using _counted = uploads.begin(owner);
+    const room = await readRoom(db, owner, config.maxStoredBytes);
+    room.check(declaredBytes ?? 0);
+    let came = 0;
+    let outcome: "stored" | "failed" = "failed";
+    try {
+      const { name, contentType, bytes } = await takes();
+      const counted = limitBytes(bytes, maxFileBytes, (count) => {
+        came += count;
+        room.check(came);
+      });
+      const { digest } = await contents.put(counted);
+      const upload = { owner, digest, name, contentType };
+      const { isNew, ...file } = await upsertFile(db, upload, config.maxStoredBytes);
+      outcome = "stored";
+      return { record: toRecord(file), isNew };
+    } finally {
+      onUpload(outcome, came);
+    }
+  }
+
   return {
     measure: () => contents.measure(),
 
@@ -105,32 +149,7 @@ export function createFiles({ db, contents, config, onUpload = () => {} }: Files
      * Takes the bytes as they come. `takes`: opens them, once it is clear that they are taken. Throws body_too_large,
      * too_many_uploads, storage_full, and what the bytes throw.
      */
-    async upload(
-      { id: owner }: Viewer,
-      declaredBytes: number | null,
-      takes: () => Promise<Upload>,
-    ): Promise<{ record: FileRecord; isNew: boolean }> {
-      if (declaredBytes !== null && declaredBytes > maxFileBytes) throw tooLarge(maxFileBytes);
-      using _counted = uploads.begin(owner);
-      const room = await readRoom(db, owner, config.maxStoredBytes);
-      room.check(declaredBytes ?? 0);
-      let came = 0;
-      let outcome: "stored" | "failed" = "failed";
-      try {
-        const { name, contentType, bytes } = await takes();
-        const counted = limitBytes(bytes, maxFileBytes, (count) => {
-          came += count;
-          room.check(came);
-        });
-        const { digest } = await contents.put(counted);
-        const upload = { owner, digest, name, contentType };
-        const { isNew, ...file } = await upsertFile(db, upload, config.maxStoredBytes);
-        outcome = "stored";
-        return { record: toRecord(file), isNew };
-      } finally {
-        onUpload(outcome, came);
-      }
-    },
+    upload: (...given: Parameters<typeof takeUpload>) => takeUpload(...given).catch(noteRefusal),
 
     async list(
       viewer: Viewer,

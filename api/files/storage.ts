@@ -36,15 +36,16 @@ export interface FileStorageOptions {
   >;
   redactor: Redactor;
   onUpload: NonNullable<FilesDeps["onUpload"]>;
+  onRefused: NonNullable<FilesDeps["onRefused"]>;
   onSwept: NonNullable<FileSweep["onSwept"]>;
   log: ModuleLogger;
 }
 
 export async function openFileStorage(options: FileStorageOptions): Promise<FileStorage> {
-  const { pool, config, redactor, onUpload, onSwept, log } = options;
+  const { pool, config, redactor, onUpload, onRefused, onSwept, log } = options;
   const open = new AsyncDisposableStack();
   const contents = createContents({ db: pool, bucket: await openBuckets(config, open), log });
-  const files = createFiles({ db: pool, contents, config, onUpload });
+  const files = createFiles({ db: pool, contents, config, onUpload, onRefused });
   return {
     files,
     contents,
@@ -54,6 +55,7 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
       redactor,
       maxWorkspaceBytes: config.maxWorkspaceBytes,
       maxStoredBytes: config.maxStoredBytes,
+      onRefused,
       spools: await openSpools({
         folder: config.spoolDirectory ?? tmpdir(),
         maxBytes: config.maxSpoolBytes,

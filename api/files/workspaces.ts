@@ -7,6 +7,7 @@ import type { Db } from "#api/db/pool.ts";
 import { isStorageFull } from "#api/db/stored-bytes.ts";
 import type {
   ArtifactSource,
+  FileRefusal,
   FilesOwner,
   GivenFiles,
   ProcessArtifact,
@@ -34,6 +35,8 @@ export interface WorkspacesDeps {
   /** Of a key; null: as much as there is room for. */
   maxStoredBytes: number | null;
   spools: Spools;
+  /** Told of what a process is not given. */
+  onRefused?: (reason: FileRefusal) => void;
 }
 
 export function createWorkspaces({
@@ -43,6 +46,7 @@ export function createWorkspaces({
   maxWorkspaceBytes,
   maxStoredBytes,
   spools,
+  onRefused = () => {},
 }: WorkspacesDeps): ProcessFiles {
   async function take(given: GivenFiles, owner: FilesOwner): Promise<ProcessFile[]> {
     const files = Object.entries(given);
@@ -69,6 +73,7 @@ export function createWorkspaces({
       };
     });
     if (bytes > maxWorkspaceBytes) {
+      onRefused("workspace");
       const found = `hold ${bytes} bytes together; at most ${maxWorkspaceBytes} are given to a run (CYRNEL_MAX_WORKSPACE_BYTES).`;
       throw refuse(null, found);
     }
@@ -78,6 +83,7 @@ export function createWorkspaces({
   return {
     maxStoredBytes,
     spools,
+    onFull: () => onRefused("quota"),
     take,
     open(files) {
       return files.map(({ id, ...file }) => {

@@ -141,9 +141,11 @@ export class Runs {
     await this.#keepFiles(live);
     const ending = live.conclude(answer);
     live.opened.dispose();
-    for (const observer of observers) observer.runEnded?.(ending, live.environment);
+    const ended = { ...ending, filesRefused: live.filesRefused };
+    for (const observer of observers) observer.runEnded?.(ended, live.environment);
     slot.release();
     const row = await writer.store(ending);
+    if (row !== null) for (const observer of observers) observer.runStored?.(ended, row);
     registry.remove(live);
     live.markStored(row);
   }
@@ -164,7 +166,7 @@ export class Runs {
         ),
     );
     if (stored !== null && "refused" in stored) {
-      live.decide(failedWith("output_limit", "StorageLimitError", stored.refused));
+      live.refuseWritten(stored.refused);
     } else if (stored !== null) live.artifacts = stored;
     else
       live.decide(

@@ -8,9 +8,18 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { WORKSPACE_LIMIT_ERROR } from "../file-names.ts";
 
+/** What a run wrote beyond: its own limits, or the room that all runs share. */
+export type WorkspaceLimit = "artifacts" | "spool";
+
 /** A script wrote more than a run may, or than there is room for. */
 export class WorkspaceLimitError extends Error {
   override readonly name = WORKSPACE_LIMIT_ERROR;
+  readonly limit: WorkspaceLimit;
+
+  constructor(limit: WorkspaceLimit, message: string) {
+    super(message);
+    this.limit = limit;
+  }
 }
 
 export interface Spool {
@@ -45,6 +54,7 @@ export function createSpools({ folder, maxBytes }: SpoolOptions): Spools {
         async write(data, at) {
           if (maxBytes !== null && usedBytes + data.length > maxBytes) {
             throw new WorkspaceLimitError(
+              "spool",
               `The server has no room for more files of runs: those under way may hold ${maxBytes} bytes together while they run (CYRNEL_MAX_SPOOL_BYTES). Run it again when others have ended, write less, or let the operator raise the bound.`,
             );
           }
@@ -106,6 +116,7 @@ function explain(error: unknown): Error {
   const { code = "unknown" } = error as NodeJS.ErrnoException;
   if (code === "ENOSPC" || code === "EDQUOT") {
     return new WorkspaceLimitError(
+      "spool",
       "The disk is full on which the server keeps what runs write while they run (CYRNEL_SPOOL_DIR). Run it again when others have ended, or let the operator make room and set CYRNEL_MAX_SPOOL_BYTES below it.",
     );
   }

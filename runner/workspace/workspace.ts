@@ -12,7 +12,7 @@ import {
   givenContent,
   type ReadAt,
 } from "./contents.ts";
-import { type Spools, SYSTEM_SPOOLS, WorkspaceLimitError } from "./spool.ts";
+import { type Spools, SYSTEM_SPOOLS, type WorkspaceLimit, WorkspaceLimitError } from "./spool.ts";
 
 /** A file as it lies somewhere. */
 export interface StoredFile extends WorkspaceFile {
@@ -41,6 +41,8 @@ export interface Workspace extends AsyncDisposable {
   snapshot(): CallFiles;
   /** What was written and is complete, in the order of first writing. Can be read until the workspace is disposed. */
   artifacts(): StoredFile[];
+  /** What the first change was refused for that went beyond a limit; null: none did. */
+  readonly exceeded: WorkspaceLimit | null;
 }
 
 export interface WorkspaceOptions {
@@ -88,6 +90,7 @@ export function createWorkspace({
   /** Numbers of the host's own writes: those of scripts are positive. */
   let lastSave = 0;
   let isDisposed = false;
+  let exceeded: WorkspaceLimit | null = null;
 
   /** Does `change` once those before are done. */
   function queue<T>(change: () => T | Promise<T>): Promise<T> {
@@ -95,7 +98,9 @@ export function createWorkspace({
       if (isDisposed) throw new Error("The run of this workspace has ended.");
       return change();
     });
-    changes = done.then(noop, noop);
+    changes = done.then(noop, (error) => {
+      if (error instanceof WorkspaceLimitError) exceeded ??= error.limit;
+    });
     return done;
   }
 
@@ -150,6 +155,7 @@ export function createWorkspace({
     const count = written.size + unfinished.size + addedFiles;
     if (bytes > maxBytes || count > maxFiles) {
       throw new WorkspaceLimitError(
+        "artifacts",
         `The run wrote ${count} files of ${bytes} bytes together; at most ${maxFiles} files and ${maxBytes} bytes are kept.`,
       );
     }
@@ -170,6 +176,7 @@ export function createWorkspace({
     writtenBytes += data.length;
     if (writtenBytes > maxBytes * MAX_REWRITES) {
       throw new WorkspaceLimitError(
+        "artifacts",
         `The run wrote more than ${maxBytes * MAX_REWRITES} bytes to files, counting what it replaced.`,
       );
     }
@@ -192,6 +199,7 @@ export function createWorkspace({
 
   function tooLarge(name: string, size: number): WorkspaceLimitError {
     return new WorkspaceLimitError(
+      "artifacts",
       `The run made the file ${quote(name)} ${size} bytes long; at most ${maxBytes} are kept.`,
     );
   }
@@ -261,6 +269,9 @@ export function createWorkspace({
       };
     },
     artifacts: () => [...written].map((name) => toStored(name, find(name))),
+    get exceeded() {
+      return exceeded;
+    },
     async [Symbol.asyncDispose]() {
       isDisposed = true;
       named = new Map();

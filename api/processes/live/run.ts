@@ -7,7 +7,7 @@ import type { Redactor } from "#api/secrets/redactor.ts";
 import type { CallCaller } from "#api/tools/gate.ts";
 import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
 import type { CallFiles, ErrorDetail, ExecutionState, PackageUse, Usage } from "#sdk";
-import type { ProcessArtifact } from "../model/files.ts";
+import type { FileRefusal, ProcessArtifact } from "../model/files.ts";
 import {
   type CarriedRun,
   type Ending,
@@ -46,6 +46,7 @@ export class LiveRun {
   readonly results: RunResults;
   /** What is stored of the files it wrote; told with its ending. */
   artifacts: readonly ProcessArtifact[] = [];
+  #filesRefused: FileRefusal | null = null;
   /** What it has imported, in the order in which it did. */
   packages: readonly PackageUse[] = [];
   /** What was opened for the run; run.ts disposes it when no child of this server holds the run any more. */
@@ -133,6 +134,17 @@ export class LiveRun {
     const written = this.#workspace?.artifacts() ?? [];
     if (written.length > 0) this.#usage.stop();
     return written;
+  }
+
+  /** Its owner has no room for what it wrote. */
+  refuseWritten(sentence: string): void {
+    this.#filesRefused = "quota";
+    this.decide(failedWith("output_limit", "StorageLimitError", sentence));
+  }
+
+  /** Why files of it are not kept; null: all are that it wrote. */
+  get filesRefused(): FileRefusal | null {
+    return this.#filesRefused ?? this.#workspace?.exceeded ?? null;
   }
 
   /** Whether `row` is the stored ending of this run. */

@@ -56,6 +56,12 @@ export const processArtifactSchema = z
   .meta({ id: "ProcessArtifact", description: "A file that the last run left." });
 export type ProcessArtifact = z.output<typeof processArtifactSchema>;
 
+/**
+ * Why files were not taken. `quota`: all that a key may keep. `workspace`: what a process may be given. `artifacts`, `spool`: see
+ * WorkspaceLimit. `file_size`, `uploads`: of one upload, and how many come at once.
+ */
+export type FileRefusal = "quota" | "workspace" | "artifacts" | "spool" | "file_size" | "uploads";
+
 /** Whose uploads may be given: the caller's own, and with `all` those of every key. */
 export interface FilesOwner {
   owner: string;
@@ -92,4 +98,6 @@ export interface ProcessFiles {
   ): Promise<ProcessArtifact[] | { refused: string }>;
   /** Stores contents as they are; they are kept for a while, and as long as something refers to them. */
   store(files: readonly ArtifactSource[]): Promise<ProcessFile[]>;
+  /** To be told where a statement of others was refused for `maxStoredBytes`. */
+  onFull?(): void;
 }

@@ -1,7 +1,7 @@
 /** What is known of a process and its run, as it is stored and passed on. Types and the few values that belong to them. */
 import type { ToolPath } from "#api/tools/gate.ts";
 import type { EXECUTION_REASONS, ExecutionExitState, ExecutionReason, PackageUse, Usage } from "#sdk";
-import type { ArtifactSource, ProcessArtifact, ProcessFile } from "./files.ts";
+import type { ArtifactSource, FileRefusal, ProcessArtifact, ProcessFile } from "./files.ts";
 import type { CallStatus, ProcessErrorDetail, ProcessSummary } from "./schemas.ts";
 import type { ApprovalState } from "./states.ts";
 
@@ -95,10 +95,15 @@ export interface RunObserver {
   runLeft?(id: number): void;
   /** Told before the ending is stored. */
   runEnded?(ending: EndedRun, environment: string): void;
+  /** Its ending is stored. `startedBy`: see ProcessRow. */
+  runStored?(ending: EndedRun, row: Pick<ProcessRow, "startedBy">): void;
 }
 
-/** How a run ended, without what it left. Times of `usage` in milliseconds. */
-export type EndedRun = Pick<RunEnding, "id" | "exitState" | "reason" | "usage">;
+/** How a run ended, and the files it left. Times of `usage` in milliseconds. */
+export interface EndedRun extends Pick<RunEnding, "id" | "exitState" | "reason" | "usage" | "artifacts"> {
+  /** Why files of it are not kept; null: all are that it wrote. */
+  filesRefused: FileRefusal | null;
+}
 
 /** How a run ended, as it is stored. `output`, `result` are JSON text; text holds no NUL. */
 export interface RunEnding {

@@ -1,5 +1,6 @@
 /** Submitting a process: limits, idempotency, storing it and, unless told otherwise, running it. */
 import { createHash } from "node:crypto";
+import { isStorageFull } from "#api/db/stored-bytes.ts";
 import { AppError } from "#api/errors.ts";
 import type { EnvironmentStatus } from "#sdk";
 import { memoryInForce } from "../live/execution.ts";
@@ -86,7 +87,10 @@ async function insert(
   const { body, submitted } = submission;
   const idempotency = key && { ...key, keyTtlMs: IDEMPOTENCY_TTL_MS };
   const store = (run: Placement | "queued" | null) =>
-    insertProcess(context.db, describe(context, submission), run, idempotency);
+    insertProcess(context.db, describe(context, submission), run, idempotency).catch((error) => {
+      if (isStorageFull(error)) context.files.onFull?.();
+      throw error;
+    });
   if (!body.autorun) return noteStored(context, await store(null));
   const { inserted } = await context.submit(async (placement) => {
     const outcome = await store(placement ?? "queued");

@@ -73,7 +73,7 @@ export interface PauseStorage {
   sealer: Sealer;
   approvalStore: ApprovalStore;
   room: PauseRoom;
-  files: Pick<ProcessFiles, "store" | "open" | "maxStoredBytes">;
+  files: Pick<ProcessFiles, "store" | "open" | "maxStoredBytes" | "onFull">;
 }
 
 /** What is sealed of a paused run. */
@@ -112,6 +112,14 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
     return stored.map((file, index) => ({ ...file, seq: (saved[index] as SavedAnswer).seq }));
   }
 
+  async function keep(db: Db, answers: readonly KeptAnswer[]): Promise<void> {
+    const { files } = storage;
+    await keepSaved(db, id, answers, files.maxStoredBytes).catch((error) => {
+      if (isStorageFull(error)) files.onFull?.();
+      throw error;
+    });
+  }
+
   return {
     async pause({ checkpoint, approvals, calls, unanswered, saved, trail, usage, packages }) {
       const kept = await storeSaved(saved);
@@ -123,7 +131,7 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
         if (kept.length > 0) {
           // By itself: where the store is full, the failure of this statement is the one that is told.
           await lockProcess(db, id);
-          await keepSaved(db, id, kept, storage.files.maxStoredBytes);
+          await keep(db, kept);
         }
         // Sent at once, done in this order.
         const [, isPaused] = await Promise.all([
@@ -169,7 +177,7 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
     async endCall(seq, reply, saved) {
       const kept = await storeSaved(saved);
       // Without it the reply is kept: a repetition ends there, and makes no call twice.
-      await keepSaved(pool, id, kept, storage.files.maxStoredBytes).catch((error) => {
+      await keep(pool, kept).catch((error) => {
         if (!isStorageFull(error)) throw error;
       });
       await sealer.keep(pool, [sealReply(sealer, id, seq, reply)], endCall(pool, id, seq));

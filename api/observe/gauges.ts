@@ -1,0 +1,162 @@
+/**
+ * What the server is at the moment, for Prometheus: gauges, read when they are asked for. metrics.ts has what is counted as it happens.
+ */
+import { Gauge, type Registry } from "prom-client";
+import { waitAtMost } from "#api/bounds/deadline.ts";
+import type { EnvironmentDescription } from "#api/environment/model.ts";
+import type { ProcessesHealth } from "#api/processes/service.ts";
+import { ISOLATION_LEVELS } from "#sdk";
+
+const MAX_PING_MS = 1000;
+const MS_PER_SECOND = 1000;
+
+/** What is read at the moment of a scrape. */
+export interface MetricsSources {
+  /** Rejects or resolves to null while no environment is active. */
+  environment(): Promise<EnvironmentDescription | null>;
+  processes(): ProcessesHealth;
+  /** Of all servers on the database together; null where that is not known. Absent: this one is alone. */
+  countSlots?(): number | null;
+  /** What waits for people, of all servers on the database together. Absent: it is not told. */
+  waiting?(): Promise<{ approvals: number; oldestMs: number; paused: number }>;
+  /** What is stored of files, of all servers on the database together. Absent: it is not told. */
+  stored?(): Promise<{ contents: number; bytes: number }>;
+  /** What is installed of packages, of all servers on the database together. Absent: it is not told. */
+  packages?(): Promise<{ packages: number; bytes: number }>;
+  database: {
+    watch: { readonly reachable: boolean };
+    /** A statement that does nothing. Absent: its time is not told. */
+    ping?(): Promise<unknown>;
+  };
+}
+
+/** Answers what brings them up to date; to be called before each look at the registry. */
+export function createGauges(registry: Registry, sources: MetricsSources): () => Promise<void> {
+  const registers = [registry];
+  const gauge = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) =>
+    new Gauge({ name: `cyrnel_${name}`, help, labelNames, registers });
+  const slots = gauge("slots", "Runs at once, of the active environment.");
+  const busy = gauge("slots_busy", "Runs at the moment, of the active environment.");
+  const warm = gauge("warm_children", "Children started ahead, waiting for a run.");
+  const memory = gauge("children_memory_bytes", "Memory of all children together, idle ones included.");
+  const level = gauge("isolation_level", "1 for the strongest level whose layers all stand.", ["level"]);
+  const layer = gauge("isolation_layer", "Whether a layer round each run stands.", [
+    "layer",
+    "name",
+    "required",
+  ]);
+  const zygoteAge = gauge(
+    "zygote_age_seconds",
+    "Age of the prepared process that those of runs are forked from.",
+  );
+  const zygoteForks = gauge("zygote_forks", "Processes forked from the present zygote.");
+  const zygoteRenewals = gauge(
+    "zygote_renewals",
+    "Zygotes that were replaced since the environment was activated.",
+  );
+  const queued = gauge("queue_depth", "Processes waiting for a slot.");
+  const active = gauge("processes_active", "Queued, running and terminating.");
+  const load = gauge(
+    "load_ratio",
+    "Runs of this server and its part of the queue, per slot of it. Beyond 1 there is more than can run: for autoscalers.",
+  );
+  const approvals = gauge("approvals_pending", "Approvals that wait for a person, of all servers.");
+  const oldest = gauge(
+    "approval_oldest_seconds",
+    "How long the oldest pending approval has waited; 0 without any.",
+  );
+  const paused = gauge("processes_paused", "Runs that stand still for a person, of all servers.");
+  const contents = gauge("file_contents", "Contents of files that are stored, of all servers.");
+  const storedBytes = gauge("file_stored_bytes", "Bytes of these contents.");
+  const packages = gauge("packages_installed", "Installed versions of packages, of all servers.");
+  const bundleBytes = gauge("package_bundle_bytes", "Bytes of the code that scripts get of them.");
+  const unstored = gauge("endings_unstored", "Finished runs that wait for the database.");
+  const listeners = gauge("listeners", "Long-polls, blocking requests and event streams.");
+  const up = gauge("database_up", "Whether the database answers.");
+  const pool = gauge(
+    "database_pool_seconds",
+    "How long a statement that does nothing took, the wait for a connection of the pool included.",
+  );
+  const resident = gauge("resident_memory_bytes", "Memory of the server itself.");
+  const cpu = gauge("cpu_seconds", "CPU time of the server itself since its start.");
+
+  function showEnvironment(environment: EnvironmentDescription | null): void {
+    for (const one of [slots, busy, warm, memory, level, layer, zygoteAge, zygoteForks, zygoteRenewals])
+      one.reset();
+    if (environment === null) return;
+    const { capacity, isolation, zygote } = environment;
+    if (zygote !== null) {
+      zygoteAge.set(zygote.ageMs / 1000);
+      zygoteForks.set(zygote.forks);
+      zygoteRenewals.set(zygote.renewals);
+    }
+    if (capacity.slots !== null) slots.set(capacity.slots);
+    busy.set(capacity.busy);
+    warm.set(capacity.warm);
+    if (capacity.memoryBytes !== null) memory.set(capacity.memoryBytes);
+    if (isolation === null) return;
+    for (const name of ISOLATION_LEVELS) level.set({ level: name }, isolation.level === name ? 1 : 0);
+    for (const { layer: number, name, required, obtained } of isolation.layers) {
+      layer.set({ layer: String(number), name, required: String(required) }, obtained ? 1 : 0);
+    }
+  }
+
+  /** All servers share the queue: the part of each is its part of all slots. */
+  function showLoad(environment: EnvironmentDescription | null, queuedProcesses: number): void {
+    load.remove();
+    const { slots: own = null, busy: running = 0 } = environment?.capacity ?? {};
+    if (own === null || own === 0) return;
+    const all = Math.max(own, sources.countSlots?.() ?? own);
+    load.set(running / own + queuedProcesses / all);
+  }
+
+  return async () => {
+    const { database } = sources;
+    const [environment, seconds, waiting, stored, installed] = await Promise.all([
+      sources.environment().catch(() => null),
+      database.watch.reachable && database.ping ? measurePing(database.ping) : null,
+      database.watch.reachable && sources.waiting ? answerSoon(sources.waiting) : null,
+      database.watch.reachable && sources.stored ? answerSoon(sources.stored) : null,
+      database.watch.reachable && sources.packages ? answerSoon(sources.packages) : null,
+    ]);
+    for (const one of [approvals, oldest, paused, contents, storedBytes, packages, bundleBytes]) one.remove();
+    if (installed !== null) {
+      packages.set(installed.packages);
+      bundleBytes.set(installed.bytes);
+    }
+    if (stored !== null) {
+      contents.set(stored.contents);
+      storedBytes.set(stored.bytes);
+    }
+    if (waiting !== null) {
+      approvals.set(waiting.approvals);
+      oldest.set(waiting.oldestMs / MS_PER_SECOND);
+      paused.set(waiting.paused);
+    }
+    showEnvironment(environment);
+    const health = sources.processes();
+    queued.set(health.queued);
+    active.set(health.active);
+    showLoad(environment, health.queued);
+    unstored.set(health.unstored);
+    listeners.set(health.listeners);
+    up.set(database.watch.reachable ? 1 : 0);
+    if (seconds === null) pool.remove();
+    else pool.set(seconds);
+    resident.set(process.memoryUsage.rss());
+    const { user, system } = process.cpuUsage();
+    cpu.set((user + system) / 1e6);
+  };
+}
+
+/** Null: it failed, or took too long. */
+async function measurePing(ping: () => Promise<unknown>): Promise<number | null> {
+  const before = performance.now();
+  const answered = await answerSoon(() => ping().then(() => true));
+  return answered ? (performance.now() - before) / MS_PER_SECOND : null;
+}
+
+/** Null: it failed, or took too long. */
+function answerSoon<T>(ask: () => Promise<T>): Promise<T | null> {
+  return waitAtMost(ask(), MAX_PING_MS, "a figure of the database").catch(() => null);
+}
