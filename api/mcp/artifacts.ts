@@ -24,12 +24,12 @@ export const ARTIFACTS_TEMPLATE: ResourceTemplate = {
   uriTemplate: "cyrnel://processes/{processId}/artifacts/{+name}",
   name: "artifacts",
   title: "Files that a run left",
-  description: `Up to ${MAX_READ_BYTES} bytes; percent-encode the parts of the name.`,
+  description: `Up to ${MAX_READ_BYTES} bytes; larger ones over HTTP: GET /processes/{processId}/artifacts/{+name}. Percent-encode the parts of the name.`,
 };
 
 interface Attached {
   /** For the JSON of the answer. */
-  artifacts: { name: string; size: number; contentType: string; uri: string }[];
+  artifacts: { name: string; size: number; contentType: string; uri: string; download?: string }[];
   content: (EmbeddedResource | ResourceLink)[];
 }
 
@@ -66,11 +66,12 @@ export async function attachArtifacts(
     size,
     contentType,
     uri: uriOf(id, name),
+    ...(size > MAX_READ_BYTES && { download: pathOf(id, name) }),
   }));
   return { artifacts: described, content: await Promise.all(content) };
 }
 
-/** Null: not the address of an artifact. Throws forbidden, not_found, body_too_large. */
+/** Null: not the address of an artifact. Throws forbidden, not_found, and invalid_request for one that is too large. */
 export async function readArtifactResource(ports: McpPorts, uri: string, context: RequestContext) {
   const place = parseUri(uri);
   if (place === null) return null;
@@ -83,10 +84,7 @@ export async function readArtifactResource(ports: McpPorts, uri: string, context
 async function readArtifact({ processes }: McpPorts, id: number, name: string, context: RequestContext) {
   const { size, contentType, bytes } = await processes.readArtifact(id, name, MAX_READ_BYTES, context);
   if (bytes === null) {
-    throw new AppError(
-      "invalid_request",
-      `The artifact has ${size} bytes; a resource may have ${MAX_READ_BYTES}. Download it: GET /processes/${id}/artifacts/${encodeName(name)}.`,
-    );
+    throw new AppError("invalid_request", `The artifact has ${size} bytes. ${sayWhereElse(id, name)}`);
   }
   const base = { uri: uriOf(id, name), mimeType: contentType };
   const isText = isUtf8(bytes) && !bytes.includes(0);
@@ -94,15 +92,22 @@ async function readArtifact({ processes }: McpPorts, id: number, name: string, c
 }
 
 function linkTo(id: number, { name, size, contentType }: ProcessArtifact): ResourceLink {
-  return { type: "resource_link", uri: uriOf(id, name), name, size, mimeType: contentType };
+  const description = size > MAX_READ_BYTES ? { description: sayWhereElse(id, name) } : {};
+  return { type: "resource_link", uri: uriOf(id, name), name, ...description, size, mimeType: contentType };
+}
+
+/** Of one that is too large to be read over MCP, which knows no parts of a resource. */
+function sayWhereElse(id: number, name: string): string {
+  return `Over MCP at most ${MAX_READ_BYTES} bytes are read. Download it from this server over HTTP, with a key that has processes:read, whole or in parts (Range): GET ${pathOf(id, name)}`;
 }
 
 function uriOf(id: number, name: string): string {
-  return `cyrnel://processes/${id}/artifacts/${encodeName(name)}`;
+  return `cyrnel:/${pathOf(id, name)}`;
 }
 
-function encodeName(name: string): string {
-  return name.split("/").map(encodeURIComponent).join("/");
+/** Over HTTP. */
+function pathOf(id: number, name: string): string {
+  return `/processes/${id}/artifacts/${name.split("/").map(encodeURIComponent).join("/")}`;
 }
 
 function parseUri(uri: string): { id: number; name: string } | null {

@@ -162,6 +162,36 @@ test("larger files are links; an answer holds so much, and says what it left out
   );
 });
 
+test("a file that is too large to be read over MCP says where it is downloaded, and is there", async () => {
+  const key = await makeKey("processes:write", "processes:read");
+  const { call, client } = await connect(key);
+  const size = 5 * 1024 * 1024;
+  const { value, attached } = await call("run", {
+    script: `
+      await cyrnel.files.write("out/hüge #1?.bin", new Uint8Array(${size}).fill(7));
+      await cyrnel.files.write("largest", new Uint8Array(4 * 1024 * 1024));`,
+  });
+  const [{ uri, download }, fits] = value.artifacts;
+  expect(download).toBe(`/processes/${value.processId}/artifacts/out/h%C3%BCge%20%231%3F.bin`);
+  expect(fits).not.toHaveProperty("download");
+  const [link, whole] = attached as { description?: string; uri?: string; size?: number }[];
+  expect(link).toMatchObject({ type: "resource_link", uri, size });
+  expect(link?.description).toContain(`GET ${download}`);
+  expect(whole).not.toHaveProperty("description");
+  expect((await client.readResource({ uri: fits.uri })).contents).toHaveLength(1);
+  const refusal = await client.readResource({ uri }).catch(({ message }) => message);
+  expect(refusal).toContain(`has ${size} bytes`);
+  expect(refusal.endsWith(`GET ${download}`)).toBe(true);
+
+  const headers = { authorization: `Bearer ${key}`, range: `bytes=${size - 2}-` };
+  const part = await fetch(server.url + download, { headers });
+  expect([part.status, part.headers.get("content-range"), [...(await part.bytes())]]).toEqual([
+    206,
+    `bytes ${size - 2}-${size - 1}/${size}`,
+    [7, 7],
+  ]);
+});
+
 test("what a run left is a resource for the keys that see the process, and for no other", async () => {
   const owner = await connect(await makeKey("processes:write", "processes:read"));
   const { resourceTemplates } = await owner.client.listResourceTemplates();
