@@ -6,7 +6,20 @@ import { Button } from "../parts/controls.tsx";
 import { describeFailure } from "../parts/failure.tsx";
 import { TextField } from "../parts/fields.tsx";
 import { formatBytes } from "../parts/format.tsx";
-import { addFiles, type GivenFile, givenFiles, problemOf, removeFile, renameFile } from "./given-files.ts";
+import { useGet, useOnChange } from "../server/api.ts";
+import {
+  addFiles,
+  doneUploads,
+  type GivenFile,
+  givenFiles,
+  problemOf,
+  removeFile,
+  renameFile,
+} from "./given-files.ts";
+
+/** Runs add to what is stored, too. */
+const STORED_PACE_MS = 30_000;
+const ONE = { params: { query: { limit: "1" } } } as const;
 
 const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes("Files") ?? false;
 
@@ -101,8 +114,27 @@ export function FileFields() {
             currentTarget.value = "";
           }}
         />
+        <Stored />
       </div>
     </div>
+  );
+}
+
+/** How much of what it may the key keeps. Nothing where that cannot be read: uploads say why they are refused. */
+function Stored() {
+  const { data, reload } = useGet("/files", ONE, STORED_PACE_MS);
+  useOnChange(doneUploads, reload);
+  if (data === null) return null;
+  const { storedBytes, maxStoredBytes } = data;
+  const most = maxStoredBytes === null ? "" : ` of ${formatBytes(maxStoredBytes)}`;
+  return (
+    <p
+      class="muted small"
+      title="Uploads, and the files of your processes: those they were given and those they left."
+    >
+      {formatBytes(storedBytes)}
+      {most} stored
+    </p>
   );
 }
 

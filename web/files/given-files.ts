@@ -2,7 +2,7 @@
  * The files of the draft: uploaded as soon as they are picked, and given to each run by their ids. The request is an
  * XMLHttpRequest, since fetch does not tell how much of a body is sent.
  */
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { CyrnelError } from "#client/errors.ts";
 import { checkFileName } from "#runner/file-names.ts";
 import { endRefusedSession, fetchPath, type Process } from "../server/api.ts";
@@ -27,6 +27,13 @@ export interface GivenFile {
 }
 
 export const givenFiles = signal<readonly GivenFile[]>([]);
+/** Changes when an upload is over. */
+export const doneUploads = computed(() =>
+  givenFiles.value
+    .filter(({ id, error }) => id !== null || error !== null)
+    .map(({ key }) => key)
+    .join(),
+);
 let lastKey = 0;
 const waiting: (() => Promise<void>)[] = [];
 let running = 0;

@@ -27,7 +27,8 @@ export function formatBytes(bytes: number | null | undefined): string {
   if (bytes === null || bytes === undefined) return "–";
   if (bytes < 1024) return `${bytes} B`;
   if (bytes < 1024 ** 2) return `${NUMBER.format(bytes / 1024)} KiB`;
-  return `${NUMBER.format(bytes / 1024 ** 2)} MiB`;
+  if (bytes < 1024 ** 3) return `${NUMBER.format(bytes / 1024 ** 2)} MiB`;
+  return `${NUMBER.format(bytes / 1024 ** 3)} GiB`;
 }
 
 export function formatTime(iso: string | null | undefined): string {

@@ -146,6 +146,22 @@ describe.skipIf(chromiumPath === null)("files (skipped without a Chromium)", { r
     expect(files).toContainEqual(expect.objectContaining({ name: "b.txt", size: 11 }));
   });
 
+  test("what the key keeps is shown beside what it may keep, and grows with an upload", async () => {
+    const line = page.getByText(/^[\d.]+ KiB of 10 GiB stored$/);
+    const shown = async () => Number.parseFloat(await line.innerText());
+    const read = async () => {
+      const { storedBytes, maxStoredBytes } = (await server.send("GET", "/files?limit=1")).body;
+      expect(maxStoredBytes).toBe(10 * 1024 ** 3);
+      return Math.round((storedBytes / 1024) * 10) / 10;
+    };
+    const before = await read();
+    await expect.poll(shown).toBe(before);
+    await choose(content("grows.txt", "g".repeat(200 * 1024)));
+    await expect.poll(shown).toBeCloseTo(before + 200, 0);
+    expect(await shown()).toBe(await read());
+    await button("Remove file 3").click();
+  });
+
   test("the progress of an upload is shown; a run waits for it; what the server refuses is said in its words", async () => {
     const gate = Promise.withResolvers<void>();
     await page.route(/\/files\?/, async (route) => {
