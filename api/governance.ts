@@ -21,6 +21,7 @@ import { createRevisionWatch, type RevisionWatch } from "./db/revisions.ts";
 import { AppError } from "./errors.ts";
 import { KEYLESS, type KeyVerifier } from "./http/auth.ts";
 import type { Installation } from "./packages/model.ts";
+import type { EndedRun, ProcessRow } from "./processes/model/records.ts";
 import type { CallCaller, CallGate, CallRecord } from "./tools/gate.ts";
 import type { KnownTool } from "./tools/store.ts";
 
@@ -44,9 +45,14 @@ export interface Governance extends AccessDeps, AsyncDisposable {
   mayImport(caller: CallCaller, packageName: string): boolean;
   /** Puts an installation of a package that is over on the audit trail. */
   recordInstallation(ended: EndedInstallation): void;
+  /** Puts the files that a run left, and those that a limit kept from it, on the audit trail. Of a run without any, nothing. */
+  recordArtifacts(ended: EndedRun, row: Pick<ProcessRow, "startedBy">): void;
   /** Loads keys, roles and policies; before it nothing is visible and no key counts. Rejects when the database does. */
   start(): Promise<void>;
 }
+
+/** Of those that a run left. */
+const MAX_NAMED_ARTIFACTS = 50;
 
 /** Of a package. `createdBy`: the id of a key, `bootstrap` or `anonymous`. */
 export type EndedInstallation = Pick<
@@ -101,6 +107,25 @@ export function createGovernance(options: GovernanceOptions): Governance {
         object: { kind: "package", id: `${name}@${version ?? range}` },
         outcome: state === "done" ? "ok" : "failed",
         parameters: { installation: id, ...(error !== null && { error }) },
+      });
+    },
+    recordArtifacts({ id, artifacts, filesRefused }, { startedBy }) {
+      if (artifacts.length === 0 && filesRefused === null) return;
+      const left = artifacts.slice(0, MAX_NAMED_ARTIFACTS);
+      audit.record({
+        actor: actorOf(startedBy, verifier),
+        action: "process.artifacts",
+        object: { kind: "process", id: String(id) },
+        ...(filesRefused === null
+          ? { outcome: "ok" }
+          : { outcome: "refused", code: filesRefused === "quota" ? "storage_full" : "output_limit" }),
+        processId: id,
+        parameters: {
+          count: artifacts.length,
+          bytes: artifacts.reduce((bytes, { size }) => bytes + size, 0),
+          ...(filesRefused !== null && { refused: filesRefused }),
+        },
+        files: left.map(({ name, size, sha256 }) => ({ name, use: "left", size, sha256 })),
       });
     },
     recordCall: createCallRecorder({

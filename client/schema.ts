@@ -639,7 +639,7 @@ export interface paths {
                                 code: string | null;
                                 /** @description Of a tool call: what the policies said. */
                                 decision: ("allow" | "ask" | "block") | null;
-                                /** @description Of a tool call: what it sent from the workspace of its run, and saved there. */
+                                /** @description Of a tool call: what it sent from the workspace of its run, and saved there. Of `process.artifacts`: what the run left, 50 at most. */
                                 files: {
                                     name: string;
                                     /** @description Null: not all of it went. */
@@ -647,7 +647,7 @@ export interface paths {
                                     /** @description Bytes that went. */
                                     size: number;
                                     /** @enum {string} */
-                                    use: "sent" | "saved";
+                                    use: "sent" | "saved" | "left";
                                 }[];
                                 id: number;
                                 object: {
@@ -665,7 +665,7 @@ export interface paths {
                                 parametersSha256: string | null;
                                 /** @description The rule that decided; null: the default. */
                                 policyId: string | null;
-                                /** @description The process whose script made the call. */
+                                /** @description The process whose script made the call, or left the files. */
                                 processId: number | null;
                                 requestId: string | null;
                             }[];

@@ -11,6 +11,9 @@ import type { MovedFile } from "../tools/gate.ts";
 import { describeParameters, type Redact } from "./parameters.ts";
 import { type AuditRow, insertAuditRows } from "./store.ts";
 
+/** One that a tool call has moved, or that a run left. */
+export type AuditFile = Omit<MovedFile, "use"> & { use: MovedFile["use"] | "left" };
+
 export interface AuditActor {
   kind: "anonymous" | "bootstrap" | "key" | "system";
   /** Of a key. */
@@ -34,8 +37,7 @@ export interface AuditEntry {
   policyId?: string | undefined;
   /** JSON data: hashed and cut here, at once. */
   parameters?: unknown;
-  /** That a tool call has moved, if any. */
-  files?: readonly MovedFile[] | undefined;
+  files?: readonly AuditFile[] | undefined;
 }
 
 export interface AuditLog {
@@ -263,7 +265,7 @@ function toRow(entry: AuditEntry, redact: Redact | undefined): AuditRow {
 }
 
 /** Names are the script's own, and may hold what it knows. */
-function describeFiles(files: readonly MovedFile[], redact: Redact = (json) => json): string {
+function describeFiles(files: readonly AuditFile[], redact: Redact = (json) => json): string {
   return JSON.stringify(files.map((file) => ({ ...file, name: redact(file.name) })));
 }
 

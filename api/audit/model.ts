@@ -21,7 +21,11 @@ export const auditRecordSchema = z
       .describe("`refused`: by a rule or because it was wrong. `failed`: it went wrong."),
     code: z.string().nullable().describe("The error code of an outcome that is not `ok`."),
     requestId: z.string().nullable(),
-    processId: z.number().int().nullable().describe("The process whose script made the call."),
+    processId: z
+      .number()
+      .int()
+      .nullable()
+      .describe("The process whose script made the call, or left the files."),
     decision: z.enum(DECISIONS).nullable().describe("Of a tool call: what the policies said."),
     policyId: z.string().nullable().describe("The rule that decided; null: the default."),
     parametersSha256: z
@@ -35,12 +39,14 @@ export const auditRecordSchema = z
       .array(
         z.object({
           name: z.string(),
-          use: z.enum(["sent", "saved"]),
+          use: z.enum(["sent", "saved", "left"]),
           size: z.number().int().describe("Bytes that went."),
           sha256: z.string().nullable().describe("Null: not all of it went."),
         }),
       )
-      .describe("Of a tool call: what it sent from the workspace of its run, and saved there."),
+      .describe(
+        "Of a tool call: what it sent from the workspace of its run, and saved there. Of `process.artifacts`: what the run left, 50 at most.",
+      ),
   })
   .describe("One record of the audit trail.");
 export type AuditRecord = z.infer<typeof auditRecordSchema>;

@@ -145,7 +145,8 @@ export class Runs {
     for (const observer of observers) observer.runEnded?.(ended, live.environment);
     slot.release();
     const row = await writer.store(ending);
-    if (row !== null) for (const observer of observers) observer.runStored?.(ended, row);
+    // Of an ending whose values the database refused, nothing was left.
+    if (row?.reason === ending.reason) for (const observer of observers) observer.runStored?.(ended, row);
     registry.remove(live);
     live.markStored(row);
   }
