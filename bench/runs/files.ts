@@ -3,8 +3,10 @@
  * and out, memory of the child, many small ones, and lines of a large one. Rounds with and without files alternate; with a second
  * checkout, which must be built, its server takes turns with this one's. Exit code 1 if this one misses a target.
  */
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { type BenchService, startService } from "../service.ts";
+import { type BenchService, findChildren, startService } from "../service.ts";
 import { atLeast, atMost, formatTable, median, ms, type Row } from "../stats.ts";
 
 const MANY_ROUNDS = 3;
@@ -21,6 +23,9 @@ const COPY_PIECES = `
     await cyrnel.files.append("out", await cyrnel.files.read("in", { offset, length: 262144 }));
   }
   return size`;
+/** Long enough to be looked at. */
+const PLAIN = `await new Promise((resolve) => setTimeout(resolve, 200)); return 1`;
+const LOOK_MS = 5;
 const LINES = `let lines = 0; for await (const line of cyrnel.files.lines("in")) lines += line.length > 0 ? 1 : 0; return lines`;
 const MANY_SCRIPT = `
   const names = (await cyrnel.files.list()).map(({ name }) => name);
@@ -30,6 +35,7 @@ const MANY_SCRIPT = `
 
 interface Run {
   ms: number;
+  /** As the server reports it: pages of Node's own program are among it, which all children share. */
   peakMemoryBytes: number;
 }
 
@@ -43,6 +49,19 @@ async function run(service: BenchService, body: object): Promise<Run> {
   return { ms: elapsed, peakMemoryBytes: record.usage.peakMemoryBytes };
 }
 
+/** The most that a process child has of memory of its own, while a run is under way. Bytes. */
+async function runWatched(service: BenchService, body: object): Promise<number> {
+  const over = run(service, body).then(() => "over" as const);
+  let most = 0;
+  while ((await Promise.race([over, sleep(LOOK_MS)])) !== "over") {
+    for (const pid of await findChildren(service.pid, "cyrnel-run", "comm")) {
+      const status = await readFile(`/proc/${pid}/status`, "latin1").catch(() => "");
+      most = Math.max(most, Number(/^RssAnon:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024);
+    }
+  }
+  return most;
+}
+
 async function upload(service: BenchService, size: number, seed: string): Promise<string> {
   const line = `${seed.padEnd(31)} ${"0123456789abcdef".repeat(6)}\n`;
   const answer = await fetch(`${service.url}/files`, { method: "POST", body: Buffer.alloc(size, line) });
@@ -52,26 +71,31 @@ async function upload(service: BenchService, size: number, seed: string): Promis
 
 interface Figures {
   copies: number[];
-  plain: Run[];
-  pieces: Run[];
+  plain: number[];
+  pieces: number[];
   many: number[];
   lines: number[];
 }
 
 const files = Object.fromEntries(Array.from({ length: MANY }, (_, index) => [`${index}.txt`, { text: "x" }]));
 
-/** `seed` makes contents of their own: what is stored already would not be stored again. */
+/** Contents are of each round alone: what is stored already would not be stored again. */
 async function measureRound(
   service: BenchService,
   figures: Figures,
   round: number,
-  seed: string,
+  environment: string,
 ): Promise<void> {
+  const seed = `${environment} ${round}`;
+  const isProcess = environment === "typescript-process";
   const id = await upload(service, SIZE, seed);
-  figures.plain.push(await run(service, { code: "return 1" }));
+  const measure = isProcess
+    ? runWatched
+    : async (...args: Parameters<typeof run>) => (await run(...args)).peakMemoryBytes;
+  figures.plain.push(await measure(service, { code: PLAIN }));
   const copy = COPY.replace("return", `await cyrnel.files.append("out", "${seed}"); return`);
   figures.copies.push((await run(service, { code: copy, files: { in: { id } } })).ms);
-  figures.pieces.push(await run(service, { code: COPY_PIECES, files: { in: { id } } }));
+  figures.pieces.push(await measure(service, { code: COPY_PIECES, files: { in: { id } } }));
   if (round >= MANY_ROUNDS) return;
   figures.many.push((await run(service, { code: MANY_SCRIPT, files })).ms);
   const large = await upload(service, LARGE, "large");
@@ -84,8 +108,7 @@ function describe(title: string, { copies, plain, pieces, many, lines }: Figures
   const copy = median(copies);
   const rate = (2 * SIZE) / 1e6 / (copy / 1000);
   const shown = `${rate.toFixed(0)} MB/s, ${ms(copy)}`;
-  const peak = (runs: Run[]) => median(runs.map(({ peakMemoryBytes }) => peakMemoryBytes));
-  const grown = (peak(pieces) - peak(plain)) / MEBIBYTE;
+  const grown = (median(pieces) - median(plain)) / MEBIBYTE;
   const copied = `${title}: 10 MiB in and 10 MiB out, end to end`;
   const grew = `${title}: memory of a run that copies 10 MiB piece by piece, over one without files`;
   const grownShown = `${grown.toFixed(1)} MiB`;
@@ -119,7 +142,7 @@ for (const environment of ENVIRONMENTS) {
   }
   for (let round = 0; round < Number(values.rounds); round++) {
     for (const { name, service } of round % 2 === 0 ? servers : servers.toReversed()) {
-      await measureRound(service, measured.get(name) as Figures, round, `${environment} ${round}`);
+      await measureRound(service, measured.get(name) as Figures, round, environment);
     }
   }
   for (const { name } of servers) {
