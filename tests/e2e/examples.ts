@@ -1,4 +1,6 @@
 /** Every script of examples/: what is put in front of it, and what its comment promises about the record it leaves. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -15,12 +17,25 @@ export interface Example {
   input?: unknown;
   /** Files of examples/data that the workspace has. */
   files?: string[];
+  /** Files of examples/ that the script imports. */
+  sources?: string[];
   expected: Record<string, unknown>;
 }
 
 /** Of the API that api-walk.ts reads: started by the test. */
 const SHOP_PORT = 39_371;
 export const SHOP_ORIGIN = `http://127.0.0.1:${SHOP_PORT}`;
+
+const ORDERS_PORT = 39_372;
+const ORDERS_REPORT = `# Orders by status
+
+| status | orders | value |
+| --- | --- | --- |
+| late | 2 | 930.00 |
+| open | 1 | 45.00 |
+| sent | 1 | 12.00 |
+`;
+export const ORDERS_KEY = "tutorial-key-7f3a91";
 
 /** An API of two pages, one item of which is not as it should be. */
 export async function startShop(): Promise<Server> {
@@ -48,6 +63,17 @@ export async function startShop(): Promise<Server> {
 export const SHOP_RULES = JSON.stringify({
   rules: [{ name: "read", origins: [SHOP_ORIGIN], pathPrefix: "/items", methods: ["GET"] }],
 });
+
+/** The API of the tutorial, which order-report.ts calls: its document, once it answers, and the process that serves it. */
+export async function startOrders(): Promise<{ document: string; orders: ChildProcess }> {
+  const orders = spawn(process.execPath, [path.join(PROJECT, "examples/tutorial/orders.mjs")], {
+    env: { ...process.env, ORDERS_PORT: String(ORDERS_PORT) },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(orders.stdout, "data");
+  const answer = await fetch(`http://127.0.0.1:${ORDERS_PORT}/openapi.json`);
+  return { document: await answer.text(), orders };
+}
 
 export const EXAMPLES: Example[] = [
   {
@@ -101,6 +127,23 @@ export const EXAMPLES: Example[] = [
       packages: [
         expect.objectContaining({ name: "papaparse" }),
         expect.objectContaining({ name: "pdf-lib" }),
+      ],
+    },
+  },
+  {
+    file: "order-report.ts",
+    sources: ["order-report/totals.ts", "order-report/markdown.ts"],
+    expected: {
+      exitState: "success",
+      result: { late: 930, open: 45, sent: 12 },
+      stdout: "in/orders.json: 201 bytes, application/json\n",
+      artifacts: [
+        {
+          name: "out/report.md",
+          size: ORDERS_REPORT.length,
+          contentType: "text/markdown",
+          sha256: createHash("sha256").update(ORDERS_REPORT).digest("hex"),
+        },
       ],
     },
   },
@@ -216,12 +259,22 @@ export function listScripts(): string[] {
 }
 
 /** What is submitted. */
-export function readSubmission({ file, document, input, files, options }: Example): Record<string, unknown> {
+export function readSubmission({
+  file,
+  document,
+  input,
+  files = [],
+  sources = [],
+  options,
+}: Example): Record<string, unknown> {
   const read = (name: string) => readFileSync(path.join(PROJECT, "examples", name), "utf8");
   return {
     code: read(file),
     ...(input !== undefined && { input }),
-    ...(files && { files: Object.fromEntries(files.map((name) => [name, { text: read(`data/${name}`) }])) }),
+    files: Object.fromEntries([
+      ...files.map((name) => [name, { text: read(`data/${name}`) }]),
+      ...sources.map((name) => [name, { text: read(name) }]),
+    ]),
     ...(document !== undefined && {
       input: createRequire(import.meta.url)(`@readme/oas-examples/${document}`) as unknown,
     }),

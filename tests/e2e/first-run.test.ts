@@ -7,7 +7,15 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { EXAMPLES, listScripts, readSubmission, SHOP_RULES, startShop } from "./examples.ts";
+import {
+  EXAMPLES,
+  listScripts,
+  ORDERS_KEY,
+  readSubmission,
+  SHOP_RULES,
+  startOrders,
+  startShop,
+} from "./examples.ts";
 import {
   listDescendants,
   listProcesses,
@@ -19,6 +27,7 @@ import {
 let dataDirectory: string;
 let server: StartedServer;
 let shop: Awaited<ReturnType<typeof startShop>>;
+let orders: Awaited<ReturnType<typeof startOrders>>["orders"];
 /** What the first server answered for each process, by id. */
 const records = new Map<number, unknown>();
 
@@ -26,14 +35,25 @@ beforeAll(async () => {
   dataDirectory = await mkdtemp(path.join(tmpdir(), "cyrnel-first-run-"));
   shop = await startShop();
   server = await startServer(dataDirectory, { CYRNEL_EGRESS_ALLOW: "127.0.0.1" });
-  const service = { id: "shop", adapter: "http", content: SHOP_RULES };
-  expect((await server.request("POST", "/services", service)).status).toBe(201);
-  expect((await server.request("POST", "/services/shop/enabled", { enabled: true })).status).toBe(200);
+  const started = await startOrders();
+  orders = started.orders;
+  for (const [id, adapter, content] of [
+    ["shop", "http", SHOP_RULES],
+    ["orders", "openapi", started.document],
+  ]) {
+    expect((await server.request("POST", "/services", { id, adapter, content })).status).toBe(201);
+  }
+  const secrets = [{ op: "add", path: "/apiKey", value: ORDERS_KEY }];
+  expect((await server.request("PATCH", "/services/orders/secrets", secrets)).status).toBe(200);
+  for (const id of ["shop", "orders"]) {
+    expect((await server.request("POST", `/services/${id}/enabled`, { enabled: true })).status).toBe(200);
+  }
 });
 
 afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
   shop?.close();
+  orders?.kill();
   await rm(dataDirectory, { recursive: true, force: true });
 });
 
