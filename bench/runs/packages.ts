@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- packages [--rounds n]`: what a package of the starter set, or a module of Node, costs a warm run, over a run that imports
- * nothing; both take turns, one at a time, in both environments without a server around them. Exit code 1 if a target is missed.
+ * nothing; both take turns, one at a time, in both environments without a server around them. Beside it, what the same package takes in a
+ * plain Node with a code cache. Exit code 1 if a target is missed.
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,9 +9,11 @@ import { parseArgs } from "node:util";
 import { instantiate as instantiateIvm } from "#modules/typescript-ivm/index.ts";
 import { instantiate as instantiateProcess } from "#modules/typescript-process/index.ts";
 import type { BundledPackage } from "#runner/packages/bundle.ts";
+import { splitParts } from "#runner/packages/bundle-text.ts";
 import { STARTER_SET, starterFile } from "#runner/packages/starter.ts";
 import { openBench } from "#tests/contract/bench.ts";
 import { atMost, formatTable, median, ms, type Row } from "../stats.ts";
+import { measurePlainImport } from "./plain-import.ts";
 
 const WARM_UP_RUNS = 12;
 /** Between two runs: a child has started by then. */
@@ -47,6 +50,12 @@ const bundles = new Map<string, BundledPackage>(
 );
 const byDigest = new Map([...bundles.values()].map((bundle) => [bundle.digest, bundle]));
 
+const plainMs = new Map<string, number>();
+for (const name of Object.keys(MAX_MORE_MS)) {
+  const { main, all } = splitParts(bundles.get(name)?.code ?? "");
+  plainMs.set(name, await measurePlainImport(`(${main ?? all}\n)`));
+}
+
 const rows: Row[] = [];
 for (const [environment, instantiate, config] of [
   ["typescript-process", instantiateProcess, { maxConcurrency: 2, warmPool: { min: 2, max: 2 } }],
@@ -77,7 +86,8 @@ for (const [environment, instantiate, config] of [
       more.push(round % 2 === 0 ? second - first : first - second);
     }
     const { sizes } = bundles.get(name) ?? {};
-    const size = sizes === undefined ? "" : ` (${Math.round(sizes.code / 1024)} KiB)`;
+    const yardstick = plainMs.has(name) ? `; plain Node ${ms(plainMs.get(name) ?? 0)}` : "";
+    const size = sizes === undefined ? "" : ` (${Math.round(sizes.code / 1024)} KiB${yardstick})`;
     const shown = `${ms(median(more))} over ${ms(median(plain))}${size}`;
     const measure = `${environment}: a warm run with ${name}`;
     const most = MAX_MORE_MS[name];
