@@ -1,8 +1,10 @@
 /** Both places that contents lie in, with servers that are processes of their own, which end by SIGKILL. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import path from "node:path";
+import { ReadableStream } from "node:stream/web";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   CreateBucketCommand,
@@ -22,6 +24,8 @@ import { startMain } from "./harness/main-process.ts";
 const BUCKET = "s3://files/cyrnel/tests";
 const FAUXQS = path.resolve(import.meta.dirname, "../node_modules/fauxqs/dist/cli.js");
 const MIB = 1024 * 1024;
+/** Of CYRNEL_MAX_FILE_BYTES, unless it is set. */
+const LARGEST_MIB = 64;
 const log = { info() {}, warn() {} };
 
 const Bucket = "files";
@@ -158,6 +162,51 @@ describe.each(["Postgres", "a bucket"])("in %s", (place) => {
     main.child.kill("SIGKILL");
     await main.ended();
   });
+
+  test.runIf(process.platform === "linux")(
+    "neither an upload nor a download lies whole in the memory of the server",
+    async () => {
+      const { main, url } = await startAnother();
+      const status = `/proc/${main.child.pid}/status`;
+      const read = async (field: string) =>
+        Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(await readFile(status, "latin1"))?.[1]) * 1024;
+      /** What the server had at most, beyond what it has at first. */
+      async function grown(work: () => Promise<unknown>): Promise<number> {
+        // Sets VmHWM back (Documentation/filesystems/proc.rst).
+        await writeFile(`/proc/${main.child.pid}/clear_refs`, "5");
+        const before = await read("VmRSS");
+        await work();
+        return (await read("VmHWM")) - before;
+      }
+      async function* pieces(count: number) {
+        for (let piece = 0; piece < count; piece++) yield randomBytes(MIB / 4);
+      }
+      async function send(count: number): Promise<string> {
+        const body = ReadableStream.from(pieces(count));
+        const answer = await fetch(`${url}/files`, { method: "POST", body, duplex: "half" } as never);
+        return ((await answer.json()) as { id: string }).id;
+      }
+      async function receive(id: string): Promise<number> {
+        let bytes = 0;
+        const { body } = await fetch(`${url}/files/${id}/content`);
+        for await (const piece of body ?? []) bytes += piece.length;
+        return bytes;
+      }
+      // What an upload and a download load and compile.
+      await receive(await send(40));
+      let id = "";
+      const uploading = await grown(async () => {
+        id = await send(LARGEST_MIB * 4);
+      });
+      const downloading = await grown(async () => {
+        expect(await receive(id)).toBe(LARGEST_MIB * MIB);
+      });
+      console.log(
+        `a file of ${LARGEST_MIB} MiB, uploaded: ${(uploading / MIB).toFixed(1)} MiB more; downloaded: ${(downloading / MIB).toFixed(1)}`,
+      );
+      expect(Math.max(uploading, downloading)).toBeLessThan((LARGEST_MIB / 2) * MIB);
+    },
+  );
 
   test("a server that is killed in the middle of an upload leaves nothing after the next sweep", async () => {
     const before = await countStored();
