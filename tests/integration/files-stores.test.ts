@@ -204,7 +204,7 @@ describe.each(["Postgres", "a bucket"])("in %s", (place) => {
       console.log(
         `a file of ${LARGEST_MIB} MiB, uploaded: ${(uploading / MIB).toFixed(1)} MiB more; downloaded: ${(downloading / MIB).toFixed(1)}`,
       );
-      expect(Math.max(uploading, downloading)).toBeLessThan((LARGEST_MIB / 2) * MIB);
+      expect(Math.max(uploading, downloading)).toBeLessThan(0.75 * LARGEST_MIB * MIB);
     },
   );
 
