@@ -3615,7 +3615,7 @@ export interface paths {
                     };
                     content: {
                         "application/json": {
-                            /** @description JSON pointers of what no longer fits the schema; of all values once a service would send them to another place than when they were set. They are not used then: set or remove all of them in one patch. */
+                            /** @description JSON pointers of what no longer fits the schema; of a service, all of each secret that would be sent to another place than when it was set. The service is not used then: set or remove all of these in one patch. */
                             outdated: string[];
                             /** @description JSON pointers of the values that are set. Values are never returned. */
                             present: string[];
@@ -3703,7 +3703,7 @@ export interface paths {
         head?: never;
         /**
          * Change the secrets by JSON Patch
-         * @description As for the configuration, except that values are never returned, that what is required may lack while the module is disabled, and that `test` is refused: it would tell what they are.
+         * @description As for the configuration, except that values are never returned, that what is required may lack while the module is disabled, and that `test`, `copy` and `move` are refused.
          */
         patch: {
             parameters: {
@@ -9902,7 +9902,7 @@ export interface paths {
                     };
                     content: {
                         "application/json": {
-                            /** @description JSON pointers of what no longer fits the schema; of all values once a service would send them to another place than when they were set. They are not used then: set or remove all of them in one patch. */
+                            /** @description JSON pointers of what no longer fits the schema; of a service, all of each secret that would be sent to another place than when it was set. The service is not used then: set or remove all of these in one patch. */
                             outdated: string[];
                             /** @description JSON pointers of the values that are set. Values are never returned. */
                             present: string[];
@@ -9981,7 +9981,7 @@ export interface paths {
         head?: never;
         /**
          * Change the secrets by JSON Patch
-         * @description As for the configuration, except that values are never returned and `test` is refused: it would tell what they are. They are bound to where the service sends them now: after a change of that set or remove all of them in one patch.
+         * @description As for the configuration, except that values are never returned and `test`, `copy` and `move` are refused. Each is bound to where the service sends it now: after a change of that set or remove all that are `outdated` in one patch.
          */
         patch: {
             parameters: {

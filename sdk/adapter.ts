@@ -131,6 +131,19 @@ export type SecretUse =
   | Pick<ServiceState, "adapterDomain" | "tools" | "config">
   | { definition: string; config: Record<string, unknown> };
 
+/** Where secrets go: a place that any of them may be sent to, or one of a single secret. */
+export type SecretDestination =
+  /** The origin of a URL (`https://api.example.com`), or for a program a text that identifies it. */
+  | string
+  | {
+      /** An origin, and whose it is: `https://api.example.com (rule read)`. No two secrets may have the same. */
+      place: string;
+      /** The member of the secrets that goes there. */
+      secret: string;
+      /** The place as an older version of the adapter gave it, without whose it is. */
+      formerly?: string;
+    };
+
 export interface AdapterModule extends Module {
   setup(context: AdapterSetupContext): Promise<void>;
   /** Pure. Throwing refuses the install with that message. */
@@ -147,13 +160,12 @@ export interface AdapterModule extends Module {
    */
   readonly savesAnswers?: boolean;
   /**
-   * Optional. Every destination that a secret of the service would be sent to: origins of URLs (`https://api.example.com`),
-   * for a program a text that identifies it. Where several secrets go to different places, the text says which one goes there
-   * (`https://api.example.com (rule read)`), or one could be sent where only another may go. 2000 at most. The host hands secrets over only while each destination is one of those they
-   * were set for. Throw while settings are missing that decide it. For an adapter without this member the host compares the
-   * whole definition and configuration, and asks for the secrets again after any change of them.
+   * Optional. Every destination that a secret of the service would be sent to, 2000 at most. The host hands a secret over only
+   * while each of its destinations is one of those that it was set for. Throw while settings are missing that decide it. For an
+   * adapter without this member the host compares the whole definition and configuration, and asks for the secrets again after
+   * any change of them.
    */
-  secretOrigins?(use: SecretUse): string[] | Promise<string[]>;
+  secretOrigins?(use: SecretUse): SecretDestination[] | Promise<SecretDestination[]>;
 }
 
 export interface ServiceSummary {

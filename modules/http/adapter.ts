@@ -48,7 +48,9 @@ export function createHttpAdapter(): AdapterModule {
       if ("definition" in use) return [];
       // Each secret is bound by itself: that of one rule must not go where that of another may.
       return [...readTools(use, PARTS).values()].flatMap(({ name, auth, origins }) =>
-        auth === undefined ? [] : origins.map((origin) => `${origin} (rule ${name})`),
+        auth === undefined
+          ? []
+          : origins.map((origin) => ({ place: `${origin} (rule ${name})`, secret: name })),
       );
     },
   });

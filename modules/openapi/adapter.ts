@@ -7,6 +7,7 @@ import {
   type AdapterModule,
   type AdapterSetupContext,
   type InvokeInput,
+  type SecretDestination,
   type ServiceDefinition,
   serviceDefinitionSchema,
 } from "#sdk";
@@ -81,16 +82,22 @@ export function createOpenApiAdapter(): AdapterModule {
       const { server, schemes, security } = serviceDomainSchema.parse(use.adapterDomain);
       const config = readServiceConfig(use.config);
       const base = resolveServer(server, config);
-      const origins = new Set<string>();
+      const found = new Map<string, SecretDestination>();
+      // Each secret is bound by itself: that of one scheme must not go where that of another may.
+      const add = (url: string, what: string, secret: string) => {
+        const { origin } = new URL(url);
+        const place = `${origin} (${what} ${secret})`;
+        found.set(place, { place, secret, formerly: origin });
+      };
       for (const [plan, ownBase] of resolveBases(readTools(use, PARTS).values(), config, base)) {
-        if ((plan.security ?? security).some((needed) => needed.length > 0))
-          origins.add(new URL(ownBase).origin);
+        for (const { scheme } of (plan.security ?? security).flat()) add(ownBase, "scheme", scheme);
       }
       for (const scheme of schemes) {
         if (scheme.kind !== "oauth2" || scheme.tokenUrl === undefined) continue;
-        origins.add(new URL(resolveTokenUrl(scheme.tokenUrl, base)).origin);
+        // Only there goes the client's secret itself.
+        add(resolveTokenUrl(scheme.tokenUrl, base), "tokens of scheme", scheme.name);
       }
-      return [...origins];
+      return [...found.values()];
     },
   });
 }

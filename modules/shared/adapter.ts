@@ -8,6 +8,7 @@ import type {
   AdapterSetupContext,
   DefinitionContext,
   InvokeInput,
+  SecretDestination,
   SecretUse,
   ServiceDefinition,
   ServiceState,
@@ -32,7 +33,7 @@ export interface AdapterParts<Host, Service, Tool> {
   /** Frees what a service holds, when it is taken down or replaced by another state. */
   release?(service: Service, why: "gone" | "replaced"): void | Promise<void>;
   stop?(): Promise<void>;
-  secretOrigins(use: SecretUse): string[] | Promise<string[]>;
+  secretOrigins(use: SecretUse): SecretDestination[] | Promise<SecretDestination[]>;
 }
 
 interface Held<Service, Tool> {

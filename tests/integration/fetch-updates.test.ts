@@ -56,23 +56,16 @@ async function install(rules: object[]): Promise<void> {
 }
 
 describe("a secret does not go to the origin of another rule", () => {
-  const swaps: [string, object[]][] = [
-    ["two rules swap theirs", [rule("read", OTHER), rule("list", ONE)]],
-    ["two rules swap names", [rule("list", ONE), rule("read", OTHER)]],
+  const swaps: [string, object[], string[]][] = [
+    ["two rules swap theirs", [rule("read", OTHER), rule("list", ONE)], ["list", "read"]],
+    ["two rules swap names", [rule("list", ONE), rule("read", OTHER)], ["list", "read"]],
     [
       "a rule gets that of another too",
       [
         rule("read", ONE, { origins: [ONE, OTHER], pathPrefix: "/a" }),
         rule("list", OTHER, { pathPrefix: "/b" }),
       ],
-    ],
-    [
-      "an open rule becomes one with a secret",
-      [
-        rule("read", ONE),
-        rule("list", OTHER),
-        rule("open", OTHER, { pathPrefix: "/open", methods: ["POST"] }),
-      ],
+      ["read"],
     ],
   ];
   const rules = [
@@ -81,19 +74,53 @@ describe("a secret does not go to the origin of another rule", () => {
     rule("open", OTHER, { auth: undefined, pathPrefix: "/open", methods: ["POST"] }),
   ];
 
-  test.each(swaps)("when %s", async (_what, changed) => {
+  test.each(swaps)("when %s", async (_what, changed, outdated) => {
     await ok(server.post("/services", { id: "web", adapter: "http", ...write(rules) }));
     await ok(setSecrets("read", "list"));
     await ok(enable());
     const refused = await replace(changed);
     expect([refused.status, refused.body?.code], refused.text).toEqual([409, "secrets_outdated"]);
     expect(refused.body.error).toContain(`${ONE} (rule read)`);
+    expect(refused.body.error).toContain(`${OTHER} (rule read)`);
+    expect(refused.body.error).toContain(`set ${outdated.join(", ")} again`);
+    expect(refused.body.issues.map(({ path }: { path: string }) => path).sort()).toEqual(
+      outdated.map((name) => `secrets/${name}`),
+    );
     await ok(enable(false));
     await ok(replace(changed));
-    expect((await ok(server.get("/services/web/secrets"))).outdated).toEqual(["/list", "/read"]);
+    const pointers = outdated.map((name) => `/${name}`);
+    expect((await ok(server.get("/services/web/secrets"))).outdated).toEqual(pointers);
     expect((await enable()).body.code).toBe("secrets_outdated");
-    await ok(setSecrets("read", "list"));
+    // Not by setting another one, nor by giving the old value to another rule.
+    const kept = await setSecrets("list");
+    expect([kept.status, kept.body?.code], kept.text).toEqual([409, "secrets_outdated"]);
+    await ok(setSecrets(...outdated));
     await ok(enable());
+  });
+
+  test("a new rule with a secret asks for its own only, and makes no request before that", async () => {
+    await install([rule("read", ONE)]);
+    const rules = [rule("read", ONE, { pathPrefix: "/v1" }), rule("open", OTHER, { pathPrefix: "/open" })];
+    await ok(replace(rules));
+    expect(await ok(server.get("/services/web/secrets"))).toEqual({ present: ["/read"], outdated: [] });
+    await ok(server.post("/tools/web/open/enabled", { enabled: true }));
+    const parameters = { url: `${OTHER}/open`, method: "GET" };
+    const early = await server.post("/tools/web/open/invoke", { parameters });
+    expect([early.body.code, early.body.error]).toEqual([
+      "tool_failed",
+      expect.stringContaining("none is set"),
+    ]);
+    const patch = (...json: object[]) => server.request("PATCH", "/services/web/secrets", { json });
+    for (const op of ["copy", "move"]) {
+      const stolen = await patch({ op, from: "/read", path: "/open" });
+      expect([stolen.status, stolen.body.code], stolen.text).toEqual([400, "invalid_request"]);
+    }
+    await ok(setSecrets("open"));
+    // One that was there before is bound as it was.
+    await ok(replace([rule("read", ONE)]));
+    const back = await replace([rule("read", ONE), rule("open", ONE, { methods: ["POST"] })]);
+    expect([back.status, back.body.code], back.text).toEqual([409, "secrets_outdated"]);
+    expect(back.body.issues.map(({ path }: { path: string }) => path)).toEqual(["secrets/open"]);
   });
 
   test("one that goes nowhere else is kept: fewer origins, another path, a new open rule", async () => {

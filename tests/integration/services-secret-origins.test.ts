@@ -252,6 +252,92 @@ describe("openapi", () => {
     expect(holdsSecret(evil.heard())).toBe(false);
   });
 
+  describe("two schemes on two servers", () => {
+    const both = (token: string, key: string, more: object = {}) => {
+      const made = document({ servers: [{ url: token }] });
+      Object.assign(made.components.securitySchemes, {
+        key: { type: "apiKey", in: "header", name: "X-Key" },
+        ...more,
+      });
+      const stock = { operationId: "stock", security: [{ key: [] }], servers: [{ url: key }], responses: {} };
+      return Object.assign(made, { paths: { ...made.paths, "/stock": { get: stock } } });
+    };
+    const definition = (of: object) => ({ content: JSON.stringify(of) });
+
+    test("the secret of one does not go to the server of the other", async () => {
+      await install("openapi", both(good.url, evil.url));
+      await ok(patch("/secrets", [add("/token", SECRET), add("/key", "of-the-other-server")]));
+      await ok(enable());
+      await Promise.all([ok(call("listItems")), ok(call("stock"))]);
+      expect(evil.heard()).toContain("of-the-other-server");
+      const swapped = definition(both(evil.url, good.url));
+      const refused = await patch("", swapped);
+      expectRefusal(refused, good.url, evil.url);
+      expect(refused.body.issues).toHaveLength(2);
+      await ok(enable(false));
+      await ok(patch("", swapped));
+      expect((await secrets()).outdated).toEqual(["/key", "/token"]);
+      expectRefusal(await enable(), good.url, evil.url);
+      const copied = await patch("/secrets", [
+        { op: "copy", from: "/token", path: "/key" },
+        add("/token", "new-one"),
+      ]);
+      expect(copied.status).toBe(400);
+      // Where only one moves, only that one is asked for.
+      await ok(patch("", definition(both(evil.url, evil.url))));
+      expect((await secrets()).outdated).toEqual(["/token"]);
+      await ok(setSecret("token", "another-credential-that-may-go-there"));
+      await ok(enable());
+      await Promise.all([ok(call("listItems")), ok(call("stock"))]);
+      expect(evil.heard().split("of-the-other-server")).toHaveLength(3);
+      expect(holdsSecret(evil.heard())).toBe(false);
+    });
+
+    test("nor does an operation take a scheme to its own server, nor a token endpoint to that of operations", async () => {
+      const oauth = (tokenUrl: string) => ({
+        token: { type: "oauth2", flows: { clientCredentials: { tokenUrl: `${tokenUrl}/t`, scopes: {} } } },
+      });
+      await install("openapi", both(evil.url, evil.url, oauth(good.url)));
+      const client = { clientId: "shop", clientSecret: SECRET };
+      await ok(patch("/secrets", [add("/token", client), add("/key", "of-the-other-server")]));
+      await ok(enable());
+      await ok(call("listItems"));
+      expect(holdsSecret(good.heard())).toBe(true);
+      const moved = await patch("", definition(both(evil.url, evil.url, oauth(evil.url))));
+      expectRefusal(moved, good.url, evil.url);
+      expect(moved.body.issues).toEqual([{ path: "secrets/token", message: expect.any(String) }]);
+      const taken = both(evil.url, good.url, oauth(good.url));
+      expectRefusal(await patch("", definition(taken)), evil.url, good.url);
+      expect(holdsSecret(evil.heard())).toBe(false);
+    });
+
+    test("what was bound to both together goes on, and is bound by itself before anything changes", async () => {
+      await using database = await createTestDatabase({ maxConnections: 10 });
+      const vault = createVault(createKeyring(createSecretKey(SECRETS_KEY, "base64")), createRedactor());
+      const before = await startServer({ builtins, environment, database });
+      const content = JSON.stringify(both(good.url, evil.url));
+      for (const id of ["used", "unused"]) {
+        await ok(before.post("/services", { id, adapter: "openapi", content }));
+      }
+      await ok(before.post("/services/used/enabled", { enabled: true }));
+      await before.stop();
+      const values = { token: SECRET, key: "of-the-other-server" };
+      const origins = [good.url, evil.url].sort();
+      for (const id of ["used", "unused"]) {
+        await vault.write(database.pool, { kind: "service", id }, values, 0, origins);
+      }
+      await using after = await startServer({ builtins, environment, database });
+      await ok(after.post("/tools/used/listItems/invoke", { parameters: {} }));
+      const swapped = { json: definition(both(evil.url, good.url)) };
+      const refused = await after.request("PATCH", "/services/used", swapped);
+      expect([refused.status, refused.body.code], refused.text).toEqual([409, "secrets_outdated"]);
+      await ok(after.request("PATCH", "/services/unused", swapped));
+      const held = await ok(after.get("/services/unused/secrets"));
+      expect(held.outdated).toEqual(["/key", "/token"]);
+      expect(holdsSecret(evil.heard())).toBe(false);
+    });
+  });
+
   test("a variable of the server; an operation without credentials may be anywhere", async () => {
     const port = (url: string) => new URL(url).port;
     const open = { operation: { servers: [{ url: evil.url }], security: [] } };
@@ -448,7 +534,7 @@ test("what a version before has stored is bound at the first start to where it g
 
   await using after = await startServer({ builtins, environment, database });
   const { origins } = await vault.read(database.pool, { kind: "service", id: "used" });
-  expect(origins).toEqual([new URL(good.url).origin]);
+  expect(origins).toEqual([`${new URL(good.url).origin} (scheme token)`]);
   await ok(after.post("/tools/used/listItems/invoke", { parameters: {} }));
   expect(holdsSecret(good.heard())).toBe(true);
   const evilUrl = { json: [add("/serverUrl", evil.url)] };

@@ -39,7 +39,7 @@ export function hostModuleSettings(
     },
     async readSecrets(id) {
       const { values, version } = await host.secrets.read(host.pool, { kind: "module", id });
-      return { values, version, isMisplaced: false, isOutdated: false };
+      return { values, version, misplaced: [], isKnown: true };
     },
     change: (id, work) =>
       inTurn(async () => {

@@ -8,7 +8,7 @@ import { compileSettings, type SettingsKind, subjectOf } from "../settings/schem
 import type { SettingsHost } from "../settings/service.ts";
 import { type ServiceContext, serviceNotFound } from "./context.ts";
 import { handOver } from "./lifecycle/handover.ts";
-import { areBoundTo, hasSecrets } from "./lifecycle/secret-origins.ts";
+import { findMisplaced, placesOf } from "./lifecycle/secret-origins.ts";
 import { originsOfParts, requireServiceParts } from "./lifecycle/state.ts";
 import { findServiceDetails, type ServiceRow, type ServiceSchemas, setServiceError } from "./store.ts";
 
@@ -34,14 +34,17 @@ export function hostServiceSettings(context: ServiceContext): SettingsHost {
       const parts = await requireServiceParts(context, adapter, id);
       // Null while the adapter cannot tell, because settings are missing.
       const origins = await originsOfParts(context, adapter, parts).catch(() => null);
-      const isMisplaced = hasSecrets(parts) && (origins === null || !areBoundTo(parts, origins));
+      const misplaced = origins === null ? Object.keys(parts.secrets) : findMisplaced(parts, origins);
       return {
         values: parts.secrets,
         version: parts.version,
-        isMisplaced,
-        isOutdated: isMisplaced && adapter !== null,
+        misplaced,
+        isKnown: adapter !== null,
         findOrigins: async (isEmpty) =>
-          origins ?? (isEmpty ? [] : originsOfParts(context, adapter, parts).catch(refuseUnknownOrigins)),
+          placesOf(
+            origins ??
+              (isEmpty ? [] : await originsOfParts(context, adapter, parts).catch(refuseUnknownOrigins)),
+          ),
       };
     },
     change: (id, work) =>

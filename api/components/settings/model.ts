@@ -23,7 +23,7 @@ export const secretsAnswerSchema = z.object({
   outdated: z
     .array(z.string())
     .describe(
-      "JSON pointers of what no longer fits the schema; of all values once a service would send them to another place than when they were set. They are not used then: set or remove all of them in one patch.",
+      "JSON pointers of what no longer fits the schema; of a service, all of each secret that would be sent to another place than when it was set. The service is not used then: set or remove all of these in one patch.",
     ),
 });
 export type SecretsAnswer = z.infer<typeof secretsAnswerSchema>;

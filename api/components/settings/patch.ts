@@ -107,18 +107,30 @@ export function listPointers(value: unknown, pointer = ""): string[] {
   );
 }
 
+/** The named members, and the others. */
+export function divide(values: Config, names: readonly string[]): [Config, Config] {
+  const entries = Object.entries(values);
+  const isNamed = ([name]: [string, unknown]) => names.includes(name);
+  return [
+    Object.fromEntries(entries.filter(isNamed)),
+    Object.fromEntries(entries.filter((entry) => !isNamed(entry))),
+  ];
+}
+
 /**
- * Applies a patch that must replace or remove every old value. Old values are replaced by marks first, so the patch can
- * neither keep nor copy them. Throws what `refuse` makes of the pointers that still hold a mark.
+ * Applies a patch that must replace or remove the values of the members `outdated`. They are replaced by marks first, so the
+ * patch cannot keep them. Throws what `refuse` makes of the pointers that still hold a mark.
  */
 export function patchAnew(
   values: Config,
+  outdated: readonly string[],
   operations: readonly PatchOperation[],
   subject: SettingsSubject,
   refuse: (kept: string[]) => Error,
 ): Config {
   const mark = randomUUID();
-  const patched = patchConfig(markAll(values, mark) as Config, operations, subject);
+  const [old, others] = divide(values, outdated);
+  const patched = patchConfig({ ...others, ...(markAll(old, mark) as Config) }, operations, subject);
   const kept = listPointers(patched).filter((pointer) =>
     JSON.stringify(valueAt(patched, pointer)).includes(mark),
   );
@@ -136,13 +148,20 @@ function valueAt(value: unknown, pointer: string): unknown {
   return splitPointer(pointer).reduce((node, segment) => (node as Config)[segment], value);
 }
 
-/** `test` would let a caller who may only write secrets find one out by guessing. */
-export function refuseTests(operations: readonly PatchOperation[]): void {
-  const index = operations.findIndex((operation) => operation.op === "test");
-  if (index === -1) return;
-  throw new AppError(
-    "invalid_request",
-    `Operation ${index} of the patch cannot be applied: secrets are write-only, "test" would tell what they are. Use If-Match to see whether another caller changed them.`,
-    { issues: [{ path: `body.${index}.op`, message: '"test" is not possible on secrets' }] },
-  );
+const READING = {
+  test: "would tell what they are. Use If-Match to see whether another caller changed them",
+  copy: "would send one where another goes. Add the value itself",
+  move: "would send one where another goes. Remove it, and add the value itself",
+} as const;
+
+/** Whoever may only write secrets finds none out by guessing, and sends none to where another one was set for. */
+export function refuseReading(operations: readonly PatchOperation[]): void {
+  for (const [index, { op }] of operations.entries()) {
+    if (op !== "test" && op !== "copy" && op !== "move") continue;
+    throw new AppError(
+      "invalid_request",
+      `Operation ${index} of the patch cannot be applied: secrets are write-only, "${op}" ${READING[op]}.`,
+      { issues: [{ path: `body.${index}.op`, message: `"${op}" is not possible on secrets` }] },
+    );
+  }
 }

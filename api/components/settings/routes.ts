@@ -41,7 +41,7 @@ const DIFFERENCES: Record<Owner["kind"], Differences> = {
     patchConfig:
       "The result must fit the schema. An enabled module is restarted with it; if that fails nothing changes and the answer is 502.",
     patchSecrets:
-      "As for the configuration, except that values are never returned, that what is required may lack while the module is disabled, and that `test` is refused: it would tell what they are.",
+      "As for the configuration, except that values are never returned, that what is required may lack while the module is disabled, and that `test`, `copy` and `move` are refused.",
   },
   service: {
     isConfigOpen: false,
@@ -52,7 +52,7 @@ const DIFFERENCES: Record<Owner["kind"], Differences> = {
     patchConfig:
       "The result must fit the schema; what is required may lack while the service is disabled. An enabled service is handed to its adapter again; if that fails nothing changes and the answer is 502, and 409 if its secrets would go to another place than they were set for.",
     patchSecrets:
-      "As for the configuration, except that values are never returned and `test` is refused: it would tell what they are. They are bound to where the service sends them now: after a change of that set or remove all of them in one patch.",
+      "As for the configuration, except that values are never returned and `test`, `copy` and `move` are refused. Each is bound to where the service sends it now: after a change of that set or remove all that are `outdated` in one patch.",
   },
 };
 

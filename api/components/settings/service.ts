@@ -8,7 +8,7 @@ import type { JSONSchema } from "#sdk";
 import { type Owner, ownerKey, type SecretStore, type SecretWatch } from "../ports.ts";
 import { changedMeanwhile, requireMatch } from "./entity-tag.ts";
 import type { ConfigAnswer, SecretsAnswer } from "./model.ts";
-import { listPointers, patchAnew, patchConfig, refuseTests } from "./patch.ts";
+import { divide, listPointers, patchAnew, patchConfig, refuseReading } from "./patch.ts";
 import type { PatchOperation } from "./patch-model.ts";
 import { type Config, type Settings, type SettingsKind, subjectOf } from "./schema.ts";
 import { readConfig, writeConfig } from "./store.ts";
@@ -42,10 +42,10 @@ export type ChangedSettings = { config: Config } | { secrets: Config; origins?: 
 export interface HeldSecrets {
   values: Config;
   version: number;
-  /** Whether they would now be sent to another place than they were set for. */
-  isMisplaced: boolean;
-  /** As `isMisplaced`, but false while the adapter is not active. */
-  isOutdated: boolean;
+  /** Names of those that would now be sent to another place than they were set for. */
+  misplaced: readonly string[];
+  /** Whether there is an active adapter, which can tell. */
+  isKnown: boolean;
   /** Where new values may be sent, stored with them; absent: values are not bound. Throws AppError while it is not known. */
   findOrigins?(isEmpty: boolean): Promise<readonly string[]>;
 }
@@ -108,9 +108,9 @@ export function createSettings({ pool, secrets, watch, hosts }: SettingsOptions)
     const subject = subjectOf(owner.kind, "secrets");
     const current = await hosts[owner.kind].readSecrets(owner.id);
     requireMatch(ifMatch, current.version, subject.noun);
-    const values = current.isMisplaced
-      ? patchAnew(current.values, operations, subject, (kept) => refuseKept(owner, kept))
-      : patchConfig(current.values, operations, subject);
+    const values = patchAnew(current.values, current.misplaced, operations, subject, (kept) =>
+      refuseKept(owner, kept),
+    );
     requireFit(owner, target, "secrets", values);
     const origins = await current.findOrigins?.(Object.keys(values).length === 0);
     // The redactor knows new values before they are used, and old ones until they are no longer used.
@@ -139,19 +139,22 @@ export function createSettings({ pool, secrets, watch, hosts }: SettingsOptions)
     },
     async readSecrets({ kind, id }) {
       const target = await hosts[kind].find(id);
-      const { values, isOutdated, version } = await hosts[kind].readSecrets(id);
+      const { values, misplaced, isKnown, version } = await hosts[kind].readSecrets(id);
       const present = listPointers(values);
       // Those of modules stay in the order in which they were set.
       if (kind === "service") present.sort();
-      // All of them: which ones fit would tell something about the values.
-      const outdated = isOutdated ? present : (target.settings("secrets")?.findOutdated(values) ?? []);
+      // Of those that are misplaced everything: what of them fits would tell something about the values.
+      const outdated =
+        isKnown && misplaced.length > 0
+          ? listPointers(divide(values, misplaced)[0]).sort()
+          : (target.settings("secrets")?.findOutdated(values) ?? []);
       return { present, outdated, version };
     },
     readSchema: async ({ kind, id }, of) => (await hosts[kind].find(id)).schema(of),
     patchConfig: (owner, operations, ifMatch) =>
       hosts[owner.kind].change(owner.id, (target) => changeConfig(owner, target, operations, ifMatch)),
     async patchSecrets(owner, operations, ifMatch) {
-      refuseTests(operations);
+      refuseReading(operations);
       return hosts[owner.kind].change(owner.id, (target) =>
         changeSecrets(owner, target, operations, ifMatch),
       );

@@ -12,8 +12,21 @@ import type { ServiceContext } from "../context.ts";
 
 const MAX_WAIT_MS = 10_000;
 const MAX_SHOWN_ORIGINS = 5;
-const MAX_ORIGINS = 2000;
-const originsSchema = z.array(z.string().min(1).max(2000)).max(MAX_ORIGINS);
+const MAX_DESTINATIONS = 2000;
+const MAX_SHOWN_SECRETS = 20;
+const MAX_ISSUES = 50;
+const placeSchema = z.string().min(1).max(2000);
+const destinationsSchema = z
+  .array(
+    z.union([
+      placeSchema.transform((place) => ({ place, secret: null, formerly: undefined })),
+      z.object({ place: placeSchema, secret: z.string(), formerly: placeSchema.optional() }),
+    ]),
+  )
+  .max(MAX_DESTINATIONS);
+
+/** A place, and the secret that goes there; null: each of them may. */
+export type Destination = z.infer<typeof destinationsSchema>[number];
 
 /** A service, or one as it would be after a change. */
 export interface SecretsOwner {
@@ -36,11 +49,12 @@ export async function findSecretOrigins(
   adapter: AdapterModule | null,
   owner: SecretsOwner,
   use: SecretUse,
-): Promise<string[]> {
-  if (adapter?.secretOrigins === undefined) return [fingerprint(owner)];
+): Promise<Destination[]> {
+  if (adapter?.secretOrigins === undefined)
+    return [{ place: fingerprint(owner), secret: null, formerly: undefined }];
   try {
     const answer = Promise.resolve().then(() => adapter.secretOrigins?.(use));
-    return [...new Set(originsSchema.parse(await waitAtMost(answer, MAX_WAIT_MS, "secretOrigins()")))].sort();
+    return destinationsSchema.parse(await waitAtMost(answer, MAX_WAIT_MS, "secretOrigins()"));
   } catch (error) {
     throw new AppError(
       "service_failed",
@@ -54,13 +68,29 @@ export function hasSecrets({ secrets }: Pick<SecretsOwner, "secrets">): boolean 
   return Object.keys(secrets).length > 0;
 }
 
-export function areBoundTo(owner: Pick<SecretsOwner, "origins">, origins: readonly string[]): boolean {
-  return origins.every((origin) => owner.origins?.includes(origin));
+/** The places to store with secrets that are set. */
+export function placesOf(destinations: readonly Destination[]): string[] {
+  return [...new Set(destinations.map(({ place }) => place))].sort();
+}
+
+/** Names of secrets that would be sent to a place that they were not set for. One that is not set goes nowhere. */
+export function findMisplaced(
+  owner: Pick<SecretsOwner, "secrets" | "origins">,
+  destinations: readonly Destination[],
+): string[] {
+  const known = new Set(owner.origins);
+  const elsewhere = destinations.filter(({ place }) => !known.has(place));
+  const ofAll = elsewhere.some(({ secret }) => secret === null);
+  const ofOne = new Set(elsewhere.map(({ secret }) => secret));
+  return Object.keys(owner.secrets)
+    .filter((name) => ofAll || ofOne.has(name))
+    .sort();
 }
 
 /**
  * The destinations to store with the secrets; null: keep the stored ones. Secrets of an older version are bound to where
- * they go now, and those bound while the adapter was not active, to what it says about the same service.
+ * they go now, and those bound while the adapter was not active, to what it says about the same service. So are those that
+ * an older version of the adapter has bound all together to the places that they still go to.
  */
 export async function rebind(
   context: Pick<ServiceContext, "watch">,
@@ -68,24 +98,53 @@ export async function rebind(
   owner: SecretsOwner,
   use: () => SecretUse,
 ): Promise<string[] | null> {
+  const { origins } = owner;
   const whole = fingerprint(owner);
-  const isOfSame = adapter?.secretOrigins !== undefined && owner.origins?.includes(whole) === true;
-  if (!hasSecrets(owner) || (owner.origins !== null && !isOfSame)) return null;
-  return findSecretOrigins(context, adapter, owner, use()).catch(() => (isOfSame ? null : [whole]));
+  const isOfSame = adapter?.secretOrigins !== undefined && origins?.includes(whole) === true;
+  // The adapter is asked for these only.
+  const isTogether =
+    adapter !== null && origins !== null && origins.length > 0 && origins.every(isOriginOnly);
+  if (!hasSecrets(owner) || (origins !== null && !isOfSame && !isTogether)) return null;
+  try {
+    const found = await findSecretOrigins(context, adapter, owner, use());
+    const stays = ({ formerly }: Destination) => formerly !== undefined && origins?.includes(formerly);
+    return isTogether && !found.every(stays) ? null : placesOf(found);
+  } catch {
+    return origins === null ? [whole] : null;
+  }
 }
 
-export function secretsOutdated(owner: SecretsOwner, origins: readonly string[]): AppError {
-  const { id } = owner;
-  const before = readableOrigins(owner.origins ?? []);
-  const now = readableOrigins(origins);
+function isOriginOnly(place: string): boolean {
+  return !place.includes(" ");
+}
+
+/** Names those that are misplaced, the places they were set for, and those they would be sent to. */
+export function secretsOutdated(owner: SecretsOwner, destinations: readonly Destination[]): AppError {
+  const { id, origins } = owner;
+  const misplaced = findMisplaced(owner, destinations);
+  const names = list(misplaced, MAX_SHOWN_SECRETS);
+  const places = placesOf(
+    destinations.filter(
+      ({ place, secret }) =>
+        !origins?.includes(place) && (secret === null || Object.hasOwn(owner.secrets, secret)),
+    ),
+  );
+  const before = readableOrigins(origins ?? []);
+  const now = readableOrigins(places);
+  const whose = `${misplaced.length === 1 ? "The secret" : "The secrets"} ${names} of the service ${id} ${misplaced.length === 1 ? "was" : "were"} set for`;
   const what =
-    now.length < origins.length || before.length < (owner.origins?.length ?? 0)
-      ? `The secrets of the service ${id} were set for another definition or configuration, and it is not known whether they would now be sent elsewhere`
-      : `The secrets of the service ${id} were set for ${list(before)}, and would now be sent to ${list(now)}`;
+    now.length < places.length || before.length < (origins?.length ?? 0)
+      ? `${whose} another definition or configuration, and it is not known where that sends them`
+      : `${whose} ${list(before)}, and would now be sent to ${list(now)}`;
   return new AppError(
     "secrets_outdated",
-    `${what}. They are kept, and are not handed over. If the change is right: disable the service if it is enabled, make the change, set all its secrets again (PATCH /services/${id}/secrets), and enable it. Otherwise undo the change.`,
-    { issues: [{ path: "secrets", message: "were set for another place than they would be sent to" }] },
+    `${what}. What is set is kept, and not handed over. If the change is right: disable the service if it is enabled, make the change, set ${names} again in one patch (PATCH /services/${id}/secrets), and enable it. Otherwise undo the change.`,
+    {
+      issues: misplaced.slice(0, MAX_ISSUES).map((name) => ({
+        path: `secrets/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+        message: "was set for another place than it would be sent to",
+      })),
+    },
   );
 }
 
@@ -106,8 +165,8 @@ function readableOrigins(origins: readonly string[]): string[] {
   return origins.filter((origin) => !origin.startsWith(FINGERPRINT));
 }
 
-function list(origins: readonly string[]): string {
-  if (origins.length === 0) return "no address";
-  const more = origins.length - MAX_SHOWN_ORIGINS;
-  return `${origins.slice(0, MAX_SHOWN_ORIGINS).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+function list(texts: readonly string[], maxShown = MAX_SHOWN_ORIGINS): string {
+  if (texts.length === 0) return "no address";
+  const more = texts.length - maxShown;
+  return `${texts.slice(0, maxShown).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

@@ -13,7 +13,8 @@ import { type ServiceContext, serviceNotFound } from "../context.ts";
 import { findServiceDetails, readAdapterDomain } from "../store.ts";
 import { readToolDomains } from "../store-tools.ts";
 import {
-  areBoundTo,
+  type Destination,
+  findMisplaced,
   findSecretOrigins,
   hasSecrets,
   rebind,
@@ -49,7 +50,7 @@ export async function toServiceState(
   const state = fillIn(parts);
   if (!hasSecrets(parts)) return state;
   const origins = await findSecretOrigins(context, adapter, parts, useOf(state));
-  if (!areBoundTo(parts, origins)) throw secretsOutdated(parts, origins);
+  if (findMisplaced(parts, origins).length > 0) throw secretsOutdated(parts, origins);
   return state;
 }
 
@@ -58,7 +59,7 @@ export function originsOfParts(
   context: Pick<ServiceContext, "watch">,
   adapter: AdapterModule | null,
   parts: ServiceParts,
-): Promise<string[]> {
+): Promise<Destination[]> {
   return findSecretOrigins(context, adapter, parts, useOf(fillIn(parts)));
 }
 
@@ -132,7 +133,7 @@ export async function readDefinitionContext(
   const { config, secrets } = hash === parts.hash ? withDefaults(parts, parts) : parts;
   if (!hasSecrets(parts)) return { config, secrets };
   const origins = await findSecretOrigins(context, adapter, { ...parts, hash }, { definition: text, config });
-  if (areBoundTo(parts, origins)) return { config, secrets };
+  if (findMisplaced(parts, origins).length === 0) return { config, secrets };
   if (adapter.secretOrigins !== undefined && hash === parts.hash) throw secretsOutdated(parts, origins);
   return { config, secrets: {}, secretsWithheld: true };
 }

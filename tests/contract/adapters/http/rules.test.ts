@@ -157,9 +157,9 @@ test("each secret goes to the origins of its rule, and nowhere else", async () =
   });
   const stored = Object.fromEntries(tools.map((tool) => [tool.id, tool]));
   expect(await adapter.secretOrigins?.({ adapterDomain, tools: stored, config: {} })).toEqual([
-    "https://api.example.com (rule read)",
-    "https://a.example (rule write)",
-    "https://b.example:8443 (rule write)",
+    { place: "https://api.example.com (rule read)", secret: "read" },
+    { place: "https://a.example (rule write)", secret: "write" },
+    { place: "https://b.example:8443 (rule write)", secret: "write" },
   ]);
   expect(await adapter.secretOrigins?.({ definition: "{}", config: {} })).toEqual([]);
 });
