@@ -21,7 +21,7 @@ import { createRevisionWatch, type RevisionWatch } from "./db/revisions.ts";
 import { AppError } from "./errors.ts";
 import { KEYLESS, type KeyVerifier } from "./http/auth.ts";
 import type { Installation } from "./packages/model.ts";
-import type { EndedRun, ProcessRow } from "./processes/model/records.ts";
+import type { LeftFiles, ProcessRow } from "./processes/model/records.ts";
 import type { CallCaller, CallGate, CallRecord } from "./tools/gate.ts";
 import type { KnownTool } from "./tools/store.ts";
 
@@ -45,8 +45,8 @@ export interface Governance extends AccessDeps, AsyncDisposable {
   mayImport(caller: CallCaller, packageName: string): boolean;
   /** Puts an installation of a package that is over on the audit trail. */
   recordInstallation(ended: EndedInstallation): void;
-  /** Puts the files that a run left, and those that a limit kept from it, on the audit trail. Of a run without any, nothing. */
-  recordArtifacts(ended: EndedRun, row: Pick<ProcessRow, "startedBy">): void;
+  /** Puts the files that a run left, and which limit refused others, on the audit trail. */
+  recordArtifacts(left: LeftFiles, row: Pick<ProcessRow, "startedBy">): void;
   /** Loads keys, roles and policies; before it nothing is visible and no key counts. Rejects when the database does. */
   start(): Promise<void>;
 }
@@ -110,7 +110,6 @@ export function createGovernance(options: GovernanceOptions): Governance {
       });
     },
     recordArtifacts({ id, artifacts, filesRefused }, { startedBy }) {
-      if (artifacts.length === 0 && filesRefused === null) return;
       const left = artifacts.slice(0, MAX_NAMED_ARTIFACTS);
       audit.record({
         actor: actorOf(startedBy, verifier),

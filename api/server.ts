@@ -243,7 +243,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     peers: replicas.peers,
     countSlots: replicas.countSlots,
     traceParent: () => tracing?.traceParent() ?? null,
-    observers: [...observers, { runStored: governance.recordArtifacts }],
+    observers: [...observers, { filesLeft: governance.recordArtifacts }],
   });
   const approvals = createApprovals({
     pool: database.pool,

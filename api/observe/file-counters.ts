@@ -1,7 +1,7 @@
 /** What is counted of files: uploads, what runs leave, what is refused, and what sweeps remove. */
 import { Counter, type Registry } from "prom-client";
 import type { FileRefusal } from "#api/processes/model/files.ts";
-import type { EndedRun } from "#api/processes/model/records.ts";
+import type { RunObserver } from "#api/processes/model/records.ts";
 
 const REFUSALS: Readonly<Record<FileRefusal, 0>> = {
   quota: 0,
@@ -12,8 +12,7 @@ const REFUSALS: Readonly<Record<FileRefusal, 0>> = {
   uploads: 0,
 };
 
-export interface FileCounters {
-  runEnded(ended: Pick<EndedRun, "artifacts" | "filesRefused">): void;
+export interface FileCounters extends Required<Pick<RunObserver, "filesLeft">> {
   /** `bytes`: that came of it. */
   fileUploaded(outcome: "stored" | "failed", bytes: number): void;
   fileRefused(reason: FileRefusal): void;
@@ -36,7 +35,7 @@ export function createFileCounters(registry: Registry): FileCounters {
     ["what"],
   );
   return {
-    runEnded({ artifacts: left, filesRefused }) {
+    filesLeft({ artifacts: left, filesRefused }) {
       artifacts.inc(left.length);
       for (const { size } of left) artifactBytes.inc(size);
       if (filesRefused !== null) refusals.inc({ reason: filesRefused });

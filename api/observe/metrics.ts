@@ -12,7 +12,7 @@ import type { CallRecord } from "#api/tools/gate.ts";
 import { createFileCounters, type FileCounters } from "./file-counters.ts";
 import { createGauges, type MetricsSources } from "./gauges.ts";
 
-export interface Metrics extends Required<Pick<RunObserver, "runEnded">>, Omit<FileCounters, "runEnded"> {
+export interface Metrics extends Required<Pick<RunObserver, "runEnded">>, FileCounters {
   callEnded(call: CallRecord): void;
   packageInstalled(outcome: "done" | "failed" | "running", durationMs: number): void;
   /** Counts the requests of all routes and answers `GET /metrics`. */
@@ -81,7 +81,6 @@ export function createMetrics(): Metrics {
     ["status"],
     LONG_SECONDS,
   );
-  const files = createFileCounters(registry);
   const installations = histogram(
     "package_installation_seconds",
     "Installations of packages that are over.",
@@ -93,11 +92,9 @@ export function createMetrics(): Metrics {
   const boundRoute = createLabelBound(500);
 
   return {
-    ...files,
+    ...createFileCounters(registry),
 
-    runEnded(ended, id) {
-      const { exitState, reason, usage } = ended;
-      files.runEnded(ended);
+    runEnded({ exitState, reason, usage }, id) {
       const environment = boundEnvironment(id);
       runs.inc({ environment, exit_state: exitState, reason });
       if (KILLS.has(reason)) kills.inc({ reason });

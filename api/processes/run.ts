@@ -18,6 +18,7 @@ import {
   type Claim,
   failedWith,
   INTERRUPTED,
+  type ProcessRow,
   type RunLimits,
   type RunObserver,
   type StoredRun,
@@ -141,12 +142,11 @@ export class Runs {
     await this.#keepFiles(live);
     const ending = live.conclude(answer);
     live.opened.dispose();
-    const ended = { ...ending, filesRefused: live.filesRefused };
-    for (const observer of observers) observer.runEnded?.(ended, live.environment);
+    for (const observer of observers) observer.runEnded?.(ending, live.environment);
     slot.release();
     const row = await writer.store(ending);
     // Of an ending whose values the database refused, nothing was left.
-    if (row?.reason === ending.reason) for (const observer of observers) observer.runStored?.(ended, row);
+    if (row?.reason === ending.reason) this.#tellFiles(live, row);
     registry.remove(live);
     live.markStored(row);
   }
@@ -173,6 +173,13 @@ export class Runs {
       live.decide(
         failedWith("interrupted", "StorageError", "The files that the script wrote could not be stored."),
       );
+  }
+
+  #tellFiles({ id, artifacts, filesRefused }: LiveRun, row: ProcessRow): void {
+    if (artifacts.length === 0 && filesRefused === null) return;
+    for (const observer of this.#options.observers) {
+      observer.filesLeft?.({ id, artifacts, filesRefused }, row);
+    }
   }
 
   /** A later child of a run that an earlier one left. `unread`: the database did not say what to repeat. */

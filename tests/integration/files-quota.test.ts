@@ -172,6 +172,8 @@ describe("answers that are saved as files", () => {
       /No person can be asked: This key keeps 60000 bytes.*CYRNEL_MAX_STORED_BYTES/,
     );
     expect(await storedBytes()).toBe(60_000);
+    const { text } = await on.server.get("/metrics");
+    expect(text).toContain('cyrnel_file_refusals_total{reason="quota"} 1\n');
     await on.decide(approval, "approve");
     expect((await on.read(id, "?wait=30000")).result).toEqual({ deleted: true });
     expect(await storedBytes()).toBe(0);

@@ -36,8 +36,6 @@ test("each of many is told its own place, by a few rankings", async () => {
       exitState: "success",
       reason: "ok",
       usage: { queuedMs: 0, startMs: 0, wallMs: 100, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 },
-      artifacts: [],
-      filesRefused: null,
     },
     "scripted",
   );

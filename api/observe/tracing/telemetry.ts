@@ -22,7 +22,7 @@ import type { CallRecord } from "#api/tools/gate.ts";
 import type { TracingSettings } from "./exporter.ts";
 import { createProvider } from "./exporter.ts";
 
-export interface Tracing extends Required<Omit<RunObserver, "runStored">>, AsyncDisposable {
+export interface Tracing extends Required<Omit<RunObserver, "filesLeft">>, AsyncDisposable {
   /** A span for each request but those of probes and scrapers. Before the routes. */
   register(app: App): void;
   /** The request that is being served, as W3C `traceparent`; null outside of one. */

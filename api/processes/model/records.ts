@@ -95,12 +95,15 @@ export interface RunObserver {
   runLeft?(id: number): void;
   /** Told before the ending is stored. */
   runEnded?(ending: EndedRun, environment: string): void;
-  /** Its ending is stored. `startedBy`: see ProcessRow. */
-  runStored?(ending: EndedRun, row: Pick<ProcessRow, "startedBy">): void;
+  /** The ending of a run is stored that left files, or had files refused; most have neither. `startedBy`: see ProcessRow. */
+  filesLeft?(left: LeftFiles, row: Pick<ProcessRow, "startedBy">): void;
 }
 
-/** How a run ended, and the files it left. Times of `usage` in milliseconds. */
-export interface EndedRun extends Pick<RunEnding, "id" | "exitState" | "reason" | "usage" | "artifacts"> {
+/** How a run ended, without what it left. Times of `usage` in milliseconds. */
+export type EndedRun = Pick<RunEnding, "id" | "exitState" | "reason" | "usage">;
+
+/** What a run left. */
+export interface LeftFiles extends Pick<RunEnding, "id" | "artifacts"> {
   /** Why files of it are not kept; null: all are that it wrote. */
   filesRefused: FileRefusal | null;
 }

@@ -55,10 +55,8 @@ async function scrape(): Promise<string> {
   const metrics = createMetrics();
   const usage = { queuedMs: 1, startMs: 1, wallMs: 1, cpuMs: 1, peakMemoryBytes: 1, toolCalls: 1 };
   const artifacts = [{ name: "a", size: 1, sha256: "", contentType: "" }];
-  metrics.runEnded(
-    { id: 1, exitState: "failed", reason: "crashed", usage, artifacts, filesRefused: "quota" },
-    "e",
-  );
+  metrics.runEnded({ id: 1, exitState: "failed", reason: "crashed", usage }, "e");
+  metrics.filesLeft({ id: 1, artifacts, filesRefused: "quota" }, { startedBy: "anonymous" });
   metrics.callEnded({
     serviceId: "s",
     toolId: "t",
