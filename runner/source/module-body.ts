@@ -57,7 +57,9 @@ export function finishModule(
 ): Draft {
   // From the end to the start, so that the positions of the parse stay right.
   let edited = draft;
-  if (returned !== undefined) edited = insertAtLineEnd(edited, draft.code.length, `return ${returned};\n`);
+  // Awaited: a promise that is returned is followed by its `then`, which the script may have replaced.
+  if (returned !== undefined)
+    edited = insertAtLineEnd(edited, draft.code.length, `return await (${returned});\n`);
   const unnamed = body.find(isUnnamedDefault);
   if (unnamed !== undefined) edited = insertAtLineEnd(edited, unnamed.end, ";");
   const isOwn = end === draft.code.length;

@@ -51,7 +51,7 @@ interface Linked {
 }
 
 /** Runs the first of `files`, which is the script; resolves with its result. */
-export function link(
+export async function link(
   files: readonly File[],
   builtin: (name: string) => Namespace,
   { importError, openPackage }: ModuleHost,
@@ -204,7 +204,9 @@ export function link(
   }
 
   const [entry] = all as [Linked];
-  return evaluate(entry).then(() => entry.finished);
+  await evaluate(entry);
+  // Not returned as it is: its `then` would be called, which the script may have replaced.
+  return await entry.finished;
 }
 
 /** The function that a bundle is: answers what can be imported, by path, each evaluated with its first call. */
