@@ -202,6 +202,8 @@ function findDifference(installed: readonly TreeMember[], locked: readonly TreeM
   for (const { name, version, path, integrity } of installed) {
     const other = byPath.get(path);
     byPath.delete(path);
+    // Declarations that were added for editors.
+    if (other === undefined && name.startsWith("@types/")) continue;
     if (other === undefined) return `it has ${name}@${version} at ${path}, and the lock file does not.`;
     if (other.name !== name || other.version !== version)
       return `it has ${name}@${version} at ${path}, and the lock file ${other.name}@${other.version}.`;

@@ -9,6 +9,7 @@ import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
 import { RLIMIT_DATA, RLIMIT_FSIZE } from "#runner/jail/kernel/kernel-headers.ts";
 import { openKernel } from "#runner/jail/kernel/syscalls.ts";
+import { typesOf } from "#runner/packages/types.ts";
 import { findNodeBinary } from "#runner/process/node-binary.ts";
 import { openRegistryGate, type Registry, type RegistryGate } from "./gate.ts";
 import {
@@ -63,6 +64,8 @@ export async function installPackage(
   const folder = await realpath(asked.folder);
   const job: InstallJob = {
     ...asked,
+    // A lock file says all that is installed.
+    types: asked.lock === null && !asked.name.startsWith("@types/") ? typesOf(asked.name) : null,
     folder,
     before,
     minAgeDays,

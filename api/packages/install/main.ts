@@ -11,8 +11,10 @@ import { text } from "node:stream/consumers";
 import type { Node } from "@npmcli/arborist";
 import pacote from "pacote";
 import { z } from "zod";
+import { hasTypes, keepDeclarations, resolveTypes } from "./declarations.ts";
 import { Refused } from "./lock.ts";
 import {
+  type InstalledTree,
   type InstallJob,
   type InstallMessage,
   type InstallStep,
@@ -47,6 +49,7 @@ const manifestSchema = z.looseObject({
   gypfile: z.unknown().optional(),
 });
 type Manifest = z.infer<typeof manifestSchema>;
+type Sizes = InstalledTree["sizes"];
 
 /** Lines end at U+2028 and U+2029 too for who reads them, and a description may hold these. */
 function send(message: InstallMessage): void {
@@ -66,19 +69,43 @@ async function install(job: InstallJob): Promise<void> {
   step("checking", 0, resolved.members.length);
   const published = await checkPublished(job, resolved.members, options);
   const advisories = await checkAdvisories(job, resolved.members, agent);
-  const { tree, sizes, manifest } = await download(job, resolved, published, options);
+  const budget: UnpackBudget = { bytes: job.limits.maxUnpackedBytes, files: job.limits.maxFiles };
+  const { tree, sizes, manifest } = await download(job, resolved, published, { options, budget });
+  const types = await addTypes(job, { resolved, manifest, sizes }, { options, budget, agent });
   send({
     type: "tree",
     tree: {
       version: manifest.version,
       description: shorten(manifest.description, 1000) ?? "",
       homepage: shorten(manifest.homepage, 500),
-      tree,
-      advisories,
-      leftOut: resolved.leftOut,
+      tree: [...tree, ...types.tree],
+      advisories: advisories && [...advisories, ...(types.advisories ?? [])],
+      leftOut: [...resolved.leftOut, ...types.leftOut],
       sizes,
     },
   });
+}
+
+interface Downloading {
+  options: Record<string, unknown>;
+  /** Of all that is unpacked. */
+  budget: UnpackBudget;
+}
+
+async function addTypes(
+  job: InstallJob,
+  { resolved, manifest, sizes }: { resolved: ResolvedTree; manifest: Manifest; sizes: Sizes },
+  { options, budget, agent }: Downloading & { agent: Agent },
+) {
+  const main = resolved.members[0]?.location ?? "";
+  if (await hasTypes(join(job.folder, main), manifest)) return { tree: [], advisories: [], leftOut: [] };
+  const taken = new Set(resolved.members.map(({ location }) => location));
+  const types = await resolveTypes(job, { version: manifest.version, taken }, options, agent);
+  if (types.members.length === 0) return { ...types, tree: [] };
+  const added = await download(job, types, types.published, { options, budget });
+  for (const { path } of added.tree) await keepDeclarations(join(job.folder, path));
+  for (const size of ["downloaded", "unpacked", "files"] as const) sizes[size] += added.sizes[size];
+  return { ...types, tree: added.tree };
 }
 
 function openAgent(): Agent {
@@ -102,10 +129,9 @@ async function download(
   job: InstallJob,
   { members, leftOut }: ResolvedTree,
   published: Map<string, Published>,
-  options: Record<string, unknown>,
+  { options, budget }: Downloading,
 ) {
-  const budget: UnpackBudget = { bytes: job.limits.maxUnpackedBytes, files: job.limits.maxFiles };
-  const sizes = { downloaded: 0, unpacked: 0, files: 0 };
+  const sizes: Sizes = { downloaded: 0, unpacked: 0, files: 0 };
   const tree: TreeMember[] = [];
   let first: Manifest | null = null;
   const waiting = [...members.entries()];

@@ -41,6 +41,8 @@ export interface InstallJob {
   range: string;
   /** A package-lock.json, parsed; null: the newest versions that fit. */
   lock: unknown;
+  /** The package of its declarations, where it brings none; null: they are not asked for. */
+  types: string | null;
   /** An empty folder: nothing is written outside of it. */
   folder: string;
   /** Versions published later are not taken. ISO 8601; null: all are. */

@@ -148,6 +148,43 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     expect((await on.get(`/processes/${record.id}`)).body.packages).toEqual(used);
   });
 
+  test("one without types gets the declarations of @types, of its major version, and nothing else of them", async () => {
+    const bare = { "index.js": "exports.bare = () => 1;" };
+    await registry.publish({ name: "bare", version: "2.1.0", files: bare });
+    await registry.publish({ name: "@corp/bare", files: bare });
+    const declared = (name: string, version: string, dependencies = {}) =>
+      registry.publish({
+        name,
+        version,
+        files: { "index.d.ts": `declare const of: "${version}";`, "evil.js": "throw 1;" },
+        manifest: { main: "", types: "index.d.ts", dependencies, scripts: { postinstall: "exit 1" } },
+      });
+    await declared("@types/deep", "1.0.0");
+    await declared("@types/bare", "2.0.3", { "@types/deep": "^1.0.0", "@corp/one": "*" });
+    await declared("@types/bare", "3.0.0");
+    await declared("@types/corp__bare", "1.7.0");
+    // It has some of its own.
+    await declared("@types/adder", "1.0.0");
+    const typesOf = async (name: string, version: string) => {
+      expect(await on.install(name)).toMatchObject({ state: "done", error: null });
+      const { tree, leftOut } = (await on.get(`/packages/${encodeURIComponent(name)}/${version}`)).body;
+      const { files } = (await on.get(`/packages/${encodeURIComponent(name)}/${version}/types`)).body;
+      return { members: tree.map((one: { name: string }) => one.name), leftOut, files };
+    };
+    const one = await typesOf("bare", "2.1.0");
+    expect(one.members).toEqual(["bare", "@types/bare", "@types/deep"]);
+    expect(
+      Object.keys(one.files)
+        .filter((file) => !file.endsWith(".json"))
+        .sort(),
+    ).toEqual(["@types/bare/index.d.ts", "@types/deep/index.d.ts"]);
+    expect(one.files["@types/bare/index.d.ts"]).toContain("2.0.3");
+    expect((await typesOf("@corp/bare", "1.0.0")).files["@types/corp__bare/index.d.ts"]).toContain("1.7.0");
+    expect((await on.run('import { bare } from "bare"; return bare();')).result).toBe(1);
+    expect((await on.get("/packages/adder/1.0.0")).body.tree).toHaveLength(2);
+    await on.server.request("DELETE", "/packages/%40corp%2Fbare/1.0.0");
+  });
+
   test("asking again for what is installed, or under way, does nothing twice", async () => {
     const again = await on.install("adder", { version: "1.0.0" });
     expect(again).toMatchObject({ state: "done", version: "1.0.0" });
