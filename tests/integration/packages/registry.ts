@@ -7,7 +7,8 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { gzipSync } from "node:zlib";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import { pack, type Header as TarHeader } from "tar-stream";
 
 const VERDACCIO = path.resolve(import.meta.dirname, "../../node_modules/verdaccio/bin/verdaccio");
@@ -141,6 +142,9 @@ async function publish(
     throw new Error(`publishing ${name}: ${answer.status} ${await answer.text()}`);
 }
 
+/** In a thread: what serves and is asked in this process goes on meanwhile. */
+export const compress = promisify(gzip);
+
 /** Entries as they are given, whatever they are. */
 export async function makeTarball(entries: readonly TarEntry[]): Promise<Buffer> {
   const tar = pack();
@@ -148,7 +152,7 @@ export async function makeTarball(entries: readonly TarEntry[]): Promise<Buffer>
   tar.finalize();
   const chunks: Buffer[] = [];
   for await (const chunk of tar) chunks.push(chunk as Buffer);
-  return gzipSync(Buffer.concat(chunks));
+  return compress(Buffer.concat(chunks));
 }
 
 /** Answers true where it has answered. */
