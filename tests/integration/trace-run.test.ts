@@ -8,7 +8,7 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 /** One more than measured. On a busy machine a run that waits for a person meets timers too. */
 const MOST = { "a run": 48, "a run with a tool call": 66, "a run, paused and approved": 104 };
 
-test("a run crosses no more files than it did", { timeout: 120_000 }, async () => {
+test("a run crosses no more files than it did", { timeout: 180_000 }, async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ["bench/trace-run.ts"], { cwd: ROOT });
   for (const [trip, most] of Object.entries(MOST)) {
     const files = new RegExp(`^\\| ${trip} +\\| (\\d+) files`, "m").exec(stdout)?.[1];
