@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-/** One more than measured. On a busy machine a run that waits for a person meets timers too. */
+/** As measured, and more for the run that waits for a person: on a busy machine it meets timers too. */
 const MOST = { "a run": 48, "a run with a tool call": 66, "a run, paused and approved": 104 };
 
 test("a run crosses no more files than it did", { timeout: 180_000 }, async () => {
