@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { openDatabase, refuseSharedSession } from "#api/db/database.ts";
 import { DatabaseRefused, listAppliedMigrations, listMigrations, migrate } from "#api/db/migrate.ts";
@@ -212,8 +213,14 @@ describe("a database behind a pooler", () => {
 
   test("may limit statements of the role: migrations lift that for themselves", async () => {
     const database = await create({ empty: true });
-    await database.pool.unsafe(`alter database ${database.name} set statement_timeout = '1ms'`);
-    await expect(migrate(database.url)).resolves.toEqual(await listMigrations());
+    // Another server's migration holds the lock for longer than a statement of the role may take.
+    await using other = await openAnother(database);
+    await other`select pg_advisory_lock(7241865325823964)`;
+    await database.pool.unsafe(`alter database ${database.name} set statement_timeout = '400ms'`);
+    const migrating = migrate(database.url);
+    await sleep(1500);
+    await other`select pg_advisory_unlock(7241865325823964)`;
+    await expect(migrating).resolves.toEqual(await listMigrations());
   });
 });
 

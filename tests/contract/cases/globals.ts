@@ -241,7 +241,7 @@ export const globalCases: EnvironmentCase[] = [
       const { result } = await run(`
         const seen = [];
         const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-        setTimeout(() => seen.push("late"), 30);
+        const late = new Promise((resolve) => setTimeout(() => { seen.push("late"); resolve(); }, 400));
         setTimeout((a, b) => seen.push(a + b), 5, "arg", "s");
         clearTimeout(setTimeout(() => seen.push("cleared"), 1));
         const cleared = setImmediate(() => seen.push("cleared")); clearImmediate(cleared);
@@ -250,7 +250,7 @@ export const globalCases: EnvironmentCase[] = [
         let ticks = 0;
         const interval = setInterval(() => { if (++ticks === 3) clearInterval(interval); }, 2);
         setTimeout(() => seen.push("negative"), -5); setTimeout(() => {}, Infinity); clearTimeout(undefined); clearTimeout(99);
-        await wait(120);
+        await late;
         while (ticks < 3) await wait(5);
         await wait(20);
         let refused; try { setTimeout("code"); } catch (e) { refused = e.name; }
