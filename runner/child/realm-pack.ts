@@ -35,23 +35,30 @@ type PartSizes = [name: string, sourceBytes: number, cacheBytes: number];
 /** Reads the file's first bytes, as many as asked for. */
 type ReadStart = (lengthBytes: number) => Buffer;
 
+/** V8 reads a code cache in place where it begins at a multiple of this, and copies any other. */
+const ALIGNMENT_BYTES = 8;
+const roundUp = (bytes: number) => Math.ceil(bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
+
 /** Two lengths: of the JSON index, and of everything up to the libraries. */
 const LENGTHS_BYTES = 8;
 const MAIN = "main";
 const CORE = "core";
 
-/** The lengths, a JSON index of names and sizes, then the bytes of all parts in that order. */
+/** The lengths, a JSON index of names and sizes, then the bytes of all parts in that order, each padded. */
 export function encodeRealmPack({ main, core, libraries }: RealmPack): Buffer {
   const parts: [string, RealmPart][] = [[MAIN, main], [CORE, core], ...Object.entries(libraries)];
   const sizes: PartSizes[] = parts.map(([name, { source, cache }]) => [name, source.length, cache.length]);
-  const index = Buffer.from(JSON.stringify(sizes));
-  const head = [main, core].flatMap(({ source, cache }) => [source, cache]);
+  const text = JSON.stringify(sizes);
+  const index = Buffer.from(text.padEnd(roundUp(text.length)));
+  const toBytes = ({ source, cache }: RealmPart) => [pad(source), pad(cache)];
+  const head = Buffer.concat([main, core].flatMap(toBytes));
   const lengths = Buffer.alloc(LENGTHS_BYTES);
   lengths.writeUInt32BE(index.length);
-  lengths.writeUInt32BE(LENGTHS_BYTES + index.length + Buffer.concat(head).length, 4);
-  const rest = Object.values(libraries).flatMap(({ source, cache }) => [source, cache]);
-  return Buffer.concat([lengths, index, ...head, ...rest]);
+  lengths.writeUInt32BE(LENGTHS_BYTES + index.length + head.length, 4);
+  return Buffer.concat([lengths, index, head, ...Object.values(libraries).flatMap(toBytes)]);
 }
+
+const pad = (bytes: Buffer) => Buffer.concat([bytes], roundUp(bytes.length));
 
 /** Reads what every child needs, in two reads. */
 export function readRealmHead(readStart: ReadStart): RealmHead {
@@ -63,7 +70,10 @@ export function readRealmHead(readStart: ReadStart): RealmHead {
   const [main, core, ...index] = JSON.parse(bytes.toString("latin1", indexAt, partsAt)) as PartSizes[];
   if (main?.[0] !== MAIN || core?.[0] !== CORE) throw new Error("the pack of the child is not whole");
   const parts = cutParts(bytes, partsAt, [main, core]);
-  const sizeBytes = index.reduce((sum, [, source, cache]) => sum + source + cache, librariesAt);
+  const sizeBytes = index.reduce(
+    (sum, [, source, cache]) => sum + roundUp(source) + roundUp(cache),
+    librariesAt,
+  );
   return { main: parts.main as RealmPart, core: parts.core as RealmPart, index, librariesAt, sizeBytes };
 }
 
@@ -75,8 +85,9 @@ export function cutLibraries(bytes: Buffer, { index, librariesAt }: RealmHead): 
 function cutParts(bytes: Buffer, from: number, sizes: readonly PartSizes[]): Record<string, RealmPart> {
   let at = from;
   const take = (length: number) => {
-    at += length;
-    return bytes.subarray(at - length, at);
+    const part = bytes.subarray(at, at + length);
+    at += roundUp(length);
+    return part;
   };
   const parts: Record<string, RealmPart> = {};
   for (const [name, sourceBytes, cacheBytes] of sizes) {

@@ -188,8 +188,11 @@ export interface PackageParts {
   mappings: Buffer;
 }
 
-/** One byte that no JSON text begins with, one that says how wide the source is, and two lengths. */
-const PACKAGE_HEADER_BYTES = 10;
+/**
+ * One byte that no JSON text begins with, one that says how wide the source is, two lengths, and nothing up to where a code cache
+ * may begin that V8 reads in place: it copies one whose address is no multiple of eight.
+ */
+const PACKAGE_HEADER_BYTES = 16;
 
 /** The pieces of a frame that holds a package instead of a message. */
 export function encodePackage({ source, isWide, cache, mappings }: PackageParts): Buffer[] {
