@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { RLIMIT_DATA } from "../jail/kernel/kernel-headers.ts";
+import { RLIMIT_CPU, RLIMIT_DATA } from "../jail/kernel/kernel-headers.ts";
 import { openKernel } from "../jail/kernel/syscalls.ts";
 import { findPackage } from "../places.ts";
 
@@ -31,6 +31,8 @@ export interface Transformed {
   map: string;
 }
 
+/** On a busy machine a source waits for the processor most of the time, and is not at fault for that. */
+const MAX_WALL_RATIO = 5;
 /** Of code and map. Many times what the largest source becomes. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
@@ -53,7 +55,10 @@ export function createGate(most: number): <T>(task: () => Promise<T>) => Promise
 
 const enter = createGate(availableParallelism());
 
-/** `refused`: something is wrong with the source, or it cannot be had this way: the service says what. `lost`: it took too much. */
+/**
+ * `refused`: something is wrong with the source, or it cannot be had this way: the service says what. `lost`: it took too much.
+ * `maxMs`: of CPU time.
+ */
 export async function transformAlone(
   source: string,
   loader: Loader,
@@ -78,7 +83,8 @@ function run(
       env: { GOMAXPROCS: "1" },
       stdio: ["pipe", "pipe", "ignore"],
     });
-    const timer = setTimeout(() => child.kill("SIGKILL"), maxMs);
+    const isLimited = limit(child, memoryFor(source), maxMs);
+    const timer = setTimeout(() => child.kill("SIGKILL"), isLimited ? MAX_WALL_RATIO * maxMs : maxMs);
     const chunks: Buffer[] = [];
     let bytes = 0;
     child.stdout?.on("data", (chunk: Buffer) => {
@@ -96,19 +102,24 @@ function run(
       if (code === 0) resolve(splitOutput(Buffer.concat(chunks).toString()) ?? "refused");
       else resolve(code === 1 ? "refused" : "lost");
     });
-    limitMemory(child, memoryFor(source));
     // It may have ended by now.
     child.stdin?.on("error", () => {}).end(source);
   });
 }
 
-/** Where the kernel can be asked; elsewhere its time is the only limit. */
-function limitMemory({ pid }: ChildProcess, bytes: bigint): void {
-  if (pid === undefined || process.platform !== "linux") return;
+/** Answers whether the kernel keeps to both, which it ends the process for; where it cannot be asked, wall time is the only limit. */
+function limit({ pid }: ChildProcess, bytes: bigint, cpuMs: number): boolean {
+  if (pid === undefined || process.platform !== "linux") return false;
   try {
-    openKernel().prlimit(pid, RLIMIT_DATA, { soft: bytes, hard: bytes });
+    const kernel = openKernel();
+    const seconds = BigInt(Math.ceil(cpuMs / 1000));
+    kernel.prlimit(pid, RLIMIT_DATA, { soft: bytes, hard: bytes });
+    // Go ignores what the soft limit sends; the hard one kills.
+    kernel.prlimit(pid, RLIMIT_CPU, { soft: seconds, hard: seconds });
+    return true;
   } catch {
-    // A Node without FFI, which level development may run on.
+    // A Node without FFI, which level development may run on; or the process has ended.
+    return false;
   }
 }
 

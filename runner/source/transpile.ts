@@ -15,7 +15,7 @@ export type Transpiled =
   /** No position when the error is not in the source's own lines. `isFinal`: trying it in another form is no use. */
   | { ok: false; message: string; position?: Position; isFinal?: true };
 
-/** Of wall time. Sources of the largest size take a hundredth; some, nested in odd ways, take minutes and gigabytes. */
+/** Of wall time in the service, else of CPU time. Sources of the largest size take a hundredth; some, nested in odd ways, take minutes and gigabytes. */
 const MAX_TRANSPILE_MS = 3_000;
 /**
  * A longer one is not given to the service that all share. In UTF-16 units: nested as deeply as can be, one takes the service about
