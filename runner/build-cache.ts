@@ -50,6 +50,10 @@ const LIBRARY_SCRIPT = `(async (module) => {
   });
   module("crypto").createHash("sha256").update("a").digest("hex");
   module("crypto").createHmac("sha256", "a").update("b").digest("base64");
+  for (const name of ["md5", "sha1", "sha512", "sha3-256"]) module("crypto").hash(name, "a");
+  module("crypto").pbkdf2Sync("a", "b", 1, 8, "sha256");
+  module("crypto").scryptSync("a", "b", 8, { N: 2 });
+  module("crypto").hkdfSync("sha256", "a", "b", "c", 8);
   module("util").inspect(module("util").promisify(() => {}));
   module("assert").deepStrictEqual({ a: [1] }, { a: [1] });
   module("path").join("a", module("path").relative("b", "c"));

@@ -2,13 +2,8 @@
  * `node:crypto`: hashes, HMAC, secret keys for it, key derivation and random values. Other keys, ciphers and signatures belong to
  * services: what needs them says so.
  */
-import { hkdf as deriveHkdf } from "@noble/hashes/hkdf.js";
 import { hmac } from "@noble/hashes/hmac.js";
-import { md5, ripemd160, sha1 } from "@noble/hashes/legacy.js";
-import { pbkdf2 as derivePbkdf2 } from "@noble/hashes/pbkdf2.js";
-import { scrypt as deriveScrypt } from "@noble/hashes/scrypt.js";
-import { sha224, sha256, sha384, sha512, sha512_256 } from "@noble/hashes/sha2.js";
-import { sha3_256, sha3_384, sha3_512 } from "@noble/hashes/sha3.js";
+import type { CHash } from "@noble/hashes/utils.js";
 
 type Bytes = Uint8Array;
 type Data = string | ArrayBuffer | ArrayBufferView;
@@ -18,31 +13,37 @@ const { Buffer } = (require("./buffer.ts") as typeof import("./buffer.ts")).buff
 const { Transform } = (require("./stream.ts") as typeof import("./stream.ts")).stream;
 const web = globalThis.crypto;
 
-const HASHES = {
-  md5,
-  ripemd160,
-  sha1,
-  sha224,
-  sha256,
-  sha384,
-  sha512,
-  "sha512-256": sha512_256,
-  "sha3-256": sha3_256,
-  "sha3-384": sha3_384,
-  "sha3-512": sha3_512,
+// Each family of hashes is loaded with its first use.
+const loadSha2 = () => require("@noble/hashes/sha2.js") as typeof import("@noble/hashes/sha2.js");
+const loadSha3 = () => require("@noble/hashes/sha3.js") as typeof import("@noble/hashes/sha3.js");
+const loadLegacy = () => require("@noble/hashes/legacy.js") as typeof import("@noble/hashes/legacy.js");
+const loadDerivation = () => require("./key-derivation.ts") as typeof import("./key-derivation.ts");
+const HASHES: Record<string, () => CHash> = {
+  md5: () => loadLegacy().md5,
+  ripemd160: () => loadLegacy().ripemd160,
+  sha1: () => loadLegacy().sha1,
+  sha224: () => loadSha2().sha224,
+  sha256: () => loadSha2().sha256,
+  sha384: () => loadSha2().sha384,
+  sha512: () => loadSha2().sha512,
+  "sha512-256": () => loadSha2().sha512_256,
+  "sha3-256": () => loadSha3().sha3_256,
+  "sha3-384": () => loadSha3().sha3_384,
+  "sha3-512": () => loadSha3().sha3_512,
 };
 const MAX_RANDOM_PIECE = 65_536;
 
-function hashNamed(algorithm: string): typeof sha256 {
+function hashNamed(algorithm: string): CHash {
   const name = String(algorithm)
     .toLowerCase()
     .replace(/^rsa-/, "")
     .replace(/^sha-(\d)/, "sha$1");
-  if (!Object.hasOwn(HASHES, name)) {
+  const load = Object.hasOwn(HASHES, name) ? HASHES[name] : undefined;
+  if (load === undefined) {
     const message = `Digest method not supported: ${algorithm}. There are ${Object.keys(HASHES).join(", ")}.`;
     throw Object.assign(new Error(message), { code: "ERR_CRYPTO_INVALID_DIGEST" });
   }
-  return HASHES[name as keyof typeof HASHES] as typeof sha256;
+  return load();
 }
 
 function toBytes(data: Data, encoding?: string): Bytes {
@@ -202,7 +203,10 @@ function timingSafeEqual(one: ArrayBuffer | ArrayBufferView, other: ArrayBuffer 
 
 function pbkdf2Sync(password: Data, salt: Data, iterations: number, length: number, digest: string): unknown {
   return encode(
-    derivePbkdf2(hashNamed(digest), toBytes(password), toBytes(salt), { c: iterations, dkLen: length }),
+    loadDerivation().pbkdf2(hashNamed(digest), toBytes(password), toBytes(salt), {
+      c: iterations,
+      dkLen: length,
+    }),
   );
 }
 
@@ -221,11 +225,17 @@ function scryptSync(password: Data, salt: Data, length: number, options: ScryptO
     r = options.blockSize ?? 8,
     p = options.parallelization ?? 1,
   } = options;
-  return encode(deriveScrypt(toBytes(password), toBytes(salt), { N, r, p, dkLen: length }));
+  return encode(loadDerivation().scrypt(toBytes(password), toBytes(salt), { N, r, p, dkLen: length }));
 }
 
 function hkdfSync(digest: string, key: Data, salt: Data, info: Data, length: number): ArrayBuffer {
-  const derived = deriveHkdf(hashNamed(digest), toBytes(key), toBytes(salt), toBytes(info), length);
+  const derived = loadDerivation().hkdf(
+    hashNamed(digest),
+    toBytes(key),
+    toBytes(salt),
+    toBytes(info),
+    length,
+  );
   return new Uint8Array(derived).buffer;
 }
 

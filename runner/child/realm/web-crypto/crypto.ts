@@ -3,8 +3,6 @@
  * itself (keys.ts). Loaded with its first use. Ciphers and private keys are left out: they belong to services.
  */
 import { chacha20 } from "@noble/ciphers/chacha.js";
-import { sha1 } from "@noble/hashes/legacy.js";
-import { sha256, sha384, sha512 } from "@noble/hashes/sha2.js";
 import type { CHash } from "@noble/hashes/utils.js";
 import { DOMException } from "../globals/dom-exception.ts";
 
@@ -12,11 +10,13 @@ import { DOMException } from "../globals/dom-exception.ts";
 const MAX_RANDOM_BYTES = 65_536;
 const NONCE_BYTES = 12;
 
-const DIGESTS: Record<string, CHash> = {
-  "SHA-1": sha1,
-  "SHA-256": sha256,
-  "SHA-384": sha384,
-  "SHA-512": sha512,
+const loadSha2 = () => require("@noble/hashes/sha2.js") as typeof import("@noble/hashes/sha2.js");
+/** Each loaded with its first use: most scripts want a random value. */
+const DIGESTS: Record<string, () => CHash> = {
+  "SHA-1": () => (require("@noble/hashes/legacy.js") as typeof import("@noble/hashes/legacy.js")).sha1,
+  "SHA-256": () => loadSha2().sha256,
+  "SHA-384": () => loadSha2().sha384,
+  "SHA-512": () => loadSha2().sha512,
 };
 
 type Keys = ReturnType<typeof import("./keys.ts")["createKeys"]>;
@@ -76,7 +76,7 @@ export async function digest(
   data: ArrayBuffer | ArrayBufferView,
 ): Promise<ArrayBuffer> {
   const name = String(typeof algorithm === "object" ? algorithm.name : algorithm).toUpperCase();
-  const hash = Object.hasOwn(DIGESTS, name) ? DIGESTS[name] : undefined;
+  const hash = Object.hasOwn(DIGESTS, name) ? DIGESTS[name]?.() : undefined;
   if (hash === undefined) {
     throw new DOMException(
       `digest knows ${Object.keys(DIGESTS).join(", ")}; found ${name}.`,

@@ -1,6 +1,6 @@
 /**
  * Keys of `crypto.subtle` (Web Cryptography, "HMAC"): secrets that a script holds itself, for signatures such as those of web tokens and
- * webhooks. Loaded with their first use; the hashes are those of crypto.ts, which the bundle has once.
+ * webhooks. Loaded with their first use; the hashes are those of crypto.ts.
  */
 import { hmac } from "@noble/hashes/hmac.js";
 import type { CHash } from "@noble/hashes/utils.js";
@@ -88,13 +88,16 @@ const { open } = CryptoKey;
 Reflect.deleteProperty(CryptoKey, "open");
 
 /** `random`: new bytes of a length. */
-export function createKeys(hashes: Readonly<Record<string, CHash>>, random: (length: number) => Uint8Array) {
+export function createKeys(
+  hashes: Readonly<Record<string, () => CHash>>,
+  random: (length: number) => Uint8Array,
+) {
   function findHash(algorithm: HmacOptions): { name: string; hash: CHash } {
     requireHmac(algorithm);
     if (algorithm.hash === undefined)
       throw new TypeError('HMAC expects a hash, such as { hash: "SHA-256" }.');
     const name = nameOf(algorithm.hash);
-    const hash = Object.hasOwn(hashes, name) ? hashes[name] : undefined;
+    const hash = Object.hasOwn(hashes, name) ? hashes[name]?.() : undefined;
     if (hash === undefined)
       throw unsupported(`HMAC knows ${Object.keys(hashes).join(", ")}; found ${name.slice(0, 50)}.`);
     return { name, hash };
