@@ -417,6 +417,16 @@ describe("hostile graphs", () => {
     expect(message).toMatch(/may import 1000 files/);
   });
 
+  test("many names through many files are refused, however one import asks for them", async () => {
+    const names = Array.from({ length: 2000 }, (_, i) => `v${i}`).join();
+    const files = Object.fromEntries(
+      Array.from({ length: 500 }, (_, i) => [`m${i}.ts`, `export * from "./m${i + 1}.ts";`]),
+    );
+    files["m500.ts"] = `export let ${names};`;
+    const { message } = await errorOf(`import {${names}} from "./m0.ts";\n[${names}];`, files);
+    expect(message).toMatch(/pass on each other's exports too often/);
+  });
+
   test("more than a mebibyte is refused", async () => {
     const files = { "a.txt": "x".repeat(600_000), "b.txt": "x".repeat(600_000) };
     expect((await errorOf('import a from "./a.txt";\nimport b from "./b.txt";', files)).message).toMatch(

@@ -95,11 +95,16 @@ export function hoistImports(
   let at = 0;
   START.lastIndex = 0;
   let quoteAt = -1;
+  let tries = 0;
   for (let found = START.exec(text); found !== null; found = START.exec(text)) {
     const start = found.index + found[0].length - "import".length;
     const from = found.index + found[0].length;
     // Nothing is looked at again for each of many that never come to a quote.
-    if (quoteAt < from) quoteAt = findNext(text, /["'=();]/g, from);
+    if (quoteAt < from) {
+      quoteAt = findNext(text, /["'=();]/g, from);
+      tries = 0;
+    }
+    if (++tries > MAX_TRIES) continue;
     const end = kept.has(start) ? null : findEnd(text, from, quoteAt);
     if (end === null) continue;
     const clause = text.slice(from, quoteAt).replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, " ");
@@ -134,6 +139,8 @@ function findEnd(text: string, from: number, quoteAt: number): number | null {
   return REST.lastIndex;
 }
 const MAX_CLAUSE_CHARS = 20_000;
+/** Places where the import to one specifier may begin: the words before it may be those of a comment. */
+const MAX_TRIES = 20;
 const REST = /(?:\s*\bwith\s*\{[^{}]*\})?(?:[ \t]*;)?/y;
 
 /** Of names the text does not have. Short: a marker stands in the place of the shortest import. */
