@@ -84,6 +84,18 @@ export function findMisfit(scope: FetchScope, url: URL, method: string): Misfit 
   return scope.methods.includes(method) ? null : "method";
 }
 
+/**
+ * One text for all paths that servers may take for the same: decoded as often as it can be, in lower case, without empty segments, without
+ * what follows `;`, `?` or `#` in a segment, or dots and spaces at its end. It says what may lie below a prefix, never what does.
+ */
+export function foldPath(path: string): string {
+  let text = path;
+  for (let round = 0; round <= MAX_DECODINGS; round += 1) text = decode(text) ?? text;
+  const segments = text.normalize("NFKC").toLowerCase().split(SLASHES);
+  const plain = segments.map((segment) => (segment.split(ENDS, 1)[0] as string).replace(/^\s+|[.\s]+$/g, ""));
+  return `/${plain.filter((segment) => segment !== "").join("/")}`;
+}
+
 /** Whether a path begins with the prefix, at the end of a segment. */
 export function isBelow(path: string, prefix: string): boolean {
   if (!path.startsWith(prefix)) return false;

@@ -220,6 +220,27 @@ test("nor by the name of the looser one, where the other asks a person", async (
   expect((await calling("loose", "all", { ...parameters, url: `${origin}/x` }))[0]).toMatchObject({
     status: 200,
   });
+  // Nor by another spelling of what the server may take for the same path.
+  for (const path of [
+    "/%61pi/items",
+    "//api/items",
+    "/api;a/items",
+    "/API/items",
+    "/api%2fitems",
+    "/api%3f/items",
+  ]) {
+    const answers = [
+      await fetching({ url: `${origin}${path}`, method: "POST" }),
+      await calling("loose", "all", { url: `${origin}${path}`, method: "POST" }),
+    ];
+    for (const [answer] of answers) {
+      expect(answer, path).toMatchObject({
+        code: "ambiguous_rule",
+        message: expect.stringMatching(/fits loose\.all .* may read the path as one of web\.write/),
+      });
+    }
+  }
+  expect(received).toHaveLength(1);
   await on.server.request("DELETE", "/services/loose");
 });
 

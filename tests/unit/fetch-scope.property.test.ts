@@ -1,7 +1,13 @@
 /** Which requests a rule is for: no accepted path leads out of the rule's, however a server reads it. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findMisfit, findPathProblem, readRequestUrl } from "#modules/shared/fetch-scope.ts";
+import {
+  findMisfit,
+  findPathProblem,
+  foldPath,
+  isBelow,
+  readRequestUrl,
+} from "#modules/shared/fetch-scope.ts";
 
 const SCOPE = { origins: ["https://api.example.com"], pathPrefix: "/v1/open", methods: ["GET"] };
 const RUNS = { numRuns: 20_000 };
@@ -89,6 +95,25 @@ describe("a path", () => {
       RUNS,
     );
     expect(allowed).toBeGreaterThan(200);
+  });
+
+  test("that a server may read as one below a prefix is folded to one below it", () => {
+    let below = 0;
+    fc.assert(
+      fc.property(fc.constantFrom("/v1/open", "/%76%31/OPEN", "//v1;a/open ", "/"), tail, (start, rest) => {
+        const read = readRequestUrl(`https://api.example.com${start.replaceAll(" ", "%20")}${rest}`);
+        if ("problem" in read) return;
+        const { pathname } = read.url;
+        const seen = Object.values(READINGS).some((reading) =>
+          /^\/v1\/open(\/|;|$)/i.test(resolveDots(reading(pathname))),
+        );
+        if (!seen) return;
+        below += 1;
+        expect(isBelow(foldPath(pathname), foldPath("/v1/open/")), pathname).toBe(true);
+      }),
+      RUNS,
+    );
+    expect(below).toBeGreaterThan(200);
   });
 
   test("of any text is read without an error, and the same when it is read again", () => {

@@ -4,7 +4,7 @@
  */
 import { performance } from "node:perf_hooks";
 import type { Db } from "#api/db/pool.ts";
-import { findMisfit, type Misfit, readRequestUrl } from "#modules/shared/fetch-scope.ts";
+import { findMisfit, foldPath, isBelow, type Misfit, readRequestUrl } from "#modules/shared/fetch-scope.ts";
 import type { FetchScope } from "#sdk";
 import { CallError, refuseCall } from "../failure.ts";
 import type { CallCaller, CallGate, ToolCall, ToolPath } from "../gate.ts";
@@ -19,16 +19,22 @@ interface FetchRule extends ToolPath {
   scope: FetchScope;
   /** It, its service and its adapter are enabled, and the service is not stale. */
   isEnabled: boolean;
+  /** Of the scope's prefix. */
+  foldedPrefix: string;
 }
 
+/**
+ * A request is made by the one rule that it fits. Where its server may read it as one that another rule is for too (`/%61dmin`,
+ * `//admin`), it is made by neither: the policy of a stricter rule cannot be passed by.
+ */
 export interface FetchRules {
   /** Rejects with CallError: no rule fits, more than one does, or what is asked for is no request. */
   resolve(
     call: Pick<ToolCall, "parameters" | "caller">,
   ): Promise<{ path: ToolPath; parameters: ToolCall["parameters"] }>;
   /**
-   * The parameters of a call of a rule by its name. Rejects with CallError where the request fits another rule too: the policy
-   * of a stricter one cannot be passed by. Whether it fits its own is for the rule's adapter to say.
+   * The parameters of a call of a rule by its name. Rejects with CallError where the request fits another rule too. Whether it fits
+   * its own is for the rule's adapter to say.
    */
   readNamed(call: ToolCall): Promise<ToolCall["parameters"]>;
   /** A service has changed. */
@@ -65,27 +71,26 @@ export function createFetchRules(
       // Its schema refuses what is no text.
       if (typeof parameters.url !== "string") return parameters;
       const { url, method } = readRequest(parameters);
-      const fitting = (await listVisible(caller)).filter(
-        (rule) => findMisfit(rule.scope, url, method) === null && isOpen(rule),
-      );
-      const isOwn = (rule: FetchRule) => rule.serviceId === serviceId && rule.toolId === toolId;
-      if (fitting.some(isOwn) && fitting.length > 1) throw refuseSeveral(url, method, fitting);
+      const visible = await listVisible(caller);
+      const own = visible.find((rule) => rule.serviceId === serviceId && rule.toolId === toolId);
+      if (own !== undefined && isOpen(own) && findMisfit(own.scope, url, method) === null)
+        refuseOthers(own, visible.filter(isOpen), url, method);
       return { ...parameters, url: url.href, ...("method" in parameters && { method }) };
     },
     async resolve({ parameters, caller }) {
       const { url, method } = readRequest(parameters);
       const fitting: FetchRule[] = [];
       const others: [FetchRule, Misfit][] = [];
-      for (const rule of await listVisible(caller)) {
+      const visible = await listVisible(caller);
+      for (const rule of visible) {
         const misfit = findMisfit(rule.scope, url, method);
         if (misfit === null) fitting.push(rule);
         else others.push([rule, misfit]);
       }
-      const open = fitting.filter(isOpen);
-      if (open.length > 1) throw refuseSeveral(url, method, open);
-      const [rule = fitting[0]] = open;
       // One that fits and is disabled is refused with the reason, as in any call of it.
+      const rule = fitting.find(isOpen) ?? fitting[0];
       if (rule === undefined) throw refuse("no_rule", describeNone(url, method, others));
+      if (isOpen(rule)) refuseOthers(rule, visible.filter(isOpen), url, method);
       const { serviceId, toolId } = rule;
       return { path: { serviceId, toolId }, parameters: { ...parameters, url: url.href, method } };
     },
@@ -96,11 +101,12 @@ export function createFetchRules(
 }
 
 async function readRules(db: Db): Promise<FetchRule[]> {
-  return db<FetchRule[]>`
+  const rules = await db<Omit<FetchRule, "foldedPrefix">[]>`
     select t.service_id as "serviceId", t.id as "toolId", t.fetch_scope as scope,
       (t.enabled and s.enabled and not s.stale and m.enabled and not m.missing) as "isEnabled"
     from tools t join services s on s.id = t.service_id join modules m on m.id = s.adapter
     where t.fetch_scope is not null order by s.position, t.position limit ${MAX_RULES}`;
+  return rules.map((rule) => ({ ...rule, foldedPrefix: foldPath(rule.scope.pathPrefix) }));
 }
 
 function readRequest({ url: text, method = "GET" }: Record<string, unknown>): { url: URL; method: string } {
@@ -119,12 +125,29 @@ function nameOf(url: URL, method: string): string {
   return `${method} ${url.origin}${cut(url.pathname)}`;
 }
 
-/** Names rules that the caller sees. */
-function refuseSeveral(url: URL, method: string, rules: readonly FetchRule[]): CallError {
-  return refuse(
-    "ambiguous_rule",
-    `fetch ${nameOf(url, method)} fits more than one rule: ${listRules(rules)}. It is made by none of them: an administrator has to narrow or disable all but one.`,
+/** Names rules that the caller sees. Returns where no open rule but this one is for the request, however its server reads the path. */
+function refuseOthers(rule: FetchRule, open: readonly FetchRule[], url: URL, method: string): void {
+  const others = open.filter(
+    (other) =>
+      other !== rule && other.scope.origins.includes(url.origin) && other.scope.methods.includes(method),
   );
+  if (others.length === 0) return;
+  const fitting = others.filter(({ scope }) => isBelow(url.pathname, scope.pathPrefix));
+  const path = foldPath(url.pathname);
+  const read = others.filter(({ foldedPrefix }) => isBelow(path, foldedPrefix));
+  const request = `fetch ${nameOf(url, method)}`;
+  if (fitting.length > 0) {
+    throw refuse(
+      "ambiguous_rule",
+      `${request} fits more than one rule: ${listRules([rule, ...fitting])}. It is made by none of them: an administrator has to narrow or disable all but one.`,
+    );
+  }
+  if (read.length > 0) {
+    throw refuse(
+      "ambiguous_rule",
+      `${request} fits ${listRules([rule])}, and its server may read the path as one of ${listRules(read)}. It is made by none of them: write the path as it is meant, or an administrator has to narrow or disable all but one.`,
+    );
+  }
 }
 
 /** The nearest rules, and what of the request they do not allow. */
