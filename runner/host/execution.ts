@@ -196,9 +196,15 @@ export async function runExecution(
               { signal: callSignal, seq },
             ),
           readFile: (range) => fileCalls.readFile(bindings, eid, range),
-          writeFile: (piece, _signal, _seq, bytes) => fileCalls.writeFile(bindings, eid, piece, bytes),
+          writeFile(piece, _signal, _seq, bytes) {
+            bodyFiles?.forget(piece.name);
+            return fileCalls.writeFile(bindings, eid, piece, bytes);
+          },
           removeFile: (file) => fileCalls.removeFile(bindings, eid, file),
-          copyFile: (copy) => fileCalls.copyFile(bindings, eid, copy),
+          copyFile(copy) {
+            bodyFiles?.forget(copy.to);
+            return fileCalls.copyFile(bindings, eid, copy);
+          },
           resizeFile: (file) => fileCalls.resizeFile(bindings, eid, file),
         },
         events: {

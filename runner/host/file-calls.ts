@@ -55,6 +55,8 @@ const BODY_FILE = /^http_*\/\d+$/;
 /** The files of a run that only bodies of `fetch` are in: what is left of them at its end is nothing that the script made. */
 export interface BodyFiles {
   note(call: Params<"invoke">): void;
+  /** The script writes a file of this name: it is its own from here on. */
+  forget(name: string): void;
   remove(): Promise<void>;
 }
 
@@ -67,6 +69,7 @@ export function createBodyFiles(bindings: EnvironmentBindings, eid: number): Bod
       add((parameters.body as { file?: unknown } | undefined)?.file);
       add(saveAs);
     },
+    forget: (name) => void names.delete(name),
     async remove() {
       // Most of them never were, or are gone.
       await Promise.allSettled([...names].map((name) => bindings.removeFile?.(eid, { name })));

@@ -178,6 +178,12 @@ export const fetchCases: EnvironmentCase[] = [
       );
       expect(result).toEqual([2 * MEBIBYTE, ["http", "http_/1"]]);
       expect(artifacts).toEqual({ "http_/1": Buffer.from("mine") });
+      const later = await run(`
+        for (const name of ["http/1", "http/2"]) {
+          await (await fetch("${WEB}/bytes/10?fill=a")).text();
+          await cyrnel.files.write(name, "mine");
+        }`);
+      expect(Object.keys(later.artifacts)).toEqual(["http/1", "http/2"]);
     },
   },
   {
