@@ -1,4 +1,4 @@
-/** Packages over HTTP. What a key may not import it does not see; installing and removing need a scope of their own. */
+/** Packages over HTTP. What a key may not import it neither sees nor changes; installing and removing need a scope of their own. */
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
@@ -56,7 +56,7 @@ export function registerPackageRoutes(app: App, packages: Packages): void {
       },
     },
     async (request, reply) => {
-      const installation = await packages.install(callerOf(request), request.body);
+      const installation = await packages.install(callerOf(request), rightsOf(request.caller), request.body);
       return reply
         .status(202)
         .header("location", `/package-installations/${installation.id}`)
@@ -106,8 +106,8 @@ export function registerPackageRoutes(app: App, packages: Packages): void {
         },
       },
     },
-    async ({ params }, reply) => {
-      await packages.remove(params.name, params.version);
+    async ({ caller, params }, reply) => {
+      await packages.remove(rightsOf(caller), params.name, params.version);
       return reply.status(204).send(null);
     },
   );
@@ -123,7 +123,10 @@ export function registerPackageRoutes(app: App, packages: Packages): void {
         response: { 200: installationListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },
     },
-    async (request) => installationListing.answer(request.query, (page) => packages.installations(page)),
+    async (request) =>
+      installationListing.answer(request.query, (page) =>
+        packages.installations(rightsOf(request.caller), page),
+      ),
   );
 
   app.get(
@@ -137,7 +140,7 @@ export function registerPackageRoutes(app: App, packages: Packages): void {
         response: { 200: installationSchema, ...errorResponses("invalid_request", "not_found") },
       },
     },
-    async (request) => packages.installation(request.params.id),
+    async (request) => packages.installation(rightsOf(request.caller), request.params.id),
   );
 }
 

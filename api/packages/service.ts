@@ -97,9 +97,19 @@ export function createPackages(deps: PackagesDeps) {
       return found.map(({ name, version, description }) => ({ name, version, description }));
     },
 
-    /** The same that is under way already is answered again. */
-    async install({ id: createdBy }: Pick<Caller, "id">, body: InstallPackageBody): Promise<Installation> {
+    /** The same that is under way already is answered again. Throws forbidden where the role of the caller does not name the package. */
+    async install(
+      { id: createdBy }: Pick<Caller, "id">,
+      viewer: CallCaller,
+      body: InstallPackageBody,
+    ): Promise<Installation> {
       const { name, version, range, lock } = body;
+      if (!mayImport(viewer, name)) {
+        throw new AppError(
+          "forbidden",
+          `The role of this key does not allow the package ${name}: it can install and remove those that its scripts may import. Who administers keys can add it to the packages of the role.`,
+        );
+      }
       const lockHash =
         lock === undefined ? "" : createHash("sha256").update(JSON.stringify(lock)).digest("hex");
       await giveUpLostInstallations(db);
@@ -110,23 +120,30 @@ export function createPackages(deps: PackagesDeps) {
     },
 
     /** Throws not_found. */
-    async installation(id: string): Promise<Installation> {
+    async installation(viewer: CallCaller, id: string): Promise<Installation> {
       let row = await findInstallation(db, id);
       if (row?.state === "running" && (await giveUpLostInstallations(db)) > 0)
         row = await findInstallation(db, id);
-      if (row === null) throw new AppError("not_found", `There is no installation ${id}.`);
+      if (row === null || !mayImport(viewer, row.name))
+        throw new AppError("not_found", `There is no installation ${id}.`);
       return toInstallation(row);
     },
 
     async installations(
+      viewer: CallCaller,
       page: PageRequest<number>,
     ): Promise<{ installations: Installation[]; next: number | null }> {
-      const { rows, next } = await readNumberedPage(page, (at) => listInstallations(db, at));
+      const { rows, next } = await readNumberedPage(
+        page,
+        (at) => listInstallations(db, at),
+        (found) => found.filter(({ name }) => mayImport(viewer, name)),
+      );
       return { installations: rows.map(toInstallation), next };
     },
 
     /** In force when it resolves. Runs that have found it keep it. Throws not_found. */
-    async remove(name: string, version: string): Promise<void> {
+    async remove(viewer: CallCaller, name: string, version: string): Promise<void> {
+      await find(viewer, name, version);
       if ((await deletePackage(db, name, version)) === null) refuseUnknown(name, version);
       await watch.refresh();
     },

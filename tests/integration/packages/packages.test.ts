@@ -271,6 +271,22 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
         ).status,
       ).toBe(403);
     }
+    const admin = (
+      await on.server.post("/keys", { name: "admin", roleId: role.id, scopes: ["packages:admin"] })
+    ).body;
+    const asAdmin = { authorization: `Bearer ${admin.key}` };
+    const foreign = await on.server.post("/packages", { name: "adder" }, asAdmin);
+    expect([foreign.status, foreign.body.code]).toEqual([403, "forbidden"]);
+    const removed = await on.server.request("DELETE", "/packages/adder/1.0.0", { headers: asAdmin });
+    expect(removed.status).toBe(404);
+    expect((await on.get("/packages/adder/1.0.0")).status).toBe(200);
+    const seen = (await on.server.get("/package-installations", asAdmin)).body.installations;
+    expect(seen.filter(({ name }: { name: string }) => !name.startsWith("@corp/"))).toEqual([]);
+    expect(seen).not.toEqual([]);
+    const all = (await on.get("/package-installations")).body.installations;
+    const hidden = all.find(({ name }: { name: string }) => name === "adder").id;
+    expect((await on.server.get(`/package-installations/${hidden}`, asAdmin)).status).toBe(404);
+    expect((await on.server.post("/packages", { name: "@corp/one" }, asAdmin)).status).toBe(202);
     // What both keys may import.
     const processId = (await run('import "@corp/one"; return 1;')).id;
     const other = (await on.server.post("/roles", { name: `none ${environmentId}`, packages: [] })).body;
