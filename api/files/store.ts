@@ -66,6 +66,21 @@ export async function readRoom(
   };
 }
 
+/** Whose a process is, as its files are counted; undefined: it is gone. */
+export async function readProcessOwner(db: Db, processId: number): Promise<string | undefined> {
+  const [row] = await db<{ owner: string }[]>`
+    select coalesce(key_id, creator) as owner from processes where id = ${processId}`;
+  return row?.owner;
+}
+
+/** Of the digests those that are counted for the owner. */
+export async function findCounted(db: Db, owner: string, digests: readonly Digest[]): Promise<Set<Digest>> {
+  const rows = await db<{ digest: Digest }[]>`
+    select digest from stored_contents
+    where project = ${PROJECT} and owner = ${owner} and digest = any(${[...digests]}::text[])`;
+  return new Set(rows.map(({ digest }) => digest));
+}
+
 /** What the owner keeps, each content once. */
 export async function readStoredBytes(db: Db, owner: string): Promise<number> {
   const [row] = await db<{ bytes: number }[]>`

@@ -11,6 +11,8 @@ import { deleteUnusedFiles } from "./store.ts";
 
 const SWEEP_INTERVAL_MS = 10 * 60_000;
 const BATCH_ROWS = 200;
+/** Of one place in one batch: one that is not there fails for each of its contents. */
+const MAX_FAILURES = 3;
 /** What is being written is touched every 30 s; what was just stored is referred to soon. Much less than this. */
 export const ABANDONED_MS = 10 * 60_000;
 
@@ -68,19 +70,23 @@ async function removeBlobs(
   log: FileSweep["log"],
 ): Promise<number> {
   const doomed = await doomBlobs(db, untouchedMs, maxRows);
-  let removed = 0;
+  const removed: string[] = [];
   for (const [place, blobs] of Map.groupBy(doomed, (blob) => blob.place)) {
-    const ids = blobs.map(({ id }) => id);
-    try {
-      await contents.placeOf(place).remove(blobs);
-      await deleteBlobs(db, ids);
-      removed += ids.length;
-    } catch (error) {
-      log.warn(
-        { err: error, place },
-        "contents that are not used any more could not be removed from their store",
-      );
+    let failures = 0;
+    for (const blob of blobs) {
+      try {
+        await contents.placeOf(place).remove([blob]);
+        removed.push(blob.id);
+      } catch (error) {
+        failures += 1;
+        log.warn(
+          { err: error, place, blob: blob.id },
+          "a content that is not used any more could not be removed from its store",
+        );
+        if (failures === MAX_FAILURES) break;
+      }
     }
   }
-  return removed;
+  await deleteBlobs(db, removed);
+  return removed.length;
 }

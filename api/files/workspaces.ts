@@ -2,9 +2,10 @@
  * What processes need of the store of files: what they are given is looked up or stored, runs read it, and what runs leave is
  * stored. The rows that name contents are written with the process and with the ending of its run.
  */
+import { createHash } from "node:crypto";
 import { createGate } from "#api/bounds/parallel.ts";
 import type { Db } from "#api/db/pool.ts";
-import { isStorageFull } from "#api/db/stored-bytes.ts";
+import { isStorageFull, storageFull } from "#api/db/stored-bytes.ts";
 import type {
   ArtifactSource,
   FileRefusal,
@@ -21,8 +22,8 @@ import { readWhole } from "#runner/workspace/workspace.ts";
 import { AppError } from "../errors.ts";
 import { readArtifact } from "./artifacts.ts";
 import type { ContentStore, OpenContent } from "./contents/contents.ts";
-import { digestOf, fileIdOf, fileIdSchema } from "./model.ts";
-import { countLeft, useFiles } from "./store.ts";
+import { type Digest, digestOf, fileIdOf, fileIdSchema } from "./model.ts";
+import { countLeft, findCounted, readProcessOwner, readStoredBytes, useFiles } from "./store.ts";
 
 /** Contents of one process that are stored at once. */
 const MAX_AT_ONCE = 4;
@@ -48,10 +49,35 @@ export function createWorkspaces({
   spools,
   onRefused = () => {},
 }: WorkspacesDeps): ProcessFiles {
+  /**
+   * Before bytes are stored that would only be swept again. The statement that counts them decides; this one keeps a key without room from
+   * filling the store between two sweeps. Throws storage_full.
+   */
+  async function checkRoom(owner: string, pending: readonly Pending[]): Promise<void> {
+    if (maxStoredBytes === null || pending.length === 0) return;
+    const used = await readStoredBytes(db, owner);
+    if (used + sum(pending) <= maxStoredBytes) return;
+    // What the owner has already takes no room.
+    const contents = new Map<Digest, { size: number }>();
+    for (const { read } of pending) {
+      const { digest, size } = await measure(await read());
+      contents.set(digest, { size });
+    }
+    for (const digest of await findCounted(db, owner, [...contents.keys()])) contents.delete(digest);
+    const added = sum([...contents.values()]);
+    if (added > 0 && used + added > maxStoredBytes) throw storageFull(used, maxStoredBytes);
+  }
+
+  async function checkRoomOf(processId: number, pending: readonly Pending[]): Promise<void> {
+    const owner = maxStoredBytes === null ? undefined : await readProcessOwner(db, processId);
+    if (owner !== undefined) await checkRoom(owner, pending);
+  }
+
   async function take(given: GivenFiles, owner: FilesOwner): Promise<ProcessFile[]> {
     const files = Object.entries(given);
     const uploads = await findUploads(db, files, owner);
     let bytes = 0;
+    const pending: Pending[] = [];
     const gate = createGate({ maxRunning: MAX_AT_ONCE });
     const sized = files.map(([name, source]) => {
       if ("id" in source) {
@@ -67,6 +93,7 @@ export function createWorkspaces({
       }
       const content = "text" in source ? Buffer.from(source.text) : Buffer.from(source.base64, "base64");
       bytes += content.length;
+      pending.push({ size: content.length, read: async () => once(content) });
       return async () => {
         const { digest, size } = await contents.put(once(content));
         return { name, id: fileIdOf(digest), size, contentType: contentTypeOf(name) };
@@ -77,6 +104,10 @@ export function createWorkspaces({
       const found = `hold ${bytes} bytes together; at most ${maxWorkspaceBytes} are given to a run (CYRNEL_MAX_WORKSPACE_BYTES).`;
       throw refuse(null, found);
     }
+    await checkRoom(owner.owner, pending).catch((error) => {
+      if (isStorageFull(error)) onRefused("quota");
+      throw error;
+    });
     return Promise.all(sized.map((stored) => gate.run(stored)));
   }
 
@@ -99,21 +130,28 @@ export function createWorkspaces({
     },
     async storeArtifacts(artifacts, processId) {
       const gate = createGate({ maxRunning: MAX_AT_ONCE });
+      const read = (artifact: ArtifactSource) => readArtifact(artifact, redactor);
       const store = async (artifact: ArtifactSource): Promise<ProcessArtifact> => {
-        const { digest, size } = await contents.put(await readArtifact(artifact, redactor));
+        const { digest, size } = await contents.put(await read(artifact));
         return { name: artifact.name, size, sha256: digest, contentType: artifact.contentType };
       };
-      const stored = await Promise.all(artifacts.map((artifact) => gate.run(() => store(artifact))));
       try {
+        const pending = artifacts.map((artifact) => ({ size: artifact.size, read: () => read(artifact) }));
+        await checkRoomOf(processId, pending);
+        const stored = await Promise.all(artifacts.map((artifact) => gate.run(() => store(artifact))));
         const digests = stored.map(({ sha256 }) => sha256);
         await countLeft(db, processId, digests, maxStoredBytes);
+        return stored;
       } catch (error) {
         if (isStorageFull(error)) return { refused: error.message };
         throw error;
       }
-      return stored;
     },
-    async store(files) {
+    async store(files, processId) {
+      await checkRoomOf(
+        processId,
+        files.map((file) => ({ size: file.size, read: async () => readWhole(file) })),
+      );
       const gate = createGate({ maxRunning: MAX_AT_ONCE });
       const storeOne = async (file: ArtifactSource): Promise<ProcessFile> => {
         const { name, contentType } = file;
@@ -139,6 +177,24 @@ async function openContent(contents: ContentStore, id: string): Promise<OpenCont
   const content = await contents.open(digestOf(id));
   if (content === null) throw new Error("the content of a process's file is not there");
   return content;
+}
+
+/** What is about to be stored. */
+interface Pending {
+  size: number;
+  read(): Promise<AsyncIterable<Uint8Array>>;
+}
+
+const sum = (all: readonly { size: number }[]) => all.reduce((bytes, { size }) => bytes + size, 0);
+
+async function measure(bytes: AsyncIterable<Uint8Array>): Promise<{ digest: Digest; size: number }> {
+  const hash = createHash("sha256");
+  let size = 0;
+  for await (const piece of bytes) {
+    hash.update(piece);
+    size += piece.length;
+  }
+  return { digest: hash.digest("hex"), size };
 }
 
 async function* once(bytes: Buffer): AsyncGenerator<Buffer> {

@@ -52,6 +52,12 @@ async function keptBy(headers: Record<string, string>): Promise<number> {
   return counted?.bytes as number;
 }
 
+async function countContents(size: number): Promise<number> {
+  const [row] = await server.pool<{ count: number }[]>`
+    select count(*) from contents where size = ${size}`;
+  return row?.count as number;
+}
+
 describe("a key", () => {
   test("is refused what goes beyond, with a sentence that says what to do; others are not", async () => {
     const [alice, bob] = [await makeKey(), await makeKey()];
@@ -104,6 +110,12 @@ describe("a key", () => {
     const alone = await write(MAX_BYTES, "a");
     expect(alone).toMatchObject({ exitState: "failed", reason: "output_limit", artifacts: [] });
     expect(alone.error).toContain("CYRNEL_MAX_STORED_BYTES");
+    // Its bytes were not even stored: they would lie there until a sweep.
+    expect(await countContents(MAX_BYTES)).toBe(0);
+    const given = { "a.txt": { text: "g".repeat(MAX_BYTES) } };
+    const refused = await server.post("/processes", { code: "return 1", files: given }, key);
+    expect([refused.status, refused.body.code]).toEqual([413, "storage_full"]);
+    expect(await countContents(MAX_BYTES)).toBe(0);
     const both = await Promise.all([write(70_000, "b"), write(70_000, "c")]);
     expect(both.map(({ exitState }) => exitState).sort()).toEqual(["failed", "success"]);
     expect(await keptBy(key)).toBe(70_036);
@@ -172,6 +184,8 @@ describe("answers that are saved as files", () => {
       /No person can be asked: This key keeps 60000 bytes.*CYRNEL_MAX_STORED_BYTES/,
     );
     expect(await storedBytes()).toBe(60_000);
+    const [contents] = await on.server.pool<{ count: number }[]>`select count(*) from contents`;
+    expect(contents?.count).toBe(1);
     const { text } = await on.server.get("/metrics");
     expect(text).toContain('cyrnel_file_refusals_total{reason="quota"} 1\n');
     await on.decide(approval, "approve");

@@ -493,6 +493,20 @@ describe("sweeps", () => {
     expect((await countStored()).blobs).toBe((await countStored()).contents);
   });
 
+  test("go on past what cannot be removed: a bucket of before that is not configured any more", async () => {
+    await server.pool`
+      insert into blobs (place, touched_at)
+      select 's3://gone/files', now() - interval '1 hour' from generate_series(1, 250)`;
+    const { body } = await upload(randomBytes(1000));
+    await server.request("DELETE", `/files/${body.id}`, { headers: alice });
+    for (let sweeps = 0; sweeps < 3; sweeps += 1) await sweep(0);
+    const left = await server.pool<{ place: string; count: number }[]>`
+      select place, count(*) from blobs b
+      where not exists (select from contents c where c.blob = b.id) group by place`;
+    expect(left).toEqual([{ place: "s3://gone/files", count: 250 }]);
+    await server.pool`delete from blobs where place = 's3://gone/files'`;
+  });
+
   test("and uploads of the same contents at once lose nothing", async () => {
     const bodies = Array.from({ length: 4 }, () => randomBytes(300_000));
     let isDone = false;

@@ -97,17 +97,20 @@ function isUnused(db: Db) {
     and not exists (select from packages r where r.project = c.project and r.types = c.digest)`;
 }
 
-/** Gives up blobs that no content has and that are not being written; those that were given up before as well. */
+/**
+ * Gives up blobs that no content has and that are not being written; those that were given up before as well, the one longest ago
+ * first. Each counts as tried now: what cannot be removed keeps no others from it.
+ */
 export async function doomBlobs(db: Db, untouchedMs: number, maxRows: number): Promise<DoomedBlob[]> {
   return db<DoomedBlob[]>`
-    update blobs b set doomed = true
+    update blobs b set doomed = true, touched_at = now()
     where b.project = ${PROJECT} and touched_at <= now() - make_interval(secs => ${untouchedMs / 1000})
       and not exists (select from contents c where c.project = b.project and c.blob = b.id)
       and id = any(array(
         select id from blobs o where o.project = ${PROJECT}
           and touched_at <= now() - make_interval(secs => ${untouchedMs / 1000})
           and not exists (select from contents c where c.project = o.project and c.blob = o.id)
-        limit ${maxRows} for update skip locked))
+        order by touched_at limit ${maxRows} for update skip locked))
     returning id, place, upload`;
 }
 

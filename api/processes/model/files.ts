@@ -84,7 +84,7 @@ export interface ProcessFiles {
   readonly maxStoredBytes: number | null;
   /** Where runs keep what they write while they are under way. Null: in the system's folder for temporary files. */
   readonly spools: Spools | null;
-  /** Looks up what was uploaded, and stores what is given as text. Throws invalid_request, naming the file. */
+  /** Looks up what was uploaded, and stores what is given as text. Throws invalid_request, naming the file, and storage_full. */
   take(given: GivenFiles, owner: FilesOwner): Promise<ProcessFile[]>;
   /** As runs read them. Nothing is read before that. */
   open(files: readonly ProcessFile[]): ArtifactSource[];
@@ -96,8 +96,11 @@ export interface ProcessFiles {
     artifacts: readonly ArtifactSource[],
     processId: number,
   ): Promise<ProcessArtifact[] | { refused: string }>;
-  /** Stores contents as they are; they are kept for a while, and as long as something refers to them. */
-  store(files: readonly ArtifactSource[]): Promise<ProcessFile[]>;
+  /**
+   * Stores contents of a process as they are; they are kept for a while, and as long as something refers to them. Throws
+   * storage_full where its owner has no room for them.
+   */
+  store(files: readonly ArtifactSource[], processId: number): Promise<ProcessFile[]>;
   /** To be told where a statement of others was refused for `maxStoredBytes`. */
   onFull?(): void;
 }

@@ -108,16 +108,17 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
   /** Contents first: what refers to one has to find it. */
   async function storeSaved(saved: readonly SavedAnswer[]): Promise<KeptAnswer[]> {
     if (saved.length === 0) return [];
-    const stored = await storage.files.store(saved);
+    const stored = await storage.files.store(saved, id).catch(tellFull);
     return stored.map((file, index) => ({ ...file, seq: (saved[index] as SavedAnswer).seq }));
   }
 
   async function keep(db: Db, answers: readonly KeptAnswer[]): Promise<void> {
-    const { files } = storage;
-    await keepSaved(db, id, answers, files.maxStoredBytes).catch((error) => {
-      if (isStorageFull(error)) files.onFull?.();
-      throw error;
-    });
+    await keepSaved(db, id, answers, storage.files.maxStoredBytes).catch(tellFull);
+  }
+
+  function tellFull(error: unknown): never {
+    if (isStorageFull(error)) storage.files.onFull?.();
+    throw error;
   }
 
   return {
@@ -175,11 +176,12 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
       return approvalId === null || isUsed || !call.destructive ? "begun" : "used";
     },
     async endCall(seq, reply, saved) {
-      const kept = await storeSaved(saved);
       // Without it the reply is kept: a repetition ends there, and makes no call twice.
-      await keep(pool, kept).catch((error) => {
-        if (!isStorageFull(error)) throw error;
-      });
+      await storeSaved(saved)
+        .then((kept) => keep(pool, kept))
+        .catch((error) => {
+          if (!isStorageFull(error)) throw error;
+        });
       await sealer.keep(pool, [sealReply(sealer, id, seq, reply)], endCall(pool, id, seq));
     },
     async useAnswer(approvalId) {
