@@ -85,7 +85,7 @@ const LIBRARY_SCRIPT = `(async (module) => {
   await new Response(new ReadableStream({ pull(controller) { controller.enqueue(new Uint8Array(1)); controller.close(); } })).text();
   for await (const chunk of ReadableStream.from(["text"]).pipeThrough(new TextEncoderStream()).pipeThrough(new TextDecoderStream())) chunk.at(0);
   await module("cyrnel:link")([
-    { targets: [1, "path"], statics: 2, calls: {}, names: {}, stars: [], run: (require, namespace, define) => define(async (exports, turn) => { exports({ a: () => require(0) }); await turn; }) },
+    { targets: [1, "path"], statics: 2, calls: {}, names: {}, places: {}, stars: [], run: (require, namespace, define) => define(async (exports, turn) => { exports({ a: () => require(0) }); await turn; }) },
     { json: "{}" },
   ]);
 })`;

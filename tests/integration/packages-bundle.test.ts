@@ -115,7 +115,7 @@ describe("what is bundled", () => {
       ),
     ).toEqual([1, 2, 1, "web", "Hallo", "Thing"]);
     const { error } = await bench.run('import { none } from "esm"; return none');
-    expect(error?.message).toBe('The package esm has no export named "none".');
+    expect(error?.message).toBe('The package esm has no export named "none". There are data, n, up.');
   });
 
   test("CommonJS: default is what it exports, names are those it has when it is loaded", async () => {

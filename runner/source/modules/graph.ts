@@ -231,7 +231,12 @@ async function findTarget(
 ): Promise<Found> {
   const meant = readSpecifier(site.specifier, from);
   if (meant.is === "refused") return meant;
-  if (meant.is === "package") return find(meant, site.specifier);
+  if (meant.is === "package") {
+    const found = await find(meant, site.specifier);
+    return typeof found === "object" && "message" in found
+      ? ((await findFileMeant(site.specifier, from, read)) ?? found)
+      : found;
+  }
   if (meant.is === "builtin") return meant.name;
   for (const name of meant.paths) {
     const text = name === entryName && site.type === null ? "" : await read(name);
@@ -245,6 +250,19 @@ async function findTarget(
   return {
     message: `${quote(site.specifier)} is not among the files of this run (looked for ${looked}${meant.paths.length > 3 ? ", …" : ""}). ${INSTEAD}`,
   };
+}
+
+/** What is no package may be a file of the workspace, written without `./`. */
+async function findFileMeant(specifier: string, from: string, read: Reader): Promise<Found | null> {
+  const meant = readSpecifier(`/${specifier}`, from);
+  if (meant.is !== "file") return null;
+  for (const name of meant.paths) {
+    if ((await read(name)) === null) continue;
+    const path = from.includes("/") ? `/${specifier}` : `./${specifier}`;
+    const message = `${quote(specifier)} means a package, and there is none of this name. The file ${name} is imported as ${quote(path)}.`;
+    return { message, isPackage: true };
+  }
+  return null;
 }
 
 async function prepareNode(node: Node): Promise<Refused | null> {

@@ -16,7 +16,7 @@ export interface LinkedModule {
   name: string;
   /** Targets of `imports`, in this order; null: it is said when the call is made that there is none. */
   targets: (Target | null)[];
-  imports: Pick<Import, "specifier" | "isDynamic" | "names">[];
+  imports: Pick<Import, "specifier" | "isDynamic" | "names" | "position">[];
   stars: number[];
   /** Null: `data` is what it exports. */
   code: Pick<Linkable, "code" | "mappings" | "linesBefore"> | null;
@@ -48,7 +48,7 @@ export function link(modules: readonly LinkedModule[]): {
     }
     const source = sources.push(name) - 1;
     parts.push(
-      `{${describe(targets, imports, stars)},run:(${MODULE_PARAMETERS.join(",")})=>{`,
+      `{${describe(name, targets, imports, stars)},run:(${MODULE_PARAMETERS.join(",")})=>{`,
       code.code,
       "}},",
     );
@@ -64,20 +64,27 @@ export function link(modules: readonly LinkedModule[]): {
   return { code: parts.join("\n"), mappings: encodedMappings(map), sources };
 }
 
-/** What the linker needs to know: targets by number, specifiers of calls of `import()`, names that are used of built-in modules and packages. */
+/**
+ * What the linker needs to know: targets by number, specifiers of calls of `import()`, names that are used of built-in modules and packages
+ * and where.
+ */
 function describe(
+  name: string,
   targets: LinkedModule["targets"],
   imports: LinkedModule["imports"],
   stars: readonly number[],
 ): string {
   const calls: Record<string, number> = {};
   const names: Record<number, string[]> = {};
-  for (const [index, { specifier, isDynamic, names: used }] of imports.entries()) {
+  const places: Record<number, string> = {};
+  for (const [index, { specifier, isDynamic, names: used, position }] of imports.entries()) {
     if (isDynamic && targets[index] !== null) calls[`$${specifier}`] = index;
-    if (typeof targets[index] !== "number" && used.length > 0) names[index] = used;
+    if (typeof targets[index] === "number" || used.length === 0) continue;
+    names[index] = used;
+    places[index] = `${name}:${position.line}:${position.column}`;
   }
   const statics = imports.findIndex(({ isDynamic }) => isDynamic);
-  const known = { targets, statics: statics === -1 ? imports.length : statics, calls, names, stars };
+  const known = { targets, statics: statics === -1 ? imports.length : statics, calls, names, places, stars };
   return JSON.stringify(known).slice(1, -1);
 }
 

@@ -101,9 +101,15 @@ return [plain, one, twice(4), all.one, Object.keys(all).sort(), sub.name, named.
       expect(version.error?.message).toMatch(/"plain" is not installed/);
       const path = await run('import x from "plain/none";');
       expect(path.error?.message).toMatch(/plain@2\.1\.0 has no export "\.\/none".*"plain\/sub"/);
-      const name = await run('import { tow } from "plain"; return tow');
-      expect(name.error).toMatchObject({ name: "SyntaxError", reason: "script_error" });
-      expect(name.error?.message).toBe('The package plain has no export named "tow".');
+      const name = await run('const a = 1;\nimport { tow } from "plain"; return tow');
+      expect(name.error).toMatchObject({ name: "SyntaxError", reason: "script_error", line: 2, column: 1 });
+      expect(name.error?.message).toMatch(
+        /^The package plain has no export named "tow"\. There are one, double/,
+      );
+      const file = await run('import { two } from "lib/two.ts"; return two', {
+        files: { "lib/two.ts": "export const two = 2" },
+      });
+      expect(file.error?.message).toMatch(/The file lib\/two\.ts is imported as "\.\/lib\/two\.ts"/);
       const called = await run(
         'return [await import("plaim").catch((e) => e.message), await import("plain/none").catch((e) => e instanceof Error)]',
       );

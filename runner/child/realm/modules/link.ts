@@ -29,6 +29,8 @@ interface File {
   calls: Record<string, number>;
   /** Names that are used of built-in modules and packages, by the target's index. */
   names: Record<string, string[]>;
+  /** Where these are imported, as `script.ts:2:1`. */
+  places: Record<string, string>;
   stars: number[];
   run?: (
     require: (index: number) => Namespace,
@@ -117,7 +119,7 @@ export async function link(
       for (let index = 0; index < file.statics; index++) {
         const target = file.targets[index];
         if (typeof target === "number") visit(all[target] as Linked);
-        else checkNames(target as string | PackageTarget, file.names[index]);
+        else checkNames(target as string | PackageTarget, file.names[index], file.places[index]);
       }
       order.push(linked);
       const turn = Promise.withResolvers<void>();
@@ -145,18 +147,22 @@ export async function link(
     return member === "facade" ? facadeOf(namespace) : namespace;
   }
 
-  function checkNames(target: string | PackageTarget, used: readonly string[] = []): void {
+  function checkNames(target: string | PackageTarget, used: readonly string[] = [], place = ""): void {
     const namespace = namespaceOf(target);
     const missing = used.find((key) => !Object.hasOwn(namespace, key));
     if (missing === undefined) return;
-    if (typeof target === "string")
-      throw new SyntaxError(`The module node:${target} has no export named "${missing}" here.`);
-    const name = target.name + target.path.slice(1);
-    throw new SyntaxError(
-      missing === "default"
-        ? `The package ${name} has no default export: import what it exports by name.`
-        : `The package ${name} has no export named "${missing}".`,
+    const isPackage = typeof target === "object";
+    const name = isPackage
+      ? `The package ${target.name + target.path.slice(1)}`
+      : `The module node:${target}`;
+    const error = new SyntaxError(
+      isPackage && missing === "default"
+        ? `${name} has no default export: import what it exports by name.`
+        : `${name} has no export named "${missing}"${isPackage ? "" : " here"}.${listNear(missing, Object.keys(namespace))}`,
     );
+    // It is thrown by no code of the script, and is a mistake at this place of it.
+    error.stack = `SyntaxError: ${error.message}\n    at ${place}`;
+    throw error;
   }
 
   function exposeAll(linked: Linked, getters: Getters): void {
@@ -208,6 +214,16 @@ export async function link(
   // Not returned as it is: its `then` would be called, which the script may have replaced.
   return await entry.finished;
 }
+
+/** Of the names those that begin alike; all, where there are few. */
+function listNear(missing: string, names: readonly string[]): string {
+  const start = missing.slice(0, NEAR_CHARACTERS).toLowerCase();
+  const named = names.filter((name) => name !== "default");
+  const near = named.filter((name) => named.length <= MAX_NEAR || name.toLowerCase().startsWith(start));
+  return near.length === 0 ? "" : ` There are ${near.slice(0, MAX_NEAR).join(", ")}.`;
+}
+const NEAR_CHARACTERS = 3;
+const MAX_NEAR = 5;
 
 /** The function that a bundle is: answers what can be imported, by path, each evaluated with its first call. */
 type Bundle = (require: (name: string) => unknown) => Record<string, () => object>;
