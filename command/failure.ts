@@ -1,5 +1,7 @@
 /** How a command ends: its exit codes; and a failure as one sentence, one code, one exit code. */
 import { CyrnelError } from "#client/errors.ts";
+import { visibleJson, visibleLine } from "#client/visible-text.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** What a command ends with. 69, 77 and 78 are those of sysexits.h. */
 export const EXIT = {
@@ -71,6 +73,19 @@ export class Failure extends Error {
 /** For a command line, or a file it names, that cannot be used. */
 export function usageFailure(message: string, code = "usage"): Failure {
   return new Failure(code, message, EXIT.usage);
+}
+
+/** As a line on standard error, or as JSON there. */
+export function writeFailure(
+  stderr: Terminal,
+  { message, code, exitCode }: Pick<Failure, "message" | "code" | "exitCode">,
+  json: boolean,
+): void {
+  stderr.write(
+    json
+      ? `${visibleJson({ error: message, code, exitCode })}\n`
+      : `${stderr.paint("red", "cyrnel:")} ${visibleLine(message)} [${code}]\n`,
+  );
 }
 
 const MAX_ISSUES = 3;

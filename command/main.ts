@@ -1,8 +1,7 @@
 /** Entry file of the command, started by the launcher `cyrnel`. Only this file reads the environment, handles signals and exits. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { visibleJson, visibleLine } from "#client/visible-text.ts";
-import { EXIT, toFailure } from "./failure.ts";
+import { EXIT, toFailure, writeFailure } from "./failure.ts";
 import { createProgram, toUsageFailure } from "./program.ts";
 import { DEFAULT_URL, type Shell } from "./session.ts";
 import { createTerminal } from "./terminal.ts";
@@ -80,13 +79,9 @@ function report(error: unknown, shell: Shell, args: readonly string[]): void {
     shell.exitCode = EXIT.interrupted;
     return;
   }
-  const { message, code, exitCode } = toFailure(thrown, readUrl(shell, args));
-  shell.exitCode = exitCode;
-  shell.stderr.write(
-    args.includes("--json")
-      ? `${visibleJson({ error: message, code, exitCode })}\n`
-      : `${shell.stderr.paint("red", "cyrnel:")} ${visibleLine(message)} [${code}]\n`,
-  );
+  const failure = toFailure(thrown, readUrl(shell, args));
+  shell.exitCode = failure.exitCode;
+  writeFailure(shell.stderr, failure, args.includes("--json"));
 }
 
 /** The address of the server, for an error. */

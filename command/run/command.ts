@@ -7,9 +7,9 @@ import { addCommand } from "../commands/resource.ts";
 import { EXIT, type ExitCode, usageFailure } from "../failure.ts";
 import { collect, parseDuration, parseJson, parseMemory, parsePair, readText } from "../options.ts";
 import { act, type Session, type Shell } from "../session.ts";
-import { readFolder } from "./folder.ts";
+import { checkArtifactsFolder, readFolder } from "./folder.ts";
 import { openRemoteRun } from "./remote.ts";
-import { emptyReport, type RunLimits, type RunReport, type RunScript, showReport } from "./report.ts";
+import { emptyReport, type RunEnding, type RunLimits, type RunScript, showEnding } from "./report.ts";
 import { checkNames } from "./requirements.ts";
 import { findPlaces } from "./root.ts";
 
@@ -97,6 +97,7 @@ Examples:
 
 async function run(session: Session, path: string, flags: RunFlags): Promise<ExitCode> {
   checkFlags(path, flags);
+  if (flags.artifacts !== undefined) await checkArtifactsFolder(flags.artifacts);
   const limits: RunLimits = {
     ...readLimits(flags),
     input: await readInput(session, flags),
@@ -107,8 +108,8 @@ async function run(session: Session, path: string, flags: RunFlags): Promise<Exi
   const runScript = await openRunner(session, path, flags, undo);
   for (;;) {
     using changes = flags.watch ? watchFiles([path, ...script.paths]) : undefined;
-    const report = script.refused ?? (await runScript(script.code, { ...limits, ...script.given }));
-    const exitCode = showReport(session, report, path);
+    const ending = script.refused ?? (await runScript(script.code, { ...limits, ...script.given }));
+    const exitCode = showEnding(session, ending, path);
     if (changes === undefined || session.signal.aborted) return exitCode;
     session.stderr.write(session.stderr.paint("dim", `Waiting for a change of ${path} …\n`));
     if (!(await changes.next(session.signal))) return EXIT.ok;
@@ -122,7 +123,7 @@ interface Script {
   /** Of the files it imports. */
   paths: string[];
   /** What comes of it, where it cannot be run for an error in it or in what it imports. */
-  refused?: RunReport;
+  refused?: RunEnding;
 }
 
 /** Imports of files name them by `./`, `../` or `/`. */
@@ -140,7 +141,8 @@ async function readScript(session: Session, path: string, { dir, root, local }: 
   if (error === undefined) return { code, given, paths };
   const { message } = error;
   const refused = { ...emptyReport(null), exitState: "failed", reason: "syntax_error", error: message };
-  return { code, given, paths, refused: { ...refused, errorDetail: { stack: null, ...error } } };
+  const report = { ...refused, errorDetail: { stack: null, ...error } };
+  return { code, given, paths, refused: { report, failure: null } };
 }
 
 async function openRunner(

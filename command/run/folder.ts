@@ -1,11 +1,11 @@
 /** Folders of this machine as the workspace of a run, and as the place of its artifacts. */
 import { randomUUID } from "node:crypto";
 import { constants, openAsBlob } from "node:fs";
-import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { access, lstat, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import path from "node:path";
 import type { LocalFile } from "#client/kernel/local-model.ts";
 import { checkFileName } from "#runner/file-names.ts";
-import { usageFailure } from "../failure.ts";
+import { Failure, usageFailure } from "../failure.ts";
 
 const IGNORED = [".git", "node_modules"];
 /** What Windows calls them besides. */
@@ -73,6 +73,38 @@ async function readPiece(file: string, offset: number, length: number): Promise<
   const bytes = Buffer.alloc(length);
   const { bytesRead } = await handle.read(bytes, 0, length, offset);
   return bytes.subarray(0, bytesRead);
+}
+
+/** What statfs of Linux calls /proc: folders cannot be made there, and Node tries without end. */
+const PROC_TYPE = 0x9fa0;
+
+/** Throws a usage failure where the folder of the artifacts is none and cannot be made. It is not made yet. */
+export async function checkArtifactsFolder(folder: string): Promise<void> {
+  if (folder === "") throw usageFailure("Expected --artifacts <folder>; found an empty name.");
+  const refuse = (found: string) =>
+    usageFailure(`--artifacts ${folder} needs a folder that files can be written to; found ${found}.`);
+  let there = path.resolve(folder);
+  try {
+    while (!(await exists(there))) there = path.dirname(there);
+    if (!(await stat(there)).isDirectory()) throw refuse(`that ${there} is no folder`);
+    if ((await statfs(there)).type === PROC_TYPE) throw refuse(`that ${there} is of /proc`);
+    await access(there, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    throw refuse((error as Error).message);
+  }
+}
+
+/** A link that leads nowhere does. */
+async function exists(entry: string): Promise<boolean> {
+  try {
+    await lstat(entry);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return false;
+    throw error;
+  }
 }
 
 /**

@@ -11,7 +11,7 @@ import { EXIT, Failure, usageFailure } from "../failure.ts";
 import type { Session } from "../session.ts";
 import { piecesOf } from "./folder.ts";
 import { killedReport } from "./remote.ts";
-import { openRunOutput, type RunLimits, type RunReport, type RunScript } from "./report.ts";
+import { openRunOutput, type RunEnding, type RunLimits, type RunReport, type RunScript } from "./report.ts";
 import { requireIsolation } from "./requirements.ts";
 import { createArtifactWriter } from "./transfer.ts";
 
@@ -90,7 +90,7 @@ async function runHere(
   runtime: LocalRuntime,
   code: string,
   { timeoutMs, memoryMb, cpuMs, ref, input, files, name, artifactsFolder }: RunLimits,
-): Promise<RunReport> {
+): Promise<RunEnding> {
   const shown = openRunOutput(session);
   const kept = { stdout: "", stderr: "", output: {} as Record<string, unknown> };
   const written =
@@ -122,10 +122,11 @@ async function runHere(
       shown.end();
       result = await decide(session, runtime, result.paused);
     }
-    written?.end();
-    return toReport(result, kept);
+    return { report: toReport(result, kept), failure: written?.end() ?? null };
   } catch (error) {
-    if (session.signal.aborted) return { ...killedReport(null), ...kept };
+    if (session.signal.aborted) {
+      return { report: { ...killedReport(null), ...kept }, failure: written?.end() ?? null };
+    }
     if (error instanceof TypeError && "code" in error && error.code === "invalid_input") {
       throw usageFailure(error.message, error.code);
     }

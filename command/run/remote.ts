@@ -3,7 +3,14 @@ import { CyrnelError, unwrap } from "#client/errors.ts";
 import type { ProcessEvent } from "#client/events.ts";
 import { visibleLine } from "#client/visible-text.ts";
 import type { Session } from "../session.ts";
-import { emptyReport, openRunOutput, type RunLimits, type RunReport, type RunScript } from "./report.ts";
+import {
+  emptyReport,
+  openRunOutput,
+  type RunEnding,
+  type RunLimits,
+  type RunReport,
+  type RunScript,
+} from "./report.ts";
 import { requireIsolation } from "./requirements.ts";
 import { downloadArtifacts, uploadFiles } from "./transfer.ts";
 
@@ -23,7 +30,7 @@ async function runOnServer(
   session: Session,
   code: string,
   { files, artifactsFolder, ...limits }: RunLimits,
-): Promise<RunReport> {
+): Promise<RunEnding> {
   const { client, json, stderr, signal } = session;
   const output = openRunOutput(session);
   let id: number | null = null;
@@ -49,9 +56,10 @@ async function runOnServer(
       onEvent,
       onSubmit,
     });
-    if (artifactsFolder !== undefined) await downloadArtifacts(session, record, artifactsFolder);
+    const failure =
+      artifactsFolder === undefined ? null : await downloadArtifacts(session, record, artifactsFolder);
     const { exitState, reason, result, error, errorDetail, stdout, stderr: errors, usage } = record;
-    return {
+    const report = {
       id: record.id,
       exitState,
       reason,
@@ -63,13 +71,15 @@ async function runOnServer(
       output: record.output as Record<string, unknown>,
       usage: usage as unknown as Record<string, number>,
     };
+    return { report, failure };
   } catch (error) {
     if (!signal.aborted || error instanceof CyrnelError) throw error;
+    const report = killedReport(id);
     if (id !== null && artifactsFolder !== undefined) {
       const record = await client.waitForIdle(id, { signal: AbortSignal.timeout(MAX_KILLED_WAIT_MS) });
-      await downloadArtifacts(session, record, artifactsFolder);
+      return { report, failure: await downloadArtifacts(session, record, artifactsFolder) };
     }
-    return killedReport(id);
+    return { report, failure: null };
   } finally {
     output.end();
   }

@@ -1,6 +1,6 @@
 /** The report of a run, the same for remote and local runs, and how it is shown. */
 import { visibleJson, visibleLine } from "#client/visible-text.ts";
-import { type ExitCode, exitCodeOfRun } from "../failure.ts";
+import { EXIT, type ExitCode, exitCodeOfRun, type Failure, writeFailure } from "../failure.ts";
 import type { Session } from "../session.ts";
 import { createSafeStream } from "../terminal.ts";
 import type { FolderFile } from "./folder.ts";
@@ -22,7 +22,13 @@ export interface RunLimits {
 }
 
 /** Runs a script to its end. Rejects where it could not be run; a failed script is a report. */
-export type RunScript = (code: string, limits: RunLimits) => Promise<RunReport>;
+export type RunScript = (code: string, limits: RunLimits) => Promise<RunEnding>;
+
+export interface RunEnding {
+  report: RunReport;
+  /** Of its artifacts; null: all of them, if any, are written. */
+  failure: Failure | null;
+}
 
 export interface RunReport {
   /** Null on this machine. */
@@ -95,13 +101,28 @@ export function openRunOutput({ json, stdout, stderr }: Session) {
 /** Ended by a person's decision or its absence, not by a fault of the script or the server. */
 const DECIDED = new Set(["approval_denied", "approval_expired", "killed"]);
 
-/** The result on standard output, everything else about the ending on standard error. `name`: of the script. */
-export function showReport(session: Session, report: RunReport, name: string): ExitCode {
-  const { json, stdout, stderr } = session;
-  const exitCode = exitCodeOfRun(report);
+/** The ending of the script, then what became of its artifacts. `name`: of the script. */
+export function showEnding(session: Session, { report, failure }: RunEnding, name: string): ExitCode {
+  const ended = exitCodeOfRun(report);
+  const exitCode = ended === EXIT.ok && failure !== null ? EXIT.failed : ended;
+  showReport(session, report, name, exitCode);
+  if (failure !== null) {
+    const { message, code } = failure;
+    writeFailure(session.stderr, { message, code, exitCode }, session.json);
+  }
+  return exitCode;
+}
+
+/** The result on standard output, everything else about the ending on standard error. */
+function showReport(
+  { json, stdout, stderr }: Session,
+  report: RunReport,
+  name: string,
+  exitCode: ExitCode,
+): void {
   if (json) {
     stdout.write(`${visibleJson({ ...report, exitCode }, stdout.isTty ? 2 : undefined)}\n`);
-    return exitCode;
+    return;
   }
   if (Object.keys(report.output).length > 0) {
     stderr.write(`${stderr.paint("dim", "output")} ${visibleJson(report.output)}\n`);
@@ -116,7 +137,6 @@ export function showReport(session: Session, report: RunReport, name: string): E
       `${stderr.paint(isDecided ? "yellow" : "red", "cyrnel:")} ${describeEnding(report, name)}\n`,
     );
   }
-  return exitCode;
 }
 
 function describeEnding({ reason, error, errorDetail, exitState }: RunReport, name: string): string {

@@ -42,12 +42,12 @@ export async function uploadFiles(
   return given;
 }
 
-/** Writes what the run left into a folder. What a server says is not believed: names are checked, and sizes have to fit. */
+/** Writes what the run left into a folder; answers the failure of it. What a server says is not believed: names are checked, and sizes have to fit. */
 export async function downloadArtifacts(
   { client, url }: Session,
   { id, artifacts }: Pick<ProcessRecord, "id" | "artifacts">,
   folder: string,
-): Promise<void> {
+): Promise<Failure | null> {
   const written = createArtifactWriter(folder, `Process ${id}`, url);
   for (const { name, size } of artifacts) {
     await written.add(name, async () => {
@@ -57,10 +57,10 @@ export async function downloadArtifacts(
       return withSize(await client.downloadArtifact(id, name), size);
     });
   }
-  written.end();
+  return written.end();
 }
 
-/** Writes artifacts into a folder. One that cannot be written keeps no other back: `end` throws a Failure for the first of them. */
+/** Writes artifacts into a folder. One that cannot be written keeps no other back: `end` answers a Failure for the first of them. */
 export function createArtifactWriter(folder: string, run: string, url: string) {
   const failures: { name: string; error: unknown }[] = [];
   return {
@@ -71,11 +71,11 @@ export function createArtifactWriter(folder: string, run: string, url: string) {
         failures.push({ name, error });
       }
     },
-    end(): void {
+    end(): Failure | null {
       const [first, ...others] = failures;
-      if (first === undefined) return;
+      if (first === undefined) return null;
       const more = others.length === 0 ? "" : `, nor were ${others.length} others`;
-      throw explain(
+      return explain(
         `${run} has ended; its artifact ${JSON.stringify(first.name)} was not written${more}`,
         first.error,
         url,

@@ -1,7 +1,7 @@
 /** Folders and imported files of `cyrnel run`, on a server: up before the run, artifacts down after it. */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -170,6 +170,62 @@ test.each([[[]], [["--local"]]])(
     }
   },
   120_000,
+);
+
+test.each([[[]], [["--local"]]])(
+  "an artifact that cannot be written hides nothing of how the script ended (%s)",
+  async (how) => {
+    const artifacts = ["--artifacts", join(folder.path, `hidden-${how.length}`)];
+    const write = 'await cyrnel.files.write(".git/x", "1");';
+    const lost = 'cyrnel: [^\n]* has ended; its artifact "\\.git/x" was not written: ';
+
+    const returns = await folder.write("returns.ts", `${write} return { important: 1 }`);
+    const returned = await run(returns, ...artifacts, ...how);
+    expect([returned.code, returned.stdout]).toEqual([1, '{"important":1}\n']);
+    expect(returned.stderr).toMatch(new RegExp(`^${lost}`));
+
+    const asJson = await run(returns, ...artifacts, ...how, "--json");
+    expect(asJson.json()).toMatchObject({ exitState: "success", result: { important: 1 }, exitCode: 1 });
+    expect(JSON.parse(asJson.stderr)).toMatchObject({
+      error: expect.stringContaining(".git/x"),
+      exitCode: 1,
+    });
+
+    const throws = await folder.write("throws.ts", `${write} throw new TypeError("mine")`);
+    const thrown = await run(throws, ...artifacts, ...how);
+    expect(thrown.code).toBe(1);
+    expect(thrown.stderr).toMatch(new RegExp(`TypeError: mine .*\\[script_error\\]\n${lost}`));
+
+    const spins = await folder.write("spins.ts", `${write} while (true) {}`);
+    const spun = await run(spins, ...artifacts, ...how, "--timeout", "500ms");
+    expect(spun.code).toBe(3);
+    expect(spun.stderr).toMatch(new RegExp(`\\[timeout\\]\n${lost}`));
+  },
+  60_000,
+);
+
+test.each([[[]], [["--local"]]])(
+  "a folder that artifacts cannot be written to is refused before the script runs (%s)",
+  async (how) => {
+    const script = await folder.write("one.ts", 'console.log("ran"); await cyrnel.files.write("a", "1")');
+    const dangling = join(folder.path, `nowhere-${how.length}`);
+    await symlink(join(folder.path, "not/there"), dangling);
+    for (const { path, found } of [
+      { path: "", found: "an empty name" },
+      { path: script, found: "is no folder" },
+      { path: join(script, "sub"), found: `${script} is no folder` },
+      { path: "/proc/x/y", found: "/proc is of /proc" },
+      { path: join(dangling, "sub"), found: "no such file" },
+    ]) {
+      const refused = await run(script, "--artifacts", path, ...how);
+      expect([path, refused.code, refused.stdout]).toEqual([path, 2, ""]);
+      expect(refused.stderr).toContain(found);
+    }
+    const made = join(folder.path, `made-${how.length}`, "deep");
+    expect((await run(script, "--artifacts", made, ...how)).code).toBe(0);
+    expect(readFileSync(join(made, "a"), "utf8")).toBe("1");
+  },
+  60_000,
 );
 
 async function makeData(name: string): Promise<string> {
