@@ -59,7 +59,9 @@ describe("a direct installation", () => {
     expect(row?.source).toBe("");
   });
 
-  test("as content of 30 MiB, and no more; the rest of such a body is small", async () => {
+  test("as content of 30 MiB, and no more; the rest of such a body is small", {
+    timeout: 240_000,
+  }, async () => {
     const write = (tools: string[], quotes: number) =>
       JSON.stringify({ name: "Large", tools, ignored: '"'.repeat(quotes) });
     const install = (content: string) =>
