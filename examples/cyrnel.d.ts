@@ -62,7 +62,7 @@ interface CyrnelFiles {
   list(prefix?: string): Promise<CyrnelFile[]>;
   stat(name: string): Promise<CyrnelFile>;
   exists(name: string): Promise<boolean>;
-  /** Text and bytes as they are, anything else as JSON. */
+  /** Text, bytes and a Blob as they are, streams and other async iterables piece by piece, anything else as JSON. */
   write(name: string, data: unknown): Promise<CyrnelFile>;
   append(name: string, data: unknown): Promise<CyrnelFile>;
   remove(name: string): Promise<void>;

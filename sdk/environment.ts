@@ -61,8 +61,11 @@ export interface WorkspaceFile {
 export interface FileWrite {
   name: string;
   data: Uint8Array;
-  /** `patch`: it is written over what is at `at`, after zeros where the file ends before. */
-  mode: "replace" | "append" | "patch";
+  /**
+   * `patch`: it is written over what is at `at`, after zeros where the file ends before. `discard`: the pieces of this write come
+   * to nothing, and the file stays as it is.
+   */
+  mode: "replace" | "append" | "patch" | "discard";
   /** Bytes from the beginning of the file; with `patch`. */
   at?: number;
   /** Another piece of this write follows: the file is as it was until the last one. */

@@ -115,7 +115,7 @@ its artifacts. All of it returns promises.
 
 - \`read(name, { offset?, length? })\` gives a \`Uint8Array\`; \`text(name)\`, \`json(name)\`; \`for await (const line of cyrnel.files.lines(name))\`
 - \`list(prefix?)\`, \`stat(name)\`: \`{ name, size, contentType }\`; \`exists(name)\`
-- \`write(name, text | bytes | JSON)\`, \`append(name, ...)\`, \`remove(name)\`
+- \`write(name, text | bytes | Blob | stream | JSON)\`, \`append(name, ...)\`, \`remove(name)\`; a download of any size: \`write("a.zip", response.body)\`
 
 A tool that takes bytes takes \`{ file: "in/photo.png" }\` too, and the answer of any tool can become a file that the script never
 holds: \`tools.store.report({ ... }, { saveAs: "out/report.pdf" })\`.`;

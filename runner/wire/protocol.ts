@@ -160,13 +160,13 @@ export const callParamsSchemas = {
     asText: z.literal(true).optional(),
   }),
   /**
-   * Pieces of one write have its number, counted by the child; the last one has no `more`. What is written is attached, or it is
-   * `text`, or nothing. Answers `{size}`.
+   * Pieces of one write have its number, counted by the child; the last one has no `more`, and with `discard` none of them counts.
+   * What is written is attached, or it is `text`, or nothing. Answers `{size}`.
    */
   writeFile: z.strictObject({
     name: fileName,
     write: z.int().min(1),
-    mode: z.enum(["replace", "append", "patch"]),
+    mode: z.enum(["replace", "append", "patch", "discard"]),
     /** With `patch`: where in the file. */
     at: z.int().min(0).optional(),
     more: z.literal(true).optional(),

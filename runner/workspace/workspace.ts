@@ -173,6 +173,10 @@ export function createWorkspace({
     if (begun !== undefined && begun.name !== name) {
       throw fileError("invalid_file_name", "The pieces of one write name two files.");
     }
+    if (mode === "discard") {
+      forget(write);
+      return { size: named.get(name)?.size ?? 0 };
+    }
     writtenBytes += data.length;
     if (writtenBytes > maxBytes * MAX_REWRITES) {
       throw new WorkspaceLimitError(

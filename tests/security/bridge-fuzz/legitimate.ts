@@ -20,7 +20,7 @@ const METHODS: Record<string, Record<string, (value: unknown) => boolean>> = {
   writeFile: {
     name: isFileName,
     write: isPositive,
-    mode: (value) => value === "replace" || value === "append" || value === "patch",
+    mode: (value) => ["replace", "append", "patch", "discard"].includes(value as string),
     "at?": (value) => value === 0 || isPositive(value),
     "more?": (value) => value === true,
     "text?": (value) => typeof value === "string",

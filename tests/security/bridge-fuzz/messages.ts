@@ -44,7 +44,7 @@ const CALL_PARAMS: Record<CallMethod, (prng: Prng) => Json> = {
     object({
       name: identifier(prng),
       write: json(prng.pick([1, 2, 1_000_000])),
-      mode: json(prng.pick(["replace", "append", "patch"])),
+      mode: json(prng.pick(["replace", "append", "patch", "discard"])),
       ...maybe(prng, "at", json(prng.pick([0, 1, 2 ** 53 - 1]))),
       ...maybe(prng, "more", raw("true")),
       ...maybe(prng, "text", raw(randomString(prng))),

@@ -73,9 +73,9 @@ export function createHostileWorkspace(prng: Prng, report: (fault: string | null
     if (begun.name !== name) report("the pieces of one write name two files");
     pieces.set(write, begun);
     begun.data.push(Buffer.from(data));
-    if (more) return;
+    if (more && mode !== "discard") return;
     pieces.delete(write);
-    if (unknown.has(name)) return;
+    if (mode === "discard" || unknown.has(name)) return;
     const before = expected.get(name);
     const content = Buffer.concat(
       mode === "append" && before !== undefined ? [before, ...begun.data] : begun.data,

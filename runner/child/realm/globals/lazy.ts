@@ -4,11 +4,19 @@
  * as arguments: importing it would make all of it load late.
  */
 
-import { loadBlobs, loadFetch, loadStreams } from "../host/fetch.ts";
+import { loadFetch } from "../host/fetch.ts";
 import { run } from "../limits.ts";
 import { defineHidden, ObjectDefineProperty, ObjectKeys } from "../primordials.ts";
 import { engineClock, readClock } from "../repeatable.ts";
-import { loadAbort, loadDomException, loadEncoding, loadEvents, loadUrl } from "./loaders.ts";
+import {
+  loadAbort,
+  loadBlobs,
+  loadDomException,
+  loadEncoding,
+  loadEvents,
+  loadStreams,
+  loadUrl,
+} from "./loaders.ts";
 
 type Loader = () => object;
 

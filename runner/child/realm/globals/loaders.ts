@@ -1,14 +1,18 @@
 /** The libraries behind several globals, each loaded with its first use. */
+import type { Blobs } from "../fetch/blob.ts";
 import { fail } from "../outcome.ts";
 import { defineHidden } from "../primordials.ts";
 import { timerGlobals } from "../timers.ts";
 
 type Encoding = typeof import("@exodus/bytes/encoding-lite.js");
+type Streams = typeof import("../fetch/streams.ts").streams;
 
 let events: typeof import("./events.ts") | undefined;
 let abort: ReturnType<typeof import("./abort.ts")["createAbort"]> | undefined;
 let encoding: Encoding | undefined;
 let url: typeof import("./url.ts") | undefined;
+let streams: Streams | null = null;
+let blobs: Blobs | null = null;
 
 export function loadEvents(): typeof import("./events.ts") {
   events ??= require("./events.ts") as typeof import("./events.ts");
@@ -46,6 +50,27 @@ export function loadEncoding(): Encoding {
   defineHidden(globalThis, "TextEncoder", encoding.TextEncoder);
   defineHidden(globalThis, "TextDecoder", encoding.TextDecoder);
   return encoding;
+}
+
+export function loadStreams(): Streams {
+  streams ??= (require("../fetch/streams.ts") as typeof import("../fetch/streams.ts")).streams;
+  return streams;
+}
+
+/** Null while no script has made a stream. */
+export function streamsIfLoaded(): Streams | null {
+  return streams;
+}
+
+export function loadBlobs(): Blobs {
+  const { createBlobs } = require("../fetch/blob.ts") as typeof import("../fetch/blob.ts");
+  blobs ??= createBlobs({ loadEncoding, loadStreams });
+  return blobs;
+}
+
+/** Null while no script has made a Blob. */
+export function blobsIfLoaded(): Blobs | null {
+  return blobs;
 }
 
 export function loadDomException() {

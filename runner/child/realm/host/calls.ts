@@ -3,6 +3,7 @@
  * in a run. A failed call rejects with an Error of this realm whose stack shows where the script made the call.
  */
 import type { CallMethod, PROTOCOL_LIMITS } from "../../../wire/protocol.ts";
+import { blobsIfLoaded, loadEncoding, streamsIfLoaded } from "../globals/loaders.ts";
 import { noteReply } from "../journal.ts";
 import { utf8Length } from "../json.ts";
 import { run } from "../limits.ts";
@@ -168,7 +169,7 @@ let fileLibrary: ReturnType<typeof import("./files.ts")["createFileLibrary"]> | 
 /** `cyrnel.files`, and what node:fs stands on. */
 export function loadFiles() {
   fileLibrary ??= (require("./files.ts") as typeof import("./files.ts")).createFileLibrary(
-    { call: callForFile, callSync: callForFileSync },
+    { call: callForFile, callSync: callForFileSync, blobsIfLoaded, streamsIfLoaded, loadEncoding },
     run.files,
   );
   return fileLibrary;

@@ -1,31 +1,25 @@
-/** What `fetch`, the classes around it, `Blob` and streams get of the core. Each library is loaded with its first use. */
-import type { Blobs } from "../fetch/blob.ts";
-import { isSearchParams, isSignal, loadAbort, loadEncoding, loadUrl } from "../globals/loaders.ts";
+/** What `fetch` and the classes around it get of the core. Each library is loaded with its first use. */
+import {
+  isSearchParams,
+  isSignal,
+  loadAbort,
+  loadBlobs,
+  loadEncoding,
+  loadStreams,
+  loadUrl,
+  streamsIfLoaded,
+} from "../globals/loaders.ts";
 import { encodeJson } from "../json.ts";
 import { MAX_VALUE_DEPTH, run } from "../limits.ts";
 import { loadedFiles, loadFiles } from "./calls.ts";
 import { invokeFetch } from "./tools.ts";
 
-type Streams = typeof import("../fetch/streams.ts").streams;
 type FetchClasses = ReturnType<typeof import("../fetch/fetch.ts")["createFetchClasses"]>;
 
 /** Of a message, for what stands round the request. */
 const ENVELOPE_BYTES = 2048;
 
-let streams: Streams | null = null;
-let blobs: Blobs | undefined;
 let classes: FetchClasses | undefined;
-
-export function loadStreams(): Streams {
-  streams ??= (require("../fetch/streams.ts") as typeof import("../fetch/streams.ts")).streams;
-  return streams;
-}
-
-export function loadBlobs(): Blobs {
-  const { createBlobs } = require("../fetch/blob.ts") as typeof import("../fetch/blob.ts");
-  blobs ??= createBlobs({ loadEncoding, loadStreams });
-  return blobs;
-}
 
 export function loadFetch(): FetchClasses {
   if (classes !== undefined) return classes;
@@ -34,7 +28,7 @@ export function loadFetch(): FetchClasses {
     {
       loadEncoding,
       loadStreams,
-      streamsIfLoaded: () => streams,
+      streamsIfLoaded,
       loadUrl,
       isSearchParams,
       loadAbort: loadAbort as unknown as () => { AbortSignal: typeof AbortSignal },

@@ -5,9 +5,10 @@
 import { checkFileName, contentTypeOf, createFolders } from "../../../file-names.ts";
 import type { CallMethod, PROTOCOL_LIMITS, StartParams } from "../../../wire/protocol.ts";
 import type { Span } from "../sending.ts";
+import { type ContentHost, gather, type Pieces, toContent } from "./file-content.ts";
 
 /** What this needs of the realm's core; `params` are JSON text, `span` the bytes that are read or written. */
-export interface FileHost {
+export interface FileHost extends ContentHost {
   call(method: CallMethod, params: string, span: Span | null): Promise<unknown>;
   callSync(method: CallMethod, params: string, span: Span | null): unknown;
 }
@@ -30,6 +31,8 @@ export interface FileAccess {
   readSync(name: string, offset: number, length: number): Uint8Array;
   write(name: string, data: string | Uint8Array, mode: WriteMode): Promise<void>;
   writeSync(name: string, data: string | Uint8Array, mode: WriteMode): void;
+  /** Of text and bytes, held one at a time; the file is as it was until the last one. `what` asks for it, in errors. */
+  writePieces(what: string, name: string, pieces: Pieces, mode: "replace" | "append"): Promise<void>;
   change(change: Change): Promise<void>;
   changeSync(change: Change): void;
   /** Whether a file lies in it. */
@@ -59,7 +62,7 @@ interface TextPiece {
 /** `access`: what other libraries read and write files by. `files`: `cyrnel.files`. `saving`: of answers to calls. */
 export function createFileLibrary(host: FileHost, given: StartParams["files"]) {
   const { note, ...access } = createFileAccess(host, given);
-  return { access, files: createFiles(access), saving: { checkName, note } };
+  return { access, files: createFiles(access, host), saving: { checkName, note } };
 }
 
 function createFileAccess(host: FileHost, given: StartParams["files"]) {
@@ -96,7 +99,7 @@ function createFileAccess(host: FileHost, given: StartParams["files"]) {
   }
 
   /** The parameters of each piece of a write, and its bytes; one without content is a piece as well. */
-  function* writePieces(
+  function* cutContent(
     name: string,
     data: string | Uint8Array,
     mode: WriteMode,
@@ -169,7 +172,7 @@ function createFileAccess(host: FileHost, given: StartParams["files"]) {
     },
     async write(name, data, mode) {
       let before: Promise<unknown> | undefined;
-      for (const { params, span } of writePieces(name, data, mode)) {
+      for (const { params, span } of cutContent(name, data, mode)) {
         const reply = host.call("writeFile", params, span);
         reply.catch(ignore);
         await before;
@@ -179,10 +182,29 @@ function createFileAccess(host: FileHost, given: StartParams["files"]) {
     },
     writeSync(name, data, mode) {
       let reply: unknown;
-      for (const { params, span } of writePieces(name, data, mode)) {
+      for (const { params, span } of cutContent(name, data, mode)) {
         reply = host.callSync("writeFile", params, span);
       }
       note(name, reply);
+    },
+    async writePieces(what, name, pieces, mode) {
+      checkName(name);
+      writes++;
+      const write = writes;
+      const send = (how: object, bytes: Uint8Array | null) =>
+        host.call(
+          "writeFile",
+          JSON.stringify({ name, write, ...how }),
+          bytes && { bytes, at: 0, length: bytes.length },
+        );
+      try {
+        for await (const bytes of gather(what, pieces, PIECE_BYTES, host))
+          await send({ mode, more: true }, bytes);
+      } catch (error) {
+        await send({ mode: "discard" }, null);
+        throw error;
+      }
+      note(name, await send({ mode }, null));
     },
     async change(change) {
       noteChange(change, await host.call(...prepare(change), null));
@@ -238,7 +260,7 @@ interface TextAccess {
   textSync(name: string): string;
 }
 
-function createFiles(access: FileAccess & TextAccess): object {
+function createFiles(access: FileAccess & TextAccess, host: ContentHost): object {
   const text = async (name: unknown) => {
     let all = "";
     for await (const piece of access.texts(toName("text", name))) all += piece;
@@ -246,7 +268,9 @@ function createFiles(access: FileAccess & TextAccess): object {
   };
   async function put(what: string, name: unknown, data: unknown, mode: "replace" | "append") {
     const to = toName(what, name);
-    await access.write(to, toContent(what, data), mode);
+    const content = toContent(`cyrnel.files.${what}`, data, host);
+    if (typeof content === "string" || content instanceof Uint8Array) await access.write(to, content, mode);
+    else await access.writePieces(`cyrnel.files.${what}`, to, content, mode);
     return access.stat(to);
   }
   return Object.freeze({
@@ -318,16 +342,6 @@ function toRange(range: unknown): { offset: number; length: number } {
     }
   }
   return { offset: offset as number, length: length as number };
-}
-
-/** Text and bytes as they are; anything else as JSON. */
-function toContent(what: string, data: unknown): string | Uint8Array {
-  if (typeof data === "string") return data;
-  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  if (data instanceof ArrayBuffer) return new Uint8Array(data);
-  const text = JSON.stringify(data);
-  if (text !== undefined) return text;
-  throw new TypeError(`cyrnel.files.${what} expects text, bytes or JSON data; found ${typeof data}.`);
 }
 
 function isHighSurrogate(unit: number): boolean {
