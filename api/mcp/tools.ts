@@ -43,11 +43,11 @@ const runInput = z.strictObject({
   ref: z.string().optional().describe("A unique label."),
   // Any JSON: a schema that says so is recursive, which some models are not given.
   input: z.unknown().optional().describe("JSON: `cyrnel.input`."),
-  // As `input`: the HTTP schema checks them.
+  // Says the shape; the HTTP schema checks it, with sentences of its own.
   files: z
-    .record(z.string(), z.unknown())
+    .record(z.string(), z.unknown().meta({ type: "object", properties: { text: {}, base64: {}, id: {} } }))
     .optional()
-    .describe("{name: {text} | {base64} | {id: of an upload}}."),
+    .describe("Each {text}, {base64} or {id: of an upload}."),
   name: z.string().optional().describe("Its name in `files`."),
 });
 
@@ -250,12 +250,16 @@ export async function callSurfaceTool(
 
 const INPUT_SCHEMAS = new Map([...TOOLS].map(([name, { input }]) => [name, describeInput(input)]));
 
-/** Bounds that no model comes near are left out: it pays for every character, and they are checked all the same. */
+/**
+ * Patterns, which descriptions say, and bounds that no model comes near are left out: it pays for every character, and they are
+ * checked all the same.
+ */
 function describeInput(input: z.ZodType): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(input, {
     io: "input",
     override({ jsonSchema }) {
       delete jsonSchema.maxLength;
+      delete jsonSchema.pattern;
       delete jsonSchema.propertyNames;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },

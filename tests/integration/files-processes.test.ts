@@ -193,6 +193,21 @@ describe("files of a process", () => {
     expect(body.error).toContain("CYRNEL_MAX_WORKSPACE_BYTES");
   });
 
+  test.each([
+    ["a,b", 'a text: write {"text": "…"}'],
+    [{}, "{}"],
+    [{ text: "private", base64: "" }, '{"text": string, "base64": string}'],
+    [{ content: "private" }, '{"content": string}'],
+    [{ text: 5 }, '{"text": number}'],
+    [["private"], "a list"],
+    [null, "null"],
+    [5, "a number"],
+  ])("given as %j are refused with what was expected and found", async (given, found) => {
+    const { status, body } = await submit({ "a.csv": given });
+    const message = `expected one of {"id": "sha256-…"}, {"text": "…"} and {"base64": "…"}; found ${found}`;
+    expect([status, body.issues]).toEqual([400, [{ path: "body.files.a.csv", message }]]);
+  });
+
   test("are the caller's own uploads: an id that is not is refused by the name it was given", async () => {
     const id = await upload("of alice alone");
     const { status, body } = await submit({ "x.csv": { id } }, bob);

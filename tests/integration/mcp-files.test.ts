@@ -123,6 +123,8 @@ test("files that cannot be given are refused by name, as over HTTP, and are not 
     expect(refused).toMatchObject({ isError: true, value: { code: "invalid_request" } });
     expect(refused.value.issues[0].path).toContain(`files.${name}`);
   }
+  const { value } = await call("run", { script: "return 1", files: { a: "text" } });
+  expect(value.error).toContain('{"base64": "…"}; found a text: write {"text": "…"}');
   await call("run", { script: "return 1", files: { a: { text: "secret plan" } } });
   await expect
     .poll(async () => JSON.stringify((await server.get("/audit?action=process.create")).body))

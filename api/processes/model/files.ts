@@ -7,11 +7,31 @@ import type { Spools } from "#runner/workspace/spool.ts";
 /** Given to a run, and left by one. */
 export const MAX_FILES = 1000;
 
-const fileSourceSchema = z.union([
-  z.strictObject({ id: z.string().max(100).describe("Of an upload: `POST /files`.") }),
-  z.strictObject({ text: z.string().refine((text) => text.isWellFormed(), "must be well-formed Unicode.") }),
-  z.strictObject({ base64: z.base64() }),
-]);
+const fileSourceSchema = z.union(
+  [
+    z.strictObject({ id: z.string().max(100).describe("Of an upload: `POST /files`.") }),
+    z.strictObject({
+      text: z.string().refine((text) => text.isWellFormed(), "must be well-formed Unicode."),
+    }),
+    z.strictObject({ base64: z.base64() }),
+  ],
+  {
+    error: ({ input }) =>
+      `expected one of {"id": "sha256-…"}, {"text": "…"} and {"base64": "…"}; found ${describeSource(input)}`,
+  },
+);
+
+const MAX_SHOWN_CHARACTERS = 100;
+
+/** Values of members are not shown: they may be content. */
+function describeSource(input: unknown): string {
+  if (typeof input === "string") return 'a text: write {"text": "…"}';
+  if (input === null) return "null";
+  if (Array.isArray(input)) return "a list";
+  if (typeof input !== "object") return `a ${typeof input}`;
+  const members = Object.entries(input).map(([name, value]) => `${JSON.stringify(name)}: ${typeof value}`);
+  return `{${members.join(", ").slice(0, MAX_SHOWN_CHARACTERS).toWellFormed()}}`;
+}
 
 /** By name: where the content comes from. */
 export const givenFilesSchema = z
