@@ -17,6 +17,7 @@ import { limitCases } from "./cases/limits.ts";
 import { CASE_PACKAGES, packageCases } from "./cases/packages.ts";
 import { resultCases } from "./cases/results.ts";
 import { sourceCases } from "./cases/sources.ts";
+import { streamCases } from "./cases/streams.ts";
 import { webCases } from "./cases/web.ts";
 import { servePackages } from "./packages.ts";
 
@@ -31,6 +32,7 @@ export const ENVIRONMENT_CASES: readonly EnvironmentCase[] = [
   ...callCases,
   ...fileCases,
   ...fetchCases,
+  ...streamCases,
   ...webCases,
   ...limitCases,
   ...isolationCases,
