@@ -123,6 +123,8 @@ export interface StoredUpload {
   position: number;
 }
 
+/** Of an upload where neither its client nor its name says one. */
+export const UNKNOWN_TYPE = contentTypeOf("");
 /** What clients send that do not know the type, such as curl. */
 const NO_TYPE = /^application\/(?:octet-stream|x-www-form-urlencoded)\b/i;
 

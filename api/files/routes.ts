@@ -1,12 +1,12 @@
 /** Files over HTTP: uploads as they come, and downloads that no browser runs. */
 import multipart from "@fastify/multipart";
-import type { FastifyPluginAsync, FastifyRequest } from "fastify";
+import type { FastifyError, FastifyPluginAsync, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
 import { type Caller, requireScope } from "#api/http/auth.ts";
 import { createListing } from "#api/http/cursor.ts";
 import { errorResponses } from "#api/http/responses.ts";
-import { AppError } from "../errors.ts";
+import { AppError, type ErrorCode } from "../errors.ts";
 import {
   contentHeadersSchema,
   digestOf,
@@ -30,6 +30,19 @@ const tags = ["files"];
 const params = fileParamsSchema;
 const MAX_FIELDS = 10;
 const MAX_FIELD_BYTES = 1024;
+const NO_MEDIA_TYPE = "is no media type. Leave it out, or send one such as text/csv.";
+/** What fastify and its plugin stop an upload with. */
+const REFUSALS: Readonly<Record<string, [code: ErrorCode, message: string]>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    "unsupported_media_type",
+    `The Content-Type of the request ${NO_MEDIA_TYPE}`,
+  ],
+  FST_FILES_LIMIT: ["invalid_request", "The form holds more than one file. Send one at a time."],
+  FST_FIELDS_LIMIT: [
+    "invalid_request",
+    `The form holds more than ${MAX_FIELDS} fields beside the file. Send the file alone.`,
+  ],
+};
 
 export const contentResponses = {
   200: {
@@ -120,6 +133,10 @@ export async function registerFileRoutes(app: App, files: Files): Promise<void> 
 async function registerUpload(app: App, files: Files): Promise<void> {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null, undefined));
+  app.setErrorHandler<FastifyError>((error) => {
+    const refusal = REFUSALS[error.code];
+    throw refusal === undefined ? error : new AppError(...refusal);
+  });
   await app.register(multipart, {
     throwFileSizeLimit: false,
     limits: { fileSize: Number.MAX_SAFE_INTEGER, files: 1, fields: MAX_FIELDS, fieldSize: MAX_FIELD_BYTES },
@@ -208,9 +225,7 @@ async function* untilTheEnd(
   parts: AsyncIterator<unknown>,
 ): AsyncGenerator<Buffer> {
   yield* file;
-  const next = await parts.next();
-  if (!next.done)
-    throw new AppError("invalid_request", "The form holds more than one file. Send one at a time.");
+  await parts.next();
   if (!request.raw.complete) {
     throw new AppError("invalid_request", "The connection ended before the form was complete.");
   }
@@ -218,10 +233,7 @@ async function* untilTheEnd(
 
 function checkMediaType(type: string | undefined): string | undefined {
   if (type === undefined || isMediaType(type)) return type;
-  throw new AppError(
-    "unsupported_media_type",
-    "The Content-Type of the file is no media type such as text/csv; charset=utf-8.",
-  );
+  throw new AppError("unsupported_media_type", `The Content-Type of the file ${NO_MEDIA_TYPE}`);
 }
 
 function callerOf({ caller }: FastifyRequest): Caller {

@@ -2,14 +2,21 @@
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import { allowStoredBytes, storageFull, toStorageFull } from "#api/db/stored-bytes.ts";
-import { type Digest, type FileFilter, type NamedContent, PROJECT, type StoredUpload } from "./model.ts";
+import {
+  type Digest,
+  type FileFilter,
+  type NamedContent,
+  PROJECT,
+  type StoredUpload,
+  UNKNOWN_TYPE,
+} from "./model.ts";
 
 function uploadColumns(db: Db) {
   return db`f.digest, f.name, c.size, f.content_type as "contentType", f.created_at as "createdAt",
     f.used_at as "usedAt", f.position`;
 }
 
-/** The content has to be there. `isNew`: the owner had not uploaded it before. Throws storage_full. */
+/** The content has to be there. `isNew`: the owner had not uploaded it before; else what it says no more of stays. Throws storage_full. */
 export async function upsertFile(
   db: Db,
   file: { owner: string; digest: Digest; name: string | null; contentType: string },
@@ -20,7 +27,8 @@ export async function upsertFile(
       insert into files as f (project, owner, digest, name, content_type)
       select ${PROJECT}, ${file.owner}, ${file.digest}, ${file.name}, ${file.contentType} from allowed
       on conflict (project, owner, digest) do update
-        set used_at = now(), name = coalesce(excluded.name, f.name), content_type = excluded.content_type
+        set used_at = now(), name = coalesce(excluded.name, f.name),
+          content_type = coalesce(nullif(excluded.content_type, ${UNKNOWN_TYPE}), f.content_type)
       returning *, f.xmax = 0 as is_new
     )
     select ${uploadColumns(db)}, f.is_new as "isNew"

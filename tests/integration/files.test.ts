@@ -144,7 +144,36 @@ describe("uploads", () => {
     ]);
   });
 
-  test("may be a form with one file", async () => {
+  test("keep the type and the name that are known where they say none", async () => {
+    const first = await upload("k,l", "?name=k.csv");
+    const known = { id: first.body.id, name: "k.csv", contentType: "text/csv" };
+    expect((await upload("k,l", "", {}, "application/x-www-form-urlencoded")).body).toMatchObject(known);
+    expect((await upload("k,l", "?name=k")).body).toMatchObject({ ...known, name: "k" });
+    const said = await upload("k,l", "?name=k.txt", {}, "text/tab-separated-values");
+    expect(said.body).toMatchObject({ name: "k.txt", contentType: "text/tab-separated-values" });
+    const others = await upload("k,l", "", bob);
+    expect([others.body.name, others.body.contentType]).toEqual([undefined, "application/octet-stream"]);
+  });
+
+  test("may be a form with one file, and no more", async () => {
+    const send = async (form: FormData) => {
+      const response = await fetch(`${server.url}/files`, { method: "POST", headers: alice, body: form });
+      return { status: response.status, ...((await response.json()) as { error: string }) };
+    };
+    const two = new FormData();
+    for (const name of ["a", "b", "c"]) two.append(name, new Blob([`two ${name}`]), name);
+    expect(await send(two)).toMatchObject({
+      status: 400,
+      code: "invalid_request",
+      error: "The form holds more than one file. Send one at a time.",
+    });
+    const fields = new FormData();
+    for (let i = 0; i < 11; i++) fields.append(`field${i}`, "x");
+    fields.append("file", new Blob(["x"]), "x");
+    expect(await send(fields)).toMatchObject({ status: 400, error: expect.stringContaining("10 fields") });
+  });
+
+  test("take the name and type of a form's file", async () => {
     const form = new FormData();
     form.append("note", "not a file");
     form.append("file", new Blob(["x;y"], { type: "text/csv" }), "../../ordérs.csv");
@@ -202,6 +231,17 @@ describe("hostile names and types", () => {
       expect(status).toMatch(/^HTTP\/1\.1 4(00|15) /);
     },
   );
+
+  test("a type that is none is refused with what to send, of the request as of a form's part", async () => {
+    const { status, body } = await upload("x", "", {}, "nonsense");
+    const says = (what: string) =>
+      `The Content-Type of the ${what} is no media type. Leave it out, or send one such as text/csv.`;
+    expect([status, body.code, body.error]).toEqual([415, "unsupported_media_type", says("request")]);
+    const part =
+      '--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\nContent-Type: a/b/c\r\n\r\nx\r\n--b--\r\n';
+    const form = await upload(part, "", {}, "multipart/form-data; boundary=b");
+    expect([form.status, form.body.error]).toEqual([415, says("file")]);
+  });
 
   test("a page is saved, never shown", async () => {
     const name = "a\"; filename*=UTF-8''b; é<script>.html";
