@@ -1,4 +1,5 @@
 /** Cases: blobs and streams, to and from the files of a run, of the web and of Node. */
+import { createHash, createHmac } from "node:crypto";
 import { expect } from "vitest";
 import type { EnvironmentCase } from "../bench.ts";
 import { WEB } from "../web.ts";
@@ -143,6 +144,66 @@ export const streamCases: EnvironmentCase[] = [
         true,
         true,
       ]);
+    },
+  },
+  {
+    id: "streams.of-fs",
+    sentence:
+      "fs/promises writes streams and iterables, and a hash at the end of a pipeline answers its digest",
+    async check({ run }) {
+      const { result, artifacts, error } = await run(
+        `import { Readable } from "node:stream";
+        import { pipeline } from "node:stream/promises";
+        import fs from "node:fs";
+        import { createHash, createHmac } from "node:crypto";
+        const { writeFile, appendFile, open } = fs.promises;
+        await writeFile("a.txt", fs.createReadStream("in.txt"));
+        await appendFile("a.txt", (async function* () { yield " b"; yield Uint8Array.of(99); })());
+        await writeFile("b.txt", ["aGk=", "aGk="], "base64");
+        await writeFile("c.txt", new Response("body").body);
+        const handle = await open("d.txt", "w");
+        await handle.writeFile(Readable.from(["d", "e"]));
+        await handle.close();
+        const tell = (attempt) => attempt.then(() => "done", (error) => (error.code ?? error.name) + ": " + error.message);
+        const refused = [await tell(writeFile("in.txt", [1])), await tell(writeFile("in.txt", Readable.from(["x", {}]))),
+          await tell(writeFile("no/x", ["x"])), await tell((async () => fs.writeFileSync("in.txt", ["x"]))()), await tell(writeFile("in.txt", {}))];
+        const hashes = [];
+        for (const hash of [createHash("md5"), createHmac("md5", "k")]) {
+          await pipeline(fs.createReadStream("in.txt"), hash);
+          const late = await tell((async () => hash.update("x"))());
+          hashes.push(hash.digest("hex"), late, await tell((async () => hash.digest())()));
+        }
+        const early = createHash("md5").update("in");
+        const digest = early.digest("hex");
+        const read = await early.end().toArray();
+        return { refused, hashes, early: [digest, read[0].toString("hex") === digest], in: fs.readFileSync("in.txt", "utf8") };`,
+        { files: { "in.txt": "in" } },
+      );
+      expect(error).toBeUndefined();
+      const type = (what: string) => expect.stringMatching(new RegExp(`^ERR_INVALID_ARG_TYPE: .*${what}`));
+      const over = expect.stringMatching(/^ERR_CRYPTO_HASH_FINALIZED/);
+      const hex = (hash: { update(text: string): { digest(form: "hex"): string } }) =>
+        hash.update("in").digest("hex");
+      expect(result).toEqual({
+        refused: [
+          type("found number"),
+          type("found object"),
+          expect.stringMatching(/^ENOENT/),
+          type("found object"),
+          type("found object"),
+        ],
+        hashes: [hex(createHash("md5")), over, over, hex(createHmac("md5", "k")), over, over],
+        early: [hex(createHash("md5")), true],
+        in: "in",
+      });
+      expect(
+        Object.fromEntries(Object.entries(artifacts).map(([name, bytes]) => [name, bytes.toString()])),
+      ).toEqual({
+        "a.txt": "in bc",
+        "b.txt": "hihi",
+        "c.txt": "body",
+        "d.txt": "de",
+      });
     },
   },
 ];

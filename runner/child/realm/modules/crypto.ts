@@ -71,6 +71,8 @@ interface State {
 class Hash extends Transform {
   #state: State;
   #isOver = false;
+  /** Of what was written as to a stream: `digest` answers it once more. */
+  #result: Bytes | null = null;
 
   constructor(state: State) {
     super();
@@ -78,7 +80,7 @@ class Hash extends Transform {
   }
 
   update(data: Data, encoding?: string): this {
-    if (this.#isOver) throw this.#finalized();
+    if (this.#isOver || this.#result !== null) throw this.#finalized();
     this.#state.update(toBytes(data, encoding));
     return this;
   }
@@ -86,11 +88,16 @@ class Hash extends Transform {
   digest(encoding?: string): string | Bytes {
     if (this.#isOver) throw this.#finalized();
     this.#isOver = true;
-    return encode(this.#state.digest(), encoding);
+    return this.#finish(encoding);
+  }
+
+  #finish(encoding?: string): string | Bytes {
+    this.#result ??= this.#state.digest();
+    return encode(this.#result.slice(), encoding);
   }
 
   copy(): Hash {
-    if (this.#isOver || this.#state.clone === undefined) throw this.#finalized();
+    if (this.#isOver || this.#result !== null || this.#state.clone === undefined) throw this.#finalized();
     return new Hash(this.#state.clone());
   }
 
@@ -104,7 +111,7 @@ class Hash extends Transform {
   }
 
   override _flush(done: () => void): void {
-    this.push(this.digest());
+    this.push(this.#finish());
     done();
   }
 }

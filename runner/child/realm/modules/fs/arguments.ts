@@ -1,4 +1,5 @@
 /** What callers of `node:fs` pass: encodings, data, flags. */
+import type { Pieces } from "../../host/file-content.ts";
 import { invalidType } from "./tree.ts";
 
 const { Buffer } = (require("../buffer.ts") as typeof import("../buffer.ts")).buffer;
@@ -27,7 +28,7 @@ export const constants = {
 };
 
 export type Options = { encoding?: string | null; flag?: string } | string | null | undefined;
-export type Data = string | ArrayBuffer | ArrayBufferView;
+export type Data = string | ArrayBuffer | ArrayBufferView | Pieces;
 
 export function encodingOf(options: Options): string | null {
   const encoding = typeof options === "string" ? options : (options?.encoding ?? null);
@@ -47,6 +48,19 @@ export function toBytes(data: unknown, encoding: string | null = null): string |
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
   throw invalidType("data", "a string, a Buffer or another view of bytes", data);
+}
+
+/** A stream or another iterable of what `toBytes` takes. */
+export function isPieces(data: unknown): data is Pieces {
+  if (typeof data !== "object" || data === null || ArrayBuffer.isView(data)) return false;
+  return Symbol.asyncIterator in data || Symbol.iterator in data;
+}
+
+export async function* toPieces(
+  pieces: Pieces,
+  encoding: string | null,
+): AsyncGenerator<string | Uint8Array> {
+  for await (const piece of pieces) yield toBytes(piece, encoding);
 }
 
 export function decode(bytes: Uint8Array, encoding: string | null): string | Uint8Array {

@@ -1,6 +1,15 @@
 // biome-ignore-all lint/correctness/useYield: each operation is a generator, whether it asks for contents or not.
 /** Open files of `node:fs`: descriptors, the FileHandle of promises, and streams. */
-import { type Data, decode, encodingOf, type Flags, type Options, readFlags, toBytes } from "./arguments.ts";
+import {
+  type Data,
+  decode,
+  encodingOf,
+  type Flags,
+  isPieces,
+  type Options,
+  readFlags,
+  toBytes,
+} from "./arguments.ts";
 import type { Operations } from "./operations.ts";
 import { type Operation, runAsync } from "./steps.ts";
 import { fsError, type PathLike, pathText, type Stats, type Tree } from "./tree.ts";
@@ -131,7 +140,9 @@ export function createHandles(tree: Tree, operations: Operations) {
     }
 
     async writeFile(data: Data, options?: Options) {
-      await promised(write(this.fd, data, {}, encodingOf(options) ?? undefined));
+      const encoding = encodingOf(options) ?? undefined;
+      for await (const piece of isPieces(data) ? data : [data])
+        await promised(write(this.fd, piece, {}, encoding));
     }
 
     appendFile(data: Data, options?: Options) {

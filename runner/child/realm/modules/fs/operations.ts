@@ -2,7 +2,16 @@
 /**
  * What the functions of `node:fs` do, written once for their three forms.
  */
-import { type Data, decode, encodingOf, type Options, readFlags, toBytes } from "./arguments.ts";
+import {
+  type Data,
+  decode,
+  encodingOf,
+  isPieces,
+  type Options,
+  readFlags,
+  toBytes,
+  toPieces,
+} from "./arguments.ts";
 import { createCopying } from "./copying.ts";
 import { createFolderOperations } from "./folders.ts";
 import type { Operation } from "./steps.ts";
@@ -33,7 +42,8 @@ export function createOperations(tree: Tree) {
   }
 
   function* write(path: PathLike, data: Data, options: Options, standard: string): Operation<void> {
-    const content = toBytes(data, encodingOf(options));
+    const encoding = encodingOf(options);
+    const content = isPieces(data) ? toPieces(data, encoding) : toBytes(data, encoding);
     const [name, text] = [nameOf(path), pathText(path)];
     const { isNew, appends, mustExist } = readFlags(
       (typeof options === "object" && options?.flag) || standard,
@@ -41,7 +51,10 @@ export function createOperations(tree: Tree) {
     if (isNew && tree.isFile(name)) throw fsError("EEXIST", "open", text);
     if (mustExist) tree.requireFile(name, "open", text);
     tree.requirePlace(name, "open", text);
-    yield { do: "write", name, data: content, mode: appends ? "append" : "replace" };
+    const mode = appends ? "append" : "replace";
+    if (typeof content === "string" || content instanceof Uint8Array)
+      yield { do: "write", name, data: content, mode };
+    else yield { do: "write pieces", name, pieces: content, mode };
   }
 
   function* truncate(path: PathLike, length = 0): Operation<void> {

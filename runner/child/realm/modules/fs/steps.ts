@@ -1,9 +1,12 @@
 /** Operations of `node:fs`, written once: what each needs of the contents of files it yields, and waits for or stands still for. */
+import type { Pieces } from "../../host/file-content.ts";
 import type { Change, FileAccess, WriteMode } from "../../host/files.ts";
+import { invalidType } from "./tree.ts";
 
 type Step =
   | { do: "read"; name: string; offset: number; length: number }
   | { do: "write"; name: string; data: string | Uint8Array; mode: WriteMode }
+  | { do: "write pieces"; name: string; pieces: Pieces; mode: "replace" | "append" }
   | Change;
 // biome-ignore lint/suspicious/noExplicitAny: what a step answers is known where it is made.
 export type Operation<T> = Generator<Step, T, any>;
@@ -15,6 +18,8 @@ export function runSync<T>(access: FileAccess, operation: Operation<T>): T {
     let answer: unknown;
     if (step.do === "read") answer = access.readSync(step.name, step.offset, step.length);
     else if (step.do === "write") access.writeSync(step.name, step.data, step.mode);
+    else if (step.do === "write pieces")
+      throw invalidType("data", "a string, a Buffer or another view of bytes", step.pieces);
     else access.changeSync(step);
     turn = operation.next(answer);
   }
@@ -28,6 +33,8 @@ export async function runAsync<T>(access: FileAccess, operation: Operation<T>): 
     let answer: unknown;
     if (step.do === "read") answer = await access.read(step.name, step.offset, step.length);
     else if (step.do === "write") await access.write(step.name, step.data, step.mode);
+    else if (step.do === "write pieces")
+      await access.writePieces("fs.writeFile", step.name, step.pieces, step.mode);
     else await access.change(step);
     turn = operation.next(answer);
   }
