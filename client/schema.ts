@@ -6684,6 +6684,15 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
+                /** @description Error: process_not_idle */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
                 /** @description Error: rate_limited */
                 429: {
                     headers: {
@@ -6804,6 +6813,15 @@ export interface paths {
                 };
                 /** @description Error: not_found */
                 404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Error: process_not_idle */
+                409: {
                     headers: {
                         [name: string]: unknown;
                     };

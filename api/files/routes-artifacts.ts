@@ -46,7 +46,13 @@ export function registerArtifactRoutes(app: App, files: Files): void {
         headers: contentHeadersSchema,
         response: {
           ...contentResponses,
-          ...errorResponses("invalid_request", "not_found", "range_not_satisfiable", "storage_unavailable"),
+          ...errorResponses(
+            "invalid_request",
+            "not_found",
+            "process_not_idle",
+            "range_not_satisfiable",
+            "storage_unavailable",
+          ),
         },
       },
     },
@@ -87,7 +93,7 @@ export function registerArtifactRoutes(app: App, files: Files): void {
             description: "The archive.",
             content: { "application/x-tar": { schema: z.string().meta({ format: "binary" }) } },
           },
-          ...errorResponses("invalid_request", "not_found", "storage_unavailable"),
+          ...errorResponses("invalid_request", "not_found", "process_not_idle", "storage_unavailable"),
         },
       },
     },

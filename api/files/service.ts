@@ -23,8 +23,7 @@ import {
   findFile,
   findProcessFile,
   listFiles,
-  listProcessFiles,
-  readCompletion,
+  readLeft,
   readRoom,
   readStoredBytes,
   upsertFile,
@@ -105,6 +104,7 @@ export function createFiles(deps: FilesDeps) {
   ): Promise<OpenFile> {
     const found = await findProcessFile(db, which, processId, name);
     if (found === null) return refuseProcess(processId);
+    if (which === "process_artifacts") requireEnded(processId, found.state);
     if (found.file === null) throw new AppError("not_found", refusal);
     return open(found.file);
   }
@@ -182,12 +182,11 @@ export function createFiles(deps: FilesDeps) {
 
     /** Throws not_found. */
     async listArtifacts(processId: number): Promise<Artifact[]> {
-      const rows = await listProcessFiles(db, "process_artifacts", processId);
-      if (rows.length === 0 && (await readCompletion(db, processId)) === undefined) refuseProcess(processId);
-      return rows.map(toArtifact);
+      const left = (await readLeft(db, processId)) ?? refuseProcess(processId);
+      return left.files.map(toArtifact);
     },
 
-    /** Throws not_found. */
+    /** Throws not_found, process_not_idle. */
     async openArtifact(processId: number, name: string): Promise<OpenFile> {
       const refusal = `Process ${processId} left no such file. GET /processes/${processId}/artifacts lists those it left.`;
       return openOf("process_artifacts", processId, name, refusal);
@@ -199,17 +198,16 @@ export function createFiles(deps: FilesDeps) {
       return openOf("process_files", processId, name, refusal);
     },
 
-    /** All of them, opened one after the other as they are asked for. Throws not_found. */
+    /** All of them, opened one after the other as they are asked for. Throws not_found, process_not_idle. */
     async openAllArtifacts(processId: number): Promise<{
       completedAt: Date;
       artifacts: { name: string; size: number; open(): Promise<OpenFile> }[];
     }> {
-      const completedAt = await readCompletion(db, processId);
-      if (completedAt === undefined) return refuseProcess(processId);
-      const rows = await listProcessFiles(db, "process_artifacts", processId);
+      const { state, completedAt, files } = (await readLeft(db, processId)) ?? refuseProcess(processId);
+      requireEnded(processId, state);
       return {
         completedAt: completedAt ?? new Date(0),
-        artifacts: rows.map((row) => ({ name: row.name, size: row.size, open: () => open(row) })),
+        artifacts: files.map((row) => ({ name: row.name, size: row.size, open: () => open(row) })),
       };
     },
   };
@@ -227,6 +225,15 @@ function refuseUnknown(digest: Digest): never {
   throw new AppError(
     "not_found",
     `This key has uploaded no file ${fileIdOf(digest)}, or it has expired. Those of other keys are for keys with the scope processes:all.`,
+  );
+}
+
+/** A run that is queued or under way has taken what the one before left, and stores what it leaves at its end. */
+function requireEnded(id: number, state: string): void {
+  if (state === "idle") return;
+  throw new AppError(
+    "process_not_idle",
+    `Process ${id} is ${state}: what its run leaves is there when that has ended. Wait for its end, or kill it.`,
   );
 }
 

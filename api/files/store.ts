@@ -160,37 +160,36 @@ export async function useFiles(
   return new Map(rows.map(({ digest, size, contentType }) => [digest, { size, contentType }]));
 }
 
-/** What it was given, or what its last run left, by name. */
-export async function listProcessFiles(
+/** The state of a process, and what its last run left, by name: of the same moment. Null: there is no such process. */
+export async function readLeft(
   db: Db,
-  which: "process_files" | "process_artifacts",
   processId: number,
-): Promise<NamedContent[]> {
-  return db<NamedContent[]>`
-    select name, digest, size, content_type as "contentType" from ${db(which)}
-    where process_id = ${processId} order by name collate "C"`;
+): Promise<{ state: string; completedAt: Date | null; files: NamedContent[] } | null> {
+  type Row = { state: string; completedAt: Date | null } & (NamedContent | { name: null });
+  const rows = await db<Row[]>`
+    select p.state, p.completed_at as "completedAt", a.name, a.digest, a.size, a.content_type as "contentType"
+    from processes p left join process_artifacts a on a.process_id = p.id
+    where p.id = ${processId} order by a.name collate "C"`;
+  const [row] = rows;
+  if (row === undefined) return null;
+  return { ...row, files: rows.filter((file) => file.name !== null) };
 }
 
-/** Null: there is no such process. `file` null: it has none of this name. */
+/** `state`: of the process. Null: there is no such process. `file` null: it has none of this name. */
 export async function findProcessFile(
   db: Db,
   which: "process_files" | "process_artifacts",
   processId: number,
   name: string,
-): Promise<{ file: NamedContent | null } | null> {
-  const [row] = await db<{ name: string | null; digest: Digest; size: number; contentType: string }[]>`
-    select f.name, f.digest, f.size, f.content_type as "contentType"
+): Promise<{ state: string; file: NamedContent | null } | null> {
+  const [row] = await db<
+    { state: string; name: string | null; digest: Digest; size: number; contentType: string }[]
+  >`
+    select p.state, f.name, f.digest, f.size, f.content_type as "contentType"
     from processes p left join ${db(which)} f on f.process_id = p.id and f.name = ${name}
     where p.id = ${processId}`;
   if (row === undefined) return null;
-  return { file: row.name === null ? null : { ...row, name: row.name } };
-}
-
-/** When its last run ended; undefined: there is no such process. */
-export async function readCompletion(db: Db, processId: number): Promise<Date | null | undefined> {
-  const [row] = await db<{ completedAt: Date | null }[]>`
-    select completed_at as "completedAt" from processes where id = ${processId}`;
-  return row?.completedAt;
+  return { state: row.state, file: row.name === null ? null : { ...row, name: row.name } };
 }
 
 /** Removes uploads that were not used for `days`. Returns how many. */

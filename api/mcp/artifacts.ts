@@ -71,7 +71,7 @@ export async function attachArtifacts(
   return { artifacts: described, content: await Promise.all(content) };
 }
 
-/** Null: not the address of an artifact. Throws forbidden, not_found, and invalid_request for one that is too large. */
+/** Null: not the address of an artifact. Throws forbidden, not_found, process_not_idle, and invalid_request for one that is too large. */
 export async function readArtifactResource(ports: McpPorts, uri: string, context: RequestContext) {
   const place = parseUri(uri);
   if (place === null) return null;

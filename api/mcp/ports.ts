@@ -47,7 +47,7 @@ export interface ProcessesPort {
   ): Promise<{ state: ProcessState; approvals: readonly string[] }>;
   read(id: number, context: RequestContext): Promise<ProcessRecord>;
   readCalls(id: number, context: RequestContext): Promise<CallTrailEntry[]>;
-  /** A file that the last run left. `bytes`: null where it has more than `maxBytes`. Throws not_found, storage_unavailable. */
+  /** A file that the last run left. `bytes`: null where it has more than `maxBytes`. Throws not_found, process_not_idle, storage_unavailable. */
   readArtifact(
     id: number,
     name: string,

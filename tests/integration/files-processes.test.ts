@@ -298,6 +298,26 @@ describe("artifacts", () => {
     expect(found.get("big.bin")?.equals(big)).toBe(true);
   });
 
+  test("are refused while a run of the process is queued, under way or paused, those of the run before too", async () => {
+    const { body } = await submit({ given: { text: "given" } });
+    const at = (part: string) => server.get(`/processes/${body.id}/${part}`, alice);
+    expect([(await at("artifacts.tar")).status, (await at("artifacts/a")).status]).toEqual([200, 404]);
+    await finish(body.id, [source("a", Buffer.from("left"))]);
+    expect((await at("artifacts/a")).text).toBe("left");
+    for (const state of ["queued", "running", "paused", "terminating"]) {
+      await server.pool`
+        update processes set state = ${state}, exit_state = null, reason = null, completed_at = null,
+          claim = gen_random_uuid(), queued_at = now(), started_at = now() where id = ${body.id}`;
+      for (const part of ["artifacts/a", "artifacts/none", "artifacts.tar"]) {
+        const refused = await at(part);
+        expect([refused.status, refused.body.code]).toEqual([409, "process_not_idle"]);
+        expect(refused.body.error).toContain(`is ${state}`);
+      }
+      expect([(await at("artifacts")).status, (await at("files/given")).text]).toEqual([200, "given"]);
+    }
+    await server.pool`delete from processes where id = ${body.id}`;
+  });
+
   test("are told in the feed of events, each once", async () => {
     const { text } = await server.get(`/processes/${id}/events`, alice);
     const names = [...text.matchAll(/event: artifact\ndata: (.*)/g)].map(
