@@ -6,7 +6,7 @@ import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import path from "node:path";
 import { checkFileName } from "#runner/file-names.ts";
-import { type PrepareOptions, prepareSource } from "#runner/source/prepare.ts";
+import { decodeModule, NoTextError, type PrepareOptions, prepareSource } from "#runner/source/prepare.ts";
 import { usageFailure } from "../failure.ts";
 import type { FolderFile } from "./folder.ts";
 import { findPlaces } from "./root.ts";
@@ -38,12 +38,16 @@ export async function readImports(
   const prefix = inside === "" ? "" : `${inside}/`;
   const texts = new Map<string, string>();
   const asked: string[] = [];
+  let noText: string | null = null;
   await prepareSource(code, {
     name: prefix + ownName,
     findPackage: anyPackage,
     async readModule(name, maxBytes) {
       asked.push(name);
-      const text = await readInside(base, prefix, name, maxBytes);
+      const text = await readInside(base, prefix, name, maxBytes).catch((error) => {
+        if (error instanceof NoTextError) noText = error.file;
+        throw error;
+      });
       if (text !== null) texts.set(name, text);
       return text ?? readGiven(given, withoutPrefix(name, prefix), maxBytes);
     },
@@ -56,7 +60,10 @@ export async function readImports(
   const prepared = await prepareSource(code, {
     name,
     findPackage: anyPackage,
-    readModule: async (file, maxBytes) => files[file] ?? readGiven(given, file, maxBytes),
+    async readModule(file, maxBytes) {
+      if (prefix.slice(0, cut) + file === noText) throw new NoTextError(file);
+      return files[file] ?? readGiven(given, file, maxBytes);
+    },
   });
   const paths = [...texts.keys()].map((file) => path.join(base, file));
   if (!prepared.ok) return { files, paths, error: prepared.error };
@@ -106,7 +113,7 @@ async function readInside(root: string, own: string, name: string, maxBytes: num
   for (let read = -1; read !== 0 && size < bytes.length; size += read) {
     ({ bytesRead: read } = await handle.read(bytes, size, bytes.length - size));
   }
-  return new TextDecoder().decode(bytes.subarray(0, size));
+  return decodeModule(name, bytes.subarray(0, size), maxBytes);
 }
 
 async function readGiven(
@@ -116,7 +123,7 @@ async function readGiven(
 ): Promise<string | null> {
   const file = given[name];
   if (file === undefined) return null;
-  return new TextDecoder().decode(await file.read(0, Math.min(file.size, maxBytes + 1)));
+  return decodeModule(name, await file.read(0, Math.min(file.size, maxBytes + 1)), maxBytes);
 }
 
 /** One name cannot stand for two contents. */
@@ -127,7 +134,7 @@ async function checkAgainst(
   meant: string,
 ): Promise<void> {
   // A mark of the byte order is not part of the text.
-  const same = await readGiven(given, name, Buffer.byteLength(text) + 3);
+  const same = await readGiven(given, name, Buffer.byteLength(text) + 3).catch(() => "");
   if (same === null || same === text) return;
   throw usageFailure(
     `${name} of --dir and ${meant}, which the script imports, have different contents under one name. Rename one of them.`,

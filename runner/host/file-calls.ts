@@ -1,6 +1,7 @@
 /** The files of a run as its script reads and writes them, as bytes or as text, and as it imports them. */
 import type { EnvironmentBindings, ExecutionInput } from "#sdk";
 import type { ReadModule } from "../source/modules/graph.ts";
+import { decodeModule } from "../source/modules/text.ts";
 import { endOfText } from "../utf8.ts";
 import type { CallHandlers } from "./calls.ts";
 
@@ -87,7 +88,7 @@ export function createModuleReader(
     const size = files.find((file) => file.name === name)?.size;
     if (size === undefined) return null;
     const bytes = await bindings.readFile?.(eid, { name, offset: 0, length: Math.min(size, maxBytes + 1) });
-    return bytes === undefined ? null : new TextDecoder().decode(bytes);
+    return bytes === undefined ? null : decodeModule(name, bytes, maxBytes);
   };
 }
 

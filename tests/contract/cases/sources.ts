@@ -149,6 +149,37 @@ export const sourceCases: EnvironmentCase[] = [
     },
   },
   {
+    id: "source.no-text",
+    sentence: "an imported file that is no UTF-8 is refused, and none is taken with other characters",
+    async check({ run }) {
+      const image = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0xff, 0xfe);
+      const files = {
+        "img/p.png": image,
+        "marked.md": "\ufeffmarked ü",
+        "lib/x.ts": 'import p from "../img/p.png"; export { p };',
+        "latin.ts": Buffer.from('export const u = "ü";', "latin1"),
+      };
+      const says = (name: string) =>
+        `${name} is no UTF-8 text: read its bytes with cyrnel.files.read("${name}"), or save it as UTF-8.`;
+      const refused = async (code: string) => (await run(code, { files })).error;
+      expect(await refused('return 1;\nimport p from "./img/p.png";')).toMatchObject({
+        message: says("img/p.png"),
+        reason: "syntax_error",
+        line: 2,
+        column: 1,
+      });
+      expect(await refused('return await import("./img/p.png")')).toMatchObject({ line: 1, column: 14 });
+      expect((await refused('import { u } from "./latin"; return u'))?.message).toBe(says("latin.ts"));
+      expect((await refused('import { p } from "./lib/x.ts"; return p'))?.message).toBe(says("img/p.png"));
+      expect((await run('import m from "./marked.md"; return m', { files })).result).toBe("marked ü");
+      // Cut in the middle of a character, with a mark or without one: too long is all it is.
+      for (const text of [`${"ü".repeat(524_288)}x`, `\ufeff${"x".repeat(1_048_576)}`]) {
+        const long = await run('import t from "./t.txt"; return t.length', { files: { "t.txt": text } });
+        expect(long.error?.message).toContain("at most 1024 KiB together");
+      }
+    },
+  },
+  {
     id: "source.results",
     sentence: "every form of source gives its result",
     async check({ run }) {

@@ -73,7 +73,7 @@ export function cyrnel(args: readonly string[], options: CommandOptions = {}): P
 export interface Folder extends AsyncDisposable {
   path: string;
   /** Writes a file and answers where it is. */
-  write(name: string, text: string): Promise<string>;
+  write(name: string, text: string | Uint8Array): Promise<string>;
 }
 
 export async function makeFolder(): Promise<Folder> {

@@ -1,5 +1,5 @@
 /** Files that a script imports, with `cyrnel run`: from the script's folder, on this machine and on a server in both environments. */
-import { symlink } from "node:fs/promises";
+import { rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -84,6 +84,19 @@ describe.each(["--local", "typescript-process", "typescript-ivm"])("%s", (where)
     const missing = await runScript('import { b } from "./lib/none.ts";');
     expect(missing.stderr).toContain("looked for lib/none.ts");
     expect(missing.stderr).toContain("script.ts:1:");
+  });
+
+  test("a file that is no text is refused at its import, from the folder and from --dir", async () => {
+    const says = 'logo.png is no UTF-8 text: read its bytes with cyrnel.files.read("logo.png")';
+    const script = '\nimport logo from "./logo.png"; return logo';
+    await folder.write("images/logo.png", Uint8Array.of(0x89, 0xff));
+    const given = await runScript(script, "--dir", join(folder.path, "images"));
+    expect([given.code, given.stderr]).toEqual([1, expect.stringContaining(says)]);
+    await folder.write("project/src/logo.png", Uint8Array.of(0x89, 0xff));
+    const { code, stderr } = await runScript(script);
+    await rm(join(folder.path, "project/src/logo.png"));
+    expect([code, stderr]).toEqual([1, expect.stringContaining(says)]);
+    expect(stderr).toContain("script.ts:2:1");
   });
 
   test("standard input has the current folder, and --root widens or narrows what may be read", async () => {
