@@ -188,6 +188,9 @@ function readLimits({ timeout, memory, cpu, ref }: RunFlags): RunLimits {
   };
 }
 
+/** A server takes no JSON with these: what copies it could change the prototype of an object. */
+const FORBIDDEN_NAME = /(?:^|\.)(?:__proto__|constructor\.prototype)(?:\.|$)/;
+
 /** The input as `--input` and `--set` give it; undefined: none. */
 async function readInput(session: Session, { input: path, set = [] }: RunFlags): Promise<unknown> {
   const what = path === "-" ? "Standard input (--input -)" : `The file of --input, ${path},`;
@@ -195,11 +198,18 @@ async function readInput(session: Session, { input: path, set = [] }: RunFlags):
     path === undefined ? undefined : parseJson(await readText(path, session, MAX_INPUT_FILE_BYTES), what);
   if (set.length === 0) return given;
   const input = given === undefined ? {} : given;
-  for (const [name, value] of set) setMember(input, name.split("."), value, name);
+  for (const [name, value] of set) {
+    if (FORBIDDEN_NAME.test(name)) {
+      throw usageFailure(
+        `--set ${name} names a member that no input may have (__proto__, constructor.prototype).`,
+      );
+    }
+    setMember(input, name.split("."), value, name);
+  }
   return input;
 }
 
-/** Defines members, as a name such as `__proto__` is one like any other. */
+/** Defines members, as a name that is one of every object's is one like any other. */
 function setMember(target: unknown, [key = "", ...rest]: string[], value: unknown, name: string): void {
   if (key === "") throw usageFailure(`Expected --set name=value or a.b=value; found "${name}=…".`);
   if (typeof target !== "object" || target === null || Array.isArray(target)) {

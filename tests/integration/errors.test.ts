@@ -87,6 +87,11 @@ describe("bodies", () => {
     });
   });
 
+  test("a key that no object may have is named", async () => {
+    for (const body of ['{"__proto__":{"a":1},"code":"x"}', '{"code":{"constructor":{"prototype":{}}}}'])
+      expect((await post(body)).error).toContain("a key that is not allowed (__proto__ or constructor)");
+  });
+
   test("a mistake is located without quoting the body", async () => {
     const answer = await post('{"code": "my secret script" oops}');
     expect(answer.error).toContain("position");

@@ -41,7 +41,7 @@ export function registerJsonBody(app: App): void {
         );
       }
       void parseJson(request, text, (error, value) => {
-        if (error) return done(new AppError("invalid_json", describeSyntaxError(error, text)));
+        if (error) return done(new AppError("invalid_json", describeProblem(text)));
         done(null, value);
       });
     },
@@ -51,16 +51,13 @@ export function registerJsonBody(app: App): void {
   });
 }
 
-/** Where the mistake is. V8 quotes the text around it: that is left out, a script or a secret may be in it. */
-function describeSyntaxError(error: Error, text: string): string {
-  if (error.message.includes("prototype property")) {
-    return "The request body has a key that is not allowed (__proto__ or constructor).";
-  }
-  let position: string | undefined;
+/** Of a text that was refused: where the mistake is. V8 quotes the text around it: that is left out, a script or a secret may be in it. */
+function describeProblem(text: string): string {
   try {
     JSON.parse(text);
-  } catch (syntaxError) {
-    position = /at position (\d+)/.exec((syntaxError as Error).message)?.[1];
+    return "The request body has a key that is not allowed (__proto__ or constructor).";
+  } catch (error) {
+    const position = /at position (\d+)/.exec((error as Error).message)?.[1];
+    return `The request body is not valid JSON${position === undefined ? "" : `: unexpected input at position ${position}`}.`;
   }
-  return `The request body is not valid JSON${position === undefined ? "" : `: unexpected input at position ${position}`}.`;
 }

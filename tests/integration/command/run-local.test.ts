@@ -100,12 +100,8 @@ describe("the input", () => {
     expect((await cyrnel(["run", await script(), "--local", ...set])).stdout).toBe(
       '{"x":{"y":{"z":[1]},"w":"1"},"text":"a=b"}\n',
     );
-    const names = await runLocal(
-      "return [Object.keys(cyrnel.input), cyrnel.input.a]",
-      "--set",
-      "__proto__.a=1",
-    );
-    expect(names.stdout).toBe('[["__proto__"],null]\n');
+    const names = await runLocal("return Object.entries(cyrnel.input)", "--set", "constructor.a=1");
+    expect(names.stdout).toBe('[["constructor",{"a":1}]]\n');
     expect((await runLocal("return typeof cyrnel.input")).stdout).toBe('"undefined"\n');
   });
 
@@ -118,6 +114,10 @@ describe("the input", () => {
       says: '--set a.b needs an object to set "b" in; the input has a number',
     },
     { flags: ["--set", "a..b=2"], says: "Expected --set name=value or a.b=value" },
+    ...["__proto__", "__proto__.a", "a.__proto__.b", "constructor.prototype.a"].map((name) => ({
+      flags: ["--set", `${name}=1`],
+      says: `--set ${name} names a member that no input may have`,
+    })),
     { flags: ["--set", "a"], says: 'Expected name=value; found "a".' },
   ])("that cannot be used is refused with 2: $says", async ({ flags, more = [], input = "", says }) => {
     const ended = await cyrnel(["run", await script(), "--local", ...flags, ...more], { input });
