@@ -204,6 +204,16 @@ const SNIPPETS: [habit: string, script: string, result: unknown][] = [
     true,
   ],
   [
+    "what is not there, with what does its work",
+    'import fs from "fs"; const told = (name) => { try { fs[name]("x") } catch (e) { return e.message } }; return ["glob", "openAsBlob", "opendir", "globSync"].map(told)',
+    [
+      "fs.glob is not available: readdir(folder, { recursive: true }) gives all names below a folder.",
+      "fs.openAsBlob is not available: new Blob([await cyrnel.files.read(name)]) makes one.",
+      "fs.opendir is not available: readdir(folder, { withFileTypes: true }) gives what is in it.",
+      "fs.glob is not available: readdir(folder, { recursive: true }) gives all names below a folder.",
+    ],
+  ],
+  [
     "path",
     'import * as path from "path"; import { join, basename } from "node:path"; return [path.join("a", "..", "b"), path.resolve("x", "y"), path.relative("a/b", "a/c"), basename("/a/b.ts", path.extname("b.ts")), path.parse("/x/y.z").name, join("q", "r"), path.isAbsolute("/a")]',
     ["b", "/x/y", "../c", "b", "y", "q/r", true],

@@ -310,6 +310,27 @@ describe("where an error is", () => {
       {},
       { message: expect.stringContaining("nothing is loaded from an address") },
     ],
+    ...(
+      [
+        ["node:readline", "cyrnel.files.lines(name)"],
+        ["readline/promises", "cyrnel.files.lines(name)"],
+        ["querystring", "URLSearchParams"],
+        ["node:stream/web", "ReadableStream, WritableStream, TransformStream and the others are globals"],
+        ["node:stream/consumers", "new Response(stream)"],
+        ["async_hooks", "hand values on"],
+        ["node:zlib", "an npm package such as jszip or fflate"],
+      ] as const
+    ).map(
+      ([name, says]) =>
+        [
+          name,
+          `import "${name}"`,
+          {},
+          {
+            message: expect.stringContaining(says),
+          },
+        ] satisfies [string, string, Files, object],
+    ),
     [
       "child_process",
       'import { exec } from "child_process"; exec("ls")',

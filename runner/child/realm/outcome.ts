@@ -128,6 +128,13 @@ function plain(message: string): ThrownDetail {
   return { name: "Error", message: cutAt(message, MAX_MESSAGE_CHARS), stack: "" };
 }
 
+/** Globals of Node that a script has not: how it gets at what they are for. */
+const ADVICE: Record<string, string> = {
+  "Buffer is not defined": ': import { Buffer } from "node:buffer", or use Uint8Array.',
+  "process is not defined":
+    ": what a script is given is in cyrnel.input, and there are no environment variables.",
+};
+
 function describeError(error: Error): ThrownDetail {
   const name = readText(error, "name") || "Error";
   let message = readText(error, "message") ?? "";
@@ -135,6 +142,7 @@ function describeError(error: Error): ThrownDetail {
   if (message === "" && ArrayIsArray(errors) && errors.length > 0) {
     message = `${StringOf(errors.length)} errors; the first: ${describeOne(errors[0]).message}`;
   }
+  if (name === "ReferenceError") message += (own(ADVICE, message) as string | undefined) ?? "";
   const stack = readText(error, "stack") ?? "";
   return {
     name: cutAt(name, MAX_NAME_CHARS),

@@ -121,13 +121,18 @@ const ABSENT: Record<string, string> = {
   vm: "no code is made from strings here",
   module: "use import",
   perf_hooks: "use the global performance",
-  zlib: "use a service for compressed data",
+  zlib: "use an npm package such as jszip or fflate for compressed data",
+  readline: "use for await (const line of cyrnel.files.lines(name))",
+  querystring: "use the global URLSearchParams",
+  "stream/web": "ReadableStream, WritableStream, TransformStream and the others are globals",
+  "stream/consumers": "new Response(stream) reads one: text(), json(), bytes()",
+  async_hooks: "hand values on as arguments: no context follows what runs later",
   test: "throw an error where something is not as expected, or use node:assert",
 };
 
 /** Why a script has not this module of Node; empty: there is nothing to say. */
 export function reasonForAbsence(name: string): string {
-  return ABSENT[name.split("/")[0] as string] ?? "";
+  return ABSENT[name] ?? ABSENT[name.split("/")[0] as string] ?? "";
 }
 
 /** `npm:` and a range of versions are optional: `@scope/name`, `npm:date-fns@4/locale`. */

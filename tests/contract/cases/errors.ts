@@ -170,6 +170,30 @@ export const errorCases: EnvironmentCase[] = [
     },
   },
   {
+    id: "error.globals-of-node",
+    sentence: "a script that ends at a global of Node's is told how to get at what it is for",
+    async check({ run }) {
+      for (const [code, says] of [
+        [
+          "Buffer.from('x')",
+          'Buffer is not defined: import { Buffer } from "node:buffer", or use Uint8Array.',
+        ],
+        [
+          "await Promise.reject(await (async () => process.env.KEY)().catch((error) => error))",
+          "process is not defined: what a script is given is in cyrnel.input, and there are no environment variables.",
+        ],
+        ["Other.from('x')", "Other is not defined"],
+        ["throw Object.assign(new ReferenceError('toString'))", "toString"],
+      ] as const) {
+        expect((await run(code)).error).toMatchObject({ name: "ReferenceError", message: says });
+      }
+      expect((await run("return [typeof Buffer, typeof process]")).result).toEqual([
+        "undefined",
+        "undefined",
+      ]);
+    },
+  },
+  {
     id: "error.import",
     sentence: "import() rejects with an error of the script's own realm that names what to use",
     async check({ run }) {

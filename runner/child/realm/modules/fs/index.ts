@@ -18,6 +18,15 @@ const ABSENT =
     " ",
   );
 
+/** What does the work of some of them. */
+const INSTEAD: Record<string, string> = {
+  glob: "readdir(folder, { recursive: true }) gives all names below a folder",
+  openAsBlob: "new Blob([await cyrnel.files.read(name)]) makes one",
+  opendir: "readdir(folder, { withFileTypes: true }) gives what is in it",
+};
+const NO_KIND =
+  "the workspace has files and folders, and nothing that links, watches or measures them. There are readFile, writeFile, readdir, stat, rename and the like";
+
 export function createFs(access: FileAccess) {
   const tree = createTree(access);
   const operations = createOperations(tree);
@@ -135,9 +144,7 @@ export function createFs(access: FileAccess) {
 
   for (const name of ABSENT) {
     const refuse = () => {
-      throw new Error(
-        `fs.${name} is not available: the workspace has files and folders, and nothing that links, watches or measures them. There are readFile, writeFile, readdir, stat, rename and the like.`,
-      );
+      throw new Error(`fs.${name} is not available: ${INSTEAD[name] ?? NO_KIND}.`);
     };
     for (const [target, key] of [
       [fs, name],
