@@ -77,11 +77,15 @@ export function describePackages(packages: readonly ListedPackage[]): string {
     : `${text}- and ${left} more: \`(await tools.search(query)).packages\`, \`GET /packages\`\n`;
 }
 
-/** Ends with a word. */
+/** What a text that is cut should not end with. */
+const DANGLING = /(?:[\s&,;:(-]+|\s(?:an?|the|and|or|of|for|to|in|on|with|that))$/iu;
+
+/** Ends with a word, and `…` for what is left out. */
 function shorten(text: string): string {
   if (text.length <= MAX_DESCRIPTION_CHARACTERS) return text;
-  const cut = text.slice(0, MAX_DESCRIPTION_CHARACTERS + 1).replace(/\s+\S*$/u, "");
-  return cut.slice(0, MAX_DESCRIPTION_CHARACTERS).toWellFormed();
+  let cut = text.slice(0, MAX_DESCRIPTION_CHARACTERS + 1).replace(/\s+\S*$/u, "");
+  while (DANGLING.test(cut)) cut = cut.replace(DANGLING, "");
+  return `${cut.slice(0, MAX_DESCRIPTION_CHARACTERS).toWellFormed()}…`;
 }
 
 function readStatus(reported: unknown, logger: ModuleLogger) {

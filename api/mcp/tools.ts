@@ -115,7 +115,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
             : await ports.tools.search(query, filter, page, asker);
         const packages = serviceId === undefined && query !== "" ? ports.packages.search(asker, query) : [];
         return answerWith({
-          ...(services && { note: NOTHING_FOUND, services }),
+          ...(services && { note: packages.length > 0 ? ONLY_PACKAGES_FOUND : NOTHING_FOUND, services }),
           tools: tools.map((tool) => ({
             path: `${tool.serviceId}.${tool.id}`,
             name: tool.name,
@@ -267,8 +267,9 @@ function describeInput(input: z.ZodType): Record<string, unknown> {
   return schema;
 }
 
-const NOTHING_FOUND =
-  "Nothing was found. These tools are the nearest by spelling; services names the services there are.";
+const NEAREST = "These tools are the nearest by spelling; services names the services there are.";
+const NOTHING_FOUND = `Nothing was found. ${NEAREST}`;
+const ONLY_PACKAGES_FOUND = `No tool was found; packages are those that fit, for a script to import. ${NEAREST}`;
 const MAX_LISTED_CHARACTERS = 600;
 
 function shorten(text: string): string {

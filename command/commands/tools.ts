@@ -88,7 +88,7 @@ async function search(
     const found = answer.packages.map(({ name, version }) => visibleLine(`${name} ${version}`));
     const table = tools + (found.length === 0 ? "" : `Packages to import: ${found.join(", ")}\n`);
     if (answer.services === undefined) return table;
-    return `Nothing was found. The nearest:\n${table}Services: ${answer.services.map(visibleLine).join(", ")}\n`;
+    return `No tool was found. The nearest:\n${table}Services: ${answer.services.map(visibleLine).join(", ")}\n`;
   });
 }
 

@@ -63,10 +63,10 @@ Prefer one script that makes many tool calls and returns only what you need.`;
 const FORMS = `## What a script is
 
 - A plain body with top-level \`await\` and \`return\` (the main form), or
-- one function or arrow function (called without arguments), or
+- one function (called without arguments), or
 - a module body with \`export default\` of a value or a function.
 
-Types are erased, **not** checked. The language is ES2024, with all its built-ins.`;
+Types are erased, not checked. The language is ES2024 with its built-ins.`;
 
 const MODULES = `## Imports
 
@@ -77,14 +77,14 @@ const MODULES = `## Imports
 
 const GLOBALS = `## Globals
 
-- \`console\`: \`log\`, \`info\`, \`debug\` go to stdout; \`warn\`, \`error\`, \`trace\` go to stderr
+- \`console\`: \`log\`, \`info\`, \`debug\` go to stdout; \`warn\`, \`error\`, \`trace\` to stderr
 - \`setTimeout\`, \`setInterval\`, \`setImmediate\` and their \`clear\` functions, \`queueMicrotask\`
 - \`structuredClone\`, \`URL\`, \`URLSearchParams\`, \`TextEncoder\`, \`TextDecoder\`, \`atob\`, \`btoa\`
 - \`AbortController\`, \`AbortSignal\`, \`EventTarget\`, \`Event\`, \`CustomEvent\`, \`performance.now()\`
 - \`fetch\`, \`Request\`, \`Response\`, \`Headers\`, \`FormData\`, \`Blob\`, \`File\`, streams. A request is what a rule of an http
   service allows, which adds credentials; the error of any other names the rules
-- \`crypto.randomUUID()\`, \`crypto.getRandomValues()\`, \`crypto.subtle.digest()\`, and HMAC there
-  (\`crypto.subtle.sign()\`)
+- \`crypto.randomUUID()\`, \`crypto.getRandomValues()\`, \`crypto.subtle.digest()\`,
+  \`crypto.subtle.sign()\` (HMAC)
 
 The time zone is UTC.`;
 
@@ -96,7 +96,6 @@ Tools are functions of installed services. A call takes one object and answers a
 const found = await tools.search({ query: "create issue", limit: 5 }); // found.packages: npm packages that fit
 const details = await tools.describe.tool({ path: "github.createIssue" });
 const issue = await tools.github.createIssue({ title: "Broken build" });
-// The same: await cyrnel.services.github.tools.createIssue.invoke({ title: "Broken build" })
 \`\`\`
 
 - Where a service groups its tools the path is longer: \`tools.github.issues.list({ ... })\`
@@ -111,7 +110,7 @@ Calls are concurrent. \`tools\` cannot be enumerated: use \`tools.search\`. A mi
 const FILES = `## Files
 
 \`cyrnel.files\` is the workspace of this run: the files it was given, by name (\`in/orders.csv\`), and those it writes, which become
-its artifacts. All of it returns promises.
+its artifacts. All return promises.
 
 - \`read(name, { offset?, length? })\` gives a \`Uint8Array\`; \`text(name)\`, \`json(name)\`; \`for await (const line of cyrnel.files.lines(name))\`
 - \`list(prefix?)\`, \`stat(name)\`: \`{ name, size, contentType }\`; \`exists(name)\`
@@ -129,10 +128,10 @@ The run ends when the top level has finished; timers do not keep it alive: \`awa
 
 const ERRORS = `## Errors
 
-A failed call rejects with an \`Error\` that has \`name\`, \`message\`, \`code\` and, where there is one, \`status\`. What is not caught
-ends the process as \`failed\` with reason \`script_error\`; stacks and \`errorDetail\` give lines and columns of your source. Further
-reasons: \`syntax_error\`, \`timeout\` (waiting for a person does not count), \`memory_limit\`, \`cpu_limit\`, \`output_limit\`,
-\`sandbox_violation\`, \`killed\`.`;
+A failed call rejects with an \`Error\` that has \`name\`, \`message\`, \`code\` (of \`fetch\`: \`cause.code\`) and, where there
+is one, \`status\`. What is not caught ends the process as \`failed\` with reason \`script_error\`; stacks and \`errorDetail\` give
+lines and columns of your source. Further reasons: \`syntax_error\`, \`timeout\` (waiting for a person does not count),
+\`memory_limit\`, \`cpu_limit\`, \`output_limit\`, \`sandbox_violation\`, \`killed\`.`;
 
 const EXAMPLE = `## Example
 
@@ -183,7 +182,7 @@ function describeUnavailable(facts: EnvironmentFacts): string {
   if (!facts.allowEval) rows.push(["`eval`, `new Function`", "ordinary functions"]);
   if (!facts.allowWasm) rows.push(["`WebAssembly`", "JavaScript"]);
   return [
-    "## What is unavailable, and what to use instead",
+    "## What is unavailable",
     "",
     "| unavailable | instead |",
     "| --- | --- |",

@@ -53,9 +53,16 @@ test("the documentation stays short with any number of packages", () => {
   const text = describePackages(many);
   expect(text.length).toBeLessThan(800);
   expect(text).toMatch(/- and 4\d\d more: .*GET \/packages/);
-  expect(describePackages([{ name: "p", version: "1.0.0", description: "x".repeat(100) }])).toContain(
-    `: ${"x".repeat(26)}\n`,
-  );
+  for (const [description, shown] of [
+    ["x".repeat(100), `${"x".repeat(26)}…`],
+    ["Short and whole, as it is", "Short and whole, as it is"],
+    ["The fast, flexible & elegant library", "The fast, flexible…"],
+    ["JWA, JWS, JWE, JWT, JWK, JWKS for Node.js", "JWA, JWS, JWE, JWT, JWK…"],
+    ["Fast and powerful and - a parser of texts", "Fast and powerful…"],
+  ] as const) {
+    const text = describePackages([{ name: "p", version: "1.0.0", description }]);
+    expect(text).toBe(`\n## Packages\n\n- p@1: ${shown}\n`);
+  }
 });
 
 test("what an MCP client is given", async () => {
@@ -102,6 +109,7 @@ test("a search for tools finds packages too, in a list of their own, and a role 
   const answer = await client.callTool({ name: "search_tools", arguments: { query: "read csv" } });
   await client.close();
   expect(JSON.stringify(answer.content)).toContain("papaparse");
+  expect(JSON.stringify(answer.content)).toContain("No tool was found; packages are those that fit");
   const role = (await server.post("/roles", { name: "no csv", packages: ["pdf-lib"] })).body;
   const { key } = (
     await server.post("/keys", {
