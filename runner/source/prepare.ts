@@ -21,8 +21,6 @@ import {
 import { listDynamicSites, readStaticSite } from "./modules/imports.ts";
 import { link } from "./modules/link.ts";
 import type { Linkable } from "./modules/linkable.ts";
-import { readSpecifier } from "./modules/names.ts";
-import { NoTextError } from "./modules/text.ts";
 import { callsTemplate, findRequire, replaceImportCalls } from "./program.ts";
 import { type Transpiled, transpile } from "./transpile.ts";
 import { withoutTypeImports, withoutTypeStatement } from "./type-imports.ts";
@@ -70,16 +68,6 @@ export async function prepareSource(
   return prepared.ok && name !== ENTRY_NAME ? { ...prepared, sources: [name] } : prepared;
 }
 
-/** At the import of the script that means the file; it may be one of another file's. */
-function refuseFile(error: unknown, entry: Linkable, name: string): Refused {
-  if (!(error instanceof NoTextError)) throw error;
-  const site = entry.imports.find(({ specifier }) => {
-    const meant = readSpecifier(specifier, name);
-    return meant.is === "file" && meant.paths.includes(error.file);
-  });
-  return refuse(error.message, site?.position ?? { line: 1, column: 1 });
-}
-
 async function prepareOnce(key: string, submitted: string): Promise<PreparedSource | Linkable> {
   const known = cache.get(key) ?? preparing.get(key);
   if (known !== undefined) return known;
@@ -108,7 +96,7 @@ async function linkImports(
   name: string,
   sources: Sources,
 ): Promise<PreparedSource> {
-  const graph = await readGraph(entry, name, sources).catch((error) => refuseFile(error, entry, name));
+  const graph = await readGraph(entry, name, sources);
   if ("error" in graph) return graph;
   const linkedKey = `linked ${name} ${graph.digest} ${key}`;
   const known = cache.get(linkedKey);

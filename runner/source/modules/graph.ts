@@ -13,8 +13,9 @@ import { prepareFile } from "./file.ts";
 import type { LinkedModule, PackageTarget, Target } from "./link.ts";
 import type { Import, Linkable } from "./linkable.ts";
 import { INSTEAD, kindOf, quote, readSpecifier, type SourceKind } from "./names.ts";
+import { NoTextError } from "./text.ts";
 
-/** The text of a workspace file; null: there is none. It may refuse more than `maxBytes` by throwing an Error. */
+/** The text of a workspace file; null: there is none. It throws NoTextError, and may refuse more than `maxBytes` by throwing an Error. */
 export type ReadModule = (name: string, maxBytes: number) => Promise<string | null>;
 
 /**
@@ -215,7 +216,7 @@ async function findTargets(
     try {
       found.push(await findTarget(site, name, entryName, read, find));
     } catch (error) {
-      if (!(error instanceof TooMuch)) throw error;
+      if (!(error instanceof TooMuch || error instanceof NoTextError)) throw error;
       found.push({ message: error.message, isFinal: true });
     }
   }
