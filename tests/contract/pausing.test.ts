@@ -238,7 +238,9 @@ describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config 
       const text = await files.text("given.txt");
       const written = [files.write("out.txt", text.toUpperCase()), files.append("log.txt", "one\\n"), files.append("log.txt", "two\\n")];
       await Promise.race(written); await Promise.all(written); await files.write("gone.txt", "x"); await files.remove("gone.txt");
-      console.log(text.length, await files.text("log.txt"));
+      const streamed = [files.write("s.txt", new Response("streamed").body), files.write("log.txt", (async function* () { yield "x"; throw new Error("lost"); })())];
+      const lost = (await Promise.allSettled(streamed))[1].reason.message;
+      console.log(text.length, lost, await files.text("log.txt"), await files.text("s.txt"));
       const value = await tools.s.park({ size: (await files.stat("out.txt")).size });
       await files.append("log.txt", value);
       return [(await files.text("out.txt")) === text.toUpperCase(), await files.text("log.txt"), await files.exists("gone.txt")];`;
