@@ -4,7 +4,7 @@
  * script itself depends on it.
  */
 
-import type { FileAccess } from "../host/files.ts";
+import type { FileAccess } from "../host/file-access.ts";
 
 type Exports = Record<string, unknown>;
 

@@ -3,7 +3,7 @@
  * `node:fs` and `node:fs/promises` over the workspace of the run: the functions that scripts use from habit, in their three
  * forms. What is not there says so.
  */
-import type { FileAccess } from "../../host/files.ts";
+import type { FileAccess } from "../../host/file-access.ts";
 import { constants, encodingOf, type Options, toBytes } from "./arguments.ts";
 import { createHandles, toRange } from "./handles.ts";
 import { createOperations } from "./operations.ts";

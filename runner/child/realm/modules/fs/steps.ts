@@ -1,6 +1,7 @@
 /** Operations of `node:fs`, written once: what each needs of the contents of files it yields, and waits for or stands still for. */
+
+import type { Change, FileAccess, WriteMode } from "../../host/file-access.ts";
 import type { Pieces } from "../../host/file-content.ts";
-import type { Change, FileAccess, WriteMode } from "../../host/files.ts";
 import { invalidType } from "./tree.ts";
 
 type Step =

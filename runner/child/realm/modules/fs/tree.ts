@@ -2,7 +2,7 @@
  * The files of a run as a tree, with the paths and errors of Node: folders are beginnings of names, and those made without
  * a file in them are remembered here. `/` is the root of the workspace, and the working folder.
  */
-import type { FileAccess } from "../../host/files.ts";
+import type { FileAccess } from "../../host/file-access.ts";
 
 export type PathLike = string | Uint8Array | URL;
 
