@@ -27,7 +27,12 @@ export const streamCases: EnvironmentCase[] = [
         const size = (await files.write("big.bin", big)).size;
         await files.remove("big.bin");
         return [written.size, refused, size, await files.text("given.txt"), (await files.list()).map(({ name, size }) => name + " " + size)];`,
-        { files: { "given.txt": "as it was" }, memoryMb: 64, maxWorkspaceBytes: 31 * MEBIBYTE },
+        {
+          files: { "given.txt": "as it was" },
+          memoryMb: 64,
+          maxWorkspaceBytes: 31 * MEBIBYTE,
+          timeoutMs: 60_000,
+        },
       );
       expect(error).toBeUndefined();
       expect(result).toEqual([
@@ -127,7 +132,7 @@ export const streamCases: EnvironmentCase[] = [
         const reading = reader.read();
         await reader.cancel();
         return [...found, (await reading).done, endless.destroyed];`,
-        { memoryMb: 64, maxWorkspaceBytes: 64 * MEBIBYTE },
+        { memoryMb: 64, maxWorkspaceBytes: 64 * MEBIBYTE, timeoutMs: 60_000 },
       );
       expect(error).toBeUndefined();
       expect(result).toEqual([
