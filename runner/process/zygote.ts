@@ -93,8 +93,9 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
   function bootMeanwhile(error: Error): void {
     if (closing.signal.aborted) return;
     next = Promise.resolve(null);
+    // Then at once, and not with the next run: that would wait for it.
     setTimeout(() => {
-      next = null;
+      next = closing.signal.aborted ? null : open();
     }, retryMs).unref();
     onTrouble(new Error(`Children boot for ${retryMs / 1000} s, as there is no zygote: ${error.message}`));
     retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);

@@ -159,6 +159,8 @@ test.each<[Answer, string]>([
     await vi.waitFor(() => expect(machine.zygotes.map(({ isAlive }) => isAlive)).toEqual([false, false]));
     machine.answer = "forked";
     vi.advanceTimersByTime(10_000);
+    // Another one starts without a run that asks for it.
+    await vi.waitFor(() => expect(zygotes.status()).not.toBeNull());
     await zygotes.start(program);
     expect(machine).toMatchObject({ asked: 3, booted: 1 });
   },
