@@ -9,6 +9,7 @@ import { type Refused, refuse } from "../errors.ts";
 import { placeIn } from "../excerpt.ts";
 import { parseProgram } from "../program.ts";
 import { createGate } from "../transpile-alone.ts";
+import { checkNames } from "./export-names.ts";
 import { prepareFile } from "./file.ts";
 import type { LinkedModule, PackageTarget, Target } from "./link.ts";
 import type { Import, Linkable } from "./linkable.ts";
@@ -42,12 +43,11 @@ const MAX_TOTAL_BYTES = 1024 * 1024;
 /** Names that are asked for: one import may mean several. */
 const MAX_LOOKUPS = 20_000;
 const MAX_STARS = 1000;
-/** Steps of finding exported names through modules that pass on those of others; a tenth of a microsecond each, of all runs' time. */
-const MAX_EXPORT_STEPS = 500_000;
 /** Files that are read at a time. */
 const MAX_READS = 16;
 
-interface Node {
+/** A file of the graph, the first one the script. */
+export interface Node {
   name: string;
   kind: SourceKind;
   text: string;
@@ -296,49 +296,6 @@ function findJsonError(text: string): Position {
     if (typeof pos === "number") return placeIn({ text, firstLine: 0 }, Math.min(pos - 1, text.length));
   }
   return { line: 1, column: 1 };
-}
-
-/** Each name that a module imports and uses must be exported; one that is not used may be that of a type. */
-function checkNames(nodes: readonly Node[], fileOf: (node: Node) => string | undefined): Refused | null {
-  let steps = 0;
-  const has = (index: number, name: string, seen: Set<number>): boolean => {
-    // Answers no matter what: the graph is refused.
-    if (++steps > MAX_EXPORT_STEPS) return true;
-    if (seen.has(index)) return false;
-    seen.add(index);
-    const { kind, keys, linkable, targets } = nodes[index] as Node;
-    if (kind !== "code" || linkable === null) return name === "default" || keys.has(name);
-    if (linkable.exports.has(name)) return true;
-    if (name === "default") return false;
-    return linkable.stars.some((star) => {
-      const target = targets[star];
-      return typeof target === "number" ? has(target, name, seen) : true;
-    });
-  };
-  const known = new Map<string, boolean>();
-  const exportsName = (index: number, name: string): boolean => {
-    const key = `${index} ${name}`;
-    const answer = known.get(key) ?? has(index, name, new Set());
-    known.set(key, answer);
-    return answer;
-  };
-  for (const node of nodes) {
-    for (const [index, { names, position, specifier }] of node.linkable?.imports.entries() ?? []) {
-      const target = node.targets[index];
-      if (typeof target !== "number") continue;
-      const missing = names.find((name) => !exportsName(target, name));
-      if (steps > MAX_EXPORT_STEPS)
-        return refuse("The files pass on each other's exports too often.", position, fileOf(node));
-      if (missing === undefined) continue;
-      const { name } = nodes[target] as Node;
-      const message =
-        missing === "default"
-          ? `${name} has no default export: import what it exports by name, as in import { x } from ${quote(specifier)}.`
-          : `${name} has no export named ${quote(missing)}.`;
-      return refuse(message, position, fileOf(node));
-    }
-  }
-  return null;
 }
 
 function describe({ name, kind, text, linkable, targets }: Node): LinkedModule {
