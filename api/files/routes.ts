@@ -30,6 +30,8 @@ const tags = ["files"];
 const params = fileParamsSchema;
 const MAX_FIELDS = 10;
 const MAX_FIELD_BYTES = 1024;
+/** A client that sends on after it was refused is cut off. */
+const LINGER_MS = 2000;
 const NO_MEDIA_TYPE = "is no media type. Leave it out, or send one such as text/csv.";
 /** What fastify and its plugin stop an upload with. */
 const REFUSALS: Readonly<Record<string, [code: ErrorCode, message: string]>> = {
@@ -177,12 +179,23 @@ async function registerUpload(app: App, files: Files): Promise<void> {
           .header("location", `/files/${record.id}`)
           .send(record);
       } catch (error) {
-        // What is still to come of the body is not waited for.
-        reply.header("connection", "close");
+        discardRest(request);
         throw error;
       }
     },
   );
+}
+
+/**
+ * A connection that is closed while its client still sends is reset, and the client may never read the answer. So what still
+ * comes is read and thrown away, for a while.
+ */
+function discardRest({ raw }: FastifyRequest): void {
+  if (raw.complete) return;
+  const late = setTimeout(() => raw.destroy(), LINGER_MS);
+  raw.once("close", () => clearTimeout(late));
+  raw.unpipe();
+  raw.resume();
 }
 
 /** Of a body that is the file; a form is a little longer than the file in it. */
@@ -195,7 +208,8 @@ async function takeBody(request: FastifyRequest, name: string | undefined): Prom
   return {
     name: name ?? null,
     contentType: typeOfUpload(checkMediaType(request.headers["content-type"]), name),
-    bytes: request.raw,
+    // Given up midway, it stays open: its client is still to be answered.
+    bytes: request.raw.iterator({ destroyOnReturn: false }),
   };
 }
 
