@@ -30,8 +30,6 @@ const tags = ["files"];
 const params = fileParamsSchema;
 const MAX_FIELDS = 10;
 const MAX_FIELD_BYTES = 1024;
-/** A client that sends on after it was refused is cut off. */
-const LINGER_MS = 2000;
 const NO_MEDIA_TYPE = "is no media type. Leave it out, or send one such as text/csv.";
 /** What fastify and its plugin stop an upload with. */
 const REFUSALS: Readonly<Record<string, [code: ErrorCode, message: string]>> = {
@@ -169,33 +167,16 @@ async function registerUpload(app: App, files: Files): Promise<void> {
     },
     async (request, reply) => {
       const { name } = request.query;
-      try {
-        const takes = () => (request.isMultipart() ? takePart(request, name) : takeBody(request, name));
-        const { record, isNew } = await files.upload(callerOf(request), declaredBytes(request), takes);
-        // For the audit trail: the body itself is in no record.
-        request.body = record;
-        return reply
-          .status(isNew ? 201 : 200)
-          .header("location", `/files/${record.id}`)
-          .send(record);
-      } catch (error) {
-        discardRest(request);
-        throw error;
-      }
+      const takes = () => (request.isMultipart() ? takePart(request, name) : takeBody(request, name));
+      const { record, isNew } = await files.upload(callerOf(request), declaredBytes(request), takes);
+      // For the audit trail: the body itself is in no record.
+      request.body = record;
+      return reply
+        .status(isNew ? 201 : 200)
+        .header("location", `/files/${record.id}`)
+        .send(record);
     },
   );
-}
-
-/**
- * A connection that is closed while its client still sends is reset, and the client may never read the answer. So what still
- * comes is read and thrown away, for a while.
- */
-function discardRest({ raw }: FastifyRequest): void {
-  if (raw.complete) return;
-  const late = setTimeout(() => raw.destroy(), LINGER_MS);
-  raw.once("close", () => clearTimeout(late));
-  raw.unpipe();
-  raw.resume();
 }
 
 /** Of a body that is the file; a form is a little longer than the file in it. */

@@ -6,7 +6,14 @@ import type { Db, Pool } from "#api/db/pool.ts";
 import { removeInBatches, startSweeps } from "#api/db/sweeps.ts";
 import type { ModuleLogger } from "#sdk";
 import type { ContentStore } from "./contents/contents.ts";
-import { deleteBlobs, deleteUnusedContents, doomBlobs, lockUnusedContents } from "./contents/store-rows.ts";
+import {
+  type DoomedBlob,
+  deleteBlobs,
+  deleteUnusedContents,
+  doomBlobs,
+  lockUnusedBlobs,
+  lockUnusedContents,
+} from "./contents/store-rows.ts";
 import { deleteUnusedFiles } from "./store.ts";
 
 const SWEEP_INTERVAL_MS = 10 * 60_000;
@@ -63,13 +70,13 @@ async function removeContents(db: Db, unusedMs: number, maxRows: number): Promis
 
 /** Bytes first: the row that knows of them goes when they are gone. What cannot be removed is tried again by the next sweep. */
 async function removeBlobs(
-  db: Db,
+  pool: Pool,
   contents: Pick<ContentStore, "placeOf">,
   untouchedMs: number,
   maxRows: number,
   log: FileSweep["log"],
 ): Promise<number> {
-  const doomed = await doomBlobs(db, untouchedMs, maxRows);
+  const doomed = await pool.begin((db) => giveUpBlobs(db, untouchedMs, maxRows));
   const removed: string[] = [];
   for (const [place, blobs] of Map.groupBy(doomed, (blob) => blob.place)) {
     let failures = 0;
@@ -87,6 +94,11 @@ async function removeBlobs(
       }
     }
   }
-  await deleteBlobs(db, removed);
+  await deleteBlobs(pool, removed);
   return removed.length;
+}
+
+async function giveUpBlobs(db: Db, untouchedMs: number, maxRows: number): Promise<DoomedBlob[]> {
+  const unused = await lockUnusedBlobs(db, untouchedMs, maxRows);
+  return unused.length === 0 ? [] : doomBlobs(db, unused);
 }

@@ -3,17 +3,18 @@
  * when it is complete, by one statement; what is broken off is given up, and removed at once or by a sweep.
  */
 import { createHash } from "node:crypto";
-import type { Db } from "#api/db/pool.ts";
+import type { Pool } from "#api/db/pool.ts";
 import type { ModuleLogger } from "#sdk";
 import type { Digest } from "../model.ts";
 import { type BlobStore, CHUNK_BYTES } from "./blobs.ts";
 import { createChunkStore } from "./chunks.ts";
 import {
   deleteBlobs,
-  doomBlob,
+  doomBlobs,
   findContent,
   insertBlob,
   insertContent,
+  lockBlob,
   noteUpload,
   sumContents,
   touchBlob,
@@ -54,7 +55,7 @@ export interface StoredBytes {
 }
 
 export interface ContentsOptions {
-  db: Db;
+  db: Pool;
   /** Null: bytes are kept in Postgres. */
   bucket: { place: string; open(place: string): BlobStore } | null;
   log: Pick<ModuleLogger, "warn">;
@@ -77,8 +78,11 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
 
   async function giveUp(id: string): Promise<void> {
     try {
-      const doomed = await doomBlob(db, id);
-      if (doomed === null) return;
+      const [doomed] = await db.begin(async (locking) => {
+        await lockBlob(locking, id);
+        return doomBlobs(locking, [id]);
+      });
+      if (doomed === undefined) return;
       await placeOf(target).remove([doomed]);
       await deleteBlobs(db, [id]);
     } catch (error) {

@@ -98,29 +98,35 @@ function isUnused(db: Db) {
 }
 
 /**
- * Gives up blobs that no content has and that are not being written; those that were given up before as well, the one longest ago
- * first. Each counts as tried now: what cannot be removed keeps no others from it.
+ * Blobs that no content has and that are not being written; those that were given up before as well, the one longest ago first.
+ * They are locked.
  */
-export async function doomBlobs(db: Db, untouchedMs: number, maxRows: number): Promise<DoomedBlob[]> {
+export async function lockUnusedBlobs(db: Db, untouchedMs: number, maxRows: number): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from blobs b
+    where b.project = ${PROJECT} and touched_at <= now() - make_interval(secs => ${untouchedMs / 1000})
+      and ${isNoContent(db)}
+    order by touched_at limit ${maxRows} for update skip locked`;
+  return rows.map(({ id }) => id);
+}
+
+export async function lockBlob(db: Db, id: string): Promise<void> {
+  await db`select from blobs where project = ${PROJECT} and id = ${id}::uuid for update`;
+}
+
+/**
+ * Gives up blobs, of those that are locked: what was made a content before it was locked is seen by this statement only. Each
+ * counts as tried now: what cannot be removed keeps no others from it.
+ */
+export async function doomBlobs(db: Db, ids: readonly string[]): Promise<DoomedBlob[]> {
   return db<DoomedBlob[]>`
     update blobs b set doomed = true, touched_at = now()
-    where b.project = ${PROJECT} and touched_at <= now() - make_interval(secs => ${untouchedMs / 1000})
-      and not exists (select from contents c where c.project = b.project and c.blob = b.id)
-      and id = any(array(
-        select id from blobs o where o.project = ${PROJECT}
-          and touched_at <= now() - make_interval(secs => ${untouchedMs / 1000})
-          and not exists (select from contents c where c.project = o.project and c.blob = o.id)
-        order by touched_at limit ${maxRows} for update skip locked))
+    where b.project = ${PROJECT} and id::text = any(${[...ids]}::text[]) and ${isNoContent(db)}
     returning id, place, upload`;
 }
 
-/** One blob that its own writer has given up. Null: it is a content. */
-export async function doomBlob(db: Db, id: string): Promise<DoomedBlob | null> {
-  const [row] = await db<DoomedBlob[]>`
-    update blobs b set doomed = true where project = ${PROJECT} and id = ${id}::uuid
-      and not exists (select from contents c where c.project = b.project and c.blob = b.id)
-    returning id, place, upload`;
-  return row ?? null;
+function isNoContent(db: Db) {
+  return db`not exists (select from contents c where c.project = b.project and c.blob = b.id)`;
 }
 
 /** With their chunks, where they have any. */
