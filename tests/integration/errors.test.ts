@@ -224,6 +224,9 @@ describe("failures of the server", () => {
   });
 });
 
+/** Larger than what sockets hold. */
+const LARGE_BODY = JSON.stringify("x".repeat(20 * 1024 * 1024));
+
 describe("on the wire", () => {
   async function sendRaw(text: string): Promise<string> {
     const { port } = app.server.address() as AddressInfo;
@@ -256,6 +259,31 @@ describe("on the wire", () => {
       "POST /echo HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n",
     );
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  test.each([
+    ["with its length", `Content-Length: ${LARGE_BODY.length}`, LARGE_BODY],
+    [
+      "in chunks",
+      "Transfer-Encoding: chunked",
+      `${LARGE_BODY.length.toString(16)}\r\n${LARGE_BODY}\r\n0\r\n\r\n`,
+    ],
+  ])("a client that sends a body that is too large to its end reads why, %s", async (_how, framing, body) => {
+    for (const connection of ["", "Connection: close\r\n"]) {
+      const { port } = app.server.address() as AddressInfo;
+      const socket = connect(port, "127.0.0.1");
+      const head = `POST /echo HTTP/1.1\r\nHost: localhost\r\n${connection}Content-Type: application/json\r\n${framing}\r\n\r\n`;
+      await new Promise<void>((sent) => socket.write(head + body, () => sent()));
+      // The connection can be used again, unless the client wants none.
+      if (connection === "")
+        socket.write("GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+      let answer = "";
+      for await (const chunk of socket) answer += chunk;
+      const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status);
+      expect(statuses[0]).toBe("413");
+      expect(statuses).toHaveLength(connection === "" ? 2 : 1);
+      expect(answer).toContain('"code":"body_too_large"');
+    }
   });
 });
 
