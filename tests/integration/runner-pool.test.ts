@@ -95,7 +95,7 @@ describe("a pool of children", () => {
     expect(pool.status().target).toBe(3);
     await vi.waitFor(() => expect(pool.status()).toMatchObject({ warm: 1, target: 1, booting: 0 }), 15_000);
     // Those that were given back have been killed, and are reaped a moment later.
-    await vi.waitFor(() => expect(listChildren()).toHaveLength(1), 5_000);
+    await vi.waitFor(() => expect(listChildren()).toHaveLength(1), 20_000);
   });
 
   test("replaces an idle child that dies, silently, and counts it", async () => {

@@ -8,7 +8,7 @@ import { PROTOCOL_VERSION } from "#runner/wire/protocol.ts";
 import { launchHostile, launchReal, listChildren, startReal } from "./runner/harness.ts";
 
 afterEach(async () => {
-  await vi.waitFor(() => expect(listChildren()).toEqual([]), 5000);
+  await vi.waitFor(() => expect(listChildren()).toEqual([]), 20_000);
 });
 
 /** Starts a program with more than it should get. */

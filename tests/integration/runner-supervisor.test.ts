@@ -24,7 +24,7 @@ beforeEach(() => {
 
 afterEach(async () => {
   monitor[Symbol.dispose]();
-  await vi.waitFor(() => expect(listChildren()).toEqual([]), 5000);
+  await vi.waitFor(() => expect(listChildren()).toEqual([]), 20_000);
   await vi.waitFor(() => expect(countHandles()).toBe(handlesBefore));
 });
 

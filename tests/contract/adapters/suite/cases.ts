@@ -252,7 +252,7 @@ export const ADAPTER_CASES: readonly AdapterCase[] = [
       await vi.waitUntil(() => bench.received.length > before, 10_000);
       controller.abort();
       expectNoSecret(await within(call, 2000));
-      await vi.waitUntil(() => bench.abandoned > 0, 5000);
+      await vi.waitUntil(() => bench.abandoned > 0, 20_000);
     },
   },
   {
