@@ -120,18 +120,21 @@ export function createBucket(place: string, pathStyle: boolean): BlobStore & { c
   };
 }
 
-/** At least one, the last one marked. */
+/** At least one, the last one marked. The bytes of one are used again for the next but one. */
 async function* inParts(chunks: AsyncIterable<Buffer>): AsyncGenerator<{ bytes: Buffer; isLast: boolean }> {
-  let held: Buffer[] = [];
+  const memory: Buffer[] = [];
+  let count = 0;
+  const nextPart = () => (memory[count++ % 2] ??= Buffer.allocUnsafeSlow(PART_BYTES));
+  let part = nextPart();
   let size = 0;
   for await (const chunk of chunks) {
     if (size + chunk.length > PART_BYTES) {
-      yield { bytes: Buffer.concat(held), isLast: false };
-      held = [];
+      yield { bytes: part.subarray(0, size), isLast: false };
+      part = nextPart();
       size = 0;
     }
-    held.push(chunk);
+    part.set(chunk, size);
     size += chunk.length;
   }
-  yield { bytes: Buffer.concat(held), isLast: true };
+  yield { bytes: part.subarray(0, size), isLast: true };
 }
