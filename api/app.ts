@@ -46,7 +46,6 @@ import type { Files } from "./files/service.ts";
 import type { AccessDeps } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
 import { registerAuth, registerAuthRefusal, rightsOf } from "./http/auth.ts";
-import { registerEarlyAnswers } from "./http/early-answers.ts";
 import { answerBrokenRequest, answerError, registerErrorHandler } from "./http/error-handler.ts";
 import { registerConnectionLimits, registerRateLimit } from "./http/guards.ts";
 import { registerMcpRoutes } from "./mcp/routes.ts";
@@ -138,7 +137,6 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   registerErrorHandler(app, deps.redactor);
   if (config.apiKey === null) registerLocalGuard(app);
   registerLifecycle(app, deps.lifecycle, () => processes.isHandingOver());
-  registerEarlyAnswers(app);
   registerJsonBody(app);
   await registerOpenApi(app);
   // Before the check that routes declare their access: the routes of the page are its library's.

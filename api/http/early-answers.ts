@@ -1,26 +1,17 @@
 /** Errors that are answered while their request still comes, such as a body that is too large. */
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { finished } from "node:stream/promises";
-import type { App } from "./app-type.ts";
+import type { FastifyReply, FastifyRequest } from "fastify";
 
 /** A client that sends on is cut off then. */
 const LINGER_MS = 2000;
 
 /**
- * A connection that is closed while its client still sends is reset, and the client may never read why. So the rest is read and
- * thrown away, for a while. Registered after what closes connections with an answer.
+ * To be called before an error is sent. A connection that is closed while its client still sends is reset, and the client may
+ * never read why: so the rest is read and thrown away, for a while. A server that is leaving closes its connections all the same.
  */
-export function registerEarlyAnswers(app: App): void {
-  app.addHook("onSend", (request, reply, _payload, done) => {
-    if (reply.statusCode >= 400 && !request.raw.complete) {
-      reply.removeHeader("connection");
-      outlast(request.raw, reply.raw);
-    }
-    done();
-  });
-}
-
-function outlast(body: IncomingMessage, answer: ServerResponse): void {
+export function outlastRequest({ raw: body }: FastifyRequest, reply: FastifyReply): void {
+  if (body.complete || body.destroyed) return;
+  const answer = reply.removeHeader("connection").raw;
   const isLast = !answer.shouldKeepAlive;
   // Node would close the connection with the end of the answer.
   answer.shouldKeepAlive = true;

@@ -10,6 +10,7 @@ import { isDatabaseUnavailable } from "../db/pool.ts";
 import { AppError, type ErrorCode, type ErrorIssue } from "../errors.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { App } from "./app-type.ts";
+import { outlastRequest } from "./early-answers.ts";
 import { MAX_BODY_BYTES } from "./json/body.ts";
 
 const DATABASE_RETRY_SECONDS = 2;
@@ -61,6 +62,7 @@ export function answerError(
       message: redactor.text(message),
     }));
   }
+  outlastRequest(request, reply);
   // Serialised here: an error must not depend on the response schema of the route it came from.
   return reply
     .status(known.status)
