@@ -4,17 +4,19 @@
  */
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import { finished } from "node:stream/promises";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
 import { isDatabaseUnavailable } from "../db/pool.ts";
 import { AppError, type ErrorCode, type ErrorIssue } from "../errors.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { App } from "./app-type.ts";
-import { outlastRequest } from "./early-answers.ts";
 import { MAX_BODY_BYTES } from "./json/body.ts";
 
 const DATABASE_RETRY_SECONDS = 2;
 const MAX_ISSUES = 50;
+/** A client that sends on after its request was refused is cut off then. */
+const LINGER_MS = 2000;
 const PLACES: Record<string, string> = { querystring: "query" };
 
 /** What a client reads of an error. */
@@ -69,6 +71,28 @@ export function answerError(
     .type("application/json; charset=utf-8")
     .serializer(String)
     .send(JSON.stringify(body));
+}
+
+/**
+ * For an error that is answered while its request still comes, such as a body that is too large. A connection that is closed while its
+ * client still sends is reset, and the client may never read why: so the rest is read and thrown away, for a while. A server that is
+ * leaving closes its connections all the same.
+ */
+function outlastRequest({ raw: body }: FastifyRequest, reply: FastifyReply): void {
+  if (body.complete || body.destroyed) return;
+  const answer = reply.removeHeader("connection").raw;
+  const isLast = !answer.shouldKeepAlive;
+  // Node would close the connection with the end of the answer.
+  answer.shouldKeepAlive = true;
+  const late = setTimeout(() => body.destroy(), LINGER_MS);
+  body.once("close", async () => {
+    clearTimeout(late);
+    if (!isLast) return;
+    await finished(answer).catch(() => {});
+    body.socket.end();
+  });
+  body.unpipe();
+  body.resume();
 }
 
 /** The connection ended in the middle of the body: Node's error for it looks like that of a lost database. */
