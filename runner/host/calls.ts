@@ -7,16 +7,14 @@ import type { z } from "zod";
 import type { SavedAnswer, SaveTurn } from "#sdk";
 import { WORKSPACE_LIMIT_ERROR } from "../file-names.ts";
 import type { Channel } from "../wire/channel.ts";
+import { exceeding, type Violation, violation } from "../wire/check-message.ts";
 import {
   type CallMethod,
   type ChildMessage,
   type callParamsSchemas,
-  exceeding,
   FILE_METHODS,
   PROTOCOL_LIMITS,
   type SessionLimits,
-  type Violation,
-  violation,
   type WireError,
 } from "../wire/protocol.ts";
 import { createRestores } from "./restores.ts";

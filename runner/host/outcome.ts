@@ -4,7 +4,8 @@
  */
 import type { ErrorDetail, ExecutionExitState, ExecutionReason, ModuleLogger } from "#sdk";
 import type { ProcessExit } from "../process/start-process.ts";
-import type { EndParams, Violation } from "../wire/protocol.ts";
+import type { Violation } from "../wire/check-message.ts";
+import type { EndParams } from "../wire/protocol.ts";
 
 /** What ended a run. The first one counts. */
 export type EndCause =

@@ -7,18 +7,16 @@ import { randomBytes } from "node:crypto";
 import type { ExecutionInput } from "#sdk";
 import type { PreparedSource } from "../source/prepare.ts";
 import type { Channel, ChannelClose } from "../wire/channel.ts";
+import { checkMessage, type Violation, violation } from "../wire/check-message.ts";
 import type { Frame } from "../wire/frames.ts";
 import {
   type ChildMessage,
-  checkMessage,
   type EndParams,
   type HostMessage,
   type Journal,
   PROTOCOL_LIMITS,
   type SessionLimits,
   type StartParams,
-  type Violation,
-  violation,
 } from "../wire/protocol.ts";
 import { type CallHandlers, type Calls, createCalls, type Divergence, type LoggedCall } from "./calls.ts";
 import type { Checkpoint } from "./checkpoint.ts";

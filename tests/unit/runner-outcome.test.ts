@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type EndCause, judge, tellSuspicion } from "#runner/host/outcome.ts";
-import { exceeding, violation } from "#runner/wire/protocol.ts";
+import { exceeding, violation } from "#runner/wire/check-message.ts";
 import { EXECUTION_REASONS, errorDetailSchema } from "#sdk";
 
 const exit = (signal: NodeJS.Signals | null, code: number | null = null, engineText = ""): EndCause => ({
