@@ -321,6 +321,8 @@ export interface EnvironmentModule extends Module {
   pause?(eid: number): Promise<unknown>;
   /** Lets a frozen execution go on at once, even if no slot is free. Silent for an unknown id. */
   resume?(eid: number): void;
+  /** True: scripts can import installed npm packages, so the host adds a list of them to what `generateDocs` returns. */
+  readonly importsPackages?: boolean;
   /** Optional: an environment without it is given any number of executions and queues them itself. */
   status?(): EnvironmentStatus;
 }

@@ -52,7 +52,11 @@ export function createEnvironmentService({
         draining: modules.draining(),
       };
     },
-    readDocs: async (viewer) => (await modules.readDocs()) + describePackages(listPackages(viewer)),
+    async readDocs(viewer) {
+      const { importsPackages } = modules.requireActive().module;
+      const docs = await modules.readDocs();
+      return importsPackages === true ? docs + describePackages(listPackages(viewer)) : docs;
+    },
   };
 }
 

@@ -99,10 +99,10 @@ const issue = await tools.github.createIssue({ title: "Broken build" });
 \`\`\`
 
 - Where a service groups its tools the path is longer: \`tools.github.issues.list({ ... })\`
-- \`cyrnel.discoverServices({ query?, limit? })\` lists services; \`cyrnel.getToolDocs({ serviceId, toolId })\` gives a signature and
-  an example call
+- \`cyrnel.discoverServices({ query?, limit? })\` lists services, \`cyrnel.discoverTools\` tools;
+  \`cyrnel.getToolDocs({ serviceId, toolId })\` gives a signature
 - \`cyrnel.ask({ message, schema? })\` asks a person and answers what they said
-- \`cyrnel.input\` is the JSON the process was given as \`input\`: frozen; \`undefined\` without one
+- \`cyrnel.input\` is the JSON \`input\` of the process: frozen; \`undefined\` without one
 - \`cyrnel.process\` is \`{ id, ref }\` of this process
 
 Calls are concurrent. \`tools\` cannot be enumerated: use \`tools.search\`. A misspelt one fails with suggestions.`;

@@ -188,6 +188,8 @@ export function createEnvironment<Config extends RunSettings>(
       };
     },
 
+    importsPackages: true,
+
     async generateDocs() {
       const { config, placeCount } = requireRunning();
       const { memoryMb, maxMemoryMb, maxCalls, maxConcurrentCalls, maxMessageBytes, allowEval, allowWasm } =

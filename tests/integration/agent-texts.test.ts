@@ -5,11 +5,16 @@ import { describePackages } from "#api/environment/service.ts";
 import { STARTER_SET } from "#runner/packages/starter.ts";
 import { startServer, type TestServer } from "./harness/server.ts";
 import { connectMcp } from "./mcp-client.ts";
+import { builtin } from "./modules-server.ts";
+import { ScriptedEnvironment } from "./scripted-environment.ts";
 
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({
-    builtins: BUILTIN_MODULES.filter(({ type }) => type === "environment"),
+    builtins: [
+      ...BUILTIN_MODULES.filter(({ type }) => type === "environment"),
+      builtin({ id: "scripted" }, () => new ScriptedEnvironment()),
+    ],
     starterPackages: true,
   });
   // A package that is not there is looked for until all that comes with the server is stored.
@@ -40,9 +45,15 @@ test.each(["typescript-process", "typescript-ivm"])(
     const { text } = await server.get("/environment/docs");
     for (const name of STARTER_SET) expect(text).toMatch(new RegExp(`^- ${name}@\\d+: \\S.{4,}$`, "m"));
     expect(text).not.toContain("and 1 more");
+    expect(text).toContain("`cyrnel.discoverTools`");
     expect(report(`the documentation of ${id}`, text)).toBeLessThanOrEqual(1800);
   },
 );
+
+test("an environment that cannot import packages has its own documentation, and no more", async () => {
+  expect((await server.post("/modules/scripted/enabled", { enabled: true })).status).toBe(200);
+  expect((await server.get("/environment/docs")).text).toBe("# Scripted");
+});
 
 test("the documentation stays short with any number of packages", () => {
   const many = Array.from({ length: 500 }, (_, index) => ({

@@ -1,5 +1,6 @@
 /** A script of several source files: what its imports mean, how they run in a realm, and where their errors are. */
 import { describe, expect, test } from "vitest";
+import { BUILTINS } from "#runner/source/modules/names.ts";
 import { type PreparedSource, prepareSource } from "#runner/source/prepare.ts";
 import { runCode } from "./realm-harness.ts";
 
@@ -140,6 +141,12 @@ describe("what a specifier finds", () => {
     expect(await resultOf(`return (await import(${JSON.stringify(specifier)})).default`, files)).toEqual(
       expected,
     );
+  });
+
+  test("a module of Node that is not there is answered with all that are", async () => {
+    const { message } = await errorOf('import net from "node:net"; return net');
+    for (const name of BUILTINS.filter((one) => !one.includes("/")))
+      expect(message).toContain(`node:${name}`);
   });
 
   test("attributes say how a file is read", async () => {

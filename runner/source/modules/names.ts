@@ -183,7 +183,7 @@ function readBare(specifier: string): Specifier {
 export const INSTEAD = `A script can import files of its workspace ("./lib/x.ts") and ${listBuiltins()}; services are called through tools.<service>.<tool>(parameters).`;
 
 function listBuiltins(): string {
-  const names = BUILTINS.filter((name) => !name.includes("/") && name !== "string_decoder");
+  const names = BUILTINS.filter((name) => !name.includes("/"));
   return names.map((name) => `node:${name}`).join(", ");
 }
 
