@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import Fastify, { type FastifyBaseLogger, LogController } from "fastify";
+import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
 import {
   type Lifecycle,
@@ -26,7 +26,7 @@ import { registerPolicyRoutes } from "./access/policies/routes.ts";
 import { registerRoleRoutes } from "./access/roles/routes.ts";
 import { registerApprovalRoutes } from "./approvals/routes.ts";
 import type { Approvals } from "./approvals/service.ts";
-import { registerAudit } from "./audit/http-hook.ts";
+import { carrySecretsFor, registerAudit } from "./audit/http-hook.ts";
 import { registerAuditRoutes } from "./audit/routes.ts";
 import { moduleParamsSchema } from "./components/modules/model.ts";
 import { registerModuleRoutes } from "./components/modules/routes.ts";
@@ -176,14 +176,16 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   registerPackageRoutes(app, deps.packages);
   registerModuleRoutes(app, modules);
   registerSettingsRoutes(app, "module", moduleParamsSchema, deps.settings);
-  registerServiceRoutes(app, deps.services, (request) => {
+  const sightOf = (request: FastifyRequest) => {
     const caller = rightsOf(request.caller);
     return {
-      visible: (ids) => deps.tools.visibleServices(ids, caller),
-      wouldShow: (id, toolIds) => deps.tools.wouldShow(id, toolIds, caller),
+      visible: (ids: readonly string[]) => deps.tools.visibleServices(ids, caller),
+      wouldShow: (id: string, toolIds: readonly string[]) => deps.tools.wouldShow(id, toolIds, caller),
     };
-  });
-  registerSettingsRoutes(app, "service", serviceParamsSchema, deps.settings);
+  };
+  const carryFor = carrySecretsFor(access.audit);
+  registerServiceRoutes(app, deps.services, sightOf, carryFor);
+  registerSettingsRoutes(app, "service", serviceParamsSchema, deps.settings, carryFor);
   registerToolRoutes(app, deps.tools, deps.packages);
   registerApprovalRoutes(app, deps.approvals);
   registerKeyRoutes(app, access.keys);

@@ -163,7 +163,7 @@ export interface AdapterModule extends Module {
    * Optional. Every destination that a secret of the service would be sent to, 2000 at most. The host hands a secret over only
    * while each of its destinations is one of those that it was set for. Throw while settings are missing that decide it. For an
    * adapter without this member the host compares the whole definition and configuration, and asks for the secrets again after
-   * any change of them.
+   * any change of them by a caller who could not load modules.
    */
   secretOrigins?(use: SecretUse): SecretDestination[] | Promise<SecretDestination[]>;
 }

@@ -36,6 +36,25 @@ export function registerAudit(app: App, audit: AuditLog): void {
   });
 }
 
+/**
+ * For changes of services: null unless the caller holds `modules:admin` and so could read the secrets through code of its
+ * own. What is recorded comes beside the record of the request.
+ */
+export function carrySecretsFor(audit: Pick<AuditLog, "record">) {
+  return ({ caller, id: requestId }: FastifyRequest) => {
+    if (!caller?.scopes.has("modules:admin")) return null;
+    return (serviceId: string, secrets: readonly string[]) =>
+      audit.record({
+        actor: actorOf(caller),
+        action: "service.carry_secrets",
+        object: { kind: "service", id: serviceId },
+        outcome: "ok",
+        requestId,
+        parameters: { carried: secrets, because: "the caller holds modules:admin" },
+      });
+  };
+}
+
 function routeOf(request: FastifyRequest): AuditedRoute | null {
   const { url } = request.routeOptions;
   return url === undefined || request.is404 ? null : describeRoute(request.method, url);

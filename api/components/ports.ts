@@ -33,6 +33,12 @@ export interface ServiceSight {
   wouldShow(id: string, toolIds: readonly string[]): boolean;
 }
 
+/**
+ * Records that secrets of a service go along with a change of it. Null for a caller without `modules:admin`: for that one
+ * they stay bound to what they were set for.
+ */
+export type CarrySecrets = ((serviceId: string, secrets: readonly string[]) => void) | null;
+
 /** Fetches over http(s) within the egress rules. Throws AppError. */
 export type { Download };
 

@@ -46,8 +46,8 @@ export interface Component<Filter, Install, FromRegistry, Replace> {
   installFrom: Taking<FromRegistry> & { run(body: FromRegistry, request: FastifyRequest): Promise<string> };
   updated: z.ZodType;
   /** Both resolve to whether anything changed. */
-  replace: Taking<Replace> & { run(id: string, body: Replace): Promise<boolean> };
-  update: Changing & { body?: z.ZodType; run(id: string): Promise<boolean> };
+  replace: Taking<Replace> & { run(id: string, body: Replace, request: FastifyRequest): Promise<boolean> };
+  update: Changing & { body?: z.ZodType; run(id: string, request: FastifyRequest): Promise<boolean> };
   enable: Changing & { run(id: string, enabled: boolean): Promise<void> };
   remove: Changing & { run(id: string): Promise<void> };
 }
@@ -103,7 +103,10 @@ export function registerComponent<Filter, Install, FromRegistry, Replace>(
         response: { 200: component.updated, ...errorResponses(...BODY_ERRORS, ...replace.errors) },
       }),
     },
-    async ({ params: { id }, body }) => ({ id, updated: await replace.run(id, body as Replace) }),
+    async (request) => {
+      const { id } = request.params;
+      return { id, updated: await replace.run(id, request.body as Replace, request) };
+    },
   );
 
   app.post<{ Params: IdParams }>(
@@ -116,7 +119,10 @@ export function registerComponent<Filter, Install, FromRegistry, Replace>(
         response: { 200: component.updated, ...errorResponses(...BODY_ERRORS, ...update.errors) },
       }),
     },
-    async ({ params: { id } }) => ({ id, updated: await update.run(id) }),
+    async (request) => {
+      const { id } = request.params;
+      return { id, updated: await update.run(id, request) };
+    },
   );
 
   app.get(

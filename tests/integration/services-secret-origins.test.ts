@@ -471,7 +471,16 @@ test("mcp: another program, arguments or variables of it, get no secret variable
   await rm(folder, { recursive: true });
 });
 
-describe("an adapter that does not say where secrets go", () => {
+describe("an adapter that does not say where secrets go, for a caller who cannot load modules", () => {
+  let headers: Record<string, string>;
+  beforeAll(async () => {
+    const made = await ok(server.post("/keys", { name: "services", scopes: ["services:admin"] }));
+    headers = { authorization: `Bearer ${made.key}` };
+  });
+  const patch = (what: string, json: unknown) =>
+    server.request("PATCH", `/services/${ID}${what}`, { json, headers });
+  const setConfig = (key: string, value: unknown) => patch("/config", [add(`/${key}`, value)]);
+
   test("any other definition or configuration asks for them again; the same does not", async () => {
     const schemas = { secretsSchema: { type: "object", properties: { token: { type: "string" } } } };
     await install("scripted", schemas);

@@ -50,12 +50,12 @@ export function hostModuleSettings(
           // The secrets of a disabled module may be set one by one.
           mayLack: (kind) => kind === "secrets" && !row.enabled,
           async apply(changed, store) {
-            if (!row.enabled) return store();
+            if (!row.enabled) return store(host.pool);
             const settings = { ...(await readStoredSettings(host, id)), ...changed };
             const version = await commitStarted(
               host,
               await startRequested(host, registration, settings),
-              store,
+              () => store(host.pool),
             );
             await setModuleError(host.pool, id, null);
             return version;

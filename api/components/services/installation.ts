@@ -5,7 +5,7 @@
 
 import { AppError } from "#api/errors.ts";
 import type { AdapterModule, ServiceDefinition } from "#sdk";
-import type { ServiceSight } from "../ports.ts";
+import type { CarrySecrets, ServiceSight } from "../ports.ts";
 import { fetchDescriptor } from "../registry.ts";
 import { writeConfig } from "../settings/store.ts";
 import { inTurn, requireAdapter, type ServiceContext, serviceNotFound } from "./context.ts";
@@ -16,6 +16,7 @@ import {
   obtainDefinition,
   unpackDefinition,
 } from "./definitions/source.ts";
+import { carrySecrets } from "./lifecycle/carrying.ts";
 import { handOver } from "./lifecycle/handover.ts";
 import { partsOfDefinition, requireServiceParts } from "./lifecycle/state.ts";
 import { generate, make, requireSameAdapter } from "./making.ts";
@@ -151,15 +152,20 @@ export async function changeDefinition(
   context: ServiceContext,
   id: string,
   body: PatchServiceBody,
+  carry: CarrySecrets,
 ): Promise<boolean> {
   return inTurn(context, id, async (row) => {
     requireAdapter(context, row.adapter);
-    return remake(context, row, () => obtainDefinition(context.download, body));
+    return remake(context, row, () => obtainDefinition(context.download, body), carry);
   });
 }
 
 /** The definition that its registry has now. Resolves to false when it is the one that is installed. Throws AppError. */
-export async function updateFromRegistry(context: ServiceContext, id: string): Promise<boolean> {
+export async function updateFromRegistry(
+  context: ServiceContext,
+  id: string,
+  carry: CarrySecrets,
+): Promise<boolean> {
   return inTurn(context, id, async (row) => {
     if (row.source === "") {
       throw new AppError(
@@ -174,7 +180,7 @@ export async function updateFromRegistry(context: ServiceContext, id: string): P
       serviceDescriptorSchema,
     );
     if (hash === row.hash) return false;
-    return remake(context, row, () => downloadDefinition(context.download, downloadUrl, hash));
+    return remake(context, row, () => downloadDefinition(context.download, downloadUrl, hash), carry);
   });
 }
 
@@ -200,7 +206,7 @@ export async function regenerate(
   const text = await unpackDefinition(packed);
   const service = await generate(context, row.adapter, adapter, { text, hash: row.hash }, row);
   if (isInPlace) requireSameAdapter(context, row.adapter, adapter);
-  await replace(context, row, service, null, isInPlace ? adapter : null);
+  await replace(context, row, service, null, isInPlace ? adapter : null, null);
 }
 
 /** Resolves to false when the definition is the one that is installed. */
@@ -208,11 +214,12 @@ async function remake(
   context: ServiceContext,
   row: ServiceRow,
   obtain: () => Promise<ObtainedDefinition>,
+  carry: CarrySecrets,
 ): Promise<boolean> {
   return context.generations.run(async () => {
     const made = await make(context, row.adapter, obtain, row);
     if (made === null) return false;
-    await replace(context, row, made.service, made, made.adapter);
+    await replace(context, row, made.service, made, made.adapter, carry);
     return true;
   });
 }
@@ -224,8 +231,12 @@ async function replace(
   service: ServiceDefinition,
   definition: StoredDefinition | null,
   holder: AdapterModule | null,
+  carry: CarrySecrets,
 ): Promise<void> {
   const { pool } = context;
+  const parts = await requireServiceParts(context, holder, row.id);
+  const hash = definition?.hash ?? row.hash;
+  const carried = carrySecrets(context, carry, parts, { hash });
   const write = () =>
     pool.begin(async (transaction) => {
       if (holder !== null) requireSameAdapter(context, row.adapter, holder);
@@ -233,14 +244,16 @@ async function replace(
       if (!isThere) throw serviceNotFound(row.id);
       // New tools of an enabled service start disabled, and rules for `fetch` that have changed: no one has reviewed them.
       await replaceTools(transaction, row.id, service.tools, !row.enabled);
+      await carried?.store(transaction);
     });
   if (!row.enabled || holder === null) await write();
   else {
-    const parts = await requireServiceParts(context, holder, row.id);
-    const next = partsOfDefinition({ id: row.id, hash: definition?.hash ?? row.hash }, service, parts);
+    const next = partsOfDefinition({ id: row.id, hash }, service, parts);
+    if (carried !== null) next.origins = carried.origins;
     await handOver(context, row, { next, newDefinition: true }, write);
     await setServiceError(pool, row.id, null);
   }
+  carried?.record();
   context.announce(row.id);
 }
 

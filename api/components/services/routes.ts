@@ -4,7 +4,7 @@ import type { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
 import { guardRoutes, requireScope } from "#api/http/auth.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
-import type { ServiceSight } from "../ports.ts";
+import type { CarrySecrets, ServiceSight } from "../ports.ts";
 import { registerComponent } from "../routes.ts";
 import { serviceNotFound } from "./context.ts";
 import {
@@ -30,7 +30,12 @@ const MAX_CONTENT_BODY_BYTES = 64 * 1024 * 1024;
 
 type SightOf = (request: FastifyRequest) => ServiceSight;
 
-export function registerServiceRoutes(app: App, services: Services, sightOf: SightOf): void {
+export function registerServiceRoutes(
+  app: App,
+  services: Services,
+  sightOf: SightOf,
+  carryFor: (request: FastifyRequest) => CarrySecrets,
+): void {
   guardRoutes(app, "/services/:id", async (request) => {
     const { id } = request.params as { id: string };
     if (!(await sightOf(request).visible([id])).has(id)) throw serviceNotFound(id);
@@ -78,12 +83,12 @@ export function registerServiceRoutes(app: App, services: Services, sightOf: Sig
       body: patchServiceBodySchema,
       maxBodyBytes: MAX_CONTENT_BODY_BYTES,
       errors: [...reading, ...downloading, ...handing],
-      run: (id, body) => services.patch(id, body),
+      run: (id, body, request) => services.patch(id, body, carryFor(request)),
     },
     update: {
       summary: "Take the definition that the registry has now",
       errors: [...reading, ...downloading, ...asking, "no_source", ...handing],
-      run: (id) => services.update(id),
+      run: (id, request) => services.update(id, carryFor(request)),
     },
     enable: {
       summary: "Enable or disable a service",

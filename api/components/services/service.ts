@@ -6,7 +6,7 @@
 import { createKeyedQueue } from "#api/bounds/keyed-queue.ts";
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { createGate } from "#api/bounds/parallel.ts";
-import type { AdapterServices, ServiceSight } from "../ports.ts";
+import type { AdapterServices, CarrySecrets, ServiceSight } from "../ports.ts";
 import type { SettingsHost } from "../settings/service.ts";
 import {
   refuseWaitingChanges,
@@ -82,8 +82,8 @@ export interface Services {
   /** Resolves to the id. */
   install(body: InstallServiceBody, sight: Pick<ServiceSight, "wouldShow">): Promise<string>;
   /** Resolves to whether anything changed; so does `update`. */
-  patch(id: string, body: PatchServiceBody): Promise<boolean>;
-  update(id: string): Promise<boolean>;
+  patch(id: string, body: PatchServiceBody, carry: CarrySecrets): Promise<boolean>;
+  update(id: string, carry: CarrySecrets): Promise<boolean>;
   sync(id: string): Promise<void>;
   setEnabled(id: string, enabled: boolean): Promise<void>;
   remove(id: string): Promise<void>;
@@ -142,8 +142,8 @@ export function createServices(options: ServicesOptions): Services {
     create: (body, sight) => createService(context, body, sight),
     preview: (body) => previewService(context, body),
     install: (body, sight) => installFromRegistry(context, body, sight),
-    patch: (id, body) => changeDefinition(context, id, body),
-    update: (id) => updateFromRegistry(context, id),
+    patch: (id, body, carry) => changeDefinition(context, id, body, carry),
+    update: (id, carry) => updateFromRegistry(context, id, carry),
     sync: (id) => syncService(context, id),
     setEnabled: (id, enabled) => setEnabled(context, id, enabled),
     remove: (id) => removeService(context, id),

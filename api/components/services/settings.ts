@@ -7,6 +7,7 @@ import { AppError } from "#api/errors.ts";
 import { compileSettings, type SettingsKind, subjectOf } from "../settings/schema.ts";
 import type { SettingsHost } from "../settings/service.ts";
 import { type ServiceContext, serviceNotFound } from "./context.ts";
+import { carrySecrets } from "./lifecycle/carrying.ts";
 import { handOver } from "./lifecycle/handover.ts";
 import { findMisplaced, placesOf } from "./lifecycle/secret-origins.ts";
 import { originsOfParts, requireServiceParts } from "./lifecycle/state.ts";
@@ -47,21 +48,33 @@ export function hostServiceSettings(context: ServiceContext): SettingsHost {
           ),
       };
     },
-    change: (id, work) =>
+    change: (id, work, carry) =>
       changes.run(id, async () => {
         const row = await requireDetails(id);
         const adapter = adapters.get(row.adapter);
         // Secrets of an older version are bound to their destination before that changes.
-        await requireServiceParts(context, adapter, id);
+        const before = await requireServiceParts(context, adapter, id);
         return work({
           settings: (kind) => compiled(row, kind),
           mayLack: () => !row.enabled,
           async apply(changed, store) {
+            const carried = "config" in changed ? carrySecrets(context, carry, before, changed) : null;
+            const write = () =>
+              pool.begin(async (transaction) => {
+                const version = await store(transaction);
+                await carried?.store(transaction);
+                return version;
+              });
             const current = adapters.get(row.adapter);
-            if (!row.enabled || row.stale || current === null) return store();
-            const next = { ...(await requireServiceParts(context, current, id)), ...changed };
-            const version = await handOver(context, row, { next, newDefinition: false }, store);
-            await setServiceError(pool, id, null);
+            let version: number;
+            if (!row.enabled || row.stale || current === null) version = await write();
+            else {
+              const parts = await requireServiceParts(context, current, id);
+              const next = { ...parts, ...changed, ...(carried && { origins: carried.origins }) };
+              version = await handOver(context, row, { next, newDefinition: false }, write);
+              await setServiceError(pool, id, null);
+            }
+            carried?.record();
             return version;
           },
         });

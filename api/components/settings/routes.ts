@@ -1,12 +1,13 @@
 /**
  * HTTP of the settings of modules and services: JSON Patch under an entity tag. Secret values are write-only.
  */
+import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { ErrorCode } from "#api/errors.ts";
 import type { App } from "#api/http/app-type.ts";
 import { requireKey, requireScope } from "#api/http/auth.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
-import type { Owner } from "../ports.ts";
+import type { CarrySecrets, Owner } from "../ports.ts";
 import { formatEntityTag } from "./entity-tag.ts";
 import {
   configAnswerSchema,
@@ -62,6 +63,7 @@ export function registerSettingsRoutes(
   kind: Owner["kind"],
   params: z.ZodObject<{ id: z.ZodString }>,
   settings: ComponentSettings,
+  carryFor: (request: FastifyRequest) => CarrySecrets = () => null,
 ): void {
   const differences = DIFFERENCES[kind];
   const { readingErrors, schemaErrors, patchErrors, patchConfig, patchSecrets } = differences;
@@ -128,6 +130,7 @@ export function registerSettingsRoutes(
         owner,
         request.body,
         request.headers["if-match"],
+        carryFor(request),
       );
       void reply.header("etag", formatEntityTag(version));
       return answer;

@@ -2,10 +2,10 @@
  * Configuration and secrets of modules and services: read, and changed by JSON Patch under an entity tag. An enabled
  * module or service takes a change on before it is stored. Secret values are write-only.
  */
-import type { Pool } from "#api/db/pool.ts";
+import type { Db, Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { JSONSchema } from "#sdk";
-import { type Owner, ownerKey, type SecretStore, type SecretWatch } from "../ports.ts";
+import { type CarrySecrets, type Owner, ownerKey, type SecretStore, type SecretWatch } from "../ports.ts";
 import { changedMeanwhile, requireMatch } from "./entity-tag.ts";
 import type { ConfigAnswer, SecretsAnswer } from "./model.ts";
 import { divide, listPointers, patchAnew, patchConfig, refuseReading } from "./patch.ts";
@@ -19,7 +19,7 @@ export interface SettingsHost {
   find(id: string): Promise<SettingsTarget>;
   readSecrets(id: string): Promise<HeldSecrets>;
   /** Runs `work` while no other change of the owner runs. Throws AppError, `not_found` among others. */
-  change<T>(id: string, work: (target: ChangingTarget) => Promise<T>): Promise<T>;
+  change<T>(id: string, work: (target: ChangingTarget) => Promise<T>, carry: CarrySecrets): Promise<T>;
 }
 
 export interface SettingsTarget {
@@ -34,7 +34,7 @@ export interface ChangingTarget {
   /** Whether what is required may still be missing, because the owner is not in use. */
   mayLack(kind: SettingsKind): boolean;
   /** Stores a change. An enabled owner takes it on first; if that fails nothing is stored and the owner is restored. */
-  apply(changed: ChangedSettings, store: () => Promise<number>): Promise<number>;
+  apply(changed: ChangedSettings, store: (db: Db) => Promise<number>): Promise<number>;
 }
 
 export type ChangedSettings = { config: Config } | { secrets: Config; origins?: readonly string[] };
@@ -63,6 +63,7 @@ export interface ComponentSettings {
     owner: Owner,
     operations: PatchOperation[],
     ifMatch: string | undefined,
+    carry: CarrySecrets,
   ): Promise<Versioned<ConfigAnswer>>;
   /** Resolves to the new version. */
   patchSecrets(owner: Owner, operations: PatchOperation[], ifMatch: string | undefined): Promise<number>;
@@ -91,8 +92,8 @@ export function createSettings({ pool, secrets, watch, hosts }: SettingsOptions)
     if (JSON.stringify(config) === JSON.stringify(current.config)) {
       return { config, outdated, version: current.version };
     }
-    const version = await target.apply({ config }, async () => {
-      const written = await writeConfig(pool, owner, config, current.version);
+    const version = await target.apply({ config }, async (db) => {
+      const written = await writeConfig(db, owner, config, current.version);
       if (written !== null) return written;
       throw changedMeanwhile((await readConfig(pool, owner)).version, subject.noun);
     });
@@ -119,8 +120,8 @@ export function createSettings({ pool, secrets, watch, hosts }: SettingsOptions)
     try {
       const changed = { secrets: values, ...(origins === undefined ? {} : { origins }) };
       // Also when they are the same: an unchanged version would confirm a guessed secret.
-      const version = await target.apply(changed, async () => {
-        const written = await secrets.write(pool, owner, values, current.version, origins);
+      const version = await target.apply(changed, async (db) => {
+        const written = await secrets.write(db, owner, values, current.version, origins);
         if (written !== null) return written;
         throw changedMeanwhile((await secrets.read(pool, owner)).version, subject.noun);
       });
@@ -151,12 +152,14 @@ export function createSettings({ pool, secrets, watch, hosts }: SettingsOptions)
       return { present, outdated, version };
     },
     readSchema: async ({ kind, id }, of) => (await hosts[kind].find(id)).schema(of),
-    patchConfig: (owner, operations, ifMatch) =>
-      hosts[owner.kind].change(owner.id, (target) => changeConfig(owner, target, operations, ifMatch)),
+    patchConfig: (owner, operations, ifMatch, carry) =>
+      hosts[owner.kind].change(owner.id, (target) => changeConfig(owner, target, operations, ifMatch), carry),
     async patchSecrets(owner, operations, ifMatch) {
       refuseReading(operations);
-      return hosts[owner.kind].change(owner.id, (target) =>
-        changeSecrets(owner, target, operations, ifMatch),
+      return hosts[owner.kind].change(
+        owner.id,
+        (target) => changeSecrets(owner, target, operations, ifMatch),
+        null,
       );
     },
   };

@@ -151,7 +151,7 @@ export function secretsOutdated(owner: SecretsOwner, destinations: readonly Dest
 const FINGERPRINT = "definition and configuration ";
 
 /** For an adapter that does not say where secrets go: a hash of everything that a caller of the API can change. */
-function fingerprint({ hash, config }: SecretsOwner): string {
+export function fingerprint({ hash, config }: SecretsOwner): string {
   const inOrder = JSON.stringify(config, (_key, value: unknown) =>
     value !== null && typeof value === "object" && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)))
