@@ -38,6 +38,7 @@ export type {
   RunError,
   Runtime,
   RunUsage,
+  RunWarning,
   ToolCallMade,
 } from "./kernel/model.ts";
 export { buildProxy, type SearchQuery, type ToolNamespace } from "./kernel/proxy.ts";

@@ -11858,6 +11858,15 @@ export interface components {
                 toolCalls: number;
                 wallMs: number;
             };
+            /** @description What a reader of the run should know that did not fail it. At most 50; a last entry counts the rest. */
+            warnings: {
+                code: string;
+                column?: number;
+                file?: string;
+                line?: number;
+                message: string;
+                path?: string;
+            }[];
         };
         /** @description A file that the last run left. */
         ProcessArtifact: {
@@ -11937,6 +11946,15 @@ export interface components {
                 toolCalls: number;
                 wallMs: number;
             };
+            /** @description What a reader of the run should know that did not fail it. At most 50; a last entry counts the rest. */
+            warnings: {
+                code: string;
+                column?: number;
+                file?: string;
+                line?: number;
+                message: string;
+                path?: string;
+            }[];
         };
         /** @description One tool call of a run. */
         ToolCall: {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { RunWarning } from "./environment.ts";
 import { type JSONSchema, type Module, type ModuleSetupContext, TOOL_ID_PATTERN } from "./module.ts";
 
 /** What a file of a run's workspace holds. */
@@ -40,6 +41,11 @@ export interface InvokeInput {
   signal?: AbortSignal;
   /** From an environment to the host: which of the execution's calls this is, counted from 1. The same when it is repeated. */
   seq?: number;
+  /**
+   * From the host: adds a warning to the run that calls, for an answer that is usable and yet not as promised. The host removes
+   * secrets from the message and bounds it. Does nothing for a direct call over HTTP.
+   */
+  warn?(warning: Pick<RunWarning, "code" | "message" | "path">): void;
   /** From the host: files that `parameters` may name. Absent where no script calls. */
   files?: CallFiles;
   /**

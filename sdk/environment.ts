@@ -138,6 +138,34 @@ export const errorDetailSchema = z.object({
 });
 export type ErrorDetail = z.infer<typeof errorDetailSchema>;
 
+/** Codes of the warnings that Cyrnel itself gives; modules may use their own. */
+export const WARNING_CODES = [
+  "call_not_awaited",
+  "timers_dropped",
+  "value_not_json",
+  "number_rounded",
+  "answer_odd",
+  /** Stands for the warnings beyond `MAX_WARNINGS`. */
+  "more_warnings",
+] as const;
+export type WarningCode = (typeof WARNING_CODES)[number];
+
+/** Warnings kept of one run; the rest are counted. */
+export const MAX_WARNINGS = 50;
+
+/** Something a reader of the run should know that did not fail it. Lines and columns are 1-based, in the submitted source. */
+export const runWarningSchema = z.object({
+  code: z.string().regex(/^[a-z][a-z_]{0,49}$/),
+  message: z.string().max(2000),
+  line: z.int().positive().optional(),
+  column: z.int().positive().optional(),
+  /** Names the source file of `line`; absent for the submitted script itself. */
+  file: z.string().max(255).optional(),
+  /** Place inside a value, such as `result.items[3]`. */
+  path: z.string().max(1000).optional(),
+});
+export type RunWarning = z.infer<typeof runWarningSchema>;
+
 /** What an execution cost. Times in milliseconds. */
 export interface Usage {
   queuedMs: number;
@@ -156,6 +184,9 @@ export interface ExecutionOutcome {
   /** What the script returned, as JSON data. */
   result?: unknown;
   usage?: Partial<Usage>;
+  /** At most `MAX_WARNINGS`; `droppedWarnings` counts the rest. */
+  warnings?: readonly RunWarning[];
+  droppedWarnings?: number;
 }
 
 /**
@@ -165,7 +196,7 @@ export interface ExecutionOutcome {
 export type SaveTurn = () => Promise<void> | null;
 
 /** A tool call as an environment passes it on. */
-export interface ToolRequest extends Omit<InvokeInput, "files" | "save"> {
+export interface ToolRequest extends Omit<InvokeInput, "files" | "save" | "warn"> {
   /** Name of the file of the workspace that the answer is to become. */
   saveAs?: string;
   /** With `saveAs`: so that a repeated execution finds the file when it did before. Absent: at any time. */

@@ -614,6 +614,7 @@ create table process_results (
   error_detail json,
   artifacts json,
   packages json,
+  warnings json,
   constraint process_results_pkey PRIMARY KEY (process_id),
   constraint process_results_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE,
   constraint process_results_outputs_check CHECK ((outputs >= 0))
@@ -861,6 +862,7 @@ create table tool_calls (
   parameters json,
   result json,
   waited_ms double precision not null default 0,
+  warnings json,
   constraint tool_calls_pkey PRIMARY KEY (process_id, seq),
   constraint tool_calls_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE,
   constraint tool_calls_duration_ms_check CHECK ((duration_ms >= (0)::double precision)),

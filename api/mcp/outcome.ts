@@ -83,6 +83,7 @@ function answerOutcome(
     reason: record.reason,
     ...(record.error !== null && { error: record.error, ...placeOf(record) }),
     ...values,
+    ...(record.warnings.length > 0 && { warnings: record.warnings }),
     ...printed,
     ...(left.artifacts.length > 0 && { artifacts: left.artifacts }),
     usage: record.usage,

@@ -221,9 +221,10 @@ export class Runs {
 /** A whole outcome is taken apart, so that the exit state is left: what older modules report before they answer. */
 function takeOutcome(live: LiveRun, answer: EnvironmentAnswer): EnvironmentAnswer {
   if (answer.kind !== "returned" || !isOutcome(answer.value)) return answer;
-  const { exitState, error, result, usage } = answer.value;
+  const { exitState, error, result, usage, warnings, droppedWarnings } = answer.value;
   try {
     if (usage !== undefined) live.setUsage(usage);
+    if (warnings !== undefined) live.setWarnings(warnings, droppedWarnings ?? 0);
     if (error !== undefined) live.setError(error);
     if (result !== undefined) live.setResult(result);
     return { kind: "returned", value: exitState };

@@ -202,7 +202,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
   }
 
   async function invoke(
-    { serviceId, toolId, signal, caller, workspace }: OpenCall,
+    { serviceId, toolId, signal, caller, workspace, warn }: OpenCall,
     adapter: AdapterModule,
     parameters: Record<string, unknown>,
     save: Save | undefined,
@@ -215,6 +215,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
         signal,
         ...(caller.processId !== undefined && { eid: caller.processId }),
         ...(workspace !== undefined && { files: workspace.files }),
+        ...(warn !== undefined && { warn }),
         ...(save !== undefined && adapter.savesAnswers === true && { save }),
       });
     } catch (error) {

@@ -1,5 +1,5 @@
 /** A tool call as types: who calls, what is called, what roles and policies answer about it, and how it ended. */
-import type { CallFiles } from "#sdk";
+import type { CallFiles, InvokeInput } from "#sdk";
 import type { CallClock } from "../bounds/call-clock.ts";
 
 /** On whose behalf a tool is looked for or called. Empty in anonymous mode. */
@@ -118,6 +118,8 @@ export interface ToolCall extends ToolPath {
   clock?: CallClock | undefined;
   /** Told which tool makes a request of `fetch`, and with which parameters. */
   onResolved?: ((path: ToolPath, parameters: ToolCall["parameters"]) => void) | undefined;
+  /** Adds a warning to the run; absent for a direct call. */
+  warn?: InvokeInput["warn"] | undefined;
 }
 
 /** Of a call that has ended, as the trail and the audit log state it. */

@@ -73,6 +73,7 @@ function finish(pool: Pool, { id, claim }: { id: number; claim: string | null })
     calls: [],
     artifacts: [],
     packages: [],
+    warnings: [],
   });
 }
 

@@ -33,5 +33,6 @@ export async function finish(db: Db, id: number, claim: string): Promise<void> {
     calls: [],
     artifacts: [],
     packages: [],
+    warnings: [],
   });
 }

@@ -36,6 +36,18 @@ export interface RunError {
   file?: string;
 }
 
+/** Something a reader of the run should know that did not fail it. */
+export interface RunWarning {
+  message: string;
+  line?: number | undefined;
+  column?: number | undefined;
+  file?: string | undefined;
+  /** A machine-readable word, such as `call_not_awaited`. */
+  code: string;
+  /** Place inside a value, such as `result.items[3]`. */
+  path?: string | undefined;
+}
+
 /** Times in milliseconds. */
 export interface RunUsage {
   queuedMs: number;
@@ -55,6 +67,8 @@ export interface ExecutionResult {
   errorDetail?: RunError;
   calls: ToolCallMade[];
   logs: LogLine[];
+  /** Empty while it is paused. */
+  warnings: RunWarning[];
   /** Set while a person is waited for: `resolve(paused.executionId, …)` lets the run go on. */
   paused?: PausedCall;
   processId: number;

@@ -58,6 +58,7 @@ export function createRemoteRuntime(options: ClientOptions): RemoteRuntime {
         args: parameters,
       })),
       logs: logs.lines(),
+      warnings: record.warnings,
       ...(paused !== undefined && { paused }),
       processId: record.id,
       exitState: record.exitState,

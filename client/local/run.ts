@@ -1,4 +1,5 @@
 /** One run of a local runtime: its output and calls so far, its waits for a person, and the promise of how it goes on. */
+import { boundWarnings } from "#runner/host/outcome.ts";
 import type { Workspace } from "#runner/workspace/workspace.ts";
 import type { ErrorDetail, ExecutionOutcome, Usage } from "#sdk";
 import type { PendingElicitation } from "../kernel/elicitation.ts";
@@ -53,7 +54,15 @@ export function createRun(
     const paused = { executionId, toolPath, message, ...(args !== undefined && { args }) };
     const { resolve } = awaited;
     awaited = makeAwaited();
-    resolve({ success: false, ...snapshot(), paused, exitState: null, reason: null, usage: null });
+    resolve({
+      success: false,
+      ...snapshot(),
+      warnings: [],
+      paused,
+      exitState: null,
+      reason: null,
+      usage: null,
+    });
   }
 
   return {
@@ -77,7 +86,7 @@ export function createRun(
       if (stream === "stdout") options.onStdout?.(text);
       else options.onStderr?.(text);
     },
-    end({ exitState, error: given, usage, ...returned }) {
+    end({ exitState, error: given, usage, warnings = [], droppedWarnings = 0, ...returned }) {
       const error: ErrorDetail | undefined =
         typeof given === "string" ? { name: "Error", message: given } : given;
       // A script that does not catch a refusal ends by it.
@@ -87,6 +96,7 @@ export function createRun(
         ...(exitState === "success" && "result" in returned && { value: returned.result }),
         ...describeError(error?.message, error),
         ...snapshot(),
+        warnings: [...boundWarnings(warnings, droppedWarnings)],
         exitState,
         reason: refusal ?? error?.reason ?? (exitState === "success" ? "ok" : null),
         usage: { ...NO_USAGE, ...usage },

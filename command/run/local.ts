@@ -155,7 +155,7 @@ async function decide(session: Session, runtime: LocalRuntime, paused: PausedCal
 }
 
 function toReport(
-  { exitState, reason, value, error, errorDetail, usage }: ExecutionResult,
+  { exitState, reason, value, error, errorDetail, warnings, usage }: ExecutionResult,
   kept: Pick<RunReport, "stdout" | "stderr" | "output">,
 ): RunReport {
   return {
@@ -165,6 +165,7 @@ function toReport(
     result: value ?? null,
     error: error ?? null,
     errorDetail: errorDetail ?? null,
+    warnings,
     ...kept,
     usage: usage as unknown as Record<string, number> | null,
   };

@@ -58,7 +58,7 @@ async function runOnServer(
     });
     const failure =
       artifactsFolder === undefined ? null : await downloadArtifacts(session, record, artifactsFolder);
-    const { exitState, reason, result, error, errorDetail, stdout, stderr: errors, usage } = record;
+    const { exitState, reason, result, error, errorDetail, warnings, stdout, stderr: errors, usage } = record;
     const report = {
       id: record.id,
       exitState,
@@ -66,6 +66,7 @@ async function runOnServer(
       result: result ?? null,
       error,
       errorDetail: errorDetail ?? null,
+      warnings,
       stdout,
       stderr: errors,
       output: record.output as Record<string, unknown>,

@@ -1,4 +1,5 @@
 /** The report of a run, the same for remote and local runs, and how it is shown. */
+import type { RunWarning } from "#client/kernel/model.ts";
 import { visibleJson, visibleLine } from "#client/visible-text.ts";
 import { EXIT, type ExitCode, exitCodeOfRun, type Failure, writeFailure } from "../failure.ts";
 import type { Session } from "../session.ts";
@@ -47,6 +48,7 @@ export interface RunReport {
     file?: string | undefined;
     stack?: string | null;
   } | null;
+  warnings: RunWarning[];
   stdout: string;
   stderr: string;
   /** What the script put out, merged. */
@@ -63,6 +65,7 @@ export function emptyReport(id: number | null): RunReport {
     result: null,
     error: null,
     errorDetail: null,
+    warnings: [],
     stdout: "",
     stderr: "",
     output: {},
@@ -127,6 +130,10 @@ function showReport(
   if (Object.keys(report.output).length > 0) {
     stderr.write(`${stderr.paint("dim", "output")} ${visibleJson(report.output)}\n`);
   }
+  for (const { code, message, ...place } of report.warnings) {
+    const text = `${message}${formatPlace(place, name)} [${code}]`;
+    stderr.write(`${stderr.paint("yellow", "warning:")} ${visibleLine(text)}\n`);
+  }
   if (report.exitState === "success") {
     if (report.result !== null && report.result !== undefined) {
       stdout.write(`${visibleJson(report.result, stdout.isTty ? 2 : undefined)}\n`);
@@ -140,10 +147,21 @@ function showReport(
 }
 
 function describeEnding({ reason, error, errorDetail, exitState }: RunReport, name: string): string {
-  const { name: kind, line, column, file } = errorDetail ?? {};
-  const place = line == null ? "" : ` (${file ?? name}:${line}${column == null ? "" : `:${column}`})`;
+  const { name: kind } = errorDetail ?? {};
+  const place = formatPlace(errorDetail ?? {}, name);
   const sentence = error ?? `The run ended as ${exitState}.`;
   const isOwnError = reason === "script_error" || reason === "syntax_error";
   const text = isOwnError && kind !== undefined ? `${kind}: ${sentence}` : sentence;
   return `${visibleLine(text)}${visibleLine(place)} [${reason ?? exitState ?? "failed"}]`;
+}
+
+function formatPlace(
+  {
+    line,
+    column,
+    file,
+  }: Pick<RunWarning, "file"> & { line?: number | null | undefined; column?: number | null | undefined },
+  name: string,
+): string {
+  return line == null ? "" : ` (${file ?? name}:${line}${column == null ? "" : `:${column}`})`;
 }

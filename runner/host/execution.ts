@@ -234,12 +234,14 @@ export async function runExecution(
         cpuMs,
         peakMemoryBytes,
         toolCalls,
+        warned,
       } = outcome;
       await (bodyFiles as BodyFiles | null)?.remove();
       const startMs = Math.max(0, startedAt - givenAt - queuedMs);
       return {
         exitState,
         usage: { queuedMs, startMs, wallMs, cpuMs, peakMemoryBytes, toolCalls },
+        ...warned,
         ...(error !== undefined && { error }),
         ...(result !== undefined && { result: result.value }),
       };

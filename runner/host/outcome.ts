@@ -2,7 +2,14 @@
  * How a run ended: every cause there is, and the state, reason and sentence each becomes. Pure; the race between the
  * causes is the supervisor's.
  */
-import type { ErrorDetail, ExecutionExitState, ExecutionReason, ModuleLogger } from "#sdk";
+import {
+  type ErrorDetail,
+  type ExecutionExitState,
+  type ExecutionReason,
+  MAX_WARNINGS,
+  type ModuleLogger,
+  type RunWarning,
+} from "#sdk";
 import type { ProcessExit } from "../process/start-process.ts";
 import type { Violation } from "../wire/check-message.ts";
 import type { EndParams } from "../wire/protocol.ts";
@@ -181,4 +188,12 @@ export function tellSuspicion(
   const securityEvent = wasTakenOver ? { securityEvent: true } : {};
   logger.warn({ ...about, reason, ...securityEvent, err: hostError }, error?.message);
   suspect?.();
+}
+
+/** The first MAX_WARNINGS, and an entry that counts the others. */
+export function boundWarnings(warnings: readonly RunWarning[], dropped: number): readonly RunWarning[] {
+  const more = Math.max(0, warnings.length - MAX_WARNINGS) + dropped;
+  if (more === 0) return warnings;
+  const message = `${more} more ${more === 1 ? "warning was" : "warnings were"} not kept.`;
+  return [...warnings.slice(0, MAX_WARNINGS), { code: "more_warnings", message }];
 }

@@ -4,7 +4,7 @@
  * the protocol is an end like any other.
  */
 import { randomBytes } from "node:crypto";
-import type { ExecutionInput } from "#sdk";
+import { type ExecutionInput, type ExecutionOutcome, MAX_WARNINGS, type RunWarning } from "#sdk";
 import type { PreparedSource } from "../source/prepare.ts";
 import type { Channel, ChannelClose } from "../wire/channel.ts";
 import { checkMessage, type Violation, violation } from "../wire/check-message.ts";
@@ -39,7 +39,9 @@ type SessionEndKind =
   | { kind: "aborted" }
   /** One of `events` threw: a fault of the host. */
   | { kind: "host_error"; error: unknown };
-export type SessionEnd = { toolCalls: number } & SessionEndKind;
+/** The warnings of a run so far; without any, no member is there. */
+export type Warned = Pick<ExecutionOutcome, "warnings" | "droppedWarnings">;
+export type SessionEnd = { toolCalls: number; warned: Warned } & SessionEndKind;
 
 /** What a later run needs to repeat this one up to where it was frozen. */
 export interface Frozen {
@@ -88,6 +90,8 @@ export function startSession(input: SessionInput): Session {
   let detach = () => {};
   let isLive = false;
   let isFrozen = false;
+  let warnings: RunWarning[] | undefined;
+  let droppedWarnings = 0;
   let pausing: PromiseWithResolvers<Frozen | null> | null = null;
 
   function finish(end: SessionEndKind): void {
@@ -97,7 +101,8 @@ export function startSession(input: SessionInput): Session {
     detach();
     calls?.abort();
     pausing?.reject(new Error("The run ended before it was paused."));
-    resolve({ ...end, toolCalls: calls?.toolCalls ?? 0 });
+    const warned = { ...(warnings && { warnings }), ...(droppedWarnings > 0 && { droppedWarnings }) };
+    resolve({ ...end, toolCalls: calls?.toolCalls ?? 0, warned });
   }
 
   function onAbort(): void {
@@ -126,6 +131,14 @@ export function startSession(input: SessionInput): Session {
         return null;
       case "output":
         events.output(message.params.value);
+        return null;
+      case "warning":
+        warnings ??= [];
+        if (warnings.length < MAX_WARNINGS) warnings.push(message.params);
+        else droppedWarnings += 1;
+        return null;
+      case "warningsDropped":
+        droppedWarnings += message.params.count;
         return null;
       case "codeCache":
         if (input.start.makesCodeCache !== true)

@@ -9,7 +9,7 @@ import type { SessionLimits, StartParams } from "../wire/protocol.ts";
 import type { CallHandlers, LoggedCall } from "./calls.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { type EndCause, judge, type Verdict } from "./outcome.ts";
-import { type Frozen, type SessionEnd, type SessionEvents, startSession } from "./session.ts";
+import { type Frozen, type SessionEnd, type SessionEvents, startSession, type Warned } from "./session.ts";
 
 /** From the kill of a child until its last output must have been read. */
 const MAX_DRAIN_MS = 1_000;
@@ -64,6 +64,7 @@ export interface RunOutcome extends Verdict {
   cpuMs: number;
   peakMemoryBytes: number;
   toolCalls: number;
+  warned: Warned;
   /**
    * The child may not have got the script: it was gone already, or was killed from outside right after, and nothing had
    * come from it. Running the script on another child repeats nothing.
@@ -161,6 +162,7 @@ export function superviseRun(run: RunOnChild): SupervisedRun {
       wallMs,
       ...usage,
       toolCalls: end.toolCalls,
+      warned: end.warned,
       wasNeverStarted: end.kind === "closed" && !end.hasReceived && wasGone(cause, child, limits, wallMs),
       ...(cause.kind === "host_error" && { hostError: cause.error }),
     };

@@ -4,6 +4,7 @@
  * types only. A frame's connection is its identity: no message names an execution.
  */
 import { z } from "zod";
+import { runWarningSchema } from "#sdk";
 
 /** Raised whenever a message changes shape; a child with another version is refused. */
 export const PROTOCOL_VERSION = 7;
@@ -256,6 +257,9 @@ export const childMessageSchema = z.union([
     /** Before the end of what makes one: base64. */
     notification("codeCache", codeCacheParamsSchema),
     notification("output", z.strictObject({ value: z.record(z.string(), z.unknown()) })),
+    notification("warning", runWarningSchema.strict()),
+    /** Before `end`: the number of warnings beyond those sent. */
+    notification("warningsDropped", z.strictObject({ count: z.int().positive() })),
     notification("end", endParamsSchema),
     /** The script is frozen. `journal` is null for a run that cannot be repeated. */
     notification("paused", z.strictObject({ journal: journalSchema.nullable() })),

@@ -82,6 +82,7 @@ async function finish(id: number, artifacts: ArtifactSource[]): Promise<void> {
     calls: [],
     artifacts: stored,
     packages: [],
+    warnings: [],
   });
 }
 

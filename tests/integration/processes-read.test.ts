@@ -32,6 +32,7 @@ const tools = {
     if (call.toolId === "hang") await new Promise(() => {});
     if (call.toolId === "deny") throw new ToolError("policy_blocked", "not allowed here", 403, "denied");
     if (call.toolId === "slow") await new Promise((resolve) => setTimeout(resolve, 30));
+    if (call.toolId === "odd") call.warn?.({ code: "answer_odd", message: "It is odd." });
     if (call.toolId === "broken") throw new Error("adapter broke");
     return { echoed: call.parameters };
   },
@@ -490,5 +491,42 @@ describe("GET /processes/:id/calls", () => {
     );
     expect((await runScript(other, "discover")).result).toEqual([[], []]);
     expect((await runScript(other, "ask Sure?")).stdout).toContain("no approvals");
+  });
+});
+
+describe("warnings", () => {
+  const warning = { code: "call_not_awaited", message: "Not awaited.", line: 3, column: 5, path: "result.a" };
+  const outcome = (more: object) => `outcome ${JSON.stringify({ exitState: "success", ...more })}`;
+
+  test("of the script and of its calls are in the record, in lists and in the end event", async () => {
+    const record = await runScript(server, `call s odd {}\n${outcome({ warnings: [warning] })}`);
+    const expected = [{ code: "answer_odd", message: "s.odd: It is odd." }, warning];
+    expect(record).toMatchObject({ exitState: "success", warnings: expected });
+    expect(await read(server, record.id)).toMatchObject({ warnings: expected });
+    const page = processListSchema.parse(await (await fetch(`${server.url}/processes`)).json());
+    expect(page.processes.find(({ id }) => id === record.id)?.warnings).toEqual(expected);
+    const events = await (await fetch(`${server.url}/processes/${record.id}/events`)).text();
+    expect(events).toContain(`"warnings":${JSON.stringify(expected)}`);
+  });
+
+  test("are at most 50, and the rest are counted", async () => {
+    const warnings = new Array(50).fill(warning);
+    const record = await runScript(server, `call s odd {}\n${outcome({ warnings, droppedWarnings: 4 })}`);
+    expect(record.warnings).toHaveLength(51);
+    expect(record.warnings.at(-1)).toEqual({
+      code: "more_warnings",
+      message: "5 more warnings were not kept.",
+    });
+  });
+
+  test("that are malformed make the outcome unusable", async () => {
+    const record = await runScript(server, outcome({ warnings: [{ code: "NO", message: "m" }] }));
+    expect(record).toMatchObject({ exitState: "failed", reason: "crashed", warnings: [] });
+  });
+
+  test("an earlier run has given are gone with its results", async () => {
+    const { id } = await runScript(server, outcome({ warnings: [warning] }));
+    await send(server, "POST", `/processes/${id}/signals/run`, { force: true, block: true });
+    expect((await read(server, id)).warnings).toEqual([warning]);
   });
 });

@@ -347,6 +347,7 @@ describe("changes of state in the database", () => {
     calls: [],
     artifacts: [],
     packages: [],
+    warnings: [],
   });
 
   /** The statements by which a state is entered. */

@@ -72,7 +72,12 @@ describe("a session", () => {
     say({ method: "stderr", params: { text: "é" } });
     say({ method: "output", params: { value: { k: [1] } } });
     say(end({ ok: true, result: { deep: [1, 2] } }));
-    expect(await session).toEqual({ kind: "end", end: { ok: true, result: { deep: [1, 2] } }, toolCalls: 0 });
+    expect(await session).toEqual({
+      kind: "end",
+      end: { ok: true, result: { deep: [1, 2] } },
+      toolCalls: 0,
+      warned: {},
+    });
     expect(events).toEqual([
       ["stdout", "a"],
       ["stderr", "é"],
@@ -155,12 +160,35 @@ describe("a session", () => {
     ["an end without outcome", { method: "end", params: {} }],
     ["an end that is both", { method: "end", params: { ok: true, error: {} } }],
     ["text that is no text", { method: "stdout", params: { text: 1 } }],
+    ["a warning without a message", { method: "warning", params: { code: "a_code" } }],
+    [
+      "a warning that is too long",
+      { method: "warning", params: { code: "a_code", message: "x".repeat(2001) } },
+    ],
+    ["fewer than no warnings", { method: "warningsDropped", params: { count: -1 } }],
     ["output that is no object", { method: "output", params: { value: [1] } }],
   ])("%s ends the run as a violation of the sandbox", async (_, message) => {
     const { session, say, channel } = play();
     say(message);
     expect(await session).toMatchObject({ kind: "violation", reason: "sandbox_violation" });
     channel.close();
+  });
+
+  test("warnings come with the end: the first 50, and how many more there were", async () => {
+    const { session, say } = play();
+    for (let line = 1; line <= 52; line++)
+      say({ method: "warning", params: { code: "a_code", message: "m", line } });
+    say({ method: "warningsDropped", params: { count: 7 } });
+    say(end());
+    const { warned } = await session;
+    expect(warned.warnings?.map(({ line }) => line)).toEqual(
+      Array.from({ length: 50 }, (_, index) => index + 1),
+    );
+    expect(warned.droppedWarnings).toBe(9);
+
+    const none = play();
+    none.say(end());
+    expect((await none.session).warned).toEqual({});
   });
 
   test("so do ids that do not grow, too many calls, too many at once and whatever follows the end", async () => {
@@ -315,7 +343,7 @@ describe("a session", () => {
     say(end());
     await vi.waitFor(() => expect(events).toEqual([["stdout", "last words"]]));
     toHost.end();
-    expect(await session).toEqual({ kind: "aborted", toolCalls: 1 });
+    expect(await session).toEqual({ kind: "aborted", toolCalls: 1, warned: {} });
     expect(calls).toHaveLength(1);
   });
 

@@ -61,6 +61,7 @@ export function RunPanel({ feed, onShowLine }: RunPanelProps) {
         ))}
       </Suspense>
       <RunError process={process} onShowLine={onShowLine} />
+      <Warnings process={process} onShowLine={onShowLine} />
       {isLive || !hasResult ? null : (
         <JsonCard title="Result" value={process.result} copy="Copy the result as JSON" />
       )}
@@ -113,6 +114,33 @@ function RunError({ process, onShowLine }: { process: Process; onShowLine: (line
           </pre>
         </details>
       ) : null}
+    </Notice>
+  );
+}
+
+function Warnings({
+  process: { warnings },
+  onShowLine,
+}: Pick<RunPanelProps, "onShowLine"> & { process: Process }) {
+  if (warnings.length === 0) return null;
+  return (
+    <Notice look="wait" role="status" icon="circle-alert">
+      <p>
+        <strong>{count(warnings.length, "warning")}</strong>
+      </p>
+      <ul class="details small">
+        {warnings.map(({ code, message, line, file }, index) => (
+          <li key={index}>
+            <Plain text={message} /> <span class="muted">{code.replaceAll("_", " ")}</span>{" "}
+            {line && file ? <Plain text={`${file}:${line}`} /> : null}
+            {line && !file ? (
+              <Button look="small" onClick={() => onShowLine(line)}>
+                Show line {line}
+              </Button>
+            ) : null}
+          </li>
+        ))}
+      </ul>
     </Notice>
   );
 }

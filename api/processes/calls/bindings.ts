@@ -193,7 +193,7 @@ async function invokeTool(
   const request = pausing && createCallRequest(pausing, askingRun(pausing, run, saveTurn), logged);
   const signal = input.signal === undefined ? run.signal : AbortSignal.any([run.signal, input.signal]);
   const caller = callerOf(run);
-  const { clock, resolve: onResolved } = logged;
+  const { clock, resolve: onResolved, warn } = logged;
   const invoke = () =>
     tools.invoke({
       serviceId,
@@ -205,6 +205,7 @@ async function invokeTool(
       clock,
       workspace,
       onResolved,
+      warn,
     });
   try {
     const result = await (request ? (request.repeated() ?? request.carryOut(invoke)) : invoke());

@@ -6,6 +6,7 @@
 import { type CallClock, startCallClock } from "#api/bounds/call-clock.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ToolPath } from "#api/tools/gate.ts";
+import { type InvokeInput, MAX_WARNINGS, type RunWarning } from "#sdk";
 import { digestCall } from "../model/digest.ts";
 import type { ArtifactSource } from "../model/files.ts";
 import type {
@@ -16,6 +17,7 @@ import type {
   SavedAnswer,
   TrailCall,
 } from "../model/records.ts";
+import { parseWarning } from "./ending.ts";
 import { withoutNul } from "./output.ts";
 
 /** Of one call's parameters or result, as JSON text. */
@@ -45,6 +47,8 @@ export interface LoggedCall extends JournaledCall {
   noteSaved(file: ArtifactSource): void;
   /** The script is about to get the reply. */
   replied(reply: CallReply): void;
+  /** Records something odd about its answer. */
+  readonly warn: NonNullable<InvokeInput["warn"]>;
   /** Records how it ended; only the first time counts. */
   end(ending: CallEnding): void;
 }
@@ -72,6 +76,8 @@ export class CallLog {
   readonly #made = new Map<number, CarriedCall>();
   /** Answers that became files, and whose content is not stored yet. */
   #unstored: SavedAnswer[] = [];
+  /** Of all calls; those beyond MAX_WARNINGS are only counted. */
+  #warnings = 0;
   #previewBytes = 0;
   #open = 0;
   #requests = 0;
@@ -101,6 +107,15 @@ export class CallLog {
     return this.#open;
   }
 
+  /** Of its calls, in order of issue. */
+  get warnings(): readonly RunWarning[] {
+    return this.#warnings === 0 ? [] : this.#calls.flatMap(({ warnings }) => warnings ?? []);
+  }
+
+  get droppedWarnings(): number {
+    return Math.max(0, this.#warnings - MAX_WARNINGS);
+  }
+
   isFull(): boolean {
     return this.#calls.length >= MAX_TRAIL_CALLS;
   }
@@ -123,7 +138,8 @@ export class CallLog {
     }
     const ended = calls.filter(({ position }) => position !== null);
     this.#ended.push(...ended.sort((a, b) => (a.position ?? 0) - (b.position ?? 0)));
-    for (const { parameters, result } of calls) {
+    for (const { parameters, result, warnings } of calls) {
+      this.#warnings += warnings?.length ?? 0;
       this.#previewBytes += Buffer.byteLength(parameters ?? "") + Buffer.byteLength(result ?? "");
     }
   }
@@ -175,6 +191,7 @@ export class CallLog {
         if (destructive)
           this.#made.set(seq, { seq, serviceId, toolId, destructive, digest: UNKNOWN_DIGEST, reply: null });
       },
+      warn: (warning) => this.#warn(entry, warning),
       end: (ending) => {
         this.#begun.delete(call);
         this.#end(entry, clock, ending);
@@ -241,6 +258,12 @@ export class CallLog {
     this.#name(entry, { serviceId, toolId });
     this.#calls.push(entry);
     return entry;
+  }
+
+  #warn(entry: TrailCall, { message, ...rest }: Parameters<LoggedCall["warn"]>[0]): void {
+    if (this.#warnings++ >= MAX_WARNINGS) return;
+    const named = { ...rest, message: `${entry.serviceId}.${entry.toolId}: ${message}` };
+    entry.warnings = [...(entry.warnings ?? []), parseWarning(named, this.#redactor)];
   }
 
   /** What a call was made with, where that is not what was asked for: its URL as it was read. */

@@ -11,6 +11,8 @@ import {
   type ExecutionExitState,
   type ExecutionOutcome,
   type ExecutionReason,
+  type RunWarning,
+  runWarningSchema,
 } from "#sdk";
 import type { Ending } from "../model/records.ts";
 import { type ApprovalEvent, errorDetail, failedWith } from "../model/records.ts";
@@ -20,6 +22,7 @@ import { withoutNul } from "./output.ts";
 
 const MAX_NAME_CHARACTERS = 1000;
 const MAX_TEXT_CHARACTERS = 100_000;
+const MAX_WARNING_CHARACTERS = 2000;
 
 /** What came back from the environment. */
 export type EnvironmentAnswer =
@@ -141,6 +144,16 @@ export function parseReportedError(
     ...(typeof detail.file === "string" && { file: clean(detail.file, MAX_NAME_CHARACTERS) }),
     reason: detail.reason ?? null,
   };
+}
+
+/** @throws ZodError for what is no warning. Secrets go before the cut: half of one would not be recognised. */
+export function parseWarning(warning: RunWarning, redactor: Pick<Redactor, "text">): RunWarning {
+  const { message, path } = warning;
+  return runWarningSchema.parse({
+    ...warning,
+    message: cut(redactor.text(message), MAX_WARNING_CHARACTERS),
+    ...(path !== undefined && { path: cut(redactor.text(path), MAX_NAME_CHARACTERS) }),
+  });
 }
 
 function cut(text: string, maxCharacters: number): string {

@@ -5,8 +5,9 @@
 
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { CallCaller } from "#api/tools/gate.ts";
+import { boundWarnings } from "#runner/host/outcome.ts";
 import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
-import type { CallFiles, ErrorDetail, ExecutionState, PackageUse, Usage } from "#sdk";
+import type { CallFiles, ErrorDetail, ExecutionState, PackageUse, RunWarning, Usage } from "#sdk";
 import type { FileRefusal, ProcessArtifact } from "../model/files.ts";
 import {
   type CarriedRun,
@@ -24,6 +25,7 @@ import {
   type EnvironmentAnswer,
   overdue,
   parseReportedError,
+  parseWarning,
   type ReportedError,
   RunApprovals,
 } from "./ending.ts";
@@ -67,6 +69,8 @@ export class LiveRun {
   #killed = false;
   #decided: Ending | null = null;
   #reported: ReportedError | null = null;
+  #warnings: readonly RunWarning[] = [];
+  #droppedWarnings = 0;
   #ending: Ending | null = null;
   #isStored = false;
 
@@ -234,6 +238,19 @@ export class LiveRun {
     if (!this.isOver) this.#reported ??= reported;
   }
 
+  setWarnings(warnings: readonly RunWarning[], dropped: number): void {
+    if (this.isOver) return;
+    this.#warnings = warnings.map((warning) => parseWarning(warning, this.#options.redactor));
+    this.#droppedWarnings = dropped;
+  }
+
+  /** Those of its calls, then those of its script. */
+  get warnings(): readonly RunWarning[] {
+    if (this.#log === null) return boundWarnings(this.#warnings, this.#droppedWarnings);
+    const { warnings, droppedWarnings } = this.#log;
+    return boundWarnings([...warnings, ...this.#warnings], droppedWarnings + this.#droppedWarnings);
+  }
+
   /** Its source names a package. */
   notePackage({ name, version, digest }: PackageUse): void {
     if (this.isOver || this.packages.some((one) => one.digest === digest && one.name === name)) return;
@@ -339,6 +356,7 @@ export class LiveRun {
       calls: this.#log?.ended ?? [],
       artifacts: this.artifacts,
       packages: this.packages,
+      warnings: this.warnings,
     };
   }
 

@@ -1,6 +1,13 @@
 /** What is known of a process and its run, as it is stored and passed on. Types and the few values that belong to them. */
 import type { ToolPath } from "#api/tools/gate.ts";
-import type { EXECUTION_REASONS, ExecutionExitState, ExecutionReason, PackageUse, Usage } from "#sdk";
+import type {
+  EXECUTION_REASONS,
+  ExecutionExitState,
+  ExecutionReason,
+  PackageUse,
+  RunWarning,
+  Usage,
+} from "#sdk";
 import type { ArtifactSource, FileRefusal, ProcessArtifact, ProcessFile } from "./files.ts";
 import type { CallStatus, ProcessErrorDetail, ProcessSummary } from "./schemas.ts";
 import type { ApprovalState } from "./states.ts";
@@ -8,6 +15,7 @@ import type { ApprovalState } from "./states.ts";
 /** Fields of a record that are not as they are in the row. */
 type ComputedFields =
   | ("ref" | "queue" | "error" | "errorDetail" | "options" | "output" | "result" | "truncated" | "usage")
+  | "warnings"
   | ("createdAt" | "startedAt" | "completedAt");
 
 /** A row of `processes`, without its code: what a record shows as it is, and the rest. */
@@ -127,6 +135,7 @@ export interface RunEnding {
   /** Their contents are stored. */
   artifacts: readonly ProcessArtifact[];
   packages: readonly PackageUse[];
+  warnings: readonly RunWarning[];
 }
 
 /** A process in the hands of one server, by the token it was given with it. */
@@ -135,13 +144,14 @@ export interface Claim {
   claim: string;
 }
 
-/** What a listed process shows of its results. `output` and `result` are JSON text. */
+/** What a listed process shows of its results. `output`, `result` and `warnings` (null without any) are JSON text. */
 export interface SummaryResults {
   stdoutTruncated: boolean;
   stderrTruncated: boolean;
   output: string;
   result: string | null;
   errorDetail: ProcessErrorDetail | null;
+  warnings: string | null;
 }
 
 export interface StoredResults extends SummaryResults {
@@ -207,6 +217,8 @@ export interface TrailCall {
   resultBytes: number;
   parameters: string | null;
   result: string | null;
+  /** Null or absent without any. */
+  warnings?: RunWarning[] | null;
 }
 
 export interface CallEnding {

@@ -3,7 +3,7 @@
  * OpenAPI document follow. No behaviour.
  */
 import { z } from "zod";
-import { EXECUTION_EXIT_STATES, EXECUTION_REASONS, type ExecutionReason } from "#sdk";
+import { EXECUTION_EXIT_STATES, EXECUTION_REASONS, type ExecutionReason, runWarningSchema } from "#sdk";
 import { givenFilesSchema, processArtifactSchema, processFileSchema, scriptNameSchema } from "./files.ts";
 import { packageUseSchema } from "./packages.ts";
 import { PROCESS_STATES } from "./states.ts";
@@ -202,6 +202,11 @@ export const processSummarySchema = z
       .describe("The limits in force."),
     output: z.record(z.string(), z.unknown()).describe("What the script emitted, merged."),
     result: z.unknown().describe("What the script returned, or null."),
+    warnings: z
+      .array(runWarningSchema)
+      .describe(
+        "What a reader of the run should know that did not fail it. At most 50; a last entry counts the rest.",
+      ),
     truncated: z.object({ stdout: z.boolean(), stderr: z.boolean() }),
     environment: z.string().nullable().describe("Module id of the environment of the current or last run."),
     usage: usageResponseSchema,
@@ -295,7 +300,7 @@ export const processEventSchemas = {
   /** When the run has ended: each file that it left. */
   artifact: processArtifactSchema,
   approval: z.object({ id: z.string(), state: z.enum(["pending", "approved", "denied", "expired"]) }),
-  end: endingSchema,
+  end: endingSchema.extend({ warnings: z.array(runWarningSchema) }),
 } as const;
 export type ProcessEventName = keyof typeof processEventSchemas;
 

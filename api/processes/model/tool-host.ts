@@ -5,6 +5,7 @@ import type { CallCaller, CallInRun, CallWorkspace, ToolPath } from "#api/tools/
 import type {
   DiscoverServices,
   DiscoverTools,
+  InvokeInput,
   ServiceDetails,
   ServiceSummary,
   ToolDetails,
@@ -23,6 +24,7 @@ export interface HostedCall extends ToolPath {
   workspace: CallWorkspace;
   /** Told which tool makes a request of `fetch`, and with which parameters, before it is. */
   onResolved(path: ToolPath, parameters: HostedCall["parameters"]): void;
+  warn: InvokeInput["warn"];
 }
 
 /** What it rejects with may say its `outcome` for the trail: `error` where it does not. */

@@ -184,7 +184,11 @@ function* eventsSince(source: EventSource, position: EventPosition): Generator<s
     yield formatEvent("artifact", position, JSON.stringify(artifact));
   }
   position.state = "ended";
-  yield formatEvent("end", position, ending(source));
+  yield formatEvent(
+    "end",
+    position,
+    `${ending(source).slice(0, -1)},"warnings":${results.warnings ?? "[]"}}`,
+  );
 }
 
 function ending({ view: { row, results } }: EventSource): string {

@@ -15,11 +15,12 @@ import type {
   TrailCall,
 } from "../model/records.ts";
 import { processSummarySchema } from "../model/schemas.ts";
+import { toJsonList } from "../store/changes.ts";
 import { resultsOf } from "../store/reads.ts";
 
 /** The fields of a record, as the API describes it, but those that are JSON text already. */
 const SHOWN = Object.keys(processSummarySchema.shape).filter(
-  (name) => name !== "output" && name !== "result",
+  (name) => name !== "output" && name !== "result" && name !== "warnings",
 );
 const NO_USAGE: Usage = { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 };
 
@@ -37,6 +38,7 @@ export function viewLiveRun(live: LiveRun): ProcessView {
       errorDetail: live.isStored ? (live.ending?.error ?? null) : null,
       artifacts: live.isStored && live.artifacts.length > 0 ? JSON.stringify(live.artifacts) : null,
       packages: live.packages.length > 0 ? JSON.stringify(live.packages) : null,
+      warnings: toJsonList(live.warnings),
     },
   };
 }
@@ -83,7 +85,7 @@ function commonParts(
   for (const name of SHOWN) shown[name] = fields[name];
   return {
     head: JSON.stringify(shown).slice(0, -1),
-    tail: `,"output":${results.output},"result":${results.result ?? "null"}}`,
+    tail: `,"output":${results.output},"result":${results.result ?? "null"},"warnings":${results.warnings ?? "[]"}}`,
   };
 }
 

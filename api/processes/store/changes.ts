@@ -216,11 +216,12 @@ export async function finishRun(db: Db, ending: RunEnding): Promise<ProcessRow |
     ), results as (
       insert into process_results (
         process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs, result, error_detail,
-        artifacts, packages
+        artifacts, packages, warnings
       )
       select id, ${ending.stdout}, ${ending.stderr}, ${ending.truncated.stdout}, ${ending.truncated.stderr},
         ${ending.output}::text::json, ${ending.outputs}, ${ending.result}::text::json, ${errorDetail}::text::json,
-        ${toJsonList(ending.artifacts)}::text::json, ${toJsonList(ending.packages)}::text::json
+        ${toJsonList(ending.artifacts)}::text::json, ${toJsonList(ending.packages)}::text::json,
+        ${toJsonList(ending.warnings)}::text::json
       from finished
     )${ending.calls.length === 0 ? db`` : callsOfFinished(db, ending.calls)}
     ${ending.artifacts.length === 0 ? db`` : artifactsOfFinished(db, ending.artifacts)}
@@ -254,15 +255,15 @@ function callsOfFinished(db: Db, calls: readonly TrailCall[]) {
   return db`, calls as (
       insert into tool_calls (
         process_id, seq, position, service_id, tool_id, started_at, duration_ms, waited_ms, status, error,
-        parameters_bytes, result_bytes, parameters, result
+        parameters_bytes, result_bytes, parameters, result, warnings
       )
       select finished.id, c.seq, c.position, c."serviceId", c."toolId", c."startedAt", c."durationMs",
         coalesce(c."waitedMs", 0), c.status, c.error,
-        c."parametersBytes", c."resultBytes", c.parameters::json, c.result::json
+        c."parametersBytes", c."resultBytes", c.parameters::json, c.result::json, c.warnings
       from finished, json_to_recordset(${JSON.stringify(calls)}::text::json) as c (
         seq integer, position integer, "serviceId" text, "toolId" text, "startedAt" timestamptz,
         "durationMs" double precision, "waitedMs" double precision, status text, error text, "parametersBytes" bigint, "resultBytes" bigint,
-        parameters text, result text
+        parameters text, result text, warnings json
       )
     )`;
 }

@@ -93,5 +93,6 @@ function withoutValues(ending: RunEnding): RunEnding {
     calls: [],
     artifacts: [],
     packages: [],
+    warnings: [],
   };
 }

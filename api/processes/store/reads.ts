@@ -28,6 +28,7 @@ const NO_RESULTS: StoredResults = {
   errorDetail: null,
   artifacts: null,
   packages: null,
+  warnings: null,
 };
 
 export function resultsOf(row: Joined<StoredResults>): StoredResults {
@@ -44,7 +45,7 @@ export async function readProcess(db: Db, id: number): Promise<StoredProcess | n
     select ${processColumns(db)}, ${submittedColumns(db)}, r.stdout, r.stderr, r.stdout_truncated as "stdoutTruncated",
       r.stderr_truncated as "stderrTruncated", r.output::text as output, r.outputs, r.result::text as result,
       r.error_detail as "errorDetail", r.artifacts::text as artifacts,
-      r.packages::text as packages
+      r.packages::text as packages, r.warnings::text as warnings
     from processes p left join process_results r on r.process_id = p.id
     where p.id = ${id}`;
   return row ?? null;
@@ -101,7 +102,7 @@ export async function readCalls(db: Db, id: number): Promise<TrailCall[]> {
     select seq, position, service_id as "serviceId", tool_id as "toolId", started_at as "startedAt",
       duration_ms as "durationMs", waited_ms as "waitedMs", status, error,
       parameters_bytes as "parametersBytes", result_bytes as "resultBytes",
-      parameters::text as parameters, result::text as result
+      parameters::text as parameters, result::text as result, warnings
     from tool_calls where process_id = ${id} order by seq`;
 }
 
@@ -123,7 +124,8 @@ export type ListedRow = ProcessRow & Joined<SummaryResults> & { overflow: boolea
 export async function listProcesses(db: Db, filter: ListFilter): Promise<ListedRow[]> {
   return db<ListedRow[]>`
     select page.*, r.stdout_truncated as "stdoutTruncated", r.stderr_truncated as "stderrTruncated",
-      r.output::text as output, r.result::text as result, r.error_detail as "errorDetail"
+      r.output::text as output, r.result::text as result, r.error_detail as "errorDetail",
+      r.warnings::text as warnings
     from (
       select p.*, p."bytesUpTo" > ${filter.maxResultsBytes} as overflow from (
         select p.*, sum(p."resultsBytes") over (order by p.id desc) as "bytesUpTo"

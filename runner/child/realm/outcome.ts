@@ -7,8 +7,9 @@ import { endsEarly, WAKE_TIMER_ID } from "./journal.ts";
 import { cutAt, encodeJson } from "./json.ts";
 import { MAX_RESULT_DEPTH, run } from "./limits.ts";
 import { ArrayIsArray, ErrorIsError, own, RealmError, StringOf, symbolToString } from "./primordials.ts";
-import { hasEnded, quote, sendEnd, sendTimer } from "./sending.ts";
+import { hasEnded, quote, sendEnd as sendLast, sendTimer } from "./sending.ts";
 import { type Position, positionOf, readPosition, sourceName } from "./stacks.ts";
+import { countDroppedWarnings } from "./warnings.ts";
 
 let result: string | null = null;
 let mayWaitOnItsOwn = false;
@@ -16,6 +17,10 @@ let mayWaitOnItsOwn = false;
 /** With WebAssembly the engine itself settles promises, outside of every call of the embedder. */
 export function allowWaitingOnItsOwn(): void {
   mayWaitOnItsOwn = true;
+}
+
+function sendEnd(params: string): void {
+  sendLast(params, countDroppedWarnings());
 }
 
 function isSettled(): boolean {

@@ -56,6 +56,11 @@ export function sendNotification(method: "stdout" | "stderr" | "output", params:
   if (!ended) send(`{"jsonrpc":"2.0","method":"${method}","params":${params}}`);
 }
 
+/** `params` must be complete JSON text of a RunWarning. */
+export function sendWarning(params: string): void {
+  if (!ended) send(`{"jsonrpc":"2.0","method":"warning","params":${params}}`);
+}
+
 export function callText(id: number, method: string, params: string): string {
   return `{"jsonrpc":"2.0","id":${StringOf(id)},"method":"${method}","params":${params}}`;
 }
@@ -101,8 +106,11 @@ export function awaitReply(id: number): string | undefined {
 }
 
 /** The last message: later ones of this realm are dropped. */
-export function sendEnd(params: string): void {
+export function sendEnd(params: string, droppedWarnings: number): void {
   if (ended) return;
+  if (droppedWarnings > 0) {
+    send(`{"jsonrpc":"2.0","method":"warningsDropped","params":{"count":${StringOf(droppedWarnings)}}}`);
+  }
   send(`{"jsonrpc":"2.0","method":"end","params":${params}}`);
   ended = true;
 }

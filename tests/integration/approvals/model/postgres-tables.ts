@@ -68,6 +68,7 @@ export function createPostgresTables(pool: Pool, vault: Vault): Tables {
         memoryMb: null,
         usage: NO_USAGE,
         packages: [],
+        warnings: [],
         stdout: Buffer.alloc(0),
         stderr: Buffer.alloc(0),
         truncated: { stdout: false, stderr: false },

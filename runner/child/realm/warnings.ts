@@ -1,0 +1,42 @@
+/**
+ * Warnings of a run: what its reader should know that did not fail it. The first MAX_WARNINGS are sent as they come, the
+ * number of the others with the end.
+ */
+import type { MAX_WARNINGS as MaxWarnings, WarningCode } from "#sdk";
+import { cutAt } from "./json.ts";
+import { StringOf } from "./primordials.ts";
+import { quote, sendWarning } from "./sending.ts";
+import { type Position, sourceName } from "./stacks.ts";
+
+/** Literals: importing them would bring a schema library into the realm. The bounds are those of `runWarningSchema`. */
+const MAX_WARNINGS: typeof MaxWarnings = 50;
+const MAX_MESSAGE_CHARS = 2000;
+const MAX_PATH_CHARS = 1000;
+
+let count = 0;
+
+export interface Warning {
+  code: WarningCode;
+  message: string;
+  position?: Position | undefined;
+  /** Place inside a value, such as `result.items[3]`. */
+  path?: string | undefined;
+}
+
+/** @public */
+export function warn({ code, message, position, path }: Warning): void {
+  count++;
+  if (count > MAX_WARNINGS) return;
+  const place =
+    position === undefined ? "" : `,"line":${StringOf(position.line)},"column":${StringOf(position.column)}`;
+  const file =
+    position === undefined || position.source === 0 ? "" : `,"file":${quote(sourceName(position.source))}`;
+  const inside = path === undefined ? "" : `,"path":${quote(cutAt(path, MAX_PATH_CHARS))}`;
+  sendWarning(
+    `{"code":"${code}","message":${quote(cutAt(message, MAX_MESSAGE_CHARS))}${place}${file}${inside}}`,
+  );
+}
+
+export function countDroppedWarnings(): number {
+  return count > MAX_WARNINGS ? count - MAX_WARNINGS : 0;
+}
