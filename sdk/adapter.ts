@@ -158,7 +158,10 @@ export interface AdapterModule extends Module {
   hydrateService(state: ServiceState): Promise<void>;
   /** Idempotent. */
   dehydrateService(id: string): Promise<void>;
-  /** Throws on any failure. */
+  /**
+   * Throws on any failure. Put a server's words into the message whole: the host takes secrets out and cuts it afterwards, while
+   * half a secret in a text that was cut before is not recognised.
+   */
   invoke(input: InvokeInput): Promise<unknown>;
   /**
    * Optional. `invoke` heeds `save`. For an adapter without this member the host saves what `invoke` answers: a text as it is,

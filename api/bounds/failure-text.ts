@@ -1,9 +1,15 @@
 /** What foreign code says when it fails, made safe to store and to show. */
 import { quoteForeign } from "#modules/shared/failures.ts";
 
+const MAX_FAILURE_CHARACTERS = 2000;
+
+/** Replaces known secrets first and cuts afterwards: `cut` of the redactor. */
+export type Cut = (text: string, maxCharacters: number) => string;
+
 /** A message of 1 to 2000 characters for anything that was thrown; never a stack. */
-export function readFailure(error: unknown): string {
-  return quoteForeign(readText(error)) || "It gave no reason.";
+export function readFailure(error: unknown, cut: Cut = (text, max) => text.slice(0, max)): string {
+  const text = cut(quoteForeign(readText(error)), MAX_FAILURE_CHARACTERS).toWellFormed();
+  return text || "It gave no reason.";
 }
 
 function readText(error: unknown): string {

@@ -12,7 +12,7 @@ import type { Vault } from "../secrets/vault.ts";
 export type SecretStore = Pick<Vault, "read" | "write" | "bind" | "remove">;
 
 /** Learns secret values, to remove them from everything that leaves the server. Owners are named by `ownerKey`. */
-export type SecretWatch = Pick<Redactor, "setOwner" | "dropOwner" | "text">;
+export type SecretWatch = Pick<Redactor, "setOwner" | "dropOwner" | "text" | "cut">;
 
 /** The module or service that settings belong to. */
 export interface Owner {

@@ -13,6 +13,7 @@ import {
   releaseCut,
   releaseHeld,
   replaceAll,
+  replaceInCut,
   replaceInPiece,
 } from "./redaction/replace.ts";
 
@@ -36,6 +37,11 @@ export interface Redactor {
   dropOwner(ownerKey: string): void;
   /** The text without secrets; the same string when it holds none. */
   text(text: string): string;
+  /**
+   * As `text`, cut afterwards. The text may have been cut before, by who did not know its secrets: the first part of one at its
+   * end, 8 characters or more, is replaced too.
+   */
+  cut(text: string, maxCharacters: number): string;
   /** As `text`, for JSON text: what comes back is JSON text again. */
   jsonText(text: string): string;
   /**
@@ -107,6 +113,10 @@ export function createRedactor(): Redactor {
       if (owners.delete(ownerKey)) isCurrent = false;
     },
     text,
+    cut(input, maxCharacters) {
+      const found = known();
+      return (found === null ? input : replaceInCut(found.text, input)).slice(0, maxCharacters);
+    },
     jsonText,
     value<T>(json: T): T {
       if (known() === null) return json;

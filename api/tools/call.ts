@@ -35,7 +35,7 @@ import {
   noteBytes,
   openNoting,
 } from "./requests/named-files.ts";
-import { createSave, redactBody, type Save, saveResult, toJsonResult } from "./results.ts";
+import { createSave, redactAnswer, type Save, saveResult, toJsonResult } from "./results.ts";
 import type { CallTarget } from "./targets.ts";
 import type { ParameterValidator } from "./validation/validator.ts";
 
@@ -54,7 +54,7 @@ export interface ToolCallerOptions {
   failureOf(serviceId: string): string | null;
   gate: CallGate;
   validator: ParameterValidator;
-  redactor: Pick<Redactor, "text" | "value" | "createByteStream">;
+  redactor: Pick<Redactor, "text" | "cut" | "value" | "createByteStream">;
   limits: CallLimits;
   /** Called before the adapter: rejects when the audit log cannot record the call, which is then not made. */
   admit?: () => Promise<void>;
@@ -113,7 +113,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     const save = createSave(call, redactor, tool.isFetch);
     const value = await invoke(call, adapter, parameters, save);
     const answer = toJsonResult(value, limits.maxResultBytes);
-    const result = redactor.value(tool.isFetch ? redactBody(answer, redactor) : answer);
+    const result = redactor.value(tool.isFetch ? redactAnswer(answer, redactor) : answer);
     return save === undefined || adapter.savesAnswers === true ? result : saveResult(result, save);
   }
 
@@ -219,7 +219,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
         ...(save !== undefined && adapter.savesAnswers === true && { save }),
       });
     } catch (error) {
-      throw readAdapterFailure(error, redactor.text);
+      throw readAdapterFailure(error, redactor.cut);
     }
   }
 

@@ -1,5 +1,6 @@
 /** How a call fails: one error type for refusals of the host and failures of an adapter, made safe to show to a script. */
 import { describeMisfit } from "#runner/parameter-check.ts";
+import type { Cut } from "../bounds/failure-text.ts";
 import { isDatabaseUnavailable } from "../db/pool.ts";
 import { AppError, type ErrorIssue } from "../errors.ts";
 import type { CallOutcome, ToolPath } from "./gate.ts";
@@ -81,8 +82,11 @@ export function refuseCall(
 const MAX_MESSAGE_CHARACTERS = 10_000;
 const MAX_WORD_CHARACTERS = 200;
 
-/** Anything an adapter threw, as text without secrets; `clean` replaces them. Never throws. */
-export function readAdapterFailure(thrown: unknown, clean: (text: string) => string): CallError {
+/**
+ * Anything an adapter threw, as bounded text without secrets. The one place where it is cut: a script chooses how much stands
+ * before a secret, so half of one must not be left of a text that was cut first. Never throws.
+ */
+export function readAdapterFailure(thrown: unknown, cut: Cut): CallError {
   let fields: { name?: unknown; message?: unknown; code?: unknown; status?: unknown } = {};
   let isUnreadable = false;
   try {
@@ -94,9 +98,7 @@ export function readAdapterFailure(thrown: unknown, clean: (text: string) => str
     isUnreadable = true;
   }
   const word = (value: unknown) =>
-    typeof value === "string" && value !== ""
-      ? clean(value.slice(0, MAX_MESSAGE_CHARACTERS)).slice(0, MAX_WORD_CHARACTERS)
-      : undefined;
+    typeof value === "string" && value !== "" ? cut(value, MAX_WORD_CHARACTERS).toWellFormed() : undefined;
   const message = typeof fields.message === "string" ? fields.message : "";
   const isStatus =
     typeof fields.status === "number" &&
@@ -106,7 +108,7 @@ export function readAdapterFailure(thrown: unknown, clean: (text: string) => str
   return new CallError(
     message === "" || isUnreadable
       ? "The tool failed without saying why."
-      : clean(message).toWellFormed().slice(0, MAX_MESSAGE_CHARACTERS),
+      : cut(message, MAX_MESSAGE_CHARACTERS).toWellFormed(),
     {
       name: word(fields.name) ?? "Error",
       code: word(fields.code),

@@ -41,13 +41,22 @@ export function saveResult(result: unknown, save: Save): Promise<SavedFile> {
   return save(contentType, once(Buffer.from(text)));
 }
 
-/** The body of a request in base64: its bytes are read for known secrets, so that what is left is base64 again. */
-export function redactBody(answer: unknown, redactor: Pick<Redactor, "createByteStream">): unknown {
-  const base64 = (answer as { body?: { base64?: unknown } | null } | null)?.body?.base64;
+/**
+ * What `fetch` needs in the answer to be what it was: a body in base64 is read for known secrets as bytes, so that what is left is
+ * base64 again; a header is left out whose name holds one, because no header can be called `[secret]`.
+ */
+export function redactAnswer(given: unknown, redactor: Pick<Redactor, "text" | "createByteStream">): unknown {
+  const answer = given as { headers?: unknown; body?: { base64?: unknown } | null } | null;
+  if (answer !== null && Array.isArray(answer.headers))
+    answer.headers = answer.headers.filter((header) => {
+      const name = String(header?.[0]);
+      return redactor.text(name) === name;
+    });
+  const base64 = answer?.body?.base64;
   if (typeof base64 !== "string") return answer;
   const stream = redactor.createByteStream();
   const bytes = Buffer.concat([stream.push(Buffer.from(base64, "base64")), stream.end()]);
-  return { ...(answer as object), body: { base64: bytes.toString("base64") } };
+  return { ...answer, body: { base64: bytes.toString("base64") } };
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

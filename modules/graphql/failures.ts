@@ -19,8 +19,10 @@ export class GraphqlFailure extends AdapterFailure<FailureCode> {
 
 export const refuseSettings = (problem: string) => new GraphqlFailure("graphql_bad_settings", problem);
 
+const MAX_MESSAGE_CHARACTERS = 2000;
+
 /** The message of what a library has thrown about foreign input. */
 export function messageOf(error: unknown): string {
   if (error instanceof RangeError && /call stack/i.test(error.message)) return "it is nested too deeply";
-  return quoteForeign(error instanceof Error ? error.message : String(error));
+  return quoteForeign(error instanceof Error ? error.message : String(error), MAX_MESSAGE_CHARACTERS);
 }

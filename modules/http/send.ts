@@ -158,7 +158,7 @@ async function requireDecoded(response: Response, what: string): Promise<void> {
   await response.body?.cancel();
   throw new HttpError(
     "unknown_coding",
-    `${what} was answered in the content coding ${JSON.stringify(given.slice(0, 100))}, which was not asked for and is not decoded.`,
+    `${what} was answered in the content coding ${JSON.stringify(given)}, which was not asked for and is not decoded.`,
     { status: response.status },
   );
 }

@@ -120,9 +120,12 @@ async function generate(
   if (end.kind !== "answered") {
     throw new DocumentError(`The document could not be read: ${end.message}.${ADVICE.get(end.kind) ?? ""}`);
   }
-  if ("refused" in end.answer) throw new DocumentError(quoteForeign(end.answer.refused));
+  if ("refused" in end.answer)
+    throw new DocumentError(quoteForeign(end.answer.refused, MAX_REFUSAL_CHARACTERS));
   return readDefinition(end.answer);
 }
+
+const MAX_REFUSAL_CHARACTERS = 2000;
 
 const ADVICE = new Map([
   ["memory", " Leave operations out."],

@@ -33,10 +33,11 @@ export function findSystemCode(error: unknown): string | undefined {
   return [...causesOf(error)].map(({ code }) => code).find((code) => typeof code === "string");
 }
 
-const MAX_FOREIGN_CHARACTERS = 2000;
-
-/** Foreign text that can be stored and shown, cut. */
-export function quoteForeign(text: string, maxCharacters = MAX_FOREIGN_CHARACTERS): string {
+/**
+ * Foreign text that can be stored and shown. What a server has answered to a call is left whole: the host cuts it, after it has
+ * taken secrets out. `maxCharacters` is for what comes from a definition.
+ */
+export function quoteForeign(text: string, maxCharacters = Number.POSITIVE_INFINITY): string {
   const clean = cleanText(text).trim();
   return clean.length > maxCharacters ? `${clean.slice(0, maxCharacters - 3).toWellFormed()}...` : clean;
 }

@@ -428,7 +428,7 @@ describe("services and their adapter", () => {
     const logger = { debug() {}, info() {}, warn() {}, error() {} };
     const hydration = createHydration({
       logger,
-      watch: { setOwner() {}, dropOwner() {}, text: (text) => text },
+      watch: { setOwner() {}, dropOwner() {}, text: (text) => text, cut: (text) => text },
       limits: { maxHydrateMs: 50, maxDehydrateMs: 50 },
     });
     const state = (version: number) => ({

@@ -275,3 +275,26 @@ test("any JSON value comes back whole and without the secret", () => {
     }),
   );
 });
+
+test("a text is cut after its secrets were replaced, and one that was cut before ends before a secret's first part", () => {
+  const redactor = redactorOf("Sk-Live-kQ7vR2mXw9", "dots...and-more", "ends-in-dots...");
+  expect(redactor.cut("a Sk-Live-kQ7vR2mXw9 b", 4)).toBe("a [s");
+  for (const end of ["", "...", "…", '..."', "...)."]) {
+    expect(redactor.cut(`a Sk-Live-kQ${end}`, 100)).toBe(`a [secret]${end}`);
+    expect(redactor.cut(`a Sk-Live-k${end}`, 100)).toBe(`a [secret]${end}`);
+    expect(redactor.cut(`a Sk-Live-${end}`, 100)).toBe(`a [secret]${end}`);
+    expect(redactor.cut(`a Sk-Live${end}`, 100)).toBe(`a Sk-Live${end}`);
+    expect(redactor.cut(`Sk-Live-kQ7vR2mXw9${end}`, 100)).toBe(`[secret]${end}`);
+  }
+  expect(redactor.cut("a dots...", 100)).toBe("a dots...");
+  expect(redactor.cut("a dots...and-more", 100)).toBe("a [secret]");
+  expect(redactor.cut("a ends-in-dots...", 100)).toContain("a [secret]");
+  expect(createRedactor().cut("plain", 3)).toBe("pla");
+});
+
+test("a value is found in lower case, in any of its forms", () => {
+  const secret = "Sk-Live+kQ7vR2mXw9";
+  const redactor = redactorOf(secret);
+  for (const form of [secret, encodeURIComponent(secret), Buffer.from(secret).toString("base64url")])
+    expect(redactor.value({ [`x-${form.toLowerCase()}`]: 1 })).toEqual({ "x-[secret]": 1 });
+});

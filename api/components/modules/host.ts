@@ -49,6 +49,9 @@ const DEFAULT_LIMITS: ModuleLimits = {
   maxWaitingPackages: 20,
 };
 
+/** Of why a module failed, as it is stored and shown. */
+const MAX_REASON_CHARACTERS = 2000;
+
 /** What custom modules need. */
 export interface CustomModules {
   place: ModulePlace;
@@ -189,14 +192,14 @@ export async function forgetAttempts({ custom, registry }: ModuleHost, id: strin
 
 /** Stores the reason on the row, without secrets. */
 export async function noteFailure(host: ModuleHost, id: string, reason: string): Promise<void> {
-  await setModuleError(host.pool, id, host.watch.text(reason));
+  await setModuleError(host.pool, id, host.watch.cut(reason, MAX_REASON_CHARACTERS));
 }
 
 export function toModuleFailed(host: ModuleHost, id: string, error: unknown): AppError {
   const failure = error instanceof ModuleFailure ? error : new ModuleFailure(error);
   return new AppError(
     "module_failed",
-    `The module ${id} could not be activated: ${host.watch.text(failure.message)}`,
+    `The module ${id} could not be activated: ${host.watch.cut(failure.message, MAX_REASON_CHARACTERS)}`,
     { cause: failure },
   );
 }

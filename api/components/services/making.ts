@@ -56,7 +56,7 @@ export async function generate(
     adapterId,
     adapter,
     definition: definition.text,
-    redact: (text) => context.watch.text(text),
+    redactor: context.watch,
     ...(settings === undefined ? {} : { settings }),
   });
 }

@@ -32,7 +32,7 @@ async function enable(context: ServiceContext, row: ServiceRow): Promise<void> {
   try {
     await hydration.hydrate(adapter, state);
   } catch (error) {
-    await setServiceError(pool, row.id, readFailure(error));
+    await setServiceError(pool, row.id, readFailure(error, context.watch.cut));
     throw toServiceFailed(row.id, error);
   }
   try {

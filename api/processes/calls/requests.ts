@@ -1,4 +1,6 @@
 /** What a script asks of the host, as far as people and repetitions have to do with it: one tool call, one question. */
+
+import type { Redactor } from "#api/secrets/redactor.ts";
 import type { AskedCall, CallInRun, CallRefusal } from "#api/tools/gate.ts";
 import type { JSONSchema } from "#sdk";
 import type { CallLog, LoggedCall } from "../live/calls.ts";
@@ -86,7 +88,7 @@ export function createCallRequest(pausing: Pausing, run: AskingRun, call: Logged
           path: { serviceId, toolId },
           destructive,
           digest,
-          message: pausing.options.redactor.text(describeCall(call, asked)),
+          message: describeCall(call, asked, pausing.options.redactor),
           content: { parameters, ...(files.length > 0 && { files }) },
           policyId,
         });
@@ -110,9 +112,13 @@ function digestAsked(call: LoggedCall, { files, request }: AskedCall): Buffer {
   return digestCall({ serviceId, toolId }, [call.digest.toString("hex"), contents], undefined);
 }
 
-function describeCall({ serviceId, toolId }: LoggedCall, { request }: AskedCall): string {
+function describeCall(
+  { serviceId, toolId }: LoggedCall,
+  { request }: AskedCall,
+  redactor: Pick<Redactor, "text">,
+): string {
   const what = request === undefined ? "" : `: ${request}`;
-  const text = `The script wants to call ${serviceId}.${toolId}${what}`;
+  const text = redactor.text(`The script wants to call ${serviceId}.${toolId}${what}`);
   return text.length <= MAX_MESSAGE_CHARACTERS - 1
     ? `${text}.`
     : `${text.slice(0, MAX_MESSAGE_CHARACTERS - 1)}…`;

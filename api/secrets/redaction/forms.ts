@@ -49,6 +49,8 @@ export function listForms(value: string): string[] {
     // As header values carry what is not ASCII.
     ...(LATIN1_ONLY.test(value) ? listBase64Forms(Buffer.from(value, "latin1")) : []),
   ]);
+  // Names of headers come in lower case, whatever they were sent in.
+  for (const form of [...forms]) forms.add(form.toLowerCase());
   // JSON text holds a form in its escaped shape: what is looked for there has to be known too.
   for (const form of [...forms]) forms.add(escapeJson(form));
   return [...forms].filter((form) => form.length >= MIN_FORM_CHARACTERS);

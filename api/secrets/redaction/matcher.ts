@@ -73,7 +73,7 @@ export function createMatcher(patterns: readonly string[]): Matcher | null {
 }
 
 /** Those it overlaps become part of it. */
-function addInterval({ starts, ends }: Intervals, start: number, end: number): void {
+export function addInterval({ starts, ends }: Intervals, start: number, end: number): void {
   let first = start;
   let last = end;
   while (starts.length > 0 && (ends.at(-1) as number) > first) {

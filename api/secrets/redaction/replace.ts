@@ -1,5 +1,5 @@
 /** Puts a marker in the place of what a matcher finds: in a whole text, and in a stream that comes in pieces. */
-import { type Intervals, type Matcher, noIntervals } from "./matcher.ts";
+import { addInterval, type Intervals, type Matcher, MIN_PATTERN_CHARACTERS, noIntervals } from "./matcher.ts";
 
 export const MARKER = "[secret]";
 
@@ -14,6 +14,20 @@ export function replaceAll(matcher: Matcher, text: string): string {
   const found = noIntervals();
   matcher.scan(text, 0, 0, found);
   return found.starts.length === 0 ? text : replaceFound(text, found, false);
+}
+
+/** What is written where a text was cut. */
+const CUT_MARK = /(?:\.{3}|…)\W{0,3}$/;
+
+/** As `replaceAll`, for a text that may have been cut: what begins a pattern at its end is replaced as well. */
+export function replaceInCut(matcher: Matcher, text: string): string {
+  const [mark = ""] = CUT_MARK.exec(text) ?? [];
+  const whole = text.slice(0, text.length - mark.length);
+  const found = noIntervals();
+  const open = matcher.openCharacters(matcher.scan(whole, 0, 0, found));
+  if (open >= MIN_PATTERN_CHARACTERS) addInterval(found, whole.length - open, whole.length);
+  // A pattern may itself end as if it were cut.
+  return replaceAll(matcher, replaceFound(whole, found, false) + mark);
 }
 
 const MIN_LINE_CHARACTERS = 8 * 1024;

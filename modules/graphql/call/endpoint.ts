@@ -101,9 +101,7 @@ function readAnswer(response: Response, text: string): GraphqlAnswer {
     json = JSON.parse(text);
   } catch {
     const type = response.headers.get("content-type") ?? "no content type";
-    const found = response.ok
-      ? `${quoteForeign(type, 100)} that is not JSON`
-      : quoteForeign(text, 300) || "no text";
+    const found = response.ok ? `${quoteForeign(type)} that is not JSON` : quoteForeign(text) || "no text";
     throw new GraphqlFailure(
       response.ok ? "graphql_bad_answer" : "graphql_refused",
       `The endpoint answered ${status}: ${found}`,
@@ -118,7 +116,7 @@ function readAnswer(response: Response, text: string): GraphqlAnswer {
   if (!isAnswer) {
     throw new GraphqlFailure(
       response.ok ? "graphql_bad_answer" : "graphql_refused",
-      `The endpoint answered ${status} with JSON that is no GraphQL answer: ${quoteForeign(text, 300)}`,
+      `The endpoint answered ${status} with JSON that is no GraphQL answer: ${quoteForeign(text)}`,
       { status },
     );
   }
@@ -129,7 +127,7 @@ function describeTarget(response: Response, url: URL): string {
   const location = response.headers.get("location") ?? "";
   if (!URL.canParse(location, url)) return "";
   const target = new URL(location, url);
-  return ` to ${target.origin}${quoteForeign(target.pathname, 200)}`;
+  return ` to ${target.origin}${quoteForeign(target.pathname)}`;
 }
 
 function toFailure(error: unknown): Error {
@@ -137,7 +135,7 @@ function toFailure(error: unknown): Error {
   const refusal = findRefusal(error);
   if (refusal !== undefined) return refusal;
   const reasons = [...causesOf(error)].map(({ code, message }) =>
-    typeof code === "string" ? code : quoteForeign(message, 300),
+    typeof code === "string" ? code : quoteForeign(message),
   );
   const reason = reasons.findLast((text) => text !== "") ?? "no reason given";
   return new GraphqlFailure("graphql_unreachable", `The endpoint cannot be reached: ${reason}.`, {

@@ -218,5 +218,5 @@ export async function introspect(endpoint: Endpoint): Promise<unknown> {
 }
 
 function firstOf(errors: { message: string }[]): string {
-  return quoteForeign(errors[0]?.message ?? "no text", 500);
+  return quoteForeign(errors[0]?.message ?? "no text");
 }

@@ -25,7 +25,6 @@ export interface StdioTransport extends Transport {
 }
 
 const MAX_STDERR_TAIL_BYTES = 4096;
-const MAX_SHOWN_STDERR_CHARACTERS = 500;
 /** After standard input was closed, and again after SIGTERM. */
 const END_GRACE_MS = 1000;
 
@@ -59,7 +58,7 @@ export function createStdioTransport(program: Program): StdioTransport {
     ended = new Promise((resolve) => {
       started.once("exit", (code, signal) => {
         signalGroup(started.pid, "SIGKILL");
-        const tail = quoteForeign(stderrTail.toString("utf8"), MAX_SHOWN_STDERR_CHARACTERS);
+        const tail = quoteForeign(stderrTail.toString("utf8"));
         end = `The program ended (${signal ?? `exit code ${code}`})${tail === "" ? "." : `; its last words: ${tail}`}`;
         for (const stream of [started.stdin, started.stdout, started.stderr]) stream.destroy();
         resolve();
@@ -72,7 +71,10 @@ export function createStdioTransport(program: Program): StdioTransport {
     started.stderr.on("error", () => {});
     started.stdout.on("data", read);
     started.stderr.on("data", (chunk: Buffer) => {
-      stderrTail = Buffer.concat([stderrTail, chunk]).subarray(-MAX_STDERR_TAIL_BYTES);
+      const said = Buffer.concat([stderrTail, chunk]);
+      // Whole lines: the end of a secret is not known as one.
+      const from = said.length > MAX_STDERR_TAIL_BYTES ? said.indexOf("\n", -MAX_STDERR_TAIL_BYTES) : 0;
+      stderrTail = from < 0 ? Buffer.alloc(0) : said.subarray(from);
     });
     await new Promise<void>((resolve, reject) => {
       started.once("spawn", resolve);

@@ -75,13 +75,14 @@ function decode(bytes: Buffer<ArrayBuffer>, response: Response, what: string): u
 /** With an error status, a body that is not JSON is given as text instead of failing the call. */
 function decodeJson(text: string, response: Response, what: string): unknown {
   try {
-    if (isDeep(text)) throw new Error(`it nests deeper than ${MAX_JSON_DEPTH} levels`);
+    if (isDeep(text)) throw new RangeError(`it nests deeper than ${MAX_JSON_DEPTH} levels`);
     return JSON.parse(text);
   } catch (error) {
     if (!response.ok) return text;
     throw new CallError(
       "malformed_answer",
-      `${what} answered ${response.status} with a body that is not the JSON it says it is: ${(error as Error).message}.`,
+      // The parser's own words show the text round the place, which may be a part of a secret.
+      `${what} answered ${response.status} with a body that is not the JSON it says it is${error instanceof RangeError ? `: ${error.message}` : ""}.`,
       response.status,
     );
   }

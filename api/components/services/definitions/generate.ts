@@ -3,8 +3,9 @@
  * Adapter and definition are foreign: nothing they say is used before this.
  */
 import { waitAtMost } from "#api/bounds/deadline.ts";
-import { readFailure } from "#api/bounds/failure-text.ts";
+import { type Cut, readFailure } from "#api/bounds/failure-text.ts";
 import { AppError } from "#api/errors.ts";
+import type { Redactor } from "#api/secrets/redactor.ts";
 import {
   type AdapterModule,
   type DefinitionContext,
@@ -33,13 +34,13 @@ export interface Generation {
   definition: string;
   /** Of a service that is there already, for adapters that ask its server again. */
   settings?: DefinitionContext;
-  /** Takes secrets out of what the adapter says. */
-  redact: (text: string) => string;
+  /** Takes secrets out of what the adapter says, and of what a server says about its tools. */
+  redactor: Pick<Redactor, "cut">;
 }
 
 /** Throws AppError `invalid_definition` with the adapter's message, or with what is wrong about its answer. */
 export async function generateDefinition(generation: Generation): Promise<ServiceDefinition> {
-  const { adapterId, adapter, definition, settings, redact } = generation;
+  const { adapterId, adapter, definition, settings, redactor } = generation;
   let made: unknown;
   try {
     const answer = Promise.resolve().then(() => adapter.generateDefinition(definition, settings));
@@ -51,21 +52,21 @@ export async function generateDefinition(generation: Generation): Promise<Servic
   } catch (error) {
     throw new AppError(
       "invalid_definition",
-      `The adapter ${adapterId} refuses the definition: ${redact(readFailure(error))}`,
+      `The adapter ${adapterId} refuses the definition: ${readFailure(error, redactor.cut)}`,
     );
   }
   try {
-    return checkDefinition(made);
+    return checkDefinition(made, redactor.cut);
   } catch (error) {
     throw new AppError(
       "invalid_definition",
-      `What the adapter ${adapterId} made of the definition cannot be installed: ${redact(readFailure(error))}`,
+      `What the adapter ${adapterId} made of the definition cannot be installed: ${readFailure(error, redactor.cut)}`,
     );
   }
 }
 
 /** Throws Error with a sentence. */
-function checkDefinition(made: unknown): ServiceDefinition {
+function checkDefinition(made: unknown, cut: Cut): ServiceDefinition {
   const count = (made as { tools?: { length?: unknown } } | null)?.tools?.length;
   if (typeof count === "number" && count > DEFINITION_LIMITS.maxTools) {
     throw new Error(`It has ${count} tools; at most ${DEFINITION_LIMITS.maxTools} are kept.`);
@@ -91,8 +92,10 @@ function checkDefinition(made: unknown): ServiceDefinition {
   }
   return {
     ...service,
-    ...cleanTexts("the service", service),
-    tools: tools.map((tool): ToolDefinition => ({ ...tool, ...cleanTexts(`the tool ${tool.id}`, tool) })),
+    ...cleanTexts("the service", service, cut),
+    tools: tools.map(
+      (tool): ToolDefinition => ({ ...tool, ...cleanTexts(`the tool ${tool.id}`, tool, cut) }),
+    ),
   };
 }
 
@@ -134,6 +137,7 @@ function measure(what: string, value: unknown): number {
 function cleanTexts(
   what: string,
   { name, description }: { name: string; description: string },
+  cut: Cut,
 ): { name: string; description: string } {
   if (name.includes("\0") || description.includes("\0")) {
     throw new Error(
@@ -141,13 +145,14 @@ function cleanTexts(
     );
   }
   return {
-    name: cut(name, DEFINITION_LIMITS.maxNameCharacters),
-    description: cut(description, DEFINITION_LIMITS.maxDescriptionCharacters),
+    name: shorten(name, DEFINITION_LIMITS.maxNameCharacters, cut),
+    description: shorten(description, DEFINITION_LIMITS.maxDescriptionCharacters, cut),
   };
 }
 
-function cut(text: string, maxCharacters: number): string {
-  return (text.length > maxCharacters ? `${text.slice(0, maxCharacters - 3)}...` : text).toWellFormed();
+function shorten(text: string, maxCharacters: number, cut: Cut): string {
+  const shown = cut(text, maxCharacters + 1);
+  return (shown.length > maxCharacters ? `${shown.slice(0, maxCharacters - 3)}...` : shown).toWellFormed();
 }
 
 function checkSettingsSchema(name: string, schema: JSONSchema): void {

@@ -28,7 +28,7 @@ export function linkAdapters(context: ServiceContext): AdapterServices {
       const state = await readState(id, adapter);
       if (state !== null) await hydration.hydrate(adapter, state);
     } catch (error) {
-      reason = readFailure(error);
+      reason = readFailure(error, context.watch.cut);
       hydration.noteFailure(adapter, id, reason);
       logger.error(
         { serviceId: id, adapter: row.adapter, reason },
@@ -50,7 +50,7 @@ export function linkAdapters(context: ServiceContext): AdapterServices {
       await regenerate(context, row, adapter);
       return true;
     } catch (error) {
-      const reason = readFailure(error);
+      const reason = readFailure(error, context.watch.cut);
       logger.error({ serviceId: row.id, adapter: row.adapter, reason }, "a service is stale");
       await markStale(pool, row.id, reason);
       await hydration.dehydrate(row.id, adapters.get(row.adapter));
@@ -65,7 +65,7 @@ export function linkAdapters(context: ServiceContext): AdapterServices {
     const turns = ids.map((id) => changes.run(id, () => work(id), { always: true }));
     for (const [index, turn] of (await Promise.allSettled(turns)).entries()) {
       if (turn.status === "fulfilled") continue;
-      const reason = readFailure(turn.reason);
+      const reason = readFailure(turn.reason, context.watch.cut);
       logger.error(
         { serviceId: ids[index], adapter: adapterId, reason },
         "a service cannot follow its adapter",

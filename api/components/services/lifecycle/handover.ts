@@ -53,7 +53,7 @@ export async function handBack(context: ServiceContext, row: ServiceRow): Promis
     await hydration.hydrate(adapter, await toServiceState(context, adapter, parts));
   } catch (error) {
     logger.error(
-      { serviceId: row.id, reason: readFailure(error) },
+      { serviceId: row.id, reason: readFailure(error, context.watch.cut) },
       "a service could not be given back its former state; its tools fail until it is enabled again",
     );
   }
@@ -85,7 +85,7 @@ async function follow(context: ServiceContext, id: string): Promise<void> {
     await hydration.hydrate(adapter, state);
   } catch (error) {
     logger.error(
-      { serviceId: id, adapter: row.adapter, reason: readFailure(error) },
+      { serviceId: id, adapter: row.adapter, reason: readFailure(error, context.watch.cut) },
       "a service could not follow a change made on another server; its tools fail here until it is enabled again",
     );
   }

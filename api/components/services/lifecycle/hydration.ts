@@ -56,7 +56,7 @@ export function createHydration(options: {
       await waitAtMost(done, limits.maxDehydrateMs, `dehydrateService("${id}")`);
     } catch (error) {
       logger.error(
-        { serviceId: id, reason: watch.text(readFailure(error)) },
+        { serviceId: id, reason: readFailure(error, watch.cut) },
         "an adapter did not let go of a service",
       );
     }
@@ -68,7 +68,7 @@ export function createHydration(options: {
     if (latest?.adapter !== adapter || latest.state === null) return takeBack(adapter, id);
     await adapter.hydrateService(latest.state).catch((error: unknown) => {
       logger.error(
-        { serviceId: id, reason: watch.text(readFailure(error)) },
+        { serviceId: id, reason: readFailure(error, watch.cut) },
         "a service may have outdated settings",
       );
     });
@@ -99,13 +99,13 @@ export function createHydration(options: {
         await waitAtMost(done, limits.maxHydrateMs, `hydrateService("${id}")`);
         handed.set(id, { adapter, state });
       } catch (error) {
-        const reason = watch.text(readFailure(error));
+        const reason = readFailure(error, watch.cut);
         noteFailure(adapter, id, reason);
         if (isDeadline(error)) void done.then(() => undoLate(adapter, id)).catch(() => {});
         else await takeBack(adapter, id);
         const stack = readStack(error);
         logger.warn(
-          { serviceId: id, stack: stack === null ? null : watch.text(stack) },
+          { serviceId: id, stack: stack === null ? null : watch.cut(stack, MAX_STACK_CHARACTERS) },
           "an adapter did not take a service",
         );
         throw new HydrateFailure(reason);
@@ -134,7 +134,7 @@ function isDeadline(thrown: unknown): boolean {
 /** Without its cause, which would be logged with it and may hold a secret. */
 function readStack(thrown: unknown): string | null {
   try {
-    return thrown instanceof Error ? String(thrown.stack).slice(0, MAX_STACK_CHARACTERS) : null;
+    return thrown instanceof Error ? String(thrown.stack) : null;
   } catch {
     return null;
   }

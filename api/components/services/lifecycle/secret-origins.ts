@@ -58,7 +58,7 @@ export async function findSecretOrigins(
   } catch (error) {
     throw new AppError(
       "service_failed",
-      `The adapter does not know where the secrets of the service ${owner.id} would be sent: ${context.watch.text(readFailure(error))}`,
+      `The adapter does not know where the secrets of the service ${owner.id} would be sent: ${readFailure(error, context.watch.cut)}`,
       { cause: error },
     );
   }
