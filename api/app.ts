@@ -13,6 +13,7 @@ import {
   registerDatabaseGuard,
   registerLifecycle,
   registerLocalGuard,
+  registerNulGuard,
 } from "#api/http/guards.ts";
 import { MAX_BODY_BYTES, registerJsonBody } from "#api/http/json/body.ts";
 import { registerDocumentation, registerOpenApi } from "#api/http/openapi/openapi.ts";
@@ -146,6 +147,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   registerAuth(app, { apiKey: config.apiKey, keys: access.verifier });
   await registerRateLimit(app, config.rateLimit);
   registerAuthRefusal(app);
+  registerNulGuard(app);
   registerConnectionLimits(app);
 
   const countQueued = () => processes.health().queued;

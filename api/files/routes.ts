@@ -196,7 +196,7 @@ async function takeBody(request: FastifyRequest, name: string | undefined): Prom
 
 async function takePart(request: FastifyRequest, name: string | undefined): Promise<Upload> {
   const parts = request.files();
-  const { value: part } = await parts.next();
+  const { value: part } = await parts.next().catch(explainForm);
   if (part === undefined) {
     throw new AppError("invalid_request", "The form holds no file. Send one part with a file name.");
   }
@@ -219,11 +219,25 @@ async function* untilTheEnd(
   file: AsyncIterable<Buffer>,
   parts: AsyncIterator<unknown>,
 ): AsyncGenerator<Buffer> {
-  yield* file;
-  await parts.next();
+  try {
+    yield* file;
+    await parts.next();
+  } catch (error) {
+    explainForm(error);
+  }
   if (!request.raw.complete) {
     throw new AppError("invalid_request", "The connection ended before the form was complete.");
   }
+}
+
+/** What reads forms throws errors without a code for one that it cannot read; others are of the plugin or of the connection. */
+function explainForm(error: unknown): never {
+  if (error instanceof Error && "code" in error) throw error;
+  throw new AppError(
+    "invalid_request",
+    "The form is not valid multipart/form-data: its boundary is missing, a part of it is malformed, or it ends too early.",
+    { cause: error },
+  );
 }
 
 function checkMediaType(type: string | undefined): string | undefined {

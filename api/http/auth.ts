@@ -147,13 +147,23 @@ export function registerAuth(app: App, { apiKey, keys }: AuthOptions): void {
 export function registerAuthRefusal(app: App): void {
   app.addHook("onRequest", async (request, reply) => {
     if (request.caller !== null || request.routeOptions.config.public || request.is404) return;
-    refuse(reply);
+    refuse(request, reply);
   });
 }
 
-function refuse(reply: FastifyReply): never {
+/** Says nothing of a key but that it does not count: not whether there ever was one like it. */
+function refuse({ headers: { authorization } }: FastifyRequest, reply: FastifyReply): never {
   reply.header("www-authenticate", 'Bearer realm="cyrnel"');
-  throw new AppError("unauthorized", "Unauthorized");
+  const problem =
+    authorization === undefined
+      ? "the request has no API key"
+      : readKey(authorization) === null
+        ? "the Authorization header is not the word Bearer and one API key"
+        : "the API key is wrong, was revoked or has expired";
+  throw new AppError(
+    "unauthorized",
+    `Unauthorized: ${problem}. Send the header Authorization: Bearer <key>.`,
+  );
 }
 
 function readKey(header: string | undefined): string | null {
@@ -198,7 +208,7 @@ function endWithTheKey(app: App, keys: KeyVerifier): void {
     if (keyId === undefined || !isReading || keys.find(keyId) !== null) return payload;
     // A stream that is not sent would never end by itself.
     if (payload instanceof Readable) payload.destroy();
-    return refuse(reply);
+    return refuse(request, reply);
   });
   const timer = setInterval(() => {
     for (const [response, keyId] of open) {

@@ -7,12 +7,7 @@ export const flagSchema = z
   .optional();
 
 /** Words that are searched for. */
-export const wordsSchema = z
-  .string()
-  .trim()
-  .max(200)
-  .refine((text) => !text.includes("\0"), { error: "must not hold a NUL character" })
-  .optional();
+export const wordsSchema = z.string().trim().max(200).optional();
 
 export const processIdSchema = z
   .string()

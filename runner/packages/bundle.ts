@@ -8,6 +8,7 @@ import { RLIMIT_DATA } from "../jail/kernel/kernel-headers.ts";
 import { openKernel } from "../jail/kernel/syscalls.ts";
 import { DIST } from "../places.ts";
 import { findNodeBinary } from "../process/node-binary.ts";
+import { endFirstWithoutMemory } from "../process/start-process.ts";
 import { createGate } from "../source/transpile-alone.ts";
 
 export interface BundledPackage {
@@ -92,6 +93,7 @@ function run(request: string, maxMs: number): Promise<BundledPackage | { problem
       else reject(new Error(`The bundler ended with code ${code}: ${said.slice(0, 2000)}`));
     });
     limitMemory(child);
+    endFirstWithoutMemory(child.pid);
   });
 }
 

@@ -2,6 +2,7 @@
  * Starts a program with three pipes and an environment of one variable, and knows when it has ended. The plain way, by
  * the server's main thread; a jail starts its children through the same interface.
  */
+import { writeFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import type { BirthGroup } from "../jail/cgroups/model.ts";
 import { CHILD_ENVIRONMENT } from "./verify-child.ts";
@@ -34,6 +35,16 @@ export interface StartedProcess {
 
 export type StartProcess = (program: Program) => Promise<StartedProcess>;
 
+/**
+ * Has the kernel end this process and what it forks before the server when memory runs out: that costs one run, not all of them.
+ * Everyone may raise the score of their own processes. Does nothing without /proc, or when the process has ended.
+ */
+export function endFirstWithoutMemory(pid: number | undefined): void {
+  try {
+    writeFileSync(`/proc/${pid}/oom_score_adj`, "1000");
+  } catch {}
+}
+
 /** Starts `program`. Rejects with a sentence when the system cannot start it. */
 export const startProcess: StartProcess = async (program) => {
   if (program.group) throw new Error(`${program.path} can be born in a control group in a jail only`);
@@ -59,6 +70,7 @@ export const startProcess: StartProcess = async (program) => {
     const { originalMessage } = await subprocess;
     throw new Error(`${program.path} could not be started: ${originalMessage ?? "no reason given"}`);
   }
+  endFirstWithoutMemory(pid);
   let isReaped = false;
   const exited = new Promise<ProcessExit>((resolve) => {
     subprocess.nodeChildProcess.once("exit", (code, signal) => {

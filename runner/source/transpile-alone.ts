@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { RLIMIT_CPU, RLIMIT_DATA } from "../jail/kernel/kernel-headers.ts";
 import { openKernel } from "../jail/kernel/syscalls.ts";
 import { findPackage } from "../places.ts";
+import { endFirstWithoutMemory } from "../process/start-process.ts";
 
 /** How every source is transpiled: options of esbuild's `transform` beside the loader, how maps are returned and what is logged. */
 export const TRANSFORM_OPTIONS = {
@@ -83,6 +84,7 @@ function run(
       env: { GOMAXPROCS: "1" },
       stdio: ["pipe", "pipe", "ignore"],
     });
+    endFirstWithoutMemory(child.pid);
     const isLimited = limit(child, memoryFor(source), maxMs);
     const timer = setTimeout(() => child.kill("SIGKILL"), isLimited ? MAX_WALL_RATIO * maxMs : maxMs);
     const chunks: Buffer[] = [];

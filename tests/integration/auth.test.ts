@@ -1,3 +1,5 @@
+import { type AddressInfo, connect } from "node:net";
+import { text } from "node:stream/consumers";
 import type { InjectOptions } from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { App } from "#api/http/app-type.ts";
@@ -27,21 +29,24 @@ describe("with a key", () => {
     expect((await get({ authorization: `bearer  ${TEST_KEY} ` }, "/late")).statusCode).toBe(200);
   });
 
+  const MISSING = "the request has no API key";
+  const MALFORMED = "the Authorization header is not the word Bearer and one API key";
+  const WRONG = "the API key is wrong, was revoked or has expired";
   test.each([
-    ["no header", undefined],
-    ["another key", "Bearer another-key-of-the-same-length"],
-    ["a prefix of the key", `Bearer ${TEST_KEY.slice(0, -1)}`],
-    ["the key and more", `Bearer ${TEST_KEY}x`],
-    ["another scheme", `Basic ${TEST_KEY}`],
-    ["only the key", TEST_KEY],
-    ["two keys", `Bearer ${TEST_KEY} ${TEST_KEY}`],
-    ["an empty key", "Bearer "],
-    ["a very long key", `Bearer ${"x".repeat(8000)}`],
-  ])("%s answers 401 with exactly the documented body", async (_name, authorization) => {
+    ["no header", MISSING, undefined],
+    ["another key", WRONG, "Bearer another-key-of-the-same-length"],
+    ["a prefix of the key", WRONG, `Bearer ${TEST_KEY.slice(0, -1)}`],
+    ["the key and more", WRONG, `Bearer ${TEST_KEY}x`],
+    ["another scheme", MALFORMED, `Basic ${TEST_KEY}`],
+    ["only the key", MALFORMED, TEST_KEY],
+    ["two keys", MALFORMED, `Bearer ${TEST_KEY} ${TEST_KEY}`],
+    ["an empty key", MALFORMED, "Bearer "],
+    ["a very long key", MALFORMED, `Bearer ${"x".repeat(8000)}`],
+  ])("%s answers 401, says why, and how to give the key", async (_name, problem, authorization) => {
     const answer = await get(authorization === undefined ? {} : { authorization });
     expect(answer.statusCode).toBe(401);
     expect(answer.json()).toEqual({
-      error: "Unauthorized",
+      error: `Unauthorized: ${problem}. Send the header Authorization: Bearer <key>.`,
       code: "unauthorized",
       requestId: answer.headers["x-request-id"],
     });
@@ -164,6 +169,18 @@ describe("without a key (anonymous, loopback)", () => {
       "sec-fetch-site": "same-origin",
     };
     expect((await send("POST", headers)).statusCode).toBe(200);
+  });
+
+  test("a health check over HTTP/1.0 needs no Host; a page of another site has one", async () => {
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    const ask = async (headers: string) => {
+      const socket = connect((app.server.address() as AddressInfo).port, "127.0.0.1");
+      socket.write(`GET /health HTTP/1.0\r\n${headers}\r\n`);
+      return (await text(socket)).split("\r\n")[0];
+    };
+    expect(await ask("")).toMatch(/ 200 /);
+    expect(await ask("Host: attacker.example\r\n")).toMatch(/ 403 /);
+    expect(await ask("Origin: https://attacker.example\r\n")).toMatch(/ 403 /);
   });
 
   test("a link from another site may be followed", async () => {

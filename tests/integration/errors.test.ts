@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
 import { PassThrough } from "node:stream";
+import { gzipSync } from "node:zlib";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -127,6 +128,17 @@ describe("bodies", () => {
       status: 415,
       code: "unsupported_media_type",
     });
+  });
+
+  test("a compressed body answers 415 that says so, whatever it holds", async () => {
+    const body = gzipSync(JSON.stringify({ code: "x", options: { timeout: 1 } }));
+    const headers = { "content-type": "application/json", "content-encoding": "gzip" };
+    expect(await post(body, headers)).toMatchObject({
+      status: 415,
+      code: "unsupported_media_type",
+      error: expect.stringContaining("Content-Encoding is not supported"),
+    });
+    expect(await post("{}", { ...headers, "content-encoding": "identity" })).toMatchObject({ status: 400 });
   });
 
   test("JSON with a charset, and JSON Patch, are JSON", async () => {

@@ -243,6 +243,29 @@ describe("hostile names and types", () => {
     expect([form.status, form.body.error]).toEqual([415, says("file")]);
   });
 
+  const HEAD = 'Content-Disposition: form-data; name="file"; filename="x"';
+  test.each([
+    ["with a head that is none", "--b\r\nnonsense\r\n\r\nx\r\n--b--\r\n", "b"],
+    ["cut off in its file", `--b\r\n${HEAD}\r\n\r\nx`, "b"],
+    ["cut off in its head", `--b\r\n${HEAD}`, "b"],
+    ["without its boundary", `--c\r\n${HEAD}\r\n\r\nx\r\n--c--\r\n`, "b"],
+    ["that names no boundary", `--b\r\n${HEAD}\r\n\r\nx\r\n--b--\r\n`, null],
+    [
+      "with a field of broken JSON",
+      '--b\r\nContent-Disposition: form-data; name="f"\r\nContent-Type: application/json\r\n\r\n{\r\n--b--\r\n',
+      "b",
+    ],
+    [
+      "with a field called __proto__",
+      '--b\r\nContent-Disposition: form-data; name="__proto__"\r\n\r\n1\r\n--b--\r\n',
+      "b",
+    ],
+  ])("a form %s is a mistake of the caller", async (_how, form, boundary) => {
+    const type = `multipart/form-data${boundary === null ? "" : `; boundary=${boundary}`}`;
+    const { status, body } = await upload(form, "", {}, type);
+    expect([status, body.code]).toEqual([400, "invalid_request"]);
+  });
+
   test("a page is saved, never shown", async () => {
     const name = "a\"; filename*=UTF-8''b; é<script>.html";
     const { body } = await upload(

@@ -27,6 +27,8 @@ const webUrl = z
   .max(MAX_URL_CHARACTERS)
   .refine((text) => /^https?:\/\/./i.test(text) && URL.canParse(text), {
     error: "expected an http or https URL",
+    // What follows reads it as a URL.
+    abort: true,
   });
 
 /** Stored and shown: nothing secret may be in it. */

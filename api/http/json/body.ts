@@ -46,6 +46,17 @@ export function registerJsonBody(app: App): void {
       });
     },
   );
+  // Behind every refusal of the caller. A file that is sent compressed would be stored as something else than it is, too.
+  app.addHook("preParsing", (request, reply, payload, done) => {
+    if (/^(identity)?$/i.test(request.headers["content-encoding"] ?? "")) return done(null, payload);
+    reply.header("accept-encoding", "identity");
+    done(
+      new AppError(
+        "unsupported_media_type",
+        "The request body is compressed, and Content-Encoding is not supported. Send it as it is.",
+      ),
+    );
+  });
   app.addHook("preValidation", async (request) => {
     if (request.body === undefined && ["POST", "PUT", "PATCH"].includes(request.method)) request.body = {};
   });

@@ -11,6 +11,7 @@ import { RLIMIT_DATA, RLIMIT_FSIZE } from "#runner/jail/kernel/kernel-headers.ts
 import { openKernel } from "#runner/jail/kernel/syscalls.ts";
 import { typesOf } from "#runner/packages/types.ts";
 import { findNodeBinary } from "#runner/process/node-binary.ts";
+import { endFirstWithoutMemory } from "#runner/process/start-process.ts";
 import { openRegistryGate, type Registry, type RegistryGate } from "./gate.ts";
 import {
   INSTALL_LIMITS,
@@ -132,6 +133,7 @@ function runInstaller(
     signal.addEventListener("abort", stop);
     if (signal.aborted) stop();
     limit(child);
+    endFirstWithoutMemory(child.pid);
     child.stdin.on("error", () => {}).end(JSON.stringify(job));
   });
 }

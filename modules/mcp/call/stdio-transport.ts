@@ -3,6 +3,7 @@
  * group, waits until the program is gone, and bounds what the program may write.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { writeFile } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -55,6 +56,8 @@ export function createStdioTransport(program: Program): StdioTransport {
       windowsHide: true,
     });
     child = started;
+    // Where memory runs out, the kernel ends it before the server.
+    writeFile(`/proc/${started.pid}/oom_score_adj`, "1000", () => {});
     ended = new Promise((resolve) => {
       started.once("exit", (code, signal) => {
         signalGroup(started.pid, "SIGKILL");

@@ -7,7 +7,7 @@ import { access } from "node:fs/promises";
 import { Socket } from "node:net";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { Program, StartedProcess } from "../../process/start-process.ts";
+import { endFirstWithoutMemory, type Program, type StartedProcess } from "../../process/start-process.ts";
 import { CHILD_ENVIRONMENT } from "../../process/verify-child.ts";
 import type { BirthGroup } from "../cgroups/model.ts";
 import { CLOSE_RANGE_CLOEXEC, NR_CLOSE_RANGE, NR_PIPE2, O_CLOEXEC } from "../kernel/kernel-headers.ts";
@@ -173,6 +173,8 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
       void order.over.then(() => pipes[Symbol.dispose]());
       throw error;
     });
+    // It runs its program by now, so it shares no memory with the server; what it forks inherits the score.
+    endFirstWithoutMemory(pid);
     using _ = pipes;
     return watch(pid, pipes);
   }
