@@ -46,6 +46,7 @@ export type NewApprovalRow = Pick<
 >;
 
 /** Who asks is read from the process. */
+/** Those that are there already stay as they are: an earlier attempt may have been committed and its answer lost. */
 export async function insertApprovals(db: Db, rows: readonly NewApprovalRow[], ttlMs: number): Promise<void> {
   if (rows.length === 0) return;
   const json = JSON.stringify(rows.map((row) => ({ ...row, digest: row.digest.toString("hex") })));
@@ -61,7 +62,8 @@ export async function insertApprovals(db: Db, rows: readonly NewApprovalRow[], t
       id text, "processId" bigint, run uuid, seq integer, kind text, "serviceId" text, "toolId" text,
       destructive boolean, digest text, message text, "policyId" text
     ) join processes p on p.id = a."processId"
-    order by a.seq`;
+    order by a.seq
+    on conflict (id) do nothing`;
 }
 
 export async function findApproval(db: Db, id: string): Promise<ApprovalRow | null> {
@@ -154,10 +156,14 @@ export async function withdrawApprovals(db: Db, ids: readonly string[], reason: 
     where id = any(${[...ids]}::text[]) and state = 'pending'`;
 }
 
-/** A statement that answers no row when it was used, or is not approved, or when `when` answers none. */
-export function useApproval(db: Db, id: string, when?: Fragment): Fragment {
+/**
+ * A statement that answers no row when another use was first, or it is not approved, or when `when` answers none. `use`:
+ * the same for every attempt, so that an attempt whose answer was lost is not taken for another use.
+ */
+export function useApproval(db: Db, id: string, use: string, when?: Fragment): Fragment {
   return db`
-    update approvals set used_at = clock_timestamp() where id = ${id} and state = 'approved' and used_at is null
+    update approvals set used_at = coalesce(used_at, clock_timestamp()), used_by = ${use}::uuid
+    where id = ${id} and state = 'approved' and (used_at is null or used_by = ${use}::uuid)
       ${when === undefined ? db`` : db`and exists (${when})`}
     returning id`;
 }

@@ -4,6 +4,7 @@
  */
 import type { AdapterModule, JSONSchema } from "#sdk";
 import { type CallClock, startCallClock } from "../bounds/call-clock.ts";
+import { retryWhileAway } from "../db/retry.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import {
   readAdapterFailure,
@@ -94,18 +95,22 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
   async function perform(call: OpenCall): Promise<unknown> {
     // The path `fetch`: no tool has an empty id.
     const isFetch = call.toolId === "" && call.serviceId === "fetch";
-    if (isFetch) await resolve(call);
-    let tool = await findVisible(call);
+    if (isFetch) await persist(call, () => resolve(call));
+    let tool = await persist(call, () => findVisible(call));
     if (tool.isFetch && !isFetch) {
-      call.parameters = await options.fetchRules.readNamed(call);
+      call.parameters = await persist(call, () => options.fetchRules.readNamed(call));
       call.onResolved?.(call, call.parameters);
     }
-    const decision = await applyPolicy(call, tool);
+    const { destructive } = tool;
+    const decision = await persist(call, () => applyPolicy(call, destructive));
     if (decision.decision === "ask" || call.run?.isAsked) {
       await waitForApproval(call, tool, decision);
       // Days may have passed.
-      tool = await findVisible(call);
-      await applyPolicy(call, tool);
+      tool = await persist(call, async () => {
+        const found = await findVisible(call);
+        await applyPolicy(call, found.destructive);
+        return found;
+      });
     }
     const parameters = await fitParameters(call, tool);
     const adapter = await record(call, tool);
@@ -138,7 +143,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     return target;
   }
 
-  async function applyPolicy(call: OpenCall, { destructive }: CallTarget): Promise<GateDecision> {
+  async function applyPolicy(call: OpenCall, destructive: boolean): Promise<GateDecision> {
     const { serviceId, toolId } = call;
     const decision = await gate.decide(call.caller, { serviceId, toolId, destructive });
     call.decision ??= decision;
@@ -175,7 +180,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
 
   async function fitParameters(call: OpenCall, { inputHash }: CallTarget): Promise<Record<string, unknown>> {
     const loadSchema = async () => {
-      const schema = await options.readInputSchema(call, inputHash);
+      const schema = await persist(call, () => options.readInputSchema(call, inputHash));
       if (schema !== null) return schema;
       throw refuseCall("call_unavailable", `The tool ${call.path} has just changed. Call it again.`);
     };
@@ -297,6 +302,11 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
       }
     },
   };
+}
+
+/** A run outlives a database that is away for some seconds; a direct call is refused, and its client tries again. */
+function persist<T>({ caller, signal }: OpenCall, step: () => Promise<T>): Promise<T> {
+  return caller.processId === undefined ? step() : retryWhileAway(step, signal);
 }
 
 /** The same workspace, noting what goes through. */

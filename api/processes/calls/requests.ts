@@ -182,15 +182,19 @@ async function ask(
     const { approval } = decision;
     const refusal = refuseUnlessApproved(approval, "the question");
     if (refusal !== null) throw toError(refusal);
-    return await readAnswer(pauses, approval);
+    return await readAnswer(pauses, approval, signal);
   } finally {
     pauses.noteReply();
   }
 }
 
-async function readAnswer({ records }: RunPauses, { id }: RunApproval): Promise<unknown> {
+async function readAnswer(
+  { records }: RunPauses,
+  { id }: RunApproval,
+  signal: AbortSignal,
+): Promise<unknown> {
   try {
-    return await records.useAnswer(id);
+    return await records.useAnswer(id, signal);
   } catch {
     throw new ToolError("call_unavailable", "The answer could not be read at the moment. Ask again.");
   }

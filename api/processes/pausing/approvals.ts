@@ -31,17 +31,17 @@ export interface PreparedApproval extends RunApproval {
 export interface ApprovalStore {
   /** Throws AppError `secrets_key_missing`, RangeError for what is too large to be kept. */
   prepare(asked: NewApproval): PreparedApproval;
-  /** In the transaction that pauses the run. */
+  /** In the transaction that pauses the run, which may be attempted again. */
   store(db: Db, prepared: readonly PreparedApproval[]): Promise<unknown>;
   /** All that the run with a checkpoint has asked so far, in the order of asking. */
   listOfRun(db: Db, processId: number): Promise<RunApproval[]>;
   /** What the last run of a process has asked, and was told, in the order in which it happened. */
   listEvents(db: Db, processId: number): Promise<{ id: string; state: ApprovalState }[]>;
   /**
-   * A statement that marks an approved request as used; it answers no row when it was, or is not approved, or when
-   * `when` answers none.
+   * A statement that marks an approved request as used by `use`, a UUID; it answers no row when another use was first,
+   * when it is not approved, or when `when` answers none.
    */
-  use(db: Db, id: string, when?: Fragment): Fragment;
+  use(db: Db, id: string, use: string, when?: Fragment): Fragment;
   /** Those that are pending are expired: no run waits for them any more. */
   withdraw(db: Db, ids: readonly string[], reason: string): Promise<void>;
   /** What the person answered. */

@@ -1,5 +1,6 @@
 /** Whether a person is asked about a request of a script, and what comes of it. */
 
+import { retryWhileAway } from "#api/db/retry.ts";
 import { AppError } from "#api/errors.ts";
 import type { CallRefusal } from "#api/tools/gate.ts";
 import type { RunApproval } from "../model/records.ts";
@@ -37,7 +38,7 @@ export async function askFor(asking: Asking, request: AskedRequest): Promise<Dec
   }
   if (known !== undefined && known.state !== "pending") return { approval: known };
   if (known === undefined) {
-    const refusal = await refuse(asking, digest);
+    const refusal = await refuse(asking, request);
     if (refusal !== null) return { refusal };
   }
   if (signal.aborted || asking.isOver()) return { refusal: RUN_HAS_ENDED };
@@ -53,12 +54,15 @@ export async function askFor(asking: Asking, request: AskedRequest): Promise<Dec
   return waiting.wait(approval, known !== undefined, signal);
 }
 
-async function refuse({ asked, maxApprovals, hasRoom }: Asking, digest: Buffer): Promise<CallRefusal | null> {
+async function refuse(
+  { asked, maxApprovals, hasRoom }: Asking,
+  { digest, signal }: AskedRequest,
+): Promise<CallRefusal | null> {
   const denied = asked.findDenied(digest);
   if (denied !== undefined) return deniedBefore(denied);
   if (asked.size >= maxApprovals) return tooMany(maxApprovals);
   try {
-    return (await hasRoom()) ? null : NO_ROOM_TO_PAUSE;
+    return (await retryWhileAway(hasRoom, signal)) ? null : NO_ROOM_TO_PAUSE;
   } catch {
     return DATABASE_IS_AWAY;
   }

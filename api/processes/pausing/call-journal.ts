@@ -91,7 +91,7 @@ export class CallJournal {
     if (this.#options.over.aborted) return refuse("The run has ended.");
     if (!this.#isKept) return null;
     try {
-      switch (await this.#options.records.beginCall(call, approvalId)) {
+      switch (await this.#options.records.beginCall(call, approvalId, this.#options.over)) {
         case "begun":
           return null;
         case "gone":

@@ -1,6 +1,6 @@
 /** What the database has of one run that is frozen: written when it halts, given up when it goes on or is left. */
 
-import { pauseFor, retryUntil } from "#api/db/retry.ts";
+import { pauseFor, retryUntil, retryWhileAway } from "#api/db/retry.ts";
 import { isStorageFull } from "#api/db/stored-bytes.ts";
 import type { ModuleLogger } from "#sdk";
 import type { CarriedRun, RunSnapshot, TrailCall } from "../model/records.ts";
@@ -59,7 +59,7 @@ export class KeptPause {
     const { record, kept } = journal.keep(
       this.#checkpoint,
       { approvals, trail, usage, packages },
-      records.pause,
+      (kept) => retryWhileAway(() => records.pause(kept), over),
     );
     let stored: { replayable: boolean } | null;
     try {
@@ -79,9 +79,9 @@ export class KeptPause {
   /** For environments that cannot pause. False when the run is over. */
   async storeApprovals(fresh: readonly Waiter[]): Promise<boolean> {
     try {
-      const isThere = await this.#options.records.storeApprovals(
-        fresh.map(({ approval }) => approval as PreparedApproval),
-      );
+      const { records, over } = this.#options;
+      const approvals = fresh.map(({ approval }) => approval as PreparedApproval);
+      const isThere = await retryWhileAway(() => records.storeApprovals(approvals), over);
       this.#noteStored(fresh);
       return isThere;
     } catch (error) {

@@ -1,8 +1,10 @@
 /** The database's part of the pauses of one run: transactions over the statements of store.ts, with everything sealed. */
 
+import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { zstdCompress, zstdDecompress } from "node:zlib";
 import type { Db, Fragment, Pool } from "#api/db/pool.ts";
+import { retryWhileAway } from "#api/db/retry.ts";
 import { isStorageFull } from "#api/db/stored-bytes.ts";
 import type { KeptValue, Vault } from "#api/secrets/vault.ts";
 import type { PackageUse, Usage } from "#sdk";
@@ -168,9 +170,11 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
         await insertCalls(db, id, snapshot.calls);
         return true;
       }),
-    async beginCall(call, approvalId) {
-      const use = approvalId === null ? null : (when: Fragment) => approvalStore.use(pool, approvalId, when);
-      const { outcome, isUsed } = await beginCall(pool, name, call, use);
+    async beginCall(call, approvalId, over) {
+      const attempts = randomUUID();
+      const use =
+        approvalId === null ? null : (when: Fragment) => approvalStore.use(pool, approvalId, attempts, when);
+      const { outcome, isUsed } = await retryWhileAway(() => beginCall(pool, name, call, use), over);
       if (outcome === "gone") return "gone";
       // A call that changes nothing may be made again after a server has died.
       return approvalId === null || isUsed || !call.destructive ? "begun" : "used";
@@ -184,11 +188,16 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
         });
       await sealer.keep(pool, [sealReply(sealer, id, seq, reply)], endCall(pool, id, seq));
     },
-    async useAnswer(approvalId) {
-      const [answer] = await Promise.all([
-        approvalStore.readAnswer(pool, approvalId),
-        approvalStore.use(pool, approvalId),
-      ]);
+    async useAnswer(approvalId, over) {
+      const attempts = randomUUID();
+      const [answer] = await retryWhileAway(
+        () =>
+          Promise.all([
+            approvalStore.readAnswer(pool, approvalId),
+            approvalStore.use(pool, approvalId, attempts),
+          ]),
+        over,
+      );
       return answer;
     },
     hasRoom: () => storage.room.hasRoom(),
@@ -298,11 +307,19 @@ export interface RunRecords {
   resume(withdrawn: readonly string[]): Promise<boolean>;
   /** False also when a person has decided meanwhile: then the run goes on here. */
   detach(waiting: readonly string[], snapshot: RunSnapshot): Promise<boolean>;
-  /** `approvalId` is marked as used in the same transaction: `used` when it was, by a call that may have been carried out. */
-  beginCall(call: JournaledCall, approvalId: string | null): Promise<"begun" | "used" | "gone">;
+  /**
+   * `approvalId` is marked as used in the same transaction: `used` when it was, by a call that may have been carried out.
+   * Tried for some seconds, unless `over` aborts.
+   */
+  beginCall(
+    call: JournaledCall,
+    approvalId: string | null,
+    over: AbortSignal,
+  ): Promise<"begun" | "used" | "gone">;
   /** `saved`: what its answer became. */
   endCall(seq: number, reply: CallReply, saved: readonly SavedAnswer[]): Promise<void>;
-  useAnswer(approvalId: string): Promise<unknown>;
+  /** Tried for some seconds, unless `over` aborts. */
+  useAnswer(approvalId: string, over: AbortSignal): Promise<unknown>;
   /** Whether one more process may pause. */
   hasRoom(): Promise<boolean>;
   /** For environments that cannot pause: the run goes on, and so does its clock. */

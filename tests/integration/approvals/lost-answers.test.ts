@@ -144,3 +144,19 @@ test("a run that was left in the moment of its decision is taken up all the same
     update approvals set state = 'approved', decided_at = clock_timestamp(), decided_by = 'boss' where id = ${approval}`;
   await expectDone(id);
 });
+
+test.each([
+  ["begins the approved call", /as "isUsed"/],
+  ["pauses the run", /^commit/i],
+] as const)("the answer to the statement that %s is lost: the call is made, once", async (_, statement) => {
+  await on[Symbol.asyncDispose]();
+  on = await start("60000");
+  const isPause = statement.source === "^commit";
+  const struck = isPause ? proxy.strike(statement, { kind: "reset" }) : null;
+  const id = await on.submit(SCRIPT);
+  const [approval = ""] = await on.paused(id);
+  const begun = isPause ? struck : proxy.strike(statement, { kind: "reset" });
+  expect((await on.decide(approval, "approve")).status).toBe(200);
+  await begun;
+  await expectDone(id);
+});

@@ -14,6 +14,7 @@ import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 import { SECRETS_KEY } from "../services-server.ts";
 
 const ROUNDS = 25;
+const NEVER = new AbortController().signal;
 const NO_USAGE = { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 };
 
 let database: TestDatabase;
@@ -89,11 +90,11 @@ test("a call that begins while its run is paused is neither refused nor made twi
     });
     const [paused, first, second] = await Promise.all([
       pausing,
-      records.beginCall(call(1), approval.id),
-      records.beginCall(call(2), null),
+      records.beginCall(call(1), approval.id, NEVER),
+      records.beginCall(call(2), null, NEVER),
     ]);
     expect([paused, first, second]).toEqual([{ replayable: true }, "begun", "begun"]);
-    expect(await records.beginCall(call(1), approval.id)).toBe("used");
+    expect(await records.beginCall(call(1), approval.id, NEVER)).toBe("used");
   }
 });
 
@@ -114,7 +115,7 @@ test("of a call that begins and another child that takes the run, one is first: 
       await lockProcess(db, name.id);
       return detachRun(db, name, []);
     });
-    const [begun] = await Promise.all([records.beginCall(call(1), null), taking]);
+    const [begun] = await Promise.all([records.beginCall(call(1), null, NEVER), taking]);
     const [row] = await database.pool<{ claim: string }[]>`select claim from processes where id = ${name.id}`;
     const carried = await readCarriedRun(storage(), { id: name.id, claim: row?.claim ?? "" });
     const known = typeof carried === "string" ? [] : carried.calls.map(({ seq }) => seq);
@@ -137,7 +138,7 @@ test("replies and pauses of many calls at once all get through", async () => {
       calls: [],
     });
   await pause(seqs);
-  expect(await Promise.all(seqs.map((seq) => records.beginCall(call(seq), null)))).toEqual(
+  expect(await Promise.all(seqs.map((seq) => records.beginCall(call(seq), null, NEVER)))).toEqual(
     seqs.map(() => "begun"),
   );
   await Promise.all([
