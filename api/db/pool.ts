@@ -118,21 +118,23 @@ const UNREACHABLE_CODES = new Set([
   "EAI_AGAIN",
   "EHOSTUNREACH",
   "ENETUNREACH",
-  // Postgres: shutting down, crashed, starting up, no connection left, turned read-only by a fail-over; a statement that
-  // took too long, as behind a lock.
+  // Postgres: shutting down, crashed, starting up, turned read-only by a fail-over; a statement that took too long, as
+  // behind a lock.
   "57P01",
   "57P02",
   "57P03",
-  "53300",
   "25006",
   "57014",
   "55P03",
 ]);
 
-/** Whether an error says that the database could not be reached or did not answer in time, as opposed to a statement it refused. */
+/**
+ * Whether an error says that the database could not be reached, did not answer in time or has no room (its disk, its memory,
+ * its connections), as opposed to a statement it refused.
+ */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return false;
-  if (UNREACHABLE_CODES.has(error.code) || error.code.startsWith("08")) return true;
+  if (UNREACHABLE_CODES.has(error.code) || /^(?:08|53)\w{3}$/.test(error.code)) return true;
   // A Unix socket that is not there.
   return error.code === "ENOENT" && "syscall" in error && error.syscall === "connect";
 }

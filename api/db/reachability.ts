@@ -24,10 +24,16 @@ const PING_TIMEOUT_MS = 2000;
 
 /**
  * Rejects while processes cannot be written, and waits while others lock them: changes nothing, takes the lock of a change
- * (ROW EXCLUSIVE) and is refused by a read-only database as one.
+ * (ROW EXCLUSIVE) and is refused by a read-only database as one. The sort has too little memory for its 200 KiB, so Postgres
+ * writes them to a temporary file, which a full disk refuses. One round trip: the statements are one transaction.
  */
 export async function probeWriting(db: Db): Promise<void> {
-  await db`update processes set priority = priority where false`;
+  await db.unsafe(`
+    set local work_mem = '64kB';
+    select max(x) from (
+      select repeat(md5(n::text), 32) as x from generate_series(1, 200) n order by md5(n::text) offset 0
+    ) sorted;
+    update processes set priority = priority where false`);
 }
 
 /** Resolves when it answers. Throws the driver's error when it has not in that time. */

@@ -40,9 +40,7 @@ export async function retryWhileAway<T>(work: () => Promise<T>, over: AbortSigna
 }
 
 function isAway(error: unknown): boolean {
-  return (
-    isDatabaseUnavailable(error) || (error instanceof AppError && error.code === "database_unavailable")
-  );
+  return isDatabaseUnavailable(error) || (error instanceof AppError && error.code === "database_unavailable");
 }
 
 /** Ends early when `over` aborts. */

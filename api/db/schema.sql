@@ -277,6 +277,7 @@ create table approvals (
   reason text,
   used_at timestamp with time zone,
   started_by text,
+  used_by uuid,
   constraint approvals_once UNIQUE (process_id, run, seq),
   constraint approvals_position_key UNIQUE ("position"),
   constraint approvals_pkey PRIMARY KEY (id),

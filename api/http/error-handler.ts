@@ -112,7 +112,7 @@ export function describeError(error: unknown, maxBodyBytes?: number): AppError {
   if (isDatabaseUnavailable(error)) {
     return new AppError(
       "database_unavailable",
-      "The database cannot be reached at the moment. Try again shortly.",
+      "The database cannot be used at the moment. Try again shortly.",
       {
         cause: error,
         retryAfterSeconds: DATABASE_RETRY_SECONDS,

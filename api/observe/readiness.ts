@@ -22,8 +22,14 @@ const MAX_SILENT_MS = 15_000;
 const MAX_UNANSWERED_MS = 5000;
 /** A claim takes milliseconds; one that is lost with its connection is repeated before. */
 const MAX_CLAIM_WAIT_MS = 10_000;
-/** SQLSTATE read_only_sql_transaction. */
-const READ_ONLY = "25006";
+/** By SQLSTATE: read_only_sql_transaction, and those that say that the database has no room. */
+const NOT_WRITABLE: Readonly<Record<string, string>> = {
+  "25006": "the database is read-only",
+  "53100": "the disk of the database is full",
+  "53200": "the database has no memory left",
+  "53300": "the database has no connection left",
+  "53400": "the database has reached one of its limits, such as temp_file_limit",
+};
 /** A question that hangs for longer is asked anew. */
 const MAX_SHARED_MS = 1000;
 
@@ -51,8 +57,9 @@ export async function listReadinessChecks(sources: ReadinessSources): Promise<Re
           await probe();
           return null;
         } catch (error) {
-          if ((error as { code?: string }).code === READ_ONLY) return "the database is read-only";
-          throw error;
+          const reason = NOT_WRITABLE[(error as { code?: string }).code ?? ""];
+          if (reason === undefined) throw error;
+          return reason;
         }
       },
     },
@@ -78,7 +85,7 @@ export async function listReadinessChecks(sources: ReadinessSources): Promise<Re
         if (!database.watch.reachable) return null;
         const applied = await listApplied();
         if (applied.join() === known.join()) return null;
-        return `the schema is at ${applied.at(-1) ?? "nothing"}, this program is at ${known.at(-1) ?? "nothing"}`;
+        return `the schema is at ${applied.at(-1) ?? "nothing"}, this program knows ${known.at(-1) ?? "nothing"}${isNewer(applied, known) ? ": a newer program has changed it, so this server begins no more runs; stop it" : ""}`;
       },
     },
     {
@@ -107,6 +114,10 @@ export async function listReadinessChecks(sources: ReadinessSources): Promise<Re
     },
     { name: "draining", check: () => (lifecycle.leaving ? "the server is shutting down" : null) },
   ];
+}
+
+function isNewer(applied: readonly string[], known: readonly string[]): boolean {
+  return (applied.at(-1) ?? "") > (known.at(-1) ?? "");
 }
 
 function inSeconds(ms: number): string {

@@ -5,7 +5,7 @@
 
 import { readFileSync, readlinkSync } from "node:fs";
 import { performance } from "node:perf_hooks";
-import { DatabaseRefused } from "../db/migrate.ts";
+import { DatabaseRefused, listMigrations } from "../db/migrate.ts";
 import type { Db } from "../db/pool.ts";
 import type { Place, ReplicaFacts, ReplicaRow } from "./model.ts";
 import { beat, listOthers, removeReplica, removeSilent } from "./store.ts";
@@ -27,6 +27,10 @@ export interface Membership {
   /** MAX_SILENT_MS once there was a server to be heard of for as long, without a gap; null before. */
   readonly maxSilentMs: number | null;
   consumeSilence(): boolean;
+  /** The last migration that this program knows; null before `start`. */
+  readonly knownSchema: string | null;
+  /** Whether a newer program has changed the schema, as of the last beat. */
+  readonly isOutdated: boolean;
   /** How long ago this server could last say that it is there. */
   readonly silentMs: number;
   /** The first beat; answers who was there before. Rejects when the database does. */
@@ -63,10 +67,13 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
   let lastBeatMs = Number.NEGATIVE_INFINITY;
   /** Since when there was always a server to be heard of, on this server's clock. */
   let heardSinceMs = Number.POSITIVE_INFINITY;
+  let knownSchema: string | null = null;
+  let isOutdated = false;
 
   async function beatOnce(): Promise<void> {
     const askedMs = performance.now();
-    const { silentMs, heardForMs } = await beat(db, { ...describe(), place }, MAX_GAP_MS);
+    const { silentMs, heardForMs, schema } = await beat(db, { ...describe(), place }, MAX_GAP_MS);
+    compareSchema(schema);
     const isFirst = lastBeatMs === Number.NEGATIVE_INFINITY;
     if (!isFirst && (silentMs === null || silentMs > MAX_SILENT_MS)) {
       wasSilent = true;
@@ -79,6 +86,16 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
     lastBeatMs = performance.now();
     heardSinceMs = lastBeatMs - heardForMs;
     await look();
+  }
+
+  function compareSchema(schema: string | null): void {
+    const wasOutdated = isOutdated;
+    isOutdated = schema !== null && knownSchema !== null && schema > knownSchema;
+    if (!isOutdated || wasOutdated) return;
+    log.warn(
+      { schema, known: knownSchema },
+      `the schema of the database is at ${schema} and this program knows ${knownSchema}: a newer program has changed it, so this server begins no more runs and ends those that it has; stop it then`,
+    );
   }
 
   async function look(): Promise<void> {
@@ -148,12 +165,19 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
     get silentMs() {
       return performance.now() - lastBeatMs;
     },
+    get knownSchema() {
+      return knownSchema;
+    },
+    get isOutdated() {
+      return isOutdated;
+    },
     consumeSilence() {
       const was = wasSilent;
       wasSilent = false;
       return was;
     },
     async start() {
+      knownSchema = (await listMigrations()).at(-1) ?? null;
       await beatOnce();
       timer = setTimeout(beatNow, BEAT_INTERVAL_MS).unref();
       return membership.others.filter(({ isEarlier }) => isEarlier);

@@ -9,7 +9,7 @@ import type { Pool } from "../db/pool.ts";
 import type { Peers, ProcessNews } from "../processes/model/peers.ts";
 import { createAnnouncements } from "./announcements.ts";
 import { type ComponentWatchOptions, createComponentWatch } from "./components.ts";
-import { createMembership, MAX_SILENT_MS, requireSameSecretsKey } from "./membership.ts";
+import { createMembership, MAX_SILENT_MS, type Membership, requireSameSecretsKey } from "./membership.ts";
 import type { ModuleActivation, ReplicaRow } from "./model.ts";
 import { createRemoteRuns } from "./remote-runs.ts";
 import { createRoster, type Roster } from "./roster/service.ts";
@@ -67,7 +67,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   const beatListeners = new Set<() => Promise<void>>();
   let address: string | null = null;
 
-  const membership = createMembership({
+  const membership: Membership = createMembership({
     db: priorityPool,
     describe: () => ({
       id,
@@ -79,7 +79,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
       secretsKeys: secretsKeys?.all ?? [],
       slots: countSlots(),
       modules: listModules(),
-      draining: isDraining(),
+      draining: isDraining() || membership.isOutdated,
     }),
     async afterBeat() {
       for (const listener of [...beatListeners]) await listener();
@@ -131,6 +131,12 @@ export function createReplicas(options: ReplicasOptions): Replicas {
       return membership.maxSilentMs;
     },
     consumeSilence: membership.consumeSilence,
+    get knownSchema() {
+      return membership.knownSchema;
+    },
+    get isOutdated() {
+      return membership.isOutdated;
+    },
     tell(news, ids) {
       if (membership.others.length > 0 && ids.length > 0) announcements.tell(news, ids);
     },

@@ -7,6 +7,8 @@ export interface Beat {
   silentMs: number | null;
   /** For how long there was always a server to be heard of. */
   heardForMs: number;
+  /** The last migration of the database. */
+  schema: string | null;
 }
 
 /** Says that a server is there. `maxGapMs`: no server was heard of for longer, so the database was away, or all servers were. */
@@ -28,8 +30,9 @@ export async function beat(db: Db, facts: ReplicaFacts, maxGapMs: number): Promi
       modules = excluded.modules, draining = excluded.draining
     returning (select silent from before) as "silentMs",
       extract(epoch from now() - coalesce((select heard_since from began), (select heard_since from replica_watch)))::float8
-        * 1000 as "heardForMs"`;
-  return row ?? { silentMs: null, heardForMs: 0 };
+        * 1000 as "heardForMs",
+      (select max(name) from schema_migrations) as schema`;
+  return row ?? { silentMs: null, heardForMs: 0, schema: null };
 }
 
 /** All but one. */

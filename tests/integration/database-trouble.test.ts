@@ -87,6 +87,35 @@ test("a database that turns read-only: changes are refused, reading works, and i
   await expect.poll(async () => (await askReady()).failing, { timeout: 20_000 }).not.toHaveProperty("writes");
 }, 60_000);
 
+test("a full disk: changes are refused with 503, the server is not ready, and it is over when it is over", async () => {
+  await database.pool`
+    create function refuse_for_room() returns trigger language plpgsql as $$
+    begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$`;
+  await database.pool`
+    create trigger full_disk before insert or update on processes for each statement execute function refuse_for_room()`;
+  await expectRefused(server.post("/processes", { code: "return 1", autorun: false }));
+  expect(await askReady()).toMatchObject({
+    status: 503,
+    failing: { writes: "the disk of the database is full" },
+  });
+  await database.pool`drop trigger full_disk on processes`;
+  expect((await server.post("/processes", { code: "return 1", autorun: false })).status).toBe(201);
+  expect((await askReady()).failing).not.toHaveProperty("writes");
+}, 60_000);
+
+test("readiness writes to the disk of the database, and says when it takes no more", async () => {
+  const maintain = (statement: string) => administer(inject("postgresUrl"), statement);
+  const endSessions = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database.name}'`;
+  await maintain(`alter database ${database.name} set temp_file_limit = '64kB'`);
+  await maintain(endSessions);
+  await expect
+    .poll(async () => (await askReady()).failing, { timeout: 20_000 })
+    .toMatchObject({ writes: expect.stringContaining("temp_file_limit") });
+  await maintain(`alter database ${database.name} reset temp_file_limit`);
+  await maintain(endSessions);
+  await expect.poll(async () => (await askReady()).failing, { timeout: 20_000 }).not.toHaveProperty("writes");
+}, 60_000);
+
 test("a server that cannot claim what waits, while the database is in order, is not ready and then ends", async () => {
   await using own = await createTestDatabase();
   const environment = { DATABASE_URL: own.url, CYRNEL_MAX_RUNNING_PER_KEY: "2", SHUTDOWN_TIMEOUT_MS: "100" };

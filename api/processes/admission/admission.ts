@@ -48,7 +48,7 @@ export class Admission implements Disposable {
     this.#queue = new QueueClaims({
       ...options,
       slots: this.#slots,
-      isHandingOver: () => this.isHandingOver,
+      isLeft: () => this.isHandingOver || options.peers.isOutdated,
     });
   }
 
@@ -94,7 +94,8 @@ export class Admission implements Disposable {
     this.#admit();
     const { maxRunningPerCaller } = this.#options;
     // With a limit for each caller the queue decides: it knows what runs on other servers.
-    const mayStart = this.#queue.length === 0 && maxRunningPerCaller === null && !this.isHandingOver;
+    const isOurs = !this.isHandingOver && !this.#options.peers.isOutdated;
+    const mayStart = this.#queue.length === 0 && maxRunningPerCaller === null && isOurs;
     const slot = mayStart ? this.#slots.take() : null;
     return slot === null ? this.#storeQueued(store) : this.#storeRunning(slot, store);
   }

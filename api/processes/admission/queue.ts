@@ -26,7 +26,7 @@ export interface QueueClaimsOptions {
   maxRunningPerCaller: number | null;
   start(slot: Slot, stored: StoredRun): void;
   /** Whether the queue is left to other servers. */
-  isHandingOver(): boolean;
+  isLeft(): boolean;
 }
 
 export class QueueClaims {
@@ -93,7 +93,7 @@ export class QueueClaims {
 
   /** Gives free slots to the next in the queue. One statement at a time; calls meanwhile make it look again. */
   claim(): void {
-    if (this.#length <= 0 || this.#isStopped || this.#options.isHandingOver()) {
+    if (this.#length <= 0 || this.#isStopped || this.#options.isLeft()) {
       // Another server has taken what this one could not, or takes it from now on.
       this.#unansweredSinceMs = null;
       return;
@@ -139,8 +139,8 @@ export class QueueClaims {
   }
 
   async #claimUntilFull(): Promise<void> {
-    const { db, log, peers, slots, start, isHandingOver, maxRunningPerCaller } = this.#options;
-    while (this.#length > 0 && !this.#isStopped && !isHandingOver()) {
+    const { db, log, peers, slots, start, isLeft, maxRunningPerCaller } = this.#options;
+    while (this.#length > 0 && !this.#isStopped && !isLeft()) {
       const free: Slot[] = [];
       while (free.length < Math.min(this.#length, MAX_BATCH)) {
         const slot = slots.take();
@@ -162,6 +162,7 @@ export class QueueClaims {
           replica: peers.id,
           maxRows: wanted,
           maxPerCaller: maxRunningPerCaller,
+          knownSchema: peers.knownSchema,
         });
         this.#statement = claiming;
         const rows = await claiming;

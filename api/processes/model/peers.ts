@@ -33,6 +33,10 @@ export interface Peers {
   readonly maxSilentMs: number | null;
   /** Whether this server was silent for so long that the others may have given it up. Reading it resets it. */
   consumeSilence(): boolean;
+  /** The last migration that this program knows. Null: it may claim whatever the schema is. */
+  readonly knownSchema: string | null;
+  /** Whether a newer program has changed the schema: this one would not do all that is asked of a run. */
+  readonly isOutdated: boolean;
   /** Cannot fail; a lost notice is made up for by looking. */
   tell(news: ProcessNews, ids: readonly number[]): void;
   /** News of others. */
@@ -70,6 +74,8 @@ export const ALONE: Peers = {
   hadOthers: false,
   maxSilentMs: null,
   consumeSilence: () => false,
+  knownSchema: null,
+  isOutdated: false,
   tell: () => {},
   onNews: () => () => {},
   onBeat: () => () => {},

@@ -56,10 +56,8 @@ export class KeptPause {
     const { records, journal, describe, waiting, over } = this.#options;
     const { trail, usage, packages } = describe();
     const approvals = fresh.map(({ approval }) => approval as PreparedApproval);
-    const { record, kept } = journal.keep(
-      this.#checkpoint,
-      { approvals, trail, usage, packages },
-      (kept) => retryWhileAway(() => records.pause(kept), over),
+    const { record, kept } = journal.keep(this.#checkpoint, { approvals, trail, usage, packages }, (kept) =>
+      retryWhileAway(() => records.pause(kept), over),
     );
     let stored: { replayable: boolean } | null;
     try {

@@ -13,6 +13,8 @@ export interface ClaimRequest {
   maxRows: number;
   /** Runs of one caller at once, over all servers. Null: no limit. */
   maxPerCaller: number | null;
+  /** Nothing is claimed once the database has had a later migration. Default: whatever the schema is. */
+  knownSchema?: string | null;
 }
 
 /**
@@ -20,10 +22,12 @@ export interface ClaimRequest {
  * second, first; of one caller the highest priority first, then the oldest.
  */
 export async function claimQueued(db: Db, request: ClaimRequest): Promise<(ProcessRow & Submitted)[]> {
-  const { environment, replica, maxRows, maxPerCaller } = request;
+  const { environment, replica, maxRows, maxPerCaller, knownSchema = null } = request;
   return db<(ProcessRow & Submitted)[]>`
     select ${processColumns(db)}, ${submittedColumns(db)}
-    from claim_queued(${environment}, ${replica}::uuid, ${maxRows}::int, ${maxPerCaller}::int) p`;
+    from claim_queued(${environment}, ${replica}::uuid,
+      case when exists (select from schema_migrations where name > ${knownSchema}) then 0 else ${maxRows}::int end,
+      ${maxPerCaller}::int) p`;
 }
 
 /** Claims of which nothing was begun go back to where they were in the queue. Returns the ids. */

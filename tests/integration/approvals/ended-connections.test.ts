@@ -65,4 +65,3 @@ test("approved runs outlive it, and each call is made once", async () => {
   expect(new Set(destructive).size).toBe(RUNS * 3);
   expect(destructive).toHaveLength(RUNS * 3);
 }, 120_000);
-
