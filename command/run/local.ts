@@ -116,7 +116,9 @@ async function runHere(
         kept.stderr += text;
         shown.stderr(text);
       },
-      onOutput: (part) => void Object.assign(kept.output, part),
+      onOutput: (part) => {
+        kept.output = { ...kept.output, ...part };
+      },
     });
     while (result.paused !== undefined) {
       shown.end();

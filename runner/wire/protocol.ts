@@ -131,6 +131,12 @@ const toolId = z.strictObject({ serviceId: identifier, toolId: identifier });
 const query = z.string().max(1000).optional();
 const limit = z.int().min(1).max(200).optional();
 
+/** Taken as it is: a zod record would leave out a member called `__proto__`, and copy. */
+const jsonObject = z.custom<Record<string, unknown>>(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  "expected an object",
+);
+
 /** Calls a script can make of its host, by method: the parameters of each. */
 export const callParamsSchemas = {
   /**
@@ -140,7 +146,7 @@ export const callParamsSchemas = {
   invoke: z.strictObject({
     serviceId: identifier,
     toolId: identifier.or(z.literal("")),
-    parameters: z.record(z.string(), z.unknown()),
+    parameters: jsonObject,
     saveAs: fileName.optional(),
   }),
   discoverServices: z.strictObject({ query, limit }),
@@ -150,7 +156,7 @@ export const callParamsSchemas = {
   getToolDocs: toolId,
   ask: z.strictObject({
     message: z.string().min(1).max(10_000),
-    schema: z.record(z.string(), z.unknown()).optional(),
+    schema: jsonObject.optional(),
   }),
   /** Answers `{bytes}` and attaches so many; with `asText` `{text, bytes}`: whole characters of UTF-8, how many bytes they are. */
   readFile: z.strictObject({
@@ -256,7 +262,7 @@ export const childMessageSchema = z.union([
     notification("stderr", text),
     /** Before the end of what makes one: base64. */
     notification("codeCache", codeCacheParamsSchema),
-    notification("output", z.strictObject({ value: z.record(z.string(), z.unknown()) })),
+    notification("output", z.strictObject({ value: jsonObject })),
     notification("warning", runWarningSchema.strict()),
     /** Before `end`: the number of warnings beyond those sent. */
     notification("warningsDropped", z.strictObject({ count: z.int().positive() })),

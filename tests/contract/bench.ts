@@ -14,6 +14,7 @@ import type {
   ExecutionInput,
   ExecutionOptions,
   InvokeInput,
+  RunWarning,
   Usage,
 } from "#sdk";
 import { inParts } from "#tests/contract/in-parts.ts";
@@ -33,6 +34,7 @@ export interface Run {
   hasResult: boolean;
   states: string[];
   usage: Partial<Usage>;
+  warnings: readonly RunWarning[];
   calls: InvokeInput[];
   /** Most tool calls in flight at once. */
   maxInFlight: number;
@@ -101,7 +103,9 @@ interface Recording extends Run {
 export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & AsyncDisposable> {
   const recordings = new Map<number, Recording>();
   const web = await openWeb(subject.request);
-  const module = inParts(subject.instantiate());
+  const module = inParts(subject.instantiate(), (eid, warnings) => {
+    of(eid).warnings = warnings;
+  });
   const of = (eid: number | undefined): Recording => {
     const recording = recordings.get(eid ?? 0);
     if (recording === undefined) throw new Error(`A binding was called for the unknown execution ${eid}.`);
@@ -144,7 +148,10 @@ export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & 
       emitStderr: (eid, data) => {
         of(eid).stderr += data.toString();
       },
-      emitOutput: (eid, data) => void Object.assign(of(eid).output, data),
+      emitOutput(eid, data) {
+        const recording = of(eid);
+        recording.output = { ...recording.output, ...data };
+      },
       discoverServices: async (query) => [
         { id: "test", name: JSON.stringify(query ?? null), description: "" },
       ],
@@ -251,6 +258,7 @@ function createRecording(): Omit<Recording, "workspace"> {
     hasResult: false,
     states: [],
     usage: {},
+    warnings: [],
     calls: [],
     maxInFlight: 0,
     inFlight: 0,

@@ -55,7 +55,7 @@ describe("the host's side of the bridge", () => {
     expect([...reasons]).toEqual(expect.arrayContaining(["ok", "sandbox_violation", "crashed", "timeout"]));
   }, 120_000);
 
-  test("drops every spelling of __proto__, and nothing else", () => {
+  test("keeps every spelling of __proto__ as a key like any other", () => {
     const letters = ["_", "_", "p", "r", "o", "t", "o", "_", "_"];
     const spell = (letter: string) => `\\u00${letter.charCodeAt(0).toString(16).padStart(2, "0")}`;
     for (let mask = 0; mask < 2 ** letters.length; mask++) {
@@ -64,7 +64,8 @@ describe("the host's side of the bridge", () => {
         const text = `{"a":{"${spelled}":{"polluted":1},"b":"${spelled}"}}`;
         const { value } = parseFrame(encodeFrameText(text).subarray(4), 10);
         const { a } = value as { a: Record<string, unknown> };
-        expect(Object.hasOwn(a, "__proto__")).toBe(false);
+        expect(Object.hasOwn(a, "__proto__")).toBe(JSON.parse(`"${spelled}"`) === "__proto__");
+        expect([Object.getPrototypeOf(a), a.polluted]).toEqual([Object.prototype, undefined]);
         expect(a.b).toBe(JSON.parse(`"${spelled}"`));
       }
     }
@@ -92,7 +93,6 @@ describe("the fuzzer", () => {
       findFaultInCall("invoke", { serviceId: "", toolId: "t", parameters: {} }),
       findFaultInCall("invoke", { serviceId: "s", toolId: "t", parameters: {}, eid: 1 }),
       findFaultInCall("discoverTools", { limit: 0 }),
-      findFaultInOutput(JSON.parse('{"a":{"__proto__":1}}')),
       findFaultInOutput(Object.create({ a: 1 })),
       findFaultInEnd({ ok: true, error: 1 }),
       findFaultInEnd({ ok: false, reason: "timeout", error: { name: "", message: "", stack: "" } }),

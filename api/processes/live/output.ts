@@ -37,7 +37,7 @@ export class OutputMerge {
     let bytes = this.#bytes;
     let count = this.#members.size;
     for (const [given, value] of Object.entries(data)) {
-      if (given === "__proto__" || value === undefined) continue;
+      if (value === undefined) continue;
       const key = this.#redactor.text(given);
       const json = toCleanJsonText("output", value, this.#maxBytes, this.#redactor);
       if (!json.ok) return json.problem;
@@ -83,15 +83,13 @@ export const MAX_VALUE_DEPTH = 512;
 export type JsonText = { ok: true; text: string; bytes: number } | { ok: false; problem: string };
 
 /**
- * JSON text of a value from an environment; `undefined` becomes `null`. Members named `__proto__` are left out: a
- * careless reader would assign them. Refuses what is no JSON (cycles, bigints), nests deeper than 512 or is larger than
- * `maxBytes`.
+ * JSON text of a value from an environment; `undefined` becomes `null`. Refuses what is no JSON (cycles, bigints), nests
+ * deeper than 512 or is larger than `maxBytes`.
  */
 export function toJsonText(what: string, value: unknown, maxBytes: number): JsonText {
   let text: string | undefined;
   try {
     text = JSON.stringify(value);
-    if (text?.includes('"__proto__"')) text = JSON.stringify(value, dropProto);
   } catch (error) {
     const problem =
       error instanceof RangeError ? `${what} is nested too deeply.` : `${what} cannot be written as JSON.`;
@@ -119,10 +117,6 @@ export function toCleanJsonText(
   if (!json.ok) return json;
   const text = redactor.jsonText(json.text);
   return text === json.text ? json : { ok: true, text, bytes: Buffer.byteLength(text) };
-}
-
-function dropProto(key: string, value: unknown): unknown {
-  return key === "__proto__" ? undefined : value;
 }
 
 /** Postgres text holds no NUL. */

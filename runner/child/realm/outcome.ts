@@ -9,7 +9,7 @@ import { MAX_RESULT_DEPTH, run } from "./limits.ts";
 import { ArrayIsArray, ErrorIsError, own, RealmError, StringOf, symbolToString } from "./primordials.ts";
 import { hasEnded, quote, sendEnd as sendLast, sendTimer } from "./sending.ts";
 import { type Position, positionOf, readPosition, sourceName } from "./stacks.ts";
-import { countDroppedWarnings } from "./warnings.ts";
+import { countDroppedWarnings, warnOfNull } from "./warnings.ts";
 
 let result: string | null = null;
 let mayWaitOnItsOwn = false;
@@ -36,6 +36,7 @@ export function succeed(value: unknown): void {
       name: "result",
       maxDepth: MAX_RESULT_DEPTH,
       maxBytes,
+      onNull: warnOfNull,
     });
     if (tooLarge) failTooLarge("result", bytes, maxBytes);
     else result = text === undefined ? '{"ok":true}' : `{"ok":true,"result":${text}}`;
@@ -166,9 +167,11 @@ function describeObject(value: object): ThrownDetail {
   return plain(`The script threw an object instead of an Error: ${preview(value)}`);
 }
 
+const ignore = () => {};
+
 function preview(value: object): string {
   try {
-    const limits = { name: "thrown", maxDepth: 4, maxBytes: MAX_PREVIEW_BYTES };
+    const limits = { name: "thrown", maxDepth: 4, maxBytes: MAX_PREVIEW_BYTES, onNull: ignore };
     return encodeJson(value, limits).text ?? "(too large to show)";
   } catch {
     return "(cannot be shown as JSON)";

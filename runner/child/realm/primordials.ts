@@ -59,6 +59,7 @@ export const DateNow = Date.now;
 export const StringOf = String;
 export const ErrorIsError = (RealmError as unknown as { isError(value: unknown): value is Error }).isError;
 
+export const dateToJSON: unknown = Date.prototype.toJSON;
 export const dateToString = uncurry(Date.prototype.toString);
 export const setFloat64s = uncurry(Float64Array.prototype.set);
 const base64 = Uint8Array.prototype as Uint8Array & {
@@ -73,6 +74,19 @@ export const ObjectPrototype = Object.prototype;
 export const NumberPrototype = Number.prototype;
 export const StringPrototype = String.prototype;
 export const BooleanPrototype = Boolean.prototype;
+export const MapPrototype = Map.prototype;
+export const SetPrototype = Set.prototype;
+export const ArrayBufferPrototype = ArrayBuffer.prototype;
+export const IteratorPrototype = ObjectGetPrototypeOf(ObjectGetPrototypeOf([].values()) as object) as object;
+export const { toStringTag: SymbolToStringTag } = Symbol;
+
+const TypedArrayPrototype = ObjectGetPrototypeOf(Uint8Array.prototype) as object;
+const getterOf = <T>(prototype: object, key: PropertyKey) =>
+  uncurry(ObjectGetOwnPropertyDescriptor(prototype, key)?.get as (this: object) => T);
+/** Returns undefined for anything that is no typed array. */
+export const typedArrayKind = getterOf<string | undefined>(TypedArrayPrototype, SymbolToStringTag);
+export const typedArrayLength = getterOf<number>(TypedArrayPrototype, "length");
+export const arrayBufferLength = getterOf<number>(ArrayBufferPrototype, "byteLength");
 
 export const charCodeAt = uncurry(String.prototype.charCodeAt);
 export const indexOf = uncurry(String.prototype.indexOf) as (
@@ -93,6 +107,8 @@ export const booleanValueOf = uncurry(Boolean.prototype.valueOf);
 
 export const mapGet = uncurry(Map.prototype.get);
 export const mapSet = uncurry(Map.prototype.set);
+export const mapForEach = uncurry(Map.prototype.forEach);
+export const setForEach = uncurry(Set.prototype.forEach);
 export const mapDelete = uncurry(Map.prototype.delete);
 export const weakMapGet = uncurry(WeakMap.prototype.get);
 export const weakMapSet = uncurry(WeakMap.prototype.set);

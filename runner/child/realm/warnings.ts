@@ -23,7 +23,6 @@ export interface Warning {
   path?: string | undefined;
 }
 
-/** @public */
 export function warn({ code, message, position, path }: Warning): void {
   count++;
   if (count > MAX_WARNINGS) return;
@@ -39,4 +38,13 @@ export function warn({ code, message, position, path }: Warning): void {
 
 export function countDroppedWarnings(): number {
   return count > MAX_WARNINGS ? count - MAX_WARNINGS : 0;
+}
+
+/** For `onNull` of json.ts. */
+export function warnOfNull(path: string, found: string): void {
+  warn({
+    code: "value_not_json",
+    message: `${path} is ${found}, which JSON cannot hold; it became null.`,
+    path,
+  });
 }

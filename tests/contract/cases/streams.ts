@@ -62,37 +62,32 @@ export const streamCases: EnvironmentCase[] = [
         class Point { #x = 1 }
         class Money { #sum = 1; toJSON() { return {} } }
         const found = [];
-        for (const value of [Promise.resolve(1), new Response("x"), new Request("http://a.test"), new Map([[1, 2]]), new Set([1]), new FormData(), new Error("x"),
-          new Point(), () => 1, undefined, read.body, held, { then() {} }, new Map([[1, 2]]).values()]) {
+        for (const value of [Promise.resolve(1), new Response("x"), new Request("http://a.test"), new FormData(),
+          new Point(), () => 1, undefined, read.body, held, [Promise.resolve(1)]]) {
           for (const put of [cyrnel.files.write, cyrnel.files.append]) found.push(await put("x", value).then(() => "written", (error) => error.name + ": " + error.message));
         }
-        for (const value of [{}, [], null, Object.create(null), new Money(), { a: new Map() }, new Date(0), new Number(1)]) await cyrnel.files.append("kept", value);
+        for (const value of [{}, [], null, Object.create(null), new Money(), { a: new Map([["b", 1]]) }, new Date(0), new Number(1), new Map([[1, 2]]),
+          new Set([1]), new Map([[1, 2]]).values(), new Error("x")]) await cyrnel.files.append("kept", value);
         return found;`,
       );
+      const kinds = "expects text, bytes, a Blob, a stream or JSON data; found";
       const expected = [
-        "a Promise: await it",
-        "a Response: write response.body or await response.bytes()",
-        "a Request: write request.body or await request.bytes()",
-        "a Map: write [...map] or Object.fromEntries(map)",
-        "a Set: write [...set]",
-        "a FormData, of which JSON keeps nothing",
-        "an Error: write its message or its stack",
-        "a Point, of which JSON keeps nothing",
-        "a function",
-        "undefined",
-        "a ReadableStream that is read already",
-        "a ReadableStream that is read already",
-        "a Promise: await it",
-        "an Iterator, of which JSON keeps nothing",
-      ].flatMap((found) =>
-        ["write", "append"].map(
-          (name) =>
-            `TypeError: cyrnel.files.${name} expects text, bytes, a Blob, a stream or JSON data; found ${found}.`,
-        ),
-      );
+        "data is a promise that was not awaited: put `await` in front of it",
+        `cyrnel.files.* ${kinds} a Response: write response.body or await response.bytes().`,
+        `cyrnel.files.* ${kinds} a Request: write request.body or await request.bytes().`,
+        "data is a FormData, of which JSON keeps nothing: write `Object.fromEntries(form)`",
+        "data is a Point, of which JSON keeps nothing: write the values it holds, or give its class a toJSON()",
+        "data is a function, which JSON cannot hold: leave it out or call it",
+        `cyrnel.files.* ${kinds} undefined.`,
+        `cyrnel.files.* ${kinds} a ReadableStream that is read already.`,
+        `cyrnel.files.* ${kinds} a ReadableStream that is read already.`,
+        "data[0] is a promise that was not awaited: use `await Promise.all(…)`",
+      ].flatMap((found) => ["write", "append"].map((name) => `TypeError: ${found.replace("*", name)}`));
       expect(result).toEqual(expected);
       expect(Object.keys(artifacts)).toEqual(["kept"]);
-      expect(artifacts.kept?.toString()).toBe('{}[]null{}{}{"a":{}}"1970-01-01T00:00:00.000Z"1');
+      expect(artifacts.kept?.toString()).toBe(
+        '{}[]null{}{}{"a":{"b":1}}"1970-01-01T00:00:00.000Z"1[[1,2]][1][2]{"name":"Error","message":"x"}',
+      );
     },
   },
   {

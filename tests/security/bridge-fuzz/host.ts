@@ -170,8 +170,8 @@ export function createHost(
       output(value) {
         if (isOver) report("after the end: output");
         report(findFaultInOutput(value));
-        // As the bindings merge it: a key that sets a prototype would show.
-        const merged = Object.assign({}, value);
+        // As a copy is made of it: a key that sets a prototype would show.
+        const merged = { ...value };
         if (Object.getPrototypeOf(merged) !== Object.prototype) report("an output that sets a prototype");
         if (keepsHeard) heard.push(["output", value]);
       },

@@ -92,13 +92,12 @@ function findFaultInMembers(
   return left.size === 0 ? null : `${what} with ${[...left].join(", ").slice(0, 100)}`;
 }
 
-/** Plain data of this realm, no `__proto__` of its own, and no deeper than `depth`. */
+/** Plain data of this realm, no deeper than `depth`; a key `__proto__` is data like any other. */
 function findFaultInValue(value: unknown, depth: number): string | null {
   if (typeof value !== "object" || value === null) {
     return typeof value === "function" || typeof value === "symbol" ? `a ${typeof value}` : null;
   }
   if (depth <= 0) return "a value nested too deep";
-  if (Object.hasOwn(value, "__proto__")) return "a member named __proto__";
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== Array.prototype)
     return "a value with a strange prototype";

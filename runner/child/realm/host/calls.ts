@@ -5,8 +5,8 @@
 import type { CallMethod, PROTOCOL_LIMITS } from "../../../wire/protocol.ts";
 import { blobsIfLoaded, loadEncoding, streamsIfLoaded } from "../globals/loaders.ts";
 import { noteReply } from "../journal.ts";
-import { utf8Length } from "../json.ts";
-import { run } from "../limits.ts";
+import { encodeJson, utf8Length } from "../json.ts";
+import { MAX_RESULT_DEPTH, run } from "../limits.ts";
 import {
   defineHidden,
   JSONParse,
@@ -17,6 +17,7 @@ import {
   RealmError,
   RealmMap,
   RealmPromise,
+  RealmRangeError,
   StringOf,
 } from "../primordials.ts";
 import {
@@ -28,9 +29,12 @@ import {
   sendCancel,
   takeAttached,
 } from "../sending.ts";
+import { warnOfNull } from "../warnings.ts";
 
 /** Literals, so that no schema library comes into the realm; the types keep them equal to the host's. */
 const MAX_FILE_CALLS: (typeof PROTOCOL_LIMITS)["maxFileCalls"] = 50_000;
+/** The engine's longest string is somewhat longer; a workspace has its own limit. */
+const MAX_FILE_JSON_BYTES = 500_000_000;
 /** The longest id a call can have, for sizes. */
 const MAX_ID = 1_000_000_000;
 
@@ -169,10 +173,29 @@ let fileLibrary: ReturnType<typeof import("./files.ts")["createFileLibrary"]> | 
 /** `cyrnel.files`, and what node:fs stands on. */
 export function loadFiles() {
   fileLibrary ??= (require("./files.ts") as typeof import("./files.ts")).createFileLibrary(
-    { call: callForFile, callSync: callForFileSync, blobsIfLoaded, streamsIfLoaded, loadEncoding },
+    {
+      call: callForFile,
+      callSync: callForFileSync,
+      blobsIfLoaded,
+      streamsIfLoaded,
+      loadEncoding,
+      encodeFileJson,
+    },
     run.files,
   );
   return fileLibrary;
+}
+
+function encodeFileJson(data: unknown): string | undefined {
+  const limits = {
+    name: "data",
+    maxDepth: MAX_RESULT_DEPTH,
+    maxBytes: MAX_FILE_JSON_BYTES,
+    onNull: warnOfNull,
+  };
+  const { text, tooLarge } = encodeJson(data, limits);
+  if (tooLarge) throw new RealmRangeError("The JSON of this file would be larger than a text can be.");
+  return text;
 }
 
 /** Undefined while nothing has asked for files: then there are those of the start. */

@@ -5,16 +5,20 @@ import { MAX_VALUE_DEPTH, run } from "../limits.ts";
 import { failTooLarge } from "../outcome.ts";
 import {
   ArrayIsArray,
+  JSONParse,
   mapGet,
   mapSet,
   ObjectFreeze,
+  ObjectGetPrototypeOf,
   ObjectKeys,
+  ObjectPrototype,
   RealmError,
   RealmMap,
   RealmTypeError,
   StringOf,
 } from "../primordials.ts";
 import { quote, sendNotification } from "../sending.ts";
+import { warnOfNull } from "../warnings.ts";
 import { loadFiles } from "./calls.ts";
 import { ask, discoverServices, discoverTools, getService, getTool, getToolDocs } from "./discovery.ts";
 import { servicesGlobal } from "./tools.ts";
@@ -24,7 +28,8 @@ const outputSizes = new RealmMap<string, number>();
 let outputBytes = 2;
 
 /** Merges into the process's output; later keys win. Nothing is emitted when it throws. */
-function emitOutput(data: unknown): void {
+function emitOutput(given: unknown): void {
+  const data = toRecord(given);
   if (typeof data !== "object" || data === null || ArrayIsArray(data)) {
     const found = data === null ? "null" : ArrayIsArray(data) ? "an array" : `a ${typeof data}`;
     throw new RealmTypeError(`cyrnel.output expects an object, e.g. {total: 3}; found ${found}.`);
@@ -34,7 +39,12 @@ function emitOutput(data: unknown): void {
   let text = "";
   for (let index = 0; index < keys.length; index++) {
     const key = keys[index] as string;
-    const limits = { name: `output.${key}`, maxDepth: MAX_VALUE_DEPTH - 1, maxBytes: maxOutputBytes };
+    const limits = {
+      name: `output.${key}`,
+      maxDepth: MAX_VALUE_DEPTH - 1,
+      maxBytes: maxOutputBytes,
+      onNull: warnOfNull,
+    };
     const value = encodeJson((data as Record<string, unknown>)[key], limits);
     if (value.tooLarge) throw refuseSize(value.bytes, maxOutputBytes);
     if (value.text === undefined) continue;
@@ -46,6 +56,22 @@ function emitOutput(data: unknown): void {
     text += text === "" ? member : `,${member}`;
   }
   sendNotification("output", `{"value":{${text}}}`);
+}
+
+/** A map, or an instance that says by itself what its JSON is, becomes the object that it is written as. */
+function toRecord(data: unknown): unknown {
+  if (typeof data !== "object" || data === null || ArrayIsArray(data)) return data;
+  const prototype = ObjectGetPrototypeOf(data);
+  if (prototype === null || prototype === ObjectPrototype) return data;
+  const limits = {
+    name: "output",
+    maxDepth: MAX_VALUE_DEPTH,
+    maxBytes: run.limits.maxOutputBytes,
+    onNull: warnOfNull,
+  };
+  const { text, bytes, tooLarge } = encodeJson(data, limits);
+  if (tooLarge) throw refuseSize(bytes, limits.maxBytes);
+  return text === undefined ? data : JSONParse(text);
 }
 
 function refuseSize(bytes: number, maxBytes: number): Error {

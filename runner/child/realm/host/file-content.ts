@@ -5,18 +5,17 @@ export interface ContentHost {
   blobsIfLoaded(): import("../fetch/blob.ts").Blobs | null;
   streamsIfLoaded(): typeof import("../fetch/streams.ts").streams | null;
   loadEncoding(): { TextEncoder: typeof TextEncoder };
+  /** Returns undefined for undefined. @throws TypeError that names the place of what JSON cannot hold */
+  encodeFileJson(data: unknown): string | undefined;
 }
 
 export type Pieces = Iterable<unknown> | AsyncIterable<unknown>;
 
-/** Of those that JSON keeps nothing of, what to write instead. */
+/** Objects that JSON keeps nothing of, with what a file takes in their place. */
 const INSTEAD: Record<string, string> = {
-  Map: ": write [...map] or Object.fromEntries(map)",
-  Set: ": write [...set]",
-  Response: ": write response.body or await response.bytes()",
-  Request: ": write request.body or await request.bytes()",
-  URLSearchParams: ": write its text, String(params)",
-  Error: ": write its message or its stack",
+  Response: "a Response: write response.body or await response.bytes()",
+  Request: "a Request: write request.body or await request.bytes()",
+  URLSearchParams: "an URLSearchParams: write its text, String(params)",
 };
 
 /**
@@ -35,15 +34,11 @@ export function toContent(what: string, data: unknown, host: ContentHost): strin
       throw refuse(what, "a ReadableStream that is read already");
     }
     if (Symbol.asyncIterator in data) return data as AsyncIterable<unknown>;
-    if (typeof (data as { then?: unknown }).then === "function") throw refuse(what, "a Promise: await it");
     const kind = Object.prototype.toString.call(data).slice("[object ".length, -1);
-    if (Object.hasOwn(INSTEAD, kind)) throw refuse(what, `${article(kind)} ${kind}${INSTEAD[kind]}`);
+    if (Object.hasOwn(INSTEAD, kind)) throw refuse(what, INSTEAD[kind] as string);
   }
-  const text = JSON.stringify(data);
-  if (text === undefined) throw refuse(what, typeof data === "function" ? "a function" : typeof data);
-  if (text === "{}" && !isRecord(data as object)) {
-    throw refuse(what, `${nameOf(data as object)}, of which JSON keeps nothing`);
-  }
+  const text = host.encodeFileJson(data);
+  if (text === undefined) throw refuse(what, "undefined");
   return text;
 }
 
@@ -77,24 +72,6 @@ function toBytes(what: string, piece: unknown, host: ContentHost): Uint8Array {
   if (piece instanceof ArrayBuffer) return new Uint8Array(piece);
   const found = piece === null ? "null" : typeof piece;
   throw new TypeError(`${what} takes a stream of text or bytes; found ${found} in it.`);
-}
-
-/** An object as `{}` makes it, or one that says itself what its JSON is. */
-function isRecord(data: object): boolean {
-  const prototype = Object.getPrototypeOf(data);
-  return (
-    prototype === null || prototype === Object.prototype || "toJSON" in data || Object.keys(data).length > 0
-  );
-}
-
-function nameOf(data: object): string {
-  const { constructor } = data;
-  const name = typeof constructor === "function" ? String(constructor.name) : "";
-  return name === "" ? "an object without members" : `${article(name)} ${name}`;
-}
-
-function article(name: string): string {
-  return /^[AEIOU](?!R[A-Z])/.test(name) ? "an" : "a";
 }
 
 function refuse(what: string, found: string): TypeError {

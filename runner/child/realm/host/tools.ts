@@ -113,7 +113,7 @@ function encodeParameters(serviceId: string, toolId: string, parameters: unknown
   }
   if (text[0] !== "{") {
     throw new RealmTypeError(
-      `tools.${serviceId}.${toolId} expects one object with its parameters; its toJSON made something else.`,
+      `tools.${serviceId}.${toolId} expects one object with its parameters; found a value that JSON writes as something else.`,
     );
   }
   return text;
