@@ -21,6 +21,7 @@ import { createLogger } from "./http/logging.ts";
 import { createRedactor } from "./secrets/redactor.ts";
 import { findKeyring } from "./secrets/server-keyring.ts";
 import { type CyrnelServer, openServer } from "./server.ts";
+import { requireDataDirectory, requireFreePort, UnusableDataDirectory } from "./start-checks.ts";
 
 /** sysexits.h */
 const EX_CONFIG = 78;
@@ -114,6 +115,8 @@ try {
 
 async function start(config: Config): Promise<void> {
   const { signal } = stopping;
+  await requireFreePort(config);
+  if (config.databaseUrl === null) await requireDataDirectory(config.dataDirectory);
   const database = resources.use(
     await openDatabase(config, {
       onTakenOver,
@@ -232,6 +235,7 @@ function report(message: unknown): void {
 function isMisconfigured(error: unknown): boolean {
   return (
     (error instanceof DatabaseRefused && !(error instanceof DatabaseInUse)) ||
+    error instanceof UnusableDataDirectory ||
     (error as NodeJS.ErrnoException).code === EMBEDDED_POSTGRES_MISSING
   );
 }
@@ -255,7 +259,7 @@ function describeStartFailure(error: unknown, config: Config): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException;
   if (code === "EADDRINUSE") {
-    return `Cannot start: ${config.host}:${config.port} is in use by another program. Set PORT to a free port (0 takes any).`;
+    return `Cannot start: ${config.host}:${config.port} is in use by another program, perhaps another Cyrnel server. Set PORT to a free port (0 takes any).`;
   }
   if (code === "EACCES" && "syscall" in error && error.syscall === "listen") {
     return `Cannot start: this user may not listen on port ${config.port}. Set PORT to 1024 or higher.`;

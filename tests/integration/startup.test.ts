@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
-import { connect } from "node:net";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { makeDataDirectory, startMain } from "./harness/main-process.ts";
 
 test("a wrong configuration ends with 78 and every problem, before anything is opened", async () => {
@@ -25,6 +26,48 @@ test("a wrong configuration ends with 78 and every problem, before anything is o
   expect(main.stderr()).not.toContain("hunter2");
   expect(main.stdout()).toBe("");
   expect(await data.postgresPid()).toBeNull();
+});
+
+test("a port in use ends the start before anything is made", async () => {
+  await using data = await makeDataDirectory({ empty: true });
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  const main = startMain({ environment: { CYRNEL_DATA_DIR: data.path, PORT: String(port) } });
+  expect(await main.ended()).toBe(1);
+  taken.close();
+  expect(main.stderr()).toBe(
+    `cyrnel: Cannot start: 127.0.0.1:${port} is in use by another program, perhaps another Cyrnel server. Set PORT to a free port (0 takes any).\n`,
+  );
+  expect(readdirSync(data.path)).toEqual([]);
+});
+
+describe("a data directory that cannot be used is named with its variable, at once", () => {
+  test.each([
+    ["a file", (folder: string) => path.join(folder, "file"), "is not a folder"],
+    ["below a file", (folder: string) => path.join(folder, "file", "data"), "is not a folder"],
+    ["below /proc", () => "/proc/cyrnel/data", "no folder can be made in /proc."],
+    ["/proc itself", () => "/proc", "no folder can be made in /proc."],
+    ["not writable", (folder: string) => path.join(folder, "closed", "data"), "this user may not write to"],
+  ])("%s", async (_what, choose, reason) => {
+    await using data = await makeDataDirectory({ empty: true });
+    const closed = path.join(data.path, "closed");
+    writeFileSync(path.join(data.path, "file"), "");
+    mkdirSync(closed);
+    chmodSync(closed, 0o555);
+    const chosen = choose(data.path);
+    const isRoot = process.getuid?.() === 0;
+    const started = startMain({
+      environment: { CYRNEL_DATA_DIR: chosen },
+      ...(isRoot && chosen.startsWith(closed) && { uid: 65_534 }),
+    });
+    expect(await started.ended()).toBe(78);
+    const lines = started.stderr().trimEnd().split("\n");
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(`Cannot start: The data directory ${chosen} cannot be used: `);
+    expect(lines[0]).toContain(reason);
+    expect(lines[0]).toContain("Set CYRNEL_DATA_DIR to a folder that this user may write to");
+  });
 });
 
 test("listening beyond loopback without a key is refused with the way out", async () => {
