@@ -8283,10 +8283,11 @@ export interface paths {
             requestBody: {
                 content: {
                     "application/json": {
-                        /** @default [] */
                         allow?: string[];
                         /** @default [] */
                         deny?: string[];
+                        /** @description Made by the server, if absent. */
+                        id?: string;
                         name: string;
                         /**
                          * @default [
@@ -8294,6 +8295,8 @@ export interface paths {
                          *     ]
                          */
                         packages?: string[];
+                        /** @description Another name of `allow`: give one of the two. */
+                        patterns?: string[];
                     };
                 };
             };
@@ -8627,6 +8630,8 @@ export interface paths {
                         deny?: string[];
                         name?: string;
                         packages?: string[];
+                        /** @description Another name of `allow`: give one of the two. */
+                        patterns?: string[];
                     };
                 };
             };

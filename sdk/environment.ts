@@ -210,6 +210,8 @@ export interface SavedAnswer {
   size: number | null;
 }
 
+export type PrintLevel = "debug" | "warn";
+
 /** The execution a request is made for: what it may see depends on who submitted it. */
 export interface CallContext {
   eid: number;
@@ -224,8 +226,9 @@ export interface EnvironmentBindings {
   invokeTool(input: ToolRequest): Promise<unknown>;
   setState(eid: number, state: ExecutionState): void;
   setError(eid: number, error: string | ErrorDetail): void;
-  emitStdout(eid: number, data: Buffer): void;
-  emitStderr(eid: number, data: Buffer): void;
+  /** `level`: of a line that was printed with another level than `info` on stdout and `error` on stderr. */
+  emitStdout(eid: number, data: Buffer, level?: PrintLevel): void;
+  emitStderr(eid: number, data: Buffer, level?: PrintLevel): void;
   /** Shallow merge, later keys win. */
   emitOutput(eid: number, data: Record<string, unknown>): void;
   /** Without `context` only what every execution under way can see is shown. */

@@ -5,10 +5,12 @@ import type { Db, Pool } from "#api/db/pool.ts";
 import { lockRevision, type RevisionKind, type RevisionWatch } from "#api/db/revisions.ts";
 import { AppError } from "#api/errors.ts";
 
-export const ROLE_ID_PATTERN = /^role_[0-9a-f]{20}$/;
 export const roleIdSchema = z
   .string()
-  .regex(ROLE_ID_PATTERN, "expected the id of a role: GET /roles lists them");
+  .regex(
+    /^[A-Za-z][A-Za-z0-9_-]{0,63}$/,
+    "expected the id of a role: a letter, then at most 63 letters, digits, _ and -",
+  );
 
 /** A label that a person reads in a list, a log line or the audit trail. */
 export const nameSchema = z

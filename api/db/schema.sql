@@ -757,7 +757,7 @@ create table roles (
   constraint roles_pkey PRIMARY KEY (id),
   constraint roles_allow_check CHECK ((cardinality(allow) <= 1000)),
   constraint roles_deny_check CHECK ((cardinality(deny) <= 1000)),
-  constraint roles_id_check CHECK ((id ~ '^role_[0-9a-f]{20}$'::text)),
+  constraint roles_id_check CHECK ((id ~ '^[A-Za-z][A-Za-z0-9_-]{0,63}$'::text)),
   constraint roles_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
 );
 CREATE TRIGGER roles_revision AFTER INSERT OR DELETE OR UPDATE ON public.roles FOR EACH STATEMENT EXECUTE FUNCTION note_revision('roles');

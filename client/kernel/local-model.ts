@@ -74,8 +74,15 @@ export interface LocalOptions {
   searchTools?: (query: SearchQuery) => readonly FoundTool[] | Promise<readonly FoundTool[]>;
   /** In place of what `tools` say of a tool. */
   describeTools?: (path: string) => Partial<LocalTool> | Promise<Partial<LocalTool>>;
-  /** Patterns over `service.tool` as in roles of a server: deny wins, an empty `allow` allows nothing. Absent: all tools. */
-  role?: { allow: readonly string[]; deny?: readonly string[]; id?: string; name?: string };
+  /**
+   * Patterns over `service.tool` as in roles of a server: deny wins, an empty `allow` allows nothing. `patterns` is another
+   * name of `allow`. Absent: all tools.
+   */
+  role?: ({ allow: readonly string[] } | { patterns: readonly string[] }) & {
+    deny?: readonly string[];
+    id?: string;
+    name?: string;
+  };
   /** Asks a person before some calls. Absent: no call waits, and a question of a script is refused. */
   elicitation?: ElicitationEngine;
   /** The least isolation of each run; where it is not available, `execute` rejects. Default: `strict`. */

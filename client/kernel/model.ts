@@ -10,8 +10,8 @@ export interface ToolCallMade {
 }
 
 export interface LogLine {
-  /** `info` for what the script wrote to stdout, `error` for stderr. */
-  level: "info" | "error";
+  /** On stdout `info`, or `debug` of `console.debug`; on stderr `error`, or `warn` of `console.warn`. */
+  level: "debug" | "info" | "warn" | "error";
   message: string;
 }
 

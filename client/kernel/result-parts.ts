@@ -12,7 +12,7 @@ export interface LogLines {
 
 export function createLogLines(): LogLines {
   const complete: LogLine[] = [];
-  const unfinished = { info: "", error: "" };
+  const unfinished = { debug: "", info: "", warn: "", error: "" };
   return {
     add(level, text) {
       const pieces = (unfinished[level] + text).split("\n");
@@ -21,7 +21,7 @@ export function createLogLines(): LogLines {
     },
     lines: () => [
       ...complete,
-      ...(["info", "error"] as const)
+      ...(["debug", "info", "warn", "error"] as const)
         .filter((level) => unfinished[level] !== "")
         .map((level) => ({ level, message: unfinished[level] })),
     ],

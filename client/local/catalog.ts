@@ -147,10 +147,13 @@ function readRole(role: LocalOptions["role"]): Visibility {
   if (typeof role !== "object" || role === null || Array.isArray(role)) {
     throw new TypeError(`role: ${ROLE_FORM}; found ${Array.isArray(role) ? "an array" : typeof role}.`);
   }
-  const { allow, deny = [], ...others } = role;
+  const { patterns, allow = patterns, deny = [], ...others } = role as Partial<Record<string, unknown>>;
   const [unknown] = Object.keys(others).filter((key) => !ROLE_LABELS.includes(key));
   if (unknown !== undefined) throw new TypeError(`role: ${ROLE_FORM}; found the member ${unknown}.`);
   if (!Array.isArray(allow)) throw new TypeError(`role: ${ROLE_FORM}; without an allow list.`);
+  if (patterns !== undefined && allow !== patterns) {
+    throw new TypeError(`role: ${ROLE_FORM}; found patterns beside allow, which are two names of one list.`);
+  }
   if (!Array.isArray(deny)) throw new TypeError(`role: ${ROLE_FORM}; found a deny that is no list.`);
   for (const pattern of [...allow, ...deny] as unknown[]) {
     const problem = typeof pattern === "string" ? findPatternProblem(pattern) : "expected text";

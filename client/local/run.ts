@@ -1,7 +1,7 @@
 /** One run of a local runtime: its output and calls so far, its waits for a person, and the promise of how it goes on. */
 import { boundWarnings } from "#runner/host/outcome.ts";
 import type { Workspace } from "#runner/workspace/workspace.ts";
-import type { ErrorDetail, ExecutionOutcome, Usage } from "#sdk";
+import type { ErrorDetail, ExecutionOutcome, PrintLevel, Usage } from "#sdk";
 import type { PendingElicitation } from "../kernel/elicitation.ts";
 import type { LocalExecuteOptions } from "../kernel/local-model.ts";
 import type { ExecutionResult, ToolCallMade } from "../kernel/model.ts";
@@ -23,7 +23,7 @@ export interface LocalRun {
   /** The next time it pauses, or its end. A rejection that is not awaited is no unhandled one. */
   next(): Promise<ExecutionResult>;
   noteCall(call: ToolCallMade): void;
-  write(stream: "stdout" | "stderr", data: Buffer): void;
+  write(stream: "stdout" | "stderr", data: Buffer, level?: PrintLevel): void;
   end(outcome: ExecutionOutcome): void;
   /** It could not be run at all. */
   fail(error: unknown): void;
@@ -74,7 +74,7 @@ export function createRun(
     noteCall: (call) => {
       if (calls.length < MAX_CALLS) calls.push(call);
     },
-    write(stream, data) {
+    write(stream, data, level) {
       const room = left[stream];
       if (room < 0) return;
       left[stream] = room - data.length;
@@ -82,7 +82,7 @@ export function createRun(
       // The environment stops after the first byte beyond the limit; the last line says that there was more.
       const kept = decoders[stream].decode(isCut ? data.subarray(0, room) : data, { stream: !isCut });
       const text = isCut ? `${kept}\n[${stream} was cut off after ${maxBytes[stream]} bytes]\n` : kept;
-      logs.add(stream === "stdout" ? "info" : "error", text);
+      logs.add(level ?? (stream === "stdout" ? "info" : "error"), text);
       if (stream === "stdout") options.onStdout?.(text);
       else options.onStderr?.(text);
     },

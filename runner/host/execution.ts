@@ -208,8 +208,8 @@ export async function runExecution(
           resizeFile: (file) => fileCalls.resizeFile(bindings, eid, file),
         },
         events: {
-          stdout: (data) => bindings.emitStdout(eid, data),
-          stderr: (data) => bindings.emitStderr(eid, data),
+          stdout: (data, level) => bindings.emitStdout(eid, data, level),
+          stderr: (data, level) => bindings.emitStderr(eid, data, level),
           output: (value) => bindings.emitOutput(eid, value),
         },
         sessionLimits,

@@ -4,7 +4,13 @@
  * the protocol is an end like any other.
  */
 import { randomBytes } from "node:crypto";
-import { type ExecutionInput, type ExecutionOutcome, MAX_WARNINGS, type RunWarning } from "#sdk";
+import {
+  type ExecutionInput,
+  type ExecutionOutcome,
+  MAX_WARNINGS,
+  type PrintLevel,
+  type RunWarning,
+} from "#sdk";
 import type { PreparedSource } from "../source/prepare.ts";
 import type { Channel, ChannelClose } from "../wire/channel.ts";
 import { checkMessage, type Violation, violation } from "../wire/check-message.ts";
@@ -22,8 +28,8 @@ import { type CallHandlers, type Calls, createCalls, type Divergence, type Logge
 import type { Checkpoint } from "./checkpoint.ts";
 
 export interface SessionEvents {
-  stdout(data: Buffer): void;
-  stderr(data: Buffer): void;
+  stdout(data: Buffer, level?: PrintLevel): void;
+  stderr(data: Buffer, level?: PrintLevel): void;
   output(value: Record<string, unknown>): void;
   /** Only of what was started to make one. */
   codeCache?(digest: string, data: Buffer): void;
@@ -127,7 +133,7 @@ export function startSession(input: SessionInput): Session {
     switch (message.method) {
       case "stdout":
       case "stderr":
-        emitText(message.method, message.params.text);
+        emitText(message.method, message.params.text, message.params.level);
         return null;
       case "output":
         events.output(message.params.value);
@@ -183,12 +189,12 @@ export function startSession(input: SessionInput): Session {
     }
   }
 
-  function emitText(stream: "stdout" | "stderr", text: string): void {
+  function emitText(stream: "stdout" | "stderr", text: string, level?: PrintLevel): void {
     if (left[stream] <= 0 || text === "") return;
     const data = Buffer.from(text);
     const kept = data.length > left[stream] ? data.subarray(0, left[stream]) : data;
     left[stream] -= kept.length;
-    events[stream](kept);
+    events[stream](kept, level);
   }
 
   function becomeFrozen(journal: Journal | null): Violation | null {

@@ -258,8 +258,9 @@ export const childMessageSchema = z.union([
   z.discriminatedUnion("method", [
     notification("booted", bootedParamsSchema),
     notification("ready", readyParamsSchema),
-    notification("stdout", text),
-    notification("stderr", text),
+    /** `level`: what the line was printed with, where that is not what the stream is for. */
+    notification("stdout", text.extend({ level: z.literal("debug").optional() })),
+    notification("stderr", text.extend({ level: z.literal("warn").optional() })),
     /** Before the end of what makes one: base64. */
     notification("codeCache", codeCacheParamsSchema),
     notification("output", z.strictObject({ value: jsonObject })),

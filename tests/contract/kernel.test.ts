@@ -291,6 +291,11 @@ test.each<[string, Omit<LocalOptions, "local">, RegExp]>([
     { role: { deny: ["mail.*"] } } as never,
     /role: Expected.*without an allow list/,
   ],
+  [
+    "a role with its list under both names",
+    { role: { allow: ["a.b"], patterns: ["a.c"] } } as never,
+    /found patterns beside allow/,
+  ],
   ["a list that is none", { role: { allow: "mail.*" } } as never, /role: Expected.*without an allow list/],
 ])("refuses %s at once", (_what, options, message) => {
   expect(() => createRuntime({ local: true, ...options })).toThrow(message);
@@ -324,7 +329,7 @@ describe("tools in groups", () => {
       runtime: "local",
       environment: ENVIRONMENT,
       tools,
-      role: { id: "role_1", name: "reader", allow: ["github.**"], deny: ["github.issues.delete"] },
+      role: { id: "role_1", name: "reader", patterns: ["github.**"], deny: ["github.issues.delete"] },
       elicitation: new ElicitationEngine({
         needsApproval: ({ path }) => path === "github.issues.labels.add",
       }),
@@ -440,6 +445,17 @@ describe("a run", () => {
   });
 
   test("keeps its output within bounds and says that there was more", async () => {
+    const levels = await runtime.execute(
+      'console.debug("a"); console.info("b"); console.warn("c\\nd"); console.error("e"); console.group(); console.debug("f");',
+    );
+    expect(levels.logs.map(({ level, message }) => `${level} ${message}`)).toEqual([
+      "debug a",
+      "info b",
+      "warn c",
+      "warn d",
+      "error e",
+      "debug   f",
+    ]);
     const { logs } = await runtime.execute("for (let i = 0; i < 1000; i++) console.log('x'.repeat(50));", {
       maxStdoutBytes: 1000,
     });

@@ -39,6 +39,20 @@ describe("a role", () => {
     expect((await send("PATCH", path, { name: "x" })).status).toBe(404);
   });
 
+  test("is taken as { id, name, patterns } too: patterns are what it allows, and are stored as that", async () => {
+    const made = await post("/roles", { id: "issue-readers", name: "issues", patterns: ["github.read_*"] });
+    expect(made.body).toMatchObject({ id: "issue-readers", allow: ["github.read_*"], deny: [] });
+    expect(made.body).not.toHaveProperty("patterns");
+    const key = await post("/keys", { name: "k", scopes: ["services:admin"], roleId: "issue-readers" });
+    expect([key.status, key.body.roleId]).toEqual([201, "issue-readers"]);
+    const changed = await send("PATCH", "/roles/issue-readers", { patterns: ["**"] });
+    expect(changed.body.allow).toEqual(["**"]);
+    const again = await post("/roles", { id: "issue-readers", name: "other" });
+    expect([again.status, again.body.code]).toEqual([409, "name_taken"]);
+    expect((await post("/roles", { name: "both", allow: ["a.b"], patterns: ["a.c"] })).status).toBe(400);
+    expect((await post("/roles", { id: "../x", name: "path" })).status).toBe(400);
+  });
+
   test("with a pattern that matches nothing is accepted, and the answer says so", async () => {
     const made = await post("/roles", {
       name: "hopeful",
@@ -69,7 +83,7 @@ describe("a role", () => {
     [{ name: "x", allow: ["a".repeat(500)] }, "body.allow.0"],
     [{ name: "x", allow: Array(1001).fill("a.b") }, "body.allow"],
     [{ allow: ["**"] }, "body.name"],
-    [{ name: "x", id: "admin" }, "body"],
+    [{ name: "x", id: "an admin" }, "body.id"],
   ])("that is wrong is refused by path: %j", async (json, path) => {
     const answer = await post("/roles", json);
     expect([answer.status, answer.body.code]).toEqual([400, "invalid_request"]);

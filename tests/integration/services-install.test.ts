@@ -118,7 +118,7 @@ describe("a direct installation", () => {
   test("ids that are no identifiers, and bodies that name both or neither source, are refused", async () => {
     const before = await counts();
     const bodies: unknown[] = [
-      ...["1a", "a-b", "a.b", "", "ä", "__proto__", "x".repeat(101), "a b"].map((id) => ({
+      ...["1a", "a-b", "a.b", "", "ä", "__proto__", "then", "toJSON", "x".repeat(101), "a b"].map((id) => ({
         id,
         adapter: "scripted",
         content: "{}",

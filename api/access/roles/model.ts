@@ -31,21 +31,32 @@ export const hintsSchema = z
 /** A role as the answer to a change of it. */
 export const changedRoleSchema = roleSchema.extend({ hints: hintsSchema });
 
-export const createRoleBodySchema = z.strictObject({
-  name: nameSchema,
-  allow: patternsSchema.default([]),
-  deny: patternsSchema.default([]),
-  packages: packagesSchema.default(["*"]),
-});
+const aliasSchema = patternsSchema.optional().describe("Another name of `allow`: give one of the two.");
+const hasOneList = (body: { allow?: unknown; patterns?: unknown }) =>
+  body.allow === undefined || body.patterns === undefined;
+const oneList = { error: "give either allow or patterns, which is another name of it" };
+
+export const createRoleBodySchema = z
+  .strictObject({
+    id: roleIdSchema.optional().describe("Made by the server, if absent."),
+    name: nameSchema,
+    allow: patternsSchema.optional(),
+    patterns: aliasSchema,
+    deny: patternsSchema.default([]),
+    packages: packagesSchema.default(["*"]),
+  })
+  .refine(hasOneList, oneList);
 export type CreateRoleBody = z.output<typeof createRoleBodySchema>;
 
 export const patchRoleBodySchema = z
   .strictObject({
     name: nameSchema.optional(),
     allow: patternsSchema.optional(),
+    patterns: aliasSchema,
     deny: patternsSchema.optional(),
     packages: packagesSchema.optional(),
   })
+  .refine(hasOneList, oneList)
   .refine((body) => Object.keys(body).length > 0, {
     error: "name what to change: name, allow, deny or packages",
   });

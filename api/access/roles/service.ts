@@ -42,10 +42,13 @@ export function createRoles(options: RolesOptions): Roles {
   return {
     async create(body) {
       const make = async (db: Parameters<typeof insertRole>[0]) => {
-        if ((await countRoles(db)) < MAX_ROLES) return insertRole(db, { ...body, id: makeId("role") });
+        const { id = makeId("role"), patterns = [], allow = patterns } = body;
+        if ((await countRoles(db)) < MAX_ROLES) return insertRole(db, { ...body, id, allow });
         throw refuseMore(MAX_ROLES, "roles", "Delete one that is not needed.");
       };
-      return withHints(await change(options, ["roles"], make, { unique: () => refuseName(body.name) }));
+      return withHints(
+        await change(options, ["roles"], make, { unique: () => refuseTaken(body.name, body.id) }),
+      );
     },
     async list(page) {
       const { rows, next } = await readNumberedPage(page, (at) => listRoleRows(pool, at));
@@ -57,8 +60,10 @@ export function createRoles(options: RolesOptions): Roles {
       return toRecord(row);
     },
     async change(id, body) {
-      const row = await change(options, ["roles"], (db) => updateRole(db, id, body), {
-        unique: () => refuseName(body.name ?? ""),
+      const { patterns, allow = patterns, ...others } = body;
+      const update = (db: Parameters<typeof updateRole>[0]) => updateRole(db, id, { ...others, allow });
+      const row = await change(options, ["roles"], update, {
+        unique: () => refuseTaken(body.name ?? ""),
       });
       if (row === null) throw refuseUnknown(id);
       return withHints(row);
@@ -80,8 +85,12 @@ function refuseUnknown(id: string): AppError {
   return new AppError("not_found", `There is no role ${id}. GET /roles lists them.`);
 }
 
-function refuseName(name: string): AppError {
-  return new AppError("name_taken", `Another role is called "${name}". Choose another name.`);
+function refuseTaken(name: string, id?: string): AppError {
+  const sentence =
+    id === undefined
+      ? `Another role is called "${name}". Choose another name.`
+      : `Another role has the id ${id} or is called "${name}". Choose others.`;
+  return new AppError("name_taken", sentence);
 }
 
 function refuseInUse(id: string): AppError {

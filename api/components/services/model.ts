@@ -11,14 +11,18 @@ import { descriptorSchema } from "../registry.ts";
 const MAX_ID_CHARACTERS = 100;
 const MAX_URL_CHARACTERS = 4000;
 
-/** `__proto__` fits the pattern, but an object cannot hold it as a key like any other. */
-export const serviceIdSchema = z
+const serviceIdSchema = z
   .string()
   .regex(IDENTIFIER_PATTERN, {
     error: "expected an identifier: letters, digits, _ and $, not starting with a digit",
   })
-  .max(MAX_ID_CHARACTERS)
-  .refine((id) => id !== "__proto__", { error: "this name cannot be used" });
+  .max(MAX_ID_CHARACTERS);
+
+/** JavaScript itself asks `tools` for these names, so a script could not reach a service that is called so. */
+const UNREACHABLE_IDS = ["then", "toJSON", "__proto__"];
+const newServiceIdSchema = serviceIdSchema.refine((id) => !UNREACHABLE_IDS.includes(id), {
+  error: `no script could call it: ${UNREACHABLE_IDS.join(", ")} are names that JavaScript itself asks for. Choose another`,
+});
 
 export const adapterIdSchema = z.string().regex(MODULE_ID_PATTERN).max(MAX_ID_CHARACTERS);
 
@@ -99,7 +103,7 @@ const hasOne = (body: { url?: string | undefined; content?: string | undefined }
   (body.url === undefined) !== (body.content === undefined);
 
 export const createServiceBodySchema = z
-  .strictObject({ id: serviceIdSchema, adapter: adapterIdSchema, url, content, operationFilter })
+  .strictObject({ id: newServiceIdSchema, adapter: adapterIdSchema, url, content, operationFilter })
   .refine(hasOne, oneOfBoth)
   .describe("Exactly one of `url` and `content`.");
 export type CreateServiceBody = z.output<typeof createServiceBodySchema>;
@@ -132,7 +136,7 @@ export type ServicePreview = z.infer<typeof servicePreviewSchema>;
 
 export const installServiceBodySchema = z.strictObject({
   source: sourceUrl.describe("URL of the registry's descriptor. Stored, for updates."),
-  id: serviceIdSchema.optional().describe("Default: what the descriptor says."),
+  id: newServiceIdSchema.optional().describe("Default: what the descriptor says."),
   adapter: adapterIdSchema.optional().describe("Default: what the descriptor says."),
   operationFilter,
 });
@@ -146,7 +150,7 @@ export type PatchServiceBody = z.output<typeof patchServiceBodySchema>;
 
 /** What a registry answers at `source`. */
 export const serviceDescriptorSchema = descriptorSchema.extend({
-  id: serviceIdSchema.optional(),
+  id: newServiceIdSchema.optional(),
   adapter: adapterIdSchema.optional(),
 });
 

@@ -257,7 +257,7 @@ export const callCases: EnvironmentCase[] = [
         const awaited = await tools.test;
         return [Object.keys(tools), "test" in tools, Object.getOwnPropertyNames(tools.test), tools.test.then, tools[Symbol.iterator],
           typeof awaited, JSON.stringify({ tools }), attempt(() => { tools.x = 1; }), attempt(() => { delete tools.test; }),
-          attempt(() => Object.setPrototypeOf(tools, null)), attempt(() => Object.freeze(tools)), typeof tools.constructor];`);
+          attempt(() => Object.setPrototypeOf(tools, null)), attempt(() => Object.freeze(tools)), String(tools.test), "" + tools, typeof tools.then];`);
       expect(calls).toEqual([]);
       expect(result).toEqual([
         [],
@@ -271,8 +271,33 @@ export const callCases: EnvironmentCase[] = [
         "TypeError",
         "TypeError",
         "TypeError",
+        "tools.test",
+        "tools",
         "undefined",
       ]);
+    },
+  },
+  {
+    id: "call.any-service",
+    sentence: "a service may have the name of a member that every object has",
+    async check({ run }) {
+      const { result, calls } = await run(`
+        const names = ["constructor", "prototype", "toString", "valueOf", "hasOwnProperty", "search", "$", "_", "class", "await"];
+        return Promise.all(names.map((name) => tools[name].list({}).catch((error) => error.message)));`);
+      const names = [
+        "constructor",
+        "prototype",
+        "toString",
+        "valueOf",
+        "hasOwnProperty",
+        "search",
+        "$",
+        "_",
+        "class",
+        "await",
+      ];
+      expect(result).toEqual(names.map((name) => `Unknown service ${name}.`));
+      expect(calls).toHaveLength(names.length);
     },
   },
 ];

@@ -31,17 +31,8 @@ interface Path {
   length: number;
 }
 
-/** Names a path never has: engines and formatters ask for them on their own account. */
-const QUIET_NAMES = {
-  // biome-ignore lint/suspicious/noThenProperty: a name to refuse, not a thenable.
-  then: true,
-  toJSON: true,
-  toString: true,
-  toLocaleString: true,
-  valueOf: true,
-  constructor: true,
-  prototype: true,
-};
+/** Engines call these to turn a node into a text, so calling one makes no call of a tool. */
+const CONVERSIONS = { toString: true, toLocaleString: true, valueOf: true };
 
 /** `args`: the parameters, and `{saveAs}`. */
 export function invokeTool(serviceId: string, toolId: string, args: unknown[]): Promise<unknown> {
@@ -136,12 +127,13 @@ function createNode(path: Path | null, call: Call, describe: (path: Path | null)
   ReflectDeleteProperty(target, "length");
   return new RealmProxy(target, {
     __proto__: null,
-    apply: (_target: unknown, _self: unknown, args: unknown[]) => call(path, args),
+    apply: (_target: unknown, _self: unknown, args: unknown[]) =>
+      path !== null && ObjectHasOwn(CONVERSIONS, path.name) ? describe(path.parent) : call(path, args),
     get: (_target: unknown, key: string | symbol) => {
       if (typeof key === "symbol")
         return key === INSPECT && inspection.active ? () => `[${describe(path)}]` : undefined;
-      if (key === "toString") return () => describe(path);
-      if (key === "__proto__" || ObjectHasOwn(QUIET_NAMES, key)) return undefined;
+      // `await` and JSON look for these: no service can have one of the names (api/components/services/model.ts).
+      if (key === "then" || key === "toJSON" || key === "__proto__") return undefined;
       return createNode(
         { parent: path, name: key, length: path === null ? 1 : path.length + 1 },
         call,

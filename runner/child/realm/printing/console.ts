@@ -65,11 +65,15 @@ function format(args: unknown[]): string {
   return withFormatter((formatter) => formatter.formatArguments(args));
 }
 
-function print(stream: Stream, text: string): void {
-  if (groups === 0) writeStream(stream, `${text}\n`);
+function print(stream: Stream, text: string, level?: "debug" | "warn"): void {
+  if (groups === 0) writeStream(stream, `${text}\n`, level);
   else {
     const indent = repeat(" ", groups * GROUP_INDENT);
-    writeStream(stream, `${indent}${withFormatter((formatter) => formatter.indentLines(text, indent))}\n`);
+    writeStream(
+      stream,
+      `${indent}${withFormatter((formatter) => formatter.indentLines(text, indent))}\n`,
+      level,
+    );
   }
 }
 
@@ -95,10 +99,10 @@ export const consoleGlobal = {
     print("stdout", format(args));
   },
   debug(...args: unknown[]): void {
-    print("stdout", format(args));
+    print("stdout", format(args), "debug");
   },
   warn(...args: unknown[]): void {
-    print("stderr", format(args));
+    print("stderr", format(args), "warn");
   },
   error(...args: unknown[]): void {
     print("stderr", format(args));
@@ -183,7 +187,7 @@ const sent = { stdout: 0, stderr: 0 };
  * Pushes text as it is written, in messages the host accepts, up to the cap of the stream. The first byte beyond the cap is
  * still sent, so that the host knows that something is missing; nothing after it.
  */
-function writeStream(stream: "stdout" | "stderr", text: string): void {
+function writeStream(stream: Stream, text: string, level?: "debug" | "warn"): void {
   const maxBytes = stream === "stdout" ? run.limits.maxStdoutBytes : run.limits.maxStderrBytes;
   const left = maxBytes - sent[stream];
   if (left < 0 || text === "") return;
@@ -193,7 +197,7 @@ function writeStream(stream: "stdout" | "stderr", text: string): void {
   const maxUnits = MathTrunc((run.limits.maxMessageBytes - ENVELOPE_BYTES) / MAX_BYTES_PER_UNIT);
   while (rest !== "") {
     const piece = cutAt(rest, maxUnits);
-    sendNotification(stream, `{"text":${quote(piece)}}`);
+    sendNotification(stream, `{"text":${quote(piece)}${level === undefined ? "" : `,"level":"${level}"`}}`);
     rest = slice(rest, piece.length);
   }
 }
