@@ -1,6 +1,6 @@
 /**
- * Builds runner/dist: the realm with its V8 code caches, the process child, the slot of isolates and the child of the
- * self-test, one file each, and the packages of the starter set. Run by `npm run build`; takes no arguments.
+ * Builds runner/dist: the realm with its V8 code caches, the process child, the slot of isolates, the child of the
+ * self-test and the preparer of sources, one file each, and the packages of the starter set. Run by `npm run build`; takes no arguments.
  */
 import { execFileSync } from "node:child_process";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
@@ -124,8 +124,8 @@ async function writePack(
   }
 }
 
-/** A process as one file without dependencies. */
-async function buildProcess(entry: string, define: Record<string, string>): Promise<string> {
+/** A process as one file, without dependencies if `options` do not say else. */
+async function buildProcess(entry: string, options: BuildOptions): Promise<string> {
   const { outputFiles } = await build({
     ...COMMON,
     entryPoints: [entry],
@@ -133,7 +133,7 @@ async function buildProcess(entry: string, define: Record<string, string>): Prom
     format: "cjs",
     minifySyntax: true,
     minifyWhitespace: true,
-    define,
+    ...options,
   });
   return outputFiles?.[0]?.text ?? "";
 }
@@ -158,9 +158,13 @@ for (const [folder, flags] of [
 // A slot has no right to read another file: the realm is inside.
 const slotEntry = join(ROOT, "../modules/typescript-ivm/slot/main.ts");
 const slot = await buildProcess(slotEntry, {
-  CYRNEL_REALM_CORE: JSON.stringify(realm.core),
-  CYRNEL_REALM_LIBRARIES: JSON.stringify(realm.libraries),
+  define: {
+    CYRNEL_REALM_CORE: JSON.stringify(realm.core),
+    CYRNEL_REALM_LIBRARIES: JSON.stringify(realm.libraries),
+  },
 });
 await write(join(DIST, "slot.js"), slot);
 await write(join(DIST, "self-test.js"), await buildProcess(join(ROOT, "isolation/self-test-child.ts"), {}));
+const preparer = await buildProcess(join(ROOT, "preparer/main.ts"), { format: "esm", packages: "external" });
+await write(join(DIST, "preparer.mjs"), preparer);
 await buildStarterSet();

@@ -4,12 +4,12 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
+import { createGate } from "../gate.ts";
 import { RLIMIT_DATA } from "../jail/kernel/kernel-headers.ts";
 import { openKernel } from "../jail/kernel/syscalls.ts";
 import { DIST } from "../places.ts";
 import { findNodeBinary } from "../process/node-binary.ts";
 import { endFirstWithoutMemory } from "../process/start-process.ts";
-import { createGate } from "../source/transpile-alone.ts";
 
 export interface BundledPackage {
   name: string;

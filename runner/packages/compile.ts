@@ -1,7 +1,7 @@
 /** One run of esbuild over a package: its settings, and what becomes of files that it cannot read. */
 import { join } from "node:path";
 import { type BuildOptions, build, type Message, type Metafile } from "esbuild";
-import { TRANSFORM_OPTIONS } from "../source/transpile-alone.ts";
+import { TRANSFORM_OPTIONS } from "../source/transpile.ts";
 import { createPlugin, ENTRY, type Found, Refusal, SHIMS } from "./plugin.ts";
 
 /** Builds without the files that a build before could not read. */

@@ -19,18 +19,17 @@ interface Internals {
   /** Looks a name up in a list of all that its scope declares. */
   declareName(...args: unknown[]): void;
   checkLocalExport(...args: unknown[]): void;
+  readRegexp(): unknown;
   validateRegExpPattern(state: { source: string }): void;
 }
 
 let parser: typeof Parser | null = null;
 
 /**
- * Parses without what takes the square of a source's length, which would hold up every other run: the transpiler has
- * checked it, or the engine does.
+ * Parses without what takes the square of a source's length: the transpiler has checked it, or the engine does.
  * @throws SyntaxError with `pos`.
  */
 export function parseProgram(code: string, options: Options): Program {
-  // Made with the first source: a program that needs none is not to load the library.
   parser ??= Parser.extend(withoutSquares);
   return parser.parse(code, options);
 }
@@ -43,9 +42,21 @@ function withoutSquares(base: typeof Parser): typeof Parser {
     override validateRegExpPattern(state: { source: string }): void {
       if (state.source.length <= MAX_CHECKED_PATTERN_CHARS) super.validateRegExpPattern(state);
     }
+    /** The parser makes an object of each pattern, for which the engine may take seconds, in code that nothing interrupts. */
+    override readRegexp(): unknown {
+      const own = globalThis.RegExp;
+      globalThis.RegExp = UnmadeRegExp as never;
+      try {
+        return super.readRegexp();
+      } finally {
+        globalThis.RegExp = own;
+      }
+    }
   }
   return LinearParser as unknown as typeof Parser;
 }
+
+class UnmadeRegExp {}
 
 /** The first call of a `require` that the script does not declare itself. */
 export function findRequire(program: Program, code: string): Node | undefined {

@@ -3,12 +3,13 @@ import { type Refused, refuse } from "../errors.ts";
 import type { Node } from "./graph.ts";
 import { quote } from "./names.ts";
 
-/** Steps of finding exported names through modules that pass on those of others; a tenth of a microsecond each, of all runs' time. */
+/** Steps of finding exported names through modules that pass on those of others; a tenth of a microsecond each. */
 const MAX_EXPORT_STEPS = 500_000;
 
-/** Each name that a module imports and uses must be exported; one that is not used may be that of a type. */
+/** `keysOf`: names that JSON files export. Each name that a module imports and uses must be exported; one that is not used may be that of a type. */
 export function checkNames(
   nodes: readonly Node[],
+  keysOf: ReadonlyMap<Node, ReadonlySet<string>>,
   fileOf: (node: Node) => string | undefined,
 ): Refused | null {
   let steps = 0;
@@ -17,8 +18,10 @@ export function checkNames(
     if (++steps > MAX_EXPORT_STEPS) return true;
     if (seen.has(index)) return false;
     seen.add(index);
-    const { kind, keys, linkable, targets } = nodes[index] as Node;
-    if (kind !== "code" || linkable === null) return name === "default" || keys.has(name);
+    const node = nodes[index] as Node;
+    const { kind, linkable, targets } = node;
+    if (kind !== "code" || linkable === null)
+      return name === "default" || keysOf.get(node)?.has(name) === true;
     if (linkable.exports.has(name)) return true;
     if (name === "default") return false;
     return linkable.stars.some((star) => {

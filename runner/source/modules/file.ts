@@ -1,32 +1,16 @@
-/** One imported file of code, made linkable: known again by what is in it, whatever its name. */
-import { hash } from "node:crypto";
-import { createBoundedCache } from "../bounded-cache.ts";
+/** One imported file of code, made linkable. */
 import { attempt, type Refused, refuse, refuseNode } from "../errors.ts";
 import { parseModule } from "../module-body.ts";
 import { findRequire } from "../program.ts";
-import { transpile } from "../transpile.ts";
-import type { Loader } from "../transpile-alone.ts";
+import { type Loader, transpile } from "../transpile.ts";
 import { refuseRequire } from "./entry.ts";
 import { type Linkable, makeLinkable } from "./linkable.ts";
 
-/** Of one file of code: reading one holds up everything else on this thread. In UTF-16 units. */
+/** In UTF-16 units. */
 const MAX_CODE_CHARS = 256 * 1024;
-const MAX_CACHE_BYTES = 16 * 1024 * 1024;
-const prepared = createBoundedCache<Linkable | Refused>(MAX_CACHE_BYTES);
 
 /** Its errors do not name the file. */
-export async function prepareFile(name: string, text: string): Promise<Linkable | Refused> {
-  const loader: Loader = /\.[cm]?js$/i.test(name) ? "js" : "ts";
-  const key = `${loader} ${hash("sha256", text, "base64")}`;
-  const known = prepared.get(key);
-  if (known !== undefined) return known;
-  const result = await readCode(text, loader);
-  const size = "error" in result ? 100 : result.code.length + result.mappings.length;
-  prepared.set(key, result, 2 * size + key.length);
-  return result;
-}
-
-async function readCode(text: string, loader: Loader): Promise<Linkable | Refused> {
+export async function prepareFile(loader: Loader, text: string): Promise<Linkable | Refused> {
   const start = { line: 1, column: 1 };
   if (text.length > MAX_CODE_CHARS) {
     return refuse(

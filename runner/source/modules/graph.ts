@@ -4,14 +4,10 @@
  */
 import { hash } from "node:crypto";
 import type { FoundPackage, PackageRequest, PackageUse } from "#sdk";
-import type { Position } from "../draft.ts";
+import { createGate } from "../../gate.ts";
 import { type Refused, refuse } from "../errors.ts";
-import { placeIn } from "../excerpt.ts";
-import { parseProgram } from "../program.ts";
-import { createGate } from "../transpile-alone.ts";
-import { checkNames } from "./export-names.ts";
-import { prepareFile } from "./file.ts";
-import type { LinkedModule, PackageTarget, Target } from "./link.ts";
+import { MAX_IMPORTS, TOO_MANY_IMPORTS } from "./imports.ts";
+import type { PackageTarget, Target } from "./link.ts";
 import type { Import, Linkable } from "./linkable.ts";
 import { INSTEAD, kindOf, quote, readSpecifier, type SourceKind } from "./names.ts";
 import { NoTextError } from "./text.ts";
@@ -36,6 +32,9 @@ export interface Sources {
   findPackage: FindPackage | null;
 }
 
+/** Makes a file of code linkable; its errors do not name it. */
+export type PrepareFile = (name: string, text: string) => Promise<Linkable | Refused>;
+
 const MAX_MODULES = 1000;
 const MAX_PACKAGES = 50;
 /** Of all imported files together, in UTF-8. */
@@ -50,15 +49,15 @@ const MAX_READS = 16;
 export interface Node {
   name: string;
   kind: SourceKind;
+  /** Empty for code. */
   text: string;
   linkable: Linkable | null;
-  /** Names a JSON file exports. */
-  keys: ReadonlySet<string>;
+  /** Of the imports, in their order; null: it is said when the call is made that there is none. */
   targets: (Target | null)[];
 }
 
 export interface Graph {
-  modules: LinkedModule[];
+  nodes: Node[];
   packages: UsedPackage[];
   /** Of everything that was read, under its names. */
   digest: string;
@@ -71,17 +70,24 @@ export async function readGraph(
   entry: Linkable,
   entryName: string,
   { readModule, findPackage }: Sources,
+  prepareFile: PrepareFile,
 ): Promise<Graph | Refused> {
-  const nodes: Node[] = [
-    { name: entryName, kind: "code", text: "", linkable: entry, keys: new Set(), targets: [] },
-  ];
+  const nodes: Node[] = [{ name: entryName, kind: "code", text: "", linkable: entry, targets: [] }];
+  const digests: string[] = [];
   const known = new Map([[`code ${entryName}`, 0]]);
   const read = createReader(readModule);
   const packages = createFinder(findPackage);
   const fileOf = ({ name }: Node) => (name === entryName ? undefined : name);
   let stars = 0;
+  let imports = 0;
   for (let level = nodes.slice(); level.length > 0; ) {
     const added: Node[] = [];
+    for (const { name, linkable } of level) {
+      imports += linkable?.imports.length ?? 0;
+      const last = linkable?.imports.at(-1);
+      if (imports <= MAX_IMPORTS || last === undefined) continue;
+      return refuse(TOO_MANY_IMPORTS, last.position, name === entryName ? undefined : name);
+    }
     const found = await Promise.all(level.map((node) => findTargets(node, entryName, read, packages.find)));
     for (const [at, node] of level.entries()) {
       stars += node.linkable?.stars.length ?? 0;
@@ -104,7 +110,7 @@ export async function readGraph(
               );
             }
             known.set(key, number);
-            const next: Node = { ...target, linkable: null, keys: new Set(), targets: [] };
+            const next: Node = { ...target, linkable: null, targets: [] };
             nodes.push(next);
             added.push(next);
           }
@@ -112,18 +118,15 @@ export async function readGraph(
         }
       }
     }
-    const results = await Promise.all(added.map(prepareNode));
+    digests.push(...added.map(({ text }) => hash("sha256", text)));
+    const results = await Promise.all(added.map((node) => prepareNode(node, prepareFile)));
     const refused = results.find((result) => result !== null);
     if (refused !== undefined) return refused;
     level = added;
   }
-  return (
-    checkNames(nodes, fileOf) ?? {
-      modules: nodes.map(describe),
-      packages: packages.list(),
-      digest: digestOf(nodes),
-    }
-  );
+  const parts = nodes.map(({ name, kind, targets }, index) => [name, kind, digests[index - 1], targets]);
+  const digest = hash("sha256", JSON.stringify(parts), "base64");
+  return { nodes, packages: packages.list(), digest };
 }
 
 type Found =
@@ -266,50 +269,11 @@ async function findFileMeant(specifier: string, from: string, read: Reader): Pro
   return null;
 }
 
-async function prepareNode(node: Node): Promise<Refused | null> {
-  if (node.kind === "text") return null;
-  if (node.kind === "json") return readJson(node);
+async function prepareNode(node: Node, prepareFile: PrepareFile): Promise<Refused | null> {
+  if (node.kind !== "code") return null;
   const result = await prepareFile(node.name, node.text);
   if ("error" in result) return { ok: false, error: { ...result.error, file: node.name } };
   node.linkable = result;
+  node.text = "";
   return null;
-}
-
-function readJson(node: Node): Refused | null {
-  try {
-    const value: unknown = JSON.parse(node.text.replace(/^\uFEFF/, ""));
-    if (typeof value === "object" && value !== null && !Array.isArray(value))
-      node.keys = new Set(Object.keys(value));
-    return null;
-  } catch (error) {
-    const [message] = (error as Error).message.split(/ in JSON at position|, "/) as [string];
-    return refuse(`No JSON: ${message.slice(0, 200)}.`, findJsonError(node.text), node.name);
-  }
-}
-
-/** The engine does not always tell: where it stops being JavaScript, if it does. */
-function findJsonError(text: string): Position {
-  try {
-    parseProgram(`(${text}\n)`, { ecmaVersion: "latest" });
-  } catch (error) {
-    const { pos } = error as { pos?: number };
-    if (typeof pos === "number") return placeIn({ text, firstLine: 0 }, Math.min(pos - 1, text.length));
-  }
-  return { line: 1, column: 1 };
-}
-
-function describe({ name, kind, text, linkable, targets }: Node): LinkedModule {
-  return {
-    name,
-    targets,
-    imports: linkable?.imports ?? [],
-    stars: linkable?.stars ?? [],
-    code: linkable,
-    data: kind === "code" ? null : { text: text.replace(/^\uFEFF/, ""), isJson: kind === "json" },
-  };
-}
-
-function digestOf(nodes: readonly Node[]): string {
-  const parts = nodes.map(({ name, kind, text, targets }) => [name, kind, hash("sha256", text), targets]);
-  return hash("sha256", JSON.stringify(parts), "base64");
 }

@@ -11,6 +11,10 @@ import { blank } from "../draft.ts";
 import { visit } from "../program.ts";
 import { readSpecifier } from "./names.ts";
 
+/** Statements and calls of a script and its files together: each is looked up by itself. */
+export const MAX_IMPORTS = 2000;
+export const TOO_MANY_IMPORTS = `A script and its files may import ${MAX_IMPORTS} times in all; here is more.`;
+
 /** One statement or call that imports. */
 export interface ImportSite {
   specifier: string;

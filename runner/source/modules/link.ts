@@ -1,6 +1,10 @@
 /** Linkable modules joined into one expression for the function the realm calls, with mappings of several sources. */
 import { decodedMappings, encodedMappings, TraceMap } from "@jridgewell/trace-mapping";
-import { type Import, type Linkable, MODULE_PARAMETERS } from "./linkable.ts";
+import { type Refused, refuse } from "../errors.ts";
+import { checkNames } from "./export-names.ts";
+import type { Node } from "./graph.ts";
+import { readJson } from "./json.ts";
+import { type Linkable, MODULE_PARAMETERS } from "./linkable.ts";
 
 /** A package by the digest of its bundle, and what of it is imported. */
 export interface PackageTarget {
@@ -12,15 +16,27 @@ export interface PackageTarget {
 /** What an import of a module leads to: the index of another one, the name of a built-in one, a package, or an error that says why to none. */
 export type Target = number | string | PackageTarget | { refused: string };
 
-export interface LinkedModule {
-  name: string;
-  /** Targets of `imports`, in this order; null: it is said when the call is made that there is none. */
-  targets: (Target | null)[];
-  imports: Pick<Import, "specifier" | "isDynamic" | "names" | "position">[];
-  stars: number[];
-  /** Null: `data` is what it exports. */
-  code: Pick<Linkable, "code" | "mappings" | "linesBefore"> | null;
-  data: { text: string; isJson: boolean } | null;
+export type LinkedSource = { ok: true; code: string; mappings: string; sources: string[] } | Refused;
+
+/** Of all modules together, linked. In UTF-16 units. */
+const MAX_LINKED_CHARS = 8 * 1024 * 1024;
+
+/** `nodes[0]` is the script. */
+export function linkGraph(nodes: readonly Node[]): LinkedSource {
+  const fileOf = (node: Node) => (node === nodes[0] ? undefined : node.name);
+  const keys = new Map<Node, Set<string>>();
+  for (const node of nodes) {
+    if (node.kind !== "json") continue;
+    const read = readJson(node.text);
+    if ("error" in read) return { ok: false, error: { ...read.error, file: node.name } };
+    keys.set(node, read.keys);
+  }
+  const refused = checkNames(nodes, keys, fileOf);
+  if (refused !== null) return refused;
+  const linked = link(nodes);
+  if (linked.code.length <= MAX_LINKED_CHARS) return { ok: true, ...linked };
+  const message = `The script and what it imports become more than ${MAX_LINKED_CHARS / 1024 / 1024} MB of JavaScript.`;
+  return refuse(message, { line: 1, column: 1 });
 }
 
 type Segment = [column: number] | [column: number, source: number, line: number, sourceColumn: number];
@@ -30,8 +46,8 @@ const LINKER = "cyrnel:link";
 const START = `((modules)=>(module)=>module("${LINKER}")(modules))([`;
 const END = "])";
 
-/** `modules[0]` is the entry. `sources`: names by index of the mappings. */
-export function link(modules: readonly LinkedModule[]): {
+/** `sources`: names by index of the mappings. */
+function link(nodes: readonly Node[]): {
   code: string;
   mappings: string;
   sources: string[];
@@ -39,24 +55,23 @@ export function link(modules: readonly LinkedModule[]): {
   const parts = [START];
   const lines: Segment[][] = [[]];
   const sources: string[] = [];
-  for (const { name, code, data, targets, imports, stars } of modules) {
-    if (code === null) {
-      const member = data?.isJson ? "json" : "text";
-      parts.push(`{${member}:${JSON.stringify(data?.text ?? "")}},`);
+  for (const { name, kind, text, linkable, targets } of nodes) {
+    if (linkable === null) {
+      parts.push(`{${kind}:${JSON.stringify(text.replace(/^\uFEFF/, ""))}},`);
       lines.push([]);
       continue;
     }
     const source = sources.push(name) - 1;
     parts.push(
-      `{${describe(name, targets, imports, stars)},run:(${MODULE_PARAMETERS.join(",")})=>{`,
-      code.code,
+      `{${describe(name, targets, linkable)},run:(${MODULE_PARAMETERS.join(",")})=>{`,
+      linkable.code,
       "}},",
     );
-    const decoded = decode(code.mappings);
-    const count = countLines(code.code);
+    const decoded = decode(linkable.mappings);
+    const count = countLines(linkable.code);
     lines.push([]);
     for (let line = 0; line < count; line++)
-      lines.push(moveTo(source, code.linesBefore, decoded[line] ?? []));
+      lines.push(moveTo(source, linkable.linesBefore, decoded[line] ?? []));
     lines.push([]);
   }
   parts.push(END);
@@ -70,9 +85,8 @@ export function link(modules: readonly LinkedModule[]): {
  */
 function describe(
   name: string,
-  targets: LinkedModule["targets"],
-  imports: LinkedModule["imports"],
-  stars: readonly number[],
+  targets: Node["targets"],
+  { imports, stars }: Pick<Linkable, "imports" | "stars">,
 ): string {
   const calls: Record<string, number> = {};
   const names: Record<number, string[]> = {};

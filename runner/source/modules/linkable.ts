@@ -14,7 +14,13 @@ import {
 import { callIfFunction, defaultName, finishModule, replaceExport } from "../module-body.ts";
 import { replaceImportCalls, visit } from "../program.ts";
 import { type Transpiled, transpile } from "../transpile.ts";
-import { type ImportSite, listDynamicSites, readStaticSite } from "./imports.ts";
+import {
+  type ImportSite,
+  listDynamicSites,
+  MAX_IMPORTS,
+  readStaticSite,
+  TOO_MANY_IMPORTS,
+} from "./imports.ts";
 
 /** An import with its place in the submitted file. */
 export interface Import extends Omit<ImportSite, "start"> {
@@ -100,9 +106,13 @@ export async function makeLinkable(
     imports.push({ specifier: site.specifier, type: site.type, isDynamic: false, position, names });
   }
   for (const { start, ...site } of listDynamicSites(program, draft.code)) {
+    if (imports.length > MAX_IMPORTS) break;
     imports.push({ ...site, position: placeOf(start), names: [] });
   }
 
+  if (imports.length > MAX_IMPORTS) {
+    return { ok: false, message: TOO_MANY_IMPORTS, position: (imports.at(-1) as Import).position };
+  }
   const meta = findMeta(program, draft.code);
   if (meta !== undefined) {
     return {

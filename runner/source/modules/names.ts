@@ -42,6 +42,8 @@ const GUESSED = [...CODE_EXTENSIONS.slice(0, 3), "js", "mjs", "json"];
 /** TypeScript lets a file be imported under the name it would be compiled to. */
 const COMPILED_FROM: Record<string, string[]> = { js: ["ts", "tsx"], jsx: ["tsx"], mjs: ["mts"] };
 const MAX_NAME_BYTES = 255;
+/** A path may lead up and down again. */
+const MAX_SPECIFIER_CHARS = 4 * MAX_NAME_BYTES;
 
 /** `from`: the name of the file that imports. */
 export function readSpecifier(specifier: string, from: string): Specifier {
@@ -53,6 +55,8 @@ export function readSpecifier(specifier: string, from: string): Specifier {
       message: `${quote(specifier)} is no name of a file: it has a backslash or a control character.`,
     };
   }
+  // Before anything is made of it: to normalize marks of letters takes the square of their number.
+  if (specifier.length > MAX_SPECIFIER_CHARS) return tooLong(specifier);
   const segments = specifier.startsWith("/") ? [] : from.split("/").slice(0, -1);
   for (const segment of specifier.split("/")) {
     if (segment === "" || segment === ".") continue;
@@ -65,13 +69,13 @@ export function readSpecifier(specifier: string, from: string): Specifier {
     }
   }
   const name = segments.join("/").normalize("NFC");
-  if (Buffer.byteLength(name) > MAX_NAME_BYTES - ".json".length) {
-    return {
-      is: "refused",
-      message: `${quote(specifier)} is longer than the ${MAX_NAME_BYTES} bytes that a name may have.`,
-    };
-  }
+  if (Buffer.byteLength(name) > MAX_NAME_BYTES - ".json".length) return tooLong(specifier);
   return { is: "file", paths: listPaths(name, /(?:^|\/)\.{0,2}$/.test(specifier)) };
+}
+
+function tooLong(specifier: string): Specifier {
+  const message = `${quote(specifier)} is longer than the ${MAX_NAME_BYTES} bytes that a name may have.`;
+  return { is: "refused", message };
 }
 
 function listPaths(name: string, isFolder: boolean): string[] {
