@@ -164,7 +164,7 @@ function actorOf(id: string, keys: Pick<KeyVerifier, "find">): AuditActor {
 function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) => void {
   const { audit, keys, withoutKey } = options;
 
-  return ({ caller, serviceId, toolId, parameters, decision, outcome, code, files }) => {
+  return ({ caller, serviceId, toolId, parameters, decision, outcome, code, httpStatus, files }) => {
     // Who started the run, if that is not who submitted the process.
     const { keyId, startedBy = keyId } = caller;
     audit.record({
@@ -173,6 +173,7 @@ function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) 
       object: { kind: "tool", id: `${serviceId}.${toolId}` },
       outcome: outcome === "ok" ? "ok" : outcome === "denied" ? "refused" : "failed",
       code: code ?? undefined,
+      httpStatus: httpStatus ?? undefined,
       processId: caller.processId,
       decision: decision?.decision,
       policyId: decision?.policyId,

@@ -649,6 +649,8 @@ export interface paths {
                                     /** @enum {string} */
                                     use: "sent" | "saved" | "left";
                                 }[];
+                                /** @description Of a tool call: what the service answered with over HTTP. */
+                                httpStatus: number | null;
                                 id: number;
                                 object: {
                                     id: string | null;
@@ -11413,6 +11415,11 @@ export interface paths {
                         parameters?: {
                             [key: string]: unknown;
                         };
+                        /**
+                         * @description false: an answer of the service that says it failed, such as HTTP 404, is the result.
+                         * @default true
+                         */
+                        throwOnError?: boolean;
                     };
                 };
             };
@@ -11966,6 +11973,8 @@ export interface components {
             /** @description Without `waitedMs`; null while the call is under way. */
             durationMs: number | null;
             error?: string;
+            /** @description Of the service's answer, where it came over HTTP. From 400 on the call counts as an error. */
+            httpStatus?: number;
             /** @description JSON; a string with the beginning of its text if it was too long. */
             parameters?: unknown;
             /** @description Size of the parameters as JSON. */

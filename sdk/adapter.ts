@@ -53,6 +53,8 @@ export interface InvokeInput {
    * that file when all of it has come; rejects when the call is over, or when the run may not write as much.
    */
   save?(contentType: string, bytes: AsyncIterable<Uint8Array>): Promise<SavedFile>;
+  /** From the host: told the HTTP status of the service's answer, for the records of the call. */
+  onAnswered?(httpStatus: number): void;
 }
 
 const jsonSchema = z.record(z.string(), z.unknown());
@@ -159,8 +161,11 @@ export interface AdapterModule extends Module {
   /** Idempotent. */
   dehydrateService(id: string): Promise<void>;
   /**
-   * Throws on any failure. Put a server's words into the message whole: the host takes secrets out and cuts it afterwards, while
-   * half a secret in a text that was cut before is not recognised.
+   * Throws on any failure, an HTTP status of 400 and above included. A script sees `name`, `message`, `code` and `status` of the
+   * error, and the members of its `answer`, an object with what the server answered, such as `{status, headers, body}`: with
+   * `throwOnError: false` the script gets that object instead. `status` counts as the HTTP status of the call. Put a server's words
+   * into the message whole: the host takes secrets out and cuts it afterwards, while half a secret in a text that was cut before
+   * is not recognised.
    */
   invoke(input: InvokeInput): Promise<unknown>;
   /**

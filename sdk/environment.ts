@@ -196,11 +196,13 @@ export interface ExecutionOutcome {
 export type SaveTurn = () => Promise<void> | null;
 
 /** A tool call as an environment passes it on. */
-export interface ToolRequest extends Omit<InvokeInput, "files" | "save" | "warn"> {
+export interface ToolRequest extends Omit<InvokeInput, "files" | "save" | "warn" | "onAnswered"> {
   /** Name of the file of the workspace that the answer is to become. */
   saveAs?: string;
   /** With `saveAs`: so that a repeated execution finds the file when it did before. Absent: at any time. */
   saveTurn?: SaveTurn;
+  /** False: an answer that says it failed, as `answer` of the error, is given instead of the error. */
+  throwOnError?: false;
 }
 
 export interface SavedAnswer {
@@ -219,7 +221,7 @@ export interface CallContext {
 
 /**
  * What the host does for an environment. Calls that answer may reject with an `Error` that has `name`, `message`,
- * `code` and sometimes `status`; an environment passes exactly those four on to the script.
+ * `code` and sometimes `status` and `answer`; an environment passes exactly those on to the script, of `answer` its members.
  */
 export interface EnvironmentBindings {
   /** With `saveAs` it answers a SavedAnswer. */

@@ -31,6 +31,8 @@ export interface AuditEntry {
   outcome: "ok" | "refused" | "failed";
   /** Error code. */
   code?: string | undefined;
+  /** Of a tool call: what the service answered with. */
+  httpStatus?: number | undefined;
   requestId?: string | undefined;
   processId?: number | undefined;
   decision?: "allow" | "ask" | "block" | undefined;
@@ -254,6 +256,7 @@ function toRow(entry: AuditEntry, redact: Redact | undefined): AuditRow {
     objectId: entry.object?.id == null ? null : storable(entry.object.id),
     outcome: entry.outcome,
     code: entry.code === undefined ? null : storable(entry.code),
+    httpStatus: entry.httpStatus ?? null,
     requestId: entry.requestId ?? null,
     processId: entry.processId ?? null,
     decision: entry.decision ?? null,

@@ -20,6 +20,11 @@ export const auditRecordSchema = z
       .enum(OUTCOMES)
       .describe("`refused`: by a rule or because it was wrong. `failed`: it went wrong."),
     code: z.string().nullable().describe("The error code of an outcome that is not `ok`."),
+    httpStatus: z
+      .number()
+      .int()
+      .nullable()
+      .describe("Of a tool call: what the service answered with over HTTP."),
     requestId: z.string().nullable(),
     processId: z
       .number()

@@ -91,6 +91,7 @@ function toRecord(row: StoredAuditRow): AuditRecord {
     object: row.objectKind === null ? null : { kind: row.objectKind, id: row.objectId },
     outcome: row.outcome,
     code: row.code,
+    httpStatus: row.httpStatus,
     requestId: row.requestId,
     processId: row.processId,
     decision: row.decision,

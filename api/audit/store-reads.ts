@@ -178,5 +178,5 @@ function columns(db: Db): Fragment {
     a.actor_id as "actorId", a.actor_name as "actorName", a.action, a.object_kind as "objectKind",
     a.object_id as "objectId", a.outcome, a.code, a.request_id as "requestId", a.process_id as "processId", a.decision,
     a.policy_id as "policyId", a.parameters_sha256 as "parametersSha256", a.parameters_preview as "parametersPreview",
-    a.files`;
+    a.files, a.http_status as "httpStatus"`;
 }

@@ -19,6 +19,7 @@ export interface AuditRow {
   objectId: string | null;
   outcome: "ok" | "refused" | "failed";
   code: string | null;
+  httpStatus: number | null;
   requestId: string | null;
   processId: number | null;
   decision: "allow" | "ask" | "block" | null;
@@ -39,15 +40,16 @@ export async function insertAuditRows(db: Db, rows: readonly AuditRow[]): Promis
   await db`
     insert into audit_log (
       at, actor_kind, actor_id, actor_name, action, object_kind, object_id, outcome, code, request_id, process_id,
-      decision, policy_id, parameters_sha256, parameters_preview, files
+      decision, policy_id, parameters_sha256, parameters_preview, files, http_status
     )
     select r.at, r."actorKind", r."actorId", r."actorName", r.action, r."objectKind", r."objectId", r.outcome, r.code,
       r."requestId", r."processId", r.decision, r."policyId", decode(r."parametersSha256", 'hex'), r."parametersPreview",
-      r.files
+      r.files, r."httpStatus"
     from json_to_recordset(${JSON.stringify(records)}::text::json) as r (
       at timestamptz, "actorKind" text, "actorId" text, "actorName" text, action text, "objectKind" text,
       "objectId" text, outcome text, code text, "requestId" text, "processId" bigint, decision text, "policyId" text,
-      "parametersSha256" text, "parametersPreview" text, files text
+      "parametersSha256" text, "parametersPreview" text, files text,
+      "httpStatus" smallint
     )`;
 }
 

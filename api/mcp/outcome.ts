@@ -145,6 +145,7 @@ function cutCalls(calls: readonly CallTrailEntry[], cut: string[]) {
       status: call.status,
       durationMs: call.durationMs,
       ...(call.error !== undefined && { error: call.error }),
+      ...(call.httpStatus !== undefined && { httpStatus: call.httpStatus }),
     };
   });
   if (calls.length > MAX_CALLS) cut.push(`${MAX_CALLS} of ${calls.length} calls are shown`);

@@ -73,7 +73,7 @@ export function createMetrics(): Metrics {
   const callSeconds = histogram(
     "tool_call_duration_seconds",
     "Tool calls, refused ones included, without waiting for a person.",
-    ["service", "tool", "status"],
+    ["service", "tool", "status", "http_status"],
   );
   const waitSeconds = histogram(
     "tool_call_wait_seconds",
@@ -105,11 +105,13 @@ export function createMetrics(): Metrics {
       runMemory.observe({ environment }, usage.peakMemoryBytes);
     },
 
-    callEnded({ serviceId, toolId, decision, outcome, durationMs, waitedMs }) {
+    callEnded({ serviceId, toolId, decision, outcome, httpStatus, durationMs, waitedMs }) {
       // Refused before the policies were asked: the tool may not exist, and its name is then the script's own.
       const path = decision === null ? "unknown" : boundTool(`${serviceId}.${toolId}`);
       const [service = path, tool = path] = path.split(".", 2);
-      callSeconds.observe({ service, tool, status: outcome }, durationMs / MS_PER_SECOND);
+      // Its class: each takes a series per bucket and tool.
+      const http_status = httpStatus === null ? "" : `${Math.floor(httpStatus / 100)}xx`;
+      callSeconds.observe({ service, tool, status: outcome, http_status }, durationMs / MS_PER_SECOND);
       if (waitedMs > 0) waitSeconds.observe({ status: outcome }, waitedMs / MS_PER_SECOND);
     },
 

@@ -7,6 +7,8 @@ import { type CallClock, startCallClock } from "../bounds/call-clock.ts";
 import { retryWhileAway } from "../db/retry.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import {
+  CallError,
+  isHttpStatus,
   readAdapterFailure,
   refuseCall,
   refuseLate,
@@ -85,6 +87,8 @@ interface OpenCall extends ToolCall {
   decision: GateDecision | null;
   /** Sent and saved by now. */
   readonly moved: MovedFile[];
+  /** Of the service's last answer. */
+  httpStatus: number | null;
 }
 
 export function createToolCaller(options: ToolCallerOptions): ToolCaller {
@@ -116,7 +120,13 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     const adapter = await record(call, tool);
     call.workspace &&= watch(call.workspace, call.moved);
     const save = createSave(call, redactor, tool.isFetch);
-    const value = await invoke(call, adapter, parameters, save);
+    const value = await invoke(call, adapter, parameters, save).catch((error: unknown) => {
+      const failure = error instanceof CallError ? error : null;
+      if (call.throwOnError !== false || failure?.answer === undefined) throw error;
+      return new FailedAnswer(failure.answer);
+    });
+    // Its secrets are replaced already, and it is not what was to be saved.
+    if (value instanceof FailedAnswer) return value.answer;
     const answer = toJsonResult(value, limits.maxResultBytes);
     const result = redactor.value(tool.isFetch ? redactAnswer(answer, redactor) : answer);
     return save === undefined || adapter.savesAnswers === true ? result : saveResult(result, save);
@@ -206,12 +216,25 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     return adapter;
   }
 
+  /** What an error answers, within the bounds of results. */
+  const cleaning = {
+    cut: redactor.cut,
+    answer: (answer: object) => redactor.value(toJsonResult(answer, limits.maxResultBytes)),
+  };
+
+  function noteAnswered(call: OpenCall, httpStatus: unknown): void {
+    if (!isHttpStatus(httpStatus) || call.signal.aborted) return;
+    call.httpStatus = httpStatus;
+    call.onAnswered?.(httpStatus);
+  }
+
   async function invoke(
-    { serviceId, toolId, signal, caller, workspace, warn }: OpenCall,
+    call: OpenCall,
     adapter: AdapterModule,
     parameters: Record<string, unknown>,
     save: Save | undefined,
   ) {
+    const { serviceId, toolId, signal, caller, workspace, warn } = call;
     try {
       return await adapter.invoke({
         serviceId,
@@ -222,9 +245,12 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
         ...(workspace !== undefined && { files: workspace.files }),
         ...(warn !== undefined && { warn }),
         ...(save !== undefined && adapter.savesAnswers === true && { save }),
+        onAnswered: (httpStatus) => noteAnswered(call, httpStatus),
       });
     } catch (error) {
-      throw readAdapterFailure(error, redactor.cut);
+      const failure = readAdapterFailure(error, cleaning);
+      noteAnswered(call, failure.status);
+      throw failure;
     }
   }
 
@@ -257,6 +283,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
       signal: ended.signal,
       decision: null,
       moved: [],
+      httpStatus: null,
       suspend,
       resume() {
         if (ended.signal.aborted) return;
@@ -285,7 +312,11 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
         const decision = opened?.decision ?? null;
         const times = clock.read();
         const files = opened?.moved.map((file) => ({ ...file })) ?? [];
-        options.onCall?.({ serviceId, toolId, caller, parameters, files, decision, outcome, code, ...times });
+        const httpStatus = opened?.httpStatus ?? null;
+        options.onCall?.({
+          ...{ serviceId, toolId, caller, parameters, files, decision, outcome, code, httpStatus },
+          ...times,
+        });
       };
       try {
         opened = open(given, clock);
@@ -293,7 +324,9 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
         call.signal.throwIfAborted();
         // A race, because an adapter may ignore its signal.
         const result = await Promise.race([perform(call), rejectWhenAborted(call.signal)]);
-        report("ok", null);
+        // Whoever was told of it.
+        if (call.httpStatus !== null && call.httpStatus >= 400) report("error", "http_error");
+        else report("ok", null);
         return result;
       } catch (error) {
         const failure = toCallError(error, options.log);
@@ -307,6 +340,15 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
 /** A run outlives a database that is away for some seconds; a direct call is refused, and its client tries again. */
 function persist<T>({ caller, signal }: OpenCall, step: () => Promise<T>): Promise<T> {
   return caller.processId === undefined ? step() : retryWhileAway(step, signal);
+}
+
+/** An answer that says it failed, which the caller wants as any other. */
+class FailedAnswer {
+  readonly answer: unknown;
+
+  constructor(answer: unknown) {
+    this.answer = answer;
+  }
 }
 
 /** The same workspace, noting what goes through. */

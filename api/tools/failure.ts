@@ -39,10 +39,11 @@ interface CallErrorFields {
   outcome: Exclude<CallOutcome, "ok">;
   failure: CallFailureCode;
   issues?: ErrorIssue[] | undefined;
+  answer?: Record<string, unknown> | undefined;
   cause?: unknown;
 }
 
-/** Everything a call rejects with. A script sees `name`, `message`, `code` and `status`; nothing else crosses. */
+/** Everything a call rejects with. A script sees `name`, `message`, `code`, `status` and the members of `answer`; nothing else crosses. */
 export class CallError extends Error {
   override readonly name: string;
   /** The host's code, or the one that the adapter's error has. */
@@ -52,6 +53,8 @@ export class CallError extends Error {
   /** The host's own code: `tool_failed` for everything an adapter threw. */
   readonly failure: CallFailureCode;
   readonly issues: ErrorIssue[] | undefined;
+  /** What the service answered, without secrets: `{status, headers, body}` of HTTP. */
+  readonly answer: Record<string, unknown> | undefined;
 
   constructor(message: string, fields: CallErrorFields) {
     super(message, fields.cause === undefined ? undefined : { cause: fields.cause });
@@ -61,6 +64,7 @@ export class CallError extends Error {
     this.outcome = fields.outcome;
     this.failure = fields.failure;
     this.issues = fields.issues;
+    this.answer = fields.answer;
   }
 }
 
@@ -81,42 +85,72 @@ export function refuseCall(
 
 const MAX_MESSAGE_CHARACTERS = 10_000;
 const MAX_WORD_CHARACTERS = 200;
+const MAX_BODY_LINE_CHARACTERS = 300;
+
+/** Replaces secrets. */
+export interface Cleaning {
+  cut: Cut;
+  /** `answer` as JSON data within the limits of results; may throw. */
+  answer(answer: object): unknown;
+}
 
 /**
  * Anything an adapter threw, as bounded text without secrets. The one place where it is cut: a script chooses how much stands
  * before a secret, so half of one must not be left of a text that was cut first. Never throws.
  */
-export function readAdapterFailure(thrown: unknown, cut: Cut): CallError {
-  let fields: { name?: unknown; message?: unknown; code?: unknown; status?: unknown } = {};
+export function readAdapterFailure(thrown: unknown, clean: Cleaning): CallError {
+  let fields: Record<string, unknown> = {};
   let isUnreadable = false;
   try {
-    const { name, message, code, status } = (
+    const { name, message, code, status, answer } = (
       typeof thrown === "object" && thrown !== null ? thrown : { message: String(thrown) }
     ) as Record<string, unknown>;
-    fields = { name, message, code, status };
+    fields = { name, message, code, status, answer: readAnswer(answer, clean) };
   } catch {
     isUnreadable = true;
   }
   const word = (value: unknown) =>
-    typeof value === "string" && value !== "" ? cut(value, MAX_WORD_CHARACTERS).toWellFormed() : undefined;
+    typeof value === "string" && value !== ""
+      ? clean.cut(value, MAX_WORD_CHARACTERS).toWellFormed()
+      : undefined;
   const message = typeof fields.message === "string" ? fields.message : "";
-  const isStatus =
-    typeof fields.status === "number" &&
-    Number.isInteger(fields.status) &&
-    fields.status >= 100 &&
-    fields.status < 600;
+  const answer = fields.answer as CallError["answer"];
   return new CallError(
     message === "" || isUnreadable
       ? "The tool failed without saying why."
-      : cut(message, MAX_MESSAGE_CHARACTERS).toWellFormed(),
+      : withBody(clean.cut(message, MAX_MESSAGE_CHARACTERS), answer?.body).toWellFormed(),
     {
       name: word(fields.name) ?? "Error",
       code: word(fields.code),
-      status: isStatus ? (fields.status as number) : undefined,
+      status: isHttpStatus(fields.status) ? fields.status : undefined,
       outcome: "error",
       failure: "tool_failed",
+      answer,
     },
   );
+}
+
+export function isHttpStatus(status: unknown): status is number {
+  return typeof status === "number" && Number.isInteger(status) && status >= 100 && status < 600;
+}
+
+/** Undefined for one that is no object, or beyond the limits of results. */
+function readAnswer(answer: unknown, clean: Cleaning): unknown {
+  if (typeof answer !== "object" || answer === null || Array.isArray(answer)) return undefined;
+  try {
+    return clean.answer(answer);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The message with the first line of a body, whose secrets are replaced already. */
+function withBody(message: string, body: unknown): string {
+  const text = typeof body === "string" ? body : JSON.stringify(body ?? "");
+  const line = text.split(/[\r\n]/).find((candidate) => candidate.trim() !== "") ?? "";
+  if (body === undefined || body === null || line === "") return message;
+  const shown = line.length > MAX_BODY_LINE_CHARACTERS ? `${line.slice(0, MAX_BODY_LINE_CHARACTERS)}…` : line;
+  return `${message.replace(/\.$/, "")}: ${shown.trim()}`;
 }
 
 /** Of parameters that were not found to fit the tool's input schema. `path`: `service.tool`. */

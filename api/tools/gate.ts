@@ -120,6 +120,10 @@ export interface ToolCall extends ToolPath {
   onResolved?: ((path: ToolPath, parameters: ToolCall["parameters"]) => void) | undefined;
   /** Adds a warning to the run; absent for a direct call. */
   warn?: InvokeInput["warn"] | undefined;
+  /** Told the HTTP status of the service's answer, where it had one. */
+  onAnswered?: ((httpStatus: number) => void) | undefined;
+  /** False: an answer that says it failed is the result of the call, whose outcome is `error` nevertheless. */
+  throwOnError?: boolean | undefined;
 }
 
 /** Of a call that has ended, as the trail and the audit log state it. */
@@ -137,6 +141,8 @@ export interface CallRecord extends ToolPath {
   outcome: CallOutcome;
   /** The error code where the outcome is not `ok`. */
   code: string | null;
+  /** What the service answered with; null: nothing, or not over HTTP. */
+  httpStatus: number | null;
   /** Without `waitedMs`, the time spent waiting for an approval. */
   durationMs: number;
   waitedMs: number;

@@ -91,6 +91,10 @@ export const invokeBodySchema = z.strictObject({
   parameters: jsonSchema
     .default({})
     .describe("What the tool is called with; checked against its `inputSchema`."),
+  throwOnError: z
+    .boolean()
+    .default(true)
+    .describe("false: an answer of the service that says it failed, such as HTTP 404, is the result."),
 });
 export const invokeAnswerSchema = z.object({
   result: z.unknown().describe("What the tool answered: any JSON."),

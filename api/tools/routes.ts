@@ -104,9 +104,9 @@ export function registerToolRoutes(app: App, tools: Tools, packages: ImportableP
       },
     },
     async (request, reply) => {
-      const { parameters } = request.body;
+      const { parameters, throwOnError } = request.body;
       const signal = clientGone(reply);
-      const call = { ...request.params, parameters, caller: rightsOf(request.caller), signal };
+      const call = { ...request.params, parameters, throwOnError, caller: rightsOf(request.caller), signal };
       return { result: await tools.invoke(call) };
     },
   );

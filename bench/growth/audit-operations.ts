@@ -18,6 +18,7 @@ export function auditOperations(pool: Pool, size: number): Operation[] {
     objectKind: "process",
     outcome: "ok",
     code: null,
+    httpStatus: null,
     decision: null,
     policyId: null,
     parametersSha256: null,

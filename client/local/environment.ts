@@ -84,7 +84,8 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
   }
 
   // Synchronous up to the call of the tool: the next message of the child may be the end of the run.
-  async function invokeTool({ serviceId, toolId, parameters, saveAs, eid, seq, signal }: ToolRequest) {
+  async function invokeTool(request: ToolRequest) {
+    const { serviceId, toolId, parameters, saveAs, eid, seq, signal } = request;
     const run = findRun(eid);
     const over = signal ?? AbortSignal.abort();
     if (saveAs !== undefined) run.workspace.checkName(saveAs);
@@ -99,9 +100,20 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
       // It may have been approved as the run ended.
       over.throwIfAborted();
     }
-    const made = tool.invoke(fitting, { processId: run.id, seq: seq ?? 0, signal: over, files });
+    const call = () => tool.invoke(fitting, { processId: run.id, seq: seq ?? 0, signal: over, files });
+    const made = request.throwOnError === false ? orAnswer(call) : call();
     if (isFetch && saveAs !== undefined) return answerFetch(run.workspace, saveAs, await made);
     return saveAs === undefined ? made : saveResult(run.workspace, saveAs, await made);
+  }
+
+  async function orAnswer(call: () => unknown): Promise<unknown> {
+    try {
+      return await call();
+    } catch (error) {
+      const { answer } = Object(error) as { answer?: unknown };
+      if (typeof answer === "object" && answer !== null) return answer;
+      throw error;
+    }
   }
 
   function findRun(eid: number | undefined): LocalRun {

@@ -75,9 +75,11 @@ export function createGraphqlAdapter(): AdapterModule {
       return { endpoint, operations, gone: new AbortController() };
     },
 
-    async invoke(_host, { endpoint, operations, gone }, tool, { parameters, signal }) {
+    async invoke(_host, { endpoint, operations, gone }, tool, { parameters, signal, onAnswered }) {
       const request = (await operations()).makeRequest(tool, parameters);
-      return readResult(tool, await post(endpoint, request, [signal, gone.signal]));
+      const answer = await post(endpoint, request, [signal, gone.signal]);
+      onAnswered?.(answer.status);
+      return readResult(tool, answer);
     },
 
     release({ gone }, why) {
@@ -161,23 +163,21 @@ async function ask(
   }
 }
 
-/** `data` is the field's value. Where the endpoint has none and says why, that is thrown. */
+/** `data` is the field's value. What the endpoint says went wrong is thrown, also beside a value. */
 function readResult(tool: ToolDomain, { data, errors, status }: GraphqlAnswer): unknown {
   const value = data?.[tool.field] ?? null;
-  if (value === null && errors.length > 0) {
+  if (errors.length > 0) {
     const text = quoteForeign(errors.map((error) => error.message).join("; "));
     throw new GraphqlFailure(
       "graphql_error",
       text || "The endpoint refused the operation and gave no reason.",
-      {
-        ...(status >= 400 ? { status } : {}),
-      },
+      { ...(status >= 400 ? { status } : {}), answer: { data: value, errors } },
     );
   }
   if (data === null || !Object.hasOwn(data, tool.field)) {
     throw new GraphqlFailure("graphql_bad_answer", `The endpoint's answer has no ${tool.field} in its data.`);
   }
-  return errors.length > 0 ? { data: value, errors } : { data: value };
+  return { data: value };
 }
 
 function describeService(definition: Definition, made: Generated): ServiceDefinition {

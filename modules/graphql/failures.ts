@@ -11,7 +11,8 @@ export type FailureCode =
   | "graphql_refused"
   | "graphql_timeout"
   | "graphql_too_large"
-  | "graphql_unreachable";
+  | "graphql_unreachable"
+  | "http_error";
 
 export class GraphqlFailure extends AdapterFailure<FailureCode> {
   override readonly name = "GraphqlFailure";

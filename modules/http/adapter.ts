@@ -93,7 +93,7 @@ async function call(
   fetch: typeof globalThis.fetch,
   { timeoutMs, credentials }: Service,
   rule: Rule,
-  { serviceId, parameters, signal: wish, files, save }: InvokeInput,
+  { serviceId, parameters, signal: wish, files, save, onAnswered }: InvokeInput,
 ): Promise<Answer> {
   const credential = credentials.get(rule.name);
   if (rule.auth !== undefined && credential === undefined) {
@@ -110,5 +110,9 @@ async function call(
     onTimeout: () => new HttpError("timeout", `${what} did not end within ${timeoutMs} ms (timeoutMs).`),
     onCancel: () => new HttpError("aborted", `${what} was stopped.`),
   };
-  return withLimits(limits, (signal) => send(request, { fetch, rule, credential, save, signal }));
+  const answer = await withLimits(limits, (signal) =>
+    send(request, { fetch, rule, credential, save, signal }),
+  );
+  onAnswered?.(answer.status);
+  return answer;
 }

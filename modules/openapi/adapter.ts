@@ -153,7 +153,7 @@ async function call(
   fetch: typeof globalThis.fetch,
   { bases, config, credentials, domain }: Service,
   plan: ToolDomain,
-  { parameters, signal: wish, files, save }: InvokeInput,
+  { parameters, signal: wish, files, save, onAnswered }: InvokeInput,
 ): Promise<Answer> {
   if (plan.method === "TRACE") {
     throw new CallError("unsupported_method", "TRACE cannot be sent: the fetch standard forbids it.");
@@ -180,9 +180,15 @@ async function call(
     };
     const used = await credentials.apply(request, plan.security ?? domain.security, signal);
     const answer = await send(request, sending);
-    if (answer.status !== "401" || !used.renew()) return answer;
+    if (answer.status !== 401 || !used.renew()) return requireGood(answer);
     const again = await prepare();
     await credentials.apply(again, plan.security ?? domain.security, signal);
-    return send(again, sending);
+    return requireGood(await send(again, sending));
   });
+
+  function requireGood(answer: Answer): Answer {
+    onAnswered?.(answer.status);
+    if (answer.status < 400) return answer;
+    throw new CallError("http_error", `${what} answered ${answer.status}.`, answer.status, answer);
+  }
 }

@@ -8,6 +8,7 @@ export type CallErrorCode =
   | "unreachable"
   | "timeout"
   | "aborted"
+  | "http_error"
   | "answer_too_large"
   | "malformed_answer"
   | "too_many_redirects"
@@ -18,8 +19,8 @@ export type CallErrorCode =
 export class CallError extends AdapterFailure<CallErrorCode> {
   override readonly name = "OpenApiError";
 
-  constructor(code: CallErrorCode, message: string, status?: number) {
-    super(code, message, status === undefined ? {} : { status });
+  constructor(code: CallErrorCode, message: string, status?: number, answer?: object) {
+    super(code, message, { ...(status !== undefined && { status }), ...(answer && { answer }) });
   }
 }
 

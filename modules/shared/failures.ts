@@ -4,11 +4,18 @@ export class AdapterFailure<Code extends string = string> extends Error {
   readonly code: Code;
   /** The HTTP status of the server, where there was one. */
   readonly status?: number;
+  /** What the server answered: its members become members of the script's error. */
+  readonly answer?: object;
 
-  constructor(code: Code, message: string, options: { status?: number; cause?: unknown } = {}) {
+  constructor(
+    code: Code,
+    message: string,
+    options: { status?: number; answer?: object; cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     if (options.status !== undefined) this.status = options.status;
+    if (options.answer !== undefined) this.answer = options.answer;
   }
 }
 

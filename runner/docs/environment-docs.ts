@@ -129,8 +129,9 @@ The run ends when the top level has finished; timers do not keep it alive: \`awa
 const ERRORS = `## Errors
 
 A failed call rejects with an \`Error\` that has \`name\`, \`message\`, \`code\` (of \`fetch\`: \`cause.code\`) and, where there
-is one, \`status\`. What is not caught ends the process as \`failed\` with reason \`script_error\`; stacks and \`errorDetail\` give
-lines and columns of your source. Further reasons: \`syntax_error\`, \`timeout\` (waiting for a person does not count),
+is one, \`status\`; of HTTP 400 and above also \`headers\` and \`body\`, unless the call has the second argument
+\`{ throwOnError: false }\`. What is not caught ends the process as \`failed\` with reason \`script_error\`, and with its line.
+Further reasons: \`syntax_error\`, \`timeout\` (waiting for a person does not count),
 \`memory_limit\`, \`cpu_limit\`, \`output_limit\`, \`sandbox_violation\`, \`killed\`.`;
 
 const EXAMPLE = `## Example

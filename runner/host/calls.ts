@@ -28,13 +28,15 @@ const MAX_REPLY_CHARS = 16 * 1024 * 1024;
 const MAX_NAME_CHARS = 200;
 const MAX_MESSAGE_CHARS = 10_000;
 const MAX_CODE_CHARS = 200;
+/** JSON text of what an error carries besides its message. */
+const MAX_ERROR_DATA_CHARS = 64 * 1024;
 
 const LOST_ANSWER: Divergence = {
   kind: "diverged",
   what: "saved an answer as a file, whose content is not there any more",
 };
 
-/** What the host does for each call; bytes that a call of a file answers are attached. A rejection reaches the script as its name, message, code and status. */
+/** What the host does for each call; bytes that a call of a file answers are attached. A rejection reaches the script as its name, message, code, status and the members of its `answer`. */
 export type CallHandlers = {
   [M in CallMethod]: (
     params: z.infer<(typeof callParamsSchemas)[M]>,
@@ -325,21 +327,46 @@ function encodeMembers(body: object): string {
   return JSON.stringify(body).slice(1, -1);
 }
 
-/** What a script may see of anything thrown: name, message, code and status; never a stack or a cause. Never throws. */
+/** What a script may see of anything thrown: name, message, code, status, the members of `answer`; never a stack or a cause. Never throws. */
 function toWireError(error: unknown): WireError {
   try {
     if (typeof error !== "object" || error === null) {
       return { name: "Error", message: String(error).slice(0, MAX_MESSAGE_CHARS) };
     }
-    const { name, message, code, status } = error as Record<string, unknown>;
+    const { name, message, code, status, answer } = error as Record<string, unknown>;
     return {
       name: typeof name === "string" && name !== "" ? name.slice(0, MAX_NAME_CHARS) : "Error",
       message:
         typeof message === "string" ? message.slice(0, MAX_MESSAGE_CHARS) : "The host gave no message.",
       ...(typeof code === "string" && { code: code.slice(0, MAX_CODE_CHARS) }),
       ...(typeof status === "number" && Number.isInteger(status) && { status }),
+      ...(typeof answer === "object" && answer !== null && { data: boundData(answer) }),
     };
   } catch {
     return { name: "Error", message: "The host failed in a way it could not describe." };
   }
+}
+
+/** JSON data. A member for which there is no room becomes the beginning of its text, and says so. */
+function boundData(answer: object): Record<string, unknown> {
+  let left = MAX_ERROR_DATA_CHARS;
+  const bounded: [string, unknown][] = [];
+  for (const [key, value] of Object.entries(answer)) {
+    const text = JSON.stringify(value);
+    if (text === undefined || key.length >= left) continue;
+    left -= key.length;
+    if (text.length <= left) {
+      bounded.push([key, value]);
+      left -= text.length;
+      continue;
+    }
+    const whole = typeof value === "string" ? value : text;
+    // Half of the room: JSON may write a character as two.
+    bounded.push([
+      key,
+      `${whole.slice(0, left / 2).toWellFormed()}… [${whole.length} characters, truncated]`,
+    ]);
+    left = 0;
+  }
+  return Object.fromEntries(bounded);
 }

@@ -97,6 +97,8 @@ export interface WireError {
   message: string;
   code?: string;
   status?: number;
+  /** Further members of the script's error, such as the headers and body of an HTTP answer. */
+  data?: Record<string, unknown>;
 }
 
 /** Host to child. `start` comes exactly once, after `ready`; replies follow calls; `paused` of the child follows `pause`. */
@@ -148,6 +150,7 @@ export const callParamsSchemas = {
     toolId: identifier.or(z.literal("")),
     parameters: jsonObject,
     saveAs: fileName.optional(),
+    throwOnError: z.literal(false).optional(),
   }),
   discoverServices: z.strictObject({ query, limit }),
   discoverTools: z.strictObject({ query, serviceId: identifier.optional(), limit }),

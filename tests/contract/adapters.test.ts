@@ -39,7 +39,7 @@ defineAdapterCases("openapi", {
   call: {
     toolId: "order",
     parameters: { body: { item: 1 } },
-    result: { status: "200", body: { ordered: true } },
+    result: { status: 200, body: { ordered: true } },
   },
   hostile: {
     "another format": '{"asyncapi":"3.0.0"}',

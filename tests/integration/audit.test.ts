@@ -35,6 +35,7 @@ describe("what is recorded", () => {
       object: { kind: "role", id: made.body.id },
       outcome: "ok",
       code: null,
+      httpStatus: null,
       requestId: made.headers.get("x-request-id"),
       processId: null,
       decision: null,

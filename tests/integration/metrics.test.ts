@@ -111,7 +111,9 @@ test("nothing that clients or scripts choose becomes a series", async () => {
   const after = await scrape();
   expect(after.get('cyrnel_http_requests_total{method="GET",route="unknown",status="404"}')).toBe(30);
   expect(
-    after.get('cyrnel_tool_call_duration_seconds_count{service="unknown",tool="unknown",status="error"}'),
+    after.get(
+      'cyrnel_tool_call_duration_seconds_count{service="unknown",tool="unknown",status="error",http_status=""}',
+    ),
   ).toBe(50);
   // Some more routes, statuses and one tool, each with its buckets.
   expect(after.size - before).toBeLessThan(120);

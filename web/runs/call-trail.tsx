@@ -45,7 +45,7 @@ interface CallProps {
 }
 
 function Call({ call, waited, x, width }: CallProps) {
-  const { serviceId, toolId, status, durationMs, waitedMs, error } = call;
+  const { serviceId, toolId, status, durationMs, waitedMs, error, httpStatus } = call;
   const look = status === null ? "busy" : (LOOKS[status] ?? "");
   return (
     <li>
@@ -76,6 +76,7 @@ function Call({ call, waited, x, width }: CallProps) {
             {waitedMs === 0 ? null : (
               <p class="muted small">Before, it waited for a person for {formatMs(waitedMs)}.</p>
             )}
+            {httpStatus === undefined ? null : <p class="muted small">HTTP status {httpStatus}</p>}
             <div class="stack tight">
               <h3>Parameters · {formatBytes(call.parametersBytes)}</h3>
               <Recorded value={call.parameters} without="Not kept." />

@@ -87,7 +87,7 @@ export function createActivityLog(log: Pick<FastifyBaseLogger, "info" | "debug">
         "run ended",
       );
     },
-    callEnded({ caller, serviceId, toolId, decision, outcome, code, durationMs, waitedMs }) {
+    callEnded({ caller, serviceId, toolId, decision, outcome, code, httpStatus, durationMs, waitedMs }) {
       const fields = {
         type: "call",
         serviceId,
@@ -95,6 +95,7 @@ export function createActivityLog(log: Pick<FastifyBaseLogger, "info" | "debug">
         ...(caller.processId !== undefined && { processId: caller.processId }),
         outcome,
         code,
+        ...(httpStatus !== null && { httpStatus }),
         decision: decision?.decision ?? null,
         durationMs: Math.round(durationMs * 10) / 10,
         ...(waitedMs > 0 && { waitedMs: Math.round(waitedMs * 10) / 10 }),

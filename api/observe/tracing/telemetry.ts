@@ -130,7 +130,7 @@ export function createTelemetry(settings: TracingSettings, log: Pick<FastifyBase
       );
     },
 
-    callEnded({ caller, serviceId, toolId, decision, outcome, code, durationMs, waitedMs }) {
+    callEnded({ caller, serviceId, toolId, decision, outcome, code, httpStatus, durationMs, waitedMs }) {
       const run = caller.processId === undefined ? undefined : runs.get(caller.processId);
       const direct = caller.processId === undefined ? serving.getStore() : undefined;
       const parent = run === undefined ? direct : trace.setSpan(ROOT_CONTEXT, run);
@@ -147,6 +147,7 @@ export function createTelemetry(settings: TracingSettings, log: Pick<FastifyBase
             ...(decision !== null && { "cyrnel.policy.decision": decision.decision }),
             ...(waitedMs > 0 && { "cyrnel.call.waited_ms": waitedMs }),
             ...(code !== null && { "cyrnel.error.code": code }),
+            ...(httpStatus !== null && { "http.response.status_code": httpStatus }),
             ...(caller.processId !== undefined && { "cyrnel.process.id": caller.processId }),
           },
         },

@@ -185,7 +185,7 @@ async function invokeTool(
   if (run.calls.isFull()) {
     throw new ToolError("too_many_calls", `A run may make at most ${MAX_TRAIL_CALLS} tool calls.`, 429);
   }
-  const { serviceId, toolId, parameters, saveAs, saveTurn } = input;
+  const { serviceId, toolId, parameters, saveAs, saveTurn, throwOnError } = input;
   if (saveAs !== undefined) run.workspace.checkName(saveAs);
   const seq = input.seq ?? run.calls.nextSeq();
   const logged = run.calls.begin({ seq, serviceId, toolId, parameters, saveAs });
@@ -193,7 +193,7 @@ async function invokeTool(
   const request = pausing && createCallRequest(pausing, askingRun(pausing, run, saveTurn), logged);
   const signal = input.signal === undefined ? run.signal : AbortSignal.any([run.signal, input.signal]);
   const caller = callerOf(run);
-  const { clock, resolve: onResolved, warn } = logged;
+  const { clock, resolve: onResolved, answered: onAnswered, warn } = logged;
   const invoke = () =>
     tools.invoke({
       serviceId,
@@ -206,6 +206,8 @@ async function invokeTool(
       workspace,
       onResolved,
       warn,
+      onAnswered,
+      throwOnError,
     });
   try {
     const result = await (request ? (request.repeated() ?? request.carryOut(invoke)) : invoke());

@@ -37,7 +37,9 @@ export function createCallRequest(pausing: Pausing, run: AskingRun, call: Logged
   const { seq } = call;
   let approval: RunApproval | null = null;
 
-  async function finish(reply: CallReply): Promise<void> {
+  async function finish(given: CallReply): Promise<void> {
+    const { httpStatus } = call;
+    const reply = httpStatus === null ? given : { ...given, httpStatus };
     const pauses = run.findPauses();
     if (pauses === null) call.replied(reply);
     else await pauses.journal.end(call, reply);
@@ -45,6 +47,7 @@ export function createCallRequest(pausing: Pausing, run: AskingRun, call: Logged
   }
 
   async function repeat(reply: CallReply): Promise<unknown> {
+    if (reply.httpStatus !== undefined) call.answered(reply.httpStatus);
     if (!reply.ok || typeof reply.savedBytes !== "number") return giveReply(reply);
     try {
       call.saved = await run.restoreAnswer(seq);
@@ -227,13 +230,14 @@ function refuseUnlessApproved({ id, state, reason }: RunApproval, what: string):
 }
 
 function describeError(error: unknown): Extract<CallReply, { ok: false }>["error"] {
-  const { name, message, code, status, outcome } = error as Record<string, unknown>;
+  const { name, message, code, status, outcome, answer } = error as Record<string, unknown>;
   return {
     name: typeof name === "string" ? name : "Error",
     message: typeof message === "string" ? message : String(error),
     ...(typeof code === "string" && { code }),
     ...(typeof status === "number" && { status }),
     ...(typeof outcome === "string" && { outcome }),
+    ...(answer !== undefined && { answer }),
   };
 }
 

@@ -37,6 +37,9 @@ export interface LoggedCall extends JournaledCall {
   readonly isSaved: boolean;
   /** What it became, here or in an earlier child; null: nothing, or not yet. */
   saved: ArtifactSource | null;
+  /** Of the service's answer; null: none, or not over HTTP. */
+  httpStatus: number | null;
+  answered(httpStatus: number): void;
   /** It is a request of `fetch`, and this tool makes it with these parameters. */
   resolve(path: ToolPath, parameters: RequestedCall["parameters"]): void;
   /** Its adapter is about to be called. */
@@ -160,6 +163,7 @@ export class CallLog {
       destructive: true,
       isSaved: saveAs !== undefined,
       saved: null,
+      httpStatus: null,
       // Most calls are never compared with another.
       get digest() {
         digest ??= digestCall({ serviceId, toolId }, parameters, saveAs);
@@ -171,6 +175,10 @@ export class CallLog {
         call.toolId = path.toolId;
         this.#name(entry, path);
         if (made.url !== parameters.url) this.#replaceParameters(entry, made);
+      },
+      answered: (httpStatus) => {
+        call.httpStatus = httpStatus;
+        entry.httpStatus = httpStatus;
       },
       called: (destructive) => {
         call.destructive = destructive;
@@ -251,6 +259,7 @@ export class CallLog {
       durationMs: null,
       status: null,
       error: null,
+      httpStatus: null,
       ...prefixed("parameters", this.#preview(parameters)),
       resultBytes: 0,
       result: null,
@@ -283,7 +292,8 @@ export class CallLog {
     const { durationMs, waitedMs } = clock.read();
     entry.durationMs = toMicroseconds(durationMs);
     entry.waitedMs = toMicroseconds(waitedMs);
-    entry.status = ending.status;
+    const hasFailed = ending.status === "ok" && (entry.httpStatus ?? 0) >= 400;
+    entry.status = hasFailed ? "error" : ending.status;
     entry.error = ending.error === undefined ? null : this.#clean(ending.error, MAX_ERROR_CHARACTERS);
     if ("result" in ending) Object.assign(entry, prefixed("result", this.#preview(ending.result)));
     this.#ended.push(entry);

@@ -213,6 +213,8 @@ export interface TrailCall {
   waitedMs?: number;
   status: CallStatus | null;
   error: string | null;
+  /** Absent in what a server of an earlier version wrote. */
+  httpStatus?: number | null;
   parametersBytes: number;
   resultBytes: number;
   parameters: string | null;
@@ -277,10 +279,21 @@ export interface RunApproval {
 }
 
 /** How a call ended, as the script is told: data that goes through JSON. */
-export type CallReply =
-  /** `savedBytes`: of the file that the answer became; null: it became none. Absent where it was not to. */
+export type CallReply = {
+  httpStatus?: number;
+} /** `savedBytes`: of the file that the answer became; null: it became none. Absent where it was not to. */ & (
   | { ok: true; value: unknown; savedBytes?: number | null }
-  | { ok: false; error: { name: string; message: string; code?: string; status?: number; outcome?: string } };
+  | { ok: false; error: CallReplyError }
+);
+
+interface CallReplyError {
+  name: string;
+  message: string;
+  code?: string;
+  status?: number;
+  outcome?: string;
+  answer?: unknown;
+}
 
 /** A call whose adapter is called, or was. */
 export interface JournaledCall extends ToolPath {

@@ -267,6 +267,10 @@ export const toolCallSchema = z
       ),
     status: z.enum(CALL_STATUSES).nullable().describe("null while the call is under way."),
     error: z.string().optional(),
+    httpStatus: z
+      .int()
+      .optional()
+      .describe("Of the service's answer, where it came over HTTP. From 400 on the call counts as an error."),
     parametersBytes: byteCount.describe("Size of the parameters as JSON."),
     resultBytes: byteCount.describe("Size of the result as JSON."),
     parameters: z

@@ -25,6 +25,10 @@ export interface HostedCall extends ToolPath {
   /** Told which tool makes a request of `fetch`, and with which parameters, before it is. */
   onResolved(path: ToolPath, parameters: HostedCall["parameters"]): void;
   warn: InvokeInput["warn"];
+  /** Told the HTTP status of the service's answer. */
+  onAnswered(httpStatus: number): void;
+  /** False: an answer that says it failed is given as any other. */
+  throwOnError: false | undefined;
 }
 
 /** What it rejects with may say its `outcome` for the trail: `error` where it does not. */

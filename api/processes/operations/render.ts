@@ -103,6 +103,7 @@ export function renderCall(call: TrailCall): string {
     waitedMs: call.waitedMs ?? 0,
     status: call.status,
     ...(call.error === null ? {} : { error: call.error }),
+    ...(call.httpStatus == null ? {} : { httpStatus: call.httpStatus }),
     parametersBytes: call.parametersBytes,
     resultBytes: call.resultBytes,
   }).slice(0, -1);

@@ -255,14 +255,14 @@ function callsOfFinished(db: Db, calls: readonly TrailCall[]) {
   return db`, calls as (
       insert into tool_calls (
         process_id, seq, position, service_id, tool_id, started_at, duration_ms, waited_ms, status, error,
-        parameters_bytes, result_bytes, parameters, result, warnings
+        http_status, parameters_bytes, result_bytes, parameters, result, warnings
       )
       select finished.id, c.seq, c.position, c."serviceId", c."toolId", c."startedAt", c."durationMs",
         coalesce(c."waitedMs", 0), c.status, c.error,
-        c."parametersBytes", c."resultBytes", c.parameters::json, c.result::json, c.warnings
+        c."httpStatus", c."parametersBytes", c."resultBytes", c.parameters::json, c.result::json, c.warnings
       from finished, json_to_recordset(${JSON.stringify(calls)}::text::json) as c (
         seq integer, position integer, "serviceId" text, "toolId" text, "startedAt" timestamptz,
-        "durationMs" double precision, "waitedMs" double precision, status text, error text, "parametersBytes" bigint, "resultBytes" bigint,
+        "durationMs" double precision, "waitedMs" double precision, status text, error text, "httpStatus" smallint, "parametersBytes" bigint, "resultBytes" bigint,
         parameters text, result text, warnings json
       )
     )`;

@@ -100,7 +100,7 @@ export async function readOutput(
 export async function readCalls(db: Db, id: number): Promise<TrailCall[]> {
   return db<TrailCall[]>`
     select seq, position, service_id as "serviceId", tool_id as "toolId", started_at as "startedAt",
-      duration_ms as "durationMs", waited_ms as "waitedMs", status, error,
+      duration_ms as "durationMs", waited_ms as "waitedMs", status, error, http_status as "httpStatus",
       parameters_bytes as "parametersBytes", result_bytes as "resultBytes",
       parameters::text as parameters, result::text as result, warnings
     from tool_calls where process_id = ${id} order by seq`;

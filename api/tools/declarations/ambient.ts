@@ -71,11 +71,15 @@ interface CyrnelToolDetails extends CyrnelToolSummary {
 }
 interface CyrnelUntypedTools {
   [tool: string]: CyrnelUntypedTools &
-    ((parameters?: Record<string, unknown>, options?: CyrnelSaving) => Promise<unknown>);
+    ((parameters?: Record<string, unknown>, options?: Partial<CyrnelSaving & CyrnelAnswering>) => Promise<unknown>);
 }
 /** The answer becomes this file of the workspace. */
 interface CyrnelSaving {
   saveAs: string;
+}
+/** An answer that says it failed, such as HTTP 404, is given like any other. */
+interface CyrnelAnswering {
+  throwOnError: false;
 }
 /** In place of what was saved; \`size\` in bytes, \`contentType\` as its sender says. */
 interface CyrnelSavedFile {
@@ -91,7 +95,8 @@ type CyrnelCallable<Tools> = {
   readonly [Tool in keyof Tools]: Tools[Tool] &
     CyrnelCallable<Tools[Tool]> &
     (Tools[Tool] extends (parameters: infer Parameters) => Promise<infer Answer>
-      ? (parameters: Parameters, options: CyrnelSaving) => Promise<CyrnelSaved<Answer>>
+      ? ((parameters: Parameters, options: CyrnelSaving) => Promise<CyrnelSaved<Answer>>) &
+          ((parameters: Parameters, options: CyrnelAnswering & Partial<CyrnelSaving>) => Promise<any>)
       : unknown);
 };
 /** A file of the workspace; \`size\` in bytes. */

@@ -1,5 +1,6 @@
 /** One POST to a GraphQL endpoint through the host's fetch: bounded in time and size, never redirected. */
 import { z } from "zod";
+import { readHeaders } from "#modules/shared/answer-headers.ts";
 import { causesOf, findRefusal, quoteForeign } from "#modules/shared/failures.ts";
 import { readBytes, withLimits } from "#modules/shared/limits.ts";
 import { GraphqlFailure } from "../failures.ts";
@@ -96,31 +97,35 @@ async function exchange(
 
 function readAnswer(response: Response, text: string): GraphqlAnswer {
   const { status } = response;
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    const type = response.headers.get("content-type") ?? "no content type";
-    const found = response.ok ? `${quoteForeign(type)} that is not JSON` : quoteForeign(text) || "no text";
-    throw new GraphqlFailure(
-      response.ok ? "graphql_bad_answer" : "graphql_refused",
-      `The endpoint answered ${status}: ${found}`,
-      {
-        status,
-      },
-    );
-  }
+  const json = parse(text);
   const parsed = answerSchema.safeParse(json);
   const isAnswer =
     parsed.success && (parsed.data.data !== undefined || (parsed.data.errors ?? []).length > 0);
-  if (!isAnswer) {
-    throw new GraphqlFailure(
-      response.ok ? "graphql_bad_answer" : "graphql_refused",
-      `The endpoint answered ${status} with JSON that is no GraphQL answer: ${quoteForeign(text)}`,
-      { status },
-    );
+  const errors = (parsed.data?.errors ?? []).slice(0, MAX_ERRORS);
+  if (isAnswer && (response.ok || errors.length > 0)) {
+    return { status, data: parsed.data.data ?? null, errors };
   }
-  return { status, data: parsed.data.data ?? null, errors: (parsed.data.errors ?? []).slice(0, MAX_ERRORS) };
+  if (!response.ok) {
+    const answer = { status, headers: readHeaders(response.headers), body: json ?? text };
+    throw new GraphqlFailure("http_error", `The endpoint answered ${status}.`, { status, answer });
+  }
+  const type = response.headers.get("content-type") ?? "no content type";
+  throw new GraphqlFailure(
+    "graphql_bad_answer",
+    json === undefined
+      ? `The endpoint answered ${status}: ${quoteForeign(type)} that is not JSON`
+      : `The endpoint answered ${status} with JSON that is no GraphQL answer: ${quoteForeign(text)}`,
+    { status },
+  );
+}
+
+/** Undefined: it is not JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function describeTarget(response: Response, url: URL): string {

@@ -174,19 +174,13 @@ function writeOperation(
   };
 }
 
-const ERRORS: JSONSchema = {
-  type: "array",
-  description: "What went wrong with parts of the data, as the endpoint tells it; absent when nothing did.",
-  items: { type: "object", properties: { message: { type: "string" } }, required: ["message"] },
-};
-
 function makeOutputSchema(value: JSONSchema, select: string | null): JSONSchema {
   return {
     type: "object",
     ...(select === null
       ? {}
       : { description: `\`data\` as selected by default; with \`${select}\`, as selected there.` }),
-    properties: { data: value, errors: ERRORS },
+    properties: { data: value },
     required: ["data"],
   };
 }

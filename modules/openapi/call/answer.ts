@@ -1,4 +1,5 @@
 /** An HTTP answer to what a script gets: `{status, headers, body}`, read within a limit and not deeper than JSON may nest. */
+import { readHeaders } from "#modules/shared/answer-headers.ts";
 import { readBytes } from "#modules/shared/limits.ts";
 import type { InvokeInput } from "#sdk";
 import { CallError } from "../failures.ts";
@@ -7,7 +8,7 @@ import { essence, isJson, isText } from "../media-types.ts";
 const MAX_JSON_DEPTH = 500;
 
 export interface Answer {
-  status: string;
+  status: number;
   headers: Record<string, string>;
   body: unknown;
 }
@@ -21,7 +22,7 @@ export function readBody(response: Response, maxBytes: number, what: string): Pr
 export async function readAnswer(response: Response, maxBytes: number, what: string): Promise<Answer> {
   const bytes = await readBody(response, maxBytes, what);
   return {
-    status: String(response.status),
+    status: response.status,
     headers: readHeaders(response.headers),
     body: decode(bytes, response, what),
   };
@@ -34,33 +35,7 @@ export async function saveAnswer(
 ): Promise<Answer> {
   const contentType = response.headers.get("content-type") ?? "application/octet-stream";
   const body = await save(contentType, response.body ?? new Blob().stream());
-  return { status: String(response.status), headers: readHeaders(response.headers), body };
-}
-
-/** Of the connection, not of the answer: RFC 9110, 7.6.1. */
-const HOP_BY_HOP = [
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authentication-info",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-];
-
-function readHeaders(headers: Headers): Record<string, string> {
-  const read = new Map<string, string>();
-  const named = (headers.get("connection") ?? "").toLowerCase().split(",");
-  const left = new Set([...HOP_BY_HOP, ...named.map((name) => name.trim())]);
-  for (const [name, value] of headers) {
-    if (left.has(name)) continue;
-    const before = read.get(name);
-    read.set(name, before === undefined ? value : `${before}, ${value}`);
-  }
-  return Object.fromEntries(read);
+  return { status: response.status, headers: readHeaders(response.headers), body };
 }
 
 function decode(bytes: Buffer<ArrayBuffer>, response: Response, what: string): unknown {

@@ -66,6 +66,7 @@ async function scrape(): Promise<string> {
     decision: null,
     outcome: "ok",
     code: null,
+    httpStatus: null,
     durationMs: 1,
     waitedMs: 1,
   });

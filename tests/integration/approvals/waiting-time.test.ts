@@ -51,7 +51,7 @@ test.each([
 
     const after = await readMetrics(on);
     const duration = after.get(
-      'cyrnel_tool_call_duration_seconds_sum{service="shop",tool="ask_slowly",status="ok"}',
+      'cyrnel_tool_call_duration_seconds_sum{service="shop",tool="ask_slowly",status="ok",http_status=""}',
     );
     const waited = after.get('cyrnel_tool_call_wait_seconds_sum{status="ok"}') ?? 0;
     expect(after.get('cyrnel_tool_call_wait_seconds_count{status="ok"}')).toBe(1);

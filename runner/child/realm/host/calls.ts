@@ -13,6 +13,9 @@ import {
   mapDelete,
   mapGet,
   mapSet,
+  ObjectDefineProperty,
+  ObjectHasOwn,
+  ObjectKeys,
   own,
   RealmError,
   RealmMap,
@@ -243,6 +246,7 @@ function readError(error: object): ErrorFields {
     message: own(source, "message"),
     code: own(source, "code"),
     status: own(source, "status"),
+    data: own(source, "data"),
   };
 }
 
@@ -280,6 +284,8 @@ interface ErrorFields {
   message: unknown;
   code?: unknown;
   status?: unknown;
+  /** Further members. */
+  data?: unknown;
 }
 
 function completeError(error: Error, fields: ErrorFields): Error {
@@ -287,5 +293,22 @@ function completeError(error: Error, fields: ErrorFields): Error {
   defineHidden(error, "message", typeof fields.message === "string" ? fields.message : "The call failed.");
   if (typeof fields.code === "string") (error as { code?: string }).code = fields.code;
   if (typeof fields.status === "number") (error as { status?: number }).status = fields.status;
+  if (typeof fields.data === "object" && fields.data !== null) addMembers(error, fields.data);
   return error;
+}
+
+/** Members that an error has already, such as its message and stack, stay as they are. */
+function addMembers(error: Error, data: object): void {
+  const keys = ObjectKeys(data);
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string;
+    if (ObjectHasOwn(error, key)) continue;
+    ObjectDefineProperty(error, key, {
+      __proto__: null,
+      value: own(data, key),
+      writable: true,
+      configurable: true,
+      enumerable: true,
+    } as PropertyDescriptor);
+  }
 }

@@ -34,16 +34,18 @@ interface Path {
 /** Engines call these to turn a node into a text, so calling one makes no call of a tool. */
 const CONVERSIONS = { toString: true, toLocaleString: true, valueOf: true };
 
-/** `args`: the parameters, and `{saveAs}`. */
+/** `args`: the parameters, and the options. */
 export function invokeTool(serviceId: string, toolId: string, args: unknown[]): Promise<unknown> {
   let saveAs: string | undefined;
   const encode = () => {
     checkId("service", serviceId);
     checkId("tool", toolId);
     // By its length: a script may have put something behind the end of every array.
-    saveAs = readSaveAs(serviceId, toolId, args.length > 1 ? args[1] : undefined);
+    const options = readOptions(serviceId, toolId, args.length > 1 ? args[1] : undefined);
+    saveAs = options.saveAs;
     const saving = saveAs === undefined ? "" : `,"saveAs":${quote(saveAs)}`;
-    return `{"serviceId":${quote(serviceId)},"toolId":${quote(toolId)},"parameters":${encodeParameters(serviceId, toolId, args[0])}${saving}}`;
+    const throwing = options.throwOnError === false ? ',"throwOnError":false' : "";
+    return `{"serviceId":${quote(serviceId)},"toolId":${quote(toolId)},"parameters":${encodeParameters(serviceId, toolId, args[0])}${saving}${throwing}}`;
   };
   return callHost("invoke", encode, (reply) => (saveAs === undefined ? reply : takeSaved(saveAs, reply)));
 }
@@ -62,19 +64,34 @@ export function invokeFetch(
   return callHost("invoke", encode, (reply) => takeSaved(saveAs, reply), onMade);
 }
 
-/** The name of the file that the answer is to become. A number is an index: `list.map(tools.service.tool)` passes it. */
-function readSaveAs(serviceId: string, toolId: string, options: unknown): string | undefined {
-  if (options === undefined || typeof options === "number") return undefined;
-  const isObject = typeof options === "object" && options !== null;
-  const names = isObject ? ObjectKeys(options) : [];
-  const saveAs = isObject ? (options as { saveAs?: unknown }).saveAs : undefined;
-  if (names.length !== 1 || names[0] !== "saveAs" || typeof saveAs !== "string") {
+interface CallOptions {
+  /** Name of the file that the answer is to become. */
+  saveAs?: string;
+  /** False: an answer that says it failed is given as any other. */
+  throwOnError?: boolean;
+}
+
+const OPTION_TYPES = { __proto__: null, saveAs: "string", throwOnError: "boolean" };
+
+/** A number is an index: `list.map(tools.service.tool)` passes it. */
+function readOptions(serviceId: string, toolId: string, given: unknown): CallOptions {
+  const options: CallOptions = { __proto__: null } as CallOptions;
+  if (given === undefined || typeof given === "number") return options;
+  const isObject = typeof given === "object" && given !== null;
+  const names = isObject ? ObjectKeys(given) : [];
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] as keyof CallOptions;
+    const value = (given as CallOptions)[name];
+    if (OPTION_TYPES[name] === typeof value) options[name] = value as never;
+    else names.length = 0;
+  }
+  if (names.length === 0) {
     throw new RealmTypeError(
-      `tools.${serviceId}.${toolId} takes {saveAs: "name of a file"} as its second argument, or none.`,
+      `tools.${serviceId}.${toolId} takes {saveAs: "name of a file", throwOnError: false} as its second argument, either of them, or none.`,
     );
   }
-  loadFiles().saving.checkName(saveAs);
-  return saveAs;
+  if (options.saveAs !== undefined) loadFiles().saving.checkName(options.saveAs);
+  return options;
 }
 
 /** Of a host that does not know of saving, the reply is the answer. */

@@ -53,7 +53,7 @@ test.each([
     response.end(content);
   });
   expect(await api.call("call")).toMatchObject({
-    status: "200",
+    status: 200,
     headers: { "x-test": "1", "set-cookie": "a=1, b=2" },
     body,
   });
@@ -66,23 +66,28 @@ test("a body without a type is bytes; no body is null", async () => {
     base64: "eA==",
   });
   await using none = await start((_request, response) => response.writeHead(204).end());
-  expect(await none.call("call")).toMatchObject({ status: "204", body: null });
+  expect(await none.call("call")).toMatchObject({ status: 204, body: null });
   await using head = await start(
     (_request, response) => response.writeHead(200, { "content-length": "99999999999" }).end(),
     {},
     "head",
   );
-  expect(await head.call("call")).toMatchObject({ status: "200", body: null });
+  expect(await head.call("call")).toMatchObject({ status: 200, body: null });
 });
 
-test("error statuses are answers, whatever their body is", async () => {
+test("error statuses are thrown with the answer, whatever its body is", async () => {
   await using api = await start((_request, response) => answerJson(response, { message: "no" }, 404));
-  expect(await api.call("call")).toMatchObject({ status: "404", body: { message: "no" } });
+  await expect(api.call("call")).rejects.toMatchObject({
+    code: "http_error",
+    status: 404,
+    message: expect.stringMatching(/^GET \S+ answered 404\.$/),
+    answer: { status: 404, body: { message: "no" } },
+  });
   await using broken = await start((_request, response) => {
     response.writeHead(502, { "content-type": "application/json" });
     response.end("<html>");
   });
-  expect(await broken.call("call")).toMatchObject({ status: "502", body: "<html>" });
+  await expect(broken.call("call")).rejects.toMatchObject({ answer: { status: 502, body: "<html>" } });
 });
 
 test.each([
@@ -198,7 +203,7 @@ test("redirects within the origin are followed, with credentials", async () => {
     else answerJson(response, { url });
   });
   await using service = await startService(documentOf("/x", {}), { server, secrets });
-  expect(await service.call("call")).toMatchObject({ status: "200", body: { url: "/y?z=1" } });
+  expect(await service.call("call")).toMatchObject({ status: 200, body: { url: "/y?z=1" } });
   expect(server.received.map(({ headers }) => headers.authorization)).toEqual(["Bearer t", "Bearer t"]);
 });
 
@@ -208,7 +213,7 @@ test("a redirect to another origin is not followed: it is the answer", async () 
     response.writeHead(302, { location: `${other.url}/steal` }).end(),
   );
   expect(await api.call("call")).toMatchObject({
-    status: "302",
+    status: 302,
     headers: { location: `${other.url}/steal` },
   });
   expect(other.received).toEqual([]);
@@ -249,7 +254,7 @@ test("a GET is tried again after a reset connection, with credentials; a POST is
     server,
     secrets: { headers: { Authorization: "t" } },
   });
-  expect(await service.call("call")).toMatchObject({ status: "200" });
+  expect(await service.call("call")).toMatchObject({ status: 200 });
   expect(server.received.map(({ headers }) => headers.authorization)).toEqual(["t", "t"]);
   count = 0;
   await using post = await start(resetFirst, {}, "post");
@@ -257,7 +262,7 @@ test("a GET is tried again after a reset connection, with credentials; a POST is
   expect(post.server.received).toHaveLength(1);
 });
 
-test("a GET waits for Retry-After of a 503, within its time; any other 503 is the answer", async () => {
+test("a GET waits for Retry-After of a 503, within its time; any other 503 is thrown", async () => {
   let count = 0;
   await using api = await start((_request, response) => {
     count += 1;
@@ -267,10 +272,10 @@ test("a GET waits for Retry-After of a 503, within its time; any other 503 is th
     else response.writeHead(503).end();
   });
   const startedAt = performance.now();
-  expect(await api.call("call")).toMatchObject({ status: "200", body: { count: 2 } });
+  expect(await api.call("call")).toMatchObject({ status: 200, body: { count: 2 } });
   expect(performance.now() - startedAt).toBeGreaterThan(900);
-  expect((await api.call("call")).status).toBe("503");
-  expect((await api.call("call")).status).toBe("503");
+  await expect(api.call("call")).rejects.toMatchObject({ status: 503 });
+  await expect(api.call("call")).rejects.toMatchObject({ status: 503 });
   expect(count).toBe(4);
 });
 
@@ -278,7 +283,7 @@ test("a 503 for ever is tried three times; a stopped wait ends at once", async (
   await using always = await start((_request, response) =>
     response.writeHead(503, { "retry-after": "0" }).end(),
   );
-  expect((await always.call("call")).status).toBe("503");
+  await expect(always.call("call")).rejects.toMatchObject({ status: 503 });
   expect(always.server.received).toHaveLength(3);
   await using waiting = await start((_request, response) =>
     response.writeHead(503, { "retry-after": "20" }).end(),

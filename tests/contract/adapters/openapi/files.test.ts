@@ -74,7 +74,7 @@ async function call(
     toolId: "call",
     parameters: {},
     ...input,
-  })) as { status: string; headers: Record<string, string>; body: unknown };
+  })) as { status: number; headers: Record<string, string>; body: unknown };
 }
 
 test("a body that is a file has its size and type", async () => {
@@ -153,7 +153,7 @@ test("a redirect and a renewed token send the file again, from its beginning", a
     parameters: { body: { file: "a" } },
     files: workspace({ a: MEBIBYTE }),
   });
-  expect(answer).toMatchObject({ status: "200" });
+  expect(answer).toMatchObject({ status: 200 });
   const uploads = server.received.filter(({ url }) => url !== "/token");
   expect(uploads.map(({ url, body }) => [url, body.length])).toEqual([
     ["/x", MEBIBYTE],
@@ -197,7 +197,7 @@ test("a server that does not read holds the file back: it is never in memory as 
     await wait(300);
     expect(streamed).toBeLessThan(MAX_BUFFERED);
     reading.resolve();
-    expect(await calling).toMatchObject({ status: "200" });
+    expect(await calling).toMatchObject({ status: 200 });
     expect([streamed, seen >= LARGE, seen < LARGE + 1000]).toEqual([LARGE, true, true]);
   }
 });
@@ -263,7 +263,7 @@ test("an answer goes where the script wants it, whatever maxResponseBytes is, an
   ]);
 });
 
-test("an answer that breaks off is not saved; one that is no success is read as ever; one without a body is empty", async () => {
+test("an answer that breaks off is not saved; one that failed is thrown; one without a body is empty", async () => {
   await using server = await startServer(({ url }, response) => {
     if (url.endsWith("broken")) {
       response.writeHead(200, { "content-length": "100" });
@@ -284,10 +284,12 @@ test("an answer that breaks off is not saved; one that is no success is read as 
   await expect(ask("broken", broken.save)).rejects.toMatchObject({ code: "unreachable" });
   expect(broken.kept.isWhole).toBe(false);
   const missing = saving();
-  expect(await ask("missing", missing.save)).toMatchObject({ status: "404", body: { error: "no" } });
+  await expect(ask("missing", missing.save)).rejects.toMatchObject({
+    answer: { status: 404, body: { error: "no" } },
+  });
   expect(missing.kept.type).toBe("");
   const empty = saving();
-  expect(await ask("empty", empty.save)).toMatchObject({ status: "204", body: { file: "out", size: 0 } });
+  expect(await ask("empty", empty.save)).toMatchObject({ status: 204, body: { file: "out", size: 0 } });
 });
 
 test("what a tool takes says that it takes files", async () => {
