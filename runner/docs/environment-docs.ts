@@ -66,7 +66,7 @@ const FORMS = `## What a script is
 - one function (called without arguments), or
 - a module body with \`export default\` of a value or a function.
 
-Types are erased, not checked. The language is ES2024 with its built-ins.`;
+Types are erased, not checked. ES2024 with its built-ins.`;
 
 const MODULES = `## Imports
 
@@ -129,9 +129,9 @@ The run ends when the top level has finished; timers do not keep it alive: \`awa
 const ERRORS = `## Errors
 
 A failed call rejects with an \`Error\` that has \`name\`, \`message\`, \`code\` (of \`fetch\`: \`cause.code\`) and, where there
-is one, \`status\`; of HTTP 400 and above also \`headers\` and \`body\`, unless the call has the second argument
-\`{ throwOnError: false }\`. What is not caught ends the process as \`failed\` with reason \`script_error\`, and with its line.
-Further reasons: \`syntax_error\`, \`timeout\` (waiting for a person does not count),
+is one, \`status\`; of HTTP 400 and above \`headers\` and \`body\`, unless it has the second argument
+\`{ throwOnError: false }\`. What is not caught ends the process as \`failed\` with reason \`script_error\`.
+Further reasons: \`syntax_error\`, \`timeout\`,
 \`memory_limit\`, \`cpu_limit\`, \`output_limit\`, \`sandbox_violation\`, \`killed\`.`;
 
 const EXAMPLE = `## Example
