@@ -306,6 +306,8 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   // At once when runs have ended: what comes until then is handed on, what comes later is not accepted.
   const callsMs = () => config.shutdownTimeoutMs - lifecycle.drainingForMs;
   undo.defer(() => closeApp(app, () => tools.caller.inFlight, callsMs()));
+  // When no run is left: uploads and downloads do not wait for a store that is silent.
+  undo.defer(() => storage.giveUp());
   // Before connections are closed: their streams end.
   undo.use(approvals);
   undo.use(logs);

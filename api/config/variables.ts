@@ -261,6 +261,12 @@ export const CONFIG_VARIABLES = {
     "true",
     "Whether the bucket is named in the path of a request, as all stores know it; `false`: in the host name.",
   ),
+  CYRNEL_OBJECT_STORE_TIMEOUT_MS: setting(
+    "objectStoreTimeoutMs",
+    wholeNumber(100, 600_000),
+    "10000",
+    "Of one attempt to read or write at most 8 MiB there. After three attempts the store counts as not available (503).",
+  ),
   CYRNEL_NPM_REGISTRY: setting(
     "npmRegistry",
     webAddress,

@@ -19,6 +19,8 @@ export interface FileStorage extends AsyncDisposable {
   contents: ContentStore;
   /** Begins the sweeps. */
   start(): void;
+  /** No wait on the object store goes on, and none begins: the server ends. */
+  giveUp(): void;
 }
 
 export interface FileStorageOptions {
@@ -33,6 +35,7 @@ export interface FileStorageOptions {
     | "fileTtlDays"
     | "objectStore"
     | "objectStorePathStyle"
+    | "objectStoreTimeoutMs"
   >;
   redactor: Redactor;
   onUpload: NonNullable<FilesDeps["onUpload"]>;
@@ -44,7 +47,8 @@ export interface FileStorageOptions {
 export async function openFileStorage(options: FileStorageOptions): Promise<FileStorage> {
   const { pool, config, redactor, onUpload, onRefused, onSwept, log } = options;
   const open = new AsyncDisposableStack();
-  const contents = createContents({ db: pool, bucket: await openBuckets(config, open), log });
+  const buckets = open.use(new DisposableStack());
+  const contents = createContents({ db: pool, bucket: await openBuckets(options, buckets), log });
   const files = createFiles({ db: pool, contents, config, onUpload, onRefused });
   return {
     files,
@@ -64,22 +68,26 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
     start() {
       open.use(startFileSweeps({ pool, contents, ttlDays: config.fileTtlDays, log, onSwept }));
     },
+    giveUp: () => buckets.dispose(),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
 
 /** The client library is loaded only where a bucket is configured. */
-async function openBuckets(
-  { objectStore, objectStorePathStyle }: FileStorageOptions["config"],
-  opened: AsyncDisposableStack,
-) {
+async function openBuckets({ config, log }: FileStorageOptions, opened: DisposableStack) {
+  const { objectStore, objectStorePathStyle, objectStoreTimeoutMs } = config;
   if (objectStore === null) return null;
   const { createBucket } = await import("./contents/bucket.ts");
   return {
     place: objectStore,
     open(place: string) {
-      const bucket = createBucket(place, objectStorePathStyle);
-      opened.defer(bucket.close);
+      const bucket = createBucket(place, {
+        pathStyle: objectStorePathStyle,
+        attemptTimeoutMs: objectStoreTimeoutMs,
+        log,
+      });
+      if (opened.disposed) bucket.close();
+      else opened.defer(bucket.close);
       return bucket;
     },
   };

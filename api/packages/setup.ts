@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Environments } from "#api/components/modules/environments.ts";
 import type { Config } from "#api/config.ts";
 import type { Pool } from "#api/db/pool.ts";
+import { pauseFor } from "#api/db/retry.ts";
 import type { RevisionWatch } from "#api/db/revisions.ts";
 import { removeInBatches, startSweeps } from "#api/db/sweeps.ts";
 import type { ContentStore } from "#api/files/contents/contents.ts";
@@ -23,6 +24,9 @@ const SWEEP_INTERVAL_MS = 10 * 60_000;
 const BATCH_ROWS = 100;
 /** A run may import what was removed while it runs. */
 const UNUSED_MS = 24 * 3_600_000;
+/** Of the starter set, where it could not be stored. */
+const FIRST_RETRY_MS = 1000;
+const MAX_RETRY_MS = 30_000;
 const KEPT_INSTALLATIONS = 500;
 const INCOMPLETE_STARTER_SET =
   "packages of the starter set did not come with this server: npm ci (without --omit=dev) and npm run build make them, or install them with cyrnel packages add";
@@ -118,6 +122,26 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
     return removeInBatches((maxRows) => deleteUnusedBundles(db, UNUSED_MS, maxRows), BATCH_ROWS, signal);
   }
 
+  /** Again and again, as a store may be away when the server starts. `onTried`: after the first time. */
+  async function storeWhenPossible(folder: string, over: AbortSignal, onTried: () => void): Promise<void> {
+    for (let retryMs = FIRST_RETRY_MS; !over.aborted; retryMs = Math.min(2 * retryMs, MAX_RETRY_MS)) {
+      try {
+        const { stored, absent } = await storeStarterSet(db, contents, folder, over);
+        if (stored > 0) await watch.refresh();
+        if (absent.length > 0) log.warn({ absent }, INCOMPLETE_STARTER_SET);
+        return;
+      } catch (error) {
+        log.warn(
+          { err: error, retryMs },
+          "the starter set of packages could not be stored; it is tried again",
+        );
+      } finally {
+        onTried();
+      }
+      await pauseFor(retryMs, over);
+    }
+  }
+
   return {
     packages: createPackages({ db, contents, watch, directory, installations, mayImport }),
     host: createPackageHost({
@@ -135,17 +159,12 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
       const { starterFolder } = options;
       if (starterFolder === null) return;
       const starting = new AbortController();
-      storing = storeStarterSet(db, contents, starterFolder, starting.signal)
-        .then(async ({ stored, absent }) => {
-          if (stored > 0) await watch.refresh();
-          if (absent.length > 0) log.warn({ absent }, INCOMPLETE_STARTER_SET);
-        })
-        .catch((error: unknown) =>
-          log.warn({ err: error }, "the starter set of packages could not be stored"),
-        );
+      const firstTry = Promise.withResolvers<void>();
+      storing = firstTry.promise;
+      const stored = storeWhenPossible(starterFolder, starting.signal, () => firstTry.resolve());
       open.defer(async () => {
         starting.abort();
-        await storing;
+        await stored;
       });
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),

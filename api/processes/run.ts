@@ -6,10 +6,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Environments } from "#api/components/modules/environments.ts";
 import { retryUntil } from "#api/db/retry.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
+import { orAborted } from "#modules/shared/limits.ts";
 import { createWorkspace } from "#runner/workspace/workspace.ts";
 import type { ExecutionInput, ModuleLogger } from "#sdk";
 import type { Slot } from "./admission/queue.ts";
-import { type EnvironmentAnswer, isOutcome } from "./live/ending.ts";
+import { type EnvironmentAnswer, isOutcome, KILLED } from "./live/ending.ts";
 import { KILL_GRACE_MS, memoryInForce, RunExecution } from "./live/execution.ts";
 import type { ProcessFeed, RunRegistry } from "./live/registry.ts";
 import { LiveRun } from "./live/run.ts";
@@ -29,7 +30,14 @@ import type { EndingWriter } from "./store/endings.ts";
 
 /** How long storing what a run wrote is tried. */
 const MAX_STORING_MS = 30_000;
+/** Runs whose files are stored without a slot; more keep theirs, so that a store that is away is not filled up with runs. */
+const MAX_STORING_RUNS = 64;
 export const SHUTDOWN_KILL_GRACE_MS = 3000;
+const NOT_STORED = failedWith(
+  "interrupted",
+  "StorageError",
+  "The files that the script wrote could not be stored.",
+);
 const NO_APPROVALS = {
   name: "InterruptedError",
   message: "The run waited for a person, and this server has no approvals.",
@@ -56,6 +64,7 @@ export class Runs {
   readonly #waiting = new Map<number, string>();
   readonly #gone = new WeakMap<LiveRun, Promise<void>>();
   #isInterrupting = false;
+  #storingRuns = 0;
 
   constructor(options: RunsOptions) {
     this.#options = options;
@@ -139,7 +148,7 @@ export class Runs {
     if (live.isRepeated && answer.kind === "returned" && answer.value === "success") {
       pausing?.checkAllRepeated(live);
     }
-    await this.#keepFiles(live);
+    await this.#keepFiles(live, slot);
     const ending = live.conclude(answer);
     live.opened.dispose();
     for (const observer of observers) observer.runEnded?.(ending, live.environment);
@@ -151,14 +160,19 @@ export class Runs {
     live.markStored(row);
   }
 
-  /** Stores what the run wrote. Where that fails the run has failed: its record names no file that is not there. */
-  async #keepFiles(live: LiveRun): Promise<void> {
+  /**
+   * Stores what the run wrote. Its child has ended, so others may have its slot meanwhile. Where it fails the run has failed: its
+   * record names no file that is not there.
+   */
+  async #keepFiles(live: LiveRun, slot: Slot): Promise<void> {
     const written = live.takeWritten();
     if (written.length === 0) return;
     const { files, log } = this.#options;
-    const inTime = AbortSignal.timeout(MAX_STORING_MS);
+    if (this.#storingRuns < MAX_STORING_RUNS) slot.release();
+    this.#storingRuns += 1;
+    const inTime = AbortSignal.any([AbortSignal.timeout(MAX_STORING_MS), live.cut]);
     const stored = await retryUntil(
-      () => files.storeArtifacts(written, live.id),
+      () => orAborted(files.storeArtifacts(written, live.id), inTime),
       inTime,
       (error) =>
         log.warn(
@@ -166,13 +180,11 @@ export class Runs {
           "the files of a run could not be stored; they are tried again",
         ),
     );
+    this.#storingRuns -= 1;
     if (stored !== null && "refused" in stored) {
       live.refuseWritten(stored.refused);
     } else if (stored !== null) live.artifacts = stored;
-    else
-      live.decide(
-        failedWith("interrupted", "StorageError", "The files that the script wrote could not be stored."),
-      );
+    else live.decide(live.state === "terminating" ? KILLED : NOT_STORED);
   }
 
   #tellFiles({ id, artifacts, filesRefused }: LiveRun, row: ProcessRow): void {
@@ -215,6 +227,7 @@ export class Runs {
     if (live.state !== "terminating" && pausing?.abandon(live)) live.leave();
     else if (live.state !== "terminating") live.decide(INTERRUPTED);
     live.execution.requestEnd(SHUTDOWN_KILL_GRACE_MS);
+    live.cutShort(SHUTDOWN_KILL_GRACE_MS);
   }
 }
 

@@ -98,7 +98,12 @@ describe.each(["Postgres", "a bucket"])("in %s", (place) => {
   function contents() {
     return createContents({
       db: database.pool,
-      bucket: isBucket ? { place: BUCKET, open: (at) => createBucket(at, true) } : null,
+      bucket: isBucket
+        ? {
+            place: BUCKET,
+            open: (at) => createBucket(at, { pathStyle: true, attemptTimeoutMs: 10_000, log }),
+          }
+        : null,
       log,
     });
   }

@@ -12,56 +12,93 @@ import {
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
+  HeadBucketCommand,
   PutObjectCommand,
   S3Client,
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
+import { pauseFor } from "#api/db/retry.ts";
+import { orAborted } from "#modules/shared/limits.ts";
+import type { ModuleLogger } from "#sdk";
 import { AppError } from "../../errors.ts";
 import type { BlobStore } from "./blobs.ts";
 
 /** A larger blob is uploaded in parts of it: a whole number of chunks, and not less than the 5 MiB that S3 asks for. */
 const PART_BYTES = 8 * 1024 * 1024;
-const MAX_ATTEMPTS = 4;
-const CONNECT_TIMEOUT_MS = 5000;
-/** Without a byte. */
-const REQUEST_TIMEOUT_MS = 30_000;
+const MAX_ATTEMPTS = 3;
+const FIRST_RETRY_MS = 100;
 const RETRY_AFTER_SECONDS = 5;
 /** What a reader of a whole content asks for at once: a connection is not held while a client is slow. */
 const READ_BYTES = 4 * 1024 * 1024;
 
+export interface BucketOptions {
+  pathStyle: boolean;
+  /** Of one attempt, the body of its request and of its answer included: 8 MiB at most. */
+  attemptTimeoutMs: number;
+  log: Pick<ModuleLogger, "warn">;
+}
+
+export interface Bucket extends BlobStore {
+  /** Whether it answers, of the bucket and without an error of its own. */
+  isReachable(): Promise<boolean>;
+  /** What is waited for rejects at once, and so does everything from now on. */
+  close(): void;
+}
+
 /** `place`: `s3://bucket/folder`. */
-export function createBucket(place: string, pathStyle: boolean): BlobStore & { close(): void } {
+export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }: BucketOptions): Bucket {
   const { hostname: Bucket, pathname } = new URL(place);
   const folder = pathname.replace(/^\/|\/$/g, "");
   const keyOf = (id: string) => (folder === "" ? id : `${folder}/${id}`);
+  const closing = new AbortController();
+  // Left to itself the library writes its warnings to the console, between the lines of the log.
+  const quiet = () => {};
+  const logger = { trace: quiet, debug: quiet, info: quiet, error: quiet, warn: warnInLog };
   const client = new S3Client({
     forcePathStyle: pathStyle,
-    maxAttempts: MAX_ATTEMPTS,
+    // An attempt ends with the body of its answer, which the library does not know.
+    maxAttempts: 1,
+    logger,
     // Newer checksums are unknown to many of the compatible stores.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
-    requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS },
+    requestHandler: { logger },
   });
 
-  const send = (async (command: Parameters<typeof client.send>[0]) => {
-    try {
-      return await client.send(command);
-    } catch (error) {
-      throw new AppError(
-        "storage_unavailable",
-        "The store of files does not answer as it should at the moment. Try again shortly.",
-        { cause: error, retryAfterSeconds: RETRY_AFTER_SECONDS },
-      );
+  function warnInLog(...said: unknown[]): void {
+    log.warn({ said: said.map(String).join(" ") }, "the client of the object store warns");
+  }
+
+  /** Once. Ends at its deadline or with the store, whatever the library waits for: credentials, a connection, a body. */
+  function attemptOnce<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(attemptTimeoutMs)]);
+    return orAborted(work(signal), signal);
+  }
+
+  /** Throws AppError `storage_unavailable`. */
+  async function attempt<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    for (let count = 1; ; count += 1) {
+      try {
+        return await attemptOnce(work);
+      } catch (error) {
+        if (count === MAX_ATTEMPTS || closing.signal.aborted || isRefusal(error)) throw unavailable(error);
+      }
+      await pauseFor(FIRST_RETRY_MS * 2 ** count, closing.signal);
     }
-  }) as typeof client.send;
+  }
+
+  const send = ((command: Parameters<typeof client.send>[0]) =>
+    attempt((abortSignal) => client.send(command, { abortSignal }))) as typeof client.send;
 
   async function read(id: string, offset: number, length: number): Promise<Buffer> {
     if (length === 0) return Buffer.alloc(0);
-    const Range = `bytes=${offset}-${offset + length - 1}`;
-    const { Body } = await send(new GetObjectCommand({ Bucket, Key: keyOf(id), Range }));
-    const bytes = await buffer(Body as Readable);
-    if (bytes.length !== length) throw new Error(`an object answered ${bytes.length} of ${length} bytes`);
-    return bytes;
+    const command = { Bucket, Key: keyOf(id), Range: `bytes=${offset}-${offset + length - 1}` };
+    return attempt(async (abortSignal) => {
+      const { Body } = await client.send(new GetObjectCommand(command), { abortSignal });
+      const bytes = await buffer(Body as Readable);
+      if (bytes.length !== length) throw new Error(`an object answered ${bytes.length} of ${length} bytes`);
+      return bytes;
+    });
   }
 
   /** What the store says when there is nothing of this name is as good as its removal. */
@@ -116,8 +153,42 @@ export function createBucket(place: string, pathStyle: boolean): BlobStore & { c
     async remove(blobs) {
       for (const blob of blobs) await giveUp(blob);
     },
-    close: () => client.destroy(),
+    async isReachable() {
+      try {
+        await attemptOnce((abortSignal) => client.send(new HeadBucketCommand({ Bucket }), { abortSignal }));
+        return true;
+      } catch (error) {
+        // Who may read and write objects need not be allowed to ask for their bucket.
+        return statusOf(error) === FORBIDDEN;
+      }
+    },
+    close() {
+      closing.abort(new Error("the store of files is closed"));
+      client.destroy();
+    },
   };
+}
+
+const FORBIDDEN = 403;
+/** Of those that blame the request: to try again later. */
+const NOT_NOW = [408, 429];
+
+function statusOf(error: unknown): number | undefined {
+  return (error as { $metadata?: { httpStatusCode?: number } } | null)?.$metadata?.httpStatusCode;
+}
+
+/** Another attempt would be answered the same. */
+function isRefusal(error: unknown): boolean {
+  const status = statusOf(error) ?? 0;
+  return status >= 400 && status < 500 && !NOT_NOW.includes(status);
+}
+
+function unavailable(cause: unknown): AppError {
+  return new AppError(
+    "storage_unavailable",
+    "The store of files does not answer as it should at the moment. Try again shortly.",
+    { cause, retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
 }
 
 /** At least one, the last one marked. The bytes of one are used again for the next but one. */

@@ -5,8 +5,11 @@
 import { createHash } from "node:crypto";
 import type { Pool } from "#api/db/pool.ts";
 import type { ModuleLogger } from "#sdk";
+import { AppError } from "../../errors.ts";
 import type { Digest } from "../model.ts";
 import { type BlobStore, CHUNK_BYTES } from "./blobs.ts";
+import type { Bucket } from "./bucket.ts";
+import { openChecked } from "./checked.ts";
 import { createChunkStore } from "./chunks.ts";
 import {
   deleteBlobs,
@@ -31,7 +34,10 @@ export interface StoredContent {
   size: number;
 }
 
-/** A content that is there. Reading rejects when its bytes are not. */
+/**
+ * A content that is there. Reading rejects when its bytes are not, or are others than were stored: what is read from its
+ * beginning to its end, at once or piece by piece, is compared with its digest before the last of it is handed over.
+ */
 export interface OpenContent {
   size: number;
   read(offset: number, length: number): Promise<Buffer>;
@@ -45,6 +51,8 @@ export interface ContentStore {
   open(digest: Digest): Promise<OpenContent | null>;
   /** What is stored, by all servers on the database, as of the last minute. */
   measure(): Promise<StoredBytes>;
+  /** Whether the object store answers; null: there is none. However many ask, it is asked once at a time. */
+  isReachable(): Promise<boolean | null>;
   /** Where blobs of this place lie. Throws for a bucket, where none is configured. */
   placeOf(place: string): BlobStore;
 }
@@ -54,18 +62,21 @@ export interface StoredBytes {
   bytes: number;
 }
 
+/** A bucket can be asked whether it answers. */
+type Place = BlobStore & Partial<Pick<Bucket, "isReachable">>;
+
 export interface ContentsOptions {
   db: Pool;
   /** Null: bytes are kept in Postgres. */
-  bucket: { place: string; open(place: string): BlobStore } | null;
+  bucket: { place: string; open(place: string): Place } | null;
   log: Pick<ModuleLogger, "warn">;
 }
 
 export function createContents({ db, bucket, log }: ContentsOptions): ContentStore {
   const target = bucket?.place ?? IN_POSTGRES;
-  const places = new Map<string, BlobStore>([[IN_POSTGRES, createChunkStore(db)]]);
+  const places = new Map<string, Place>([[IN_POSTGRES, createChunkStore(db)]]);
 
-  function placeOf(place: string): BlobStore {
+  function placeOf(place: string): Place {
     const known = places.get(place);
     if (known !== undefined) return known;
     if (bucket === null) {
@@ -94,17 +105,23 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
     const id = await insertBlob(db, target);
     const touching = setInterval(() => void touchBlob(db, id).catch(() => {}), TOUCH_MS);
     let isContent = false;
+    let isAway = false;
     try {
       await placeOf(target).write(id, chunks, (upload) => noteUpload(db, id, upload));
       const blob = await insertContent(db, { ...measured(), blob: id });
       if (blob === null) throw new Error("an upload took too long and was given up meanwhile");
       isContent = blob === id;
+    } catch (error) {
+      // It would not answer to a removal either, and whoever waits is told soon: what is there is for the next sweep.
+      isAway = error instanceof AppError && error.code === "storage_unavailable";
+      throw error;
     } finally {
       clearInterval(touching);
-      if (!isContent) await giveUp(id);
+      if (!isContent && !isAway) await giveUp(id);
     }
   }
 
+  let reaching: Promise<boolean | null> | null = null;
   let measured: { atMs: number; stored: Promise<StoredBytes> } | null = null;
 
   return {
@@ -130,13 +147,7 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
     async open(digest) {
       const found = await findContent(db, digest);
       if (found === null) return null;
-      const { id, size } = found;
-      const place = placeOf(found.place);
-      return {
-        size,
-        read: (offset, length) => place.read(id, offset, Math.max(0, Math.min(length, size - offset))),
-        stream: (offset, length) => place.stream(id, offset, Math.max(0, Math.min(length, size - offset))),
-      };
+      return openChecked(placeOf(found.place), { ...found, digest });
     },
     measure() {
       if (measured === null || performance.now() - measured.atMs > MEASURED_MS) {
@@ -146,6 +157,13 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
         });
       }
       return measured.stored;
+    },
+    isReachable() {
+      if (bucket === null) return Promise.resolve(null);
+      reaching ??= Promise.resolve(placeOf(target).isReachable?.() ?? null).finally(() => {
+        reaching = null;
+      });
+      return reaching;
     },
     placeOf,
   };

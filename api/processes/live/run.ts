@@ -33,6 +33,8 @@ import { KILL_GRACE_MS, type RunExecution, RunUsage } from "./execution.ts";
 import type { StreamName } from "./results.ts";
 import { RunResults } from "./results.ts";
 
+/** What a killed run wrote is stored within this time, or not at all. */
+const KILL_STORING_MS = 3000;
 const EMPTY = createWorkspace({ files: [], maxBytes: 0, maxFiles: 0 }).snapshot();
 
 export class LiveRun {
@@ -58,6 +60,7 @@ export class LiveRun {
   readonly #usage: RunUsage;
   /** Most runs call nothing and ask no person. */
   #over: AbortController | null = null;
+  #cut: AbortController | null = null;
   #hasEndedCalls = false;
   #log: CallLog | null = null;
   #approvals: RunApprovals | null = null;
@@ -138,6 +141,18 @@ export class LiveRun {
     const written = this.#workspace?.artifacts() ?? [];
     if (written.length > 0) this.#usage.stop();
     return written;
+  }
+
+  /** Aborts some time after a kill, or the end of the server: no wait on a store goes on then. */
+  get cut(): AbortSignal {
+    this.#cut ??= new AbortController();
+    return this.#cut.signal;
+  }
+
+  cutShort(graceMs: number): void {
+    this.#cut ??= new AbortController();
+    const cut = this.#cut;
+    setTimeout(() => abortOnce(cut), graceMs).unref();
   }
 
   /** Its owner has no room for what it wrote. */
@@ -316,6 +331,7 @@ export class LiveRun {
     if (this.#state === "terminating" || this.#state === "idle") return;
     this.#state = "terminating";
     this.#killed = !this.isOver && this.#reported === null;
+    this.cutShort(KILL_STORING_MS);
     this.#endHere();
     this.#options.onChange("state");
   }
