@@ -101,13 +101,14 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 /** How long a client may take, and how much it may send. Answers may take as long as a run does. */
 const HTTP_LIMITS = {
   bodyLimit: MAX_BODY_BYTES,
-  // A definition of 30 MiB over a slow line. Headers have to be there within `headersTimeout`.
-  requestTimeout: 120_000,
   connectionTimeout: 0,
   keepAliveTimeout: 72_000,
   maxRequestsPerSocket: 0,
   maxParamCharacters: 200,
-  http: { maxHeaderSize: 16 * 1024, headersTimeout: 15_000, connectionsCheckingInterval: 5000 },
+  maxHeaderBytes: 16 * 1024,
+  /** For the headers, of which the time for the whole request must be longer; and how often both are looked at. */
+  headersTimeoutMs: 15_000,
+  lookMs: 5000,
 };
 
 /** Builds the server with all its routes; call `ready()` before `listen()`. */
@@ -117,11 +118,15 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
     bodyLimit: HTTP_LIMITS.bodyLimit,
-    requestTimeout: HTTP_LIMITS.requestTimeout,
+    requestTimeout: config.requestTimeoutMs,
     connectionTimeout: HTTP_LIMITS.connectionTimeout,
     keepAliveTimeout: HTTP_LIMITS.keepAliveTimeout,
     maxRequestsPerSocket: HTTP_LIMITS.maxRequestsPerSocket,
-    http: HTTP_LIMITS.http,
+    http: {
+      maxHeaderSize: HTTP_LIMITS.maxHeaderBytes,
+      headersTimeout: Math.min(HTTP_LIMITS.headersTimeoutMs, config.requestTimeoutMs / 2),
+      connectionsCheckingInterval: Math.min(HTTP_LIMITS.lookMs, config.requestTimeoutMs / 2),
+    },
     routerOptions: { maxParamLength: HTTP_LIMITS.maxParamCharacters },
     forceCloseConnections: "idle",
     return503OnClosing: false,
@@ -138,7 +143,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   registerErrorHandler(app, deps.redactor);
   if (config.apiKey === null) registerLocalGuard(app);
   registerLifecycle(app, deps.lifecycle, () => processes.isHandingOver());
-  registerJsonBody(app);
+  registerJsonBody(app, config.maxPendingBodyBytes);
   await registerOpenApi(app);
   // Before the check that routes declare their access: the routes of the page are its library's.
   await registerDocumentation(app);

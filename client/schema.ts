@@ -314,7 +314,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -332,7 +332,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down, audit_unavailable */
+                /** @description Error: database_unavailable, server_busy, shutting_down, audit_unavailable */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -449,7 +449,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -467,7 +467,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down, audit_unavailable */
+                /** @description Error: database_unavailable, server_busy, shutting_down, audit_unavailable */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -1941,7 +1941,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -1959,7 +1959,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -2631,7 +2631,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -2658,7 +2658,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -2990,7 +2990,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -3017,7 +3017,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -3287,7 +3287,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -3314,7 +3314,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -3547,7 +3547,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -3574,7 +3574,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -3842,7 +3842,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -3869,7 +3869,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -4099,7 +4099,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -4126,7 +4126,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -4243,7 +4243,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -4270,7 +4270,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -4389,7 +4389,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -4407,7 +4407,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -4891,7 +4891,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -4909,7 +4909,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -5527,7 +5527,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -5545,7 +5545,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -5775,7 +5775,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -5793,7 +5793,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -5896,7 +5896,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -5914,7 +5914,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -6284,7 +6284,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited, too_many_processes */
+                /** @description Error: rate_limited, too_many_bodies, too_many_processes */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -6302,7 +6302,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down, no_environment */
+                /** @description Error: database_unavailable, server_busy, shutting_down, no_environment */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -7686,7 +7686,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited, too_many_processes */
+                /** @description Error: rate_limited, too_many_bodies, too_many_processes */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -7704,7 +7704,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down, no_environment */
+                /** @description Error: database_unavailable, server_busy, shutting_down, no_environment */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -8379,7 +8379,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -8397,7 +8397,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -8723,7 +8723,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -8741,7 +8741,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -8963,7 +8963,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -8990,7 +8990,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -9318,7 +9318,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -9345,7 +9345,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -9606,7 +9606,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -9633,7 +9633,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -9857,7 +9857,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -9884,7 +9884,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -10143,7 +10143,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -10170,7 +10170,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -10386,7 +10386,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -10413,7 +10413,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -10527,7 +10527,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -10554,7 +10554,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -10671,7 +10671,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -10698,7 +10698,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -10828,7 +10828,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -10855,7 +10855,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -11347,7 +11347,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited */
+                /** @description Error: rate_limited, too_many_bodies */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -11365,7 +11365,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down */
+                /** @description Error: database_unavailable, server_busy, shutting_down */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -11499,7 +11499,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: rate_limited, too_many_calls */
+                /** @description Error: rate_limited, too_many_bodies, too_many_calls */
                 429: {
                     headers: {
                         [name: string]: unknown;
@@ -11526,7 +11526,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description Error: database_unavailable, shutting_down, call_canceled, call_unavailable */
+                /** @description Error: database_unavailable, server_busy, shutting_down, call_canceled, call_unavailable */
                 503: {
                     headers: {
                         [name: string]: unknown;
@@ -11764,7 +11764,7 @@ export interface components {
              * @description A word for a program; the catalogue is docs/errors.md.
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_request" | "invalid_cursor" | "process_has_outputs" | "builtin_module" | "invalid_package" | "invalid_definition" | "invalid_parameters" | "unauthorized" | "forbidden" | "policy_blocked" | "approval_unavailable" | "approval_denied" | "self_approval" | "not_found" | "not_acceptable" | "process_not_idle" | "process_idle" | "ref_taken" | "name_taken" | "role_in_use" | "policy_order_mismatch" | "already_decided" | "approval_expired" | "limit_reached" | "module_missing" | "module_taken" | "service_taken" | "service_stale" | "adapter_inactive" | "service_disabled" | "secrets_outdated" | "tool_disabled" | "no_source" | "environments_draining" | "precondition_failed" | "body_too_large" | "payload_too_large" | "storage_full" | "unsupported_media_type" | "range_not_satisfiable" | "idempotency_mismatch" | "too_many_processes" | "rate_limited" | "too_many_calls" | "too_many_approvals" | "too_many_streams" | "too_many_uploads" | "internal_error" | "secrets_key_missing" | "module_failed" | "download_failed" | "egress_refused" | "service_failed" | "tool_failed" | "tool_schema_invalid" | "result_invalid" | "result_too_large" | "invalid_descriptor" | "hash_mismatch" | "no_environment" | "shutting_down" | "database_unavailable" | "storage_unavailable" | "call_canceled" | "call_unavailable" | "call_timeout" | "audit_unavailable";
+            code: "invalid_json" | "invalid_request" | "invalid_cursor" | "process_has_outputs" | "builtin_module" | "invalid_package" | "invalid_definition" | "invalid_parameters" | "unauthorized" | "forbidden" | "policy_blocked" | "approval_unavailable" | "approval_denied" | "self_approval" | "not_found" | "not_acceptable" | "process_not_idle" | "process_idle" | "ref_taken" | "name_taken" | "role_in_use" | "policy_order_mismatch" | "already_decided" | "approval_expired" | "limit_reached" | "module_missing" | "module_taken" | "service_taken" | "service_stale" | "adapter_inactive" | "service_disabled" | "secrets_outdated" | "tool_disabled" | "no_source" | "environments_draining" | "precondition_failed" | "body_too_large" | "payload_too_large" | "storage_full" | "unsupported_media_type" | "range_not_satisfiable" | "idempotency_mismatch" | "too_many_processes" | "rate_limited" | "too_many_calls" | "too_many_approvals" | "too_many_streams" | "too_many_uploads" | "too_many_bodies" | "internal_error" | "secrets_key_missing" | "module_failed" | "download_failed" | "egress_refused" | "service_failed" | "tool_failed" | "tool_schema_invalid" | "result_invalid" | "result_too_large" | "invalid_descriptor" | "hash_mismatch" | "no_environment" | "shutting_down" | "server_busy" | "database_unavailable" | "storage_unavailable" | "call_canceled" | "call_unavailable" | "call_timeout" | "audit_unavailable";
             /** @description A sentence for a person: what was expected, what was found, what to do. */
             error: string;
             /** @description What is wrong with a request, by path (`body.options.timeout`). */

@@ -321,6 +321,18 @@ export const CONFIG_VARIABLES = {
     null,
     "Length of the rate limit window, in milliseconds; needs CYRNEL_RATE_LIMIT_MAX.",
   ),
+  CYRNEL_MAX_PENDING_BODY_BYTES: setting(
+    "maxPendingBodyBytes",
+    wholeNumber(4 * 1024 ** 2, 2 ** 40),
+    "201326592",
+    "Bytes of request bodies held in memory while they are being sent, of all keys together; one key may hold half of them. Beyond its half a key is answered 429 `too_many_bodies`; beyond all of them everyone is answered 503 `server_busy`. Uploads of files are not held.",
+  ),
+  CYRNEL_REQUEST_TIMEOUT_MS: setting(
+    "requestTimeoutMs",
+    wholeNumber(1000, 3_600_000),
+    "120000",
+    "How long a client may take to send a request with its body, in milliseconds; then the connection is closed.",
+  ),
   CYRNEL_SHUTDOWN_DELAY_MS: setting(
     "shutdownDelayMs",
     wholeNumber(0, 300_000),

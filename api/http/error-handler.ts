@@ -11,7 +11,6 @@ import { isDatabaseUnavailable } from "../db/pool.ts";
 import { AppError, type ErrorCode, type ErrorIssue } from "../errors.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { App } from "./app-type.ts";
-import { MAX_BODY_BYTES } from "./json/body.ts";
 
 const DATABASE_RETRY_SECONDS = 2;
 const MAX_ISSUES = 50;
@@ -47,7 +46,7 @@ export function answerError(
 ): FastifyReply {
   const left = hasLeft(error, request);
   if (left) request.log.debug("the client left before its request was complete");
-  const known = left ? CLIENT_LEFT : describeError(error, request.routeOptions.bodyLimit);
+  const known = left ? CLIENT_LEFT : describeError(error);
   // A 503 that nothing caused is a refusal, like the ones below 500: the line of the request has its status.
   const isRefusal = known.status === 503 && known.cause === undefined;
   if (isRefusal) request.log.debug({ code: known.code }, "request refused");
@@ -103,11 +102,8 @@ function hasLeft(error: FastifyError | Error, request: FastifyRequest): boolean 
 /** Read by no client: for the metrics, and so that nothing else is made of it. */
 const CLIENT_LEFT = new AppError("invalid_request", "The connection ended before the request was complete.");
 
-/**
- * Turns any error into one of the catalogue. Unknown ones become `internal_error` without a detail. `maxBodyBytes`: of
- * the route, for the sentence that refuses a larger one.
- */
-export function describeError(error: unknown, maxBodyBytes?: number): AppError {
+/** Turns any error into one of the catalogue. Unknown ones become `internal_error` without a detail. */
+export function describeError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (isDatabaseUnavailable(error)) {
     return new AppError(
@@ -121,7 +117,7 @@ export function describeError(error: unknown, maxBodyBytes?: number): AppError {
   }
   if (hasZodFastifySchemaValidationErrors(error)) return describeInvalidRequest(error);
   return (
-    describeFrameworkError(error as FastifyError, maxBodyBytes) ??
+    describeFrameworkError(error as FastifyError) ??
     new AppError(
       "internal_error",
       "Something went wrong inside the server. Its log holds the cause under this request id.",
@@ -150,13 +146,8 @@ function describeInvalidRequest(error: {
   );
 }
 
-function describeFrameworkError(error: FastifyError, maxBodyBytes: number = MAX_BODY_BYTES): AppError | null {
+function describeFrameworkError(error: FastifyError): AppError | null {
   switch (error.code) {
-    case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return new AppError(
-        "body_too_large",
-        `The request body is too large: at most ${maxBodyBytes / 1024 ** 2} MiB (${maxBodyBytes} bytes) is accepted.`,
-      );
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
       return new AppError(
         "unsupported_media_type",
@@ -165,11 +156,6 @@ function describeFrameworkError(error: FastifyError, maxBodyBytes: number = MAX_
     case "FST_ERR_CTP_INVALID_JSON_BODY":
     case "FST_ERR_CTP_EMPTY_JSON_BODY":
       return new AppError("invalid_json", "The request body is not valid JSON.");
-    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-      return new AppError(
-        "invalid_request",
-        "The request body is not as long as its Content-Length header says.",
-      );
     case "FST_ERR_BAD_URL":
       return new AppError(
         "invalid_request",
@@ -203,6 +189,8 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
+  // A client that does not close its side would keep what it has sent of a body in memory.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
 function pathOf(url: string): string {

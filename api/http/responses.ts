@@ -32,6 +32,8 @@ export const BODY_ERRORS = [
   "invalid_request",
   "body_too_large",
   "unsupported_media_type",
+  "too_many_bodies",
+  "server_busy",
   "shutting_down",
 ] as const satisfies ErrorCode[];
 

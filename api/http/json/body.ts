@@ -1,6 +1,9 @@
 /**
  * Request bodies: JSON only, strict UTF-8, bounded in size (by fastify) and nesting. Other types answer 415.
  */
+import type { IncomingMessage } from "node:http";
+import type { FastifyRequest } from "fastify";
+import { createSharedRoom, type SharedRoom } from "#api/bounds/shared-room.ts";
 import { AppError } from "#api/errors.ts";
 import { measureDepth } from "#runner/wire/frames.ts";
 import type { App } from "../app-type.ts";
@@ -14,16 +17,25 @@ export const MAX_BODY_WITH_INPUT_BYTES = 2 * MAX_BODY_BYTES;
 /** `application/json-patch+json` is what RFC 6902 calls a JSON Patch. */
 const JSON_TYPES = ["application/json", "application/json-patch+json"];
 
-/** Replaces fastify's parsers. A missing body counts as `{}`, so that a schema can name what is missing in it. */
-export function registerJsonBody(app: App): void {
+type BodyDone = (failure: Error | null, body?: unknown) => void;
+
+/** What a piece of a body costs beside its bytes: a client may send each byte as a chunk of its own. */
+const PIECE_BYTES = 256;
+const RETRY_AFTER_SECONDS = 2;
+
+/**
+ * Replaces fastify's parsers. A missing body counts as `{}`, so that a schema can name what is missing in it. `maxPendingBytes`: of all
+ * bodies that are being received; a key may hold half of it.
+ */
+export function registerJsonBody(app: App, maxPendingBytes: number): void {
+  const room = createSharedRoom(maxPendingBytes, maxPendingBytes / 2);
   const parseJson = app.getDefaultJsonParser("error", "error");
   const large = createLargeJson();
   app.addHook("onClose", () => large[Symbol.asyncDispose]());
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>(
-    JSON_TYPES,
-    { parseAs: "buffer", bodyLimit: MAX_BODY_BYTES },
-    (request, bytes, done) => {
+  app.addContentTypeParser(JSON_TYPES, (request, body, done: BodyDone) => {
+    receiveBody(request, body, room, (failure, bytes) => {
+      if (failure !== null) return done(failure);
       if (bytes.length === 0) return done(null, undefined);
       if (bytes.length > MAX_BODY_BYTES && request.routeOptions.bodyLimit !== MAX_BODY_WITH_INPUT_BYTES) {
         void large.parse(bytes).then((value) => done(null, value), done);
@@ -44,8 +56,8 @@ export function registerJsonBody(app: App): void {
         if (error) return done(new AppError("invalid_json", describeProblem(text)));
         done(null, value);
       });
-    },
-  );
+    });
+  });
   // Behind every refusal of the caller. A file that is sent compressed would be stored as something else than it is, too.
   app.addHook("preParsing", (request, reply, payload, done) => {
     if (/^(identity)?$/i.test(request.headers["content-encoding"] ?? "")) return done(null, payload);
@@ -60,6 +72,71 @@ export function registerJsonBody(app: App): void {
   app.addHook("preValidation", async (request) => {
     if (request.body === undefined && ["POST", "PUT", "PATCH"].includes(request.method)) request.body = {};
   });
+}
+
+/** Calls `done` once: with the whole body, or with why there is none. What it held is free again by then. A body in one piece holds nothing. */
+function receiveBody(
+  { headers, routeOptions, caller, ip }: FastifyRequest,
+  body: IncomingMessage,
+  room: SharedRoom,
+  done: (failure: Error | null, bytes: Buffer) => void,
+): void {
+  const maxBytes = routeOptions.bodyLimit ?? MAX_BODY_BYTES;
+  const declaredBytes = Number(headers["content-length"]);
+  if (declaredBytes > maxBytes) {
+    done(tooLarge(maxBytes), Buffer.alloc(0));
+    return;
+  }
+  const key = caller?.id ?? ip;
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  let held = 0;
+  const end = (failure: Error | null) => {
+    body.off("data", take).off("end", finish).off("error", end).off("close", leave);
+    if (held > 0) room.give(key, held);
+    done(failure, failure === null ? Buffer.concat(pieces, bytes) : Buffer.alloc(0));
+  };
+  const take = (piece: Buffer) => {
+    bytes += piece.length;
+    if (bytes > maxBytes) return end(tooLarge(maxBytes));
+    pieces.push(piece);
+    if (bytes === declaredBytes) return;
+    const refusal = room.take(key, piece.length + PIECE_BYTES);
+    if (refusal !== null) return end(refusal === "share" ? tooManyBodies(room.heldBy(key)) : busy(room.max));
+    held += piece.length + PIECE_BYTES;
+  };
+  const finish = () => {
+    const isWhole = Number.isNaN(declaredBytes) || bytes === declaredBytes;
+    end(isWhole ? null : new AppError("invalid_request", WRONG_LENGTH));
+  };
+  const leave = () =>
+    end(new AppError("invalid_request", "The connection ended before the body was complete."));
+  body.on("data", take).on("end", finish).on("error", end).on("close", leave);
+}
+
+const WRONG_LENGTH = "The request body is not as long as its Content-Length header says.";
+
+function tooLarge(maxBytes: number): AppError {
+  return new AppError(
+    "body_too_large",
+    `The request body is too large: at most ${maxBytes / 1024 ** 2} MiB (${maxBytes} bytes) is accepted.`,
+  );
+}
+
+function tooManyBodies(held: number): AppError {
+  return new AppError(
+    "too_many_bodies",
+    `Requests of this key that are still being sent hold ${held} bytes, its share of the memory for them (CYRNEL_MAX_PENDING_BODY_BYTES). Send fewer at once.`,
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
+}
+
+function busy(max: number): AppError {
+  return new AppError(
+    "server_busy",
+    `Requests that are still being sent hold all of the ${max} bytes that there are for them (CYRNEL_MAX_PENDING_BODY_BYTES). Try again shortly.`,
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
 }
 
 /** Of a text that was refused: where the mistake is. V8 quotes the text around it: that is left out, a script or a secret may be in it. */
