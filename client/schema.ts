@@ -11848,7 +11848,7 @@ export interface components {
                 position: number;
             };
             /** @description Which way of ending it was. */
-            reason: ("ok" | "script_error" | "syntax_error" | "memory_limit" | "cpu_limit" | "output_limit" | "crashed" | "sandbox_violation" | "approval_denied" | "approval_expired" | "replay_divergence" | "interrupted" | "interrupted_call" | "timeout" | "killed" | "queue_timeout") | null;
+            reason: ("ok" | "script_error" | "unhandled_rejection" | "syntax_error" | "memory_limit" | "cpu_limit" | "output_limit" | "crashed" | "sandbox_violation" | "approval_denied" | "approval_expired" | "replay_divergence" | "interrupted" | "interrupted_call" | "timeout" | "killed" | "queue_timeout") | null;
             ref?: string;
             /** @description What the script returned, or null. */
             result: unknown;
@@ -11938,7 +11938,7 @@ export interface components {
                 position: number;
             };
             /** @description Which way of ending it was. */
-            reason: ("ok" | "script_error" | "syntax_error" | "memory_limit" | "cpu_limit" | "output_limit" | "crashed" | "sandbox_violation" | "approval_denied" | "approval_expired" | "replay_divergence" | "interrupted" | "interrupted_call" | "timeout" | "killed" | "queue_timeout") | null;
+            reason: ("ok" | "script_error" | "unhandled_rejection" | "syntax_error" | "memory_limit" | "cpu_limit" | "output_limit" | "crashed" | "sandbox_violation" | "approval_denied" | "approval_expired" | "replay_divergence" | "interrupted" | "interrupted_call" | "timeout" | "killed" | "queue_timeout") | null;
             ref?: string;
             /** @description What the script returned, or null. */
             result: unknown;
@@ -11987,8 +11987,8 @@ export interface components {
             seq: number;
             serviceId: string;
             startedAt: string;
-            /** @description null while the call is under way. */
-            status: ("ok" | "error" | "denied" | "canceled") | null;
+            /** @description null while the call is under way. canceled: it was never sent. unknown: it was sent, and given up before it was answered. */
+            status: ("ok" | "error" | "denied" | "canceled" | "unknown") | null;
             toolId: string;
             /** @description How long it stood still for a person to decide, and for its run to go on; 0 while it is under way. */
             waitedMs: number;

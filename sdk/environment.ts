@@ -23,6 +23,7 @@ export const EXECUTION_REASONS = {
   success: ["ok"],
   failed: [
     "script_error",
+    "unhandled_rejection",
     "syntax_error",
     "memory_limit",
     "cpu_limit",

@@ -682,9 +682,9 @@ CASE exit_state
     WHEN 'success'::text THEN (reason = 'ok'::text)
     WHEN 'timeout'::text THEN (reason = 'timeout'::text)
     WHEN 'canceled'::text THEN (reason = ANY (ARRAY['killed'::text, 'queue_timeout'::text]))
-    WHEN 'failed'::text THEN (reason = ANY (ARRAY['script_error'::text, 'syntax_error'::text, 'memory_limit'::text, 'cpu_limit'::text, 'output_limit'::text, 'crashed'::text, 'sandbox_violation'::text, 'approval_denied'::text, 'approval_expired'::text, 'replay_divergence'::text, 'interrupted'::text, 'interrupted_call'::text]))
+    WHEN 'failed'::text THEN (reason = ANY (ARRAY['script_error'::text, 'unhandled_rejection'::text, 'syntax_error'::text, 'memory_limit'::text, 'cpu_limit'::text, 'output_limit'::text, 'crashed'::text, 'sandbox_violation'::text, 'approval_denied'::text, 'approval_expired'::text, 'replay_divergence'::text, 'interrupted'::text, 'interrupted_call'::text]))
     ELSE (exit_state IS NULL)
-END AND ((creator = 'key'::text) = (key_id IS NOT NULL))))
+END AND ((creator = 'key'::text) = (key_id IS NOT NULL)))) NOT VALID
 );
 CREATE INDEX processes_by_exit_state ON public.processes USING btree (exit_state, id);
 CREATE INDEX processes_by_submitter ON public.processes USING btree (COALESCE(key_id, creator), id);
@@ -874,7 +874,7 @@ create table tool_calls (
   constraint tool_calls_position_check CHECK (("position" >= 0)),
   constraint tool_calls_result_bytes_check CHECK ((result_bytes >= 0)),
   constraint tool_calls_seq_check CHECK ((seq > 0)),
-  constraint tool_calls_status_check CHECK ((status = ANY (ARRAY['ok'::text, 'error'::text, 'denied'::text, 'canceled'::text])))
+  constraint tool_calls_status_check CHECK ((status = ANY (ARRAY['ok'::text, 'error'::text, 'denied'::text, 'canceled'::text, 'unknown'::text]))) NOT VALID
 );
 
 create table tools (

@@ -90,7 +90,8 @@ export function createRun(
       const error: ErrorDetail | undefined =
         typeof given === "string" ? { name: "Error", message: given } : given;
       // A script that does not catch a refusal ends by it.
-      const refusal = error?.reason === "script_error" ? (pauses?.findRefusal(error.message) ?? null) : null;
+      const isOfScript = error?.reason === "script_error" || error?.reason === "unhandled_rejection";
+      const refusal = isOfScript ? (pauses?.findRefusal(error.message) ?? null) : null;
       awaited.resolve({
         success: exitState === "success",
         ...(exitState === "success" && "result" in returned && { value: returned.result }),

@@ -12,7 +12,9 @@ import type { RealmPack, RealmPart } from "./realm-pack.ts";
 export interface Realm {
   receive(json: string, main?: unknown): void;
   turn(): void;
-  reject(reason: unknown): void;
+  reject(reason: unknown, promise?: unknown): void;
+  handled(promise: unknown): void;
+  fail(reason: unknown): void;
   importError(specifier: string): unknown;
   preload(): void;
 }

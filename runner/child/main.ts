@@ -137,14 +137,15 @@ function readPack(): Buffer {
 }
 
 closeInherited(options.closeFds);
-process.on("unhandledRejection", (reason) => {
-  present.realm.reject(reason);
+process.on("unhandledRejection", (reason, promise) => {
+  present.realm.reject(reason, promise);
   takeTurnSoon();
 });
+process.on("rejectionHandled", (promise) => present.realm.handled(promise));
 // The value may be an object of the host realm, so it must not reach the script's; a finalizer of the script may be the cause.
 process.on("uncaughtException", (error) => {
   if (!hasStarted) leaveWith(error);
-  present.realm.reject("An exception was thrown outside of the script's own calls.");
+  present.realm.fail("An exception was thrown outside of the script's own calls.");
   takeTurnSoon();
 });
 const kernel = options.lock === null ? null : openKernel();

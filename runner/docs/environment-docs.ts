@@ -57,7 +57,7 @@ export function generateEnvironmentDocs(facts: EnvironmentFacts): string {
     .concat("\n");
 }
 
-const OVERVIEW = `A script runs once, alone, and everything is gone afterwards but what it printed, put out, wrote to files or returned.
+const OVERVIEW = `A script runs once, alone; of it stays what it printed, put out, wrote to files or returned.
 Prefer one script that makes many tool calls and returns only what you need.`;
 
 const FORMS = `## What a script is
@@ -90,7 +90,7 @@ The time zone is UTC.`;
 
 const TOOLS = `## Tools
 
-Tools are functions of installed services. A call takes one object and answers a promise.
+Tools are functions of installed services: they take one object and return a promise.
 
 \`\`\`ts
 const found = await tools.search({ query: "create issue", limit: 5 }); // found.packages: npm packages that fit
@@ -105,7 +105,7 @@ const issue = await tools.github.createIssue({ title: "Broken build" });
 - \`cyrnel.input\` is the JSON \`input\` of the process: frozen; \`undefined\` without one
 - \`cyrnel.process\` is \`{ id, ref }\` of this process
 
-Calls are concurrent. \`tools\` cannot be enumerated: use \`tools.search\`. A misspelt one fails with suggestions.`;
+Calls are concurrent; a second argument \`{ signal }\` aborts one. \`tools\` cannot be enumerated: use \`tools.search\`.`;
 
 const FILES = `## Files
 
@@ -124,14 +124,14 @@ const OUTPUT = `## What leaves the sandbox
 - \`return value\`: the process's \`result\`. JSON data.
 - \`cyrnel.output(object)\`: merged into the process's \`output\` (shallow, later keys win); visible while the script runs.
 
-The run ends when the top level has finished; timers do not keep it alive: \`await\` what matters.`;
+After \`return\` calls in progress and the code after them are finished; timers are not waited for.`;
 
 const ERRORS = `## Errors
 
 A failed call rejects with an \`Error\` that has \`name\`, \`message\`, \`code\` (of \`fetch\`: \`cause.code\`) and, where there
 is one, \`status\`; of HTTP 400 and above \`headers\` and \`body\`, unless it has the second argument
-\`{ throwOnError: false }\`. What is not caught ends the process as \`failed\` with reason \`script_error\`.
-Further reasons: \`syntax_error\`, \`timeout\`,
+\`{ throwOnError: false }\`. What is not caught ends the process as \`failed\` (\`script_error\`,
+\`unhandled_rejection\`). Further reasons: \`syntax_error\`, \`timeout\`,
 \`memory_limit\`, \`cpu_limit\`, \`output_limit\`, \`sandbox_violation\`, \`killed\`.`;
 
 const EXAMPLE = `## Example
@@ -142,7 +142,7 @@ const averages: Record<string, number> = {};
 for (const [station, group] of Map.groupBy(readings, ([name]) => name)) {
   averages[station] = group.reduce((sum, [, celsius]) => sum + celsius, 0) / group.length;
 }
-console.log(\`averaged \${readings.length} readings\`); // stdout
+console.log(\`averaged \${readings.length} readings\`);
 cyrnel.output({ stations: Object.keys(averages).length }); // output
 return averages; // result: {"harbour":11.75,"hill":7.25}
 \`\`\``;

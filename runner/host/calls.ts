@@ -18,6 +18,7 @@ import {
   type WireError,
 } from "../wire/protocol.ts";
 import { createRestores } from "./restores.ts";
+import type { OpenCall } from "./waiting.ts";
 
 /** How far a well-behaved child's count of its calls may run ahead of ours. */
 const CALL_SLACK = 8;
@@ -98,7 +99,9 @@ export interface Calls {
   readonly toolCalls: number;
   /** Begins a call, or says why the run is over. */
   begin(message: CallMessage, attachment: Buffer | null): Violation | Divergence | null;
-  /** Aborts one call of a tool, whose reply says so. One that has its reply already is left as it is. */
+  /** Calls without a reply, oldest first. */
+  listOpen(): OpenCall[];
+  /** Aborts one call, whose reply says so. One that has its reply already is left as it is. */
   cancel(id: number): Violation | null;
   /** Holds replies back until `thaw`. */
   freeze(): void;
@@ -118,8 +121,8 @@ export function createCalls(options: CallOptions): Calls {
   /** Of a run that is repeated, and from the first answer on that becomes a file. */
   let restores = before.length === 0 ? null : openRestores();
   const aborter = new AbortController();
-  /** Of calls of tools that are under way, by id. */
-  const open = new Map<number, AbortController>();
+  /** Calls under way, by id; those that the script can abort have a controller. */
+  const open = new Map<number, OpenCall & { aborter: AbortController | null }>();
   let logChars = 0;
   let hasLost = false;
   let lastId = 0;
@@ -237,12 +240,9 @@ export function createCalls(options: CallOptions): Calls {
         attachment: Buffer | null,
         turn: SaveTurn,
       ) => Promise<unknown>;
-      let { signal } = aborter;
-      if (method === "invoke") {
-        const own = new AbortController();
-        open.set(id, own);
-        signal = own.signal;
-      }
+      const own = method === "invoke" || method === "ask" ? new AbortController() : null;
+      open.set(id, { id, method, params, aborter: own });
+      const signal = own?.signal ?? aborter.signal;
       // Begun at once: what ends the run may stand in the same chunk, and after the end no call may begin.
       const work = async () => {
         aborter.signal.throwIfAborted();
@@ -270,9 +270,10 @@ export function createCalls(options: CallOptions): Calls {
     },
     cancel(id) {
       if (id > lastId) return violation(`call ${id} was canceled before it was made`);
-      open.get(id)?.abort(new Error("The script has canceled the call."));
+      open.get(id)?.aborter?.abort(new Error("The script has canceled the call."));
       return null;
     },
+    listOpen: () => [...open.values()].filter(({ aborter: own }) => own?.signal.aborted !== true),
     freeze() {
       frozen = Promise.withResolvers();
     },
@@ -285,7 +286,7 @@ export function createCalls(options: CallOptions): Calls {
       const ended = new Error("The run has ended.");
       aborter.abort(ended);
       restores?.end();
-      for (const own of open.values()) own.abort(ended);
+      for (const { aborter: own } of open.values()) own?.abort(ended);
       frozen?.resolve();
     },
     sent: () => replies,

@@ -17,7 +17,8 @@ import type { EndParams } from "../wire/protocol.ts";
 /** What ended a run. The first one counts. */
 export type EndCause =
   | { kind: "end"; end: EndParams; memoryMb: number }
-  | { kind: "timeout"; limitMs: number }
+  /** `waitsFor`: in words. */
+  | { kind: "timeout"; limitMs: number; waitsFor?: string | null }
   | { kind: "killed" }
   | { kind: "cpu_limit"; limitMs: number | null }
   | { kind: "memory_limit"; limitMb: number }
@@ -61,7 +62,9 @@ export function judge(cause: EndCause): Verdict {
         "timeout",
         "timeout",
         "TimeoutError",
-        `The script ran longer than its limit of ${cause.limitMs} ms.`,
+        cause.waitsFor == null
+          ? `The script ran longer than its limit of ${cause.limitMs} ms.`
+          : `The script ran longer than its limit of ${cause.limitMs} ms: it timed out while waiting for ${cause.waitsFor}.`,
       );
     case "killed":
       return fail("canceled", "killed", "KilledError", "The run was killed.");
@@ -90,7 +93,7 @@ const BUFFER_REFUSED = "Array buffer allocation failed";
 
 function judgeFailure(end: Extract<EndParams, { ok: false }>, memoryMb: number): Verdict {
   const { line, column, ...error } = end.error;
-  if (error.name === "RangeError" && error.message === BUFFER_REFUSED) {
+  if (error.name === "RangeError" && error.message.endsWith(BUFFER_REFUSED)) {
     const { message } = failMemory(memoryMb).error ?? error;
     const place = { ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
     const reason = "memory_limit";

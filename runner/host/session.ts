@@ -4,6 +4,7 @@
  * the protocol is an end like any other.
  */
 import { randomBytes } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import {
   type ExecutionInput,
   type ExecutionOutcome,
@@ -23,9 +24,14 @@ import {
   PROTOCOL_LIMITS,
   type SessionLimits,
   type StartParams,
+  type WaitingParams,
 } from "../wire/protocol.ts";
 import { type CallHandlers, type Calls, createCalls, type Divergence, type LoggedCall } from "./calls.ts";
 import type { Checkpoint } from "./checkpoint.ts";
+import { describeWaiting } from "./waiting.ts";
+
+/** A child that waits for calls answers within a millisecond; one that computes does not answer. */
+const MAX_TELLING_MS = 200;
 
 export interface SessionEvents {
   stdout(data: Buffer, level?: PrintLevel): void;
@@ -62,6 +68,8 @@ export interface Session {
   pause(): Promise<Frozen | null>;
   /** Lets the script go on and sends it the replies that were held back. */
   resume(): void;
+  /** What the script waits for, in words; without lines where the child does not tell them in time. Null: for nothing. Never rejects. */
+  describeWaiting(): Promise<string | null>;
 }
 
 export interface SessionInput {
@@ -99,6 +107,7 @@ export function startSession(input: SessionInput): Session {
   let warnings: RunWarning[] | undefined;
   let droppedWarnings = 0;
   let pausing: PromiseWithResolvers<Frozen | null> | null = null;
+  let asked: PromiseWithResolvers<WaitingParams["calls"]> | null = null;
 
   function finish(end: SessionEndKind): void {
     if (over) return;
@@ -165,6 +174,11 @@ export function startSession(input: SessionInput): Session {
           return violation("the child said it was live out of turn");
         isLive = true;
         input.onLive?.();
+        return null;
+      case "waiting":
+        if (asked === null) return violation("the child said what it waits for without having been asked");
+        asked.resolve(message.params.calls);
+        asked = null;
         return null;
       case "diverged":
         return input.start.journal === undefined
@@ -254,6 +268,13 @@ export function startSession(input: SessionInput): Session {
       isFrozen = false;
       send({ jsonrpc: "2.0", method: "resume" });
       calls?.thaw();
+    },
+    async describeWaiting() {
+      if (over || calls === null) return null;
+      asked ??= Promise.withResolvers();
+      send({ jsonrpc: "2.0", method: "waiting" });
+      const places = await Promise.race([asked.promise, setTimeout(MAX_TELLING_MS, [])]);
+      return describeWaiting(calls.listOpen(), places);
     },
   };
 }

@@ -109,7 +109,10 @@ export function superviseRun(run: RunOnChild): SupervisedRun {
   }
 
   const onKill = () => endBy({ kind: "killed" });
-  const onDeadline = () => endBy({ kind: "timeout", limitMs: limits.timeoutMs ?? 0 });
+  const onDeadline = () =>
+    void session
+      .describeWaiting()
+      .then((waitsFor) => endBy({ kind: "timeout", limitMs: limits.timeoutMs ?? 0, waitsFor }));
   const watch = run.monitor.watch(
     child.pid,
     { cpuMs: limits.cpuMs, memoryBytes: toWatchBudget(limits.memoryMb) },

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { runWarningSchema } from "#sdk";
 
 /** Raised whenever a message changes shape; a child with another version is refused. */
-export const PROTOCOL_VERSION = 7;
+export const PROTOCOL_VERSION = 8;
 
 /** Bounds of one connection. Configurable ones are defaults. */
 export const PROTOCOL_LIMITS = {
@@ -104,8 +104,8 @@ export interface WireError {
 /** Host to child. `start` comes exactly once, after `ready`; replies follow calls; `paused` of the child follows `pause`. */
 export type HostMessage =
   | { jsonrpc: "2.0"; method: "start"; params: StartParams }
-  /** At the end of its turn the script is frozen until `resume`. */
-  | { jsonrpc: "2.0"; method: "pause" | "resume" }
+  /** At the end of its turn the script is frozen until `resume`. `waiting`: the child is to send `waiting`. */
+  | { jsonrpc: "2.0"; method: "pause" | "resume" | "waiting" }
   | { jsonrpc: "2.0"; id: number; result: unknown }
   | { jsonrpc: "2.0"; id: number; error: { code: number; message: string; data: WireError } };
 
@@ -243,7 +243,7 @@ export const endParamsSchema = z.discriminatedUnion("ok", [
   z.strictObject({ ok: z.literal(true), result: z.unknown().optional() }),
   z.strictObject({
     ok: z.literal(false),
-    reason: z.enum(["script_error", "output_limit"]),
+    reason: z.enum(["script_error", "unhandled_rejection", "output_limit"]),
     error: scriptErrorSchema,
   }),
 ]);
@@ -255,6 +255,20 @@ const codeCacheParamsSchema = z.strictObject({
   data: z.string(),
 });
 export type CodeCacheParams = z.infer<typeof codeCacheParamsSchema>;
+
+const waitingParamsSchema = z.strictObject({
+  calls: z
+    .array(
+      z.strictObject({
+        /** 0: a timer. */
+        id: z.int().min(0).max(1_000_000_000),
+        line: z.int().positive(),
+        file: z.string().max(255).optional(),
+      }),
+    )
+    .max(4),
+});
+export type WaitingParams = z.infer<typeof waitingParamsSchema>;
 
 /** Child to host. */
 export const childMessageSchema = z.union([
@@ -277,7 +291,9 @@ export const childMessageSchema = z.union([
     notification("live", z.strictObject({})),
     /** A repeated script does something else than before: `what` completes "the script …". */
     notification("diverged", z.strictObject({ what: z.string().min(1).max(1000) })),
-    /** The script wants no answer to this call of `invoke` any more; its reply comes nevertheless, and may have been sent already. */
+    /** Answers `waiting`: the calls that the script waits for longest, and where it made them. */
+    notification("waiting", waitingParamsSchema),
+    /** The script has aborted this call; its reply comes nevertheless, and may have been sent already. */
     notification("cancel", z.strictObject({ id: callId })),
     callMessage("invoke"),
     callMessage("discoverServices"),

@@ -18,6 +18,7 @@ import { CASE_PACKAGES, packageCases } from "./cases/packages.ts";
 import { resultCases } from "./cases/results.ts";
 import { sourceCases } from "./cases/sources.ts";
 import { streamCases } from "./cases/streams.ts";
+import { unfinishedCases } from "./cases/unfinished.ts";
 import { valueCases } from "./cases/values.ts";
 import { webCases } from "./cases/web.ts";
 import { servePackages } from "./packages.ts";
@@ -32,6 +33,7 @@ export const ENVIRONMENT_CASES: readonly EnvironmentCase[] = [
   ...packageCases,
   ...errorCases,
   ...callCases,
+  ...unfinishedCases,
   ...fileCases,
   ...fetchCases,
   ...streamCases,

@@ -78,7 +78,10 @@ export function instantiateKernel(): EnvironmentModule {
           const reason = result.reason as NonNullable<ErrorDetail["reason"]>;
           bindings.setError(eid, { ...result.errorDetail, reason });
         }
-        return result.exitState ?? "failed";
+        return {
+          exitState: result.exitState ?? "failed",
+          warnings: result.warnings.filter(({ code }) => code !== "more_warnings"),
+        };
       } catch (error) {
         if (!aborter.signal.aborted) throw error;
         bindings.setError(eid, { name: "KilledError", message: "The run was killed.", reason: "killed" });

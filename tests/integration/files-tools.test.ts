@@ -266,7 +266,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
       ];`,
     );
     const form =
-      'TypeError: tools.store.download takes {saveAs: "name of a file", throwOnError: false} as its second argument, either of them, or none.';
+      'TypeError: tools.store.download takes {saveAs: "name of a file", signal: an AbortSignal, throwOnError: false} as its second argument, or none.';
     expect(record.result).toEqual([
       expect.stringMatching(/^invalid_file_name: /),
       expect.stringMatching(/^invalid_file_name: .*folder/),

@@ -4,7 +4,13 @@ import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { Fold } from "../parts/layout.tsx";
 import type { ToolCall } from "../server/api.ts";
 
-const LOOKS: Record<string, string> = { ok: "good", error: "bad", denied: "wait", canceled: "bad" };
+const LOOKS: Record<string, string> = {
+  ok: "good",
+  error: "bad",
+  denied: "wait",
+  canceled: "bad",
+  unknown: "wait",
+};
 const MAX_SHOWN = 300;
 /** Of a lane, in units of its drawing. */
 const WIDTH = 1000;

@@ -17,6 +17,7 @@ const LOOKS: Record<string, string> = {
 /** What the reasons mean where the word alone may not say enough. */
 export const REASONS: Record<string, string> = {
   script_error: "The script threw an error.",
+  unhandled_rejection: "A call or promise failed, and no code handled it.",
   syntax_error: "The script is not valid TypeScript.",
   memory_limit: "It needed more memory than it was allowed.",
   cpu_limit: "It needed more processor time than it was allowed.",

@@ -156,6 +156,7 @@ export class CallLog {
     const entry = restored ?? this.#add(request);
     const clock = startCallClock(waitedMs);
     let digest: Buffer | null = null;
+    let wasSent = false;
     const call: LoggedCall = {
       seq,
       serviceId,
@@ -181,6 +182,7 @@ export class CallLog {
         entry.httpStatus = httpStatus;
       },
       called: (destructive) => {
+        wasSent = true;
         call.destructive = destructive;
         this.#underWay.set(seq, call);
       },
@@ -188,7 +190,10 @@ export class CallLog {
         call.saved = file;
         this.#unstored.push({ ...file, seq });
       },
-      notCalled: () => void this.#underWay.delete(seq),
+      notCalled: () => {
+        wasSent = false;
+        this.#underWay.delete(seq);
+      },
       replied: (reply) => {
         if (!this.#underWay.delete(seq)) return;
         const { destructive } = call;
@@ -202,14 +207,14 @@ export class CallLog {
       warn: (warning) => this.#warn(entry, warning),
       end: (ending) => {
         this.#begun.delete(call);
-        this.#end(entry, clock, ending);
+        this.#end(entry, clock, wasSent && ending.status === "canceled" ? toUnknown(ending) : ending);
       },
     };
     this.#begun.add(call);
     return call;
   }
 
-  /** The run is over: what has not ended ends as canceled. */
+  /** The run is over: what has not ended ends as canceled, or unknown if it was sent. */
   cutOff(error: string): void {
     for (const call of this.#begun) call.end({ status: "canceled", error });
   }
@@ -321,6 +326,12 @@ export class CallLog {
     this.#previewBytes += Buffer.byteLength(text);
     return { bytes, text };
   }
+}
+
+/** Its request was sent: the service may have carried it out. */
+function toUnknown({ error, ...ending }: CallEnding): CallEnding {
+  const sent = "Its request had been sent; it is not known whether it was carried out.";
+  return { ...ending, status: "unknown", error: error === undefined ? sent : `${error} ${sent}` };
 }
 
 /** The digest is made here. */

@@ -193,7 +193,8 @@ export class RunApprovals {
    * cannot be guessed, so it is told from any other error.
    */
   explain(ending: Ending): Ending {
-    if (ending.reason !== "script_error" || ending.error === null) return ending;
+    const isOfScript = ending.reason === "script_error" || ending.reason === "unhandled_rejection";
+    if (!isOfScript || ending.error === null) return ending;
     for (const [id, state] of this.#states) {
       if ((state !== "denied" && state !== "expired") || !ending.error.message.includes(id)) continue;
       return { ...ending, reason: state === "denied" ? "approval_denied" : "approval_expired" };

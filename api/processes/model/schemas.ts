@@ -250,7 +250,7 @@ export const processListSchema = z.object({
   nextCursor: z.string().nullable().describe("Give it as `cursor` for the next page; null on the last."),
 });
 
-export const CALL_STATUSES = ["ok", "error", "denied", "canceled"] as const;
+export const CALL_STATUSES = ["ok", "error", "denied", "canceled", "unknown"] as const;
 export type CallStatus = (typeof CALL_STATUSES)[number];
 
 export const toolCallSchema = z
@@ -265,7 +265,12 @@ export const toolCallSchema = z
       .describe(
         "How long it stood still for a person to decide, and for its run to go on; 0 while it is under way.",
       ),
-    status: z.enum(CALL_STATUSES).nullable().describe("null while the call is under way."),
+    status: z
+      .enum(CALL_STATUSES)
+      .nullable()
+      .describe(
+        "null while the call is under way. canceled: it was never sent. unknown: it was sent, and given up before it was answered.",
+      ),
     error: z.string().optional(),
     httpStatus: z
       .int()

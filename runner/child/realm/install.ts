@@ -22,6 +22,7 @@ import { installClock, installRandom } from "./repeatable.ts";
 import { connect } from "./sending.ts";
 import { lockStacks } from "./stacks.ts";
 import { timerGlobals } from "./timers.ts";
+import { noteHandled, noteRejection } from "./unawaited.ts";
 
 /** What a context brings along that a script must not have. */
 const REMOVED = ["SharedArrayBuffer", "Atomics"];
@@ -53,7 +54,9 @@ export function install(
     __proto__: null,
     receive,
     turn: takeTurn,
-    reject: (reason: unknown) => fail(reason),
+    reject: noteRejection,
+    handled: noteHandled,
+    fail: (reason: unknown) => fail(reason),
     importError,
     preload,
   });

@@ -175,9 +175,14 @@ export function advance(): void {
     diverge(`has not made call ${StringOf(event)}, which was answered before`);
 }
 
+/** Whether the journal has more that reached the script: then the run went on. */
+export function wentOn(): boolean {
+  return journal !== null && nextEvent(journal) !== undefined;
+}
+
 /** Whether the script settles before the journal is used up; if so, it is told. */
 export function endsEarly(): boolean {
-  if (journal === null || nextEvent(journal) === undefined) return false;
+  if (!wentOn()) return false;
   diverge("ends earlier than before");
   return true;
 }

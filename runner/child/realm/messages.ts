@@ -3,7 +3,7 @@
  * A paused run is frozen: neither a timer nor a reply reaches the script until it is resumed.
  */
 import type { Journal, StartParams } from "../../wire/protocol.ts";
-import { countOpenCalls, isCallOpen, settleCall, takeBytesOf } from "./host/calls.ts";
+import { countOpenCalls, isCallOpen, listWaiting, settleCall, takeBytesOf } from "./host/calls.ts";
 import { importModule } from "./host/imports.ts";
 import {
   advance,
@@ -28,9 +28,17 @@ import {
   ReflectApply,
 } from "./primordials.ts";
 import { keepEngineClock, nowMs, seedRandom } from "./repeatable.ts";
-import { hasEnded, sendPaused, sendTimer } from "./sending.ts";
-import { setMappings } from "./stacks.ts";
-import { countArmedTimers, fireTimer, isTimerArmed, startTimers } from "./timers.ts";
+import { hasEnded, sendPaused, sendTimer, sendWaiting } from "./sending.ts";
+import { encodePlace, setMappings } from "./stacks.ts";
+import {
+  countArmedTimers,
+  countAwaitedTimers,
+  fireTimer,
+  isTimerArmed,
+  locateAwaitedTimer,
+  startTimers,
+  warnOfDropped,
+} from "./timers.ts";
 
 let started = false;
 let pause: "no" | "due" | "frozen" = "no";
@@ -57,7 +65,9 @@ export function receive(text: string, main: unknown): void {
 /** Nothing of the script is running, no microtask is waiting, every unhandled rejection was handed over. */
 export function takeTurn(): void {
   if (!started || pause === "frozen") return;
-  endTurn(countOpenCalls() > 0 || countArmedTimers() > 0);
+  const hasOpenCalls = countOpenCalls() > 0;
+  const isOpen = hasOpenCalls || countAwaitedTimers() > 0;
+  endTurn({ isOpen, canContinue: isOpen || countArmedTimers() > 0 }, warnOfDropped);
   if (hasEnded()) return;
   // What was done before a pause has to be done again before the next one.
   if (pause === "due" && !isReplaying()) {
@@ -80,6 +90,15 @@ function dispatch(message: object, main: unknown): void {
   else if (method === "timer") handleTimer(own(params, "id") as number);
   else if (method === "pause" && pause === "no") pause = "due";
   else if (method === "resume") resume();
+  else if (method === "waiting") tellWaiting();
+}
+
+/** The host names what a run waited for that ran out of time. */
+function tellWaiting(): void {
+  let text = listWaiting();
+  const timer = text === "" ? locateAwaitedTimer() : undefined;
+  if (timer !== undefined) text = encodePlace(0, timer);
+  sendWaiting(`[${text}]`);
 }
 
 function handleTimer(id: number): void {
@@ -129,7 +148,7 @@ function start(params: object, main: unknown): void {
       ReflectApply(main as (module: typeof importModule) => unknown, undefined, [
         importModule,
       ]) as Promise<unknown>,
-      succeed,
+      (value) => succeed(value, countOpenCalls() > 0),
       fail,
     );
   } else fail(new RealmSyntaxError(typeof main === "string" ? main : "No script."));

@@ -1,17 +1,30 @@
 /**
- * How the run ends: the first outcome wins. A result waits for the end of the turn, so that an unhandled
- * rejection still fails the run; a failure is sent at once.
+ * How the run ends: the first outcome wins, and a failure is sent at once. A script that returns is waited for until nothing that it has
+ * begun is left (README.md: "The end of a run"); then a rejection that no code has handled still fails the run.
  */
 
-import { endsEarly, WAKE_TIMER_ID } from "./journal.ts";
+import type { EndParams } from "../../wire/protocol.ts";
+import { endsEarly, WAKE_TIMER_ID, wentOn } from "./journal.ts";
 import { cutAt, encodeJson } from "./json.ts";
 import { MAX_RESULT_DEPTH, run } from "./limits.ts";
 import { ArrayIsArray, ErrorIsError, own, RealmError, StringOf, symbolToString } from "./primordials.ts";
 import { hasEnded, quote, sendEnd as sendLast, sendTimer } from "./sending.ts";
 import { type Position, positionOf, readPosition, sourceName } from "./stacks.ts";
+import { findUnhandled, warnOfUnobserved } from "./unawaited.ts";
 import { countDroppedWarnings, warnOfNull } from "./warnings.ts";
 
+/** What is left to be done at the end of a turn. */
+export interface LeftWork {
+  /** Calls, and timers of code that continued after one: a run does not end before them. */
+  isOpen: boolean;
+  /** That, or any timer: the script may still settle. */
+  canContinue: boolean;
+}
+
+let returned: { value: unknown } | null = null;
+/** JSON text of `end`. */
 let result: string | null = null;
+let draining = false;
 let mayWaitOnItsOwn = false;
 
 /** With WebAssembly the engine itself settles promises, outside of every call of the embedder. */
@@ -23,13 +36,21 @@ function sendEnd(params: string): void {
   sendLast(params, countDroppedWarnings());
 }
 
-function isSettled(): boolean {
-  return result !== null || hasEnded();
+/** The script has returned, and calls were open at the end of that turn. */
+export function isDraining(): boolean {
+  return draining;
 }
 
 /** The script's promise resolved. */
-export function succeed(value: unknown): void {
-  if (isSettled()) return;
+export function succeed(value: unknown, hasOpenCalls: boolean): void {
+  if (returned !== null || hasEnded()) return;
+  returned = { value };
+  // Most scripts have awaited everything: this is their only turn.
+  if (!hasOpenCalls) encodeResult(value);
+  if (mayWaitOnItsOwn) sendTimer(WAKE_TIMER_ID, 0);
+}
+
+function encodeResult(value: unknown): void {
   try {
     const maxBytes = run.limits.maxResultBytes;
     const { text, bytes, tooLarge } = encodeJson(value, {
@@ -40,13 +61,12 @@ export function succeed(value: unknown): void {
     });
     if (tooLarge) failTooLarge("result", bytes, maxBytes);
     else result = text === undefined ? '{"ok":true}' : `{"ok":true,"result":${text}}`;
-    if (mayWaitOnItsOwn) sendTimer(WAKE_TIMER_ID, 0);
   } catch (error) {
     fail(error);
   }
 }
 
-/** The script threw, rejected without a handler, or waits for nothing. */
+/** The script threw, or waits for nothing. */
 export function fail(reason: unknown): void {
   if (hasEnded() || endsEarly()) return;
   sendEnd(encodeFailure("script_error", describeThrown(reason)));
@@ -62,21 +82,40 @@ export function failTooLarge(what: "result" | "output", bytes: number, maxBytes:
   );
 }
 
-/**
- * The end of a turn: nothing of the script is running and no microtask is waiting. `isWaiting`: a call or a timer is
- * open, so the script may still settle.
- */
-export function endTurn(isWaiting: boolean): void {
+/** The end of a turn: nothing of the script is running and no microtask is waiting. `beforeEnd` may report what is dropped. */
+export function endTurn({ isOpen, canContinue }: LeftWork, beforeEnd: () => void): void {
   if (hasEnded()) return;
-  if (result !== null) {
-    if (!endsEarly()) sendEnd(result);
-  } else if (!isWaiting && !mayWaitOnItsOwn) {
-    fail(
-      new RealmError(
-        "The script awaits something that can never happen: no call, no timer and nothing else is left that could settle its promise.",
-      ),
-    );
+  if (returned === null) {
+    if (!canContinue && !mayWaitOnItsOwn && !failByRejection()) fail(new RealmError(NEVER_SETTLES));
+  } else if (isOpen || wentOn()) {
+    // What code does to the value until then belongs to the result.
+    if (!draining) result = null;
+    draining = true;
+  } else if (result === null) {
+    encodeResult(returned.value);
+    // Getters and toJSON of the value may have begun something.
+    if (!hasEnded()) sendTimer(WAKE_TIMER_ID, 0);
+  } else if (!failByRejection()) {
+    beforeEnd();
+    warnOfUnobserved();
+    sendEnd(result);
   }
+}
+const NEVER_SETTLES =
+  "The script awaits something that can never happen: no call, no timer and nothing else is left that could settle its promise.";
+
+/** Ends the run by the first rejection that no code has handled, if there is one. */
+function failByRejection(): boolean {
+  const unhandled = findUnhandled();
+  if (unhandled === null || endsEarly()) return unhandled !== null;
+  const { reason, call } = unhandled;
+  const detail = describeThrown(reason);
+  const { position } = detail;
+  const place = position === undefined ? "" : ` (line ${StringOf(position.line)})`;
+  const what = call === undefined ? "A promise was rejected" : `${call.name}${place} failed`;
+  detail.message = `${what}, and no code handled it: ${detail.message}`;
+  sendEnd(encodeFailure("unhandled_rejection", detail));
+  return true;
 }
 
 interface ThrownDetail {
@@ -110,7 +149,7 @@ function describeThrown(value: unknown): ThrownDetail {
 }
 
 /** The JSON text of `end` for a failure. */
-function encodeFailure(reason: "script_error" | "output_limit", detail: ThrownDetail): string {
+function encodeFailure(reason: Extract<EndParams, { ok: false }>["reason"], detail: ThrownDetail): string {
   const { name, message, stack, position } = detail;
   const place =
     position === undefined ? "" : `,"line":${StringOf(position.line)},"column":${StringOf(position.column)}`;

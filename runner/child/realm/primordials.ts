@@ -113,7 +113,7 @@ export const mapDelete = uncurry(Map.prototype.delete);
 export const weakMapGet = uncurry(WeakMap.prototype.get);
 export const weakMapSet = uncurry(WeakMap.prototype.set);
 
-const promiseThen = uncurry(Promise.prototype.then);
+export const promiseThen = uncurry(Promise.prototype.then);
 
 /**
  * Reacts to a promise made by the realm or by an async function, in a way no script can intercept: an own

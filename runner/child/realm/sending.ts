@@ -69,7 +69,7 @@ export function sendCall(text: string): void {
   if (!ended) send(text);
 }
 
-/** Of a call of a tool that was sent. */
+/** Of a call that was sent. */
 export function sendCancel(id: number): void {
   if (!ended) send(`{"jsonrpc":"2.0","method":"cancel","params":{"id":${StringOf(id)}}}`);
 }
@@ -123,6 +123,11 @@ export function sendPaused(journal: string): void {
 /** A run that is repeated does something else. */
 export function sendDiverged(what: string): void {
   if (!ended) send(`{"jsonrpc":"2.0","method":"diverged","params":{"what":${quote(what)}}}`);
+}
+
+/** `calls` is complete JSON text. */
+export function sendWaiting(calls: string): void {
+  if (!ended) send(`{"jsonrpc":"2.0","method":"waiting","params":{"calls":${calls}}}`);
 }
 
 /** A repeated run has come to where it was. */

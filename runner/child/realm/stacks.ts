@@ -8,6 +8,7 @@ import {
   defineHidden,
   indexOf,
   JSONParse,
+  JSONStringify,
   mapGet,
   mapSet,
   ObjectDefineProperty,
@@ -90,6 +91,22 @@ const FRAME = /^ {4}at (?:async |new )?(?:[^\n]* \()?([^\n()]{1,400}):(\d{1,9}):
 /** The first script frame of an error whose stack was read before. */
 export function positionOf(error: object): Position | undefined {
   return weakMapGet(positions, error) as Position | undefined;
+}
+
+/** The first script frame of an error of the realm; formats its stack, which takes some microseconds. */
+export function locate(error: Error): Position | undefined {
+  try {
+    void error.stack;
+  } catch {
+    // A script has put something of its own where the stack is looked up.
+  }
+  return positionOf(error);
+}
+
+/** JSON text of where the script made a call; `id` is that of the call. */
+export function encodePlace(id: number, { line, source }: Position): string {
+  const file = source === 0 ? "" : `,"file":${JSONStringify(sourceName(source))}`;
+  return `{"id":${StringOf(id)},"line":${StringOf(line)}${file}}`;
 }
 
 /** Locks stack formatting; before any script runs. */

@@ -11,6 +11,7 @@ import {
   mapGet,
   mapSet,
   onSettled,
+  RealmError,
   RealmMap,
   RealmPromise,
   RealmRangeError,
@@ -20,6 +21,8 @@ import {
   StringOf,
 } from "./primordials.ts";
 import { sendClear, sendTimer } from "./sending.ts";
+import { locate, type Position } from "./stacks.ts";
+import { warn } from "./warnings.ts";
 
 const MAX_ARMED_TIMERS = 10_000;
 const MAX_TIMER_MS = 2_147_483_647;
@@ -30,11 +33,25 @@ interface Armed {
   args: unknown[];
   ms: number;
   repeats: boolean;
+  /** Set by code that continued after the script had returned: the run waits for it. */
+  isAwaited: boolean;
+  /** The script has said that nothing depends on it. */
+  isUnref: boolean;
+  /** Made with the timer, for its line; null for those of the next turn. */
+  at: Error | null;
 }
 
 const armed = new RealmMap<number, Armed>();
 let armedCount = 0;
+let awaitedCount = 0;
 let lastId = 0;
+/** What runs now continues after a call that was open when the script returned. */
+let isContinuation = false;
+
+/** To be called before anything reaches the script. */
+export function continueFrom(isAwaited: boolean): void {
+  isContinuation = isAwaited;
+}
 
 /** What the set functions return: a number where one is expected, with the methods Node's timers have. */
 class Timeout {
@@ -52,15 +69,22 @@ class Timeout {
   }
 
   ref(): this {
+    const entry = mapGet(armed, this.#id) as Armed | undefined;
+    if (entry !== undefined) entry.isUnref = false;
     return this;
   }
 
   unref(): this {
+    const entry = mapGet(armed, this.#id) as Armed | undefined;
+    if (entry === undefined) return this;
+    entry.isUnref = true;
+    if (entry.isAwaited) awaitedCount--;
+    entry.isAwaited = false;
     return this;
   }
 
   hasRef(): boolean {
-    return true;
+    return (mapGet(armed, this.#id) as Armed | undefined)?.isUnref !== true;
   }
 
   refresh(): this {
@@ -92,6 +116,42 @@ export function countArmedTimers(): number {
   return armedCount;
 }
 
+/** Timers that a run does not end before. */
+export function countAwaitedTimers(): number {
+  return awaitedCount;
+}
+
+/** Where the first of them was set. */
+export function locateAwaitedTimer(): Position | undefined {
+  for (let id = 1; awaitedCount > 0 && id <= lastId; id++) {
+    const entry = mapGet(armed, id) as Armed | undefined;
+    if (entry?.isAwaited && entry.at !== null) return locate(entry.at);
+  }
+  return undefined;
+}
+
+/** Reports timers that the end of the run drops, one warning for all of one line. */
+export function warnOfDropped(): void {
+  if (armedCount === 0) return;
+  let left = armedCount;
+  const lines = new RealmMap<string, true>();
+  for (let id = 1; id <= lastId && left > 0; id++) {
+    const entry = mapGet(armed, id) as Armed | undefined;
+    if (entry === undefined) continue;
+    left--;
+    if (entry.isUnref) continue;
+    const position = entry.at === null ? undefined : locate(entry.at);
+    const line = position === undefined ? "" : `${StringOf(position.source)}:${StringOf(position.line)}`;
+    if (mapGet(lines, line) !== undefined) continue;
+    mapSet(lines, line, true);
+    warn({
+      code: "timers_dropped",
+      message: `A timer of ${StringOf(entry.ms)} ms had not fired when the run ended, and its callback was dropped: a run does not wait for timers. Await it if its work matters, else clear it.`,
+      ...(position && { position }),
+    });
+  }
+}
+
 export function isTimerArmed(id: number): boolean {
   return mapGet(armed, id) !== undefined;
 }
@@ -118,11 +178,9 @@ export function fireTimer(id: number): void {
   const entry = mapGet(armed, id) as Armed | undefined;
   if (entry === undefined) return;
   noteTimer(id);
+  continueFrom(entry.isAwaited);
   if (entry.repeats) startTimer(id, entry.ms);
-  else {
-    mapDelete(armed, id);
-    armedCount--;
-  }
+  else drop(id, entry);
   runCallback(entry.callback, entry.args, entry.timer);
 }
 
@@ -139,17 +197,33 @@ function arm(name: string, callback: unknown, ms: number, args: unknown[], repea
   const timer = new Timeout(id);
   startTimer(id, ms);
   lastId = id;
-  mapSet(armed, id, { timer, callback: callback as Armed["callback"], args, ms, repeats });
+  mapSet(armed, id, {
+    timer,
+    callback: callback as Armed["callback"],
+    args,
+    ms,
+    repeats,
+    isAwaited: isContinuation,
+    isUnref: false,
+    at: ms === 0 ? null : new RealmError(),
+  });
   armedCount++;
+  if (isContinuation) awaitedCount++;
   return timer;
 }
 
 function disarm(value: unknown): void {
   const id = idOf(value);
-  if (id === undefined || mapGet(armed, id) === undefined) return;
+  const entry = id === undefined ? undefined : (mapGet(armed, id) as Armed | undefined);
+  if (id === undefined || entry === undefined) return;
   stopTimer(id);
+  drop(id, entry);
+}
+
+function drop(id: number, { isAwaited }: Armed): void {
   mapDelete(armed, id);
   armedCount--;
+  if (isAwaited) awaitedCount--;
 }
 
 /** As Node: what is not between 1 and 2^31-1 is 1. */

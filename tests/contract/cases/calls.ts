@@ -201,11 +201,13 @@ export const callCases: EnvironmentCase[] = [
   },
   {
     id: "call.aborted",
-    sentence: "calls still open at the end of a run are aborted",
+    sentence: "calls still open when a run fails are aborted: it is over at once",
     async check({ start }) {
-      const { done } = start("void tools.test.hang({}).catch(() => {}); await tools.test.echo({}); return 1");
+      const { done } = start(
+        'void tools.test.hang({}).catch(() => {}); await tools.test.echo({}); throw new Error("over")',
+      );
       const run = await done;
-      expect([run.state, run.result]).toEqual(["success", 1]);
+      expect([run.state, run.error?.message]).toEqual(["failed", "over"]);
       await expect.poll(() => run.aborted, { timeout: 5000 }).toBe(1);
     },
   },

@@ -100,8 +100,10 @@ export const errorCases: EnvironmentCase[] = [
         expect([code, state, error?.reason, error?.message, hasResult]).toEqual([
           code,
           "failed",
-          "script_error",
-          "lost",
+          "unhandled_rejection",
+          expect.stringMatching(
+            /^(?:A promise was rejected|tools\.test\.fail \(line 1\) failed), and no code handled it: lost$/,
+          ),
           false,
         ]);
         expect(error?.line).toBe(1);
@@ -122,7 +124,7 @@ export const errorCases: EnvironmentCase[] = [
         const { state, error } = await run(
           `Promise.reject(${reason}); await new Promise((r) => setTimeout(r, 500));`,
         );
-        expect([reason, state, error?.reason]).toEqual([reason, "failed", "script_error"]);
+        expect([reason, state, error?.reason]).toEqual([reason, "failed", "unhandled_rejection"]);
       }
     },
   },

@@ -224,7 +224,8 @@ export const fileCases: EnvironmentCase[] = [
           await Promise.all([{ c: 3 }].map(echo))];`,
       );
       expect(error).toBeUndefined();
-      const refused = /^TypeError: tools.test.echo takes {saveAs: "name of a file"} as its second argument/;
+      const refused =
+        /^TypeError: tools.test.echo takes {saveAs: "name of a file", .*} as its second argument/;
       const file = { file: "out/echo.json", size: 7, contentType: "application/json" };
       expect(result).toEqual([
         file,

@@ -12,6 +12,7 @@ export function createAbort(setTimeout: SetTimeout) {
     #aborted = false;
     #reason: unknown;
     #dependents: AbortSignal[] = [];
+    readonly #followers = new Set<(reason: unknown) => void>();
     onabort: ((event: Event) => unknown) | null = null;
 
     constructor() {
@@ -47,12 +48,20 @@ export function createAbort(setTimeout: SetTimeout) {
       signal.#aborted = true;
       signal.#reason =
         reason === undefined ? new DOMException("This operation was aborted", "AbortError") : reason;
+      for (const follow of signal.#followers) follow(signal.#reason);
+      signal.#followers.clear();
       const event = new Event("abort");
       if (typeof signal.onabort === "function")
         signal.addEventListener("abort", signal.onabort, { once: true });
       signal.dispatchEvent(event);
       for (const dependent of signal.#dependents) abortSignal(dependent, signal.#reason);
       signal.#dependents = [];
+    }
+
+    static follow(signal: AbortSignal, run: (reason: unknown) => void): () => void {
+      if (signal.#aborted) run(signal.#reason);
+      else signal.#followers.add(run);
+      return () => signal.#followers.delete(run);
     }
 
     get aborted(): boolean {
@@ -71,8 +80,9 @@ export function createAbort(setTimeout: SetTimeout) {
       return "AbortSignal";
     }
   }
-  const abortSignal = AbortSignal.abortNow;
+  const { abortNow: abortSignal, follow } = AbortSignal;
   Reflect.deleteProperty(AbortSignal, "abortNow");
+  Reflect.deleteProperty(AbortSignal, "follow");
 
   function createSignal(): AbortSignal {
     mayConstruct = true;
@@ -99,5 +109,5 @@ export function createAbort(setTimeout: SetTimeout) {
     }
   }
 
-  return { AbortController, AbortSignal };
+  return { AbortController, AbortSignal, follow };
 }

@@ -22,13 +22,20 @@ export function loadEvents(): typeof import("./events.ts") {
 
 export function loadAbort() {
   loadEvents();
-  abort ??= (require("./abort.ts") as typeof import("./abort.ts")).createAbort(timerGlobals.setTimeout);
+  abort ??= (require("./abort.ts") as typeof import("./abort.ts")).createAbort((callback, ms) =>
+    timerGlobals.setTimeout(callback, ms).unref(),
+  );
   return abort;
 }
 
 /** No signal is one before the library is loaded. */
 export function isSignal(value: unknown): value is AbortSignal {
   return abort !== undefined && value instanceof abort.AbortSignal;
+}
+
+/** Calls `run` when the signal aborts, at once if it has; returns what ends that. */
+export function followSignal(signal: AbortSignal, run: (reason: unknown) => void): () => void {
+  return (abort as NonNullable<typeof abort>).follow(signal as never, run);
 }
 
 export function loadUrl(): typeof import("./url.ts") {

@@ -19,7 +19,7 @@ import {
 } from "../primordials.ts";
 import { quote, sendNotification } from "../sending.ts";
 import { warnOfNull } from "../warnings.ts";
-import { loadFiles } from "./calls.ts";
+import { loadFiles } from "./call-files.ts";
 import { ask, discoverServices, discoverTools, getService, getTool, getToolDocs } from "./discovery.ts";
 import { servicesGlobal } from "./tools.ts";
 
@@ -102,8 +102,8 @@ export function createCyrnel(): object {
     getToolDocs(id: unknown): Promise<unknown> {
       return getToolDocs(id);
     },
-    ask(request: unknown): Promise<unknown> {
-      return ask(request);
+    ask(request: unknown, options?: unknown): Promise<unknown> {
+      return ask(request, options);
     },
     process: run.process,
     get files(): object {

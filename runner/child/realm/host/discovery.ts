@@ -11,6 +11,7 @@ import {
   slice,
 } from "../primordials.ts";
 import { quote } from "../sending.ts";
+import { ASK_OPTIONS, readOptions } from "./call-options.ts";
 import { callHost } from "./calls.ts";
 
 const MAX_QUERY_CHARS = 1000;
@@ -19,11 +20,14 @@ const MAX_LIMIT = 200;
 const MAX_QUESTION_CHARS = 10_000;
 
 export function discoverServices(query?: unknown): Promise<unknown> {
-  return callHost("discoverServices", () => encodeQuery("cyrnel.discoverServices", query, false));
+  const name = "cyrnel.discoverServices";
+  return callHost({ method: "discoverServices", name, encode: () => encodeQuery(name, query, false) });
 }
 
 export function discoverTools(query?: unknown): Promise<unknown> {
-  return callHost("discoverTools", () => encodeQuery("cyrnel.discoverTools", query, true), addPackages);
+  const name = "cyrnel.discoverTools";
+  const encode = () => encodeQuery(name, query, true);
+  return callHost({ method: "discoverTools", name, encode, read: addPackages });
 }
 
 /** What is found stays a list of tools. A journal of an earlier version has that alone. */
@@ -35,32 +39,43 @@ function addPackages(reply: unknown): unknown {
 }
 
 export function getService(id: unknown): Promise<unknown> {
-  return callHost("getService", () => `{"id":${readId("cyrnel.getService", "an id", id)}}`);
+  const name = "cyrnel.getService";
+  return callHost({ method: "getService", name, encode: () => `{"id":${readId(name, "an id", id)}}` });
 }
 
 export function getTool(id: unknown): Promise<unknown> {
-  return callHost("getTool", () => encodeToolId("cyrnel.getTool", id));
+  const name = "cyrnel.getTool";
+  return callHost({ method: "getTool", name, encode: () => encodeToolId(name, id) });
 }
 
 export function getToolDocs(id: unknown): Promise<unknown> {
-  return callHost("getToolDocs", () => encodeToolId("cyrnel.getToolDocs", id));
+  const name = "cyrnel.getToolDocs";
+  return callHost({ method: "getToolDocs", name, encode: () => encodeToolId(name, id) });
 }
 
-export function ask(request: unknown): Promise<unknown> {
-  return callHost("ask", () => {
-    const { message, schema } = asObject("cyrnel.ask", request);
-    if (typeof message !== "string" || message.length === 0 || message.length > MAX_QUESTION_CHARS) {
-      throw new RealmTypeError(
-        `cyrnel.ask expects {message, schema?}, message being 1 to ${StringOf(MAX_QUESTION_CHARS)} characters of text.`,
-      );
-    }
-    if (schema === undefined) return `{"message":${quote(message)}}`;
-    const limits = { name: "schema", maxDepth: MAX_VALUE_DEPTH, maxBytes: run.limits.maxMessageBytes };
-    const { text, tooLarge } = encodeJson(asObject("The schema of cyrnel.ask", schema), limits);
-    if (tooLarge)
-      throw new RealmTypeError(`The schema of cyrnel.ask is larger than ${StringOf(limits.maxBytes)} bytes.`);
-    return `{"message":${quote(message)},"schema":${text ?? "{}"}}`;
-  });
+export function ask(request: unknown, options?: unknown): Promise<unknown> {
+  const name = "cyrnel.ask";
+  let signal: AbortSignal | undefined;
+  const encode = () => {
+    ({ signal } = readOptions(name, ASK_OPTIONS, options));
+    return encodeQuestion(request);
+  };
+  return callHost({ method: "ask", name, encode, signal: () => signal });
+}
+
+function encodeQuestion(request: unknown): string {
+  const { message, schema } = asObject("cyrnel.ask", request);
+  if (typeof message !== "string" || message.length === 0 || message.length > MAX_QUESTION_CHARS) {
+    throw new RealmTypeError(
+      `cyrnel.ask expects {message, schema?}, message being 1 to ${StringOf(MAX_QUESTION_CHARS)} characters of text.`,
+    );
+  }
+  if (schema === undefined) return `{"message":${quote(message)}}`;
+  const limits = { name: "schema", maxDepth: MAX_VALUE_DEPTH, maxBytes: run.limits.maxMessageBytes };
+  const { text, tooLarge } = encodeJson(asObject("The schema of cyrnel.ask", schema), limits);
+  if (tooLarge)
+    throw new RealmTypeError(`The schema of cyrnel.ask is larger than ${StringOf(limits.maxBytes)} bytes.`);
+  return `{"message":${quote(message)},"schema":${text ?? "{}"}}`;
 }
 
 function encodeQuery(name: string, input: unknown, withService: boolean): string {

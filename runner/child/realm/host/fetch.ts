@@ -11,7 +11,7 @@ import {
 } from "../globals/loaders.ts";
 import { encodeJson } from "../json.ts";
 import { MAX_VALUE_DEPTH, run } from "../limits.ts";
-import { loadedFiles, loadFiles } from "./calls.ts";
+import { loadedFiles, loadFiles } from "./call-files.ts";
 import { invokeFetch } from "./tools.ts";
 
 type FetchClasses = ReturnType<typeof import("../fetch/fetch.ts")["createFetchClasses"]>;

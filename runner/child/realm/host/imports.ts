@@ -4,7 +4,7 @@ import { RealmError, StringOf } from "../primordials.ts";
 import { loadFormatter } from "../printing/console.ts";
 import { quote } from "../sending.ts";
 import { showPackages } from "../stacks.ts";
-import { loadFiles } from "./calls.ts";
+import { loadFiles } from "./call-files.ts";
 
 let find: ((specifier: string) => unknown) | undefined;
 let open: (text: string) => unknown;

@@ -9,7 +9,6 @@ import {
   ArrayIsArray,
   indexOf,
   ObjectHasOwn,
-  ObjectKeys,
   own,
   RealmPromise,
   RealmProxy,
@@ -18,7 +17,9 @@ import {
   slice,
 } from "../primordials.ts";
 import { quote } from "../sending.ts";
-import { callHost, loadFiles } from "./calls.ts";
+import { loadFiles } from "./call-files.ts";
+import { type CallOptions, readOptions, TOOL_OPTIONS } from "./call-options.ts";
+import { callHost } from "./calls.ts";
 import { discoverTools, getTool } from "./discovery.ts";
 
 const MAX_ID_CHARS = 500;
@@ -34,20 +35,27 @@ interface Path {
 /** Engines call these to turn a node into a text, so calling one makes no call of a tool. */
 const CONVERSIONS = { toString: true, toLocaleString: true, valueOf: true };
 
-/** `args`: the parameters, and the options. */
+/** `args`: the parameters, and the options of the call. */
 export function invokeTool(serviceId: string, toolId: string, args: unknown[]): Promise<unknown> {
-  let saveAs: string | undefined;
-  const encode = () => {
-    checkId("service", serviceId);
-    checkId("tool", toolId);
-    // By its length: a script may have put something behind the end of every array.
-    const options = readOptions(serviceId, toolId, args.length > 1 ? args[1] : undefined);
-    saveAs = options.saveAs;
-    const saving = saveAs === undefined ? "" : `,"saveAs":${quote(saveAs)}`;
-    const throwing = options.throwOnError === false ? ',"throwOnError":false' : "";
-    return `{"serviceId":${quote(serviceId)},"toolId":${quote(toolId)},"parameters":${encodeParameters(serviceId, toolId, args[0])}${saving}${throwing}}`;
-  };
-  return callHost("invoke", encode, (reply) => (saveAs === undefined ? reply : takeSaved(saveAs, reply)));
+  const name = `tools.${serviceId}.${toolId}`;
+  let options: CallOptions = {};
+  return callHost({
+    method: "invoke",
+    name,
+    encode() {
+      checkId("service", serviceId);
+      checkId("tool", toolId);
+      // By its length: a script may have put something behind the end of every array.
+      options = readOptions(name, TOOL_OPTIONS, args.length > 1 ? args[1] : undefined);
+      const { saveAs } = options;
+      if (saveAs !== undefined) loadFiles().saving.checkName(saveAs);
+      const saving = saveAs === undefined ? "" : `,"saveAs":${quote(saveAs)}`;
+      const throwing = options.throwOnError === false ? ',"throwOnError":false' : "";
+      return `{"serviceId":${quote(serviceId)},"toolId":${quote(toolId)},"parameters":${encodeParameters(serviceId, toolId, args[0])}${saving}${throwing}}`;
+    },
+    read: (reply) => (options.saveAs === undefined ? reply : takeSaved(options.saveAs, reply)),
+    signal: () => options.signal,
+  });
 }
 
 /** No service has such a tool: the host finds the rule that a request of `fetch` is a call of. */
@@ -57,41 +65,11 @@ const FETCH_PATH = '"serviceId":"fetch","toolId":""';
 export function invokeFetch(
   request: object,
   saveAs: string,
-  onMade: (cancel: () => void) => void,
+  onMade: (abandon: () => void) => void,
 ): Promise<unknown> {
   const encode = () =>
     `{${FETCH_PATH},"parameters":${encodeParameters("fetch", "", request)},"saveAs":${quote(saveAs)}}`;
-  return callHost("invoke", encode, (reply) => takeSaved(saveAs, reply), onMade);
-}
-
-interface CallOptions {
-  /** Name of the file that the answer is to become. */
-  saveAs?: string;
-  /** False: an answer that says it failed is given as any other. */
-  throwOnError?: boolean;
-}
-
-const OPTION_TYPES = { __proto__: null, saveAs: "string", throwOnError: "boolean" };
-
-/** A number is an index: `list.map(tools.service.tool)` passes it. */
-function readOptions(serviceId: string, toolId: string, given: unknown): CallOptions {
-  const options: CallOptions = { __proto__: null } as CallOptions;
-  if (given === undefined || typeof given === "number") return options;
-  const isObject = typeof given === "object" && given !== null;
-  const names = isObject ? ObjectKeys(given) : [];
-  for (let index = 0; index < names.length; index++) {
-    const name = names[index] as keyof CallOptions;
-    const value = (given as CallOptions)[name];
-    if (OPTION_TYPES[name] === typeof value) options[name] = value as never;
-    else names.length = 0;
-  }
-  if (names.length === 0) {
-    throw new RealmTypeError(
-      `tools.${serviceId}.${toolId} takes {saveAs: "name of a file", throwOnError: false} as its second argument, either of them, or none.`,
-    );
-  }
-  if (options.saveAs !== undefined) loadFiles().saving.checkName(options.saveAs);
-  return options;
+  return callHost({ method: "invoke", encode, read: (reply) => takeSaved(saveAs, reply), onMade });
 }
 
 /** Of a host that does not know of saving, the reply is the answer. */

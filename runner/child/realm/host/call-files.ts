@@ -1,0 +1,92 @@
+/** Calls that read and write files: counted by themselves, and bounded by their pieces. */
+import type { CallMethod, PROTOCOL_LIMITS } from "../../../wire/protocol.ts";
+import { blobsIfLoaded, loadEncoding, streamsIfLoaded } from "../globals/loaders.ts";
+import { encodeJson } from "../json.ts";
+import { MAX_RESULT_DEPTH, run } from "../limits.ts";
+import { JSONParse, own, RealmError, RealmPromise, RealmRangeError, StringOf } from "../primordials.ts";
+import { awaitReply, callText, type Span } from "../sending.ts";
+import { warnOfNull } from "../warnings.ts";
+import { completeError, readError } from "./call-error.ts";
+import { enqueue, sendWithSpan, takeBytes, takeId } from "./calls.ts";
+
+/** A literal, so that no schema library comes into the realm; the type keeps it equal to the host's. */
+const MAX_FILE_CALLS: (typeof PROTOCOL_LIMITS)["maxFileCalls"] = 50_000;
+/** The engine's longest string is somewhat longer; a workspace has its own limit. */
+const MAX_FILE_JSON_BYTES = 500_000_000;
+
+let fileCount = 0;
+
+/**
+ * `params`: JSON text. `span`: what `writeFile`
+ * writes, and where `readFile` puts what it reads.
+ */
+export function callForFile(method: CallMethod, params: string, span: Span | null): Promise<unknown> {
+  return new RealmPromise((resolve, reject) => {
+    const failure = new RealmError();
+    countFileCall();
+    enqueue({ id: 0, method, params, span, resolve, reject, failure, next: null });
+  });
+}
+
+/** As `callForFile`; the script stands still until the answer has come. What else comes meanwhile waits. */
+export function callForFileSync(method: CallMethod, params: string, span: Span | null): unknown {
+  const failure = new RealmError();
+  countFileCall();
+  const id = takeId();
+  sendWithSpan(callText(id, method, params), method, span);
+  const text = awaitReply(id);
+  if (text === undefined) {
+    throw new RealmError(
+      "Synchronous functions for files cannot wait here while a timer is set: use those of cyrnel.files or node:fs/promises.",
+    );
+  }
+  const message = JSONParse(text) as object;
+  const error = own(message, "error");
+  if (typeof error === "object" && error !== null) throw completeError(failure, readError(error));
+  if (method === "readFile" && span !== null) takeBytes(span, message);
+  return own(message, "result");
+}
+
+let fileLibrary: ReturnType<typeof import("./files.ts")["createFileLibrary"]> | undefined;
+
+/** `cyrnel.files`, and what node:fs stands on. */
+export function loadFiles() {
+  fileLibrary ??= (require("./files.ts") as typeof import("./files.ts")).createFileLibrary(
+    {
+      call: callForFile,
+      callSync: callForFileSync,
+      blobsIfLoaded,
+      streamsIfLoaded,
+      loadEncoding,
+      encodeFileJson,
+    },
+    run.files,
+  );
+  return fileLibrary;
+}
+
+function encodeFileJson(data: unknown): string | undefined {
+  const limits = {
+    name: "data",
+    maxDepth: MAX_RESULT_DEPTH,
+    maxBytes: MAX_FILE_JSON_BYTES,
+    onNull: warnOfNull,
+  };
+  const { text, tooLarge } = encodeJson(data, limits);
+  if (tooLarge) throw new RealmRangeError("The JSON of this file would be larger than a text can be.");
+  return text;
+}
+
+/** Undefined while nothing has asked for files: then there are those of the start. */
+export function loadedFiles(): typeof fileLibrary {
+  return fileLibrary;
+}
+
+function countFileCall(): void {
+  if (fileCount >= MAX_FILE_CALLS) {
+    throw new RealmError(
+      `This run has read or written files ${StringOf(MAX_FILE_CALLS)} times, the most a run may. Read and write larger pieces.`,
+    );
+  }
+  fileCount++;
+}

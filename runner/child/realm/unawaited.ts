@@ -1,0 +1,245 @@
+/**
+ * Calls whose promise no code has looked at, and rejections that no code has handled. Both are judged when the run has drained: until
+ * then code may still come to them.
+ */
+import { watchForHandlers } from "./late-handlers.ts";
+import {
+  defineHidden,
+  ErrorIsError,
+  mapDelete,
+  mapGet,
+  mapSet,
+  ObjectDefineProperty,
+  ObjectIs,
+  promiseThen,
+  RealmMap,
+  RealmPromise,
+  RealmWeakMap,
+  ReflectDeleteProperty,
+  StringOf,
+  symbolToString,
+  weakMapGet,
+  weakMapSet,
+} from "./primordials.ts";
+import { locate, type Position } from "./stacks.ts";
+import { warn } from "./warnings.ts";
+
+/** Calls of which the line is looked up when they are reported; making it costs some microseconds. */
+const MAX_LOCATED = 200;
+
+/** A call as the script made it. */
+export interface Started {
+  /** `tools.orders.list`, `fetch`, `cyrnel.ask`. */
+  name: string;
+  /** Made with the call: its stack has the line. */
+  at: Error;
+  isObserved: boolean;
+  failure: { reason: unknown } | null;
+  next: Started | null;
+}
+
+export function startCall(name: string, at: Error): Started {
+  return { name, at, isObserved: false, failure: null, next: null };
+}
+
+let isOwnLook = false;
+
+/**
+ * The promise of a call. `await`, `then`, `catch`, `finally`, `Promise.all` and their like all read the `constructor` of a promise before they
+ * do anything else, so the getter below tells that code looks at it; what they do then is what they do with any promise.
+ */
+class CallPromise extends RealmPromise<unknown> {
+  readonly #started: Started;
+
+  constructor(
+    executor: (resolve: (value: unknown) => void, reject: (reason: unknown) => void) => void,
+    started: Started,
+  ) {
+    super(executor);
+    this.#started = started;
+  }
+
+  static observe(value: unknown): void {
+    if (typeof value === "object" && value !== null && #started in value) value.#started.isObserved = true;
+  }
+}
+const { observe } = CallPromise;
+ReflectDeleteProperty(CallPromise, "observe");
+ObjectDefineProperty(CallPromise.prototype, "constructor", {
+  __proto__: null,
+  get(this: unknown) {
+    if (!isOwnLook) observe(this);
+    return RealmPromise;
+  },
+  set(this: object, value: unknown) {
+    defineHidden(this, "constructor", value);
+  },
+  configurable: true,
+} as PropertyDescriptor);
+
+export function makeCallPromise(
+  executor: (resolve: (value: unknown) => void, reject: (reason: unknown) => void) => void,
+  started: Started,
+): Promise<unknown> {
+  return new CallPromise(executor, started);
+}
+
+/** Calls that ended while no code had looked at them, in that order. */
+let firstUnobserved: Started | null = null;
+let lastUnobserved: Started | null = null;
+/** Calls by the error that they failed with. */
+const failed = new RealmWeakMap<object, Started>();
+let lastFailed: { reason: object; call: Started } | null = null;
+
+function keepUnobserved(started: Started): void {
+  if (lastUnobserved === null) firstUnobserved = started;
+  else lastUnobserved.next = started;
+  lastUnobserved = started;
+}
+
+/** To be called when a call has its result. */
+export function noteResult(started: Started): void {
+  if (!started.isObserved) keepUnobserved(started);
+}
+
+/**
+ * To be called before the promise of a call is rejected: the embedder does not get to know of a rejection that is judged here. One that
+ * the script aborted may go unobserved.
+ */
+export function noteFailure(
+  started: Started,
+  promise: Promise<unknown>,
+  reason: unknown,
+  wasAborted: boolean,
+): void {
+  if (typeof reason === "object" && reason !== null && !wasAborted) {
+    weakMapSet(failed, reason, started);
+    lastFailed = { reason, call: started };
+  }
+  if (started.isObserved) return;
+  if (!wasAborted) {
+    started.failure = { reason };
+    keepUnobserved(started);
+  }
+  isOwnLook = true;
+  try {
+    void promiseThen(promise, undefined, ignore);
+  } finally {
+    isOwnLook = false;
+  }
+}
+
+function ignore(): void {}
+
+interface Rejection {
+  reason: unknown;
+  isHandled: boolean;
+  next: Rejection | null;
+}
+
+/** Rejections of other promises that were not handled at the end of their turn, by promise. */
+const rejections = new RealmMap<object, Rejection>();
+let firstRejection: Rejection | null = null;
+let lastRejection: Rejection | null = null;
+
+/** `promise` is absent where the embedder does not know it; `reason` is a copy then. */
+export function noteRejection(reason: unknown, promise?: unknown): void {
+  const rejection: Rejection = { reason, isHandled: false, next: null };
+  if (promise !== undefined) mapSet(rejections, promise as object, rejection);
+  else {
+    watchForHandlers(noteHandledReason);
+    if (lastFailed !== null && ErrorIsError(reason) && isCopyOf(reason, lastFailed.reason)) {
+      weakMapSet(failed, reason as object, lastFailed.call);
+    }
+  }
+  if (lastRejection === null) firstRejection = rejection;
+  else lastRejection.next = rejection;
+  lastRejection = rejection;
+}
+
+/** A promise of `noteRejection` has a handler now. */
+export function noteHandled(promise: unknown): void {
+  const rejection = mapGet(rejections, promise as object) as Rejection | undefined;
+  if (rejection === undefined) return;
+  mapDelete(rejections, promise as object);
+  dropHandled(rejection);
+}
+
+/** Of equal reasons, which cannot be told apart, each has to be handled. */
+function noteHandledReason(reason: unknown): void {
+  for (let rejection = firstRejection; rejection !== null; rejection = rejection.next) {
+    if (rejection.isHandled || !isCopyOf(rejection.reason, reason)) continue;
+    dropHandled(rejection);
+    return;
+  }
+}
+
+/** What is neither an Error nor primitive is copied as a text. */
+function isCopyOf(copy: unknown, reason: unknown): boolean {
+  if (typeof reason !== "object" || reason === null) {
+    return typeof reason === "symbol" ? copy === symbolToString(reason) : ObjectIs(copy, reason);
+  }
+  if (!ErrorIsError(reason)) return typeof copy === "string";
+  if (!ErrorIsError(copy)) return false;
+  try {
+    return copy.message === reason.message && copy.stack === reason.stack;
+  } catch {
+    return false;
+  }
+}
+
+function dropHandled(rejection: Rejection): void {
+  rejection.isHandled = true;
+  while (firstRejection?.isHandled) firstRejection = firstRejection.next;
+  if (firstRejection === null) lastRejection = null;
+}
+
+/** The first rejection that no code has handled by now; `call` is what failed, if it was a call. */
+export function findUnhandled(): { reason: unknown; call: Started | undefined } | null {
+  for (let call = firstUnobserved; call !== null; call = call.next) {
+    if (!call.isObserved && call.failure !== null) return { reason: call.failure.reason, call };
+  }
+  for (let rejection = firstRejection; rejection !== null; rejection = rejection.next) {
+    const { reason, isHandled } = rejection;
+    if (isHandled) continue;
+    const isObject = typeof reason === "object" && reason !== null;
+    return { reason, call: isObject ? (weakMapGet(failed, reason) as Started | undefined) : undefined };
+  }
+  return null;
+}
+
+interface Place {
+  name: string;
+  position: Position | undefined;
+  count: number;
+}
+
+/** Reports calls that no code has looked at: one warning for all of one place. */
+export function warnOfUnobserved(): void {
+  if (firstUnobserved === null) return;
+  const places = new RealmMap<string, Place>();
+  const order: Place[] = [];
+  let located = 0;
+  for (let call: Started | null = firstUnobserved; call !== null; call = call.next) {
+    if (call.isObserved) continue;
+    const position = located++ < MAX_LOCATED ? locate(call.at) : undefined;
+    const key = `${call.name} ${position === undefined ? "" : `${StringOf(position.source)}:${StringOf(position.line)}`}`;
+    const known = mapGet(places, key) as Place | undefined;
+    if (known !== undefined) {
+      known.count++;
+      continue;
+    }
+    const place: Place = { name: call.name, position, count: 1 };
+    mapSet(places, key, place);
+    defineHidden(order, order.length, place);
+  }
+  for (let index = 0; index < order.length; index++) {
+    const { name, position, count } = order[index] as Place;
+    const times = count === 1 ? "once" : `${StringOf(count)} times`;
+    warn({
+      code: "call_not_awaited",
+      message: `${name} was called ${times} without awaiting it; the run waited for it at its end. Write \`await\`, or \`await Promise.all(…)\` for several calls.`,
+      ...(position && { position }),
+    });
+  }
+}

@@ -1,0 +1,41 @@
+/** What a run waits for when its time is over, in words. */
+import type { CallMethod, WaitingParams } from "../wire/protocol.ts";
+
+/** Calls that are named; of others only the number is told. */
+const MAX_NAMED = 3;
+const MAX_NAME_CHARS = 200;
+
+/** A call that has no reply yet. */
+export interface OpenCall {
+  id: number;
+  method: CallMethod;
+  params: object;
+}
+
+/** Null: it waits for nothing that is known. `places`: as the child told them, which may be none at all. */
+export function describeWaiting(open: readonly OpenCall[], places: WaitingParams["calls"]): string | null {
+  const lines = new Map(
+    places.map(({ id, line, file }) => [id, file === undefined ? `line ${line}` : `${file}:${line}`]),
+  );
+  const named = open.slice(0, MAX_NAMED).map((call) => {
+    const line = lines.get(call.id);
+    return line === undefined ? nameOf(call) : `${nameOf(call)}, ${line}`;
+  });
+  const timer = lines.get(0);
+  if (named.length === 0) return timer === undefined ? null : `a timer, ${timer}`;
+  if (open.length > MAX_NAMED) named.push(`${open.length - MAX_NAMED} more calls`);
+  return named.join("; ");
+}
+
+function nameOf({ method, params }: OpenCall): string {
+  const { serviceId, toolId, name, parameters } = params as Record<string, unknown>;
+  if (method === "invoke" && serviceId === "fetch") {
+    return `fetch of ${cut((parameters as { url?: unknown }).url)}`;
+  }
+  if (method === "invoke") return cut(`tools.${serviceId}.${toolId}`);
+  return name === undefined ? `cyrnel.${method}` : `${method} of ${cut(name)}`;
+}
+
+function cut(text: unknown): string {
+  return String(text).slice(0, MAX_NAME_CHARS);
+}
