@@ -255,7 +255,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "(^|/)dist/" },
+    exclude: { path: "(^|/)dist/|^bench/truth/cases/" },
     // swc sees `import type` too; tsPreCompilationDeps is for tsc's parser, which TypeScript 7 no longer offers.
     parser: "swc",
     moduleSystems: ["es6", "cjs"],

@@ -21,6 +21,10 @@ const BENCHES: Record<string, { file: string; says: string }> = {
   files: { file: "runs/files.ts", says: "what files cost a run: bytes in and out, memory, many, lines" },
   packages: { file: "runs/packages.ts", says: "what packages cost a warm run, over one without" },
   popular: { file: "tools/popular-packages.ts", says: "how many of 100 popular packages can be used" },
+  truth: {
+    file: "truth/truth.ts",
+    says: "slightly wrong scripts, here and on peers: right, loud, silently wrong",
+  },
   walls: { file: "runs/walls.ts", says: "how far runaways get beyond their limits" },
   command: { file: "runs/command.ts", says: "cyrnel --help and local runs beside a bare node" },
   approvals: { file: "runs/approvals.ts", says: "what asking a person costs" },

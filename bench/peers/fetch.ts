@@ -23,7 +23,7 @@ export interface Fetched {
 }
 
 /** Rejects with the reason where a peer cannot be had. */
-export async function fetchPeer({ fetched, programs }: Peer): Promise<Fetched> {
+export async function fetchPeer({ fetched, programs }: Pick<Peer, "fetched" | "programs">): Promise<Fetched> {
   await mkdir(CACHE, { recursive: true, mode: 0o700 });
   const packages = fetched === undefined ? "" : await fetchPackage(fetched);
   const isComplete = programs === undefined || (await hasPrograms());
@@ -35,7 +35,7 @@ export async function fetchPeer({ fetched, programs }: Peer): Promise<Fetched> {
 
 /** A folder is complete once it has its name: what was broken off is made again. */
 async function fillFolder(name: string, fill: (folder: string) => Promise<unknown>): Promise<string> {
-  const folder = join(CACHE, name.replaceAll("/", "+"));
+  const folder = join(CACHE, name.replaceAll(/[/ ]/g, "+"));
   if (existsSync(folder)) return folder;
   const partial = `${folder}.partial-${process.pid}`;
   await mkdir(partial);
@@ -53,10 +53,14 @@ function fetchPackage(name: string): Promise<string> {
   return fillFolder(name, async (folder) => {
     console.error(`fetching ${name} …`);
     await writeFile(join(folder, "package.json"), JSON.stringify({ private: true }));
-    await run("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", name], {
-      cwd: folder,
-      timeout: MAX_FETCH_MS,
-    });
+    await run(
+      "npm",
+      ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", ...name.split(" ")],
+      {
+        cwd: folder,
+        timeout: MAX_FETCH_MS,
+      },
+    );
   });
 }
 

@@ -1,0 +1,4 @@
+// A logical expression.
+// expect {"result": "fallback", "needs": ["completion"]}
+const name = "";
+name || "fallback";

@@ -1,0 +1,3 @@
+// An object in parentheses.
+// expect {"result": {"a": 1}, "needs": ["completion"]}
+({ a: 1 });

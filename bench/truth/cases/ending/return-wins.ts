@@ -1,0 +1,4 @@
+// A return is the value.
+// expect {"result": "returned", "needs": ["completion"]}
+const unused = 1;
+return "returned";

@@ -1,0 +1,3 @@
+// An endless loop.
+// expect {"fails": "."}
+for (;;) {}

@@ -1,0 +1,3 @@
+// An endless loop of microtasks.
+// expect {"fails": "."}
+for (;;) await null;

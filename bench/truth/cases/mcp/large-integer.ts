@@ -1,0 +1,3 @@
+// A large integer in structured content.
+// expect {"result": "9007199254740993", "needs": ["mcp"]}
+return String((await tools.odd_mcp.big_number({})).id);

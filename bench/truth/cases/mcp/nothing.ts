@@ -1,0 +1,3 @@
+// An answer without content.
+// expect {"result": null, "needs": ["mcp"]}
+return await tools.odd_mcp.nothing({});

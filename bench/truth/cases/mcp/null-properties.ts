@@ -1,0 +1,3 @@
+// properties and required are null.
+// expect {"result": "null properties", "needs": ["mcp"]}
+return await tools.odd_mcp.null_properties({});

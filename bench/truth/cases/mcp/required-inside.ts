@@ -1,0 +1,3 @@
+// required inside a property.
+// expect {"result": "coin btc", "needs": ["mcp"]}
+return await tools.odd_mcp.required_inside({ coin: "btc" });

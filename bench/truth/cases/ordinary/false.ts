@@ -1,0 +1,3 @@
+// false, zero, empty text and null are values.
+// expect {"result": [false, 0, "", null]}
+return [false, 0, "", null];

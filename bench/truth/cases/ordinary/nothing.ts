@@ -1,0 +1,3 @@
+// A script that returns nothing.
+// expect {"result": null}
+const unused = 1 + 1;

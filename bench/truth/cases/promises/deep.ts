@@ -1,0 +1,3 @@
+// A promise deep inside the result.
+// expect {"fails": "promise"}
+return { m: { deep: [Promise.resolve(1)] } };

@@ -1,0 +1,4 @@
+// A rejection caught on purpose is no failure.
+// expect {"result": "ok", "effects": []}
+tools.m.gone({}).catch(() => {});
+return "ok";

@@ -1,0 +1,3 @@
+// A text is thrown.
+// expect {"fails": "plain words"}
+throw "plain words";

@@ -1,0 +1,3 @@
+// A bigint that a number holds.
+// expect {"result": {"n": 42}}
+return { n: 42n };

@@ -1,0 +1,3 @@
+// Emoji and combining characters.
+// expect {"result": "👩‍👩‍👧 é"}
+return "👩‍👩‍👧 é";

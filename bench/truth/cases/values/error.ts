@@ -1,0 +1,3 @@
+// An Error inside the result.
+// expect {"result": {"e": {"name": "TypeError", "message": "boom"}}}
+return { e: new TypeError("boom") };

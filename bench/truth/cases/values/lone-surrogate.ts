@@ -1,0 +1,3 @@
+// A text with a lone surrogate and NUL keeps its length.
+// expect {"result": "a�b\u0000c"}
+return "a\uD800b\u0000c";

@@ -1,0 +1,3 @@
+// Minus zero is zero.
+// expect {"result": [0, 0]}
+return [-0, 0];

@@ -1,0 +1,3 @@
+// A WeakMap cannot be written.
+// expect {"fails": "WeakMap|JSON"}
+return new WeakMap();

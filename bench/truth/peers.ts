@@ -1,0 +1,272 @@
+/** Peers of npm as their READMEs embed them, each with the mock API as functions of the host. */
+import { spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { fetchPeer } from "../peers/fetch.ts";
+import type { Outcome } from "./outcome.ts";
+import { createTools } from "./peer-tools.ts";
+
+export type Attempt = Omit<Outcome, "effects">;
+
+export interface TruthRunner {
+  /** `code` is JavaScript: the body of an async function. */
+  run(code: string, timeoutMs: number): Promise<Attempt>;
+}
+
+export interface TruthPeer {
+  title: string;
+  /** Packages of npm in exact versions, the main one first; none for what is installed. */
+  packages: string[];
+  open(api: string, packages: string): Promise<TruthRunner>;
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+const failed = (error: unknown): Attempt => ({ ok: false, message: messageOf(error) });
+const load = (packages: string, entry: string) =>
+  import(pathToFileURL(join(packages, "node_modules", entry)).href);
+
+function within(timeoutMs: number, work: Promise<Attempt>): Promise<Attempt> {
+  const late = new Promise<Attempt>((resolve) =>
+    setTimeout(resolve, timeoutMs, {
+      ok: false,
+      message: `The embedder ended it after ${timeoutMs} ms.`,
+    }).unref(),
+  );
+  return Promise.race([work.catch(failed), late]);
+}
+
+/** A program of its own that prints what the script returned. */
+function runProgram(command: string, args: string[], program: string, timeoutMs: number): Promise<Attempt> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"], env: { NO_COLOR: "1" } });
+    let stdout = "";
+    let stderr = "";
+    const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      stdout = (stdout + text).slice(-20_000_000);
+    });
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      stderr = (stderr + text).slice(-100_000);
+    });
+    child.stdin.on("error", () => {}).end(program);
+    child.on("close", (code, signal) => {
+      clearTimeout(timer);
+      const printed = stdout.split("\u0001").at(-1) ?? "";
+      if (signal !== null) resolve({ ok: false, message: `The embedder ended it after ${timeoutMs} ms.` });
+      else if (code !== 0) resolve({ ok: false, message: stderr });
+      else resolve({ ok: true, printed: stdout.includes("\u0001") ? printed : "" });
+    });
+  });
+}
+
+function programOf(api: string, code: string): string {
+  const library = readFileSync(new URL("./peer-tools.ts", import.meta.url), "utf8").replace("export ", "");
+  const value = `(async () => {\n${code}\n})()`;
+  return `${library}\nconst tools = { m: createTools(${JSON.stringify(api)}) };\nconst value = await ${value};\nconsole.log("\\u0001");\nconsole.log(value);\n`;
+}
+
+async function runInIsolate(api: string, code: string, timeoutMs: number): Promise<Attempt> {
+  const { default: ivm } = await import("isolated-vm");
+  const isolate = new ivm.Isolate({ memoryLimit: 128 });
+  const dispose = () => {
+    if (!isolate.isDisposed) isolate.dispose();
+  };
+  const timer = setTimeout(dispose, timeoutMs);
+  try {
+    const context = await isolate.createContext();
+    const functions = createTools(api);
+    const call = (name: string, parameters: unknown) => {
+      const tool = functions[name];
+      if (tool === undefined) throw new TypeError(`There is no tool ${name}.`);
+      return tool(parameters);
+    };
+    await context.global.set("call", new ivm.Reference(call));
+    await context.eval(`
+      globalThis.console = { log() {}, error() {} };
+      globalThis.tools = { m: new Proxy({}, { get: (_, name) => (parameters) =>
+        call.apply(undefined, [name, parameters], { arguments: { copy: true }, result: { promise: true, copy: true } }) }) };`);
+    const value = await context.eval(`(async () => {\n${code}\n})()`, {
+      promise: true,
+      copy: true,
+      timeout: timeoutMs,
+    });
+    return { ok: true, value };
+  } catch (error) {
+    return failed(error);
+  } finally {
+    clearTimeout(timer);
+    dispose();
+  }
+}
+
+export const PEERS: TruthPeer[] = [
+  {
+    title: `\`node\` ${process.versions.node}`,
+    packages: [],
+    open: async (api) => ({
+      run: (code, timeoutMs) =>
+        runProgram(
+          process.execPath,
+          ["--input-type=module-typescript", "-"],
+          programOf(api, code),
+          timeoutMs,
+        ),
+    }),
+  },
+  {
+    title: "`deno run` 2.9.6",
+    packages: ["deno@2.9.6"],
+    async open(api, packages) {
+      const platforms = join(packages, "node_modules/@deno");
+      const program = join(platforms, readdirSync(platforms)[0] ?? "", "deno");
+      const args = [
+        "run",
+        "--quiet",
+        "--no-prompt",
+        "--no-config",
+        "--no-lock",
+        "--ext=ts",
+        "--allow-net=127.0.0.1",
+        "-",
+      ];
+      return { run: (code, timeoutMs) => runProgram(program, args, programOf(api, code), timeoutMs) };
+    },
+  },
+  {
+    title: "raw `isolated-vm` 7.0.1",
+    packages: [],
+    open: async (api) => ({ run: (code, timeoutMs) => runInIsolate(api, code, timeoutMs) }),
+  },
+  {
+    title: "`run` 2.1.5",
+    packages: ["run@2.1.5"],
+    async open(api, packages) {
+      const { run } = await load(packages, "run/dist/index.js");
+      return {
+        run: (code, timeoutMs) =>
+          within(
+            timeoutMs + 5000,
+            (async () => {
+              const answer = await run({
+                source: code.replaceAll("tools.m.", "tools."),
+                hostFunctions: { tools: createTools(api) },
+                limits: { timeoutMs },
+              });
+              if (answer.status === "completed") return { ok: true, value: answer.value };
+              return { ok: false, message: messageOf(answer.error ?? answer.status) };
+            })(),
+          ),
+      };
+    },
+  },
+  {
+    title: "AI SDK code mode 1.0.42",
+    packages: ["@ai-sdk/code-mode@1.0.42", "ai@7.0.85", "zod@4.6.7"],
+    async open(api, packages) {
+      const { experimental_runCodeMode: runCodeMode } = await load(
+        packages,
+        "@ai-sdk/code-mode/dist/index.js",
+      );
+      const { tool } = await load(packages, "ai/dist/index.js");
+      const { z } = await load(packages, "zod/index.js");
+      const entries = Object.entries(createTools(api)).map(([name, execute]) => [
+        name,
+        tool({ description: name, inputSchema: z.any(), execute }),
+      ]);
+      return {
+        run: (code, timeoutMs) =>
+          within(
+            timeoutMs + 5000,
+            (async () => {
+              const js = code.replaceAll("tools.m.", "tools.");
+              const executionPolicy = { timeoutMs };
+              return {
+                ok: true,
+                value: await runCodeMode({ js, tools: Object.fromEntries(entries), executionPolicy }),
+              };
+            })(),
+          ),
+      };
+    },
+  },
+  {
+    title: "`quickjs-emscripten` 0.32.0",
+    packages: ["quickjs-emscripten@0.32.0"],
+    async open(api, packages) {
+      const { getQuickJS, shouldInterruptAfterDeadline } = await load(
+        packages,
+        "quickjs-emscripten/dist/index.js",
+      );
+      const engine = await getQuickJS();
+      return {
+        run: (code, timeoutMs) => runInQuickJs(engine, shouldInterruptAfterDeadline, api, code, timeoutMs),
+      };
+    },
+  },
+];
+
+// biome-ignore lint/suspicious/noExplicitAny: the library is fetched when it is asked for, and has no types here.
+type Foreign = any;
+
+/** As the library's README: host functions that give promises, jobs executed as they settle, a deadline. */
+async function runInQuickJs(
+  engine: Foreign,
+  interruptAfter: Foreign,
+  api: string,
+  code: string,
+  timeoutMs: number,
+): Promise<Attempt> {
+  const runtime = engine.newRuntime();
+  runtime.setMemoryLimit(128 * 1024 * 1024);
+  runtime.setInterruptHandler(interruptAfter(Date.now() + timeoutMs));
+  const vm = runtime.newContext();
+  const functions = createTools(api);
+  const toGuest = (value: unknown) => vm.evalCode(`(${JSON.stringify(value) ?? "undefined"})`).value;
+  const call = vm.newFunction("call", (name: Foreign, parameters: Foreign) => {
+    const promise = vm.newPromise();
+    // What is answered after the run is nobody's.
+    const whileAlive = (settle: () => void) => () => runtime.alive && settle();
+    const tool = functions[vm.getString(name)];
+    if (tool === undefined) throw new TypeError(`There is no tool ${vm.getString(name)}.`);
+    void tool(vm.dump(parameters)).then(
+      (value) => whileAlive(() => promise.resolve(toGuest(value)))(),
+      (error) => whileAlive(() => promise.reject(vm.newError(messageOf(error))))(),
+    );
+    promise.settled.then(whileAlive(() => runtime.executePendingJobs()));
+    return promise.handle;
+  });
+  vm.setProp(vm.global, "call", call);
+  try {
+    vm.unwrapResult(
+      vm.evalCode(
+        "globalThis.console = { log() {}, error() {} }; globalThis.tools = { m: new Proxy({}, { get: (_, name) => (parameters) => call(name, parameters) }) }",
+      ),
+    ).dispose();
+    const handle = vm.unwrapResult(vm.evalCode(`(async () => {\n${code}\n})()`));
+    const settled = vm.resolvePromise(handle);
+    runtime.executePendingJobs();
+    return await within(
+      timeoutMs,
+      (async () => {
+        const result = vm.unwrapResult(await settled);
+        return { ok: true, value: vm.dump(result) };
+      })(),
+    );
+  } catch (error) {
+    return failed(error);
+  } finally {
+    try {
+      vm.dispose();
+      runtime.dispose();
+    } catch {
+      // Frees of what is still pending end in an assertion of the library.
+    }
+  }
+}
+
+/** The folder above `node_modules` with the packages of a peer; empty where it needs none. */
+export async function fetchPackages({ packages }: TruthPeer): Promise<string> {
+  if (packages.length === 0) return "";
+  return (await fetchPeer({ fetched: packages.join(" ") })).packages;
+}

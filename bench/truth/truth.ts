@@ -1,0 +1,205 @@
+/**
+ * `npm run bench -- truth`: the corpus in bench/truth/cases on both environments and on peers of npm: how many scripts come to
+ * the right outcome, how many fail or warn with the cause, and how many are silently wrong. `--only=<part of a name>` picks
+ * scripts, `--on=<title part>,…` runners, `--write` renews docs/correctness.md. Needs a build.
+ */
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { inspect } from "node:util";
+import { transform } from "esbuild";
+import { openCyrnel } from "./cyrnel.ts";
+import { type MockApi, openMockApi } from "./mock-api.ts";
+import { type Expectation, type Feature, judge, type Outcome, type Verdict } from "./outcome.ts";
+import { fetchPackages, PEERS, type TruthRunner } from "./peers.ts";
+
+const TIMEOUT_MS = 5000;
+/** What a script started may still arrive this long after its answer. */
+const SETTLE_MS = 150;
+const CASES = join(import.meta.dirname, "cases");
+const EVERY: readonly Feature[] = [
+  "cyrnel",
+  "openapi",
+  "mcp",
+  "graphql",
+  "approvals",
+  "completion",
+  "typescript",
+];
+
+interface Case {
+  /** `pending/loop`. */
+  name: string;
+  about: string;
+  expected: Expectation;
+  code: string;
+}
+
+interface Runner {
+  title: string;
+  features: readonly Feature[];
+  open(api: MockApi): Promise<TruthRunner & Partial<AsyncDisposable>>;
+}
+
+interface Finding extends Case {
+  verdict: Verdict;
+  outcome: Outcome;
+}
+
+function readCases(): Case[] {
+  return globSync("*/*.ts", { cwd: CASES })
+    .sort()
+    .map((file) => {
+      const [about = "", expectation = "", ...code] = readFileSync(join(CASES, file), "utf8").split("\n");
+      const expected = JSON.parse(expectation.replace("// expect ", "")) as Expectation;
+      return {
+        name: file.replace(".ts", ""),
+        about: about.replace("// ", ""),
+        expected,
+        code: code.join("\n"),
+      };
+    });
+}
+
+const runners: Runner[] = [
+  ...["typescript-process", "typescript-ivm"].map(
+    (environment): Runner => ({
+      title: `Cyrnel, \`${environment}\``,
+      features: EVERY,
+      open: (api: MockApi) => openCyrnel(environment, api),
+    }),
+  ),
+  ...PEERS.map(
+    (peer): Runner => ({
+      title: peer.title,
+      features: ["typescript"],
+      async open(api: MockApi) {
+        return peer.open(api.url, await fetchPackages(peer));
+      },
+    }),
+  ),
+];
+
+async function runAll(runner: Runner, cases: readonly Case[]): Promise<Finding[]> {
+  await using api = await openMockApi();
+  const opened = await runner.open(api);
+  const isOurs = runner.features === EVERY;
+  const findings: Finding[] = [];
+  try {
+    for (const one of cases) {
+      const { expected } = one;
+      if (!(expected.needs ?? []).every((feature) => runner.features.includes(feature))) continue;
+      api.reset();
+      const code = isOurs ? one.code : await toJavaScript(one.code);
+      if (code === null) continue;
+      const attempt = await opened.run(code, expected.timeoutMs ?? TIMEOUT_MS);
+      if (expected.effects !== undefined) await sleep(SETTLE_MS);
+      const outcome = { ...attempt, effects: [...api.effects] };
+      findings.push({ ...one, outcome, verdict: judge(expected, outcome) });
+    }
+  } finally {
+    await opened[Symbol.asyncDispose]?.();
+  }
+  return findings;
+}
+
+/** Null where it cannot be: `export` has no place in the body of a function. */
+async function toJavaScript(code: string): Promise<string | null> {
+  const wrapped = `(async () => {\n${code}\n})`;
+  try {
+    const { code: made } = await transform(wrapped, { loader: "ts", target: "es2023" });
+    return made.replace(/^\(async \(\) => \{/, "").replace(/\}\);\n$/, "");
+  } catch {
+    return null;
+  }
+}
+
+// A call whose sandbox is gone when it fails, or whose answer cannot be carried: an embedder has to expect these.
+process.on("unhandledRejection", () => {});
+
+const option = (name: string) =>
+  process.argv.find((argument) => argument.startsWith(`--${name}=`))?.slice(name.length + 3);
+const only = option("only");
+const on = option("on")?.split(",");
+const cases = readCases().filter(({ name }) => only === undefined || name.includes(only));
+const results: { title: string; findings: Finding[] }[] = [];
+
+for (const runner of runners) {
+  if (on !== undefined && !on.some((part) => runner.title.includes(part))) continue;
+  const findings = await runAll(runner, cases).catch((error: Error) => {
+    console.error(`${runner.title}: ${error.message}`);
+    return [];
+  });
+  results.push({ title: runner.title, findings });
+  const { right, loud, wrong, share } = countOf(findings);
+  console.log(
+    `${runner.title}: ${findings.length} scripts, ${right} right (${share}), ${loud} loud, ${wrong} silently wrong`,
+  );
+  const isOurs = runner.features === EVERY;
+  for (const { name, verdict, outcome, about } of findings) {
+    if (verdict === "right" || (!isOurs && on === undefined)) continue;
+    const { ok, value, message, warnings, effects, asks, printed } = outcome;
+    const came = ok ? { value, warnings, printed } : { message };
+    const shown = inspect({ ...came, effects, asks }, { breakLength: Number.POSITIVE_INFINITY });
+    console.log(`  ${verdict.padEnd(5)} ${name}: ${about}\n        ${shown.slice(0, 600)}`);
+  }
+}
+if (process.argv.includes("--write"))
+  writeFileSync(join(import.meta.dirname, "../../docs/correctness.md"), toPage());
+const ours = results.slice(0, 2).map(({ findings }) => countOf(findings));
+if (ours.some(({ wrong, right, count }) => wrong > 0 || right < 0.9 * count)) process.exitCode = 1;
+
+function countOf(findings: readonly Finding[]) {
+  const of = (verdict: Verdict) => findings.filter((finding) => finding.verdict === verdict).length;
+  const count = findings.length;
+  const share = count === 0 ? "–" : `${Math.round((100 * of("right")) / count)} %`;
+  return { count, right: of("right"), loud: of("loud"), wrong: of("wrong"), share };
+}
+
+function toPage(): string {
+  const groups = [...new Set(cases.map(({ name }) => name.split("/")[0] as string))];
+  const row = (title: string, findings: readonly Finding[]) => {
+    const { count, right, loud, wrong, share } = countOf(findings);
+    return `| ${title} | ${count} | ${right} (${share}) | ${loud} | ${wrong} |`;
+  };
+  const cell = (findings: readonly Finding[]) => {
+    if (findings.length === 0) return "–";
+    const { right, loud, wrong } = countOf(findings);
+    return `${right} / ${loud} / ${wrong}`;
+  };
+  const byGroup = groups.map((group) => {
+    const cells = results.map(({ findings }) =>
+      cell(findings.filter(({ name }) => name.startsWith(`${group}/`))),
+    );
+    return `| ${group} | ${cells.join(" | ")} |`;
+  });
+  const date = new Date().toISOString().slice(0, 10);
+  return `# Correctness
+
+Models write scripts that are slightly wrong: a missing \`await\`, a \`Map\` where JSON is meant, an id that no number holds. This page counts
+what runners make of ${cases.length} such scripts. **Right**: the work is done, and the value that arrives is the one that the script means
+(or the run fails and names the cause, where a script has no right value). **Loud**: a failure, or a warning that names the cause.
+**Silently wrong**: success, with work lost or data changed. A script whose feature a runner does not have is left out of its row.
+
+\`npm run bench -- truth --write\` measures it and writes this page. The scripts are plain files in
+[bench/truth/cases](../bench/truth/cases): the first line says what the script is about, the second holds the expected outcome. Measured on
+${date} on ${cpus()[0]?.model.trim()}, Node ${process.versions.node}; each script ran once, with a time limit of ${TIMEOUT_MS / 1000} s.
+
+| runner | scripts | right | loud | silently wrong |
+| --- | --: | --: | --: | --: |
+${results.map(({ title, findings }) => row(title, findings)).join("\n")}
+
+By kind of script, as right / loud / silently wrong:
+
+| kind | ${results.map(({ title }) => title.replace(/ \d.*$/, "")).join(" | ")} |
+| --- | ${results.map(() => "--:").join(" | ")} |
+${byGroup.join("\n")}
+
+How the peers are embedded: \`node\` and \`deno\` run a program that prints what the script returned, and a printed value counts as right where it
+shows what it is. The others get the tools as host functions that call the same mock API with \`fetch\` and \`JSON.parse\`, as their own
+documentation does. None has an importer for OpenAPI, MCP or GraphQL, so those scripts are left out for them; so are scripts that end in
+an expression instead of a \`return\`. TypeScript is translated before it is given to them. The embedding is in
+[bench/truth/peers.ts](../bench/truth/peers.ts).
+`;
+}
