@@ -79,7 +79,7 @@ export const CONFIG_VARIABLES = {
     "maxActiveProcesses",
     wholeNumber(1, 1_000_000),
     "1000",
-    "Queued and running processes at most; more are refused with 429.",
+    "Queued and running processes at most; more are refused with 429. The last tenth is kept for keys that have few: there a key may have half as many as are free.",
   ),
   CYRNEL_MAX_CODE_SIZE_BYTES: setting(
     "maxCodeSizeBytes",
@@ -235,7 +235,7 @@ export const CONFIG_VARIABLES = {
     "maxSpoolBytes",
     wholeNumber(1, 2 ** 50),
     "4294967296",
-    "Bytes that all runs under way hold there together; one holds what it has written, also what it has replaced since. A run that would go beyond ends as `failed` / `output_limit`. Less than the disk has room for.",
+    "Bytes that all runs under way hold there together; one holds what it has written, also what it has replaced since. A run that would go beyond ends as `failed` / `output_limit`. The last tenth is kept for runs of keys that hold little. Less than the disk has room for.",
   ),
   CYRNEL_MAX_STORED_BYTES: setting(
     "maxStoredBytes",

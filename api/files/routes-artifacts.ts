@@ -57,7 +57,11 @@ export function registerArtifactRoutes(app: App, files: Files): void {
       },
     },
     async (request, reply) =>
-      sendContent(request, reply, await files.openArtifact(request.params.id, request.params["*"])),
+      sendContent(
+        request,
+        reply,
+        await files.openArtifact(request.params.id, request.params["*"], request.caller?.id),
+      ),
   );
 
   app.get(
@@ -76,7 +80,11 @@ export function registerArtifactRoutes(app: App, files: Files): void {
       },
     },
     async (request, reply) =>
-      sendContent(request, reply, await files.openGiven(request.params.id, request.params["*"])),
+      sendContent(
+        request,
+        reply,
+        await files.openGiven(request.params.id, request.params["*"], request.caller?.id),
+      ),
   );
 
   app.get(
@@ -99,7 +107,7 @@ export function registerArtifactRoutes(app: App, files: Files): void {
     },
     async (request, reply) => {
       const { id } = request.params;
-      const archive = await openArchive(files, id);
+      const archive = await openArchive(files, id, request.caller?.id);
       setDownloadHeaders(reply, "application/x-tar", `process-${id}-artifacts.tar`);
       return reply.send((await openStream(archive, reply)) as never);
     },
@@ -107,8 +115,8 @@ export function registerArtifactRoutes(app: App, files: Files): void {
 }
 
 /** Names are those of the workspace, which cannot lead out of the folder that the archive is unpacked in. */
-async function openArchive(files: Files, processId: number): Promise<AsyncIterable<Buffer>> {
-  const { completedAt, artifacts } = await files.openAllArtifacts(processId);
+async function openArchive(files: Files, processId: number, key?: string): Promise<AsyncIterable<Buffer>> {
+  const { completedAt, artifacts } = await files.openAllArtifacts(processId, key);
   const archive = pack();
   const write = async () => {
     for (const { name, size, open } of artifacts) {

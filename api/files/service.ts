@@ -90,8 +90,8 @@ export function createFiles(deps: FilesDeps) {
     return (await findFile(db, digest, reachOf(viewer))) ?? refuseUnknown(digest);
   }
 
-  async function open(file: Omit<OpenFile, "content">): Promise<OpenFile> {
-    const content = await contents.open(file.digest);
+  async function open(file: Omit<OpenFile, "content">, key?: string): Promise<OpenFile> {
+    const content = await contents.open(file.digest, key);
     if (content === null) throw new Error("the content of a file is not there");
     return { ...file, content };
   }
@@ -101,12 +101,13 @@ export function createFiles(deps: FilesDeps) {
     processId: number,
     name: string,
     refusal: string,
+    key?: string,
   ): Promise<OpenFile> {
     const found = await findProcessFile(db, which, processId, name);
     if (found === null) return refuseProcess(processId);
     if (which === "process_artifacts") requireEnded(processId, found.state);
     if (found.file === null) throw new AppError("not_found", refusal);
-    return open(found.file);
+    return open(found.file, key);
   }
 
   function noteRefusal(error: unknown): never {
@@ -132,7 +133,7 @@ export function createFiles(deps: FilesDeps) {
         came += count;
         room.check(came);
       });
-      const { digest } = await contents.put(counted);
+      const { digest } = await contents.put(counted, owner);
       const upload = { owner, digest, name, contentType };
       const { isNew, ...file } = await upsertFile(db, upload, config.maxStoredBytes);
       outcome = "stored";
@@ -172,7 +173,7 @@ export function createFiles(deps: FilesDeps) {
     async open(viewer: Viewer, digest: Digest): Promise<OpenFile> {
       const { name, contentType, usedAt } = await find(viewer, digest);
       if (Date.now() - usedAt.getTime() > USE_NOTED_MS) await useFiles(db, [digest], reachOf(viewer));
-      return open({ name, digest, contentType });
+      return open({ name, digest, contentType }, viewer.id);
     },
 
     /** What processes were given stays with them. Throws not_found. */
@@ -187,19 +188,22 @@ export function createFiles(deps: FilesDeps) {
     },
 
     /** Throws not_found, process_not_idle. */
-    async openArtifact(processId: number, name: string): Promise<OpenFile> {
+    async openArtifact(processId: number, name: string, key?: string): Promise<OpenFile> {
       const refusal = `Process ${processId} left no such file. GET /processes/${processId}/artifacts lists those it left.`;
-      return openOf("process_artifacts", processId, name, refusal);
+      return openOf("process_artifacts", processId, name, refusal, key);
     },
 
     /** Throws not_found. */
-    async openGiven(processId: number, name: string): Promise<OpenFile> {
+    async openGiven(processId: number, name: string, key?: string): Promise<OpenFile> {
       const refusal = `Process ${processId} was given no such file. GET /processes/${processId} lists those it was given (\`files\`).`;
-      return openOf("process_files", processId, name, refusal);
+      return openOf("process_files", processId, name, refusal, key);
     },
 
     /** All of them, opened one after the other as they are asked for. Throws not_found, process_not_idle. */
-    async openAllArtifacts(processId: number): Promise<{
+    async openAllArtifacts(
+      processId: number,
+      key?: string,
+    ): Promise<{
       completedAt: Date;
       artifacts: { name: string; size: number; open(): Promise<OpenFile> }[];
     }> {
@@ -207,7 +211,7 @@ export function createFiles(deps: FilesDeps) {
       requireEnded(processId, state);
       return {
         completedAt: completedAt ?? new Date(0),
-        artifacts: files.map((row) => ({ name: row.name, size: row.size, open: () => open(row) })),
+        artifacts: files.map((row) => ({ name: row.name, size: row.size, open: () => open(row, key) })),
       };
     },
   };

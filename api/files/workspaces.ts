@@ -95,7 +95,7 @@ export function createWorkspaces({
       bytes += content.length;
       pending.push({ size: content.length, read: async () => once(content) });
       return async () => {
-        const { digest, size } = await contents.put(once(content));
+        const { digest, size } = await contents.put(once(content), owner.owner);
         return { name, id: fileIdOf(digest), size, contentType: contentTypeOf(name) };
       };
     });
@@ -116,13 +116,13 @@ export function createWorkspaces({
     spools,
     onFull: () => onRefused("quota"),
     take,
-    open(files) {
+    open(files, owner) {
       return files.map(({ id, ...file }) => {
         let opened: Promise<OpenContent> | null = null;
         return {
           ...file,
           async read(offset, length) {
-            opened ??= openContent(contents, id);
+            opened ??= openContent(contents, id, owner);
             return (await opened).read(offset, length);
           },
         };
@@ -173,8 +173,8 @@ async function findUploads(db: Db, files: [string, GivenFiles[string]][], owner:
   return digests.size === 0 ? new Map() : useFiles(db, [...digests], owner);
 }
 
-async function openContent(contents: ContentStore, id: string): Promise<OpenContent> {
-  const content = await contents.open(digestOf(id));
+async function openContent(contents: ContentStore, id: string, owner?: string): Promise<OpenContent> {
+  const content = await contents.open(digestOf(id), owner);
   if (content === null) throw new Error("the content of a process's file is not there");
   return content;
 }

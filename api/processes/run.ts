@@ -116,7 +116,8 @@ export class Runs {
       limits,
       openWorkspace: () =>
         createWorkspace({
-          files: files.open(readGiven(submitted)),
+          files: files.open(readGiven(submitted), row.submittedBy),
+          owner: row.submittedBy,
           maxBytes: limits.maxWorkspaceBytes,
           maxFiles: MAX_FILES,
           ...(files.spools !== null && { spools: files.spools }),

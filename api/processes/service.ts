@@ -175,7 +175,7 @@ export function createProcessService(deps: ProcessesDeps) {
     traceParent: deps.traceParent ?? (() => null),
     readApprovals: async (id) => pausing?.options.approvalStore.listEvents(db, id) ?? [],
     findPlaces: (ids) => estimates.find(ids),
-    submit: (store) => admission.submit(store),
+    submit: (key, store) => admission.submit(key, store),
     forgetQueued: (id) => admission.forgetQueued(id),
     reconcile: () => ownership.reconcile(),
     async stayFor(end) {
@@ -226,12 +226,13 @@ export function createProcessService(deps: ProcessesDeps) {
     /** Ends what dead servers left running, takes part in the queue, begins retention. */
     async start(): Promise<void> {
       const recovered = await ownership.recover();
-      const queued = await countQueued(db);
+      const byKey = await countQueued(db);
+      const queued = byKey.values().reduce((sum, count) => sum + count, 0);
       if (recovered.ended + queued > 0) {
         const counts = { ended: recovered.ended, queued, repeated: recovered.queued };
         log.info(counts, "took over the processes of an earlier server");
       }
-      admission.open(queued);
+      admission.open(byKey);
       retention = startRetention(db, { retentionDays, retentionMax, keyTtlMs: IDEMPOTENCY_TTL_MS }, log);
     },
 

@@ -7,6 +7,7 @@ import { type FileHandle, mkdir, open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { WORKSPACE_LIMIT_ERROR } from "../file-names.ts";
+import { createSharedRoom, KEPT_DIVISOR } from "../shared-room.ts";
 
 /** What a run wrote beyond: its own limits, or the room that all runs share. */
 export type WorkspaceLimit = "artifacts" | "spool";
@@ -31,8 +32,8 @@ export interface Spool {
 }
 
 export interface Spools {
-  /** The file is made by the first write. */
-  open(): Spool;
+  /** The file is made by the first write. `key`: whose share of the room it takes. */
+  open(key?: string): Spool;
 }
 
 export interface SpoolOptions {
@@ -45,20 +46,26 @@ export interface SpoolOptions {
 export const SYSTEM_SPOOLS = createSpools({ folder: tmpdir(), maxBytes: null });
 
 export function createSpools({ folder, maxBytes }: SpoolOptions): Spools {
-  let usedBytes = 0;
+  const room = createSharedRoom(maxBytes ?? Infinity, (maxBytes ?? 0) / KEPT_DIVISOR);
   return {
-    open() {
+    open(key = "") {
       let file: Promise<FileHandle> | null = null;
       let ownBytes = 0;
       return {
         async write(data, at) {
-          if (maxBytes !== null && usedBytes + data.length > maxBytes) {
+          const refusal = room.take(key, data.length);
+          if (refusal === "share") {
+            throw new WorkspaceLimitError(
+              "spool",
+              `Runs of this key that are under way hold ${room.heldBy(key)} bytes of files, and the rest of the ${maxBytes} there are (CYRNEL_MAX_SPOOL_BYTES) is kept for other keys. Run it again when some have ended, or write less.`,
+            );
+          }
+          if (refusal !== null) {
             throw new WorkspaceLimitError(
               "spool",
               `The server has no room for more files of runs: those under way may hold ${maxBytes} bytes together while they run (CYRNEL_MAX_SPOOL_BYTES). Run it again when others have ended, write less, or let the operator raise the bound.`,
             );
           }
-          usedBytes += data.length;
           ownBytes += data.length;
           try {
             file ??= openWithoutName(folder);
@@ -76,7 +83,7 @@ export function createSpools({ folder, maxBytes }: SpoolOptions): Spools {
         },
         async close() {
           await (await file?.catch(() => null))?.close();
-          usedBytes -= ownBytes;
+          room.give(key, ownBytes);
           ownBytes = 0;
         },
       };

@@ -52,6 +52,8 @@ export interface WorkspaceOptions {
   maxBytes: number;
   maxFiles: number;
   spools?: Spools;
+  /** Whose share of the spools' room it takes. */
+  owner?: string;
 }
 
 /** Of what is read in one go for a call. */
@@ -68,8 +70,9 @@ export function createWorkspace({
   maxBytes,
   maxFiles,
   spools = SYSTEM_SPOOLS,
+  owner,
 }: WorkspaceOptions): Workspace {
-  const spool = spools.open();
+  const spool = spools.open(owner);
   const contents = createContents(spool);
   /** Replaced before a change where a snapshot has it. */
   let named = new Map<string, File>();

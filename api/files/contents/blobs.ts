@@ -19,6 +19,8 @@ export interface BlobStore {
   /** Exactly these bytes; rejects when they are not there. */
   read(id: string, offset: number, length: number): Promise<Buffer>;
   stream(id: string, offset: number, length: number): AsyncIterable<Buffer>;
+  /** The same store, used on behalf of a key. Absent where keys do not keep each other waiting. */
+  forKey?(key: string): BlobStore;
   /** Also parts of blobs that were never finished; blobs that are not there do no harm. */
   remove(blobs: readonly { id: string; upload: string | null }[]): Promise<void>;
 }

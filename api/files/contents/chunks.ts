@@ -1,19 +1,23 @@
 /** Blobs as rows of Postgres, in chunks. */
-import { createGate } from "#api/bounds/parallel.ts";
+import { createSharedGate, type SharedGate } from "#api/bounds/parallel.ts";
 import type { Db } from "#api/db/pool.ts";
 import { PROJECT } from "../model.ts";
 import { type BlobStore, CHUNK_BYTES } from "./blobs.ts";
 
 /** What a reader holds of a content at once. */
 const READ_BYTES = 2 * CHUNK_BYTES;
-/** Of all uploads and downloads together: connections are kept for everything else. */
+/** Of all uploads and downloads together: connections are kept for everything else. The last is kept for keys that use none. */
 const MAX_STATEMENTS = 4;
 
 export function createChunkStore(db: Db): BlobStore {
-  const statements = createGate({ maxRunning: MAX_STATEMENTS });
+  return storeFor(db, createSharedGate(MAX_STATEMENTS, 1), "");
+}
+
+function storeFor(db: Db, statements: SharedGate, key: string): BlobStore {
   const read = (id: string, offset: number, length: number) =>
-    statements.run(() => readChunks(db, id, offset, length));
+    statements.run(key, () => readChunks(db, id, offset, length));
   return {
+    forKey: (other) => storeFor(db, statements, other),
     async write(id, chunks) {
       let endsAt = 0;
       // One is stored while the next one comes.
@@ -22,7 +26,7 @@ export function createChunkStore(db: Db): BlobStore {
         for await (const chunk of chunks) {
           endsAt += chunk.length;
           const end = endsAt;
-          const stored = statements.run(() => insertChunk(db, id, end, chunk));
+          const stored = statements.run(key, () => insertChunk(db, id, end, chunk));
           stored.catch(() => {});
           await before;
           before = stored;

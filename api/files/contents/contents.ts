@@ -44,11 +44,12 @@ export interface OpenContent {
   stream(offset: number, length: number): AsyncIterable<Buffer>;
 }
 
+/** `key`: whose share of the store's connections is used. */
 export interface ContentStore {
   /** Takes the bytes as fast as they are stored, and holds little of them at once. Rejects as `bytes` do. */
-  put(bytes: AsyncIterable<Uint8Array>): Promise<StoredContent>;
+  put(bytes: AsyncIterable<Uint8Array>, key?: string): Promise<StoredContent>;
   /** Null: there is none with this digest. */
-  open(digest: Digest): Promise<OpenContent | null>;
+  open(digest: Digest, key?: string): Promise<OpenContent | null>;
   /** What is stored, by all servers on the database, as of the last minute. */
   measure(): Promise<StoredBytes>;
   /** Whether the object store answers; null: there is none. However many ask, it is asked once at a time. */
@@ -101,13 +102,17 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
     }
   }
 
-  async function store(chunks: AsyncIterable<Buffer>, measured: () => StoredContent): Promise<void> {
+  async function store(
+    chunks: AsyncIterable<Buffer>,
+    measured: () => StoredContent,
+    key?: string,
+  ): Promise<void> {
     const id = await insertBlob(db, target);
     const touching = setInterval(() => void touchBlob(db, id).catch(() => {}), TOUCH_MS);
     let isContent = false;
     let isAway = false;
     try {
-      await placeOf(target).write(id, chunks, (upload) => noteUpload(db, id, upload));
+      await ofKey(placeOf(target), key).write(id, chunks, (upload) => noteUpload(db, id, upload));
       const blob = await insertContent(db, { ...measured(), blob: id });
       if (blob === null) throw new Error("an upload took too long and was given up meanwhile");
       isContent = blob === id;
@@ -125,7 +130,7 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
   let measured: { atMs: number; stored: Promise<StoredBytes> } | null = null;
 
   return {
-    async put(bytes) {
+    async put(bytes, key) {
       const hash = createHash("sha256");
       let size = 0;
       const measured = inChunks(bytes, (chunk) => {
@@ -138,16 +143,16 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
         // What is there already need not be stored to find that out.
         const whole = () => ({ digest: hash.copy().digest("hex"), size });
         if (second.done && (await touchContent(db, whole().digest))) return whole();
-        await store(joined([first, second], measured), whole);
+        await store(joined([first, second], measured), whole, key);
         return whole();
       } finally {
         await measured.return?.(undefined);
       }
     },
-    async open(digest) {
+    async open(digest, key) {
       const found = await findContent(db, digest);
       if (found === null) return null;
-      return openChecked(placeOf(found.place), { ...found, digest });
+      return openChecked(ofKey(placeOf(found.place), key), { ...found, digest });
     },
     measure() {
       if (measured === null || performance.now() - measured.atMs > MEASURED_MS) {
@@ -167,6 +172,10 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
     },
     placeOf,
   };
+}
+
+function ofKey(place: BlobStore, key?: string): BlobStore {
+  return (key !== undefined && place.forKey?.(key)) || place;
 }
 
 async function* inChunks(

@@ -3,8 +3,8 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
-import { createSharedRoom, type SharedRoom } from "#api/bounds/shared-room.ts";
 import { AppError } from "#api/errors.ts";
+import { createSharedRoom, type SharedRoom } from "#runner/shared-room.ts";
 import { measureDepth } from "#runner/wire/frames.ts";
 import type { App } from "../app-type.ts";
 import { createLargeJson, MAX_BODY_DEPTH } from "./large.ts";

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Environments } from "#api/components/modules/environments.ts";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
+import { findRefusal, KEPT_DIVISOR } from "#runner/shared-room.ts";
 import type { ModuleLogger } from "#sdk";
 import type { ProcessFeed, RunRegistry } from "../live/registry.ts";
 import type { Peers } from "../model/peers.ts";
@@ -76,8 +77,8 @@ export class Admission implements Disposable {
   }
 
   /** Begins with the queue that the database holds. */
-  open(queuedInDatabase: number): void {
-    this.#queue.change(queuedInDatabase);
+  open(queuedInDatabase: ReadonlyMap<string, number>): void {
+    for (const [key, count] of queuedInDatabase) this.#queue.change(count, key);
     const { environments, peers } = this.#options;
     this.#open.defer(environments.onChange(() => this.#queue.claim()));
     this.#open.defer(peers.onNews((news, ids) => this.#queue.onNews(news, ids)));
@@ -89,15 +90,16 @@ export class Admission implements Disposable {
    * answering `stored: null` means that nothing was stored. Throws shutting_down, no_environment, too_many_processes.
    */
   async submit<T extends { stored: StoredRun | null }>(
+    key: string,
     store: (placement: Placement | null) => Promise<T>,
   ): Promise<T> {
-    this.#admit();
+    this.#admit(key);
     const { maxRunningPerCaller } = this.#options;
     // With a limit for each caller the queue decides: it knows what runs on other servers.
     const isOurs = !this.isHandingOver && !this.#options.peers.isOutdated;
     const mayStart = this.#queue.length === 0 && maxRunningPerCaller === null && isOurs;
     const slot = mayStart ? this.#slots.take() : null;
-    return slot === null ? this.#storeQueued(store) : this.#storeRunning(slot, store);
+    return slot === null ? this.#storeQueued(key, store) : this.#storeRunning(slot, store);
   }
 
   async #storeRunning<T extends { stored: StoredRun | null }>(
@@ -118,8 +120,11 @@ export class Admission implements Disposable {
     }
   }
 
-  #storeQueued<T extends { stored: StoredRun | null }>(store: (placement: null) => Promise<T>): Promise<T> {
-    return this.#queue.countWhile(async () => {
+  #storeQueued<T extends { stored: StoredRun | null }>(
+    key: string,
+    store: (placement: null) => Promise<T>,
+  ): Promise<T> {
+    return this.#queue.countWhile(key, async () => {
       const outcome = await store(null);
       if (outcome.stored) this.#options.peers.tell("queued", [outcome.stored.row.id]);
       return outcome;
@@ -171,7 +176,7 @@ export class Admission implements Disposable {
     this.#open.dispose();
   }
 
-  #admit(): void {
+  #admit(key: string): void {
     if (this.#isStopped && !this.isHandingOver) {
       throw new AppError("shutting_down", "The server is shutting down. Send the request again shortly.", {
         retryAfterSeconds: SHUTDOWN_RETRY_AFTER_SECONDS,
@@ -186,13 +191,23 @@ export class Admission implements Disposable {
       );
     }
     const { active } = this;
-    if (active >= max) {
+    const kept = Math.floor(max / KEPT_DIVISOR);
+    if (active < max - kept) return;
+    const refusal = findRefusal({ key, max, kept, used: active, held: this.#countHeld(key) }, 1);
+    if (refusal !== null) {
+      const why = refusal === "all" ? "" : `, and the last ${kept} are kept for keys that have few`;
       throw new AppError(
         "too_many_processes",
-        `${active} processes are queued or running; at most ${max} may be (CYRNEL_MAX_ACTIVE_PROCESSES). Try again when some have ended.`,
+        `${active} processes are queued or running; at most ${max} may be (CYRNEL_MAX_ACTIVE_PROCESSES)${why}. Try again when some have ended.`,
         { retryAfterSeconds: RETRY_AFTER_SECONDS },
       );
     }
+  }
+
+  /** What the key has here and in the queue. Exact on one server; with several, what others took of it counts for seconds longer. */
+  #countHeld(key: string): number {
+    const running = this.#options.registry.all().filter(({ row }) => row.submittedBy === key);
+    return this.#queue.countOf(key) + running.length;
   }
 }
 

@@ -32,6 +32,8 @@ export interface QueueClaimsOptions {
 export class QueueClaims {
   readonly #options: QueueClaimsOptions;
   #length = 0;
+  /** By key, as of the last look at the database and with what was done here since. */
+  #byKey = new Map<string, number>();
   /** Counts every change. */
   #changes = 0;
   /** Processes that are counted and that the database is being asked to insert. */
@@ -64,14 +66,19 @@ export class QueueClaims {
     return this.#statement.catch(() => {});
   }
 
-  change(by: number): void {
+  countOf(key: string): number {
+    return this.#byKey.get(key) ?? 0;
+  }
+
+  change(by: number, key?: string): void {
     this.#length += by;
     this.#changes += 1;
+    if (key !== undefined) this.#byKey.set(key, Math.max(0, this.countOf(key) + by));
   }
 
   /** Counts a process while `insert` stores it, and from then on if it was stored. Rejects as `insert` does. */
-  async countWhile<T extends { stored: unknown }>(insert: () => Promise<T>): Promise<T> {
-    this.change(1);
+  async countWhile<T extends { stored: unknown }>(key: string, insert: () => Promise<T>): Promise<T> {
+    this.change(1, key);
     this.#inserting += 1;
     let isStored = false;
     try {
@@ -80,7 +87,7 @@ export class QueueClaims {
       return outcome;
     } finally {
       this.#inserting -= 1;
-      if (!isStored) this.change(-1);
+      if (!isStored) this.change(-1, key);
       this.claim();
     }
   }
@@ -125,9 +132,11 @@ export class QueueClaims {
     const { db, log, peers } = this.#options;
     const changes = this.#changes;
     const inserting = this.#inserting;
-    const stored = await countQueued(db);
+    const byKey = await countQueued(db);
+    const stored = byKey.values().reduce((sum, count) => sum + count, 0);
     // Something moved meanwhile: the count is of no moment in particular.
     if (changes !== this.#changes || this.#isClaiming) return;
+    if (inserting === 0) this.#byKey = byKey;
     const difference = stored - this.#length;
     const isBeingInserted = difference < 0 && difference >= -inserting;
     if (difference !== 0 && !isBeingInserted) {
@@ -169,7 +178,7 @@ export class QueueClaims {
         this.#unansweredSinceMs = null;
         if (this.#isStopped) return await this.#giveBack(rows);
         for (const row of rows) {
-          this.change(-1);
+          this.change(-1, row.submittedBy);
           start(free.pop() as Slot, toStoredRun(row));
         }
         if (rows.length > 0) {

@@ -106,8 +106,8 @@ export interface ProcessFiles {
   readonly spools: Spools | null;
   /** Looks up what was uploaded, and stores what is given as text. Throws invalid_request, naming the file, and storage_full. */
   take(given: GivenFiles, owner: FilesOwner): Promise<ProcessFile[]>;
-  /** As runs read them. Nothing is read before that. */
-  open(files: readonly ProcessFile[]): ArtifactSource[];
+  /** As runs read them. Nothing is read before that. `owner`: for whom. */
+  open(files: readonly ProcessFile[], owner?: string): ArtifactSource[];
   /**
    * Stores contents, and answers what to store with the ending (`LiveRun.artifacts`): from then on they are kept. Known secrets
    * in text are replaced. `refused`: why its owner has no room for them, as a sentence. Rejects when one cannot be stored or read.

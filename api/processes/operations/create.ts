@@ -92,7 +92,7 @@ async function insert(
       throw error;
     });
   if (!body.autorun) return noteStored(context, await store(null));
-  const { inserted } = await context.submit(async (placement) => {
+  const { inserted } = await context.submit(callerOf(submission.creator), async (placement) => {
     const outcome = await store(placement ?? "queued");
     return {
       inserted: outcome,

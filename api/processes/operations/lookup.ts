@@ -50,6 +50,7 @@ export interface ProcessesContext {
   findPlaces(ids: readonly number[]): Promise<Map<number, QueuePlace>>;
   /** Admits a run and has it stored: see admission/. */
   submit<T extends { stored: StoredRun | null }>(
+    key: string,
     store: (placement: Placement | null) => Promise<T>,
   ): Promise<T>;
   /** A queued process was ended in the database. */

@@ -43,7 +43,7 @@ export async function runProcess(
     );
   }
   const text = input === undefined ? null : await readNextInput(context, id, input, startedBy);
-  const { stored } = await context.submit(async (placement) => {
+  const { stored } = await context.submit(startedBy, async (placement) => {
     const how = { force, startedBy, input: text };
     const row = await restartProcess(context.db, id, placement, how, context.traceParent());
     return { stored: row && toStoredRun(row) };

@@ -43,11 +43,11 @@ export async function returnClaims(db: Db, claims: readonly Claim[]): Promise<nu
   return rows.map(({ id }) => id);
 }
 
-export async function countQueued(db: Db): Promise<number> {
-  const [row] = await db<
-    { count: number }[]
-  >`select count(*)::int as count from processes where state = 'queued'`;
-  return row?.count ?? 0;
+/** How many processes are queued of each key (or `anonymous`, `bootstrap`). */
+export async function countQueued(db: Db): Promise<Map<string, number>> {
+  const rows = await db<{ key: string; count: number }[]>`
+    select coalesce(key_id, creator) as key, count(*)::int as count from processes where state = 'queued' group by 1`;
+  return new Map(rows.map(({ key, count }) => [key, count]));
 }
 
 /** Where processes are in the queue, from 1, in the order in which they will be taken as things are now. */

@@ -3,10 +3,16 @@
  * what is free, so whoever comes next always finds some. A key that is alone may use everything but that part.
  */
 
+/** Without keys there is nobody to keep room for. */
+const NO_KEY = "anonymous";
+/** A tenth of the queue and of the spools' disk is kept. */
+export const KEPT_DIVISOR = 10;
+
 /** What stops a request: all of the room is taken, or this key's share of it. */
 export type RoomRefusal = "all" | "share";
 
 export interface RoomUse {
+  key: string;
   max: number;
   /** The size of the last part. */
   kept: number;
@@ -16,9 +22,9 @@ export interface RoomUse {
 }
 
 /** Returns why `amount` more is refused, or null. A key that holds nothing gets whatever is free. */
-export function findRefusal({ max, kept, used, held }: RoomUse, amount: number): RoomRefusal | null {
+export function findRefusal({ key, max, kept, used, held }: RoomUse, amount: number): RoomRefusal | null {
   if (used + amount > max) return "all";
-  if (used + amount <= max - kept || held === 0) return null;
+  if (used + amount <= max - kept || held === 0 || key === NO_KEY) return null;
   return held + amount <= (max - used) / 2 ? null : "share";
 }
 
@@ -48,7 +54,7 @@ export function createSharedRoom(max: number, kept: number): SharedRoom {
     },
     heldBy: (key) => held.get(key) ?? 0,
     take(key, amount) {
-      const refusal = findRefusal({ max, kept, used, held: held.get(key) ?? 0 }, amount);
+      const refusal = findRefusal({ key, max, kept, used, held: held.get(key) ?? 0 }, amount);
       if (refusal === null) add(key, amount);
       return refusal;
     },
