@@ -6,6 +6,7 @@ import type { ErrorObject } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import type { JSONSchema } from "#sdk";
+import { fitsWithIntegers } from "./exact-parameters.ts";
 import { compilePattern, requirePattern } from "./linear-pattern.ts";
 
 const MAX_ISSUES = 10;
@@ -21,7 +22,10 @@ export interface ParameterIssue {
 }
 
 export interface ParameterCheck {
-  /** Fills in defaults in place; whether the parameters fit. */
+  /**
+   * Fills in defaults in place; whether the parameters fit. Unless strict, a bigint is an integer, and so is a string of digits where
+   * an integer is expected: it becomes one.
+   */
   fits(parameters: Record<string, unknown>): boolean;
   /** What did not fit in the last check. */
   listIssues(): ParameterIssue[];
@@ -42,12 +46,15 @@ export function compileCheck(schema: JSONSchema, isStrict = false): ParameterChe
     logger: false,
     // Longer chains of references to references are called, not written out into each other.
     inlineRefs: 20,
+    // An infinity is what JSON makes of 1e400, and it would be sent as null.
+    strictNumbers: true,
     code: { regExp: Object.assign(regExp, { code: regExp.name }) as never },
   });
   // Its types describe a CommonJS module; Node hands over the function itself.
   (ajvFormats as unknown as (instance: unknown, options: unknown) => void)(ajv, { mode: "fast" });
   const validate = ajv.compile(schema);
-  return { fits: validate, listIssues: () => describeIssues(validate.errors ?? []) };
+  const fits = isStrict ? validate : fitsWithIntegers.bind(null, validate);
+  return { fits, listIssues: () => describeIssues(validate.errors ?? []) };
 }
 
 /** One sentence about parameters of the tool `path`. */

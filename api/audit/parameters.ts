@@ -3,6 +3,7 @@
  * and a preview in which secrets are replaced, names that sound like one are covered and everything long is cut.
  */
 import { createHash } from "node:crypto";
+import { isRawInteger } from "#sdk";
 
 /** Replaces the known secrets in JSON data. */
 export type Redact = <T>(json: T) => T;
@@ -47,8 +48,9 @@ export function describeParameters(
 
 /** JSON with sorted keys, piece by piece, so that equal parameters hash equally whatever the order of their keys. */
 function updateCanonical(value: unknown, depth: number, update: (text: string) => void): void {
-  if (typeof value !== "object" || value === null || depth >= MAX_HASH_DEPTH) {
-    update(JSON.stringify(typeof value === "object" && value !== null ? "[too deep]" : value) ?? "null");
+  const isNested = typeof value === "object" && value !== null && !isRawInteger(value);
+  if (!isNested || depth >= MAX_HASH_DEPTH) {
+    update(JSON.stringify(isNested ? "[too deep]" : value) ?? "null");
     return;
   }
   const isList = Array.isArray(value);
@@ -78,7 +80,7 @@ function preview(parameters: unknown, redact: Redact): string {
 
 function shorten(value: unknown, depth: number): unknown {
   if (typeof value === "string") return shortenText(value);
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null || isRawInteger(value)) return value;
   if (depth >= MAX_DEPTH) return Array.isArray(value) ? `[${value.length} items]` : "{...}";
   if (Array.isArray(value)) {
     const items = value.slice(0, MAX_ITEMS).map((item) => shorten(item, depth + 1));

@@ -22,6 +22,8 @@ declare module "fastify" {
      * can do it.
      */
     whileDraining?: true | "elsewhere";
+    /** Large integers of its body are RawIntegers. */
+    keepsIntegers?: boolean;
     /** Answered while the database cannot be reached. */
     withoutDatabase?: boolean;
   }

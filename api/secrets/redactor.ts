@@ -2,6 +2,7 @@
  * Keeps known secret values out of what leaves the server: replaces each of 8 characters or more, in every form it turns
  * up in, by `[secret]`. Costs nothing while no secret is known.
  */
+import { isRawInteger, parseExactJson } from "#sdk";
 import { collectValues, listForms } from "./redaction/forms.ts";
 import { createMatcher, type Matcher } from "./redaction/matcher.ts";
 import {
@@ -92,7 +93,7 @@ export function createRedactor(): Redactor {
     // By its parts: a number must not become half a number, nor a marker end an escape sequence.
     const lineEnd = input.endsWith("\n") ? "\n" : "";
     try {
-      return JSON.stringify(redactTree(JSON.parse(input), text)) + lineEnd;
+      return JSON.stringify(redactTree(parseExactJson(input), text)) + lineEnd;
     } catch {
       return JSON.stringify(MARKER) + lineEnd;
     }
@@ -128,7 +129,7 @@ export function createRedactor(): Redactor {
       }
       if (written === undefined) return json;
       const redacted = jsonText(written);
-      return redacted === written ? json : (JSON.parse(redacted) as T);
+      return redacted === written ? json : (parseExactJson(redacted) as T);
     },
     createByteStream() {
       /** Null: nothing that came was looked at. */
@@ -193,6 +194,7 @@ function redactTree(node: unknown, text: (input: string) => string): unknown {
   if (typeof node === "string") return text(node);
   if (typeof node === "number") return text(String(node)) === String(node) ? node : MARKER;
   if (node === null || typeof node !== "object") return node;
+  if (isRawInteger(node)) return text(node.rawJSON) === node.rawJSON ? node : MARKER;
   if (Array.isArray(node)) return node.map((member) => redactTree(member, text));
   // From entries, because a member may be called __proto__.
   return Object.fromEntries(

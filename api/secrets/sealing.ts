@@ -4,6 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { z } from "zod";
+import { parseExactJson } from "#sdk";
 import { AppError } from "../errors.ts";
 import { MAKE_KEY_COMMAND } from "./key-material.ts";
 import type { Keyring } from "./keyring.ts";
@@ -89,7 +90,12 @@ export function open(keyring: Keyring | null, owner: SecretOwner, stored: unknow
   } catch {
     throw damaged(owner);
   }
-  const value = JSON.parse(plaintext.toString("utf8")) as unknown;
+  const text = plaintext.toString("utf8");
+  // Calls keep the digits of large integers.
+  const value =
+    owner.kind === "call_log" || owner.kind === "approval"
+      ? parseExactJson(text)
+      : (JSON.parse(text) as unknown);
   plaintext.fill(0);
   return value;
 }

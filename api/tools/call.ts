@@ -38,8 +38,9 @@ import {
   noteBytes,
   openNoting,
 } from "./requests/named-files.ts";
-import { createSave, redactAnswer, type Save, saveResult, toJsonResult } from "./results.ts";
+import { createSave, type JsonResult, redactAnswer, type Save, saveResult, toJsonResult } from "./results.ts";
 import type { CallTarget } from "./targets.ts";
+import { settleIntegers } from "./validation/answer-integers.ts";
 import type { ParameterValidator } from "./validation/validator.ts";
 
 export interface ToolCallerOptions {
@@ -49,6 +50,7 @@ export interface ToolCallerOptions {
   fetchRules: Pick<FetchRules, "resolve" | "readNamed">;
   /** Null: the tool no longer has this schema. */
   readInputSchema(path: ToolPath, hash: string): Promise<JSONSchema | null>;
+  readOutputSchema(path: ToolPath): Promise<JSONSchema>;
   /** A not-found message with suggestions. */
   describeUnknown(path: ToolPath, caller: CallCaller): Promise<string>;
   /** Null: the adapter is not active. */
@@ -126,10 +128,25 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
       return new FailedAnswer(failure.answer);
     });
     // Its secrets are replaced already, and it is not what was to be saved.
-    if (value instanceof FailedAnswer) return value.answer;
-    const answer = toJsonResult(value, limits.maxResultBytes);
+    if (value instanceof FailedAnswer) return settle(call, toJsonResult(value.answer, limits.maxResultBytes));
+    const answer = await settle(call, toJsonResult(value, limits.maxResultBytes));
     const result = redactor.value(tool.isFetch ? redactAnswer(answer, redactor) : answer);
     return save === undefined || adapter.savesAnswers === true ? result : saveResult(result, save);
+  }
+
+  /** A script computes with numbers, so it is told where one is not what the service answered. A direct caller reads the digits. */
+  async function settle(
+    call: OpenCall,
+    { answer, hasLargeIntegers, hasInfinity }: JsonResult,
+  ): Promise<unknown> {
+    const { warn } = call;
+    if (warn === undefined) return answer;
+    if (hasInfinity) {
+      const message =
+        "The answer holds a number that JavaScript has only as infinity, or NaN: it became null.";
+      warn({ code: "value_not_json", message, path: "answer" });
+    }
+    return hasLargeIntegers ? settleIntegers(answer, await options.readOutputSchema(call), warn) : answer;
   }
 
   async function resolve(call: OpenCall): Promise<void> {

@@ -2,7 +2,7 @@
 import { orAborted } from "#modules/shared/limits.ts";
 import { contentTypeOf, isTextType } from "#runner/file-names.ts";
 import { measureDepth } from "#runner/wire/frames.ts";
-import type { InvokeInput, SavedFile } from "#sdk";
+import { type InvokeInput, mayHoldLargeInteger, parseExactJson, type SavedFile, toRawInteger } from "#sdk";
 import type { Redactor } from "../secrets/redactor.ts";
 import { refuseCall } from "./failure.ts";
 import type { ToolCall } from "./gate.ts";
@@ -92,20 +92,31 @@ async function* redactBytes(
   yield stream.end();
 }
 
+export interface JsonResult {
+  /** Large integers in it are RawIntegers. */
+  answer: unknown;
+  hasLargeIntegers: boolean;
+  /** Or NaN: null in the answer. */
+  hasInfinity: boolean;
+}
+
 /**
  * A copy of an adapter's result as JSON makes it, detached from what the adapter holds. Counts while it writes: an answer
  * of a gigabyte must not become a text of a gigabyte. Throws CallError `result_too_large` or `result_invalid`.
  */
-export function toJsonResult(result: unknown, maxBytes: number): unknown {
-  if (result === undefined || result === null) return null;
+export function toJsonResult(result: unknown, maxBytes: number): JsonResult {
+  if (result === undefined || result === null)
+    return { answer: null, hasLargeIntegers: false, hasInfinity: false };
   let left = maxBytes;
   let isTooLarge = false;
+  let hasInfinity = false;
   function count(this: unknown, name: string, value: unknown): unknown {
     left -= 1 + (Array.isArray(this) ? 0 : name.length);
     if (typeof value === "string") left -= value.length;
+    if (typeof value === "number" && !Number.isFinite(value)) hasInfinity = true;
     isTooLarge = left < (Array.isArray(value) ? value.length : 0);
     if (isTooLarge) throw new Error("too large");
-    return value;
+    return typeof value === "bigint" ? toRawInteger(value) : value;
   }
   let text: string | undefined;
   try {
@@ -125,5 +136,5 @@ export function toJsonResult(result: unknown, maxBytes: number): unknown {
   if (measureDepth(Buffer.from(text), MAX_RESULT_DEPTH) > MAX_RESULT_DEPTH) {
     throw refuseCall("result_invalid", `The tool's answer is nested deeper than ${MAX_RESULT_DEPTH} levels.`);
   }
-  return JSON.parse(text);
+  return { answer: parseExactJson(text), hasLargeIntegers: mayHoldLargeInteger(text), hasInfinity };
 }

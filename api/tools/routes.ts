@@ -94,6 +94,7 @@ export function registerToolRoutes(app: App, tools: Tools, packages: ImportableP
     "/tools/:serviceId/:toolId/invoke",
     {
       onRequest: requireScope("processes:write"),
+      config: { keepsIntegers: true },
       schema: {
         ...tagged,
         summary: "Call a tool once, without a script",

@@ -20,7 +20,7 @@ import { createFetchRules } from "./requests/fetch.ts";
 import { createToolSearch } from "./search/search.ts";
 import { findToolDetails, hasService, setToolEnabled, type ToolDetailsRow } from "./store.ts";
 import { createSuggestions } from "./suggestions.ts";
-import { createCallTargets, readInputSchema } from "./targets.ts";
+import { createCallTargets, readInputSchema, readOutputSchema } from "./targets.ts";
 import { createParameterValidator, type ParameterValidator } from "./validation/validator.ts";
 
 export interface ToolsOptions
@@ -69,6 +69,7 @@ export function createTools(options: ToolsOptions): Tools {
     findTarget: targets.find,
     fetchRules,
     readInputSchema: (path, hash) => readInputSchema(pool, path, hash),
+    readOutputSchema: (path) => readOutputSchema(pool, path),
     describeUnknown: suggestions.describeUnknown,
   });
   const forget = (serviceId: string) => {

@@ -77,3 +77,14 @@ export async function readInputSchema(db: Db, path: ToolPath, hash: string) {
     where service_id = ${path.serviceId} and id = ${path.toolId} and input_hash = ${hash}`;
   return row === undefined ? null : (row.schema ?? {});
 }
+
+/** Empty for one that is too large, or of a tool that is gone by now. */
+export async function readOutputSchema(
+  db: Db,
+  { serviceId, toolId }: ToolPath,
+): Promise<Record<string, unknown>> {
+  const [row] = await db<{ schema: Record<string, unknown> | null }[]>`
+    select output_schema as schema from tools
+    where service_id = ${serviceId} and id = ${toolId} and octet_length(output_schema::text) <= ${MAX_SCHEMA_BYTES}`;
+  return row?.schema ?? {};
+}

@@ -1,9 +1,10 @@
 /** Reading data of unknown shape: own properties only, nothing inherited. */
+import { isRawInteger } from "#sdk";
 
 export type Fields = Record<string, unknown>;
 
 export function isRecord(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isRawInteger(value);
 }
 
 /** An own property, or undefined. */

@@ -4,7 +4,7 @@
  */
 import { createHash, hash } from "node:crypto";
 import type { z } from "zod";
-import type { SavedAnswer, SaveTurn } from "#sdk";
+import { type SavedAnswer, type SaveTurn, writeExactJson } from "#sdk";
 import { WORKSPACE_LIMIT_ERROR } from "../file-names.ts";
 import type { Channel } from "../wire/channel.ts";
 import { exceeding, type Violation, violation } from "../wire/check-message.ts";
@@ -311,7 +311,7 @@ function encodeReply(body: { result: unknown } | { error: unknown }): string {
   try {
     text = encodeMembers(body);
   } catch {
-    // BigInt, a cycle, a toJSON that throws: the same as a value of which nothing is left.
+    // A cycle, a toJSON that throws: the same as a value of which nothing is left.
   }
   if (text === "") text = encodeMembers(toErrorReply(new Error("The result is not JSON data.")));
   if (text.length <= MAX_REPLY_CHARS) return text;
@@ -325,7 +325,8 @@ function encodeReply(body: { result: unknown } | { error: unknown }): string {
 }
 
 function encodeMembers(body: object): string {
-  return JSON.stringify(body).slice(1, -1);
+  const { text = "", isExact } = writeExactJson(body);
+  return `${text.slice(1, -1)}${isExact ? ',"exact":true' : ""}`;
 }
 
 /** What a script may see of anything thrown: name, message, code, status, the members of `answer`; never a stack or a cause. Never throws. */

@@ -4,6 +4,8 @@
  * stream and no message. Everything read here is hostile: sizes are checked before memory is taken, nesting before parsing.
  */
 import { Buffer } from "node:buffer";
+// Not the whole of the SDK: a child, which has this file too, would have a schema library.
+import { parseExactJson } from "../../sdk/exact-json.ts";
 
 /** Twice as much with an attachment. */
 export const FRAME_HEADER_BYTES = 4;
@@ -217,6 +219,9 @@ export function decodePackage(payload: Buffer): PackageParts {
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** How the realm begins a call. */
+const CALL = '{"jsonrpc":"2.0","id":';
+
 /** Parses a payload. Throws FrameError for broken UTF-8, broken JSON and nesting over `maxDepth`. */
 export function parseFrame(payload: Buffer, maxDepth: number): Frame {
   const depth = measureDepth(payload, maxDepth);
@@ -230,7 +235,8 @@ export function parseFrame(payload: Buffer, maxDepth: number): Frame {
   }
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    // Parameters of a call keep the digits of a bigint.
+    value = text.startsWith(CALL) ? parseExactJson(text) : JSON.parse(text);
   } catch {
     throw new FrameError("malformed", "a frame is not valid JSON");
   }

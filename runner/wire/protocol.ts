@@ -106,7 +106,8 @@ export type HostMessage =
   | { jsonrpc: "2.0"; method: "start"; params: StartParams }
   /** At the end of its turn the script is frozen until `resume`. `waiting`: the child is to send `waiting`. */
   | { jsonrpc: "2.0"; method: "pause" | "resume" | "waiting" }
-  | { jsonrpc: "2.0"; id: number; result: unknown }
+  /** With `exact`, integers beyond the safe range are bigints; other numbers of that size have a fraction. */
+  | { jsonrpc: "2.0"; id: number; result: unknown; exact?: true }
   | { jsonrpc: "2.0"; id: number; error: { code: number; message: string; data: WireError } };
 
 /** What makes a run repeatable, besides its seeds and the replies to its calls. */

@@ -6,6 +6,7 @@ import type { FastifyRequest } from "fastify";
 import { AppError } from "#api/errors.ts";
 import { createSharedRoom, type SharedRoom } from "#runner/shared-room.ts";
 import { measureDepth } from "#runner/wire/frames.ts";
+import { parseExactJson } from "#sdk";
 import type { App } from "../app-type.ts";
 import { createLargeJson, MAX_BODY_DEPTH } from "./large.ts";
 
@@ -54,7 +55,7 @@ export function registerJsonBody(app: App, maxPendingBytes: number): void {
       }
       void parseJson(request, text, (error, value) => {
         if (error) return done(new AppError("invalid_json", describeProblem(text)));
-        done(null, value);
+        done(null, request.routeOptions.config.keepsIntegers ? parseExactJson(text) : value);
       });
     });
   });

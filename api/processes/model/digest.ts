@@ -1,6 +1,7 @@
 /** A request as 32 bytes: equal requests have equal digests, however their members were ordered. */
 import { createHash } from "node:crypto";
 import type { ToolPath } from "#api/tools/gate.ts";
+import { isRawInteger } from "#sdk";
 
 /** SHA-256. `parameters` are JSON data; `saveAs` names the file that the answer becomes. */
 export function digestCall(
@@ -23,7 +24,9 @@ export function digestBody(body: unknown): Buffer {
 
 function digest(value: unknown): Buffer {
   const text = JSON.stringify(value, (_key, member: unknown) => {
-    if (member === null || typeof member !== "object" || Array.isArray(member)) return member;
+    if (member === null || typeof member !== "object" || Array.isArray(member) || isRawInteger(member)) {
+      return member;
+    }
     return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
   return createHash("sha256").update(text).digest();

@@ -4,7 +4,7 @@
  */
 
 import { compileCheck, type ParameterCheck, type ParameterIssue } from "#runner/parameter-check.ts";
-import type { JSONSchema } from "#sdk";
+import { type JSONSchema, withBigInts, withRawIntegers } from "#sdk";
 import { createCheckingThread } from "./checking-thread.ts";
 import { readSchema } from "./readable-schema.ts";
 
@@ -70,16 +70,19 @@ export function createParameterValidator(): ParameterValidator {
     async check(caller, hash, loadSchema, parameters) {
       const prepared = await takePrepared(hash, loadSchema);
       if (prepared.kind === "unusable") return { kind: "unusable", message: prepared.message };
-      if (prepared.kind === "here" && isSmall(parameters)) {
-        const copy = structuredClone(parameters);
+      const given = withBigInts(parameters);
+      if (prepared.kind === "here" && isSmall(given)) {
+        const copy = structuredClone(given);
         const { fits, listIssues } = prepared.check;
-        return fits(copy) ? { kind: "fits", parameters: copy } : { kind: "misfit", issues: listIssues() };
+        return fits(copy)
+          ? { kind: "fits", parameters: withRawIntegers(copy) }
+          : { kind: "misfit", issues: listIssues() };
       }
-      const outcome = await thread.check(caller, hash, prepared.schema, parameters);
+      const outcome = await thread.check(caller, hash, prepared.schema, given);
       switch (outcome.kind) {
         case "checked":
           return outcome.issues.length === 0
-            ? { kind: "fits", parameters: outcome.parameters }
+            ? { kind: "fits", parameters: withRawIntegers(outcome.parameters) }
             : { kind: "misfit", issues: outcome.issues };
         case "busy":
           return { kind: "busy", message: "Too many parameters wait to be checked. Try again shortly." };

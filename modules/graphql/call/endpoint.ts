@@ -3,6 +3,7 @@ import { z } from "zod";
 import { readHeaders } from "#modules/shared/answer-headers.ts";
 import { causesOf, findRefusal, quoteForeign } from "#modules/shared/failures.ts";
 import { readBytes, withLimits } from "#modules/shared/limits.ts";
+import { parseExactJson } from "#sdk";
 import { GraphqlFailure } from "../failures.ts";
 
 export interface Endpoint {
@@ -122,7 +123,7 @@ function readAnswer(response: Response, text: string): GraphqlAnswer {
 /** Undefined: it is not JSON. */
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch {
     return undefined;
   }

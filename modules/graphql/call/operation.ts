@@ -15,6 +15,7 @@ import {
   visit,
 } from "graphql";
 import { quoteForeign } from "#modules/shared/failures.ts";
+import { withBigInts } from "#sdk";
 import type { ToolDomain } from "../domain.ts";
 import { GraphqlFailure, messageOf } from "../failures.ts";
 import { rebuildSchema } from "../generate/definition.ts";
@@ -50,7 +51,10 @@ const MAX_VARIABLE_ERRORS = 5;
 function checkVariables(schema: GraphQLSchema, tool: ToolDomain, variables: Record<string, unknown>): void {
   const [operation] = parse(tool.document, { noLocation: true }).definitions;
   if (operation?.kind !== Kind.OPERATION_DEFINITION) return;
-  const { errors } = getVariableValues(schema, operation.variableDefinitions ?? [], variables, {
+  // The library knows no integers that are more than numbers.
+  const isExact = withBigInts(variables) !== variables;
+  const known = isExact ? JSON.parse(JSON.stringify(variables)) : variables;
+  const { errors } = getVariableValues(schema, operation.variableDefinitions ?? [], known, {
     maxErrors: MAX_VARIABLE_ERRORS,
   });
   if (errors === undefined) return;

@@ -1,7 +1,7 @@
 /** An HTTP answer to what a script gets: `{status, headers, body}`, read within a limit and not deeper than JSON may nest. */
 import { readHeaders } from "#modules/shared/answer-headers.ts";
 import { readBytes } from "#modules/shared/limits.ts";
-import type { InvokeInput } from "#sdk";
+import { type InvokeInput, parseExactJson } from "#sdk";
 import { CallError } from "../failures.ts";
 import { essence, isJson, isText } from "../media-types.ts";
 
@@ -51,7 +51,7 @@ function decode(bytes: Buffer<ArrayBuffer>, response: Response, what: string): u
 function decodeJson(text: string, response: Response, what: string): unknown {
   try {
     if (isDeep(text)) throw new RangeError(`it nests deeper than ${MAX_JSON_DEPTH} levels`);
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch (error) {
     if (!response.ok) return text;
     throw new CallError(

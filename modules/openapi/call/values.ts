@@ -4,6 +4,7 @@
  */
 import { serializeArrayParam, serializeObjectParam, serializePrimitiveParam } from "openapi-fetch";
 import { stringify } from "qs";
+import { isRawInteger, withBigInts } from "#sdk";
 import type { FieldPlan, ParameterPlan } from "../domain.ts";
 import { CallError } from "../failures.ts";
 import { type Fields, isRecord } from "../records.ts";
@@ -58,7 +59,7 @@ const RAW = { allowReserved: true } as const;
 
 /** `name[key][0]=value`: what servers that take nested objects in a query read. */
 function writeNested(name: string, value: object): string {
-  return stringify({ [name]: value }, { arrayFormat: "indices", skipNulls: true });
+  return stringify({ [name]: withBigInts(value) }, { arrayFormat: "indices", skipNulls: true });
 }
 
 /** A header's value, style `simple`: nothing is percent-encoded there. */
@@ -122,6 +123,7 @@ function writePart(value: unknown): string | undefined {
 export function writePlain(value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (isPlain(value)) return String(value);
+  if (isRawInteger(value)) return value.rawJSON;
   throw new CallError("invalid_parameters", `A parameter cannot be a ${typeof value}.`);
 }
 
@@ -130,7 +132,7 @@ function isPlain(value: unknown): value is Plain {
 }
 
 function isComplex(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
+  return typeof value === "object" && value !== null && !isRawInteger(value);
 }
 
 function splitPairs(text: string): string[] {

@@ -16,6 +16,7 @@ import {
   WAKE_TIMER_ID,
   wakeUp,
 } from "./journal.ts";
+import { parseExact } from "./json/parse.ts";
 import { type Limits, run } from "./limits.ts";
 import { endTurn, fail, succeed } from "./outcome.ts";
 import {
@@ -56,7 +57,9 @@ connectReplay({ reply: settleCall, timer: fireTimer, isTimerArmed, isCallOpen, g
 export function receive(text: string, main: unknown): void {
   if (hasEnded()) return;
   try {
-    dispatch(JSONParse(text) as object, main);
+    let message = JSONParse(text) as object;
+    if (own(message, "exact") === true) message = parseExact(text) as object;
+    dispatch(message, main);
   } catch (error) {
     fail(error);
   }

@@ -9,6 +9,7 @@ type Uncurried<F> = F extends (this: infer T, ...args: infer A) => infer R
   : never;
 
 export const {
+  BigInt: RealmBigInt,
   Date: RealmDate,
   Error: RealmError,
   Float64Array: RealmFloat64Array,

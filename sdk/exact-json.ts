@@ -1,0 +1,129 @@
+/**
+ * JSON whose large integers keep their digits. An integer beyond ±(2^53 - 1) is a bigint where values are used, and a raw
+ * JSON object (`JSON.rawJSON`) where they are only passed on: JSON.stringify writes that as the digits it was made of.
+ */
+
+/** An integer as its digits, which JSON.stringify writes as they are. Cannot be cloned or sent to another thread. */
+export interface RawInteger {
+  readonly rawJSON: string;
+}
+
+/** TypeScript does not know of these yet; Node 20 has none of them. */
+interface ExactJSON {
+  rawJSON?(text: string): RawInteger;
+  isRawJSON?(value: unknown): boolean;
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context?: { source?: string }) => unknown,
+  ): unknown;
+}
+const exact: ExactJSON = JSON as unknown as ExactJSON;
+
+/** Fewer digits are always exact. */
+const MIN_DIGITS = 16;
+/** More digits are a number like any other: readers of JSON, and Postgres, have limits. */
+const MAX_DIGITS = 1000;
+const INTEGER = /^-?[0-9]{16,1000}$/;
+/** Digits as JSON has them, without a leading zero. */
+const DIGITS = /^-?(?:0|[1-9][0-9]*)$/;
+
+export function isRawInteger(value: unknown): value is RawInteger {
+  return typeof value === "object" && value !== null && exact.isRawJSON?.(value) === true;
+}
+
+/** Digits of an integer that is written as JSON writes it. */
+export function isDigits(text: string): boolean {
+  return text.length <= MAX_DIGITS && DIGITS.test(text);
+}
+
+/** The digits of an integer, or of a bigint, as what JSON.stringify writes without loss. */
+export function toRawInteger(digits: string | bigint): RawInteger | number | string {
+  const text = String(digits);
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : (exact.rawJSON?.(text) ?? text);
+}
+
+/** Whether JSON text may have an integer of 16 digits or more. Looks at each sixteenth character only: of a longer run of digits, one is there. */
+export function mayHoldLargeInteger(text: string): boolean {
+  for (let at = MIN_DIGITS - 1; at < text.length; at += MIN_DIGITS) {
+    if (!isDigit(text.charCodeAt(at))) continue;
+    let from = at;
+    while (isDigit(text.charCodeAt(from - 1))) from--;
+    let end = at + 1;
+    while (isDigit(text.charCodeAt(end))) end++;
+    if (end - from >= MIN_DIGITS && BEFORE.has(text.charAt(from - 1)) && AFTER.has(text.charAt(end)))
+      return true;
+    // Digits before this are looked at.
+    at = Math.max(at, end - MIN_DIGITS);
+  }
+  return false;
+}
+
+/** Neighbours of an integer, and not of one that is part of a fraction or begins a string. */
+const BEFORE = new Set(["", "-", ",", ":", "[", " ", "\t", "\n", "\r"]);
+const AFTER = new Set(["", ",", "]", "}", " ", "\t", "\n", "\r"]);
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+/** As JSON.parse, but integers beyond the safe range are RawIntegers. As fast where there are none. */
+export function parseExactJson(text: string): unknown {
+  if (!mayHoldLargeInteger(text)) return JSON.parse(text);
+  return exact.parse(text, (_key, value, context) => {
+    if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
+    const { source = "" } = context ?? {};
+    return INTEGER.test(source) ? (exact.rawJSON?.(source) ?? value) : value;
+  });
+}
+
+/** Replaces values of a tree of JSON data; what holds none is the same object. `replace` returns undefined for what stays. */
+function mapIntegers(node: unknown, replace: (value: unknown) => unknown): unknown {
+  const own = replace(node);
+  if (own !== undefined) return own;
+  if (typeof node !== "object" || node === null) return node;
+  const entries = Object.entries(node);
+  let isChanged = false;
+  for (const entry of entries) {
+    const mapped = mapIntegers(entry[1], replace);
+    if (mapped === entry[1]) continue;
+    entry[1] = mapped;
+    isChanged = true;
+  }
+  if (!isChanged) return node;
+  return Array.isArray(node) ? entries.map(([, value]) => value) : Object.fromEntries(entries);
+}
+
+/** The same data with bigints in place of RawIntegers: what can be cloned, and what a program computes with. */
+export function withBigInts<T>(data: T): T {
+  return mapIntegers(data, (value) => (isRawInteger(value) ? BigInt(value.rawJSON) : undefined)) as T;
+}
+
+/** The same data with RawIntegers in place of bigints: what JSON.stringify takes. */
+export function withRawIntegers<T>(data: T): T {
+  return mapIntegers(data, (value) => (typeof value === "bigint" ? toRawInteger(value) : undefined)) as T;
+}
+
+/**
+ * JSON text of data that may hold bigints and RawIntegers, and whether it does. Then other numbers that look like large integers get
+ * a fraction, so that a reader can tell them apart.
+ */
+export function writeExactJson(data: unknown): { text: string | undefined; isExact: boolean } {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(data);
+    if (text === undefined || !mayHoldLargeInteger(text)) return { text, isExact: false };
+  } catch {
+    // A bigint, or what the second attempt throws again.
+  }
+  let isExact = false;
+  const exactText = JSON.stringify(data, (_key, value: unknown) => {
+    if (typeof value === "bigint" || isRawInteger(value)) {
+      isExact = true;
+      return typeof value === "bigint" ? toRawInteger(value) : value;
+    }
+    const isLarge = typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
+    return isLarge && INTEGER.test(String(value)) ? exact.rawJSON?.(`${value}.0`) : value;
+  });
+  return isExact ? { text: exactText, isExact } : { text: text ?? exactText, isExact };
+}
