@@ -47,6 +47,7 @@ function print(schema: unknown, place: Place): string {
     return /[|&]/.test(item) ? `(${item})[]` : `${item}[]`;
   }
   const types = (Array.isArray(type) ? type : [type]).map((name) => TYPES.get(name) ?? "unknown");
+  if (own(schema, "format") === "int64" && [type].flat().includes("integer")) types.push("bigint");
   return join(types, place.budget);
 }
 

@@ -28,6 +28,8 @@ export interface PlainSchema {
   description?: string;
   deprecated?: true;
   nullable?: true;
+  /** An integer of 64 bits. */
+  isLarge?: true;
   enum?: unknown[];
   properties?: Record<string, PlainSchema>;
   required?: string[];
@@ -204,6 +206,7 @@ function copyType(source: Record<string, unknown>, plain: PlainSchema): void {
     TYPES.includes(name as TypeName),
   );
   const unique = [...new Set(types)];
+  if (own(source, "format") === "int64" && unique.includes("integer")) plain.isLarge = true;
   if (unique.length === 1) plain.type = unique[0] as TypeName;
   else if (unique.length > 1) plain.type = unique;
 }

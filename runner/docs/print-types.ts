@@ -104,7 +104,7 @@ function printNamed(printer: Printer, type: string, schema: PlainSchema, indent:
     case "array":
       return printArray(printer, schema, indent);
     case "integer":
-      return "number";
+      return schema.isLarge === true ? "number | bigint" : "number";
     default:
       return type;
   }

@@ -112,13 +112,15 @@ describe("a session", () => {
       status: 404,
       token: "secret",
     });
+    const cyclic: Record<string, unknown> = {};
+    cyclic.self = cyclic;
     const { session, say, replies, repliesById } = play({
       calls: {
         invoke: () => Promise.reject(error),
         getTool: () => {
           throw null;
         },
-        getService: async () => 10n,
+        getService: async () => cyclic,
       },
     });
     say(invoke(1));
@@ -131,6 +133,17 @@ describe("a session", () => {
       { name: "Error", message: "The result is not JSON data." },
     ]);
     expect(JSON.stringify(replies())).not.toMatch(/secret|stack|\.ts/);
+    say(end());
+    await session;
+  });
+
+  test("marks a reply that holds bigints", async () => {
+    const answers = [{ id: 2n ** 64n, size: 2 ** 60 }, { size: 2 ** 60 }, [10n]];
+    const { session, say, replies } = play({ calls: { getService: async () => answers.shift() } });
+    for (const id of [1, 2, 3]) say({ id, method: "getService", params: { id: "a" } });
+    await vi.waitFor(() => expect(replies()).toHaveLength(3));
+    const exact = replies().map((reply) => (reply as { exact?: true }).exact);
+    expect(exact).toEqual([true, undefined, true]);
     say(end());
     await session;
   });

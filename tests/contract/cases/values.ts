@@ -180,6 +180,36 @@ export const valueCases: EnvironmentCase[] = [
     },
   },
   {
+    id: "values.rounded",
+    sentence: "reading JSON with an integer beyond 2^53 from a response or a file is warned of",
+    async check({ run }) {
+      const text = '{"a":[9007199254740993,1.5],"b":0.1234567890123456789}';
+      const { result, warnings } = await run(`
+        const text = ${JSON.stringify(text)};
+        await cyrnel.files.write("a.json", text);
+        return [await new Response(text).json(), await cyrnel.files.json("a.json"), JSON.parse(text)].map(({ a }) => a[0]);`);
+      expect(result).toEqual([9007199254740992, 9007199254740992, 9007199254740992]);
+      expect(warnings.map(({ code, message }) => [code, message.slice(0, 60)])).toEqual([
+        ["number_rounded", 'json() rounded the integer 9007199254740993 (member "0"): Ja'],
+        ["number_rounded", "cyrnel.files.json() rounded the integer 9007199254740993 (me"],
+      ]);
+    },
+  },
+  {
+    id: "values.exact-calls",
+    sentence: "bigints go to a tool and come back as they were, and numbers stay numbers",
+    async check({ run }) {
+      const { result, calls } = await run(`
+        const sent = { a: 2n ** 64n, b: -9007199254740993n, c: 2 ** 60, d: 5n, e: [9007199254740993n, "9007199254740993"] };
+        const echoed = await tools.test.echo(sent);
+        return [echoed.a === sent.a, echoed.b === sent.b, typeof echoed.c, echoed.d, echoed.e[0] === sent.e[0], echoed.e[1]];`);
+      expect(JSON.stringify(calls[0]?.parameters)).toBe(
+        '{"a":18446744073709551616,"b":-9007199254740993,"c":1152921504606847000,"d":5,"e":[9007199254740993,"9007199254740993"]}',
+      );
+      expect(result).toEqual([true, true, "bigint", 5, true, "9007199254740993"]);
+    },
+  },
+  {
     id: "values.nothing-to-send",
     sentence: "NaN, an infinity, an invalid date and an undefined item are refused in parameters",
     async check({ run }) {

@@ -244,7 +244,7 @@ export function createBodies(host: FetchHost, blobs: Blobs) {
         return form;
       },
       async json(this: T) {
-        return JSON.parse(await readText(open(this)));
+        return host.parseJson(await readText(open(this)), "json()");
       },
       async text(this: T) {
         return readText(open(this));

@@ -15,6 +15,8 @@ export interface FetchHost extends BlobHost {
   send(request: object, saveAs: string, onMade: (cancel: () => void) => void): Promise<unknown>;
   /** Whether it is not too large for a message to the host. */
   fits(request: object): boolean;
+  /** As JSON.parse, and warns of an integer that it rounds. */
+  parseJson(text: string, what: string): unknown;
   /** The names of the files there are. */
   listFiles(): readonly string[];
   readFile(name: string, offset: number, length: number): Promise<Uint8Array>;

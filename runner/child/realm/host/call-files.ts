@@ -1,6 +1,7 @@
 /** Calls that read and write files: counted by themselves, and bounded by their pieces. */
 import type { CallMethod, PROTOCOL_LIMITS } from "../../../wire/protocol.ts";
 import { blobsIfLoaded, loadEncoding, streamsIfLoaded } from "../globals/loaders.ts";
+import { parseAndWarn } from "../json/parse.ts";
 import { encodeJson } from "../json.ts";
 import { MAX_RESULT_DEPTH, run } from "../limits.ts";
 import { JSONParse, own, RealmError, RealmPromise, RealmRangeError, StringOf } from "../primordials.ts";
@@ -59,6 +60,7 @@ export function loadFiles() {
       streamsIfLoaded,
       loadEncoding,
       encodeFileJson,
+      parseJson: parseAndWarn,
     },
     run.files,
   );

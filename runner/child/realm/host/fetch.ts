@@ -9,6 +9,7 @@ import {
   loadUrl,
   streamsIfLoaded,
 } from "../globals/loaders.ts";
+import { parseAndWarn } from "../json/parse.ts";
 import { encodeJson } from "../json.ts";
 import { MAX_VALUE_DEPTH, run } from "../limits.ts";
 import { loadedFiles, loadFiles } from "./call-files.ts";
@@ -40,6 +41,7 @@ export function loadFetch(): FetchClasses {
         const maxBytes = run.limits.maxMessageBytes - ENVELOPE_BYTES;
         return !encodeJson(request, { name: "request", maxDepth: MAX_VALUE_DEPTH, maxBytes }).tooLarge;
       },
+      parseJson: parseAndWarn,
       listFiles: () => (loadedFiles()?.access.list() ?? run.files ?? []).map(({ name }) => name),
       readFile: (name, offset, length) => loadFiles().access.read(name, offset, length),
       readText: (name) => (loadFiles().files as { text(name: string): Promise<string> }).text(name),

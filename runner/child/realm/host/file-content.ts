@@ -7,6 +7,8 @@ export interface ContentHost {
   loadEncoding(): { TextEncoder: typeof TextEncoder };
   /** Returns undefined for undefined. @throws TypeError that names the place of what JSON cannot hold */
   encodeFileJson(data: unknown): string | undefined;
+  /** As JSON.parse, and warns of an integer that it rounds. */
+  parseJson(text: string, what: string): unknown;
 }
 
 export type Pieces = Iterable<unknown> | AsyncIterable<unknown>;

@@ -37,7 +37,7 @@ function createFiles(access: FileAccess & TextAccess, host: ContentHost): object
     async json(name: unknown) {
       const content = await text(name);
       try {
-        return JSON.parse(content);
+        return host.parseJson(content, "cyrnel.files.json()");
       } catch (error) {
         throw new SyntaxError(`${JSON.stringify(name)} is no JSON: ${(error as Error).message}`);
       }

@@ -1,5 +1,7 @@
-/** JSON in which integers beyond the safe range become bigints: what a host answers that marks its reply `exact`. */
-import { JSONParse, RealmBigInt, regExpExec } from "../primordials.ts";
+/** JSON with integers beyond the safe range: those of a host's reply that is marked `exact` become bigints, others are warned of. */
+import { JSONParse, RealmBigInt, regExpExec, slice } from "../primordials.ts";
+import { quote } from "../sending.ts";
+import { warn } from "../warnings.ts";
 
 const INTEGER = /^-?[0-9]{16,}$/;
 const MAX_SAFE = 9_007_199_254_740_991;
@@ -13,4 +15,26 @@ function readValue(_key: string, value: unknown, context: { source?: string }): 
   // An own member of every primitive's context.
   const source = context.source as string;
   return regExpExec(INTEGER, source) === null ? value : RealmBigInt(source);
+}
+
+const MAY_HOLD_LARGE = /(?:^|[-,:[\s])[0-9]{16,}(?:$|[,\]}\s])/;
+const MAX_SHOWN_CHARS = 100;
+
+/** As JSON.parse; `what` read the text, in the warning of the first integer that was rounded. */
+export function parseAndWarn(text: string, what: string): unknown {
+  if (regExpExec(MAY_HOLD_LARGE, text) === null) return JSONParse(text);
+  let isWarned = false;
+  const read = (key: string, value: unknown, context: { source?: string }): unknown => {
+    if (isWarned || typeof value !== "number" || (value <= MAX_SAFE && value >= -MAX_SAFE)) return value;
+    const source = context.source as string;
+    if (regExpExec(INTEGER, source) === null) return value;
+    isWarned = true;
+    warn({
+      code: "number_rounded",
+      message: `${what} rounded the integer ${slice(source, 0, MAX_SHOWN_CHARS)} (member ${quote(slice(key, 0, MAX_SHOWN_CHARS))}): JavaScript's numbers are exact up to 2^53. Read the text, and that integer with BigInt.`,
+      path: key,
+    });
+    return value;
+  };
+  return (JSONParse as (text: string, reviver: typeof read) => unknown)(text, read);
 }
