@@ -122,13 +122,18 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     const adapter = await record(call, tool);
     call.workspace &&= watch(call.workspace, call.moved);
     const save = createSave(call, redactor, tool.isFetch);
-    const value = await invoke(call, adapter, parameters, save).catch((error: unknown) => {
+    const value = await invoke(call, adapter, parameters, save).catch(async (error: unknown) => {
       const failure = error instanceof CallError ? error : null;
-      if (call.throwOnError !== false || failure?.answer === undefined) throw error;
+      if (failure?.answer === undefined) throw error;
+      failure.answer = (await settle(
+        call,
+        toJsonResult(failure.answer, limits.maxResultBytes),
+      )) as typeof failure.answer;
+      if (call.throwOnError !== false) throw error;
       return new FailedAnswer(failure.answer);
     });
     // Its secrets are replaced already, and it is not what was to be saved.
-    if (value instanceof FailedAnswer) return settle(call, toJsonResult(value.answer, limits.maxResultBytes));
+    if (value instanceof FailedAnswer) return value.answer;
     const answer = await settle(call, toJsonResult(value, limits.maxResultBytes));
     const result = redactor.value(tool.isFetch ? redactAnswer(answer, redactor) : answer);
     return save === undefined || adapter.savesAnswers === true ? result : saveResult(result, save);
@@ -236,7 +241,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
   /** What an error answers, within the bounds of results. */
   const cleaning = {
     cut: redactor.cut,
-    answer: (answer: object) => redactor.value(toJsonResult(answer, limits.maxResultBytes)),
+    answer: (answer: object) => redactor.value(toJsonResult(answer, limits.maxResultBytes).answer),
   };
 
   function noteAnswered(call: OpenCall, httpStatus: unknown): void {

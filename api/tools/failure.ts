@@ -54,7 +54,7 @@ export class CallError extends Error {
   readonly failure: CallFailureCode;
   readonly issues: ErrorIssue[] | undefined;
   /** What the service answered, without secrets: `{status, headers, body}` of HTTP. */
-  readonly answer: Record<string, unknown> | undefined;
+  answer: Record<string, unknown> | undefined;
 
   constructor(message: string, fields: CallErrorFields) {
     super(message, fields.cause === undefined ? undefined : { cause: fields.cause });

@@ -9,6 +9,7 @@ const SECTIONS = [
   { title: "Every module", file: "module.ts" },
   { title: "Adapters", file: "adapter.ts" },
   { title: "Environments", file: "environment.ts" },
+  { title: "Large integers", file: "exact-json.ts" },
 ];
 
 interface Entry {
@@ -31,7 +32,7 @@ async function readEntries(file: string): Promise<Entry[]> {
     const isExported = ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
     const names = isExported ? listNames(statement) : [];
     if (names.length === 0) continue;
-    const entry = { names, description: describe(statement), code: statement.getText(source) };
+    const entry = { names, description: describe(statement), code: printCode(statement, source) };
     const before = entries.at(-1);
     const isNaming = ts.isTypeAliasDeclaration(statement) && /\btypeof (\w+)/.exec(entry.code)?.[1];
     if (before && isNaming && before.names[0] === isNaming && entry.description === "") {
@@ -42,11 +43,19 @@ async function readEntries(file: string): Promise<Entry[]> {
   return entries;
 }
 
+/** Of a function, what it takes and returns. */
+function printCode(statement: ts.Statement, source: ts.SourceFile): string {
+  const code = statement.getText(source);
+  const body = ts.isFunctionDeclaration(statement) ? statement.body : undefined;
+  return body === undefined ? code : `${code.slice(0, -body.getText(source).length).trimEnd()};`;
+}
+
 function listNames(statement: ts.Statement): string[] {
   if (ts.isVariableStatement(statement))
     return statement.declarationList.declarations.map(({ name }) => name.getText());
   if (ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement))
     return [statement.name.text];
+  if (ts.isFunctionDeclaration(statement) && statement.name !== undefined) return [statement.name.text];
   throw new Error(`sdk/ exports something this page has no form for: ${statement.getText().slice(0, 80)}`);
 }
 
@@ -69,7 +78,7 @@ export async function formatSdkPage(): Promise<string> {
   );
   return `${[
     "# The module contract",
-    "What `@cyrnel/sdk` exports: types for modules, and zod schemas and constants where a value is needed as well. It has no behaviour. [modules.md](modules.md) shows how a module is written, installed and changed.",
+    "What `@cyrnel/sdk` exports: types for modules, and zod schemas and constants where a value is needed as well. Its only functions are for JSON with large integers. [modules.md](modules.md) shows how a module is written, installed and changed.",
     sections
       .map(
         ({ title, file, entries }) =>
