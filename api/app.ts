@@ -17,6 +17,7 @@ import {
 } from "#api/http/guards.ts";
 import { MAX_BODY_BYTES, registerJsonBody } from "#api/http/json/body.ts";
 import { registerDocumentation, registerOpenApi } from "#api/http/openapi/openapi.ts";
+import { measureDisks } from "#api/observe/disks.ts";
 import { type ReadinessCheck, registerHealthRoutes } from "#api/observe/health.ts";
 import { registerLogRoutes } from "#api/observe/logs/routes.ts";
 import type { Logs } from "#api/observe/logs/service.ts";
@@ -170,6 +171,8 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
     ...(deps.countSlots && { countSlots: deps.countSlots }),
     waiting: async () => deps.approvals.measureWaiting(),
     stored: async () => deps.files.measure(),
+    objectStore: async () => deps.files.isStoreReachable(),
+    disks: () => measureDisks(config),
     packages: async () => deps.packages.measure(),
     database: deps.database,
   });

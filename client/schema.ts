@@ -914,6 +914,8 @@ export interface paths {
                             zygote: {
                                 /** @description Since the one for the usual limit of memory was ready. */
                                 ageMs: number;
+                                /** @description How many of those hung, ended or forked nothing. */
+                                failures?: number;
                                 /** @description Processes forked from it, and from those for other limits of memory. */
                                 forks: number;
                                 /** @description How many before them were replaced, since the environment was activated. */

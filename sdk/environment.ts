@@ -331,10 +331,10 @@ export interface EnvironmentStatus {
   limits: { memoryMb: number; maxMemoryMb: number };
   isolation: IsolationReport;
   /**
-   * The prepared process that those of runs are forked from: its age, how many it has forked, and how many before it were
-   * replaced. Null: a process is booted for every run at present. Absent: does not apply.
+   * The prepared process that those of runs are forked from: its age, how many it has forked, how many before it were
+   * replaced, and how many of those failed. Null: a process is booted for every run at present. Absent: does not apply.
    */
-  zygote?: { ageMs: number; forks: number; renewals: number } | null;
+  zygote?: { ageMs: number; forks: number; renewals: number; failures?: number } | null;
 }
 
 export interface EnvironmentModule extends Module {

@@ -28,6 +28,7 @@ const zygoteSchema = z
     ageMs: count.describe("Since the one for the usual limit of memory was ready."),
     forks: count.describe("Processes forked from it, and from those for other limits of memory."),
     renewals: count.describe("How many before them were replaced, since the environment was activated."),
+    failures: count.optional().describe("How many of those hung, ended or forked nothing."),
   })
   .nullable();
 

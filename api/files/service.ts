@@ -145,6 +145,7 @@ export function createFiles(deps: FilesDeps) {
 
   return {
     measure: () => contents.measure(),
+    isStoreReachable: () => contents.isReachable(),
 
     /**
      * Takes the bytes as they come. `takes`: opens them, once it is clear that they are taken. Throws body_too_large,

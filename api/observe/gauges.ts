@@ -6,6 +6,7 @@ import { waitAtMost } from "#api/bounds/deadline.ts";
 import type { EnvironmentDescription } from "#api/environment/model.ts";
 import type { ProcessesHealth } from "#api/processes/service.ts";
 import { ISOLATION_LEVELS } from "#sdk";
+import type { DiskSpace } from "./disks.ts";
 
 const MAX_PING_MS = 1000;
 const MS_PER_SECOND = 1000;
@@ -23,6 +24,10 @@ export interface MetricsSources {
   stored?(): Promise<{ contents: number; bytes: number }>;
   /** What is installed of packages, of all servers on the database together. Absent: it is not told. */
   packages?(): Promise<{ packages: number; bytes: number }>;
+  /** Whether the object store answers; null where there is none. Absent: it is not told. */
+  objectStore?(): Promise<boolean | null>;
+  /** Absent: it is not told. */
+  disks?(): Promise<readonly DiskSpace[]>;
   database: {
     watch: { readonly reachable: boolean };
     /** A statement that does nothing. Absent: its time is not told. */
@@ -54,6 +59,7 @@ export function createGauges(registry: Registry, sources: MetricsSources): () =>
     "zygote_renewals",
     "Zygotes that were replaced since the environment was activated.",
   );
+  const zygoteFailures = gauge("zygote_failures", "Of them, those that hung, ended or forked nothing.");
   const queued = gauge("queue_depth", "Processes waiting for a slot.");
   const active = gauge("processes_active", "Queued, running and terminating.");
   const load = gauge(
@@ -70,6 +76,11 @@ export function createGauges(registry: Registry, sources: MetricsSources): () =>
   const storedBytes = gauge("file_stored_bytes", "Bytes of these contents.");
   const packages = gauge("packages_installed", "Installed versions of packages, of all servers.");
   const bundleBytes = gauge("package_bundle_bytes", "Bytes of the code that scripts get of them.");
+  const storeUp = gauge("object_store_up", "Whether the object store answers. Absent where there is none.");
+  const diskFree = gauge("disk_free_bytes", "Free bytes of the disk that a folder of the server is on.", [
+    "folder",
+  ]);
+  const diskSize = gauge("disk_size_bytes", "Bytes of that disk.", ["folder"]);
   const unstored = gauge("endings_unstored", "Finished runs that wait for the database.");
   const listeners = gauge("listeners", "Long-polls, blocking requests and event streams.");
   const up = gauge("database_up", "Whether the database answers.");
@@ -81,7 +92,18 @@ export function createGauges(registry: Registry, sources: MetricsSources): () =>
   const cpu = gauge("cpu_seconds", "CPU time of the server itself since its start.");
 
   function showEnvironment(environment: EnvironmentDescription | null): void {
-    for (const one of [slots, busy, warm, memory, level, layer, zygoteAge, zygoteForks, zygoteRenewals])
+    for (const one of [
+      slots,
+      busy,
+      warm,
+      memory,
+      level,
+      layer,
+      zygoteAge,
+      zygoteForks,
+      zygoteRenewals,
+      zygoteFailures,
+    ])
       one.reset();
     if (environment === null) return;
     const { capacity, isolation, zygote } = environment;
@@ -89,6 +111,7 @@ export function createGauges(registry: Registry, sources: MetricsSources): () =>
       zygoteAge.set(zygote.ageMs / 1000);
       zygoteForks.set(zygote.forks);
       zygoteRenewals.set(zygote.renewals);
+      if (zygote.failures !== undefined) zygoteFailures.set(zygote.failures);
     }
     if (capacity.slots !== null) slots.set(capacity.slots);
     busy.set(capacity.busy);
@@ -112,13 +135,22 @@ export function createGauges(registry: Registry, sources: MetricsSources): () =>
 
   return async () => {
     const { database } = sources;
-    const [environment, seconds, waiting, stored, installed] = await Promise.all([
+    const [environment, seconds, waiting, stored, installed, isStoreUp, disks] = await Promise.all([
       sources.environment().catch(() => null),
       database.watch.reachable && database.ping ? measurePing(database.ping) : null,
       database.watch.reachable && sources.waiting ? answerSoon(sources.waiting) : null,
       database.watch.reachable && sources.stored ? answerSoon(sources.stored) : null,
       database.watch.reachable && sources.packages ? answerSoon(sources.packages) : null,
+      // One that is silent does not answer.
+      sources.objectStore ? answerSoon(sources.objectStore, false) : null,
+      sources.disks ? answerSoon(sources.disks) : null,
     ]);
+    if (isStoreUp === null) storeUp.remove();
+    else storeUp.set(isStoreUp ? 1 : 0);
+    for (const { folder, freeBytes, sizeBytes } of disks ?? []) {
+      diskFree.set({ folder }, freeBytes);
+      diskSize.set({ folder }, sizeBytes);
+    }
     for (const one of [approvals, oldest, paused, contents, storedBytes, packages, bundleBytes]) one.remove();
     if (installed !== null) {
       packages.set(installed.packages);
@@ -156,7 +188,7 @@ async function measurePing(ping: () => Promise<unknown>): Promise<number | null>
   return answered ? (performance.now() - before) / MS_PER_SECOND : null;
 }
 
-/** Null: it failed, or took too long. */
-function answerSoon<T>(ask: () => Promise<T>): Promise<T | null> {
-  return waitAtMost(ask(), MAX_PING_MS, "a figure of the database").catch(() => null);
+/** `otherwise`, where it failed or took too long. */
+function answerSoon<T, O = null>(ask: () => Promise<T>, otherwise: O = null as O): Promise<T | O> {
+  return waitAtMost(ask(), MAX_PING_MS, "a figure of the database").catch(() => otherwise);
 }

@@ -31,6 +31,8 @@ export interface ZygoteStatus {
   forks: number;
   /** How often it was replaced since the environment was activated. */
   renewals: number;
+  /** Of the replaced ones, those that hung, ended or forked nothing. */
+  failures: number;
 }
 
 export interface Zygotes extends AsyncDisposable {
@@ -57,7 +59,7 @@ export interface ZygoteOptions {
   startZygote(program: Program): Promise<ZygoteProcess>;
   /** Boots a child. */
   boot: StartProcess;
-  /** Why there is no zygote; children boot meanwhile. */
+  /** Why there is no zygote, and children boot meanwhile, or why it was replaced. */
   onTrouble(error: Error): void;
 }
 
@@ -76,13 +78,14 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
   let next: Promise<Zygote | null> | null = null;
   let present: Zygote | null = null;
   let renewals = 0;
+  let failures = 0;
   let retryMs = FIRST_RETRY_MS;
 
   async function open(): Promise<Zygote | null> {
     try {
       const zygote = await openZygote(launch, startZygote, closing.signal);
       present = zygote;
-      void zygote.child.exited.then(() => retire(zygote));
+      void zygote.child.exited.then(() => fail(zygote, new Error("the zygote has ended")));
       return zygote;
     } catch (error) {
       bootMeanwhile(error as Error);
@@ -99,6 +102,14 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
     }, retryMs).unref();
     onTrouble(new Error(`Children boot for ${retryMs / 1000} s, as there is no zygote: ${error.message}`));
     retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
+  }
+
+  /** Told once, however many starts wait for it; one that was replaced on purpose has not failed. */
+  function fail(zygote: Zygote, { message }: Error): void {
+    if (present !== zygote) return;
+    failures += 1;
+    retire(zygote);
+    onTrouble(new Error(`The zygote is replaced: ${message}`));
   }
 
   /** Its forks live on. */
@@ -127,7 +138,7 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
           retryMs = FIRST_RETRY_MS;
           return child;
         } catch (error) {
-          retire(zygote);
+          fail(zygote, error as Error);
           if (attempt > 1) bootMeanwhile(error as Error);
         }
       }
@@ -139,7 +150,7 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
       if (present !== null) retire(present);
     },
     status: () =>
-      present && { ageMs: performance.now() - present.readySince, forks: present.forks, renewals },
+      present && { ageMs: performance.now() - present.readySince, forks: present.forks, renewals, failures },
     async [Symbol.asyncDispose]() {
       closing.abort();
       await next;
@@ -160,7 +171,7 @@ export function keepZygoteClasses(
   /** The one that was used longest ago comes first. */
   const others = new Map<number, { zygotes: Zygotes; idle: NodeJS.Timeout }>();
   const ending = new Set<Promise<unknown>>();
-  let endedRenewals = 0;
+  const ended = { renewals: 0, failures: 0 };
 
   function add(memoryMb: number) {
     const [oldest] = others.keys();
@@ -173,9 +184,11 @@ export function keepZygoteClasses(
     if (other === undefined) return;
     others.delete(memoryMb);
     clearTimeout(other.idle);
-    endedRenewals += other.zygotes.status()?.renewals ?? 0;
-    const ended = Promise.resolve(other.zygotes[Symbol.asyncDispose]()).finally(() => ending.delete(ended));
-    ending.add(ended);
+    const status = other.zygotes.status();
+    ended.renewals += status?.renewals ?? 0;
+    ended.failures += status?.failures ?? 0;
+    const closed = Promise.resolve(other.zygotes[Symbol.asyncDispose]()).finally(() => ending.delete(closed));
+    ending.add(closed);
   }
 
   const list = () => [usual, ...[...others.values()].map(({ zygotes }) => zygotes)];
@@ -202,8 +215,13 @@ export function keepZygoteClasses(
       const present = usual.status();
       if (present === null) return null;
       const all = list().flatMap((zygotes) => zygotes.status() ?? []);
-      const sum = (of: "forks" | "renewals") => all.reduce((total, one) => total + one[of], 0);
-      return { ageMs: present.ageMs, forks: sum("forks"), renewals: sum("renewals") + endedRenewals };
+      const sum = (of: "forks" | "renewals" | "failures") => all.reduce((total, one) => total + one[of], 0);
+      return {
+        ageMs: present.ageMs,
+        forks: sum("forks"),
+        renewals: sum("renewals") + ended.renewals,
+        failures: sum("failures") + ended.failures,
+      };
     },
     async [Symbol.asyncDispose]() {
       for (const memoryMb of [...others.keys()]) end(memoryMb);

@@ -102,6 +102,16 @@ describe.each(["silent", "failing"] as const)("a store that is %s", (how) => {
     await uploading;
     await another.close();
   });
+
+  test("is seen by who watches, and by no one else: the server stays ready", async () => {
+    expect(await metric("cyrnel_object_store_up")).toBe("1");
+    store.behave(how);
+    expect(await metric("cyrnel_object_store_up")).toBe("0");
+    expect((await server.get("/health/ready")).status).toBe(200);
+    expect(await metric('cyrnel_disk_free_bytes{folder="spool"}')).toMatch(/^[1-9]\d+/);
+    store.behave("well");
+    await expect.poll(() => metric("cyrnel_object_store_up"), SOON).toBe("1");
+  });
 });
 
 test("files of a run are stored once the store is back, and its record is final only then", async () => {

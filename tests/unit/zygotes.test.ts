@@ -107,14 +107,14 @@ test("a zygote is replaced after an hour, not before", async () => {
   vi.advanceTimersByTime(HOUR_MS - 1000);
   await zygotes.start(program);
   expect(machine.zygotes).toEqual([{ forks: 2, isAlive: true }]);
-  expect(zygotes.status()).toEqual({ ageMs: HOUR_MS - 1000, forks: 2, renewals: 0 });
+  expect(zygotes.status()).toEqual({ ageMs: HOUR_MS - 1000, forks: 2, renewals: 0, failures: 0 });
   vi.advanceTimersByTime(1001);
   await zygotes.start(program);
   expect(machine.zygotes).toEqual([
     { forks: 2, isAlive: false },
     { forks: 1, isAlive: true },
   ]);
-  expect(zygotes.status()).toEqual({ ageMs: 0, forks: 1, renewals: 1 });
+  expect(zygotes.status()).toEqual({ ageMs: 0, forks: 1, renewals: 1, failures: 0 });
 });
 
 test("a zygote is replaced after 10,000 forks", async () => {
@@ -155,7 +155,12 @@ test.each<[Answer, string]>([
     await zygotes.start(program);
     // The second was no better: the child has booted.
     expect(machine).toMatchObject({ asked: 2, booted: 1 });
-    expect(machine.troubles).toEqual([`Children boot for 10 s, as there is no zygote: ${why}`]);
+    const replaced = `The zygote is replaced: ${why}`;
+    expect(machine.troubles).toEqual([
+      replaced,
+      replaced,
+      `Children boot for 10 s, as there is no zygote: ${why}`,
+    ]);
     await vi.waitFor(() => expect(machine.zygotes.map(({ isAlive }) => isAlive)).toEqual([false, false]));
     machine.answer = "forked";
     vi.advanceTimersByTime(10_000);
@@ -183,6 +188,8 @@ test("a zygote that does not answer within ten seconds is ended, and the child c
     { forks: 1, isAlive: true },
   ]);
   expect(machine.booted).toBe(0);
+  expect(machine.troubles).toEqual(["The zygote is replaced: the zygote did not answer within 10000 ms"]);
+  expect(zygotes.status()).toMatchObject({ renewals: 1, failures: 1 });
 });
 
 test("where none can be started children boot, and it is tried again after 10 s, 20 s and so on up to an hour", async () => {

@@ -78,7 +78,7 @@ async function scrape(): Promise<string> {
   const environment = {
     capacity,
     isolation: { level: "strict", layers },
-    zygote: { ageMs: 1, forks: 1, renewals: 0 },
+    zygote: { ageMs: 1, forks: 1, renewals: 0, failures: 0 },
   };
   const app = await buildHttpApp({
     deps: {
@@ -89,6 +89,8 @@ async function scrape(): Promise<string> {
             ...sources,
             stored: async () => ({ contents: 1, bytes: 1 }),
             packages: async () => ({ packages: 1, bytes: 1 }),
+            objectStore: async () => true,
+            disks: async () => [{ folder: "data", freeBytes: 1, sizeBytes: 1 }],
             environment: async () => environment as never,
             waiting: async () => ({ approvals: 1, oldestMs: 1, paused: 1 }),
             processes: () =>
