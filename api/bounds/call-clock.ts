@@ -30,3 +30,6 @@ export function startCallClock(waitedMs = 0): CallClock {
     },
   };
 }
+
+/** Why the calls of a run end here whose child has left it: those that wait for a person go on in a later child. */
+export const RUN_LEFT = new Error("The run goes on in a later child.");

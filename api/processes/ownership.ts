@@ -8,6 +8,7 @@ import type { RunRegistry } from "./live/registry.ts";
 import type { LiveRun } from "./live/run.ts";
 import type { Peers } from "./model/peers.ts";
 import { type Claim, INTERRUPTED } from "./model/records.ts";
+import { PROGRESS_INTERVAL_MS, storeProgress } from "./progress.ts";
 import { readClaims } from "./store/changes.ts";
 import { recoverPausedRuns } from "./store/pauses.ts";
 import { endAbandonedRuns, isAbandoned, type Judging, listClaims, returnClaims } from "./store/queue.ts";
@@ -44,6 +45,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
   const open = new DisposableStack();
   let looks = 0;
   let comparing: Promise<void> | null = null;
+  let storingSoFar: Promise<void> | null = null;
   /** Runs whose claim did not match once. Two mismatches mean lost: a run that its child leaves mismatches for a moment. */
   let mismatched = new Set<LiveRun>();
 
@@ -113,6 +115,14 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     }
   }
 
+  /** One at a time, and as long as no run is old enough nothing. */
+  function storeSoFar(): void {
+    if (storingSoFar !== null || !registry.hasOlderThan(PROGRESS_INTERVAL_MS)) return;
+    storingSoFar = storeProgress(db, registry, log).finally(() => {
+      storingSoFar = null;
+    });
+  }
+
   return {
     async recover() {
       const judging = { replica: peers.id, unheld: null, maxSilentMs: peers.maxSilentMs };
@@ -125,6 +135,8 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       open.defer(peers.onBeat(() => checkHeld(peers.consumeSilence())));
       const timer = setInterval(() => void reconcile(), RECONCILE_INTERVAL_MS).unref();
       open.defer(() => clearInterval(timer));
+      const storing = setInterval(storeSoFar, PROGRESS_INTERVAL_MS).unref();
+      open.defer(() => clearInterval(storing));
       return { queued: queued.length, ended: ended.length };
     },
     reconcile,

@@ -154,6 +154,7 @@ export class Runs {
     live.opened.dispose();
     for (const observer of observers) observer.runEnded?.(ending, live.environment);
     slot.release();
+    if (live.progress !== null) await live.progress.writing;
     const row = await writer.store(ending);
     // Of an ending whose values the database refused, nothing was left.
     if (row?.reason === ending.reason) this.#tellFiles(live, row);

@@ -32,6 +32,7 @@ import { getCalls, getCode, getOutput, getProcess, getStream, listPage } from ".
 import { killProcess, removeProcess, runProcess } from "./operations/signals.ts";
 import { createOwnership } from "./ownership.ts";
 import type { Pausing } from "./pausing/pausing.ts";
+import { storeProgress } from "./progress.ts";
 import { startRetention } from "./retention.ts";
 import { Runs, SHUTDOWN_KILL_GRACE_MS } from "./run.ts";
 import { EndingWriter } from "./store/endings.ts";
@@ -250,6 +251,7 @@ export function createProcessService(deps: ProcessesDeps) {
       pausing?.startLeaving();
       await waitUntilEmpty(timeoutMs, true);
       ownership[Symbol.dispose]();
+      await storeProgress(db, registry, log, 0);
       runs.interruptAll();
       await waitUntilEmpty(SHUTDOWN_KILL_GRACE_MS + SHUTDOWN_STORE_MS, false);
       writer.stop();

@@ -3,7 +3,7 @@
  * that refuses it, when it is canceled, or when its time is over. Writes no trail: the caller does.
  */
 import type { AdapterModule, JSONSchema } from "#sdk";
-import { type CallClock, startCallClock } from "../bounds/call-clock.ts";
+import { type CallClock, RUN_LEFT, startCallClock } from "../bounds/call-clock.ts";
 import { retryWhileAway } from "../db/retry.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import {
@@ -82,6 +82,8 @@ interface OpenCall extends ToolCall {
   readonly clock: CallClock;
   /** Aborts with a CallError when the call is canceled or its time is over. */
   readonly signal: AbortSignal;
+  /** It waits for an approval, or did when it was aborted. */
+  isAsking: boolean;
   /** Stops the timer and frees the call's slot, while an approval is waited for. */
   suspend(): void;
   resume(): void;
@@ -205,7 +207,9 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
       : undefined;
     const asked = { parameters, files, request, destructive: tool.destructive, policyId };
     call.suspend();
+    call.isAsking = true;
     const refusal = await call.clock.waitFor(call.run.approve(asked, call.signal));
+    call.isAsking = call.signal.aborted;
     call.resume();
     throwRefusal(refusal);
   }
@@ -306,6 +310,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
       decision: null,
       moved: [],
       httpStatus: null,
+      isAsking: false,
       suspend,
       resume() {
         if (ended.signal.aborted) return;
@@ -352,7 +357,8 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
         return result;
       } catch (error) {
         const failure = toCallError(error, options.log);
-        report(failure.outcome, failure.code ?? failure.failure);
+        const goesOn = given.signal?.reason === RUN_LEFT && opened?.isAsking === true;
+        if (!goesOn) report(failure.outcome, failure.code ?? failure.failure);
         throw failure;
       }
     },

@@ -68,6 +68,13 @@ export class OutputMerge {
     return this.textSince(0);
   }
 
+  /** What emissions after `version` have set: names and whole members as JSON text. */
+  membersSince(version: number): { name: string; member: string }[] {
+    return [...this.#members]
+      .filter(([, member]) => member.version > version)
+      .map(([key, { text }]) => ({ name: JSON.stringify(key), member: text }));
+  }
+
   /** What emissions after `version` have set, as JSON text of one object. */
   textSince(version: number): string {
     const parts: string[] = [];

@@ -30,6 +30,12 @@ export class RunRegistry {
     return live?.isLeft ? undefined : live;
   }
 
+  hasOlderThan(ms: number): boolean {
+    const beforeMs = performance.now() - ms;
+    for (const { begunMs } of this.#runs.values()) if (begunMs <= beforeMs) return true;
+    return false;
+  }
+
   /** In any case. */
   held(id: number): LiveRun | undefined {
     return this.#runs.get(id);

@@ -47,6 +47,11 @@ export class RunResults {
     return this.#output?.textSince(outputs) ?? "{}";
   }
 
+  /** Likewise, one by one. */
+  membersSince(outputs: number): { name: string; member: string }[] {
+    return this.#output?.membersSince(outputs) ?? [];
+  }
+
   /** All but the result. The streams are views: valid until the next write. */
   read() {
     return {

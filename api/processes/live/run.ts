@@ -3,6 +3,7 @@
  * Knows no database; run.ts moves it along.
  */
 
+import { RUN_LEFT } from "#api/bounds/call-clock.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { CallCaller } from "#api/tools/gate.ts";
 import { boundWarnings } from "#runner/host/outcome.ts";
@@ -53,6 +54,9 @@ export class LiveRun {
   #filesRefused: FileRefusal | null = null;
   /** What it has imported, in the order in which it did. */
   packages: readonly PackageUse[] = [];
+  /** What of it is stored already, for when this server dies. Null: nothing, as of most runs. */
+  progress: RunProgress | null = null;
+  readonly begunMs = performance.now();
   /** What was opened for the run; run.ts disposes it when no child of this server holds the run any more. */
   readonly opened = new DisposableStack();
 
@@ -298,10 +302,14 @@ export class LiveRun {
     this.#options.onChange("state");
   }
 
-  /** The child goes, the run stays: a later child repeats it. */
+  /** The child goes, the run stays: a later child repeats it. Its calls are not canceled by that, so their trail is left as it is. */
   leave(): void {
     this.#isLeft = true;
-    this.#endHere();
+    this.#usage.stopBackstop();
+    this.#over ??= new AbortController();
+    abortOnce(this.#over, RUN_LEFT);
+    this.#hasEndedCalls = true;
+    this.execution.requestEnd(KILL_GRACE_MS);
     this.#options.onChange("state");
   }
 
@@ -373,6 +381,7 @@ export class LiveRun {
       artifacts: this.artifacts,
       packages: this.packages,
       warnings: this.warnings,
+      ...((this.isRepeated || this.progress !== null) && { hasProgress: true }),
     };
   }
 
@@ -389,8 +398,22 @@ export class LiveRun {
 }
 
 /** Making the reason costs more than the rest of an ending. */
-function abortOnce(controller: AbortController): void {
-  if (!controller.signal.aborted) controller.abort(new DOMException("The run has ended.", "AbortError"));
+function abortOnce(controller: AbortController, reason?: Error): void {
+  if (controller.signal.aborted) return;
+  controller.abort(reason ?? new DOMException("The run has ended.", "AbortError"));
+}
+
+/** How much of a run is stored in parts. */
+export interface RunProgress {
+  parts: number;
+  stdout: number;
+  stderr: number;
+  outputs: number;
+  /** Calls begun, and calls ended. */
+  calls: number;
+  ended: number;
+  /** Resolves when no part of it is being stored. Never rejects. */
+  writing: Promise<unknown>;
 }
 
 export interface LiveRunOptions

@@ -136,6 +136,8 @@ export interface RunEnding {
   artifacts: readonly ProcessArtifact[];
   packages: readonly PackageUse[];
   warnings: readonly RunWarning[];
+  /** Something of the run is stored already: it took longer, or is a repetition. Absent: nothing is. */
+  hasProgress?: boolean;
 }
 
 /** A process in the hands of one server, by the token it was given with it. */
@@ -338,6 +340,22 @@ export interface RunSnapshot {
   truncated: { stdout: boolean; stderr: boolean };
   output: string;
   outputs: number;
+  /** Those under way among them. */
   calls: readonly TrailCall[];
+  usage: Usage;
   packages: readonly PackageUse[];
+  warnings: readonly RunWarning[];
+}
+
+/** What a run has left since the part before, for when its server dies. */
+export interface ProgressPart
+  extends Claim,
+    Pick<
+      RunSnapshot,
+      "stdout" | "stderr" | "truncated" | "outputs" | "calls" | "usage" | "packages" | "warnings"
+    > {
+  /** From 0, for each claim. */
+  part: number;
+  /** Members of the output, as JSON text. */
+  output: readonly { name: string; member: string }[];
 }

@@ -103,7 +103,9 @@ export function sourceOfStored(
   calls: readonly TrailCall[],
   approvals: readonly ApprovalEvent[],
 ): EventSource {
-  const endedCalls = [...calls].sort((a, b) => (a.position ?? 0) - (b.position ?? 0));
+  const endedCalls = calls
+    .filter(({ position }) => position !== null)
+    .sort((a, b) => (a.position ?? 0) - (b.position ?? 0));
   return { view, endedCalls, approvals, outputSince: () => view.results.output };
 }
 

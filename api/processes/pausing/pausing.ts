@@ -49,7 +49,13 @@ export function createPausing(options: PausingOptions) {
         trail: live.calls.all,
         usage: live.usage,
         packages: live.packages,
-        snapshot: () => ({ ...live.results.read(), calls: live.calls.ended, packages: live.packages }),
+        snapshot: () => ({
+          ...live.results.read(),
+          calls: live.calls.all,
+          usage: live.usage,
+          packages: live.packages,
+          warnings: live.warnings,
+        }),
       }),
       hooks: {
         parked() {

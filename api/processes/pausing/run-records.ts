@@ -19,7 +19,6 @@ import type {
   SavedAnswer,
   TrailCall,
 } from "../model/records.ts";
-import { insertCalls } from "../store/changes.ts";
 import {
   beginCall,
   countPaused,
@@ -164,10 +163,9 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
     detach: (waiting, snapshot) =>
       now(async (db) => {
         await lockProcess(db, id);
-        const outcome = await detachRun(db, name, waiting);
+        const outcome = await detachRun(db, name, waiting, snapshot);
         if (outcome !== "left") return outcome === "gone";
         await storeSnapshot(db, id, snapshot);
-        await insertCalls(db, id, snapshot.calls);
         return true;
       }),
     async beginCall(call, approvalId, over) {

@@ -222,8 +222,9 @@ export async function finishRun(db: Db, ending: RunEnding): Promise<ProcessRow |
         ${ending.output}::text::json, ${ending.outputs}, ${ending.result}::text::json, ${errorDetail}::text::json,
         ${toJsonList(ending.artifacts)}::text::json, ${toJsonList(ending.packages)}::text::json,
         ${toJsonList(ending.warnings)}::text::json
-      from finished
-    )${ending.calls.length === 0 ? db`` : callsOfFinished(db, ending.calls)}
+      from finished ${ending.hasProgress ? replaceResults(db) : db``}
+    )${ending.calls.length === 0 ? db`` : callsOfFinished(db, ending.calls, ending.hasProgress === true)}
+    ${ending.hasProgress ? db`, parts as (delete from run_progress where process_id in (select id from finished))` : db``}
     ${ending.artifacts.length === 0 ? db`` : artifactsOfFinished(db, ending.artifacts)}
     select * from finished`;
   return row ?? null;
@@ -234,10 +235,18 @@ export function toJsonList(items: readonly unknown[]): string | null {
   return items.length === 0 ? null : JSON.stringify(items);
 }
 
-/** The trail of a run that is left by its child: what has ended of it. */
-export async function insertCalls(db: Db, id: number, calls: readonly TrailCall[]): Promise<void> {
+/** For a run of which something is stored already. */
+export function replaceResults(db: Db) {
+  return db`on conflict (process_id) do update set stdout = excluded.stdout, stderr = excluded.stderr,
+    stdout_truncated = excluded.stdout_truncated, stderr_truncated = excluded.stderr_truncated,
+    output = excluded.output, outputs = excluded.outputs, result = excluded.result, error_detail = excluded.error_detail,
+    artifacts = excluded.artifacts, packages = excluded.packages, warnings = excluded.warnings`;
+}
+
+/** The trail of a run that is left by its child. */
+export async function storeCalls(db: Db, id: number, calls: readonly TrailCall[]): Promise<void> {
   if (calls.length === 0) return;
-  await db`with finished as (select ${id}::bigint as id)${callsOfFinished(db, calls)} select from finished`;
+  await db`with finished as (select ${id}::bigint as id)${callsOfFinished(db, calls, true)} select from finished`;
 }
 
 /** The part of `finishRun` that keeps the contents of what the run left. */
@@ -250,8 +259,8 @@ function artifactsOfFinished(db: Db, artifacts: readonly ProcessArtifact[]) {
     )`;
 }
 
-/** The part of `finishRun` that stores the call trail; most runs have none. */
-function callsOfFinished(db: Db, calls: readonly TrailCall[]) {
+/** The part of `finishRun` that stores the call trail; most runs have none. `replaces`: some of it may be stored already. */
+function callsOfFinished(db: Db, calls: readonly TrailCall[], replaces: boolean) {
   return db`, calls as (
       insert into tool_calls (
         process_id, seq, position, service_id, tool_id, started_at, duration_ms, waited_ms, status, error,
@@ -265,6 +274,15 @@ function callsOfFinished(db: Db, calls: readonly TrailCall[]) {
         "durationMs" double precision, "waitedMs" double precision, status text, error text, "httpStatus" smallint, "parametersBytes" bigint, "resultBytes" bigint,
         parameters text, result text, warnings json
       )
+      ${
+        replaces
+          ? db`on conflict (process_id, seq) do update set position = excluded.position,
+              duration_ms = excluded.duration_ms, waited_ms = excluded.waited_ms, status = excluded.status,
+              error = excluded.error, http_status = excluded.http_status, service_id = excluded.service_id, tool_id = excluded.tool_id,
+              parameters_bytes = excluded.parameters_bytes, parameters = excluded.parameters,
+              result_bytes = excluded.result_bytes, result = excluded.result, warnings = excluded.warnings`
+          : db``
+      }
     )`;
 }
 

@@ -2,8 +2,8 @@
 import type { Db, Fragment } from "#api/db/pool.ts";
 import { allowStoredBytes, toStorageFull } from "#api/db/stored-bytes.ts";
 import type { PackageUse, Usage } from "#sdk";
-import type { JournaledCall, KeptAnswer } from "../model/records.ts";
-import { renewedClaim, toJsonList } from "./changes.ts";
+import type { JournaledCall, KeptAnswer, RunSnapshot } from "../model/records.ts";
+import { renewedClaim, replaceResults, storeCalls, toJsonList } from "./changes.ts";
 
 export interface CheckpointRow {
   run: string;
@@ -64,10 +64,12 @@ export async function detachRun(
   db: Db,
   { id, claim }: { id: number; claim: string },
   waiting: readonly string[],
+  shown: Pick<RunSnapshot, "usage" | "output">,
 ): Promise<"left" | "stays" | "gone"> {
   const [row] = await db<{ isLeft: boolean; isOwn: boolean }[]>`
     with released as (
-      update processes set claim = ${renewedClaim(db)}
+      update processes set claim = ${renewedClaim(db)}, usage = ${JSON.stringify(shown.usage)}::text::json,
+        results_bytes = ${shown.output.length}
       where id = ${id} and claim = ${claim}::uuid and state = 'paused'
         and exists (select from process_checkpoints where process_id = ${id} and replayable)
         and not exists (select from approvals where id = any(${[...waiting]}::text[]) and state <> 'pending')
@@ -84,18 +86,10 @@ export async function detachRun(
 /** After `lockProcess`: queues a run without a child, if it is one and the approval is decided. */
 export async function requeueRun(db: Db, id: number, approval: string): Promise<boolean> {
   const { count } = await db`
-    with queued as (
-      update processes set state = 'queued', queued_at = now()
-      where id = ${id} and state = 'paused'
-        and exists (select from process_checkpoints where process_id = ${id} and detached)
-        and exists (select from approvals where id = ${approval} and state <> 'pending')
-      returning id
-    ), cleared_results as (
-      delete from process_results where process_id in (select id from queued)
-    ), cleared_calls as (
-      delete from tool_calls where process_id in (select id from queued)
-    )
-    select id from queued`;
+    update processes set state = 'queued', queued_at = now()
+    where id = ${id} and state = 'paused'
+      and exists (select from process_checkpoints where process_id = ${id} and detached)
+      and exists (select from approvals where id = ${approval} and state <> 'pending')`;
   return count === 1;
 }
 
@@ -230,24 +224,16 @@ export async function countPaused(db: Db, max: number): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** What a run shows that no child holds. */
-export async function storeSnapshot(
-  db: Db,
-  id: number,
-  shown: {
-    stdout: Buffer;
-    stderr: Buffer;
-    truncated: { stdout: boolean; stderr: boolean };
-    output: string;
-    outputs: number;
-    packages: readonly PackageUse[];
-  },
-): Promise<void> {
+/** What a run shows that no child holds, and the parts that were stored before. */
+export async function storeSnapshot(db: Db, id: number, shown: RunSnapshot): Promise<void> {
   await db`
-    insert into process_results (process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs, packages)
+    with parts as (delete from run_progress where process_id = ${id})
+    insert into process_results (process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs, packages, warnings)
     values (${id}, ${shown.stdout}, ${shown.stderr}, ${shown.truncated.stdout}, ${shown.truncated.stderr},
-      ${shown.output}::text::json, ${shown.outputs}, ${toJsonList(shown.packages)}::text::json)
-    on conflict (process_id) do nothing`;
+      ${shown.output}::text::json, ${shown.outputs}, ${toJsonList(shown.packages)}::text::json,
+      ${toJsonList(shown.warnings)}::text::json)
+    ${replaceResults(db)}`;
+  await storeCalls(db, id, shown.calls);
 }
 
 /**
@@ -261,9 +247,9 @@ export async function recoverPausedRuns(
   abandoned: Fragment,
   withDecided: boolean,
 ): Promise<number[]> {
-  const rows = await db<{ id: number }[]>`
+  const rows = await db<{ id: number; state: string }[]>`
     with lost as (
-      select p.id, is_due
+      select p.id, p.claim as left_claim, is_due, coalesce(g.usage, c.usage) as left_usage
       from processes p join process_checkpoints c on c.process_id = p.id
         cross join lateral (
           select p.state = 'running'
@@ -273,24 +259,23 @@ export async function recoverPausedRuns(
               where a.process_id = p.id and a.run = c.run and a.state <> 'pending' and a.seq = any(c.unanswered)
             ) as is_due
         ) due
+        left join lateral (
+          select usage from run_progress where process_id = p.id and claim = p.claim order by part desc limit 1
+        ) g on true
       where p.state in ('running', 'paused') and c.replayable
         and case when p.state = 'paused' and c.detached then ${withDecided}::boolean and is_due else ${abandoned} end
     ), released as (
       update processes p set claim = ${renewedClaim(db)}, state = case when is_due then 'queued' else p.state end,
-        queued_at = case when is_due then now() else p.queued_at end
+        queued_at = case when is_due then now() else p.queued_at end, usage = lost.left_usage
       from lost where p.id = lost.id and p.state in ('running', 'paused')
-      returning p.id, p.state
+      returning p.id, p.state, lost.left_claim
     ), detached as (
       update process_checkpoints set detached = true where process_id in (select id from released)
-    ), cleared_results as (
-      delete from process_results where process_id in (select id from released where state = 'queued')
-    ), cleared_calls as (
-      delete from tool_calls where process_id in (select id from released where state = 'queued')
     ), uncounted as (
       delete from left_contents where process_id in (select id from released where state = 'queued')
     )
-    select id from released where state = 'queued'`;
-  return rows.map(({ id }) => id);
+    select id, state, keep_progress(id, left_claim, false, null) from released`;
+  return rows.filter(({ state }) => state === "queued").map(({ id }) => id);
 }
 
 function toJson({ seq, serviceId, toolId, digest, destructive }: JournaledCall) {

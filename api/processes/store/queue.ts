@@ -115,7 +115,7 @@ export async function listClaims(
 
 /**
  * Ends what no server runs any more: `running` and `paused` as failed/interrupted, `terminating` as canceled/killed.
- * Paused runs without a child wait for their approvals and are left alone. Returns the ids.
+ * Paused runs without a child wait for their approvals and are left alone. What they had left so far stays. Returns the ids.
  */
 export async function endAbandonedRuns(
   db: Db,
@@ -129,15 +129,17 @@ export async function endAbandonedRuns(
         exit_state = case when p.state = 'terminating' then 'canceled' else 'failed' end,
         reason = case when p.state = 'terminating' then 'killed' else 'interrupted' end,
         results_bytes = case when p.state = 'terminating' then 0 else ${detail.length}::int end
+          + coalesce((select sum(length(g.output::text)) from run_progress g where g.process_id = p.id and g.claim = p.claim), 0),
+        usage = coalesce(
+          (select g.usage from run_progress g where g.process_id = p.id and g.claim = p.claim order by g.part desc limit 1),
+          p.usage
+        )
       where p.state in ('running', 'paused', 'terminating') and ${isAbandoned(db, judging)}
         and not (p.state = 'paused' and exists (select from process_checkpoints c where c.process_id = p.id and c.detached))
-      returning p.id, p.exit_state
-    ), details as (
-      insert into process_results (process_id, error_detail)
-      select id, ${detail}::text::json from ended where exit_state = 'failed'
+      returning p.id, p.claim, p.exit_state
     ), uncounted as (
       delete from left_contents where process_id in (select id from ended)
     )
-    select id from ended`;
+    select id, keep_progress(id, claim, true, case when exit_state = 'failed' then ${detail}::text::json end) from ended`;
   return rows.map(({ id }) => id);
 }

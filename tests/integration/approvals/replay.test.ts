@@ -55,7 +55,10 @@ describe("when the hold has passed", () => {
       completedAt: null,
     });
     expect(shown.stdout).toContain("before");
-    expect((await on.server.get(`/processes/${id}/calls`)).body.calls).toHaveLength(1);
+    expect((await on.server.get(`/processes/${id}/calls`)).body.calls).toMatchObject([
+      { seq: 1, status: "ok" },
+      { seq: 2, status: null },
+    ]);
     expect(on.server.server.app).toBeDefined();
     expect((await on.decide(approval, "approve")).status).toBe(200);
     const record = await on.read(id, "?wait=10000");

@@ -113,7 +113,7 @@ test("of a call that begins and another child that takes the run, one is first: 
     });
     const taking = database.pool.begin(async (db) => {
       await lockProcess(db, name.id);
-      return detachRun(db, name, []);
+      return detachRun(db, name, [], { usage: NO_USAGE, output: "{}" });
     });
     const [begun] = await Promise.all([records.beginCall(call(1), null, NEVER), taking]);
     const [row] = await database.pool<{ claim: string }[]>`select claim from processes where id = ${name.id}`;

@@ -67,6 +67,7 @@ export function createPostgresTables(pool: Pool, vault: Vault): Tables {
         error: null,
         memoryMb: null,
         usage: NO_USAGE,
+        hasProgress: true,
         packages: [],
         warnings: [],
         stdout: Buffer.alloc(0),

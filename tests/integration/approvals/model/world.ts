@@ -377,6 +377,8 @@ const SNAPSHOT = {
   outputs: 0,
   calls: [],
   packages: [],
+  usage: NO_USAGE,
+  warnings: [],
 };
 
 /** A child whose script is a list of operations. Errors of operations are caught; nothing in it is left to chance. */
