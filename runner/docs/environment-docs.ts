@@ -62,8 +62,8 @@ Prefer one script that makes many tool calls and returns only what you need.`;
 
 const FORMS = `## What a script is
 
-- A plain body with top-level \`await\` and \`return\` (the main form), or
-- one function (called without arguments), or
+- A plain body (the main form) with top-level \`await\`; \`return\` or its last expression gives the result
+- one function (called without arguments)
 - a module body with \`export default\` of a value or a function.
 
 Types are erased, not checked. ES2024 with its built-ins.`;

@@ -1,10 +1,11 @@
 /**
- * The plain body: statements with top-level `await` and `return`, transpiled inside an async function. Also a single
- * function, which is called, and a last statement that starts an async function, which is waited for.
+ * The plain body: statements with top-level `await` and `return`, transpiled inside an async function. A single function is
+ * called. Without a `return`, the value of the last statement is the result, if it is an expression.
  */
 import type { ArrowFunctionExpression, ExpressionStatement, Program, Statement } from "acorn";
+import { LAST_VALUE } from "../child/last-value.ts";
 import { type Draft, insertAtLineEnd, insertLineBefore, overwrite } from "./draft.ts";
-import { functionExpressionOf, parseProgram, startedPromiseOf } from "./program.ts";
+import { functionExpressionOf, hasReturn, parseProgram, startedPromiseOf } from "./program.ts";
 
 /** Goes before the source, on a line of its own. */
 export const BODY_START = '(async () => {"use strict";';
@@ -52,22 +53,34 @@ export function completeBody(draft: Draft, wrapper: ExpressionStatement): Draft 
   return { code: `(() => {\n${helpers}return ${main};\n})()`, mappings };
 }
 
-/** Calls a lone function, waits for a started one. `end` is where the statements end. */
+/**
+ * Has the statements, which end at `end`, return what they are for: calls a lone function, returns the value of the last expression.
+ * Where the script returns by itself, a last statement that starts an async function is only waited for.
+ */
 export function completeStatements(draft: Draft, statements: readonly Statement[], end: number): Draft {
-  const last = statements.at(-1);
-  if (last === undefined) return draft;
   const isAlone = statements.length === 1;
-  if (isAlone && last.type === "FunctionDeclaration" && !last.generator) {
-    return insertAtLineEnd(draft, end, `return ${last.id.name}();\n`);
+  const [first] = statements;
+  if (isAlone && first?.type === "FunctionDeclaration" && !first.generator) {
+    return insertAtLineEnd(draft, end, `return ${first.id.name}();\n`);
   }
+  // Functions may be declared after the call that starts them.
+  const last = statements.findLast(({ type }) => type !== "FunctionDeclaration");
+  if (last?.type !== "ExpressionStatement") return draft;
   if (isAlone && functionExpressionOf(last) !== undefined) return surround(draft, last, "return (", ")()");
   const started = startedPromiseOf(last, statements);
-  if (started === undefined) return draft;
-  const surrounded = surround(draft, last, isAlone ? "return (" : "await (", ")");
-  if ((last as ExpressionStatement).expression === started) return surrounded;
-  // The line put before has moved everything: `void` now stands that much later.
-  const moved = surrounded.code.length - draft.code.length - ")".length;
-  return overwrite(surrounded, [{ start: last.start + moved, end: last.start + moved + "void".length }]);
+  const isVoid = started !== undefined && last.expression !== started;
+  const own = isVoid ? overwrite(draft, [{ start: last.start, end: last.start + "void".length }]) : draft;
+  if (isAlone && started !== undefined) return surround(own, last, "return (", ")");
+  if (!hasReturn(statements) && !isHelperCall(last)) {
+    return surround(own, last, `return{__proto__:null,"${LAST_VALUE}":await (`, ")}");
+  }
+  return started === undefined ? draft : surround(own, last, "await (", ")");
+}
+
+/** With the transpiler's own calls it finishes what a class declares. */
+function isHelperCall({ expression }: ExpressionStatement): boolean {
+  const callee = expression.type === "CallExpression" ? expression.callee : undefined;
+  return callee?.type === "Identifier" && /^__(?:decorat|run|public|private)/.test(callee.name);
 }
 
 function surround(draft: Draft, statement: Statement, before: string, after: string): Draft {

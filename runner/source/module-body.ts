@@ -1,6 +1,6 @@
 /**
- * A source with `export`: its default is called if it is a function and returned if it is a value; other exports are
- * plain declarations. What imports is made linkable instead (modules/linkable.ts), with parts of this.
+ * A source with `export`: its default is called if it is a function and returned if it is a value, and so is a function that is all it
+ * exports and has; other exports are plain declarations. What imports is made linkable instead (modules/linkable.ts), with parts of this.
  */
 import type { ExportDefaultDeclaration, ModuleDeclaration, Program, Statement } from "acorn";
 import { completeStatements } from "./body.ts";
@@ -27,6 +27,7 @@ export function completeModule(draft: Draft, program: Program): Draft {
   const statements = program.body.filter(({ type }) => !type.startsWith("Export")) as Statement[];
   const returned = program.body
     .map((statement) => readDefault(statement, name))
+    .concat(callLoneExport(program.body))
     .find((value) => value !== undefined);
   const replaced = overwrite(
     draft,
@@ -45,7 +46,7 @@ export function defaultName(code: string): string {
 }
 
 /**
- * Returns the default export, or waits for the last of `statements`, which end at `end`. `draft`: with exports replaced in
+ * Returns the default export, or the value of the last of `statements`, which end at `end`. `draft`: with exports replaced in
  * the same length.
  */
 export function finishModule(
@@ -80,6 +81,15 @@ function readDefault(statement: Statement | ModuleDeclaration, name: string): st
     if (target === "default" && local.type === "Identifier") return callIfFunction(local.name);
   }
   return undefined;
+}
+
+/** An exported function that is all there is, beside imports, is called like one that is not exported. */
+export function callLoneExport(body: Program["body"]): string | undefined {
+  const [only, second] = body.filter(({ type }) => type !== "ImportDeclaration");
+  if (only?.type !== "ExportNamedDeclaration" || second !== undefined) return undefined;
+  const { declaration } = only;
+  if (declaration?.type !== "FunctionDeclaration" || declaration.generator) return undefined;
+  return `${declaration.id.name}()`;
 }
 
 export function callIfFunction(name: string): string {

@@ -90,18 +90,27 @@ const DECLARING = new Set([
   "ClassDeclaration.id",
 ]);
 
-/** Every node below `node`. */
+/** Every node below `node`, but not what is below one for which `enter` answers false. */
 export function visit(
   node: Program | AnyNode,
-  enter: (node: AnyNode, parent: AnyNode, key: string) => void,
+  enter: (node: AnyNode, parent: AnyNode, key: string) => unknown,
 ): void {
   for (const [key, value] of Object.entries(node)) {
     for (const child of Array.isArray(value) ? value : [value]) {
       if (typeof child?.type !== "string") continue;
-      enter(child, node as AnyNode, key);
-      visit(child, enter);
+      if (enter(child, node as AnyNode, key) !== false) visit(child, enter);
     }
   }
+}
+
+/** Whether one of the statements returns, or one inside of them. */
+export function hasReturn(statements: readonly Statement[]): boolean {
+  let found = false;
+  visit({ type: "BlockStatement", body: statements as Statement[], start: 0, end: 0 }, ({ type }) => {
+    if (type === "ReturnStatement") found = true;
+    return !type.includes("Function");
+  });
+  return found;
 }
 
 /** The expression of a statement that is nothing but one function: `async () => {}`, `(function () {})`. */

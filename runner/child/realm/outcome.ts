@@ -4,14 +4,24 @@
  */
 
 import type { EndParams } from "../../wire/protocol.ts";
+import { LAST_VALUE } from "../last-value.ts";
 import { endsEarly, WAKE_TIMER_ID, wentOn } from "./journal.ts";
 import { cutAt, encodeJson } from "./json.ts";
 import { MAX_RESULT_DEPTH, run } from "./limits.ts";
-import { ArrayIsArray, ErrorIsError, own, RealmError, StringOf, symbolToString } from "./primordials.ts";
+import {
+  ArrayIsArray,
+  ErrorIsError,
+  ObjectGetPrototypeOf,
+  ObjectHasOwn,
+  own,
+  RealmError,
+  StringOf,
+  symbolToString,
+} from "./primordials.ts";
 import { hasEnded, quote, sendEnd as sendLast, sendTimer } from "./sending.ts";
 import { type Position, positionOf, readPosition, sourceName } from "./stacks.ts";
 import { findUnhandled, warnOfUnobserved } from "./unawaited.ts";
-import { countDroppedWarnings, warnOfNull } from "./warnings.ts";
+import { countDroppedWarnings, warn, warnOfNull } from "./warnings.ts";
 
 /** What is left to be done at the end of a turn. */
 export interface LeftWork {
@@ -51,19 +61,38 @@ export function succeed(value: unknown, hasOpenCalls: boolean): void {
 }
 
 function encodeResult(value: unknown): void {
+  const last = readLastValue(value);
   try {
     const maxBytes = run.limits.maxResultBytes;
-    const { text, bytes, tooLarge } = encodeJson(value, {
+    const { text, bytes, tooLarge } = encodeJson(last === null ? value : last.value, {
       name: "result",
       maxDepth: MAX_RESULT_DEPTH,
       maxBytes,
       onNull: warnOfNull,
     });
-    if (tooLarge) failTooLarge("result", bytes, maxBytes);
+    if (tooLarge && last !== null)
+      dropLastValue(`${StringOf(bytes)} bytes are more than the ${StringOf(maxBytes)} that are kept`);
+    else if (tooLarge) failTooLarge("result", bytes, maxBytes);
     else result = text === undefined ? '{"ok":true}' : `{"ok":true,"result":${text}}`;
   } catch (error) {
-    fail(error);
+    if (last === null) fail(error);
+    else dropLastValue(describeThrown(error).message);
   }
+}
+
+/** A script that returns nothing must not fail by what its last statement happens to give. */
+function dropLastValue(why: string): void {
+  warn({
+    code: "value_not_json",
+    message: `The value of the last expression is not the result: ${why}. Return what should be the result.`,
+    path: "result",
+  });
+  result = '{"ok":true}';
+}
+
+function readLastValue(value: unknown): { value: unknown } | null {
+  if (typeof value !== "object" || value === null || ObjectGetPrototypeOf(value) !== null) return null;
+  return ObjectHasOwn(value, LAST_VALUE) ? { value: own(value, LAST_VALUE) } : null;
 }
 
 /** The script threw, or waits for nothing. */

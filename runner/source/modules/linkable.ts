@@ -11,7 +11,7 @@ import {
   type Position,
   type Replacement,
 } from "../draft.ts";
-import { callIfFunction, defaultName, finishModule, replaceExport } from "../module-body.ts";
+import { callIfFunction, callLoneExport, defaultName, finishModule, replaceExport } from "../module-body.ts";
 import { replaceImportCalls, visit } from "../program.ts";
 import { type Transpiled, transpile } from "../transpile.ts";
 import {
@@ -56,7 +56,7 @@ const NAME_PREFIX = "$";
 interface LinkableOptions {
   /** Its default export is called or returned: it is the entry. */
   isEntry: boolean;
-  /** Statements whose value is waited for, where they are not the module's own; see HoistedImport. */
+  /** Statements whose value is the result, where they are not the module's own; see HoistedImport. */
   body?: {
     statements: Statement[];
     end: number;
@@ -133,7 +133,7 @@ export async function makeLinkable(
   edited = finishModule(
     edited,
     own,
-    isEntry && local !== undefined ? callIfFunction(local) : undefined,
+    isEntry ? (local === undefined ? callLoneExport(own) : callIfFunction(local)) : undefined,
     isEntry
       ? (body?.statements ?? (own.filter(({ type }) => !type.startsWith("Export")) as Statement[]))
       : null,

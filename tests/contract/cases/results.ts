@@ -109,7 +109,7 @@ export const resultCases: EnvironmentCase[] = [
     id: "result.absent",
     sentence: "a script that returns nothing has no result",
     async check({ run }) {
-      for (const code of ["", "return", "return undefined", "1 + 1", "return (() => {})()"]) {
+      for (const code of ["", "return", "return undefined", "const a = 1", "void 1", "return (() => {})()"]) {
         const { state, hasResult, error } = await run(code);
         expect([state, hasResult, error]).toEqual(["success", false, undefined]);
       }

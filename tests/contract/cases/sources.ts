@@ -216,6 +216,81 @@ export const sourceCases: EnvironmentCase[] = [
     },
   },
   {
+    id: "source.last-value",
+    sentence: "without a return, the value of the last expression is the result",
+    async check({ run }) {
+      const forms: [string, unknown][] = [
+        ["const x = { a: 1 };\nx", { a: 1 }],
+        ["await Promise.resolve(4)", 4],
+        ["Promise.resolve([5]).then((list) => list.length)", 1],
+        ["async function main() { return { answer: 42 } }\nmain();", { answer: 42 }],
+        ["const main = async () => 6;\nawait main();", 6],
+        ["main(); // starts\nasync function main() { return 7 }", 7],
+        ["const main = async () => { throw 1 };\nmain().catch((e) => e + 1)", 2],
+        ["function helper() { return 8 }\nhelper()", 8],
+        ["const a = 1; ({ a, b: [a] });", { a: 1, b: [1] }],
+        ["let a; a = { b: 9 }", { b: 9 }],
+        ["1, 'two'", "two"],
+        ["import { basename } from 'node:path';\nbasename('a/b.c')", "b.c"],
+        ["import { basename } from 'node:path';\nconst main = async () => basename('a/d');\nmain();", "d"],
+        ["export const unused = 1;\nconst x = unused + 1;\nx * 5", 10],
+        ["export async function run() { return 8 }", 8],
+        ["import { sep } from 'node:path';\nexport function run() { return sep }", "/"],
+        ["// nothing but a comment", null],
+        ["const x = 1;", null],
+        ["function a() { return 1 }\nfunction b() { return 2 }", null],
+        ["export function a() { return 1 }\nexport function b() { return 2 }", null],
+        ["1; const x = 2;", null],
+        ["if (1) { 2 }", null],
+        ["console.log(1)", null],
+        ["if (0) return 1;\n2", null],
+        ["for (const x of [1]) { if (x) return 3 }\n2", 3],
+        ["[1].map((x) => { return x + 1 })", [2]],
+        ["export default 1;\n2", 1],
+        ["namespace N { export const a = 1 }", null],
+        ["let n = 0; const dec = (v) => v;\n@dec class A { @dec m() { n++ } }", null],
+      ];
+      for (const [code, expected] of forms) {
+        const { result, error, warnings } = await run(code);
+        expect([code, error, result ?? null, warnings ?? []]).toEqual([code, undefined, expected, []]);
+      }
+      const thrown = await run("const a = 1;\n  a.b.c()");
+      expect(thrown.error).toMatchObject({ line: 2, column: 7 });
+    },
+  },
+  {
+    id: "source.last-value-dropped",
+    sentence:
+      "a last expression that JSON cannot hold is dropped with a warning, and returning it is an error",
+    async check({ run }) {
+      const dropped = [
+        "() => 1, Math.max",
+        "let f; f = () => 1",
+        "const list = { a: [Symbol('x')] }; list",
+        "const o = {}; o.self = o",
+        "class A { #x = 1 }; new A()",
+        "const o = { toJSON() { throw new Error('no') } }; o",
+        "[1].map(async (x) => x)",
+        "const t = 'x'.repeat(9_000_000); t",
+      ];
+      for (const code of dropped) {
+        const { state, result, warnings } = await run(code);
+        expect([code, state, result ?? null]).toEqual([code, "success", null]);
+        expect(warnings).toEqual([
+          {
+            code: "value_not_json",
+            message: expect.stringMatching(
+              /^The value of the last expression is not the result: .+ Return what/,
+            ),
+            path: "result",
+          },
+        ]);
+        const returned = await run(code.replace(/[^;\n]*$/, "return ($&)"));
+        expect([code, returned.state]).toEqual([code, "failed"]);
+      }
+    },
+  },
+  {
     id: "source.started-main",
     sentence: "a last statement that starts an async function is waited for",
     async check({ run }) {
