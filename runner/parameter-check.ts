@@ -43,6 +43,8 @@ export function compileCheck(schema: JSONSchema, isStrict = false): ParameterChe
     allErrors: true,
     verbose: true,
     useDefaults: !isStrict,
+    // A name such as `constructor` is what data says, not what every object has.
+    ownProperties: true,
     logger: false,
     // Longer chains of references to references are called, not written out into each other.
     inlineRefs: 20,

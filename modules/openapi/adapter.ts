@@ -158,7 +158,7 @@ async function call(
   if (plan.method === "TRACE") {
     throw new CallError("unsupported_method", "TRACE cannot be sent: the fetch standard forbids it.");
   }
-  const { timeoutMs, maxResponseBytes } = config;
+  const { timeoutMs } = config;
   const base = bases.get(plan) as string;
   const prepare = () => prepareRequest(plan, base, config.headers, { parameters, ...(files && { files }) });
   const request = await prepare();
@@ -173,7 +173,8 @@ async function call(
   return withLimits(limits, async (signal) => {
     const sending = {
       fetch,
-      maxResponseBytes,
+      ...config,
+      accept: plan.accept,
       save,
       signal,
       remainingMs: () => deadline - performance.now(),

@@ -24,6 +24,18 @@ export const commonFields = {
     .max(64 * MIB)
     .default(8 * MIB)
     .describe("Longest answer in bytes, counted after decompression; a longer one fails the call."),
+  maxStreamMs: z
+    .int()
+    .min(1)
+    .max(600_000)
+    .default(10_000)
+    .describe("How long an event stream is read; what has come by then is the answer, with truncated: true."),
+  maxStreamBytes: z
+    .int()
+    .min(1)
+    .max(64 * MIB)
+    .default(MIB)
+    .describe("How much of an event stream is read; see maxStreamMs."),
   operationFilter: operationFilterSchema
     .optional()
     .describe(
@@ -50,6 +62,8 @@ export interface ServiceConfig {
   variables: Map<string, string>;
   timeoutMs: number;
   maxResponseBytes: number;
+  maxStreamMs: number;
+  maxStreamBytes: number;
   headers: Record<string, string>;
 }
 
@@ -62,7 +76,8 @@ export function readServiceConfig(raw: unknown): ServiceConfig {
     const [issue] = parsed.error.issues;
     throw new Error(`The setting ${issue?.path.join(".")} is wrong: ${issue?.message}.`);
   }
-  const { serverUrl, timeoutMs, maxResponseBytes, headers = {}, ...rest } = parsed.data;
+  const { serverUrl, headers = {}, ...rest } = parsed.data;
+  const { timeoutMs, maxResponseBytes, maxStreamMs, maxStreamBytes } = rest;
   const variables = new Map<string, string>();
   for (const [key, value] of Object.entries(rest)) {
     if (key.startsWith(VARIABLE_PREFIX) && typeof value === "string") {
@@ -74,6 +89,8 @@ export function readServiceConfig(raw: unknown): ServiceConfig {
     variables,
     timeoutMs,
     maxResponseBytes,
+    maxStreamMs,
+    maxStreamBytes,
     headers,
   };
 }

@@ -53,6 +53,31 @@ export async function orAborted<T>(
   }
 }
 
+/** What comes of a body within a time and a size; its connection is closed then. `isWhole`: it has ended by itself. */
+export async function readFor(
+  response: Response,
+  maxMs: number,
+  maxBytes: number,
+): Promise<{ bytes: Buffer<ArrayBuffer>; isWhole: boolean }> {
+  const chunks: Uint8Array[] = [];
+  let left = maxBytes;
+  const reader = (response.body ?? new Blob().stream()).getReader();
+  const { promise: late, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => resolve(null), maxMs);
+  try {
+    for (;;) {
+      const next = await Promise.race([reader.read(), late]);
+      if (next?.done) return { bytes: Buffer.concat(chunks), isWhole: true };
+      if (next !== null) chunks.push(next.value.subarray(0, left));
+      left -= next === null ? 0 : next.value.byteLength;
+      if (next === null || left < 0) return { bytes: Buffer.concat(chunks), isWhole: false };
+    }
+  } finally {
+    clearTimeout(timer);
+    void reader.cancel().catch(() => {});
+  }
+}
+
 /** The bytes of an answer, counted after decompression while they come in; beyond the bound its connection is closed. */
 export async function readBytes(
   response: Response,

@@ -3,7 +3,7 @@ import { IDENTIFIER_PATTERN } from "#sdk";
 import { isRecord, own, resolvePointer } from "./pointer.ts";
 
 const MAX_PARAMETER_CHARACTERS = 240;
-const MAX_RESULT_CHARACTERS = 60;
+const MAX_RESULT_CHARACTERS = 160;
 const MAX_DEPTH = 4;
 const MAX_UNION = 6;
 const MAX_VALUE_CHARACTERS = 40;

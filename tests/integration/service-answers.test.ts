@@ -36,7 +36,62 @@ const REPLIES: Record<string, Reply> = {
     const text = `${"x".repeat(290)}${request.headers.authorization}\nsecond line`;
     response.writeHead(403, { "content-type": "text/plain" }).end(text);
   },
+  noType: (response) => void response.writeHead(200).end('{"a":1}'),
+  asText: (response) => void response.writeHead(200, { "content-type": "text/html" }).end('{"a":2}'),
+  page: (response) => void response.writeHead(200, { "content-type": "text/html" }).end("<b>no JSON</b>"),
+  sse: (response, request) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    let count = 0;
+    const timer = setInterval(() => {
+      count += 1;
+      response.write(`data: ${count}\n\ndata: half`);
+    }, 20);
+    request.socket.on("close", () => clearInterval(timer));
+  },
+  finite: (response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end("data: 1\n\ndata: 2\n\n");
+  },
+  query: (response, request) => json(200, { url: request.url })(response, request),
+  body: (response, request) => {
+    request.resume().on("end", () => json(200, { got: true })(response, request));
+  },
   large: json(500, { rows: Array.from({ length: 20_000 }, (_, index) => `row ${index}`) }),
+};
+
+const parameter = (name: string, type: string) => ({ name, in: "query", schema: { type } });
+const animal = (...more: string[]) => ({
+  type: "object",
+  properties: Object.fromEntries(["petType", "name", ...more].map((name) => [name, { type: "string" }])),
+});
+const SCHEMAS = {
+  Cat: animal(),
+  Dog: animal(),
+  A: { type: "object", properties: { a: { type: "string" } } },
+};
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const BODY = {
+  type: "object",
+  properties: {
+    pet: { oneOf: [ref("Cat"), ref("Dog")], discriminator: { propertyName: "petType" } },
+    number: { oneOf: [{ type: "integer" }, { type: "number" }] },
+    shared: { oneOf: [ref("Cat"), ref("Dog")] },
+    choice: { type: ["string", "null"], enum: ["a", "b"] },
+    whole: {
+      allOf: [
+        ref("A"),
+        { type: "object", properties: { b: { type: "string" } }, additionalProperties: false },
+      ],
+    },
+  },
+};
+const DETAILS: Record<string, object> = {
+  query: {
+    parameters: ["constructor", "toString", "valueOf", "hasOwnProperty"]
+      .map((name) => parameter(name, "string"))
+      .concat(parameter("year", "integer")),
+  },
+  body: { requestBody: { content: { "application/json": { schema: BODY } } } },
 };
 
 describe.each(["typescript-process", "typescript-ivm"])("%s", (environment) => {
@@ -67,14 +122,20 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environment) => {
       components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
       security: [{ token: [] }],
       paths: Object.fromEntries(
-        Object.keys(REPLIES).map((name) => [`/${name}`, { get: { operationId: name, responses: ok } }]),
+        Object.keys(REPLIES).map((name) => [
+          `/${name}`,
+          { [name === "body" ? "post" : "get"]: { operationId: name, responses: ok, ...DETAILS[name] } },
+        ]),
       ),
     };
+    Object.assign(document.components, { schemas: SCHEMAS });
     await must(
       server.post("/services", { id: "odd", adapter: "openapi", content: JSON.stringify(document) }),
     );
     const secrets = [{ op: "add", path: "/token", value: TOKEN }];
     await must(server.request("PATCH", "/services/odd/secrets", { json: secrets }));
+    const config = [{ op: "add", path: "/maxStreamMs", value: 300 }];
+    await must(server.request("PATCH", "/services/odd/config", { json: config }));
     await must(server.post("/services/odd/enabled", { enabled: true }));
   });
   afterAll(async () => {
@@ -163,6 +224,50 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environment) => {
     expect(large.result[2]).toMatch(/… \[\d+ characters, truncated\]$/);
     const empty = await run("return tools.odd.empty({}).catch((e) => [e.message, e.status, e.body])");
     expect(empty.result).toEqual([expect.stringMatching(/answered 410\.$/), 410, null]);
+  });
+
+  test("JSON that the document promises is parsed, whatever the server calls it", async () => {
+    const read = await run(`
+      const bodies = [];
+      for (const name of ["noType", "asText", "page"]) bodies.push((await tools.odd[name]({})).body);
+      return bodies;`);
+    expect(read.result).toEqual([{ a: 1 }, { a: 2 }, "<b>no JSON</b>"]);
+  });
+
+  test("an event stream is what came of it in time, in whole events", async () => {
+    const { result } = await run("return [await tools.odd.sse({}), await tools.odd.finite({})]");
+    expect(result[0]).toMatchObject({ status: 200, truncated: true });
+    expect(result[0].body).toMatch(/^data: 1\n\n(data: half)?data: 2\n\n[^]*\n\n$/);
+    expect(result[1].body).toBe("data: 1\n\ndata: 2\n\n");
+    expect(result[1]).not.toHaveProperty("truncated");
+  });
+
+  test("names that every object has are parameters like any other", async () => {
+    const { result } = await run(`
+      const urls = [await tools.odd.query({ query: { year: 2026 } }), await tools.odd.query({ query: { constructor: "x", valueOf: "y" } })];
+      return urls.map(({ body }) => body.url);`);
+    expect(result).toEqual(["/query?year=2026", "/query?constructor=x&valueOf=y"]);
+  });
+
+  test.each([
+    { pet: { petType: "Cat", name: "x" } },
+    { number: 1 },
+    { shared: { name: "x" } },
+    { choice: null },
+    { whole: { a: "x", b: "y" } },
+  ])("parameters that a server may take are sent: %j", async (body) => {
+    const answer = await must(server.post("/tools/odd/body/invoke", { parameters: { body } }));
+    expect(answer.body.result.body).toEqual({ got: true });
+  });
+
+  test.each([
+    [{ pet: { petType: "Fish" } }, "petType"],
+    [{ choice: "c" }, "choice"],
+    [{ whole: { a: "x", c: "y" } }, "c is not a known name; known are a, b"],
+  ])("parameters that no branch allows are refused: %j", async (body, message) => {
+    const answer = await server.post("/tools/odd/body/invoke", { parameters: { body } });
+    expect([answer.status, answer.body.code]).toEqual([400, "invalid_parameters"]);
+    expect(answer.body.error).toContain(message);
   });
 
   test("a direct call fails with the status and the first line, or gives the answer", async () => {

@@ -94,6 +94,7 @@ function createAjv(dialect: Dialect, options: Options): Ajv {
   const ajv = new dialect({
     strict: false,
     allErrors: true,
+    ownProperties: true,
     validateFormats: true,
     logger: false,
     code: { regExp: Object.assign(compileKnownPattern, { code: "compileKnownPattern" }) as never },

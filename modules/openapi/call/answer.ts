@@ -1,6 +1,6 @@
 /** An HTTP answer to what a script gets: `{status, headers, body}`, read within a limit and not deeper than JSON may nest. */
 import { readHeaders } from "#modules/shared/answer-headers.ts";
-import { readBytes } from "#modules/shared/limits.ts";
+import { readBytes, readFor } from "#modules/shared/limits.ts";
 import { type InvokeInput, parseExactJson } from "#sdk";
 import { CallError } from "../failures.ts";
 import { essence, isJson, isText } from "../media-types.ts";
@@ -11,6 +11,8 @@ export interface Answer {
   status: number;
   headers: Record<string, string>;
   body: unknown;
+  /** An event stream went on: this is what came of it in time. */
+  truncated?: true;
 }
 
 /** @throws CallError `answer_too_large`; the connection is then closed. */
@@ -19,13 +21,36 @@ export function readBody(response: Response, maxBytes: number, what: string): Pr
   return readBytes(response, maxBytes, () => new CallError("answer_too_large", message, response.status));
 }
 
-export async function readAnswer(response: Response, maxBytes: number, what: string): Promise<Answer> {
-  const bytes = await readBody(response, maxBytes, what);
-  return {
-    status: response.status,
-    headers: readHeaders(response.headers),
-    body: decode(bytes, response, what),
-  };
+export interface Reading {
+  maxResponseBytes: number;
+  /** Of an event stream: how long, and how much of it, is waited for. */
+  maxStreamMs: number;
+  maxStreamBytes: number;
+  /** The media types that the document promises, as `Accept`. */
+  accept: string;
+}
+
+export async function readAnswer(response: Response, reading: Reading, what: string): Promise<Answer> {
+  const { status } = response;
+  const headers = readHeaders(response.headers);
+  const contentType = response.headers.get("content-type") ?? "";
+  if (essence(contentType) === "text/event-stream") {
+    const { bytes, isWhole } = await readFor(response, reading.maxStreamMs, reading.maxStreamBytes);
+    const text = readText(bytes, contentType);
+    if (isWhole) return { status, headers, body: text };
+    return { status, headers, body: dropHalfEvent(text), truncated: true };
+  }
+  const bytes = await readBody(response, reading.maxResponseBytes, what);
+  return { status, headers, body: decode(bytes, response, what, reading.accept) };
+}
+
+/** Up to the last empty line, if there is one. */
+function dropHalfEvent(text: string): string {
+  const ends = ["\r\n\r\n", "\n\n", "\r\r"].map((line) => {
+    const at = text.lastIndexOf(line);
+    return at === -1 ? 0 : at + line.length;
+  });
+  return text.slice(0, Math.max(...ends) || text.length);
 }
 
 /** The body goes where the script wants it; it gets the name and size of the file in its place. */
@@ -38,13 +63,28 @@ export async function saveAnswer(
   return { status: response.status, headers: readHeaders(response.headers), body };
 }
 
-function decode(bytes: Buffer<ArrayBuffer>, response: Response, what: string): unknown {
+function decode(bytes: Buffer<ArrayBuffer>, response: Response, what: string, accept: string): unknown {
   if (bytes.length === 0) return null;
   const contentType = response.headers.get("content-type") ?? "";
   const type = essence(contentType);
   if (isJson(type)) return decodeJson(readText(bytes, contentType), response, what);
+  const promised = accept.split(",").map(essence);
+  if (!promised.includes(type) && promised.some(isJson)) {
+    const value = parsePromised(bytes);
+    if (value !== undefined) return value;
+  }
   if (isText(type)) return readText(bytes, contentType);
   return { contentType: contentType || "application/octet-stream", base64: bytes.toString("base64") };
+}
+
+/** Servers label JSON as they like. Undefined: it is none. */
+function parsePromised(bytes: Buffer): unknown {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return isDeep(text) ? undefined : parseExactJson(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** With an error status, a body that is not JSON is given as text instead of failing the call. */

@@ -5,15 +5,14 @@ import { ReadableStream } from "node:stream/web";
 import { setTimeout as wait } from "node:timers/promises";
 import type { InvokeInput } from "#sdk";
 import { CallError, describeTransportFailure, isConnectionReset } from "../failures.ts";
-import { type Answer, readAnswer, saveAnswer } from "./answer.ts";
+import { type Answer, type Reading, readAnswer, saveAnswer } from "./answer.ts";
 import type { StreamedBody, WrittenBody } from "./files.ts";
 import { nameOf, type PreparedRequest, urlOf } from "./request.ts";
 
 const LIMITS = { maxAttempts: 3, maxRedirects: 5, resetPauseMs: 100 } as const;
 
-export interface Sending {
+export interface Sending extends Reading {
   fetch: typeof globalThis.fetch;
-  maxResponseBytes: number;
   /** Where the body of a good answer goes; absent: into the answer. */
   save: InvokeInput["save"];
   /** Aborts with the caller's wish or at the deadline. */
@@ -33,7 +32,7 @@ export async function send(request: PreparedRequest, sending: Sending): Promise<
       if (pauseMs === undefined || pauseMs >= sending.remainingMs()) {
         return await (sending.save !== undefined && response.ok
           ? saveAnswer(response, sending.save)
-          : readAnswer(response, sending.maxResponseBytes, what));
+          : readAnswer(response, { ...sending, maxStreamMs: limitStream(sending) }, what));
       }
       await response.body?.cancel();
       await wait(pauseMs, undefined, { signal: sending.signal });
@@ -44,6 +43,11 @@ export async function send(request: PreparedRequest, sending: Sending): Promise<
       await wait(LIMITS.resetPauseMs * attempt, undefined, { signal: sending.signal });
     }
   }
+}
+
+/** What has come of a stream is answered before the call is over. */
+function limitStream({ maxStreamMs, remainingMs }: Sending): number {
+  return Math.min(maxStreamMs, remainingMs() * 0.9);
 }
 
 /** Seconds or a date, in milliseconds from now. */

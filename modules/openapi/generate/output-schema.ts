@@ -1,4 +1,4 @@
-/** The output schema of a tool: one alternative of `{status, headers, body}` per declared response. */
+/** The output schema of a tool: one alternative of `{status, headers, body}` per declared response that is a success: others reject. */
 import type { JSONSchema } from "#sdk";
 import { essence, isText } from "../media-types.ts";
 import { type Fields, isRecord, own, ownRecord, ownText } from "../records.ts";
@@ -30,10 +30,13 @@ export function describeOutput(
   const responses = Object.entries(ownRecord(operation, "responses") ?? {})
     .filter(([status]) => /^([1-5][0-9X]{2}|default)$/i.test(status))
     .map(([status, value]) => ({ status: normalise(status), response: references.follow(value) ?? {} }));
-  const statuses = responses.map(({ status }) => status);
-  const listed = responses.length > 0 ? responses : [{ status: "default", response: {} }];
-  const build = (maxDepth: number): JSONSchema => ({
-    oneOf: listed.map(({ status, response }) => ({
+  const good = responses.filter(({ status }) => /^[123]/.test(status));
+  // `default` stands for what goes wrong where a success is declared.
+  const shown = good.length > 0 ? good : responses.filter(({ status }) => status === "default");
+  const statuses = shown.map(({ status }) => status);
+  const listed = shown.length > 0 ? shown : [{ status: "default", response: {} }];
+  const build = (maxDepth: number): JSONSchema => {
+    const alternatives = listed.map(({ status, response }) => ({
       type: "object",
       ...descriptionOf(response),
       properties: {
@@ -42,8 +45,9 @@ export function describeOutput(
         body: describeBody(response, table, references, maxDepth),
       },
       required: ["status", "headers", "body"],
-    })),
-  });
+    }));
+    return alternatives.length === 1 ? (alternatives[0] as JSONSchema) : { oneOf: alternatives };
+  };
   let root = build(DEPTH_STEPS[0]);
   for (const depth of DEPTH_STEPS.slice(1)) {
     if (JSON.stringify(root).length <= maxBytes) break;
@@ -62,17 +66,12 @@ function normalise(status: string): string {
 
 /** The alternatives exclude each other: `oneOf` allows exactly one. */
 function describeStatus(status: string, all: string[]): JSONSchema {
-  if (/^[0-9]{3}$/.test(status)) return { const: status };
-  const covered = all.filter((other) => other !== status && (status === "default" || other[0] === status[0]));
-  const schema: JSONSchema = {
-    type: "string",
-    pattern: status === "default" ? "^[1-5][0-9]{2}$" : `^${status.replaceAll("X", "[0-9]")}$`,
-  };
-  if (covered.length === 0) return schema;
-  return {
-    ...schema,
-    not: { pattern: `^(${covered.map((other) => other.replaceAll("X", "[0-9]")).join("|")})$` },
-  };
+  if (/^[0-9]{3}$/.test(status)) return { const: Number(status) };
+  if (status === "default") return { type: "integer" };
+  const from = Number(status[0]) * 100;
+  const schema: JSONSchema = { type: "integer", minimum: from, maximum: from + 99 };
+  const covered = all.filter((other) => other !== status && other[0] === status[0]);
+  return covered.length === 0 ? schema : { ...schema, not: { enum: covered.map(Number) } };
 }
 
 function descriptionOf(response: Fields): JSONSchema {

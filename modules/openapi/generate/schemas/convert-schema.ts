@@ -89,9 +89,13 @@ export function convertSchema(
     const branches = ownList(source, key).filter(isSchema);
     if (branches.length === 0) continue;
     const passed = key === "allOf" ? hiddenHere : new Set<string>();
-    target[key] = branches.map((branch) => convertSchema(branch, conversion, depth + 1, passed));
+    target[key] =
+      key === "allOf" && conversion.use !== "response"
+        ? convertParts(source, branches, target, conversion, depth, passed)
+        : branches.map((branch) => convertSchema(branch, conversion, depth + 1, passed));
   }
   convertDiscriminator(source, target, conversion);
+  if (conversion.use !== "response") widenOneOf(target);
   if (conversion.use !== "response") addUsage(source, target);
   if (own(source, "nullable") === true && target.type === undefined) return makeNullable(target);
   return target;
@@ -188,6 +192,65 @@ function hiddenProperties(source: Fields, conversion: Conversion): Set<string> {
   return names;
 }
 
+/**
+ * Parts of an `allOf`. A part that allows no further members means those of the whole: by itself it would refuse what the other
+ * parts describe.
+ */
+function convertParts(
+  source: Fields,
+  branches: (Fields | boolean)[],
+  target: JSONSchema,
+  conversion: Conversion,
+  depth: number,
+  hidden: ReadonlySet<string>,
+): (JSONSchema | boolean)[] {
+  let isClosed = own(source, "additionalProperties") === false;
+  const parts = branches.map((branch) => {
+    const followed = isRecord(branch) ? conversion.references.follow(branch) : undefined;
+    if (followed === undefined || own(followed, "additionalProperties") !== false || branches.length < 2) {
+      return convertSchema(branch, conversion, depth + 1, hidden);
+    }
+    isClosed = true;
+    const { additionalProperties: _, ...open } = followed;
+    return convertSchema(open, conversion, depth + 1, hidden);
+  });
+  if (isClosed) {
+    const members = listMembers([{ ...source, allOf: branches }], conversion);
+    delete target.additionalProperties;
+    if (members !== null) {
+      const known = Object.fromEntries(members.map((name) => [name, {}]));
+      target.properties = { ...known, ...(target.properties as JSONSchema | undefined) };
+      target.additionalProperties = false;
+    }
+  }
+  return parts;
+}
+
+/** Names of the members of all parts; null where a part has others that have no name. */
+function listMembers(parts: unknown[], { references, use }: Conversion): string[] | null {
+  const names = new Set<string>();
+  for (const part of parts) {
+    const followed = references.follow(part) ?? {};
+    if (parts.length > MAX_PARTS || OPEN_KEYWORDS.some((key) => Object.hasOwn(followed, key))) return null;
+    for (const [name, value] of Object.entries(ownRecord(followed, "properties") ?? {})) {
+      if (use === "response" || own(value, "readOnly") !== true) names.add(name);
+    }
+    parts.push(...ownList(followed, "allOf"));
+  }
+  return [...names];
+}
+
+const OPEN_KEYWORDS = ["anyOf", "oneOf", "patternProperties", "if", "dependentSchemas"];
+
+/** The server decides: documents say `oneOf` also where several schemas fit, and no value would pass. */
+function widenOneOf(target: JSONSchema): void {
+  const { oneOf } = target;
+  if (oneOf === undefined) return;
+  delete target.oneOf;
+  if (target.anyOf === undefined) target.anyOf = oneOf;
+  else target.allOf = [...((target.allOf as unknown[] | undefined) ?? []), { anyOf: oneOf }];
+}
+
 /** `discriminator.mapping`, and else the name of the schema, says which value selects a branch. */
 function convertDiscriminator(source: Fields, target: JSONSchema, conversion: Conversion): void {
   const discriminator = ownRecord(source, "discriminator");
@@ -202,9 +265,9 @@ function convertDiscriminator(source: Fields, target: JSONSchema, conversion: Co
     target[key] = converted.map((branch, index) => {
       const reference = ownText(branches[index], "$ref");
       if (reference === undefined || !isRecord(branch)) return branch;
-      const values = mapping
-        .filter(([, to]) => to === reference || to === lastSegment(reference))
-        .map(([value]) => value);
+      const name = lastSegment(reference);
+      const values = mapping.filter(([, to]) => to === reference || to === name).map(([value]) => value);
+      if (values.length === 0 && conversion.use !== "response") values.push(name);
       if (
         values.length === 0 ||
         isSelective(conversion.references.follow(branches[index]), property, conversion)

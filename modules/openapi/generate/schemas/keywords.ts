@@ -71,6 +71,7 @@ export function copyKeywords(source: Fields, target: Fields): void {
     if (value !== undefined) target[key] = value;
   }
   dropUnusableType(target);
+  addNullToEnum(source, target);
   copyBooleanBounds(source, target);
   const pattern = ownText(source, "pattern");
   if (pattern === undefined) return;
@@ -84,6 +85,13 @@ function dropUnusableType(target: Fields): void {
   if (type === undefined || !Array.isArray(values)) return;
   const types = Array.isArray(type) ? type : [type];
   if (!values.some((value) => typesOf(value).some((name) => types.includes(name)))) delete target.type;
+}
+
+/** OpenAPI 3.0 says with `nullable` that null is a value, also where `enum` does not list it. */
+function addNullToEnum(source: Fields, target: Fields): void {
+  const { type, enum: values } = target;
+  const isNullable = own(source, "nullable") === true || (Array.isArray(type) && type.includes("null"));
+  if (isNullable && Array.isArray(values) && !values.includes(null)) target.enum = [...values, null];
 }
 
 function typesOf(value: unknown): string[] {
