@@ -107,6 +107,12 @@ export function toFailure(error: unknown, url?: string): Failure {
 }
 
 function fromAnswer(error: CyrnelError, url: string | undefined): Failure {
+  if (error.status === 401) {
+    // The rest of the sentence says how to give it over HTTP.
+    const [problem = ""] = error.message.split(" Send the header ");
+    const message = `${problem.replace(/\.?$/, ".")} Set CYRNEL_API_KEY or pass --key.`;
+    return new Failure(error.code, message, exitCodeOf(error), { cause: error });
+  }
   const issues = error.issues
     .slice(0, MAX_ISSUES)
     // The server's message often contains the first of them.
@@ -120,7 +126,6 @@ function fromAnswer(error: CyrnelError, url: string | undefined): Failure {
 }
 
 function hintFor({ status, requestId }: CyrnelError): string {
-  if (status === 401) return " Give the key as CYRNEL_API_KEY or --key.";
   return status >= 500 && requestId !== null ? ` Request ${requestId} in the server's log.` : "";
 }
 

@@ -11,14 +11,21 @@ const MAX_CELL_CHARACTERS = 60;
 /** A heading for each cell of a row. */
 export type Columns<T> = Record<string, (item: T) => Cell>;
 
-/** `empty` is shown in place of a table without rows, on a terminal only. Cells may hold foreign text. */
+/**
+ * `empty` is shown in place of a table without rows: in a pipe on standard error, because programs count lines of the other.
+ * Cells may hold foreign text.
+ */
 export function formatTable<T>(
-  terminal: Terminal,
+  { stdout: terminal, stderr }: { stdout: Terminal; stderr: Terminal },
   items: readonly T[],
   empty: string,
   columns: Columns<T>,
 ): string {
-  if (items.length === 0) return terminal.isTty ? `${terminal.paint("dim", empty)}\n` : "";
+  if (items.length === 0) {
+    if (terminal.isTty) return empty === "" ? "" : `${terminal.paint("dim", empty)}\n`;
+    if (empty !== "") stderr.write(`${empty}\n`);
+    return "";
+  }
   const cellsOf = Object.values(columns);
   const heads = Object.keys(columns);
   const rows = items.map((item) => cellsOf.map((cellOf) => formatCell(cellOf(item), terminal.isTty)));

@@ -1,11 +1,12 @@
 /**
- * Packages for scripts of a local runtime: those installed nearest to a folder. They are read and bundled by a process of their own,
- * and run in the script's only.
+ * Packages for scripts of a local runtime: those installed nearest to a folder, which a process of their own reads and bundles, else
+ * those that every server has, bundled when Cyrnel was built. They run in the script's process only.
  */
 import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
-import { realpath } from "node:fs/promises";
+import { readFile, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { type BundledPackage, bundlePackage } from "#runner/packages/bundle.ts";
+import { STARTER_SET, starterFile } from "#runner/packages/starter.ts";
 import type { EnvironmentBindings, FoundPackage, PackageRequest } from "#sdk";
 import type { LocalOptions } from "../kernel/local-model.ts";
 
@@ -26,9 +27,13 @@ export function createLocalPackages({
       const top = await realpath(root);
       const folders = listFolders(start, top);
       const place = folders.find((one) => existsSync(join(one, request.name, "package.json")));
-      if (place === undefined) return { message: describeAbsence(request, folders, top) };
-      const key = join(place, request.name);
-      const bundling = bundles.get(key) ?? bundlePackage(place, request.name, { root: top });
+      if (place === undefined && !isStarter(request.name)) {
+        return { message: describeAbsence(request, folders, top) };
+      }
+      const key = join(place ?? "", request.name);
+      const bundling =
+        bundles.get(key) ??
+        (place === undefined ? readStarter(request.name) : bundlePackage(place, request.name, { root: top }));
       bundles.set(key, bundling);
       const bundle = await bundling;
       if ("problem" in bundle) return { message: `${request.name} cannot be imported. ${bundle.problem}` };
@@ -53,6 +58,14 @@ export function createLocalPackages({
     byDigest.set(digest, bundle);
     return { name, version, digest, exports };
   }
+}
+
+function isStarter(name: string): boolean {
+  return STARTER_SET.some((one) => one === name) && existsSync(starterFile(name));
+}
+
+async function readStarter(name: string): Promise<BundledPackage> {
+  return JSON.parse(await readFile(starterFile(name), "utf8"));
 }
 
 /** The folders that packages are installed in, from the nearest to that of `top`. */
@@ -82,7 +95,7 @@ function listNames(place: string, top: string): string[] {
 }
 
 function describeAbsence({ name }: PackageRequest, folders: readonly string[], top: string): string {
-  const near = [...new Set(folders.flatMap((place) => listNames(place, top)))]
+  const near = [...new Set([...folders.flatMap((place) => listNames(place, top)), ...STARTER_SET])]
     .filter((known) => isNear(known, name))
     .slice(0, MAX_NEAR);
   const hint =

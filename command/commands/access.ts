@@ -181,7 +181,7 @@ async function listPolicies(session: Session): Promise<void> {
     return answer;
   });
   session.print({ policies, defaultPolicy }, () =>
-    formatTable(session.stdout, [...policies, null], "", {
+    formatTable(session, [...policies, null], "", {
       ID: (one) => one?.id ?? "(otherwise)",
       DECISION: (one) => one?.decision ?? defaultPolicy,
       TOOLS: (one) => (one === null ? "*.*" : `${one.servicePattern}.${one.toolPattern}`),

@@ -138,7 +138,7 @@ async function show(session: Session, text: string): Promise<void> {
           ["advisories", describeAdvisories(one.advisories)],
           ["installed", `${ago(one.installedAt)} by ${one.installedBy}`],
         ]),
-        formatTable(session.stdout, one.tree, "", {
+        formatTable(session, one.tree, "", {
           PACKAGE: (member) => `${member.name}@${member.version}`,
           LICENSE: (member) => member.license,
           PUBLISHED: (member) => ago(member.publishedAt),

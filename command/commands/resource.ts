@@ -20,7 +20,7 @@ export function examples(...lines: string[]): string {
   return `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.map((line) => `  ${line}`).join("\n")}`;
 }
 
-/** Prints `{ [key]: items }` as JSON, or the items as a table; `empty` in place of a table without rows. */
+/** Prints `{ [key]: items }` as JSON, or the items as a table; `empty` where there are none, in a pipe on standard error. */
 export function printList<T>(
   session: Session,
   key: string,
@@ -28,7 +28,7 @@ export function printList<T>(
   empty: string,
   columns: Columns<T>,
 ): void {
-  session.print({ [key]: items }, () => formatTable(session.stdout, items, empty, columns));
+  session.print({ [key]: items }, () => formatTable(session, items, empty, columns));
 }
 
 /** An action that makes one request for each id and reports each as it is done: `Key k1 is revoked.` */

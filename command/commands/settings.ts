@@ -39,7 +39,7 @@ export function addSettings(parent: Command, shell: Shell, owner: Owner): void {
   addCommand(
     parent,
     "secret",
-    `Names the secrets of a ${owner} that are set, or sets one: its value is asked for, or read from standard input, never taken from the command line. Values are never shown.`,
+    `Names the secrets of a ${owner} that are set, or sets one: its value is asked for, or read from standard input, never taken from the command line. It is text, or JSON where the schema wants an object, a list, a number or a boolean. A name that begins with / is a JSON Pointer, such as /headers/Authorization. Values are never shown.`,
   )
     .argument("<id>", `id of the ${owner}`)
     .argument("[name]", "secret to set")
@@ -50,6 +50,7 @@ export function addSettings(parent: Command, shell: Shell, owner: Owner): void {
       examples(
         `cyrnel ${owner} secret ${EXAMPLE[owner]} token`,
         `cyrnel ${owner} secret ${EXAMPLE[owner]} token < token.txt`,
+        `cyrnel ${owner} secret ${EXAMPLE[owner]} headers < headers.json`,
       ),
     )
     .action(
@@ -112,11 +113,16 @@ async function secret(
   const route = `${ROUTES[owner]}/secrets` as const;
   if (schema) return printSchema(session, await client.GET(`${route}/schema`, { params }));
   const body: Change[] = unset.map(toRemoval);
-  if (name !== undefined) body.push(toAddition([name, await readSecret(session, name)]));
+  if (name !== undefined) {
+    const { secretsSchema } = unwrap(await client.GET(`${route}/schema`, { params }));
+    const value = readValue(await readSecret(session, name), name, secretsSchema);
+    const { present } = unwrap(await client.GET(route, { params }));
+    body.push(...listMissingParents(name, present), toAddition([name, value]));
+  }
   if (body.length > 0) unwrap(await client.PATCH(route, { params, body }));
   const { present, outdated } = unwrap(await client.GET(route, { params }));
   session.print({ present, outdated }, () =>
-    formatTable(session.stdout, present, "No secret is set.", {
+    formatTable(session, present, "No secret is set.", {
       SECRET: (one) => one,
       VALUE: (one) => (outdated.includes(one) ? "outdated" : "set"),
     }),
@@ -138,6 +144,50 @@ async function readSecret({ stdin, signal }: Session, name: string): Promise<str
   const value = text.replace(/\r?\n$/, "");
   if (value === "") throw usageFailure("The secret is empty: nothing was changed.");
   return value;
+}
+
+/** Text, unless the schema takes no text there: then JSON. The error must not quote what was typed. */
+function readValue(text: string, name: string, schema: Schema): unknown {
+  const types = listTypes(findSchema(schema, name));
+  if (types.length === 0 || types.includes("string")) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw usageFailure(`${name} takes ${types.join(" or ")}: give its value as JSON. Nothing was changed.`);
+  }
+}
+
+type Schema = Record<string, unknown>;
+
+function asSchema(value: unknown): Schema {
+  return typeof value === "object" && value !== null ? (value as Schema) : {};
+}
+
+function segmentsOf(name: string): string[] {
+  const parts = toPointer(name).slice(1).split("/");
+  return parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+function findSchema(schema: Schema, name: string): Schema {
+  return segmentsOf(name).reduce((at, part) => {
+    const properties = asSchema(at.properties);
+    return asSchema(Object.hasOwn(properties, part) ? properties[part] : at.additionalProperties);
+  }, schema);
+}
+
+function listTypes({ type, anyOf, oneOf }: Schema): string[] {
+  if (type !== undefined) return [type].flat().map(String);
+  return [anyOf, oneOf]
+    .flatMap((list) => (Array.isArray(list) ? list : []))
+    .flatMap((one) => listTypes(asSchema(one)));
+}
+
+/** JSON Patch makes no parents: objects that a pointer goes through and that are not there come first. */
+function listMissingParents(name: string, present: readonly string[]): Change[] {
+  const parts = toPointer(name).split("/");
+  const parents = parts.slice(2).map((_part, at) => parts.slice(0, at + 2).join("/"));
+  const isThere = (parent: string) => present.some((one) => one === parent || one.startsWith(`${parent}/`));
+  return parents.filter((parent) => !isThere(parent)).map((path) => ({ op: "add", path, value: {} }));
 }
 
 function toAddition([name, value]: [string, unknown]): Change {

@@ -78,7 +78,7 @@ async function search(
     return;
   }
   session.print({ tools, ...(services && { services }), packages }, (answer) => {
-    const tools = formatTable(session.stdout, answer.tools, "", {
+    const tools = formatTable(session, answer.tools, "", {
       TOOL: (one) => `${one.serviceId}.${one.id}`,
       POLICY: (one) => one.policy,
       CHANGES: (one) => one.destructive,

@@ -53,6 +53,22 @@ test("a runtime of the client takes them from a folder, and has none without one
 });
 
 describe("cyrnel run --local", () => {
+  test("has what every server has, unless the script's project has its own", async () => {
+    const script = await folder.write(
+      "alone/table.ts",
+      'import Papa from "papaparse"; import { z } from "npm:zod@4";\nreturn [Papa.parse("a,b\\n1,2", { header: true }).data, z.int().parse(3)]',
+    );
+    const run = () => cyrnel(["run", script, "--local", "--isolation", "development"]);
+    expect((await run()).json()).toEqual([[{ a: "1", b: "2" }], 3]);
+    await folder.write("alone/package.json", "{}");
+    await install("alone/", "papaparse", "1.0.0", "exports.parse = () => ({ data: 'own' })");
+    expect((await run()).json()).toEqual(["own", 3]);
+    await folder.write("alone/table.ts", 'import "papaparze"');
+    expect((await run()).stderr).toContain('Did you mean "papaparse"?');
+    await folder.write("alone/table.ts", 'import "npm:zod@1"');
+    expect((await run()).stderr).toMatch(/zod@1 is not installed here: zod@4\.\S+ is/);
+  });
+
   test("finds them from the script's folder up to the project", async () => {
     const script = await folder.write(
       "project/src/script.ts",

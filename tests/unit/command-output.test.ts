@@ -22,6 +22,8 @@ function openTerminal(isTty: boolean): Terminal & { text(): string } {
   };
 }
 
+const openStreams = (isTty: boolean) => ({ stdout: openTerminal(isTty), stderr: openTerminal(isTty) });
+
 /** Of rows that are pairs. */
 const COLUMNS = { A: (row: string[]) => row[0], B: (row: string[]) => row[1] };
 
@@ -72,13 +74,22 @@ describe("text of others", () => {
   });
 
   test("cannot make rows of a table", () => {
-    const table = formatTable(openTerminal(false), [["x\ny", "\u001b[1m"]], "none", COLUMNS);
+    const table = formatTable(openStreams(false), [["x\ny", "\u001b[1m"]], "none", COLUMNS);
     expect(table).toBe("A     B\nx\\ny  \\e[1m\n");
   });
 });
 
+test("a list without rows says so: on a terminal in its place, in a pipe beside it", () => {
+  const terminal = openStreams(true);
+  expect(formatTable(terminal, [], "No rows yet.", COLUMNS)).toBe("No rows yet.\n");
+  expect(terminal.stderr.text()).toBe("");
+  const pipe = openStreams(false);
+  expect(formatTable(pipe, [], "No rows yet.", COLUMNS)).toBe("");
+  expect(pipe.stderr.text()).toBe("No rows yet.\n");
+});
+
 test("a table is cut on a terminal, never wrapped", () => {
-  const table = formatTable(openTerminal(true), [["x".repeat(200), "y".repeat(200)]], "none", COLUMNS);
+  const table = formatTable(openStreams(true), [["x".repeat(200), "y".repeat(200)]], "none", COLUMNS);
   for (const line of table.trimEnd().split("\n")) expect(line.length).toBeLessThanOrEqual(80);
 });
 

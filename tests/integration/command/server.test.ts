@@ -212,7 +212,13 @@ describe("services and tools", () => {
       name: "Mail",
       description: "",
       configSchema: { type: "object", properties: { from: { type: "string" } } },
-      secretsSchema: { type: "object", properties: { token: { type: "string" } } },
+      secretsSchema: {
+        type: "object",
+        properties: {
+          token: { type: "string" },
+          headers: { type: "object", additionalProperties: { type: "string" } },
+        },
+      },
       adapterDomain: {},
       tools: [
         {
@@ -243,6 +249,24 @@ describe("services and tools", () => {
       outdated: [],
     });
     expect((await ask("service", "secret", "mail", "token=abc")).code).toBe(2);
+    const give = (name: string, input: string) =>
+      cyrnel(["service", "secret", "mail", name], atServer({ input }));
+    expect((await give("/headers/Authorization", "Bearer s3cret")).stdout).toMatch(
+      /headers\/Authorization +set/,
+    );
+    expect((await give("/headers/X-Key", "s3cret")).stdout).toMatch(
+      /headers\/Authorization +set\n.*X-Key +set/,
+    );
+    expect((await give("headers", '{"X-Other": "s3cret"}')).stdout).toMatch(/headers\/X-Other +set/);
+    expect((await give("token", "{}")).code).toBe(0);
+    const wrong = await give("headers", "s3cret: x");
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toContain("headers takes object: give its value as JSON. Nothing was changed.");
+    expect(wrong.stderr).not.toContain("s3cret");
+    expect((await ask("service", "secret", "mail", "--json")).json().present).toEqual([
+      "/headers/X-Other",
+      "/token",
+    ]);
     expect((await ask("service", "rm", "mail")).stdout).toBe("Service mail is deleted.\n");
     expect((await ask("service", "show", "mail")).code).toBe(1);
   });
@@ -350,10 +374,27 @@ describe("what goes wrong is one line with a code", () => {
     );
   });
 
+  test("lists without anything say so, and are empty lists as JSON", async () => {
+    const empty: [string[], string][] = [
+      [["ps"], "No process is running. Those that have ended: cyrnel ps --all\n"],
+      [["approvals", "list"], "Nothing waits for a decision.\n"],
+      [["keys", "list"], "There are no keys.\n"],
+      [["roles", "list"], "There are no roles: every key sees all tools.\n"],
+    ];
+    for (const [words, sentence] of empty) {
+      const ended = await ask(...words);
+      expect([ended.stdout, ended.stderr]).toEqual(["", sentence]);
+      const { stdout, stderr } = await ask(...words, "--json");
+      expect([Object.values(JSON.parse(stdout)), stderr]).toEqual([[[]], ""]);
+    }
+  });
+
   test("a wrong key, also from the command line", async () => {
     const ended = await ask("ps", "--key", "wrong-key-0123456789-abcdef");
     expect(ended.code).toBe(77);
-    expect(ended.stderr).toMatch(/^cyrnel: .* Give the key as CYRNEL_API_KEY or --key\. \[unauthorized\]\n$/);
+    expect(ended.stderr).toMatch(
+      /^cyrnel: Unauthorized: [^.]+\. Set CYRNEL_API_KEY or pass --key\. \[unauthorized\]\n$/,
+    );
     expect(ended.stderr).not.toContain("wrong-key");
   });
 
