@@ -3,6 +3,7 @@
  * gate that the path of all tool calls asks.
  */
 
+import { pathOf } from "#runner/tool-patterns.ts";
 import { compileRole, type Visibility } from "#runner/tool-visibility.ts";
 import { createKeyDirectory } from "./access/keys/directory.ts";
 import { createKeys, type Keys } from "./access/keys/service.ts";
@@ -170,7 +171,7 @@ function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) 
     audit.record({
       actor: actorOf(startedBy ?? withoutKey, keys),
       action: "tool.call",
-      object: { kind: "tool", id: `${serviceId}.${toolId}` },
+      object: { kind: "tool", id: pathOf({ serviceId, toolId }) },
       outcome: outcome === "ok" ? "ok" : outcome === "denied" ? "refused" : "failed",
       code: code ?? undefined,
       httpStatus: httpStatus ?? undefined,

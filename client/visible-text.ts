@@ -61,6 +61,11 @@ function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
+/** The path of a call in a trail. A request of `fetch` that no rule allows has no tool: an empty id. */
+export function describePath({ serviceId, toolId }: { serviceId: string; toolId: string }): string {
+  return toolId === "" ? serviceId : `${serviceId}.${toolId}`;
+}
+
 /** Of an approval, as the API answers it. */
 export interface Request {
   processId: number;

@@ -201,3 +201,8 @@ function sortEntries<T>(entries: readonly ToolEntry<T>[], serviceId: string): Se
   }
   return { named, general };
 }
+
+/** A path as people read it. A request of `fetch` that no rule allows has no tool: an empty id. */
+export function pathOf({ serviceId, toolId }: { serviceId: string; toolId: string }): string {
+  return toolId === "" ? serviceId : `${serviceId}.${toolId}`;
+}

@@ -6,7 +6,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
 import type { ProcessRecord } from "#api/processes/model/schemas.ts";
-import { describeOrigin, visibleText } from "#client/visible-text.ts";
+import { describeOrigin, describePath, visibleText } from "#client/visible-text.ts";
 import type { ApprovalRecord } from "../approvals/model.ts";
 import { AppError } from "../errors.ts";
 import { attachArtifacts } from "./artifacts.ts";
@@ -140,7 +140,7 @@ function cutCalls(calls: readonly CallTrailEntry[], cut: string[]) {
     const fits = characters <= MAX_CALLS_CHARACTERS;
     if (!fits) withoutArgs += 1;
     return {
-      path: `${call.serviceId}.${call.toolId}`,
+      path: describePath(call),
       ...(fits && call.parameters !== undefined && { args: call.parameters }),
       status: call.status,
       durationMs: call.durationMs,

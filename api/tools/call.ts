@@ -2,6 +2,7 @@
  * The one path of every tool call: visible ► policy ► (approval) ► fit ► record ► invoke ► redact. Ends at the first step
  * that refuses it, when it is canceled, or when its time is over. Writes no trail: the caller does.
  */
+import { pathOf } from "#runner/tool-patterns.ts";
 import type { AdapterModule, JSONSchema } from "#sdk";
 import { type CallClock, RUN_LEFT, startCallClock } from "../bounds/call-clock.ts";
 import { retryWhileAway } from "../db/retry.ts";
@@ -304,7 +305,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     };
     return {
       ...given,
-      path: `${serviceId}.${toolId}`,
+      path: pathOf({ serviceId, toolId }),
       clock,
       signal: ended.signal,
       decision: null,

@@ -4,6 +4,7 @@ import { CyrnelError, unwrap } from "../errors.ts";
 import type { ProcessEvent } from "../events.ts";
 import { readAll } from "../pages.ts";
 import { followToStop, readProcess } from "../runs.ts";
+import { describePath } from "../visible-text.ts";
 import type { ExecuteOptions, ExecutionResult, PausedCall, Runtime } from "./model.ts";
 import { createLogLines, describeError, type LogLines } from "./result-parts.ts";
 
@@ -53,10 +54,7 @@ export function createRemoteRuntime(options: ClientOptions): RemoteRuntime {
       success: record.exitState === "success",
       ...(record.exitState === "success" && { value: record.result }),
       ...describeError(record.error, record.errorDetail),
-      calls: calls.map(({ serviceId, toolId, parameters }) => ({
-        path: `${serviceId}.${toolId}`,
-        args: parameters,
-      })),
+      calls: calls.map((call) => ({ path: describePath(call), args: call.parameters })),
       logs: logs.lines(),
       warnings: record.warnings,
       ...(paused !== undefined && { paused }),

@@ -134,6 +134,13 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
       ["TypeError", expect.stringContaining("a segment of dots"), "invalid_parameters"],
     ]);
     expect(received).toEqual([]);
+    // The first of them: the records of what a script does are written in batches.
+    const recorded = async () =>
+      (await on.server.get(`/audit?action=tool.call&processId=${record.id}`)).body.records.map(
+        ({ object }: { object: { id: string } }) => object.id,
+      );
+    await expect.poll(recorded).toContain("fetch");
+    expect(await recorded()).not.toContain("fetch.");
   });
 
   test("a request that a person approves on the next server is sent once, as it was; others are not sent again", async () => {

@@ -1,4 +1,5 @@
 /** The tool calls of a run as a timeline: each a bar from its start to its end, with what went in and came out. */
+import { describePath } from "#client/visible-text.ts";
 import { formatBytes, formatMs } from "../parts/format.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
 import { Fold } from "../parts/layout.tsx";
@@ -16,8 +17,17 @@ const MAX_SHOWN = 300;
 const WIDTH = 1000;
 const MIN_BAR = 8;
 
-export function CallTrail({ calls, now }: { calls: readonly ToolCall[]; now: number }) {
-  if (calls.length === 0) return <p class="muted card-body">It called no tool.</p>;
+interface TrailProps {
+  calls: readonly ToolCall[];
+  now: number;
+  /** The run may call tools yet. */
+  isLive: boolean;
+}
+
+export function CallTrail({ calls, now, isLive }: TrailProps) {
+  if (calls.length === 0) {
+    return <p class="muted card-body">{isLive ? "No tool calls so far." : "No tool calls."}</p>;
+  }
   const times = calls.map((call) => {
     const from = Date.parse(call.startedAt);
     const callFrom = from + call.waitedMs;
@@ -51,16 +61,14 @@ interface CallProps {
 }
 
 function Call({ call, waited, x, width }: CallProps) {
-  const { serviceId, toolId, status, durationMs, waitedMs, error, httpStatus } = call;
+  const { status, durationMs, waitedMs, error, httpStatus } = call;
   const look = status === null ? "busy" : (LOOKS[status] ?? "");
   return (
     <li>
       <Fold
         summary={
           <>
-            <span class="tool mono">
-              {serviceId}.{toolId}
-            </span>
+            <span class="tool mono">{describePath(call)}</span>
             <span class="lane">
               <svg viewBox={`0 0 ${WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
                 <rect class="base" width={WIDTH} height="10" rx="2" />

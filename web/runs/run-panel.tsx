@@ -73,7 +73,7 @@ export function RunPanel({ feed, onShowLine }: RunPanelProps) {
       <Artifacts process={process} />
       <Printed feed={feed} isLive={isLive} />
       <Card title="Calls" flush side={<span class="muted small">{count(calls.length, "call")}</span>}>
-        <CallTrail calls={calls} now={Date.now()} />
+        <CallTrail calls={calls} now={Date.now()} isLive={isLive} />
       </Card>
       {isLive || process.startedAt === null ? null : <Usage process={process} />}
     </div>

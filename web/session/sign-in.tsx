@@ -11,6 +11,9 @@ import { Notice } from "../parts/layout.tsx";
 import { SERVER_URL } from "../server/connection.ts";
 import { refusal, signIn, wantsKey } from "./access.ts";
 
+const WRONG_KEY =
+  "The server does not accept this key: it is wrong, was revoked or has expired. Check that all of it was copied.";
+
 export function SignIn() {
   const [key, setKey] = useState("");
   const [keep, setKeep] = useState(true);
@@ -22,6 +25,7 @@ export function SignIn() {
       if (given === "") throw new Error("Enter an API key.");
       if (!/^[\x21-\x7e]+$/.test(given)) throw new Error("A key has no spaces and only plain characters.");
       const answer = await createClient({ url: SERVER_URL, key: given }).GET("/environment");
+      if (answer.response.status === 401) throw new Error(WRONG_KEY);
       // A server without an environment has no report, but it has let the key in.
       if (answer.response.status !== 503) unwrap(answer);
       signIn(given, keep);
@@ -36,7 +40,10 @@ export function SignIn() {
         <Brand />
         <div>
           <h1>Sign in</h1>
-          <p>This server asks for an API key. It stays in this tab and is sent to this server only.</p>
+          <p>
+            This server asks for an API key: the one it was started with (<code>CYRNEL_API_KEY</code>), or one
+            that an administrator made for you. It stays in this tab and is sent to this server only.
+          </p>
         </div>
         {refusal.value === null || trying.error !== null ? null : (
           <Notice look="wait" role="alert">

@@ -4,6 +4,7 @@
  */
 import { retryUntil } from "#api/db/retry.ts";
 import type { CallRefusal, ToolPath } from "#api/tools/gate.ts";
+import { pathOf } from "#runner/tool-patterns.ts";
 import type { CallLog, LoggedCall } from "../live/calls.ts";
 import type { CallReply, CarriedCall } from "../model/records.ts";
 import type { PauseRecord, RunRecords } from "./run-records.ts";
@@ -63,7 +64,7 @@ export class CallJournal {
     this.#carried.delete(seq);
     if (!carried.digest.equals(call.digest)) {
       this.#options.diverged(
-        `Request ${seq} of the script was a call of ${carried.serviceId}.${carried.toolId}, and is another one now`,
+        `Request ${seq} of the script was a call of ${pathOf(carried)}, and is another one now`,
       );
       return RUN_HAS_ENDED;
     }
@@ -73,9 +74,9 @@ export class CallJournal {
   }
 
   /** The file that an answer became is not there any more. */
-  lose({ serviceId, toolId }: ToolPath): Extract<CallReply, { ok: false }> {
+  lose(path: ToolPath): Extract<CallReply, { ok: false }> {
     this.#options.lost(
-      `The run cannot be repeated: the answer of ${serviceId}.${toolId} was saved as a file, and is not there any more.`,
+      `The run cannot be repeated: the answer of ${pathOf(path)} was saved as a file, and is not there any more.`,
     );
     return RUN_HAS_ENDED;
   }

@@ -1,6 +1,7 @@
 /** Pauses of all runs: what they share, how a run gets its own, and how a run is repeated from what an earlier child left. */
 import { isDatabaseUnavailable } from "#api/db/pool.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
+import { pathOf } from "#runner/tool-patterns.ts";
 import { readWhole, type StoredFile } from "#runner/workspace/workspace.ts";
 import type { JSONSchema, ModuleLogger, SaveTurn } from "#sdk";
 import type { LiveRun } from "../live/run.ts";
@@ -115,7 +116,7 @@ export function createPausing(options: PausingOptions) {
         const call = pauses.journal.findInterrupted();
         if (call === undefined) return { checkpoint: carried.checkpoint };
         return refuse(
-          `The server ended while ${call.serviceId}.${call.toolId} was under way (request ${call.seq} of the script). It is not known whether it was carried out, so it is not called again.`,
+          `The server ended while ${pathOf(call)} was under way (request ${call.seq} of the script). It is not known whether it was carried out, so it is not called again.`,
           "interrupted_call",
         );
       } catch (error) {

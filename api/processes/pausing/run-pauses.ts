@@ -3,6 +3,7 @@
  * to phase (states.ts), so that no two changes meet. Knows the database as `RunRecords` and the environment as two
  * functions.
  */
+import { pathOf } from "#runner/tool-patterns.ts";
 import type { ModuleLogger } from "#sdk";
 import type { CallLog } from "../live/calls.ts";
 import type { CarriedRun, KeptAnswer, RunApproval } from "../model/records.ts";
@@ -183,10 +184,8 @@ export class RunPauses {
   checkAllRepeated(): void {
     const [call] = this.journal.notRepeated;
     if (call === undefined) return;
-    const { seq, serviceId, toolId } = call;
-    this.#diverged(
-      `Request ${seq} of the script was a call of ${serviceId}.${toolId} and was not made again`,
-    );
+    const { seq } = call;
+    this.#diverged(`Request ${seq} of the script was a call of ${pathOf(call)} and was not made again`);
   }
 
   /** Gives the child up as soon as the run is parked and nothing else is under way: now, and at every later pause. */

@@ -42,7 +42,8 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
     await page.goto(`${server.url}/`);
     await page.getByLabel("API key").fill("not-the-key");
     await button("Sign in").click();
-    await page.getByText(/^Unauthorized/).waitFor();
+    await page.getByText(/^The server does not accept this key: it is wrong/).waitFor();
+    await page.getByText("CYRNEL_API_KEY").waitFor();
     // The browser itself notes that the server said no.
     expect(opened.complaints.splice(0).filter((text) => !text.includes("401"))).toEqual([]);
 

@@ -64,6 +64,18 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     await page.getByLabel("Show").selectOption({ label: "All" });
   });
 
+  test("calls of a run in progress are said to be none so far, and a request without a rule is called fetch", async () => {
+    const id = await submit("await new Promise((go) => setTimeout(go, 3000)); return 1;");
+    await show(`processes/${id}`);
+    await page.getByText("No tool calls so far.").waitFor();
+    await page.getByText("No tool calls.", { exact: true }).waitFor();
+    const refused = await submit('return fetch("https://nowhere.example/").catch(({ message }) => message);');
+    await ended(refused);
+    await show(`processes/${refused}`);
+    await page.locator(".trail .tool").getByText("fetch", { exact: true }).waitFor();
+    await goTo("Processes");
+  });
+
   test("two runs are compared side by side", async () => {
     const one = await submit("console.log('same');\nconsole.log('left');\nreturn { total: 1, of: 'both' };");
     const other = await submit(
