@@ -5,7 +5,13 @@
 import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
 import { generateToolDocs } from "#runner/docs/tool-docs.ts";
 import type { BundledEnvironment } from "#runner/host/environment.ts";
-import type { EnvironmentBindings, JSONSchema, ToolRequest } from "#sdk";
+import {
+  type EnvironmentBindings,
+  type JSONSchema,
+  type ToolRequest,
+  withBigInts,
+  withRawIntegers,
+} from "#sdk";
 import type { LocalOptions, LocalTool } from "../kernel/local-model.ts";
 import { toolError } from "../kernel/proxy.ts";
 import type { Catalog } from "./catalog.ts";
@@ -13,6 +19,7 @@ import { answerFetch, FETCH_PATH } from "./fetch.ts";
 import { saveResult } from "./files.ts";
 import type { createLocalPackages } from "./packages.ts";
 import type { LocalRun } from "./run.ts";
+import { toJsonData } from "./values.ts";
 
 /** Undefined for a run that has ended. */
 type FindRun = (eid: number) => LocalRun | undefined;
@@ -93,8 +100,8 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
     const isFetch = serviceId === FETCH_PATH && toolId === "";
     run.noteCall({ path: isFetch ? FETCH_PATH : `${serviceId}.${toolId}`, args: parameters });
     const tool = isFetch ? catalog.findFetch() : catalog.find(serviceId, toolId);
-    const fitting = fitParameters(tool, parameters);
-    const waiting = run.pauses?.pass(tool, fitting, over) ?? null;
+    const fitting = fitParameters(tool, withBigInts(parameters));
+    const waiting = run.pauses?.pass(tool, withRawIntegers(fitting), over) ?? null;
     if (waiting !== null) {
       await waiting;
       // It may have been approved as the run ended.
@@ -103,7 +110,9 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
     const call = () => tool.invoke(fitting, { processId: run.id, seq: seq ?? 0, signal: over, files });
     const made = request.throwOnError === false ? orAnswer(call) : call();
     if (isFetch && saveAs !== undefined) return answerFetch(run.workspace, saveAs, await made);
-    return saveAs === undefined ? made : saveResult(run.workspace, saveAs, await made);
+    return saveAs === undefined
+      ? toJsonData(tool.path, await made, run.warn)
+      : saveResult(run.workspace, saveAs, await made);
   }
 
   async function orAnswer(call: () => unknown): Promise<unknown> {

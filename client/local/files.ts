@@ -1,7 +1,7 @@
 /** The files of a run of a local runtime: those it is given, and what becomes of those it writes. */
 import { checkFileName, contentTypeOf } from "#runner/file-names.ts";
 import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
-import type { SavedAnswer } from "#sdk";
+import { type SavedAnswer, writeExactJson } from "#sdk";
 import type { LocalExecuteOptions } from "../kernel/local-model.ts";
 
 /** Of what a run is given, and of what it leaves; a server has the same unless it is set otherwise. */
@@ -43,7 +43,7 @@ export async function saveResult(workspace: Workspace, name: string, result: unk
       ? [contentTypeOf(name), result]
       : typeof result === "string"
         ? ["text/plain", Buffer.from(result)]
-        : ["application/json", Buffer.from(JSON.stringify(result ?? null))];
+        : ["application/json", Buffer.from(writeExactJson(result ?? null).text ?? "null")];
   const pieces = (async function* () {
     yield bytes;
   })();

@@ -1,7 +1,14 @@
 /** One run of a local runtime: its output and calls so far, its waits for a person, and the promise of how it goes on. */
 import { boundWarnings } from "#runner/host/outcome.ts";
 import type { Workspace } from "#runner/workspace/workspace.ts";
-import type { ErrorDetail, ExecutionOutcome, PrintLevel, Usage } from "#sdk";
+import {
+  type ErrorDetail,
+  type ExecutionOutcome,
+  MAX_WARNINGS,
+  type PrintLevel,
+  type RunWarning,
+  type Usage,
+} from "#sdk";
 import type { PendingElicitation } from "../kernel/elicitation.ts";
 import type { LocalExecuteOptions } from "../kernel/local-model.ts";
 import type { ExecutionResult, ToolCallMade } from "../kernel/model.ts";
@@ -23,6 +30,7 @@ export interface LocalRun {
   /** The next time it pauses, or its end. A rejection that is not awaited is no unhandled one. */
   next(): Promise<ExecutionResult>;
   noteCall(call: ToolCallMade): void;
+  warn(warning: RunWarning): void;
   write(stream: "stdout" | "stderr", data: Buffer, level?: PrintLevel): void;
   end(outcome: ExecutionOutcome): void;
   /** It could not be run at all. */
@@ -36,6 +44,9 @@ export function createRun(
   pausing: Omit<PausesOptions, "eid" | "onPaused"> | null,
 ): LocalRun {
   const calls: ToolCallMade[] = [];
+  /** Those of its tools. */
+  const warned: RunWarning[] = [];
+  let unkept = 0;
   const logs = createLogLines();
   const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
   const maxBytes = {
@@ -74,6 +85,10 @@ export function createRun(
     noteCall: (call) => {
       if (calls.length < MAX_CALLS) calls.push(call);
     },
+    warn(warning) {
+      if (warned.length < MAX_WARNINGS) warned.push(warning);
+      else unkept += 1;
+    },
     write(stream, data, level) {
       const room = left[stream];
       if (room < 0) return;
@@ -97,7 +112,7 @@ export function createRun(
         ...(exitState === "success" && "result" in returned && { value: returned.result }),
         ...describeError(error?.message, error),
         ...snapshot(),
-        warnings: [...boundWarnings(warnings, droppedWarnings)],
+        warnings: [...boundWarnings([...warnings, ...warned], droppedWarnings + unkept)],
         exitState,
         reason: refusal ?? error?.reason ?? (exitState === "success" ? "ok" : null),
         usage: { ...NO_USAGE, ...usage },

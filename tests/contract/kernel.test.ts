@@ -702,3 +702,53 @@ describe("buildProxy", () => {
     expect(() => Object.assign(tools, { x: 1 })).toThrow(TypeError);
   });
 });
+
+test("what functions take and return arrives by the rules for values", async () => {
+  class Money {
+    readonly #sum = 1;
+    get sum() {
+      return this.#sum;
+    }
+  }
+  const given: unknown[] = [];
+  await using runtime = createRuntime({
+    local: true,
+    environment: ENVIRONMENT,
+    tools: [
+      { path: "shop.take", invoke: (args: object) => void given.push(args) },
+      {
+        path: "shop.order",
+        inputSchema: { type: "object", properties: { id: { type: "integer" } } },
+        invoke: ({ id }: { id: unknown }) => ({
+          id,
+          lines: new Map([["a", new Set([2n ** 64n])]]),
+          at: new Date(0),
+        }),
+      },
+      { path: "shop.odd", invoke: () => ({ rate: Number.NaN, error: new Error("why") }) },
+      { path: "shop.late", invoke: () => [Promise.resolve(1)] },
+      { path: "shop.money", invoke: () => ({ price: new Money() }) },
+    ],
+  });
+  const result = await runtime.execute(`
+    await tools.shop.take({ id: 9007199254740993n });
+    const order = await tools.shop.order({ id: "9007199254740993" });
+    const failed = [];
+    for (const name of ["late", "money"]) await tools.shop[name]({}).catch((error) => failed.push(error.message));
+    return [order.id === 9007199254740993n, order.lines.a[0] === 2n ** 64n, order.at, await tools.shop.odd({}), failed];`);
+  expect(given).toEqual([{ id: 9007199254740993n }]);
+  expect(result.value).toEqual([
+    true,
+    true,
+    "1970-01-01T00:00:00.000Z",
+    { rate: null, error: { name: "Error", message: "why" } },
+    [
+      expect.stringContaining("the result of shop.late[0] is a promise that was not awaited"),
+      expect.stringContaining("the result of shop.money.price is a Money, of which JSON keeps nothing"),
+    ],
+  ]);
+  expect(result.warnings.map(({ code, path }) => [code, path])).toEqual([
+    ["value_not_json", "the result of shop.odd.rate"],
+  ]);
+  expect(JSON.stringify(result.calls[0])).toContain('"id":9007199254740993}');
+});

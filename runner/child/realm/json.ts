@@ -23,9 +23,11 @@ export interface JsonLimits {
   maxBytes: number;
   /**
    * Gets the path of a value that becomes null because JSON has none like it (`NaN`, an `undefined` item); a bigint beyond the
-   * safe range becomes a string of digits. Without it, the first is an error and the second an exact integer: parameters.
+   * safe range becomes a string of digits, unless `keepsIntegers`. Without it, the first is an error and the second an exact
+   * integer: parameters.
    */
   onNull?: (path: string, found: string) => void;
+  keepsIntegers?: true;
 }
 
 /** `text` is undefined when the value is, or when it is larger than `maxBytes`: then `bytes` tells how large. */
@@ -65,7 +67,7 @@ interface Budget {
  * the limits. JSON.stringify writes those many times faster than a walk that watches every step. False when in doubt. May
  * run getters of the value, as writing it will.
  */
-function isPlainData(value: unknown, limits: JsonLimits): boolean {
+export function isPlainData(value: unknown, limits: JsonLimits): boolean {
   return value !== undefined && check(value, limits.maxDepth, { bytes: limits.maxBytes });
 }
 

@@ -128,7 +128,8 @@ function encodeBigInt(walk: Walk, value: bigint, key: string, parent: Step | nul
       `is a bigint of more than ${StringOf(MAX_DIGITS)} digits: convert it with String()`,
     );
   }
-  const isExact = walk.limits.onNull === undefined || (value <= MAX_SAFE && value >= -MAX_SAFE);
+  const { onNull, keepsIntegers } = walk.limits;
+  const isExact = onNull === undefined || keepsIntegers === true || (value <= MAX_SAFE && value >= -MAX_SAFE);
   return write(walk, isExact ? digits : quote(digits));
 }
 

@@ -1,0 +1,37 @@
+/** What a function of the program returned, by the rules for values of scripts (docs/values.md). */
+import { parseExactJson, type RunWarning } from "#sdk";
+
+const MAX_DEPTH = 512;
+/** As much as a reply to a script may have. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+type Encoding = typeof import("#runner/child/realm/json.ts");
+let loading: Promise<Encoding> | undefined;
+
+/**
+ * The same value where it is plain data. @throws TypeError that names the place of what JSON cannot hold. A Node older than
+ * those of children lacks what this needs: there, values are as JSON.stringify makes them.
+ */
+export async function toJsonData(
+  path: string,
+  value: unknown,
+  warn: (warning: RunWarning) => void,
+): Promise<unknown> {
+  if (typeof value !== "object" || value === null || !("isError" in Error)) return value;
+  loading ??= import("#runner/child/realm/json.ts");
+  const { encodeJson, isPlainData } = await loading;
+  const limits = {
+    name: `the result of ${path}`,
+    maxDepth: MAX_DEPTH,
+    maxBytes: MAX_BYTES,
+    keepsIntegers: true,
+    onNull(place: string, found: string) {
+      const message = `${place} is ${found}, which JSON cannot hold; it became null.`;
+      warn({ code: "value_not_json", message, path: place });
+    },
+  } as const;
+  if (isPlainData(value, limits)) return value;
+  const { text, tooLarge } = encodeJson(value, limits);
+  // The reply is too large then, and says so.
+  return tooLarge || text === undefined ? value : parseExactJson(text);
+}
