@@ -341,7 +341,8 @@ export interface EnvironmentModule extends Module {
   setup(context: EnvironmentSetupContext): Promise<void>;
   /**
    * Runs the code to its end and answers how it ended; that is final. Never rejects for what the script did. The exit
-   * state alone is enough where error, result and usage were reported through the bindings before.
+   * state alone is enough where error, result and usage were reported through the bindings before. Rejects with an `Error`
+   * whose `code` is `not_started` where the host is at fault and nothing of the script has run: then it is queued again.
    */
   execute(input: ExecutionInput): Promise<ExecutionOutcome | ExecutionExitState>;
   /** Prompt, idempotent, silent for an unknown id; also while draining. */

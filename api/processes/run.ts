@@ -33,6 +33,15 @@ const MAX_STORING_MS = 30_000;
 /** Runs whose files are stored without a slot; more keep theirs, so that a store that is away is not filled up with runs. */
 const MAX_STORING_RUNS = 64;
 export const SHUTDOWN_KILL_GRACE_MS = 3000;
+/** Attempts of this server to start a child for one run, and how long it claims no other run after each but the last. */
+const START_PAUSES_MS = [500, 1000, 2000, 4000];
+/** Processes whose attempts are counted: others may have been started elsewhere, or were canceled. */
+const MAX_FAILED_STARTS = 1000;
+const NOT_STARTED = failedWith(
+  "interrupted",
+  "HostError",
+  `The server could not start a process for the run, in ${START_PAUSES_MS.length + 1} attempts: nothing of the script has run. The log of the server holds the cause.`,
+);
 const NOT_STORED = failedWith(
   "interrupted",
   "StorageError",
@@ -54,6 +63,10 @@ export interface RunsOptions {
   files: ProcessFiles;
   /** Null: no person can be asked. */
   pausing: Pausing | null;
+  /** Puts a claimed run of which nothing has run back into the queue. Never rejects. */
+  requeue(claim: Claim): Promise<void>;
+  /** Begins no run for so long. */
+  rest(ms: number): void;
   log: ModuleLogger;
   observers: readonly RunObserver[];
 }
@@ -63,6 +76,8 @@ export class Runs {
   /** Claims that wait until an earlier child of the same process has gone, by process id. */
   readonly #waiting = new Map<number, string>();
   readonly #gone = new WeakMap<LiveRun, Promise<void>>();
+  /** How often each process could not be started, one time after another. */
+  readonly #failedStarts = new Map<number, number>();
   #isInterrupting = false;
   #storingRuns = 0;
 
@@ -145,6 +160,11 @@ export class Runs {
     if (answer === "unread") live.leave();
     else if (live.isLeft) await bounded(execution.confirmed);
     if (live.isLeft || answer === "unread") return this.#leave(live, slot);
+    if (answer.kind === "threw" && answer.isNotStarted) {
+      if (this.#mayStartLater(live)) return this.#startLater(live, slot);
+      live.decide(NOT_STARTED);
+    }
+    if (this.#failedStarts.size > 0) this.#failedStarts.delete(live.id);
     if (answer.kind === "unconfirmed") registry.holdUntil(live.id, execution.confirmed);
     if (live.isRepeated && answer.kind === "returned" && answer.value === "success") {
       pausing?.checkAllRepeated(live);
@@ -212,6 +232,27 @@ export class Runs {
       ...describeExecution(live, this.#options.limits),
       checkpoint: carried.checkpoint,
     });
+  }
+
+  /** Unless it was to end meanwhile, or has been tried often enough. */
+  #mayStartLater(live: LiveRun): boolean {
+    return !live.signal.aborted && (this.#failedStarts.get(live.id) ?? 0) < START_PAUSES_MS.length;
+  }
+
+  /** Back into the queue, for another server or for this one when it claims again. */
+  async #startLater(live: LiveRun, slot: Slot): Promise<void> {
+    const { id, claim } = live;
+    const failed = this.#failedStarts.get(id) ?? 0;
+    if (this.#failedStarts.size >= MAX_FAILED_STARTS) this.#failedStarts.clear();
+    this.#failedStarts.set(id, failed + 1);
+    this.#options.log.warn(
+      { processId: id, attempt: failed + 1 },
+      "a run could not be started; it is queued again",
+    );
+    this.#options.rest(START_PAUSES_MS[failed] as number);
+    live.leave();
+    this.#leave(live, slot);
+    await this.#options.requeue({ id, claim });
   }
 
   /** No child of this server holds the run any more. */

@@ -37,7 +37,7 @@ import { startRetention } from "./retention.ts";
 import { Runs, SHUTDOWN_KILL_GRACE_MS } from "./run.ts";
 import { EndingWriter } from "./store/endings.ts";
 import { lockProcess, requeueRun } from "./store/pauses.ts";
-import { countQueued } from "./store/queue.ts";
+import { countQueued, returnClaims } from "./store/queue.ts";
 
 const SHUTDOWN_STORE_MS = 5000;
 /** What is kept of the output of a run, and of its result, as JSON. */
@@ -137,6 +137,12 @@ export function createProcessService(deps: ProcessesDeps) {
     redactor,
     files,
     pausing,
+    // Where the database is away, the next look at the claims does it.
+    requeue: async (claim) => {
+      const ids = await returnClaims(db, [claim]).catch(() => []);
+      for (const id of ids) admission.noteRequeued(id);
+    },
+    rest: (ms) => admission.rest(ms),
     log,
     observers: [estimates, ...(deps.observers ?? [])],
   });

@@ -18,7 +18,7 @@ import { prepareSource } from "../source/prepare.ts";
 import { DEFAULT_SESSION_LIMITS, type SessionLimits, type StartParams } from "../wire/protocol.ts";
 import { type Checkpoint, makeCheckpoint, readCheckpoint } from "./checkpoint.ts";
 import { type BodyFiles, createBodyFiles, createModuleReader, fileCalls } from "./file-calls.ts";
-import { tellSuspicion } from "./outcome.ts";
+import { blameHost, tellSuspicion } from "./outcome.ts";
 import type { LoadedPackage, Packages } from "./packages.ts";
 import type { Pool } from "./pool.ts";
 import { makeStart } from "./session.ts";
@@ -88,7 +88,7 @@ export interface Execution {
   current: { run: SupervisedRun; place: Place; start: StartParams; packages: UsedPackage[] } | null;
 }
 
-/** Runs `input` to its end. `isQueued`: it has to wait. Rejects only when no child can be started. */
+/** Runs `input` to its end. `isQueued`: it has to wait. Rejects with `not_started` when the host cannot prepare it or start a child. */
 export async function runExecution(
   on: ExecutionContext,
   input: ExecutionInput,
@@ -117,7 +117,7 @@ export async function runExecution(
   const source = await prepareSource(input.code, { name: input.name, readModule, findPackage }).catch(
     (error) => {
       leaveLine();
-      throw error;
+      return blameHost(error);
     },
   );
   const preparedAt = performance.now();
@@ -160,7 +160,7 @@ export async function runExecution(
   let left: Promise<unknown> | undefined;
   try {
     for (let attempt = 1; ; attempt++) {
-      const child = await on.pool.take(signal, ownMemoryMb);
+      const child = await on.pool.take(signal, ownMemoryMb).catch(blameHost);
       if (child === null) return refuse("canceled", KILLED, queuedMs);
       if (attempt === 1) bindings.setState(eid, "running");
       const opened = on.openRun?.(child, limits);

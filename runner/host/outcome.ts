@@ -174,6 +174,14 @@ function fail(state: ExecutionExitState, reason: ExecutionReason, name: string, 
   return { state, reason, error: { name, message, reason } };
 }
 
+/** Nothing of the script has run, and the host is why. @throws always */
+export function blameHost(cause: unknown): never {
+  const { message } = cause as Error;
+  throw Object.assign(new Error(`The run could not be started: ${message}`, { cause }), {
+    code: "not_started",
+  });
+}
+
 interface Watchers {
   logger: ModuleLogger;
   /** A child was taken over, or may have been. */

@@ -56,7 +56,7 @@ const REPORT = {
  * `return <json>`, `usage <json>`, `state <queued|running>`, `call <service> <tool> <json>`, `discover`, `ask`,
  * `must-call` (fails the script when it fails), `together <json: [service, tool, parameters][]>`, `busy <gate>` (cannot be paused meanwhile),
  * `gate <name>` (until `open(name)`), `sleep <ms>`, `hang`, `deaf` (ignores kill from here), `deep <levels>`,
- * `big-output <bytes>`, `big-return <bytes>`, `error <json>`, `fail <message>`, `end <exit state>`, `outcome <json>` (answers with all of it), `throw`, `nonsense`.
+ * `big-output <bytes>`, `big-return <bytes>`, `error <json>`, `fail <message>`, `end <exit state>`, `outcome <json>` (answers with all of it), `throw`, `not-started <times>`, `nonsense`.
  */
 export class ScriptedEnvironment implements EnvironmentModule {
   slots: number;
@@ -355,6 +355,9 @@ export class ScriptedEnvironment implements EnvironmentModule {
         return JSON.parse(rest) as ExecutionOutcome;
       case "throw":
         throw new Error("a secret inside of the environment");
+      case "not-started":
+        if ((this.attempts.get(eid) ?? 0) > Number(first)) return undefined;
+        throw Object.assign(new Error("spawn node EAGAIN"), { code: "not_started" });
       case "nonsense":
         return "banana" as ExecutionExitState;
       default:

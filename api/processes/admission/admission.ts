@@ -96,7 +96,7 @@ export class Admission implements Disposable {
     this.#admit(key);
     const { maxRunningPerCaller } = this.#options;
     // With a limit for each caller the queue decides: it knows what runs on other servers.
-    const isOurs = !this.isHandingOver && !this.#options.peers.isOutdated;
+    const isOurs = !this.isHandingOver && !this.#options.peers.isOutdated && !this.#queue.isResting;
     const mayStart = this.#queue.length === 0 && maxRunningPerCaller === null && isOurs;
     const slot = mayStart ? this.#slots.take() : null;
     return slot === null ? this.#storeQueued(key, store) : this.#storeRunning(slot, store);
@@ -137,6 +137,11 @@ export class Admission implements Disposable {
     this.#options.feed.notify(id, "state");
     this.#options.peers.tell("queued", [id]);
     this.#queue.claim();
+  }
+
+  /** Begins no run for so long. */
+  rest(ms: number): void {
+    this.#queue.rest(ms);
   }
 
   /** A queued process was ended in the database. */

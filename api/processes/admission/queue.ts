@@ -42,6 +42,7 @@ export class QueueClaims {
   #isClaiming = false;
   #claimAgain = false;
   #retry: NodeJS.Timeout | null = null;
+  #restUntilMs = 0;
   /** When the first claim was asked for that the database has not answered, nor those after it. */
   #unansweredSinceMs: number | null = null;
   /** The last statement that claimed. */
@@ -98,9 +99,19 @@ export class QueueClaims {
     clearTimeout(this.#retry ?? undefined);
   }
 
+  /** Whether no run is begun here at the moment, because none could be started a moment ago. */
+  get isResting(): boolean {
+    return performance.now() < this.#restUntilMs;
+  }
+
+  rest(ms: number): void {
+    this.#restUntilMs = Math.max(this.#restUntilMs, performance.now() + ms);
+    this.#claimLater(ms);
+  }
+
   /** Gives free slots to the next in the queue. One statement at a time; calls meanwhile make it look again. */
   claim(): void {
-    if (this.#length <= 0 || this.#isStopped || this.#options.isLeft()) {
+    if (this.#length <= 0 || this.#isStopped || this.isResting || this.#options.isLeft()) {
       // Another server has taken what this one could not, or takes it from now on.
       this.#unansweredSinceMs = null;
       return;
@@ -149,7 +160,7 @@ export class QueueClaims {
 
   async #claimUntilFull(): Promise<void> {
     const { db, log, peers, slots, start, isLeft, maxRunningPerCaller } = this.#options;
-    while (this.#length > 0 && !this.#isStopped && !isLeft()) {
+    while (this.#length > 0 && !this.#isStopped && !this.isResting && !isLeft()) {
       const free: Slot[] = [];
       while (free.length < Math.min(this.#length, MAX_BATCH)) {
         const slot = slots.take();
@@ -208,10 +219,10 @@ export class QueueClaims {
     peers.tell("queued", await returnClaims(db, claims));
   }
 
-  #claimLater(): void {
+  #claimLater(ms = RETRY_MS): void {
     if (this.#isStopped) return;
     clearTimeout(this.#retry ?? undefined);
-    this.#retry = setTimeout(() => this.claim(), RETRY_MS).unref();
+    this.#retry = setTimeout(() => this.claim(), Math.max(ms, this.#restUntilMs - performance.now())).unref();
   }
 }
 

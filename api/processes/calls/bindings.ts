@@ -2,6 +2,7 @@
  * What the host does for environments: reports of a run land on the live run they name, and nowhere else; tool calls
  * are made on behalf of their run, recorded in its trail, and cut off when the run is over.
  */
+import { retryWhileAway } from "#api/db/retry.ts";
 import type { CallCaller, CallWorkspace } from "#api/tools/gate.ts";
 import { WORKSPACE_LIMIT_ERROR } from "#runner/file-names.ts";
 import type { Workspace } from "#runner/workspace/workspace.ts";
@@ -98,7 +99,7 @@ async function findPackage(
   }
   const run = registry.get(eid);
   if (!run || run.isOver) throw runIsOver();
-  const found = await packages.find(callerOf(run), request);
+  const found = await retryWhileAway(() => packages.find(callerOf(run), request), run.signal);
   if (!("message" in found)) run.notePackage(found);
   return found;
 }
@@ -117,7 +118,7 @@ async function readPackage(
   if (!run.packages.some((one) => one.digest === digest)) {
     throw new Error("The run has imported no package of this digest.");
   }
-  return packages.read(digest);
+  return retryWhileAway(() => packages.read(digest), run.signal);
 }
 
 function callerOf(run: LiveRun): CallCaller {

@@ -27,7 +27,8 @@ const MAX_WARNING_CHARACTERS = 2000;
 /** What came back from the environment. */
 export type EnvironmentAnswer =
   | { kind: "returned"; value: unknown }
-  | { kind: "threw" }
+  /** `isNotStarted`: the host is at fault, and nothing of the script has run. */
+  | { kind: "threw"; isNotStarted?: boolean }
   /** It was asked to end the run and did not, in the time it had. */
   | { kind: "unconfirmed" };
 

@@ -88,7 +88,7 @@ export class RunExecution {
         { err: error, processId: input.eid },
         "the environment failed while it was running a script",
       );
-      return { kind: "threw" };
+      return { kind: "threw", isNotStarted: (error as { code?: unknown })?.code === "not_started" };
     } finally {
       this.#isAnswered = true;
       this.#resolveConfirmed();
