@@ -240,12 +240,18 @@ export async function callSurfaceTool(
       const message = `${name} needs a key with the scope ${tool.scope}. Ask an administrator for one.`;
       throw new AppError("forbidden", message);
     }
-    const parsed = tool.input.safeParse(input ?? {});
+    const parsed = tool.input.safeParse(name === "run" ? asScript(input) : (input ?? {}));
     if (!parsed.success) return answerInvalid(name, parsed.error, requestId);
     return await tool.perform(parsed.data, call);
   } catch (error) {
     return answerRefusal(error, ports, requestId);
   }
+}
+
+/** A script is called `code` over HTTP, and models that know that send it here too. */
+function asScript(input: unknown): unknown {
+  const { code, ...rest } = (input ?? {}) as { code?: unknown; script?: unknown };
+  return code === undefined || rest.script !== undefined ? (input ?? {}) : { ...rest, script: code };
 }
 
 const INPUT_SCHEMAS = new Map([...TOOLS].map(([name, { input }]) => [name, describeInput(input)]));

@@ -180,6 +180,10 @@ test("a script that fails is an answer, with its place; one that is refused is a
     isError: true,
     value: { code: "invalid_request", issues: [{ path: "ref" }] },
   });
+  expect((await call("run", { code: "return 6 * 7" })).value).toMatchObject({ success: true, value: 42 });
+  for (const input of [{ code: "return 1", script: "return 2" }, { code: 7 }, {}]) {
+    expect(await call("run", input)).toMatchObject({ isError: true, value: { code: "invalid_request" } });
+  }
   await call("run", { script: "return 1", ref: "once" });
   expect(await call("run", { script: "return 1", ref: "once" })).toMatchObject({
     isError: true,
