@@ -44,6 +44,7 @@ const BENCHES: Record<string, { file: string; says: string }> = {
   interleavings: { file: "faults/interleavings.ts", says: "approvals in every order of their steps" },
   queue: { file: "queue/queue.ts", says: "what queueing a process costs, beside graphile-worker" },
   growth: { file: "growth/growth.ts", says: "the statements over a database as it fills" },
+  attacks: { file: "attacks/attacks.ts", says: "what one key's attacks cost the server and another key" },
   soak: { file: "soak/soak.ts", says: "20,000 runs, and what the server holds afterwards" },
 };
 
