@@ -86,24 +86,27 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environment) => {
       reason: "killed",
       result: null,
     });
-    expect(await statuses(id)).toEqual(["canceled", "canceled", "canceled"]);
+    // They had been sent.
+    expect(await statuses(id)).toEqual(["unknown", "unknown", "unknown"]);
   });
 
-  test("so does a script that ends without waiting for them, and one that runs out of time", async () => {
+  test("so does a script that throws without waiting for them, and one that runs out of time", async () => {
     const left = await start(
-      "void tools.slow.read({}).catch(() => {}); await cyrnel.discoverServices(); return 1",
+      "void tools.slow.read({}).catch(() => {}); await cyrnel.discoverServices(); throw new Error('over')",
       60_000,
     );
     expect(await ok(server.get(`/processes/${left}?wait=${SOON_MS}`))).toMatchObject({
-      exitState: "success",
+      exitState: "failed",
+      reason: "script_error",
     });
     await untilClosed(reached.length);
     const late = await start("await tools.slow.part({})", 1000);
     expect(await ok(server.get(`/processes/${late}?wait=${SOON_MS}`))).toMatchObject({
       exitState: "timeout",
+      error: expect.stringMatching(/while waiting for tools\.slow\.part, line 1\.$/),
     });
     await untilClosed(reached.length);
-    expect(await statuses(late)).toEqual(["canceled"]);
+    expect(await statuses(late)).toEqual(["unknown"]);
     expect(server.server.tools.caller.inFlight).toBe(0);
   });
 });
