@@ -114,6 +114,17 @@ describe.each(["silent", "failing"] as const)("a store that is %s", (how) => {
   });
 });
 
+test("a run that waits for bytes of a silent store ends when it is killed", async () => {
+  const { body: given } = await upload(randomBytes(100));
+  store.behave("silent");
+  const before = store.spoiled;
+  const { id } = await submit('await cyrnel.files.read("a.bin")', { files: { "a.bin": { id: given.id } } });
+  await expect.poll(() => store.spoiled, SOON).toBeGreaterThan(before);
+  expect((await server.post(`/processes/${id}/signals/kill`)).status).toBe(200);
+  await expect.poll(async () => (await read(id)).state, SOON).toBe("idle");
+  expect(await read(id)).toMatchObject({ exitState: "canceled", reason: "killed" });
+});
+
 test("files of a run are stored once the store is back, and its record is final only then", async () => {
   store.behave("failing");
   const { id } = await submit(WRITES);
