@@ -54,7 +54,7 @@ const OWN_TICKS = 11;
 const ENDED_TICKS = 13;
 
 async function nameKind(pid: number, name: string): Promise<(typeof KINDS)[number]> {
-  if (name.startsWith("esbuild")) return "compiler";
+  if (name.startsWith("esbuild") || name === "cyrnel-preparer") return "compiler";
   if (name === "cyrnel-zygote") return "zygote";
   if (!name.startsWith("postgres")) return "children";
   const title = await readFile(`/proc/${pid}/cmdline`, "latin1").catch(() => "");

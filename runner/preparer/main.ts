@@ -27,6 +27,8 @@ function send(message: Message): void {
 /** The library's words when the transpiler has ended: this process is of no use without it. */
 const IS_LOST = /The service (?:was stopped|is no longer running)/;
 
+process.title = "cyrnel-preparer";
+
 let transpiler = 0;
 subscribe("child_process", (message) => {
   const { process: started } = message as {

@@ -59,7 +59,7 @@ test.runIf(process.platform === "linux").each(["on", "off"])(
       const path = `/processes/${id}`;
       await until("it runs", async () => (await server.get(path)).body.state === "running");
       const children = [...readChildren().values()];
-      expect(children.map(({ command }) => command)).toContainEqual(expect.stringContaining("preparer.mjs"));
+      expect(children.map(({ name }) => name)).toContain("cyrnel-preparer");
       expect(children.filter(({ score }) => score !== "1000")).toEqual([]);
       if (environment === "typescript-process" && zygote === "on") {
         expect(children.map(({ name }) => name)).toEqual(

@@ -78,3 +78,16 @@ test.each(listHostileSources(99_000))("$name", { timeout: 120_000 }, async ({ co
   expect((await hostile).reason).toEqual(reason ?? expect.any(String));
   expect(stall).toBeLessThan(maxStallMs);
 });
+
+test("a body of 80,000 members is refused before each is looked at", async () => {
+  const body = JSON.stringify(
+    Object.fromEntries(Array.from({ length: 80_000 }, (_, index) => [`k${index}`, 1])),
+  );
+  const headers = { "content-type": "application/json" };
+  const refused = fetch(`${url}/processes`, { method: "POST", headers, body });
+  expect(await longestTurn(refused)).toBeLessThan(maxStallMs);
+  expect(await (await refused).json()).toMatchObject({
+    code: "invalid_json",
+    error: expect.stringContaining("more than 1000 members"),
+  });
+});

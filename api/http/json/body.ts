@@ -15,6 +15,9 @@ export const MAX_BODY_BYTES = 1024 * 1024;
 /** Of routes that take an input (1 MiB) beside the rest: still parsed where it is used. Larger limits are for `large.ts`. */
 export const MAX_BODY_WITH_INPUT_BYTES = 2 * MAX_BODY_BYTES;
 
+/** Of the body itself, not of what it holds: checking each against a schema would hold up every other request. */
+const MAX_MEMBERS = 1000;
+
 /** `application/json-patch+json` is what RFC 6902 calls a JSON Patch. */
 const JSON_TYPES = ["application/json", "application/json-patch+json"];
 
@@ -55,6 +58,10 @@ export function registerJsonBody(app: App, maxPendingBytes: number): void {
       }
       void parseJson(request, text, (error, value) => {
         if (error) return done(new AppError("invalid_json", describeProblem(text)));
+        if (isObject(value) && Object.keys(value).length > MAX_MEMBERS) {
+          const problem = `The request body has more than ${MAX_MEMBERS} members of its own.`;
+          return done(new AppError("invalid_json", problem));
+        }
         done(null, request.routeOptions.config.keepsIntegers ? parseExactJson(text) : value);
       });
     });
@@ -138,6 +145,10 @@ function busy(max: number): AppError {
     `Requests that are still being sent hold all of the ${max} bytes that there are for them (CYRNEL_MAX_PENDING_BODY_BYTES). Try again shortly.`,
     { retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Of a text that was refused: where the mistake is. V8 quotes the text around it: that is left out, a script or a secret may be in it. */

@@ -57,6 +57,6 @@ test.runIf(process.platform === "linux")("a source is not blamed for a preparer 
 
 function listPreparers(): number[] {
   const table = execFileSync("ps", ["-o", "pid=,args=", "--ppid", String(process.pid)], { encoding: "utf8" });
-  const lines = table.split("\n").filter((line) => line.includes("preparer.mjs"));
+  const lines = table.split("\n").filter((line) => line.includes("cyrnel-preparer"));
   return lines.map((line) => Number.parseInt(line, 10));
 }
