@@ -104,6 +104,11 @@ export function withRawIntegers<T>(data: T): T {
   return mapIntegers(data, (value) => (typeof value === "bigint" ? toRawInteger(value) : undefined)) as T;
 }
 
+/** The same data with large integers as strings of digits: what is shown, as no reader's parser rounds it. */
+export function withDigits<T>(data: T): T {
+  return mapIntegers(data, (value) => (isRawInteger(value) ? value.rawJSON : undefined)) as T;
+}
+
 /**
  * JSON text of data that may hold bigints and RawIntegers, and whether it does. Then other numbers that look like large integers get
  * a fraction, so that a reader can tell them apart.

@@ -1,4 +1,5 @@
 /** Approvals as callers are shown them: what their role hides is not there, what is secret is replaced. */
+import { withDigits } from "#sdk";
 import { AppError } from "../errors.ts";
 import { type Caller, rightsOf } from "../http/auth.ts";
 import type { CallCaller } from "../tools/gate.ts";
@@ -50,7 +51,7 @@ export function createApprovalRecords({
       const { parameters = null, files = [], schema = null } = await readContent(row.id);
       return {
         ...toSummary(row),
-        parameters: redactor.value(parameters),
+        parameters: withDigits(redactor.value(parameters)),
         files,
         schema: redactor.value(schema),
       };

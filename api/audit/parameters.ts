@@ -80,7 +80,8 @@ function preview(parameters: unknown, redact: Redact): string {
 
 function shorten(value: unknown, depth: number): unknown {
   if (typeof value === "string") return shortenText(value);
-  if (typeof value !== "object" || value === null || isRawInteger(value)) return value;
+  if (isRawInteger(value)) return value.rawJSON;
+  if (typeof value !== "object" || value === null) return value;
   if (depth >= MAX_DEPTH) return Array.isArray(value) ? `[${value.length} items]` : "{...}";
   if (Array.isArray(value)) {
     const items = value.slice(0, MAX_ITEMS).map((item) => shorten(item, depth + 1));

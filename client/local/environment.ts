@@ -10,6 +10,7 @@ import {
   type JSONSchema,
   type ToolRequest,
   withBigInts,
+  withDigits,
   withRawIntegers,
 } from "#sdk";
 import type { LocalOptions, LocalTool } from "../kernel/local-model.ts";
@@ -98,7 +99,7 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
     if (saveAs !== undefined) run.workspace.checkName(saveAs);
     const files = run.workspace.snapshot();
     const isFetch = serviceId === FETCH_PATH && toolId === "";
-    run.noteCall({ path: isFetch ? FETCH_PATH : `${serviceId}.${toolId}`, args: parameters });
+    run.noteCall({ path: isFetch ? FETCH_PATH : `${serviceId}.${toolId}`, args: withDigits(parameters) });
     const tool = isFetch ? catalog.findFetch() : catalog.find(serviceId, toolId);
     const fitting = fitParameters(tool, withBigInts(parameters));
     const waiting = run.pauses?.pass(tool, withRawIntegers(fitting), over) ?? null;

@@ -750,5 +750,5 @@ test("what functions take and return arrives by the rules for values", async () 
   expect(result.warnings.map(({ code, path }) => [code, path])).toEqual([
     ["value_not_json", "the result of shop.odd.rate"],
   ]);
-  expect(JSON.stringify(result.calls[0])).toContain('"id":9007199254740993}');
+  expect(JSON.stringify(result.calls[0])).toContain('"id":"9007199254740993"}');
 });

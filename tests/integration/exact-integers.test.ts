@@ -125,7 +125,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environment) => {
     const { calls } = (await server.get(`/processes/${record.id}/calls`)).body;
     expect(calls).toHaveLength(4);
     expect((await server.get(`/processes/${record.id}/calls`)).text).toContain(
-      `"parameters":{"path":{"id":${ID}}`,
+      `"parameters":{"path":{"id":"${ID}"}`,
     );
   });
 
@@ -144,7 +144,9 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environment) => {
       [approval = ""] = record.approvals;
       return record.state === "paused" && approval !== "";
     });
-    expect((await server.get(`/approvals/${approval}`)).text).toContain(`"parameters":{"path":{"id":${ID}}}`);
+    expect((await server.get(`/approvals/${approval}`)).text).toContain(
+      `"parameters":{"path":{"id":"${ID}"}}`,
+    );
     expect((await server.post(`/approvals/${approval}/approve`, {})).status).toBe(200);
     const record = (await server.get(`/processes/${id}?wait=30000`)).body;
     expect([record.error, record.result]).toEqual([null, true]);

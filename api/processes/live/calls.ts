@@ -6,7 +6,7 @@
 import { type CallClock, startCallClock } from "#api/bounds/call-clock.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ToolPath } from "#api/tools/gate.ts";
-import { type InvokeInput, MAX_WARNINGS, type RunWarning } from "#sdk";
+import { type InvokeInput, MAX_WARNINGS, mayHoldLargeInteger, type RunWarning, withDigits } from "#sdk";
 import { digestCall } from "../model/digest.ts";
 import type { ArtifactSource } from "../model/files.ts";
 import type {
@@ -312,7 +312,7 @@ export class CallLog {
   #preview(value: unknown): Preview {
     let text: string;
     try {
-      text = this.#redactor.jsonText(JSON.stringify(value) ?? "null");
+      text = this.#redactor.jsonText(writeShown(value));
     } catch {
       return { bytes: 0, text: null };
     }
@@ -354,4 +354,10 @@ interface Preview {
 function prefixed<N extends "parameters" | "result">(name: N, preview: Preview) {
   return { [`${name}Bytes`]: preview.bytes, [name]: preview.text } as Record<`${N}Bytes`, number> &
     Record<N, string | null>;
+}
+
+/** JSON text for those who read the trail, in which no parser rounds an integer. */
+function writeShown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "null";
+  return mayHoldLargeInteger(text) ? JSON.stringify(withDigits(value)) : text;
 }
