@@ -2567,6 +2567,8 @@ export interface paths {
                     content: {
                         "application/json": {
                             id: string;
+                            /** @description What of a service's definition could not be read and was left out, and why. */
+                            problems?: string[];
                         };
                     };
                 };
@@ -4179,6 +4181,8 @@ export interface paths {
                     content: {
                         "application/json": {
                             id: string;
+                            /** @description What of a service's definition could not be read and was left out, and why. */
+                            problems?: string[];
                         };
                     };
                 };
@@ -8808,6 +8812,8 @@ export interface paths {
                                 /** @description Chosen at installation; scripts call `tools.<id>.<tool>`. */
                                 id: string;
                                 name: string;
+                                /** @description What of its definition could not be read and was left out, and why; at most 51 sentences. */
+                                problems: string[];
                                 /** @description Registry URL; empty for a direct installation. */
                                 source: string;
                                 /** @description The adapter has changed and could not regenerate the tools. */
@@ -8908,6 +8914,8 @@ export interface paths {
                     content: {
                         "application/json": {
                             id: string;
+                            /** @description What of a service's definition could not be read and was left out, and why. */
+                            problems?: string[];
                         };
                     };
                 };
@@ -9055,6 +9063,8 @@ export interface paths {
                             /** @description Chosen at installation; scripts call `tools.<id>.<tool>`. */
                             id: string;
                             name: string;
+                            /** @description What of its definition could not be read and was left out, and why; at most 51 sentences. */
+                            problems: string[];
                             /** @description JSON Schema of the secrets. */
                             secretsSchema: {
                                 [key: string]: unknown;
@@ -10616,6 +10626,8 @@ export interface paths {
                     content: {
                         "application/json": {
                             id: string;
+                            /** @description What of a service's definition could not be read and was left out, and why. */
+                            problems?: string[];
                         };
                     };
                 };
@@ -10761,6 +10773,8 @@ export interface paths {
                         "application/json": {
                             description: string;
                             name: string;
+                            /** @description What could not be read and would be left out, and why. */
+                            problems: string[];
                             secretsSchema: {
                                 [key: string]: unknown;
                             };

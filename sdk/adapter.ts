@@ -99,6 +99,8 @@ export const serviceDefinitionSchema = z.object({
   configSchema: jsonSchema,
   secretsSchema: jsonSchema,
   tools: z.array(toolDefinitionSchema),
+  /** What of the definition could not be read and is left out, and why: a sentence each. The host shows the first 50. */
+  problems: z.array(z.string()).optional(),
   adapterDomain: z.unknown(),
 });
 export type ServiceDefinition = z.infer<typeof serviceDefinitionSchema>;

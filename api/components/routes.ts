@@ -10,7 +10,7 @@ import type { App } from "#api/http/app-type.ts";
 import { requireKey, requireScope } from "#api/http/auth.ts";
 import { createListing, pageQuerySchema } from "#api/http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
-import { enabledAnswerSchema, enabledBodySchema, idAnswerSchema } from "./model.ts";
+import { enabledAnswerSchema, enabledBodySchema, installedAnswerSchema } from "./model.ts";
 import type { Owner } from "./ports.ts";
 
 interface Described {
@@ -81,15 +81,24 @@ export function registerComponent<Filter, Install, FromRegistry, Replace>(
     [`/${name}/install`, installFrom],
   ] as const) {
     const { body, errors, run } = route as Component<Filter, Install, Install, Replace>["install"];
-    const response = { 201: idAnswerSchema, ...errorResponses(...BODY_ERRORS, ...errors) };
+    const response = { 201: installedAnswerSchema, ...errorResponses(...BODY_ERRORS, ...errors) };
     app.post(
       path,
       { ...admin, ...limit(route), schema: describe(route, { body, response }) },
       async (request, reply) => {
         const id = await run(request.body as Install, request);
-        return reply.status(201).header("location", `/${name}/${id}`).send({ id });
+        return reply
+          .status(201)
+          .header("location", `/${name}/${id}`)
+          .send({ id, problems: await findProblems(id) });
       },
     );
+  }
+
+  /** Undefined where all of it was read, or it is gone by now. */
+  async function findProblems(id: string): Promise<string[] | undefined> {
+    const { problems = [] } = (await get.run(id).catch(() => ({}))) as { problems?: string[] };
+    return problems.length === 0 ? undefined : problems;
   }
 
   app.patch<{ Params: IdParams }>(

@@ -888,6 +888,7 @@ create table services (
   stale boolean not null default false,
   error text,
   created_at timestamp with time zone not null default now(),
+  problems json not null default '[]'::json,
   constraint services_position_key UNIQUE ("position"),
   constraint services_pkey PRIMARY KEY (id),
   constraint services_adapter_fkey FOREIGN KEY (adapter) REFERENCES modules(id) ON DELETE CASCADE,

@@ -105,7 +105,8 @@ async function add(session: Session, definition: string, flags: AddFlags): Promi
   const installed = unwrap(await session.during(`Installing ${id ?? definition}`, installing));
   session.print(
     installed,
-    (answer) => `Service ${answer.id} is installed. Its tools: cyrnel tools search --service ${answer.id}\n`,
+    (answer) =>
+      `Service ${answer.id} is installed. Its tools: cyrnel tools search --service ${answer.id}\n${formatProblems(answer.problems)}`,
   );
 }
 
@@ -115,8 +116,12 @@ async function preview(session: Session, definition: string, flags: AddFlags): P
   const made = unwrap(await session.during(`Reading ${definition}`, read));
   session.print(made, (one) => {
     const left = one.toolCount - one.tools.length;
-    return `${visibleLine(one.name)}: ${one.toolCount} ${one.toolCount === 1 ? "tool" : "tools"}\n\n${formatTools(one.tools)}${left > 0 ? `And ${left} more.\n` : ""}`;
+    return `${visibleLine(one.name)}: ${one.toolCount} ${one.toolCount === 1 ? "tool" : "tools"}\n\n${formatTools(one.tools)}${left > 0 ? `And ${left} more.\n` : ""}${formatProblems(one.problems)}`;
   });
+}
+
+function formatProblems(problems: readonly string[] = []): string {
+  return problems.map((problem) => `Problem: ${visibleLine(problem)}\n`).join("");
 }
 
 /** Each with all of its description. */
@@ -186,6 +191,7 @@ async function show(session: Session, id: string): Promise<void> {
       ["state", describeState(one)],
       ["source", one.source],
       ["installed", ago(one.createdAt)],
+      ...one.problems.map((problem) => ["problem", problem] as const),
       ...rules.map((rule) => [rule.id, rule.description] as const),
     ]),
   );

@@ -52,7 +52,7 @@ export function createMcpAdapter(): AdapterModule {
     }),
 
     async define(host, input, given) {
-      const { context, config } = host;
+      const { config } = host;
       const definition = readDefinition(input);
       refuseStdio(host, definition);
       const { listTools, offerTools } = await import("./generate/tools.ts");
@@ -67,12 +67,6 @@ export function createMcpAdapter(): AdapterModule {
       try {
         const listed = await listTools(connection, config, { timeoutMs: config.listTimeoutMs });
         const { tools, leftOut } = offerTools(listed);
-        if (leftOut.length > 0) {
-          context.logger.warn(
-            { leftOut: leftOut.slice(0, MAX_LEFT_OUT_SHOWN) },
-            "tools of an MCP server cannot be offered",
-          );
-        }
         if (tools.length === 0 && leftOut.length > 0) {
           throw new McpFailure(
             "mcp_bad_answer",
@@ -93,14 +87,14 @@ export function createMcpAdapter(): AdapterModule {
       return { link, timeoutMs: settings.timeoutMs };
     },
 
-    async invoke(_host, { link, timeoutMs }, tool, { parameters, signal }) {
+    async invoke(_host, { link, timeoutMs }, tool, { parameters, signal, warn }) {
       const { callAnswerSchema, readAnswer } = await import("./call/answer.ts");
       const params = { name: tool.name, arguments: parameters };
       const answer = await link.use(
         (connection) => connection.request("tools/call", params, callAnswerSchema, { timeoutMs, signal }),
         signal,
       );
-      return readAnswer(answer, tool.structured);
+      return readAnswer(answer, tool.structured, (message) => warn?.({ code: "answer_odd", message }));
     },
 
     release: ({ link }) => link.close(),
@@ -170,13 +164,13 @@ function describeService(
   leftOut: { name: string; reason: string }[],
 ): ServiceDefinition {
   const { name, instructions } = connection.server;
-  const notes = leftOut.length === 0 ? [] : [`Left out: ${sayLeftOut(leftOut)}`];
   const own = quoteForeign(instructions, MAX_SERVICE_DESCRIPTION_CHARACTERS);
   return {
     ...settingsOf(definition),
     name: quoteForeign(name, 200) || nameOf(definition),
-    description: [own, ...notes].filter(Boolean).join("\n\n") || `MCP server ${nameOf(definition)}.`,
+    description: own || `MCP server ${nameOf(definition)}.`,
     tools,
+    problems: leftOut.map((tool) => `The tool ${tool.name} is left out: ${tool.reason}.`),
   };
 }
 

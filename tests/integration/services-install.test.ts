@@ -37,6 +37,7 @@ describe("a direct installation", () => {
       effectivelyEnabled: false,
       stale: false,
       error: null,
+      problems: [],
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
       configSchema: { type: "object" },
       secretsSchema: { type: "object" },

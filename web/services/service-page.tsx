@@ -11,7 +11,7 @@ import { Named, Plain } from "../parts/json-tree.tsx";
 import { Card, Empty, Facts, PageHead } from "../parts/layout.tsx";
 import { patch, post, remove, type ServiceDetails, useGet } from "../server/api.ts";
 import { AllowedByService } from "./allowed.tsx";
-import { ServiceChip, ServiceStanding } from "./standing.tsx";
+import { ServiceChip, ServiceProblems, ServiceStanding } from "./standing.tsx";
 import { ToolList } from "./tool-list.tsx";
 
 const TABS = { tools: "Tools", settings: "Settings", secrets: "Secrets", definition: "Definition" };
@@ -42,6 +42,7 @@ export default function ServicePage({ id, tab = "tools" }: { id: string; tab?: s
           <div class="stack">
             <Failure error={switching.error} />
             <ServiceStanding service={data} />
+            <ServiceProblems service={data} />
             <nav class="tabs" aria-label="Parts of the service">
               {Object.entries(TABS).map(([name, label]) => (
                 <a

@@ -11,6 +11,23 @@ export function ServiceChip({ service }: { service: Service }) {
   return <span class="chip good">enabled</span>;
 }
 
+/** Nothing for a service all of whose definition was read. */
+export function ServiceProblems({ service: { problems } }: { service: Service }) {
+  if (problems.length === 0) return null;
+  return (
+    <Notice look="wait" icon="info">
+      <p>Left out of its definition:</p>
+      <ul class="small">
+        {problems.map((problem) => (
+          <li key={problem}>
+            <Plain text={problem} />
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}
+
 /** Nothing for a service that works. */
 export function ServiceStanding({ service }: { service: Service }) {
   const { error, stale, enabled, effectivelyEnabled, adapter } = service;

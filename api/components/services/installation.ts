@@ -65,7 +65,7 @@ export async function previewService(
   const obtain = () => obtainDefinition(context.download, body);
   return context.generations.run(async () => {
     const { service } = await make(context, adapter, obtain, { config });
-    const { name, description, tools, secretsSchema } = service;
+    const { name, description, tools, secretsSchema, problems = [] } = service;
     return {
       name,
       description: description.slice(0, MAX_PREVIEWED_CHARACTERS),
@@ -77,6 +77,7 @@ export async function previewService(
         destructive: tool.destructive === true,
       })),
       secretsSchema,
+      problems,
     };
   });
 }
@@ -264,6 +265,7 @@ function toRow(service: ServiceDefinition): MadeService {
     adapterDomain: JSON.stringify(service.adapterDomain) ?? "null",
     configSchema: JSON.stringify(service.configSchema),
     secretsSchema: JSON.stringify(service.secretsSchema),
+    problems: JSON.stringify(service.problems ?? []),
   };
 }
 

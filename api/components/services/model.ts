@@ -60,6 +60,9 @@ export const serviceRecordSchema = z
       ),
     stale: z.boolean().describe("The adapter has changed and could not regenerate the tools."),
     error: z.string().nullable().describe("Why it is stale, or could not be taken on by its adapter."),
+    problems: z
+      .array(z.string())
+      .describe("What of its definition could not be read and was left out, and why; at most 51 sentences."),
     createdAt: z.iso.datetime(),
   })
   .describe("A service.");
@@ -130,6 +133,7 @@ export const servicePreviewSchema = z
       )
       .describe("The first 200."),
     secretsSchema: jsonSchemaSchema,
+    problems: z.array(z.string()).describe("What could not be read and would be left out, and why."),
   })
   .describe("What a definition would become.");
 export type ServicePreview = z.infer<typeof servicePreviewSchema>;

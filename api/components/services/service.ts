@@ -173,6 +173,7 @@ function renderRecord(row: ServiceRow, isAdapterActive: boolean, failure: string
     stale: row.stale,
     // The adapter may have failed on this server only.
     error: row.error ?? (row.enabled ? failure : null),
+    problems: row.problems,
     createdAt: row.createdAt.toISOString(),
   };
 }

@@ -15,6 +15,8 @@ export interface ServiceRow {
   enabled: boolean;
   stale: boolean;
   error: string | null;
+  /** What of its definition was left out. */
+  problems: string[];
   createdAt: Date;
 }
 
@@ -97,6 +99,7 @@ export interface MadeService {
   adapterDomain: string;
   configSchema: string;
   secretsSchema: string;
+  problems: string;
 }
 
 export async function insertService(
@@ -105,9 +108,9 @@ export async function insertService(
 ): Promise<boolean> {
   const inserted = await db`
     insert into services (id, name, description, adapter, hash, source, definition, adapter_domain, config_schema,
-      secrets_schema)
+      secrets_schema, problems)
     values (${row.id}, ${row.name}, ${row.description}, ${row.adapter}, ${row.hash}, ${row.source}, ${row.packed},
-      ${row.adapterDomain}::text::json, ${row.configSchema}::text::json, ${row.secretsSchema}::text::json)
+      ${row.adapterDomain}::text::json, ${row.configSchema}::text::json, ${row.secretsSchema}::text::json, ${row.problems}::text::json)
     on conflict (id) do nothing returning id`;
   return inserted.length === 1;
 }
@@ -127,6 +130,7 @@ export async function replaceService(
       hash = coalesce(${definition?.hash ?? null}, hash),
       definition = coalesce(${definition?.packed ?? null}::bytea, definition), adapter_domain = ${row.adapterDomain}::text::json,
       config_schema = ${row.configSchema}::text::json, secrets_schema = ${row.secretsSchema}::text::json,
+      problems = ${row.problems}::text::json,
       stale = false, error = null
     where id = ${id} returning id`;
   return updated.length === 1;
@@ -151,5 +155,5 @@ export async function deleteService(db: Db, id: string): Promise<void> {
 }
 
 function columns(db: Db) {
-  return db`position, id, name, description, adapter, hash, source, enabled, stale, error, created_at as "createdAt"`;
+  return db`position, id, name, description, adapter, hash, source, enabled, stale, error, problems, created_at as "createdAt"`;
 }

@@ -1,35 +1,75 @@
 /** A server's answer to a call as the value a script gets. */
-import { type CallToolResult, CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
-import type { z } from "zod";
+import { type CallToolResult, ContentBlockSchema } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
 import { quoteForeign } from "#modules/shared/failures.ts";
 import type { JSONSchema } from "#sdk";
 import { McpFailure } from "../failures.ts";
 
-// The library's type follows its own zod; the schema is the same.
-export const callAnswerSchema = CallToolResultSchema as unknown as z.ZodType<CallToolResult>;
+/** Anything: the call was made, so that what came back is given, however it looks. */
+export const callAnswerSchema = z.looseObject({
+  content: z.unknown().optional(),
+  structuredContent: z.unknown().optional(),
+  isError: z.unknown().optional(),
+});
+export type CallAnswer = z.infer<typeof callAnswerSchema>;
 
 type Block = CallToolResult["content"][number];
 
 /**
  * Structured content as it is. Else the content: text as a string, other kinds as objects with `type`; one piece
- * by itself, several as an array, none as null.
+ * by itself, several as an array, none as null. `warn` is told what is not as the protocol prescribes.
  * @throws McpFailure `mcp_tool_error` with the tool's own words when the answer says that it failed.
  */
-export function readAnswer(answer: CallToolResult, promisesStructure: boolean): unknown {
-  const { content = [], structuredContent } = answer;
-  if (answer.isError) {
-    const text = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
-    throw new McpFailure("mcp_tool_error", quoteForeign(text) || "The tool failed and gave no reason.");
-  }
-  if (structuredContent !== undefined) return structuredContent;
-  if (promisesStructure) {
+export function readAnswer(
+  answer: CallAnswer,
+  promisesStructure: boolean,
+  warn: (message: string) => void,
+): unknown {
+  const { structuredContent = null } = answer;
+  const content = (Array.isArray(answer.content) ? answer.content : [answer.content]).filter(
+    (block) => block !== undefined && block !== null,
+  );
+  const blocks = content.map((block) => ContentBlockSchema.safeParse(block));
+  const texts = blocks.flatMap(({ data }) => (data?.type === "text" ? [data.text] : []));
+  if (answer.isError === true) {
     throw new McpFailure(
-      "mcp_bad_answer",
-      "The server has declared an outputSchema for this tool and answered without structured content.",
+      "mcp_tool_error",
+      quoteForeign(texts.join("\n")) || "The tool failed and gave no reason.",
     );
   }
-  const values = content.map(readBlock);
+  if (isObject(structuredContent)) return structuredContent;
+  const isOdd = structuredContent !== null;
+  if (promisesStructure || isOdd) {
+    const found = isOdd
+      ? "structured content that is no object"
+      : "no structured content, which its tool promises";
+    const parsed = texts.length === 1 ? parseObject(texts[0] as string) : undefined;
+    warn(
+      `The server's answer has ${found}: ${parsed ? "its text was read as JSON" : "what came is the result"}.`,
+    );
+    if (parsed !== undefined) return parsed;
+    if (isOdd) return structuredContent;
+  }
+  if (blocks.some(({ success }) => !success)) {
+    warn(
+      "The server's answer has content of a kind that the protocol does not know: it is given as it came.",
+    );
+  }
+  const values = blocks.map(({ data }, index) => (data === undefined ? content[index] : readBlock(data)));
   return values.length > 1 ? values : (values[0] ?? null);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function parseObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function readBlock(block: Block): unknown {

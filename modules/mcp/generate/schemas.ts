@@ -4,6 +4,7 @@ import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { resolveReference } from "#modules/shared/json-pointer.ts";
 import type { JSONSchema } from "#sdk";
+import { repairSchema } from "./repair.ts";
 
 const MAX_SCHEMA_BYTES = 256 * 1024;
 const MAX_SCHEMA_DEPTH = 64;
@@ -33,7 +34,7 @@ export function checkSchema(claimed: unknown): SchemaCheck {
   const text = JSON.stringify(claimed);
   if (Buffer.byteLength(text) > MAX_SCHEMA_BYTES) return no(`it is larger than ${MAX_SCHEMA_BYTES} bytes`);
   if (text.includes("\\u0000")) return no("it holds a NUL character");
-  const { $id: _, id: _old, ...schema } = JSON.parse(text) as JSONSchema;
+  const { $id: _, id: _old, ...schema } = repairSchema(JSON.parse(text) as JSONSchema);
   const dialect = findDialect(schema.$schema);
   if (dialect === null) delete schema.$schema;
   const problem = findMetaProblem(schema, dialect ?? "2020-12");

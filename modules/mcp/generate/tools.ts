@@ -43,12 +43,8 @@ export async function listTools(
     tools.push(...page.tools);
     if (tools.length > config.maxTools) throw tooLarge(`has more than ${config.maxTools} tools`, "maxTools");
     if (!page.nextCursor) return tools;
-    if (cursors.has(page.nextCursor)) {
-      throw new McpFailure(
-        "mcp_bad_answer",
-        "The list of tools goes in circles: a page points back to an earlier one.",
-      );
-    }
+    // A page that points back to an earlier one is the last.
+    if (cursors.has(page.nextCursor)) return tools;
     cursor = page.nextCursor;
     cursors.add(cursor);
   }
@@ -73,20 +69,25 @@ function tooLarge(problem: string, setting: string): McpFailure {
 const MAX_NAME_CHARACTERS = 500;
 const MAX_DESCRIPTION_CHARACTERS = 20_000;
 
+/** Null means absent. */
+const optional = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((value) => value ?? undefined, schema.optional());
+/** Servers write `"true"`. What says neither is as if it were absent: the protocol's defaults are the careful ones. */
+const hint = z.preprocess(
+  (value) => (value === "true" ? true : value === "false" ? false : value),
+  z.boolean().optional().catch(undefined),
+);
+const text = optional(z.string());
+const schema = z.record(z.string(), z.unknown());
+
 const toolSchema = z.object({
   name: z.string().min(1).max(MAX_NAME_CHARACTERS),
-  title: z.string().optional(),
-  description: z.string().optional(),
-  inputSchema: z.record(z.string(), z.unknown()),
-  outputSchema: z.record(z.string(), z.unknown()).optional(),
-  annotations: z
-    .object({
-      title: z.string().optional(),
-      destructiveHint: z.boolean().optional(),
-      readOnlyHint: z.boolean().optional(),
-    })
-    .optional(),
-  execution: z.object({ taskSupport: z.string().optional() }).optional(),
+  title: text,
+  description: text,
+  inputSchema: optional(schema),
+  outputSchema: optional(schema),
+  annotations: optional(z.object({ title: text, destructiveHint: hint, readOnlyHint: hint })),
+  execution: optional(z.object({ taskSupport: text })),
 });
 type ServerTool = z.infer<typeof toolSchema>;
 
@@ -123,7 +124,7 @@ function offerTool(raw: unknown): { key: string; tool: Omit<ToolDefinition, "id"
   const tool = parsed.data;
   if (cleanText(tool.name) !== tool.name) return "its name holds control characters";
   if (tool.execution?.taskSupport === "required") return "it can be called as a background task only";
-  const input = checkSchema(tool.inputSchema);
+  const input = checkSchema(tool.inputSchema ?? {});
   if (!input.ok) return `its inputSchema cannot be used: ${input.problem}`;
   if (input.schema.type !== undefined && input.schema.type !== "object")
     return "its inputSchema is not that of an object";

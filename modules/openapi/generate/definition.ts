@@ -1,6 +1,7 @@
 /** A document to the definition of a service: the whole way in one place. Pure: the same text gives the same result. */
 import type { JSONSchema, ServiceDefinition, ToolDefinition } from "#sdk";
 import type { SecurityPlan, ServerPlan, ServiceDomain, ToolDomain } from "../domain.ts";
+import { DocumentError } from "../failures.ts";
 import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
 import { readRequestBody, type SchemaTables } from "./bodies.ts";
 import { filterOperations } from "./operation-filter.ts";
@@ -40,7 +41,11 @@ export async function generateDefinition(read: ReadDocument, filter?: unknown): 
   const references = await createReferences(document);
   // Before the filter, so that it never changes the ids of the other operations.
   const idOf = createIds();
-  const all = listOperations(document, references).map((operation) => ({ operation, id: idOf(operation) }));
+  const problems: string[] = [];
+  const all = listOperations(document, references, problems).map((operation) => ({
+    operation,
+    id: idOf(operation),
+  }));
   const kept = filterOperations(all, filter);
   const operations = kept.map(({ operation }) => operation);
   const source = { references, refsStandAlone, names: createDefinitionNames() };
@@ -70,6 +75,7 @@ export async function generateDefinition(read: ReadDocument, filter?: unknown): 
     security: security.security,
   };
   const info = ownRecord(document, "info");
+  const tools = describeTools(kept, context, problems);
   return {
     name: ownText(info, "title")?.slice(0, 200) || "API",
     description: (ownText(info, "description") ?? "").slice(0, MAX_TEXT_CHARS),
@@ -78,9 +84,32 @@ export async function generateDefinition(read: ReadDocument, filter?: unknown): 
       ...operations.flatMap(({ item, operation }) => [own(item, "servers"), own(operation, "servers")]),
     ]),
     secretsSchema: security.secretsSchema,
-    tools: kept.map(({ operation, id }) => describeTool(id, operation, context)),
+    tools,
+    problems,
     adapterDomain: domain,
   };
+}
+
+/** Without those that cannot be read, which become problems. @throws DocumentError if none can. */
+function describeTools(
+  kept: readonly { id: string; operation: Operation }[],
+  context: Context,
+  problems: string[],
+): ToolDefinition[] {
+  const tools: ToolDefinition[] = [];
+  for (const { operation, id } of kept) {
+    try {
+      tools.push(describeTool(id, operation, context));
+    } catch (error) {
+      const reason =
+        error instanceof RangeError ? "It nests or refers too deeply." : (error as Error).message;
+      problems.push(`${operation.method.toUpperCase()} ${operation.path} (${id}) is left out. ${reason}`);
+    }
+  }
+  if (tools.length === 0 && problems.length > 0) {
+    throw new DocumentError(`None of its operations can be read. ${problems[0]}`);
+  }
+  return tools;
 }
 
 function describeTool(id: string, described: Operation, context: Context): ToolDefinition {

@@ -27,15 +27,18 @@ export interface Operation {
   operation: Fields;
 }
 
-/** @throws DocumentError if there is no place for them, or if they are too many. A document may have none. */
-export function listOperations(document: Fields, references: References): Operation[] {
+/**
+ * Those of a path that cannot be read become a problem. @throws DocumentError if there is no place for operations, or if they are
+ * too many. A document may have none.
+ */
+export function listOperations(document: Fields, references: References, problems: string[]): Operation[] {
   if (!["paths", "webhooks", "components"].some((key) => isRecord(own(document, key)))) {
     throw new DocumentError("The document describes no API: it has no paths.");
   }
   const operations: Operation[] = [];
   for (const [path, value] of Object.entries(ownRecord(document, "paths") ?? {})) {
     if (path.startsWith("x-")) continue;
-    const item = references.follow(value);
+    const item = followPath(path, value, references, problems);
     if (item === undefined) continue;
     for (const [key, operation] of Object.entries(item)) {
       const method = key.toLowerCase();
@@ -47,6 +50,20 @@ export function listOperations(document: Fields, references: References): Operat
     }
   }
   return operations;
+}
+
+function followPath(
+  path: string,
+  value: unknown,
+  references: References,
+  problems: string[],
+): Fields | undefined {
+  try {
+    return references.follow(value);
+  } catch (error) {
+    problems.push(`The path ${path} is left out. ${(error as Error).message}`);
+    return undefined;
+  }
 }
 
 export function isDestructive({ method, operation }: Operation): boolean {

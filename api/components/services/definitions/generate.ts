@@ -26,6 +26,8 @@ const DEFINITION_LIMITS = {
   maxToolCharacters: 8 * 1024 * 1024,
   maxTotalCharacters: 256 * 1024 * 1024,
   maxDepth: 400,
+  maxProblems: 50,
+  maxProblemCharacters: 500,
 } as const;
 
 export interface Generation {
@@ -93,10 +95,20 @@ function checkDefinition(made: unknown, cut: Cut): ServiceDefinition {
   return {
     ...service,
     ...cleanTexts("the service", service, cut),
+    problems: cutProblems(service.problems ?? [], cut),
     tools: tools.map(
       (tool): ToolDefinition => ({ ...tool, ...cleanTexts(`the tool ${tool.id}`, tool, cut) }),
     ),
   };
+}
+
+function cutProblems(problems: readonly string[], cut: Cut): string[] {
+  const { maxProblems, maxProblemCharacters } = DEFINITION_LIMITS;
+  const shown = problems
+    .slice(0, maxProblems)
+    .map((text) => cut(text.replaceAll("\0", "\u{fffd}"), maxProblemCharacters).toWellFormed());
+  const left = problems.length - shown.length;
+  return left === 0 ? shown : [...shown, `And ${left} more.`];
 }
 
 function checkToolId(id: string, seen: Set<string>): void {

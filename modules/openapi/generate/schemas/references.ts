@@ -23,7 +23,7 @@ export async function createReferences(document: Fields): Promise<References> {
     if (known !== undefined) return known;
     if (!reference.startsWith("#")) {
       throw new DocumentError(
-        `The document refers to ${JSON.stringify(reference.slice(0, 200))}, which is outside of it. Other files are not read: bundle everything into one document and install that.`,
+        `It refers to ${JSON.stringify(reference.slice(0, 200))}, which is outside of the document. Other files are not read: bundle everything into one document and install that.`,
       );
     }
     const value = lookUp(reference);
@@ -36,7 +36,7 @@ export async function createReferences(document: Fields): Promise<References> {
       return parser.$refs.get(reference);
     } catch {
       throw new DocumentError(
-        `The document refers to ${JSON.stringify(reference.slice(0, 200))}, which it does not have.`,
+        `It refers to ${JSON.stringify(reference.slice(0, 200))}, which the document does not have.`,
       );
     }
   }

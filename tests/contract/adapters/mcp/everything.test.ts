@@ -68,8 +68,8 @@ describe.each(["stdio", "streamableHttp", "sse"] as const)("%s", (kind) => {
   });
 
   test("a tool that works in the background only is left out, and said so", () => {
-    expect(definition.description).toContain(
-      "simulate-research-query (it can be called as a background task only)",
+    expect(definition.problems).toContain(
+      "The tool simulate-research-query is left out: it can be called as a background task only.",
     );
   });
 

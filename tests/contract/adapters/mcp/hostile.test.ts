@@ -49,11 +49,16 @@ describe("the list of tools", () => {
     expect(server.received.filter((message) => message.method === "tools/list")).toHaveLength(7);
   });
 
-  test("pages in a circle are refused", async () => {
+  test("a page that points back to an earlier one is the last", async () => {
     const { host, definition } = await prepare(
-      listing(({ message }) => ({ tools: [], nextCursor: message.params?.cursor === "a" ? "b" : "a" })),
+      listing(({ message }) => {
+        const { cursor = "start" } = message.params ?? {};
+        const tools = [{ name: `t_${cursor}`, inputSchema: { type: "object" } }];
+        return { tools, nextCursor: cursor === "a" ? "b" : "a" };
+      }),
     );
-    await expect(host.install("s", definition)).rejects.toThrow("goes in circles");
+    const made = await host.adapter.generateDefinition(JSON.stringify(definition));
+    expect(made.tools.map(({ id }) => id)).toEqual(["t_a", "t_b", "t_start"]);
   });
 
   test("too many tools, and too large ones, are refused", async () => {
@@ -97,7 +102,6 @@ describe("the list of tools", () => {
     }
     const schema = (inputSchema: unknown) => ({ name: "x", inputSchema });
     const bad: [string, object, string][] = [
-      ["no_schema", {}, "its inputSchema is not what the protocol prescribes"],
       ["text_schema", schema("object"), "its inputSchema is not what the protocol prescribes"],
       ["array_input", schema({ type: "array" }), "not that of an object"],
       [
@@ -135,14 +139,52 @@ describe("the list of tools", () => {
     const { host, definition } = await prepare(() => false, { tools });
     const made = await host.adapter.generateDefinition(JSON.stringify(definition));
     expect(made.tools.map((tool) => tool.id)).toEqual(["good"]);
-    expect(made.description).toContain("Left out: no_schema (its inputSchema");
-    expect(made.description).toContain("and 4 more.");
+    expect(made.problems?.[0]).toMatch(/^The tool text_schema is left out: its inputSchema is not/);
+    expect(made.problems).toHaveLength(bad.length + 3);
     const { offerTools } = await import("#modules/mcp/generate/tools.ts");
     const { leftOut } = offerTools(tools);
     for (const [name, , reason] of bad) {
       expect(leftOut.find((entry) => entry.name === name)?.reason, name).toContain(reason);
     }
     expect(leftOut).toHaveLength(bad.length + 3);
+  });
+
+  test("what servers get wrong without doubt about what they mean is mended", async () => {
+    const object = { type: "object" };
+    const odd: Record<string, object> = {
+      null_hint: { inputSchema: object, annotations: { destructiveHint: null } },
+      null_members: {
+        inputSchema: object,
+        annotations: null,
+        title: null,
+        description: null,
+        outputSchema: null,
+      },
+      text_hint: { inputSchema: object, annotations: { readOnlyHint: "true" } },
+      null_lists: { inputSchema: { ...object, properties: null, required: null } },
+      required_inside: {
+        inputSchema: {
+          ...object,
+          properties: { coin: { type: "string", required: true }, n: { type: "int" } },
+        },
+      },
+      old_bound: {
+        inputSchema: { ...object, properties: { n: { type: "number", minimum: 1, exclusiveMinimum: true } } },
+      },
+    };
+    const tools = Object.entries(odd).map(([name, tool]) => ({ name, ...tool }));
+    const { host, definition } = await prepare(() => false, { tools });
+    const made = await host.adapter.generateDefinition(JSON.stringify(definition));
+    expect(made.problems).toEqual([]);
+    const byId = Object.fromEntries(made.tools.map((tool) => [tool.id, tool]));
+    expect(Object.keys(byId).sort()).toEqual(Object.keys(odd).sort());
+    expect([byId.null_hint?.destructive, byId.text_hint?.destructive]).toEqual([true, false]);
+    expect(byId.required_inside?.inputSchema).toEqual({
+      type: "object",
+      properties: { coin: { type: "string" }, n: { type: "integer" } },
+      required: ["coin"],
+    });
+    expect(byId.old_bound?.inputSchema.properties).toEqual({ n: { type: "number", exclusiveMinimum: 1 } });
   });
 
   test("a list nested without end is refused", async () => {
@@ -369,26 +411,47 @@ describe("answers", () => {
     await expect(host.call("s", "ping")).rejects.toMatchObject({ code: "mcp_connection_lost" });
   });
 
-  test.each([
-    ["of another shape", { content: "text" }],
-    ["of an unknown kind", { content: [{ type: "hologram" }] }],
-    ["of nothing", null],
-  ])("content %s is refused", async (_name, result) => {
+  test("content that is nothing is refused", async () => {
     const host = await prepareCalls(({ answer }) => {
-      answer(result);
+      answer(null);
       return true;
     });
     await expect(host.call("s", "ping")).rejects.toMatchObject({ code: "mcp_bad_answer" });
   });
 
-  test("a promise of structure that is not kept is told", async () => {
-    const { host, definition } = await prepare(() => false, {
-      tools: [
-        { name: "ping", inputSchema: { type: "object" }, outputSchema: { type: "object", properties: {} } },
-      ],
-    });
+  const hologram = { type: "hologram", depth: 3 };
+  const text = (words: string) => ({ type: "text", text: words });
+
+  test.each([
+    ["of another shape", false, { content: "text" }, "text"],
+    ["of an unknown kind", false, { content: [text("a"), hologram] }, ["a", hologram]],
+    ["that is a list where structure is", false, { content: [], structuredContent: [1] }, [1]],
+    ["without the promised structure", true, { content: [text('{"a":1}')] }, { a: 1 }],
+    ["that is no JSON", true, { content: [text("plain")] }, "plain"],
+    ["whose structure is null", true, { content: [text('{"a":2}')], structuredContent: null }, { a: 2 }],
+  ])("content %s is given, and warned of", async (_name, promises, result, expected) => {
+    const { host, definition } = await prepare(
+      ({ message, answer }) => {
+        if (message.method !== "tools/call") return false;
+        answer(result);
+        return true;
+      },
+      {
+        tools: [
+          {
+            name: "ping",
+            inputSchema: { type: "object" },
+            ...(promises && { outputSchema: { type: "object" } }),
+          },
+        ],
+      },
+    );
     await host.install("s", definition);
-    await expect(host.call("s", "ping")).rejects.toThrow("declared an outputSchema");
+    const warnings: string[] = [];
+    const input = { serviceId: "s", toolId: "ping", parameters: {} };
+    const warn = ({ code }: { code: string }) => void warnings.push(code);
+    expect(await host.adapter.invoke({ ...input, warn })).toEqual(expected);
+    expect(warnings).toEqual(["answer_odd"]);
   });
 
   test("an error's text is cut, and free of control characters", async () => {

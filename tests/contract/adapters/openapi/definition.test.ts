@@ -465,16 +465,29 @@ test.each([
   await using server = await import("./service.ts").then(({ startServer }) => startServer());
   const refused = documentOf("/x", jsonBody({ properties: { a: { $ref: reference } } }), {}, "post");
   await expect(define(refused)).rejects.toThrow(
-    `refers to ${JSON.stringify(reference)}, which is outside of it`,
+    `refers to ${JSON.stringify(reference)}, which is outside of the document`,
   );
   const loopback = documentOf("/x", jsonBody({ $ref: `${server.url}/schema` }), {}, "post");
-  await expect(define(loopback)).rejects.toThrow(/outside of it/);
+  await expect(define(loopback)).rejects.toThrow(/outside of the document/);
   expect(server.received).toEqual([]);
 });
 
 test("a reference into nowhere is refused by name", async () => {
   const missing = documentOf("/x", jsonBody({ $ref: "#/components/schemas/Missing" }), {}, "post");
-  await expect(define(missing)).rejects.toThrow(/"#\/components\/schemas\/Missing", which it does not have/);
+  await expect(define(missing)).rejects.toThrow(
+    /"#\/components\/schemas\/Missing", which the document does not have/,
+  );
+});
+
+test("an operation that cannot be read is left out with its reason; the others are there under their ids", async () => {
+  const document = documentOf("/x", jsonBody({ $ref: "other.json#/X" }), {}, "post");
+  const good = { "/y": { get: { operationId: "good", responses: {} } }, "/z": { $ref: "./paths-z.json" } };
+  const made = await define({ ...document, paths: { ...(document.paths as object), ...good } });
+  expect(made.tools.map(({ id }) => id)).toEqual(["good"]);
+  expect(made.problems).toEqual([
+    expect.stringMatching(/^The path \/z is left out\. It refers to ".\/paths-z.json"/),
+    expect.stringMatching(/^POST \/x \(\w+\) is left out\. It refers to "other.json#\/X"/),
+  ]);
 });
 
 test("a bomb of aliases, endless nesting and a document that contains itself are refused soon", async () => {
