@@ -14,7 +14,8 @@ interface Place {
 /** Afterwards large integers are bigints and others numbers, strings of digits among them. */
 export function fitsWithIntegers(validate: ValidateFunction, parameters: Record<string, unknown>): boolean {
   const places: Place[] = [];
-  takeBigInts(parameters, places);
+  // A person's answer may be anything.
+  if (typeof parameters === "object" && parameters !== null) takeBigInts(parameters, places);
   const fits =
     validate(parameters) || (takeDigits(parameters, validate.errors, places) && validate(parameters));
   if (fits) {

@@ -26,8 +26,16 @@ export async function retryUntil<T>(
 /** How long the call of a run waits for a database that went away. Below the age at which rules and keys in memory do not count any more. */
 const MAX_AWAY_MS = 8000;
 
-/** Again while the database does not answer, for some seconds. Rejects with the last error after that, or when `over` aborts. */
-export async function retryWhileAway<T>(work: () => Promise<T>, over: AbortSignal): Promise<T> {
+/**
+ * Again while the database does not answer, for some seconds. Rejects with the last error after that, or when `over` aborts.
+ * `failure`: of an attempt that was made already.
+ */
+export async function retryWhileAway<T>(
+  work: () => Promise<T>,
+  over: AbortSignal,
+  failure?: unknown,
+): Promise<T> {
+  if (failure !== undefined && !isAway(failure)) throw failure;
   const deadlineMs = performance.now() + MAX_AWAY_MS;
   for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
     try {

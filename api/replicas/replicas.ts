@@ -66,6 +66,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   const token = randomBytes(32);
   const beatListeners = new Set<() => Promise<void>>();
   let address: string | null = null;
+  let isOutdated = false;
 
   const membership: Membership = createMembership({
     db: priorityPool,
@@ -82,6 +83,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
       draining: isDraining() || membership.isOutdated,
     }),
     async afterBeat() {
+      isOutdated = membership.isOutdated;
       for (const listener of [...beatListeners]) await listener();
     },
     log,
@@ -135,7 +137,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
       return membership.knownSchema;
     },
     get isOutdated() {
-      return membership.isOutdated;
+      return isOutdated;
     },
     tell(news, ids) {
       if (membership.others.length > 0 && ids.length > 0) announcements.tell(news, ids);

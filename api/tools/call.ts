@@ -368,7 +368,8 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
 
 /** A run outlives a database that is away for some seconds; a direct call is refused, and its client tries again. */
 function persist<T>({ caller, signal }: OpenCall, step: () => Promise<T>): Promise<T> {
-  return caller.processId === undefined ? step() : retryWhileAway(step, signal);
+  const asked = step();
+  return caller.processId === undefined ? asked : asked.catch((error) => retryWhileAway(step, signal, error));
 }
 
 /** An answer that says it failed, which the caller wants as any other. */
