@@ -56,6 +56,7 @@ interface Waiting {
 }
 
 let count = 0;
+let starting = 0;
 const idle: Preparer[] = [];
 const waiting: Waiting[] = [];
 
@@ -92,14 +93,16 @@ function waitForOne(): Promise<Preparer> {
   const own = { resolve, reject };
   waiting.push(own);
   if (count === 0) start();
-  const timer = setTimeout(() => {
-    if (waiting.includes(own) && count < MAX_PREPARERS) start();
+  const timer = setInterval(() => {
+    // One that is started is soon there.
+    if (waiting.includes(own) && starting === 0 && count < MAX_PREPARERS) start();
   }, GROW_AFTER_MS);
-  return promise.finally(() => clearTimeout(timer));
+  return promise.finally(() => clearInterval(timer));
 }
 
 function start(): void {
   count += 1;
+  starting += 1;
   const flags = ["--no-warnings", `--max-old-space-size=${MAX_HEAP_MB}`];
   const child = spawn(findNodeBinary().path, [...flags, join(DIST, "preparer.mjs")], {
     cwd: "/",
@@ -116,6 +119,7 @@ function start(): void {
   child.on("message", (message: Message) => {
     if ("transpiler" in message) {
       isReady = true;
+      starting -= 1;
       clearTimeout(timer);
       limit(message.transpiler);
       release(preparer);
@@ -127,6 +131,7 @@ function start(): void {
     isGone = true;
     clearTimeout(timer);
     count -= 1;
+    if (!isReady) starting -= 1;
     const at = idle.indexOf(preparer);
     if (at !== -1) idle.splice(at, 1);
     preparer.settle("lost");
