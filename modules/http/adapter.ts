@@ -11,6 +11,7 @@ import { type Answer, nameOf, send } from "./send.ts";
 
 interface Service {
   timeoutMs: number;
+  maxStreamMs: number;
   /** By the names of rules. */
   credentials: Map<string, Credential>;
 }
@@ -29,7 +30,7 @@ export function createHttpAdapter(): AdapterModule {
 
     hydrate(_context, state, tools) {
       const rules = [...tools.values()];
-      const { timeoutMs } = readSettings(configSchema, state.config, "config", PARTS.refuse);
+      const { timeoutMs, maxStreamMs } = readSettings(configSchema, state.config, "config", PARTS.refuse);
       // Those of rules that are gone may still be there.
       const secrets = readSettings(secretsSchemaOf(rules).loose(), state.secrets, "secrets", PARTS.refuse);
       const credentials = new Map<string, Credential>();
@@ -37,7 +38,7 @@ export function createHttpAdapter(): AdapterModule {
         const credential = makeCredential(rule, secrets[rule.name]);
         if (credential !== undefined) credentials.set(rule.name, credential);
       }
-      return { timeoutMs, credentials };
+      return { timeoutMs, maxStreamMs, credentials };
     },
 
     invoke: ({ fetch }, service, rule, input) => call(fetch, service, rule, input),
@@ -91,9 +92,9 @@ function requireFindable(name: string, text: string): void {
 
 async function call(
   fetch: typeof globalThis.fetch,
-  { timeoutMs, credentials }: Service,
+  { timeoutMs, maxStreamMs, credentials }: Service,
   rule: Rule,
-  { serviceId, parameters, signal: wish, files, save, onAnswered }: InvokeInput,
+  { serviceId, parameters, signal: wish, files, save, onAnswered, warn }: InvokeInput,
 ): Promise<Answer> {
   const credential = credentials.get(rule.name);
   if (rule.auth !== undefined && credential === undefined) {
@@ -111,7 +112,10 @@ async function call(
     onCancel: () => new HttpError("aborted", `${what} was stopped.`),
   };
   const answer = await withLimits(limits, (signal) =>
-    send(request, { fetch, rule, credential, save, signal }),
+    send(request, {
+      ...{ fetch, rule, credential, save, signal, warn },
+      maxStreamMs: Math.min(maxStreamMs, timeoutMs * 0.9),
+    }),
   );
   onAnswered?.(answer.status);
   return answer;

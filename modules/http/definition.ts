@@ -15,6 +15,12 @@ export const configSchema = z.strictObject({
     .max(600_000)
     .default(30_000)
     .describe("Longest time of one request in milliseconds, redirects and the answer's body included."),
+  maxStreamMs: z
+    .int()
+    .min(1)
+    .max(600_000)
+    .default(10_000)
+    .describe("How long an event stream is read; what has come by then is the body, and the run is warned."),
 });
 
 /** Shorter ones are not looked for in answers. */

@@ -1,5 +1,6 @@
 /** Sends one request and reads its answer: redirects as the rule has it, within the bounds of size; nothing is sent twice. */
 import { ReadableStream } from "node:stream/web";
+import { readFor } from "#modules/shared/limits.ts";
 import type { InvokeInput } from "#sdk";
 import { describeTransportFailure, HttpError } from "./failures.ts";
 import { listShownHeaders } from "./headers.ts";
@@ -16,6 +17,10 @@ export interface Sending {
   fetch: typeof globalThis.fetch;
   rule: Rule;
   credential: Credential | undefined;
+  /** Told that an event stream went on. */
+  warn: InvokeInput["warn"];
+  /** How long an event stream is read. */
+  maxStreamMs: number;
   /** Where a body goes that is too large for the answer; absent: into the answer. */
   save: InvokeInput["save"];
   /** Aborts with the caller's wish or at the deadline. */
@@ -121,7 +126,7 @@ function becomesGet(status: number, method: string): boolean {
 async function readBody(
   response: Response,
   method: string,
-  { rule, save }: Sending,
+  { rule, save, warn, maxStreamMs }: Sending,
   what: string,
 ): Promise<Answer["body"]> {
   if (method === "HEAD" || WITHOUT_BODY.has(response.status)) {
@@ -129,6 +134,13 @@ async function readBody(
     return null;
   }
   await requireDecoded(response, what);
+  if (/^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "")) {
+    const maxBytes = Math.min(rule.maxResponseBytes, MAX_INLINE_BYTES);
+    const { bytes, isWhole } = await readFor(response, maxStreamMs, maxBytes);
+    const message = `${what} answered with an event stream that went on: the body is what came within ${maxStreamMs} ms, at most ${maxBytes} bytes.`;
+    if (!isWhole) warn?.({ code: "answer_odd", message });
+    return encode(bytes);
+  }
   const pieces = limitBytes(response, rule, what)[Symbol.asyncIterator]();
   const taken: Uint8Array[] = [];
   let bytes = 0;

@@ -247,3 +247,20 @@ test("a server that is gone, and one that egress refuses, say so", async () => {
     message: `GET ${target.origin}/x: no answer came (ECONNREFUSED).`,
   });
 });
+
+test("an event stream that goes on is what came of it in time, with a warning", async () => {
+  await using on = await start(
+    (_request, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const timer = setInterval(() => response.write("data: x\n\n"), 20);
+      response.on("close", () => clearInterval(timer));
+    },
+    {},
+    { maxStreamMs: 200 },
+  );
+  const warnings: string[] = [];
+  const warn = ({ code }: { code: string }) => void warnings.push(code);
+  const answer = (await on.call({ url: on.url }, { warn })) as { body: { text: string } };
+  expect(answer.body.text).toMatch(/^data: x\n\n/);
+  expect(warnings).toEqual(["answer_odd"]);
+});
