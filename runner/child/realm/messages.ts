@@ -18,7 +18,7 @@ import {
 } from "./journal.ts";
 import { parseExact } from "./json/parse.ts";
 import { type Limits, run } from "./limits.ts";
-import { endTurn, fail, succeed } from "./outcome.ts";
+import { endTurn, fail, type LeftWork, succeed } from "./outcome.ts";
 import {
   JSONParse,
   ObjectFreeze,
@@ -51,6 +51,12 @@ interface ParkedTimer {
   next: ParkedTimer | null;
 }
 
+const LEFT: LeftWork = {
+  isOpen: () => countOpenCalls() > 0 || countAwaitedTimers() > 0,
+  canContinue: () => countOpenCalls() > 0 || countArmedTimers() > 0,
+  warnOfDropped,
+};
+
 connectReplay({ reply: settleCall, timer: fireTimer, isTimerArmed, isCallOpen, goLive: startTimers });
 
 /** `main` only with `start`: the script's async function, or the message of the error compiling it gave. */
@@ -68,9 +74,7 @@ export function receive(text: string, main: unknown): void {
 /** Nothing of the script is running, no microtask is waiting, every unhandled rejection was handed over. */
 export function takeTurn(): void {
   if (!started || pause === "frozen") return;
-  const hasOpenCalls = countOpenCalls() > 0;
-  const isOpen = hasOpenCalls || countAwaitedTimers() > 0;
-  endTurn({ isOpen, canContinue: isOpen || countArmedTimers() > 0 }, warnOfDropped);
+  endTurn(LEFT);
   if (hasEnded()) return;
   // What was done before a pause has to be done again before the next one.
   if (pause === "due" && !isReplaying()) {
@@ -151,7 +155,7 @@ function start(params: object, main: unknown): void {
       ReflectApply(main as (module: typeof importModule) => unknown, undefined, [
         importModule,
       ]) as Promise<unknown>,
-      (value) => succeed(value, countOpenCalls() > 0),
+      (value) => succeed(value, LEFT),
       fail,
     );
   } else fail(new RealmSyntaxError(typeof main === "string" ? main : "No script."));

@@ -23,17 +23,20 @@ import { type Position, positionOf, readPosition, sourceName } from "./stacks.ts
 import { findUnhandled, warnOfUnobserved } from "./unawaited.ts";
 import { countDroppedWarnings, warn, warnOfNull } from "./warnings.ts";
 
-/** What is left to be done at the end of a turn. */
+/** What is left to be done. */
 export interface LeftWork {
   /** Calls, and timers of code that continued after one: a run does not end before them. */
-  isOpen: boolean;
+  isOpen(): boolean;
   /** That, or any timer: the script may still settle. */
-  canContinue: boolean;
+  canContinue(): boolean;
+  /** Reports what the end of the run drops. */
+  warnOfDropped(): void;
 }
 
 let returned: { value: unknown } | null = null;
 /** JSON text of `end`. */
 let result: string | null = null;
+let isSealed = false;
 let draining = false;
 let mayWaitOnItsOwn = false;
 
@@ -52,15 +55,20 @@ export function isDraining(): boolean {
 }
 
 /** The script's promise resolved. */
-export function succeed(value: unknown, hasOpenCalls: boolean): void {
+export function succeed(value: unknown, left: LeftWork): void {
   if (returned !== null || hasEnded()) return;
   returned = { value };
   // Most scripts have awaited everything: this is their only turn.
-  if (!hasOpenCalls) encodeResult(value);
+  if (!left.isOpen()) encodeResult(value, left);
   if (mayWaitOnItsOwn) sendTimer(WAKE_TIMER_ID, 0);
 }
 
-function encodeResult(value: unknown): void {
+/** Something reaches the script: what it does to the value that it returned belongs to the result. */
+export function dropResult(): void {
+  if (!isSealed) result = null;
+}
+
+function encodeResult(value: unknown, left: LeftWork): void {
   const last = readLastValue(value);
   try {
     const maxBytes = run.limits.maxResultBytes;
@@ -74,6 +82,8 @@ function encodeResult(value: unknown): void {
       dropLastValue(`${StringOf(bytes)} bytes are more than the ${StringOf(maxBytes)} that are kept`);
     else if (tooLarge) failTooLarge("result", bytes, maxBytes);
     else result = text === undefined ? '{"ok":true}' : `{"ok":true,"result":${text}}`;
+    // A getter or toJSON has made a call, which must not be made a second time.
+    if (left.isOpen()) isSealed = true;
   } catch (error) {
     if (last === null) fail(error);
     else dropLastValue(describeThrown(error).message);
@@ -111,21 +121,19 @@ export function failTooLarge(what: "result" | "output", bytes: number, maxBytes:
   );
 }
 
-/** The end of a turn: nothing of the script is running and no microtask is waiting. `beforeEnd` may report what is dropped. */
-export function endTurn({ isOpen, canContinue }: LeftWork, beforeEnd: () => void): void {
+/** The end of a turn: nothing of the script is running and no microtask is waiting. */
+export function endTurn(left: LeftWork): void {
   if (hasEnded()) return;
   if (returned === null) {
-    if (!canContinue && !mayWaitOnItsOwn && !failByRejection()) fail(new RealmError(NEVER_SETTLES));
-  } else if (isOpen || wentOn()) {
-    // What code does to the value until then belongs to the result.
-    if (!draining) result = null;
+    if (!left.canContinue() && !mayWaitOnItsOwn && !failByRejection()) fail(new RealmError(NEVER_SETTLES));
+  } else if (left.isOpen() || wentOn()) {
     draining = true;
   } else if (result === null) {
-    encodeResult(returned.value);
+    encodeResult(returned.value, left);
     // Getters and toJSON of the value may have begun something.
     if (!hasEnded()) sendTimer(WAKE_TIMER_ID, 0);
   } else if (!failByRejection()) {
-    beforeEnd();
+    left.warnOfDropped();
     warnOfUnobserved();
     sendEnd(result);
   }

@@ -4,7 +4,7 @@
  */
 
 import { isReplaying, noteTimer } from "./journal.ts";
-import { fail } from "./outcome.ts";
+import { dropResult, fail } from "./outcome.ts";
 import {
   MathTrunc,
   mapDelete,
@@ -51,6 +51,7 @@ let isContinuation = false;
 /** To be called before anything reaches the script. */
 export function continueFrom(isAwaited: boolean): void {
   isContinuation = isAwaited;
+  dropResult();
 }
 
 /** What the set functions return: a number where one is expected, with the methods Node's timers have. */

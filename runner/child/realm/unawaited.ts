@@ -74,7 +74,6 @@ ObjectDefineProperty(CallPromise.prototype, "constructor", {
   set(this: object, value: unknown) {
     defineHidden(this, "constructor", value);
   },
-  configurable: true,
 } as PropertyDescriptor);
 
 export function makeCallPromise(

@@ -206,7 +206,7 @@ function createFetch(
   }
 
   return function fetch(input: unknown, init: unknown = undefined): Promise<unknown> {
-    return new Promise((resolve, reject) => {
+    return host.makePromise((resolve, reject) => {
       const request = new Request(input, init);
       const { signals, body } = insideOf(request);
       let isAborted = false;
@@ -215,7 +215,7 @@ function createFetch(
       const abort = (signal: AbortSignal) => {
         if (isAborted) return;
         isAborted = true;
-        reject(signal.reason);
+        reject(signal.reason, true);
         if (body !== null) bodies.fail(body, signal.reason);
         if (received !== null) bodies.fail(received, signal.reason);
         cancel();

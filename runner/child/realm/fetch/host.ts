@@ -13,6 +13,10 @@ export interface FetchHost extends BlobHost {
   digest(name: string, data: Uint8Array): Promise<ArrayBuffer>;
   /** Resolves with what the host answers. `saveAs`: what a large body becomes. `onMade` gets what gives the request up. */
   send(request: object, saveAs: string, onMade: (cancel: () => void) => void): Promise<unknown>;
+  /** The promise of a request that a script makes. */
+  makePromise(
+    run: (resolve: (value: unknown) => void, reject: (reason: unknown, wasAborted?: boolean) => void) => void,
+  ): Promise<unknown>;
   /** Whether it is not too large for a message to the host. */
   fits(request: object): boolean;
   /** As JSON.parse, and warns of an integer that it rounds. */

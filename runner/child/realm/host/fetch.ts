@@ -1,4 +1,6 @@
 /** What `fetch` and the classes around it get of the core. Each library is loaded with its first use. */
+
+import type { FetchHost } from "../fetch/host.ts";
 import {
   isSearchParams,
   isSignal,
@@ -12,6 +14,8 @@ import {
 import { parseAndWarn } from "../json/parse.ts";
 import { encodeJson } from "../json.ts";
 import { MAX_VALUE_DEPTH, run } from "../limits.ts";
+import { RealmError } from "../primordials.ts";
+import { makeCallPromise, noteFailure, noteResult, startCall } from "../unawaited.ts";
 import { loadedFiles, loadFiles } from "./call-files.ts";
 import { invokeFetch } from "./tools.ts";
 
@@ -21,6 +25,29 @@ type FetchClasses = ReturnType<typeof import("../fetch/fetch.ts")["createFetchCl
 const ENVELOPE_BYTES = 2048;
 
 let classes: FetchClasses | undefined;
+
+/** The promise of a request, which is a call like those of tools. */
+const makeFetchPromise: FetchHost["makePromise"] = (run) => {
+  const started = startCall("fetch", new RealmError());
+  let refuse: ((reason: unknown, wasAborted: boolean) => void) | null = null;
+  const promise = makeCallPromise((resolve, reject) => {
+    let isSettled = false;
+    run(
+      (value) => {
+        resolve(value);
+        if (!isSettled) noteResult(started);
+        isSettled = true;
+      },
+      (reason, wasAborted = false) => {
+        if (!isSettled) refuse?.(reason, wasAborted);
+        isSettled = true;
+        reject(reason);
+      },
+    );
+  }, started);
+  refuse = (reason, wasAborted) => noteFailure(started, promise, reason, wasAborted);
+  return promise;
+};
 
 export function loadFetch(): FetchClasses {
   if (classes !== undefined) return classes;
@@ -37,6 +64,7 @@ export function loadFetch(): FetchClasses {
       digest: (name, data) =>
         (require("../web-crypto/crypto.ts") as typeof import("../web-crypto/crypto.ts")).digest(name, data),
       send: invokeFetch,
+      makePromise: makeFetchPromise,
       fits: (request) => {
         const maxBytes = run.limits.maxMessageBytes - ENVELOPE_BYTES;
         return !encodeJson(request, { name: "request", maxDepth: MAX_VALUE_DEPTH, maxBytes }).tooLarge;
