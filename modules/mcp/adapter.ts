@@ -94,7 +94,7 @@ export function createMcpAdapter(): AdapterModule {
         (connection) => connection.request("tools/call", params, callAnswerSchema, { timeoutMs, signal }),
         signal,
       );
-      return readAnswer(answer, tool.structured, (message) => warn?.({ code: "answer_odd", message }));
+      return readAnswer(answer, tool.structured, (message, code = "answer_odd") => warn?.({ code, message }));
     },
 
     release: ({ link }) => link.close(),

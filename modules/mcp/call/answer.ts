@@ -2,8 +2,9 @@
 import { type CallToolResult, ContentBlockSchema } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { quoteForeign } from "#modules/shared/failures.ts";
-import type { JSONSchema } from "#sdk";
+import { type JSONSchema, parseExactJson, type WarningCode } from "#sdk";
 import { McpFailure } from "../failures.ts";
+import { restoreIntegers } from "./integers.ts";
 
 /** Anything: the call was made, so that what came back is given, however it looks. */
 export const callAnswerSchema = z.looseObject({
@@ -23,7 +24,7 @@ type Block = CallToolResult["content"][number];
 export function readAnswer(
   answer: CallAnswer,
   promisesStructure: boolean,
-  warn: (message: string) => void,
+  warn: (message: string, code?: WarningCode) => void,
 ): unknown {
   const { structuredContent = null } = answer;
   const content = (Array.isArray(answer.content) ? answer.content : [answer.content]).filter(
@@ -37,7 +38,9 @@ export function readAnswer(
       quoteForeign(texts.join("\n")) || "The tool failed and gave no reason.",
     );
   }
-  if (isObject(structuredContent)) return structuredContent;
+  if (isObject(structuredContent)) {
+    return restoreIntegers(structuredContent, texts, (message) => warn(message, "number_rounded"));
+  }
   const isOdd = structuredContent !== null;
   if (promisesStructure || isOdd) {
     const found = isOdd
@@ -65,7 +68,7 @@ function isObject(value: unknown): value is object {
 
 function parseObject(text: string): object | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseExactJson(text);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

@@ -27,6 +27,8 @@ export interface ScriptedServer extends AsyncDisposable {
   readonly origin: string;
   /** Every JSON-RPC message that came, in order. */
   readonly received: RpcMessage[];
+  /** The same as text. */
+  readonly bodies: string[];
   /** Headers of every request. */
   readonly headers: IncomingMessage["headers"][];
   /** Connections that are open now. */
@@ -39,6 +41,7 @@ export async function startScripted(
   tools: unknown[] = [{ name: "ping", inputSchema: { type: "object" } }],
 ): Promise<ScriptedServer> {
   const received: RpcMessage[] = [];
+  const bodies: string[] = [];
   const headers: IncomingMessage["headers"][] = [];
   let connections = 0;
   const server = createServer(async (request, response) => {
@@ -49,6 +52,7 @@ export async function startScripted(
     const text = Buffer.concat(chunks).toString();
     const message: RpcMessage = text === "" ? { method: `http:${request.method}` } : JSON.parse(text);
     received.push(message);
+    bodies.push(text);
     const exchange: Exchange = {
       message,
       request,
@@ -92,6 +96,7 @@ export async function startScripted(
     url: `${origin}/mcp`,
     origin,
     received,
+    bodies,
     headers,
     connections: () => connections,
     async [Symbol.asyncDispose]() {
