@@ -15,8 +15,12 @@ export const MAX_BODY_BYTES = 1024 * 1024;
 /** Of routes that take an input (1 MiB) beside the rest: still parsed where it is used. Larger limits are for `large.ts`. */
 export const MAX_BODY_WITH_INPUT_BYTES = 2 * MAX_BODY_BYTES;
 
-/** Of the body itself, not of what it holds: checking each against a schema would hold up every other request. */
+/** Checking more members against a schema would hold up every other request. */
 const MAX_MEMBERS = 1000;
+/** Of an object inside the body, such as `files`. */
+const MAX_INNER_MEMBERS = 5000;
+/** Data of the caller, which no schema of ours looks into. */
+const CALLER_DATA = new Set(["input", "parameters", "data"]);
 
 /** `application/json-patch+json` is what RFC 6902 calls a JSON Patch. */
 const JSON_TYPES = ["application/json", "application/json-patch+json"];
@@ -58,10 +62,8 @@ export function registerJsonBody(app: App, maxPendingBytes: number): void {
       }
       void parseJson(request, text, (error, value) => {
         if (error) return done(new AppError("invalid_json", describeProblem(text)));
-        if (isObject(value) && Object.keys(value).length > MAX_MEMBERS) {
-          const problem = `The request body has more than ${MAX_MEMBERS} members of its own.`;
-          return done(new AppError("invalid_json", problem));
-        }
+        const problem = findExcess(value);
+        if (problem !== null) return done(new AppError("invalid_json", problem));
         done(null, request.routeOptions.config.keepsIntegers ? parseExactJson(text) : value);
       });
     });
@@ -160,4 +162,17 @@ function describeProblem(text: string): string {
     const position = /at position (\d+)/.exec((error as Error).message)?.[1];
     return `The request body is not valid JSON${position === undefined ? "" : `: unexpected input at position ${position}`}.`;
   }
+}
+
+/** Returns why the body has too many members to be checked in time, or null. */
+function findExcess(body: unknown): string | null {
+  if (!isObject(body)) return null;
+  const entries = Object.entries(body);
+  if (entries.length > MAX_MEMBERS)
+    return `The request body has more than ${MAX_MEMBERS} members of its own.`;
+  const excess = entries.find(
+    ([name, value]) =>
+      !CALLER_DATA.has(name) && isObject(value) && Object.keys(value).length > MAX_INNER_MEMBERS,
+  );
+  return excess === undefined ? null : `${excess[0]} has more than ${MAX_INNER_MEMBERS} members.`;
 }
