@@ -15,7 +15,7 @@ import { type Expectation, type Feature, judge, type Outcome, type Verdict } fro
 import { fetchPackages, PEERS, type TruthRunner } from "./peers.ts";
 
 const TIMEOUT_MS = 5000;
-/** Where a runner does not wait for what a script started, it may still arrive this long after the answer. */
+/** What a failed script had sent may still arrive; so may all that a script started, where a runner does not wait for it. */
 const SETTLE_MS = 150;
 const CASES = join(import.meta.dirname, "cases");
 const EVERY: readonly Feature[] = [
@@ -94,7 +94,7 @@ async function runAll(runner: Runner, cases: readonly Case[]): Promise<Finding[]
       const code = isOurs ? one.code : await toJavaScript(one.code);
       if (code === null) continue;
       const attempt = await opened.run(code, expected.timeoutMs ?? TIMEOUT_MS);
-      if (!isOurs && expected.effects !== undefined) await sleep(SETTLE_MS);
+      if (!isOurs || !attempt.ok) await sleep(SETTLE_MS);
       const outcome = { ...attempt, effects: [...api.effects] };
       findings.push({ ...one, outcome, verdict: judge(expected, outcome) });
     }
