@@ -9,10 +9,11 @@ import { instantiate as instantiateProcess } from "#modules/typescript-process/i
 import type { EnvironmentModule, ErrorDetail, ExecutionExitState, ExecutionOutcome, RunWarning } from "#sdk";
 
 const HISTORIES = Number(process.env.CYRNEL_REPLAY_HISTORIES ?? 40);
+const AT_ONCE = 4;
 const MAX_PAUSES = 3;
 const ENVIRONMENTS = {
-  "typescript-process": { instantiate: instantiateProcess, config: { maxConcurrency: 4 } },
-  "typescript-ivm": { instantiate: instantiateIvm, config: { slots: 2, minSlots: 2 } },
+  "typescript-process": { instantiate: instantiateProcess, config: { maxConcurrency: 8 } },
+  "typescript-ivm": { instantiate: instantiateIvm, config: { slots: 4, minSlots: 4 } },
 };
 
 const ms = fc.integer({ min: 0, max: 8 });
@@ -235,8 +236,10 @@ describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config 
   test(`${HISTORIES} random histories repeat identically`, {
     timeout: 30_000 + HISTORIES * 5_000,
   }, async () => {
-    await fc.assert(fc.asyncProperty(history, check), {
-      numRuns: HISTORIES,
+    const several = fc.array(history, { minLength: AT_ONCE, maxLength: AT_ONCE });
+    const checkAll = async (given: History[]) => void (await Promise.all(given.map(check)));
+    await fc.assert(fc.asyncProperty(several, checkAll), {
+      numRuns: HISTORIES / AT_ONCE,
       interruptAfterTimeLimit: 3_000_000,
     });
     expect(repetitions).toBeGreaterThan(HISTORIES / 2);

@@ -24,8 +24,8 @@ import {
 import { locate, type Position } from "./stacks.ts";
 import { warn } from "./warnings.ts";
 
-/** Calls of which the line is looked up when they are reported; making it costs some microseconds. */
-const MAX_LOCATED = 200;
+/** Calls of which the line is looked up when they are reported: formatting a stack takes longer than anything else of a call here. */
+const MAX_LOCATED = 20;
 
 /** A call as the script made it. */
 export interface Started {
@@ -211,29 +211,37 @@ interface Place {
   name: string;
   position: Position | undefined;
   count: number;
+  next: Place | null;
 }
 
 /** Reports calls that no code has looked at: one warning for all of one place. */
 export function warnOfUnobserved(): void {
-  if (firstUnobserved === null) return;
+  let first: Place | null = null;
+  let last: Place | null = null;
   const places = new RealmMap<string, Place>();
-  const order: Place[] = [];
   let located = 0;
-  for (let call: Started | null = firstUnobserved; call !== null; call = call.next) {
-    if (call.isObserved) continue;
-    const position = located++ < MAX_LOCATED ? locate(call.at) : undefined;
-    const key = `${call.name} ${position === undefined ? "" : `${StringOf(position.source)}:${StringOf(position.line)}`}`;
+  for (let call = firstUnobserved; call !== null; call = call.next) {
+    const { name, at, isObserved } = call;
+    if (isObserved) continue;
+    // Beyond that they are counted where the first of this name was made, most likely in the same loop.
+    const position: Position | undefined = located < MAX_LOCATED ? locate(at) : undefined;
+    const key =
+      position === undefined ? name : `${name} ${StringOf(position.source)}:${StringOf(position.line)}`;
+    located++;
     const known = mapGet(places, key) as Place | undefined;
     if (known !== undefined) {
       known.count++;
       continue;
     }
-    const place: Place = { name: call.name, position, count: 1 };
+    const place: Place = { name, position, count: 1, next: null };
     mapSet(places, key, place);
-    defineHidden(order, order.length, place);
+    if (mapGet(places, name) === undefined) mapSet(places, name, place);
+    if (last === null) first = place;
+    else last.next = place;
+    last = place;
   }
-  for (let index = 0; index < order.length; index++) {
-    const { name, position, count } = order[index] as Place;
+  for (let place = first; place !== null; place = place.next) {
+    const { name, position, count } = place;
     const times = count === 1 ? "once" : `${StringOf(count)} times`;
     warn({
       code: "call_not_awaited",
