@@ -27,6 +27,8 @@ export interface ParameterCheck {
    * an integer is expected: it becomes one.
    */
   fits(parameters: Record<string, unknown>): boolean;
+  /** The same of parameters without bigints where no string of digits is an integer: faster, and most fit. */
+  fitsPlainly(parameters: Record<string, unknown>): boolean;
   /** What did not fit in the last check. */
   listIssues(): ParameterIssue[];
 }
@@ -56,7 +58,7 @@ export function compileCheck(schema: JSONSchema, isStrict = false): ParameterChe
   (ajvFormats as unknown as (instance: unknown, options: unknown) => void)(ajv, { mode: "fast" });
   const validate = ajv.compile(schema);
   const fits = isStrict ? validate : fitsWithIntegers.bind(null, validate);
-  return { fits, listIssues: () => describeIssues(validate.errors ?? []) };
+  return { fits, fitsPlainly: validate, listIssues: () => describeIssues(validate.errors ?? []) };
 }
 
 /** One sentence about parameters of the tool `path`. */

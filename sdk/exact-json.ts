@@ -31,6 +31,11 @@ export function isRawInteger(value: unknown): value is RawInteger {
   return typeof value === "object" && value !== null && exact.isRawJSON?.(value) === true;
 }
 
+/** An object of members: no list, and no RawInteger. */
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isRawInteger(value);
+}
+
 /** Digits of an integer that is written as JSON writes it. */
 export function isDigits(text: string): boolean {
   return text.length <= MAX_DIGITS && DIGITS.test(text);

@@ -46,9 +46,12 @@ export function describeParameters(
   };
 }
 
+/** Hardly any object has the member, so most are not asked further. */
+const isInteger = (value: object) => "rawJSON" in value && isRawInteger(value);
+
 /** JSON with sorted keys, piece by piece, so that equal parameters hash equally whatever the order of their keys. */
 function updateCanonical(value: unknown, depth: number, update: (text: string) => void): void {
-  const isNested = typeof value === "object" && value !== null && !isRawInteger(value);
+  const isNested = typeof value === "object" && value !== null && !isInteger(value);
   if (!isNested || depth >= MAX_HASH_DEPTH) {
     update(JSON.stringify(isNested ? "[too deep]" : value) ?? "null");
     return;
@@ -80,8 +83,8 @@ function preview(parameters: unknown, redact: Redact): string {
 
 function shorten(value: unknown, depth: number): unknown {
   if (typeof value === "string") return shortenText(value);
-  if (isRawInteger(value)) return value.rawJSON;
   if (typeof value !== "object" || value === null) return value;
+  if (isInteger(value)) return value.rawJSON;
   if (depth >= MAX_DEPTH) return Array.isArray(value) ? `[${value.length} items]` : "{...}";
   if (Array.isArray(value)) {
     const items = value.slice(0, MAX_ITEMS).map((item) => shorten(item, depth + 1));

@@ -93,7 +93,7 @@ export function registerLocalGuard(app: App): void {
   app.addHook("onRequest", async (request) => {
     const host = request.headers.host;
     // Browsers always send it. Health checks over HTTP/1.0 need not.
-    if (host !== undefined && !isLoopbackHost(hostNameOf(host))) {
+    if (host !== undefined && !isLocalName(hostNameOf(host))) {
       throw new AppError(
         "forbidden",
         "Without an API key this server answers only to the names localhost, 127.0.0.1 and [::1]. Use one of them, or set CYRNEL_API_KEY.",
@@ -126,6 +126,10 @@ function comesFromAnotherSite(request: FastifyRequest, host = ""): boolean {
   const isWrite = !SAFE_METHODS.includes(request.method);
   return isWrite && site !== undefined && site !== "same-origin" && site !== "none";
 }
+
+/** Nearly all requests have one of the names that the error lists. */
+const isLocalName = (name: string) => LOCAL_NAMES.includes(name) || isLoopbackHost(name);
+const LOCAL_NAMES = ["localhost", "127.0.0.1", "::1"];
 
 /** `Host` without its port; brackets of an IPv6 address removed. */
 function hostNameOf(host: string): string {

@@ -1,11 +1,9 @@
 /** Reading data of unknown shape: own properties only, nothing inherited. */
-import { isRawInteger } from "#sdk";
+import { isJsonObject } from "#sdk";
 
 export type Fields = Record<string, unknown>;
 
-export function isRecord(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !isRawInteger(value);
-}
+export const isRecord: (value: unknown) => value is Fields = isJsonObject;
 
 /** An own property, or undefined. */
 export function own(value: unknown, key: string): unknown {

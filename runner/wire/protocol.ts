@@ -4,7 +4,7 @@
  * types only. A frame's connection is its identity: no message names an execution.
  */
 import { z } from "zod";
-import { runWarningSchema } from "#sdk";
+import { isJsonObject, runWarningSchema } from "#sdk";
 
 /** Raised whenever a message changes shape; a child with another version is refused. */
 export const PROTOCOL_VERSION = 8;
@@ -135,10 +135,7 @@ const query = z.string().max(1000).optional();
 const limit = z.int().min(1).max(200).optional();
 
 /** Taken as it is: a zod record would leave out a member called `__proto__`, and copy. */
-const jsonObject = z.custom<Record<string, unknown>>(
-  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-  "expected an object",
-);
+const jsonObject = z.custom<Record<string, unknown>>(isJsonObject, "expected an object");
 
 /** Calls a script can make of its host, by method: the parameters of each. */
 export const callParamsSchemas = {

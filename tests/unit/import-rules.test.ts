@@ -42,7 +42,9 @@ function listSources(): string[] {
   return FOLDERS.flatMap((folder) =>
     readdirSync(path.join(PROJECT, folder), { recursive: true, encoding: "utf8" })
       .map((file) => path.posix.join(folder, file))
-      .filter((file) => /^(?!.*\/(dist|node_modules)\/).*\.tsx?$/.test(file) && !file.endsWith(".d.ts")),
+      // Scripts as models write them are no modules.
+      .filter((file) => /^(?!.*\/(dist|node_modules)\/|bench\/truth\/cases\/).*\.tsx?$/.test(file))
+      .filter((file) => !file.endsWith(".d.ts")),
   );
 }
 

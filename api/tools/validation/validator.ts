@@ -73,8 +73,9 @@ export function createParameterValidator(): ParameterValidator {
       const given = withBigInts(parameters);
       if (prepared.kind === "here" && isSmall(given)) {
         const copy = structuredClone(given);
-        const { fits, listIssues } = prepared.check;
-        return fits(copy)
+        const { fits, fitsPlainly, listIssues } = prepared.check;
+        const isPlain = given === parameters;
+        return (isPlain && fitsPlainly(copy)) || fits(copy)
           ? { kind: "fits", parameters: withRawIntegers(copy) }
           : { kind: "misfit", issues: listIssues() };
       }

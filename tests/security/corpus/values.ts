@@ -86,7 +86,11 @@ export const valueProbes: Probe[] = [
       ["to-json-in-result", "return { toJSON() { throw new Error('mine'); } }"],
       ["cyclic-result", "const a = []; a.push({ a }); return a"],
       ["function-in-result", "return { a: [() => {}] }"],
-      ["bigint-result", "return { n: 1n }"],
+      ["huge-bigint-result", "return { n: [1n << 1_000_000n] }"],
+      [
+        "bigint-result-of-own-prototype",
+        "BigInt.prototype.toJSON = () => { throw new Error('mine'); }; return { n: 1n }",
+      ],
       ["symbol-result", "return [Symbol('s')]"],
       ["rejecting-thenable", "return { then(resolve, reject) { reject({ get message() { throw 1; } }); } }"],
       ["throwing-thenable", "return { get then() { throw new Error('mine'); } }"],
@@ -106,13 +110,31 @@ export const valueProbes: Probe[] = [
       steals: "the calm of whoever looks at what a script throws or returns",
       script,
       observe(run) {
-        expect([run.state, run.error?.reason, run.hasResult]).toEqual(["failed", "script_error", false]);
+        const reason = name === "rejected-proxy" ? "unhandled_rejection" : "script_error";
+        expect([run.state, run.error?.reason, run.hasResult]).toEqual(["failed", reason, false]);
         expect(run.error?.message.length).toBeLessThanOrEqual(100_000);
         expect(run.error?.stack?.length ?? 0).toBeLessThanOrEqual(100_000);
         expect(run.error?.stack ?? "").not.toMatch(/node:|child\.js|slot\.js|cyrnel:/);
       },
     }),
   ),
+  {
+    id: "values.bigint-result",
+    entries: [18],
+    steals: "the digits of a bigint: whoever writes it asks the script's own functions for them",
+    script: String.raw`
+      for (const name of ["toString", "valueOf", "toLocaleString", Symbol.toPrimitive])
+        Object.defineProperty(BigInt.prototype, name, { value() { throw new Error("mine"); } });
+      globalThis.BigInt = globalThis.String = () => { throw new Error("mine"); };
+      return { n: 1n, large: -(2n ** 64n) };`,
+    observe(run) {
+      expect([run.state, run.error?.message, run.result]).toEqual([
+        "success",
+        undefined,
+        { n: 1, large: "-18446744073709551616" },
+      ]);
+    },
+  },
   lootProbe({
     id: "values.inspect-hook-on-thrown",
     entries: [21],
@@ -151,13 +173,13 @@ export const valueProbes: Probe[] = [
     steals: "a half-written message: parameters throw while they are being written",
     script: String.raw`
       const caught = [];
-      for (const parameters of [{ get a() { throw new Error("getter"); } }, { a: { toJSON() { throw new Error("json"); } } }, new Proxy({}, { ownKeys() { throw new Error("keys"); } }), { a: 1n }, { a: Symbol() }, { a() {} }, (() => { const c = {}; c.c = c; return c; })()]) {
+      for (const parameters of [{ get a() { throw new Error("getter"); } }, { a: { toJSON() { throw new Error("json"); } } }, new Proxy({}, { ownKeys() { throw new Error("keys"); } }), { a: 1n << 1_000_000n }, { a: Promise.resolve() }, { a: NaN }, { a: Symbol() }, { a() {} }, (() => { const c = {}; c.c = c; return c; })()]) {
         const call = (() => { try { return tools.test.echo(parameters); } catch (error) { return Promise.reject(error); } })();
         await call.then(() => caught.push("sent"), (error) => caught.push(error instanceof Error));
       }
       return [caught, await tools.test.echo({ whole: 1 })];`,
     observe(run) {
-      expect([run.state, run.result]).toEqual(["success", [Array(7).fill(true), { whole: 1 }]]);
+      expect([run.state, run.result]).toEqual(["success", [Array(9).fill(true), { whole: 1 }]]);
       expect(run.calls.length).toBe(1);
     },
   },
