@@ -179,7 +179,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     redactor,
     async checkSchema(schema) {
       const key = `ask ${digestQuestion({ message: "", schema }).toString("hex")}`;
-      const outcome = await tools.validator.check("schemas", key, async () => schema, {});
+      const outcome = await tools.validator.check("schemas", key, async () => schema, {}, "answer");
       return outcome.kind === "fits" || outcome.kind === "misfit" ? null : outcome.message;
     },
     countSlots: () => modules.environments.active()?.status()?.slots ?? null,
@@ -255,7 +255,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     keys: governance.verifier,
     audit: governance.audit,
     checkAnswer: (decider, hash, schema, data) =>
-      tools.validator.check(decider, hash, async () => schema, data as Record<string, unknown>),
+      tools.validator.check(decider, hash, async () => schema, data as Record<string, unknown>, "answer"),
     allowSelfApproval: config.allowSelfApproval,
     ttlMs: config.approvalTtlMs,
     log: logger,

@@ -11,13 +11,18 @@ interface Place {
   integer: bigint;
 }
 
-/** Afterwards large integers are bigints and others numbers, strings of digits among them. */
-export function fitsWithIntegers(validate: ValidateFunction, parameters: Record<string, unknown>): boolean {
+/** Afterwards large integers are bigints and others numbers, strings of digits among them if `takesDigits`. */
+export function fitsWithIntegers(
+  validate: ValidateFunction,
+  takesDigits: boolean,
+  parameters: Record<string, unknown>,
+): boolean {
   const places: Place[] = [];
   // A person's answer may be anything.
   if (typeof parameters === "object" && parameters !== null) takeBigInts(parameters, places);
   const fits =
-    validate(parameters) || (takeDigits(parameters, validate.errors, places) && validate(parameters));
+    validate(parameters) ||
+    (takesDigits && takeDigits(parameters, validate.errors, places) && validate(parameters));
   if (fits) {
     for (const { holder, key, integer } of places) {
       if (!Number.isSafeInteger(Number(integer))) holder[key] = integer;

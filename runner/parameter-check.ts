@@ -21,11 +21,14 @@ export interface ParameterIssue {
   message: string;
 }
 
+/**
+ * Parameters of a call may have a string of digits where an integer is expected: it becomes one. An answer of a person may not.
+ * In both a bigint is an integer. A strict check fills in nothing, and needs a schema of which it can check every part.
+ */
+export type CheckKind = "parameters" | "answer" | "strict";
+
 export interface ParameterCheck {
-  /**
-   * Fills in defaults in place; whether the parameters fit. Unless strict, a bigint is an integer, and so is a string of digits where
-   * an integer is expected: it becomes one.
-   */
+  /** Fills in defaults in place; returns whether the parameters fit. */
   fits(parameters: Record<string, unknown>): boolean;
   /** The same of parameters without bigints where no string of digits is an integer: faster, and most fit. */
   fitsPlainly(parameters: Record<string, unknown>): boolean;
@@ -34,10 +37,11 @@ export interface ParameterCheck {
 }
 
 /**
- * `schema` is trusted, or bounded as `readSchema` does it. Throws for one that the validator cannot compile. `isStrict`:
- * throws also for a pattern that it cannot check, and fills in nothing.
+ * `schema` is trusted, or bounded as `readSchema` does it. Throws for one that the validator cannot compile, and in a strict
+ * check also for a pattern that it cannot check.
  */
-export function compileCheck(schema: JSONSchema, isStrict = false): ParameterCheck {
+export function compileCheck(schema: JSONSchema, kind: CheckKind = "parameters"): ParameterCheck {
+  const isStrict = kind === "strict";
   const regExp = isStrict ? requirePattern : compilePattern;
   const ajv = new Ajv2020({
     strict: false,
@@ -57,7 +61,7 @@ export function compileCheck(schema: JSONSchema, isStrict = false): ParameterChe
   // Its types describe a CommonJS module; Node hands over the function itself.
   (ajvFormats as unknown as (instance: unknown, options: unknown) => void)(ajv, { mode: "fast" });
   const validate = ajv.compile(schema);
-  const fits = isStrict ? validate : fitsWithIntegers.bind(null, validate);
+  const fits = isStrict ? validate : fitsWithIntegers.bind(null, validate, kind === "parameters");
   return { fits, fitsPlainly: validate, listIssues: () => describeIssues(validate.errors ?? []) };
 }
 

@@ -1,5 +1,6 @@
 /** What scripts are given of tools: calls, search, details and documentation, as their role allows. */
 import type { Db } from "../db/pool.ts";
+import { retryWhileAway } from "../db/retry.ts";
 import { AppError } from "../errors.ts";
 import type { ToolHost } from "../processes/model/tool-host.ts";
 import type { ToolCaller } from "./call.ts";
@@ -44,10 +45,10 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
     return rows.filter(({ id }) => gate.canSee(caller, { serviceId, toolId: id }));
   }
 
-  /** Of a failure inside the server a script learns only that it happened. */
-  async function answer<T>(work: () => Promise<T>): Promise<T> {
+  /** A run outlives a database that is away for some seconds. Of a failure inside the server a script learns only that it happened. */
+  async function answer<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     try {
-      return await work();
+      return await retryWhileAway(work, signal);
     } catch (error) {
       if (error instanceof CallError) throw error;
       if (error instanceof AppError && error.code !== "internal_error") {
@@ -66,8 +67,8 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
 
   return {
     invoke: parts.caller.call,
-    discoverServices: (query, caller) =>
-      answer(async () => {
+    discoverServices: (query, caller, signal) =>
+      answer(signal, async () => {
         const limit = readLimit(query.limit);
         const filter = { query: query.query?.trim() || undefined, effective: true };
         const rows = await listServiceSummaries(db, filter, MAX_SERVICES_LOOKED_AT);
@@ -81,8 +82,8 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
         }
         return found;
       }),
-    discoverTools: (query, caller) =>
-      answer(async () => {
+    discoverTools: (query, caller, signal) =>
+      answer(signal, async () => {
         const limit = readLimit(query.limit);
         const text = query.query?.trim() ?? "";
         const filter = { serviceId: query.serviceId, effective: true };
@@ -101,8 +102,8 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
           ...(signature !== undefined && { signature }),
         }));
       }),
-    getService: (id, caller) =>
-      answer(async () => {
+    getService: (id, caller, signal) =>
+      answer(signal, async () => {
         const service = await findServiceSummary(db, id);
         const tools = service === null ? [] : await listToolsOf(id, caller);
         const isRestricted = !gate.seesAll(caller);
@@ -120,8 +121,8 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
           })),
         };
       }),
-    getTool: (path, caller) =>
-      answer(async () => {
+    getTool: (path, caller, signal) =>
+      answer(signal, async () => {
         const { serviceId, id, name, description, destructive, inputSchema, outputSchema } =
           await requireTool(path, caller);
         return {
@@ -135,7 +136,8 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
           outputSchema,
         };
       }),
-    getToolDocs: (path, caller) => answer(async () => parts.writeDocs(await requireTool(path, caller))),
+    getToolDocs: (path, caller, signal) =>
+      answer(signal, async () => parts.writeDocs(await requireTool(path, caller))),
   };
 }
 

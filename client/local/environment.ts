@@ -184,7 +184,7 @@ async function compileQuestion(schema: JSONSchema): Promise<(data: unknown) => v
   if (FORBIDDEN_IN_QUESTIONS.test(text)) {
     throw new TypeError("The schema of a question must not hold references ($ref) or $async.");
   }
-  const check = (await loadChecker()).compileCheck(schema);
+  const check = (await loadChecker()).compileCheck(schema, "answer");
   return (data) => {
     if (check.fits((data ?? null) as Record<string, unknown>)) return;
     const listed = check

@@ -53,7 +53,7 @@ const REPORT = {
  * its language depends on time or chance (but `call-attempt`, which passes how often the process was executed).
  *
  * Commands: `print <text>`, `warn <text>`, `hex <stdout|stderr> <hex>`, `flood <stdout|stderr> <bytes>`, `output <json>`,
- * `return <json>`, `usage <json>`, `state <queued|running>`, `call <service> <tool> <json>`, `discover`, `ask`,
+ * `return <json>`, `usage <json>`, `state <queued|running>`, `call <service> <tool> <json>`, `discover`, `look-up <service> <tool>` (all lookups there are), `ask`,
  * `must-call` (fails the script when it fails), `together <json: [service, tool, parameters][]>`, `busy <gate>` (cannot be paused meanwhile),
  * `gate <name>` (until `open(name)`), `sleep <ms>`, `hang`, `deaf` (ignores kill from here), `deep <levels>`,
  * `big-output <bytes>`, `big-return <bytes>`, `error <json>`, `fail <message>`, `end <exit state>`, `outcome <json>` (answers with all of it), `throw`, `not-started <times>`, `nonsense`.
@@ -320,6 +320,15 @@ export class ScriptedEnvironment implements EnvironmentModule {
           await bindings.discoverTools({ query: "x" }),
         ]);
         return undefined;
+      case "look-up": {
+        const [tool, context] = [{ serviceId: first, toolId: second }, { eid }];
+        await bindings.discoverServices({}, context);
+        await bindings.discoverTools({ query: second }, context);
+        await bindings.getService(first, context);
+        await bindings.getTool(tool, context);
+        await bindings.getToolDocs(tool, context);
+        return undefined;
+      }
       case "ask": {
         const question = rest.startsWith("{")
           ? (JSON.parse(rest) as { message: string; schema?: Record<string, unknown> })

@@ -70,7 +70,7 @@ beforeAll(async () => {
         return value;
       },
     },
-    bigint: { invoke: () => ({ n: 10n }) },
+    bigint: { invoke: () => ({ n: 10n, id: 9007199254740993n }) },
     proxy: { invoke: () => ({ inner: new Proxy({}, { ownKeys: () => throwHostile() }) }) },
     revoked: {
       invoke: () => {
@@ -210,7 +210,6 @@ describe("a direct call", () => {
     ["gigantic", "result_too_large"],
     ["deep", "result_invalid"],
     ["cyclic", "result_invalid"],
-    ["bigint", "result_invalid"],
     ["fn", "result_invalid"],
     ["proxy", "result_invalid"],
     ["revoked", "result_invalid"],
@@ -226,6 +225,7 @@ describe("a direct call", () => {
     expect((await server.invoke("shop.live")).body).toEqual({
       result: { date: "1970-01-01T00:00:00.000Z", map: {} },
     });
+    expect((await server.invoke("shop.bigint")).text).toBe('{"result":{"n":10,"id":9007199254740993}}');
   });
 
   test("a call that takes too long is cut off, and its signal aborts", async () => {

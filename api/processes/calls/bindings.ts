@@ -48,15 +48,16 @@ export function createBindings(options: BindingsOptions): EnvironmentBindings {
     emitOutput: (eid, data) => registry.get(eid)?.emitOutput(toObject(data)),
     setResult: (eid, value) => registry.get(eid)?.setResult(value),
     setUsage: (eid, usage) => registry.get(eid)?.setUsage(usage),
-    discoverServices: async (query, context) => tools.discoverServices(query ?? {}, asker(context)),
+    discoverServices: async (query, context) => tools.discoverServices(query ?? {}, ...asker(context)),
     async discoverTools(query = {}, context) {
-      const found = await tools.discoverTools(query, asker(context));
+      const [caller, signal] = asker(context);
+      const found = await tools.discoverTools(query, caller, signal);
       if (!packages || query.serviceId !== undefined || !query.query) return found;
-      return Object.assign(found, { packages: packages.search(asker(context), query.query) });
+      return Object.assign(found, { packages: packages.search(caller, query.query) });
     },
-    getService: async (id, context) => tools.getService(id, asker(context)),
-    getTool: async (path, context) => tools.getTool(path, asker(context)),
-    getToolDocs: async (path, context) => tools.getToolDocs(path, asker(context)),
+    getService: async (id, context) => tools.getService(id, ...asker(context)),
+    getTool: async (path, context) => tools.getTool(path, ...asker(context)),
+    getToolDocs: async (path, context) => tools.getToolDocs(path, ...asker(context)),
     ask: (eid, request, call) => ask(options, eid, request, call),
     readFile: async (eid, { name, offset, length }) => workspaceOf(registry, eid).read(name, offset, length),
     writeFile: async (eid, write) => workspaceOf(registry, eid).write(write),
@@ -132,16 +133,17 @@ function haveSameRights(runs: readonly Pick<LiveRun, "rights">[]): boolean {
 /**
  * On whose behalf something is looked up. An environment that does not say for which run is shown only what every run
  * it may be for can see: runs of the same keys share their roles, and for any others there is no caller who sees what all see.
+ * The signal is aborted when the run is over.
  */
-function findAsker(registry: RunRegistry, eid: number | undefined): CallCaller {
+function findAsker(registry: RunRegistry, eid: number | undefined): [CallCaller, AbortSignal] {
   if (eid !== undefined) {
     const run = registry.get(eid);
     if (run === undefined) throw runIsOver();
-    return callerOf(run);
+    return [callerOf(run), run.signal];
   }
   const runs = registry.all();
   if (!haveSameRights(runs)) throw eidMissing();
-  return runs[0]?.rights ?? {};
+  return [runs[0]?.rights ?? {}, runs[0]?.signal ?? AbortSignal.abort()];
 }
 
 /**

@@ -34,11 +34,16 @@ export interface HostedCall extends ToolPath {
 /** What it rejects with may say its `outcome` for the trail: `error` where it does not. */
 export interface ToolHost {
   invoke(call: HostedCall): Promise<unknown>;
-  discoverServices(query: DiscoverServices, caller: CallCaller): Promise<ServiceSummary[]>;
-  discoverTools(query: DiscoverTools, caller: CallCaller): Promise<ToolSummary[]>;
-  getService(id: string, caller: CallCaller): Promise<ServiceDetails>;
-  getTool(path: ToolPath, caller: CallCaller): Promise<ToolDetails>;
-  getToolDocs(path: ToolPath, caller: CallCaller): Promise<string>;
+  // The signals abort when the run is over.
+  discoverServices(
+    query: DiscoverServices,
+    caller: CallCaller,
+    signal: AbortSignal,
+  ): Promise<ServiceSummary[]>;
+  discoverTools(query: DiscoverTools, caller: CallCaller, signal: AbortSignal): Promise<ToolSummary[]>;
+  getService(id: string, caller: CallCaller, signal: AbortSignal): Promise<ServiceDetails>;
+  getTool(path: ToolPath, caller: CallCaller, signal: AbortSignal): Promise<ToolDetails>;
+  getToolDocs(path: ToolPath, caller: CallCaller, signal: AbortSignal): Promise<string>;
 }
 
 /** A refusal or failure a script can read: `name`, `message`, `code`, sometimes `status`; no stack crosses. */

@@ -1,5 +1,6 @@
 /** Checks that may take long, in a thread of their own: one at a time, callers by turns, each within a time limit. */
 import { createJobThread } from "#modules/shared/job-thread.ts";
+import type { CheckKind } from "#runner/parameter-check.ts";
 import type { CheckAnswer, CheckJob } from "./thread.ts";
 
 const CHECK_LIMITS = {
@@ -24,11 +25,11 @@ export interface CheckingThread extends AsyncDisposable {
     hash: string,
     schema: string,
     parameters: Record<string, unknown>,
+    kind: CheckKind,
   ): Promise<ThreadOutcome>;
 }
 
-/** `isStrict`: see `compileCheck`. */
-export function createCheckingThread(isStrict = false): CheckingThread {
+export function createCheckingThread(): CheckingThread {
   const thread = createJobThread<CheckJob, CheckAnswer>(
     new URL("./thread.ts", import.meta.url),
     CHECK_LIMITS,
@@ -63,7 +64,7 @@ export function createCheckingThread(isStrict = false): CheckingThread {
   }
 
   return {
-    async check(caller, hash, schema, parameters) {
+    async check(caller, hash, schema, parameters, kind) {
       if (waiting >= CHECK_LIMITS.maxWaiting) return { kind: "busy" };
       waiting += 1;
       const { promise, resolve } = Promise.withResolvers<ThreadOutcome>();
@@ -71,7 +72,7 @@ export function createCheckingThread(isStrict = false): CheckingThread {
       if (jobs.length === 0) queues.set(caller, jobs);
       jobs.push(async () => {
         let answer = await send({ kind: "check", hash, parameters });
-        if (answer.kind === "unknown") answer = await send({ kind: "prepare", hash, schema, isStrict });
+        if (answer.kind === "unknown") answer = await send({ kind: "prepare", hash, schema, for: kind });
         if (answer.kind === "prepared") answer = await send({ kind: "check", hash, parameters });
         const isLost = answer.kind === "unknown" || answer.kind === "prepared";
         resolve(isLost ? { kind: "failed", message: "The schema was lost." } : (answer as ThreadOutcome));

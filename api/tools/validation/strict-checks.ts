@@ -17,14 +17,14 @@ export interface StrictChecks extends AsyncDisposable {
 }
 
 export function createStrictChecks(): StrictChecks {
-  const thread = createCheckingThread(true);
+  const thread = createCheckingThread();
   return {
     async check(caller, source, data) {
       const { schema, unread } = readSchema(source);
       if (unread !== null) return { kind: "unusable", message: unread };
       const text = JSON.stringify(schema);
       const hash = createHash("sha256").update(text).digest("hex");
-      const outcome = await thread.check(caller, hash, text, data as Record<string, unknown>);
+      const outcome = await thread.check(caller, hash, text, data as Record<string, unknown>, "strict");
       switch (outcome.kind) {
         case "checked":
           return outcome.issues.length === 0 ? { kind: "fits" } : { kind: "misfit", issues: outcome.issues };

@@ -1,12 +1,17 @@
 /** Thread entry: checks parameters whose check may take long. The server ends it when the time is up. */
 import { parentPort } from "node:worker_threads";
-import { compileCheck, type ParameterCheck, type ParameterIssue } from "#runner/parameter-check.ts";
+import {
+  type CheckKind,
+  compileCheck,
+  type ParameterCheck,
+  type ParameterIssue,
+} from "#runner/parameter-check.ts";
 
 const MAX_CHECKS = 200;
 
 export type CheckJob =
   /** `schema` is JSON text. */
-  | { kind: "prepare"; hash: string; schema: string; isStrict: boolean }
+  | { kind: "prepare"; hash: string; schema: string; for: CheckKind }
   | { kind: "check"; hash: string; parameters: Record<string, unknown> };
 export type CheckAnswer =
   | { kind: "prepared" }
@@ -22,7 +27,7 @@ parentPort?.on("message", (job: CheckJob) => parentPort?.postMessage(answer(job)
 function answer(job: CheckJob): CheckAnswer {
   try {
     if (job.kind === "prepare") {
-      keep(job.hash, compileCheck(JSON.parse(job.schema), job.isStrict));
+      keep(job.hash, compileCheck(JSON.parse(job.schema), job.for));
       return { kind: "prepared" };
     }
     const check = checks.get(job.hash);

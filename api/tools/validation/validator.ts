@@ -3,7 +3,12 @@
  * checked at once; all others in a thread of their own with a time limit. Kept by the hash of the schema, within bounds.
  */
 
-import { compileCheck, type ParameterCheck, type ParameterIssue } from "#runner/parameter-check.ts";
+import {
+  type CheckKind,
+  compileCheck,
+  type ParameterCheck,
+  type ParameterIssue,
+} from "#runner/parameter-check.ts";
 import { type JSONSchema, withBigInts, withRawIntegers } from "#sdk";
 import { createCheckingThread } from "./checking-thread.ts";
 import { readSchema } from "./readable-schema.ts";
@@ -25,14 +30,15 @@ export type CheckOutcome =
 
 export interface ParameterValidator extends AsyncDisposable {
   /**
-   * `loadSchema` is called where nothing is kept for the hash. The parameters given are not changed. Checks that take
-   * long hold up those of the same `caller` first.
+   * `loadSchema` is called where nothing is kept for the hash, which also stands for the kind of check. The parameters given are not
+   * changed. Checks that take long hold up those of the same `caller` first.
    */
   check(
     caller: string,
     hash: string,
     loadSchema: () => Promise<JSONSchema>,
     parameters: Record<string, unknown>,
+    kind?: Exclude<CheckKind, "strict">,
   ): Promise<CheckOutcome>;
 }
 
@@ -46,14 +52,18 @@ export function createParameterValidator(): ParameterValidator {
   const cache = new Map<string, Prepared>();
   let cachedCharacters = 0;
 
-  async function takePrepared(hash: string, loadSchema: () => Promise<JSONSchema>): Promise<Prepared> {
+  async function takePrepared(
+    hash: string,
+    loadSchema: () => Promise<JSONSchema>,
+    kind: CheckKind,
+  ): Promise<Prepared> {
     const known = cache.get(hash);
     if (known !== undefined) {
       cache.delete(hash);
       cache.set(hash, known);
       return known;
     }
-    const prepared = prepare(await loadSchema());
+    const prepared = prepare(await loadSchema(), kind);
     if (!cache.has(hash)) cachedCharacters += prepared.characters;
     cache.set(hash, prepared);
     for (const [oldest, { characters }] of cache) {
@@ -67,8 +77,8 @@ export function createParameterValidator(): ParameterValidator {
   }
 
   return {
-    async check(caller, hash, loadSchema, parameters) {
-      const prepared = await takePrepared(hash, loadSchema);
+    async check(caller, hash, loadSchema, parameters, kind = "parameters") {
+      const prepared = await takePrepared(hash, loadSchema, kind);
       if (prepared.kind === "unusable") return { kind: "unusable", message: prepared.message };
       const given = withBigInts(parameters);
       if (prepared.kind === "here" && isSmall(given)) {
@@ -79,7 +89,7 @@ export function createParameterValidator(): ParameterValidator {
           ? { kind: "fits", parameters: withRawIntegers(copy) }
           : { kind: "misfit", issues: listIssues() };
       }
-      const outcome = await thread.check(caller, hash, prepared.schema, given);
+      const outcome = await thread.check(caller, hash, prepared.schema, given, kind);
       switch (outcome.kind) {
         case "checked":
           return outcome.issues.length === 0
@@ -100,14 +110,14 @@ export function createParameterValidator(): ParameterValidator {
   };
 }
 
-function prepare(source: JSONSchema): Prepared {
+function prepare(source: JSONSchema, kind: CheckKind): Prepared {
   try {
     const { schema, nodes, isLinear } = readSchema(source);
     const text = JSON.stringify(schema);
     const characters = text.length;
     if (!isLinear || nodes > VALIDATOR_LIMITS.maxNodesHere)
       return { kind: "thread", schema: text, characters };
-    return { kind: "here", check: compileCheck(schema), schema: text, characters };
+    return { kind: "here", check: compileCheck(schema, kind), schema: text, characters };
   } catch (error) {
     return { kind: "unusable", message: describeUnusable((error as Error).message), characters: 100 };
   }

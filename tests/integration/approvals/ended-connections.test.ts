@@ -46,6 +46,18 @@ async function approveAll(id: number) {
   }
 }
 
+test("what a script looks up outlives it", async () => {
+  on.server.environment.slots = RUNS;
+  const script = "look-up shop list\nsleep 50\n".repeat(ENDING_MS / 50);
+  const ids = await Promise.all(Array.from({ length: RUNS }, () => on.submit(script)));
+  const ending = endConnections();
+  const records = await Promise.all(ids.map(approveAll));
+  await ending;
+  expect(records.map(({ exitState, error }) => ({ exitState, error }))).toEqual(
+    records.map(() => ({ exitState: "success", error: null })),
+  );
+}, 120_000);
+
 test("approved runs outlive it, and each call is made once", async () => {
   on.server.environment.slots = RUNS;
   const script = (run: number) =>
