@@ -128,14 +128,21 @@ export function endTurn(left: LeftWork): void {
     if (!left.canContinue() && !mayWaitOnItsOwn && !failByRejection()) fail(new RealmError(NEVER_SETTLES));
   } else if (left.isOpen() || wentOn()) {
     draining = true;
-  } else if (result === null) {
-    encodeResult(returned.value, left);
-    // Getters and toJSON of the value may have begun something.
-    if (!hasEnded()) sendTimer(WAKE_TIMER_ID, 0);
-  } else if (!failByRejection()) {
+  } else {
+    if (result === null) {
+      const { value } = returned;
+      encodeResult(value, left);
+      if (hasEnded()) return;
+      // Getters and toJSON of an object may have begun something.
+      if (typeof value === "object" && value !== null) {
+        sendTimer(WAKE_TIMER_ID, 0);
+        return;
+      }
+    }
+    if (failByRejection()) return;
     left.warnOfDropped();
     warnOfUnobserved();
-    sendEnd(result);
+    sendEnd(result as unknown as string);
   }
 }
 const NEVER_SETTLES =
